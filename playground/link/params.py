@@ -309,6 +309,7 @@ OWN: dict[str, Param] = {
     "whatif_tokens": Switch(False),
     "whatif_sentence": Switch(False),
     "whatif_chosen": Switch(False),
+    "whatif_spread": Switch(False),
     "compare_head": Switch(False),
     "compare_lengths": Switch(False),
     "compare_costs": Switch(False),

@@ -71,8 +71,9 @@ def _describe_first_difference(pinned: Run, now: Run, differences: list[PointDif
         there = "there only attention differs, and the vectors that leave the layer are the same"
     else:
         there = f"there the vector of {token} differs most, by **{write_share(found.share)}** of its length"
+    digits = 2 if found.cosine < 0.99 else 4  # what is almost the same is not told as the same
     end = (
-        f"the cosine of the sentence's two vectors is **{with_minus(f'{found.cosine:.2f}')}**"
+        f"the cosine of the sentence's two vectors is **{with_minus(f'{found.cosine:.{digits}f}')}**"
         if np.isfinite(found.cosine)
         else "no cosine can be told"
     )

@@ -34,6 +34,8 @@ def test_heads_are_measured_by_themselves_and_a_clicked_one_is_switched_off(visi
     assert row is not None
     assert bar is not None
     assert bar["width"] == pytest.approx(row["width"], abs=1), "a bar that is full reaches the end"
+    visitor.settled().widget("whatif_spread").locator("summary").click()
+    expect(visitor.widget("head_spread")).to_be_visible()
     visitor.settled().click_cell("head_effects", 5, 11)
     expect(visitor.focus("head")).to_have_value("11")
     visitor.settled()

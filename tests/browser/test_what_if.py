@@ -14,10 +14,14 @@ def chip(visitor: Visitor, name: str) -> Locator:
 
 def test_a_finger_makes_a_change_and_takes_it_back(phone: Visitor) -> None:
     phone.open("/what-if")
-    phone.widget("compose_make").get_by_role("button").tap()
+    expect(phone.widget("answer")).to_contain_text("Nothing is changed yet")
+    phone.widget("example_0").get_by_role("button").tap()
     expect(chip(phone, "layer 3, head 1 off")).to_have_attribute("aria-pressed", "true")
     assert phone.settled().query() == {"do": ["3.1:zero"]}
-    assert phone.array("whatif_vectors")[4].max() > 0
+    assert phone.array("whatif_heads")[4].max() > 0
+    expect(phone.widget("answer")).to_contain_text("of the 72 heads")
+    expect(phone.widget("answer")).not_to_contain_text("so far", timeout=30_000)
+    expect(phone.widget("answer")).to_contain_text("the median of the 72 heads, each switched off alone")
     edges = chip(phone, "layer 3, head 1 off").evaluate(
         "each => [each.offsetHeight, document.scrollingElement.scrollWidth]"
     )
@@ -72,7 +76,26 @@ def test_from_attention_a_press_leads_to_what_followed_whatever_was_open_there(v
     expect(visitor.widget("head_is_off")).to_contain_text("still attends")
     visitor.settled()
     visitor.widget("quick_followed").get_by_role("button").click()
-    expect(visitor.widget("followed")).to_be_in_viewport()
+    expect(visitor.widget("answer")).to_be_in_viewport()
+    expect(visitor.widget("answer")).to_contain_text("of its length")
     visitor.settled()
     assert "whatif_view" not in visitor.query(), "what followed is the view without a parameter"
     assert visitor.query()["do"] == ["3.1:zero"]
+
+
+def test_a_panel_opens_by_a_press_and_in_the_link(visitor: Visitor, classmate: Visitor) -> None:
+    visitor.open("/what-if?do=3.1:zero")
+    expect(visitor.widget("answer")).not_to_contain_text("so far", timeout=30_000)
+    visitor.settled().widget("whatif_chosen").locator("summary").click()
+    expect(visitor.widget("whatif_before")).to_be_visible()
+    assert not visitor.settled().charts().keys() & {"whatif_after", "whatif_difference"}, "never two equal maps"
+    visitor.widget("whatif_more").locator("summary").click()
+    expect(visitor.widget("compose_make")).to_be_visible()
+    link = visitor.settled().copied_link()
+    theirs = classmate.open(link)
+    expect(theirs.widget("compose_make")).to_be_visible()
+    expect(theirs.widget("whatif_before")).to_be_visible()
+    theirs.settled()
+    before = classmate.open("/what-if?do=3.1:zero&whatif_measure=cosine")
+    expect(before.widget("whatif_vectors")).to_be_visible()
+    before.settled()

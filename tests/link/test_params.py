@@ -105,6 +105,7 @@ DEFAULTS = {
     "whatif_tokens": False,
     "whatif_sentence": False,
     "whatif_chosen": False,
+    "whatif_spread": False,
     "compare_head": False,
     "compare_lengths": False,
     "compare_costs": False,

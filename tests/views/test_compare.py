@@ -140,7 +140,9 @@ def test_the_answer_is_where_two_part_by_how_much_and_what_is_left_at_the_end(
     assert f"the vector of `{now.tokens[token]}`{subscript(token)} differs most" in told
     largest = max(shares)
     assert f"**{largest:.0%}**" in told or f"**{100 * largest:.2g}%**" in told
-    assert f"vectors is **{cosine_of_means(pinned, now):.2f}**".replace("-", "−") in told
+    cosine = cosine_of_means(pinned, now)
+    digits = 2 if cosine < 0.99 else 4
+    assert f"vectors is **{cosine:.{digits}f}**".replace("-", "−") in told
 
 
 def test_the_answer_where_there_is_nothing_to_subtract() -> None:

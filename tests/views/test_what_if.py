@@ -206,6 +206,7 @@ def test_pairs_of_sentences_stand_by_the_size_of_their_change() -> None:
 
 
 VALUES = np.array([0.1, 0.4, np.nan, 0.0, 0.0, 0.2, 0.3, 0.35], np.float32)
+SPREAD = {"whatif_spread": True}
 PLAIN = Effects(VALUES, "how far it moves", "it moves by {}", ".1%")
 SIGNED = Effects(VALUES - np.float32(0.15), "what is added", "{} is added", "+.2f")
 
@@ -223,7 +224,7 @@ def parts(effects: Effects, sublayers: Effects | None = None, focus: Focus = FOC
 def test_maps_of_parts_show_their_numbers(kind: Any, key: str, shape: tuple[int, int], is_signed: bool) -> None:
     numbers = np.linspace(-0.5 if is_signed else 0, 0.5, np.prod(shape), dtype=np.float32)
     scene = parts(Effects(numbers, "told", "{}", "+.4f" if is_signed else ".1%"))
-    chart = charts(PARTS[kind](scene, {}))[key]
+    chart = charts(PARTS[kind](scene, SPREAD))[key]
     figure = go.Figure(draw_chart(chart, scene).now.figure)
     cells = figure.data[0]
     np.testing.assert_array_equal(cells.z, numbers.reshape(shape))
@@ -234,12 +235,12 @@ def test_maps_of_parts_show_their_numbers(kind: Any, key: str, shape: tuple[int,
 def test_an_effect_below_rounding_has_one_colour() -> None:
     for numbers in (np.full(8, 1e-8, np.float32), np.full(8, np.nan, np.float32)):
         scene = parts(Effects(numbers, "told", "{}", ".1%"))
-        drawn = draw_chart(charts(show_heads(scene, {}))["head_effects"], scene).now
+        drawn = draw_chart(charts(show_heads(scene, SPREAD))["head_effects"], scene).now
         assert (SAME_COLOUR in drawn.caption) == bool(np.isfinite(numbers).any())
 
 
 def test_the_answer_is_the_largest_effect_beside_the_median_then_those_that_follow() -> None:
-    answers, nexts = zip(*([*show_heads(parts(each), {})][:2] for each in (PLAIN, SIGNED)), strict=True)
+    answers, nexts = zip(*([*show_heads(parts(each), SPREAD)][:2] for each in (PLAIN, SIGNED)), strict=True)
     plain, signed = (item.text for item in answers if isinstance(item, Paragraph) and item.kind == "answer")
     assert "**Layer 0, head 1 matters most** (of 7 heads measured so far): without it, it moves by **40.0%**." in plain
     assert f"The median of the 7 heads is {np.nanmedian(VALUES):.1%}." in plain
@@ -253,7 +254,7 @@ def test_the_answer_is_the_largest_effect_beside_the_median_then_those_that_foll
 
 def test_heads_are_points_and_the_chosen_one_stands_out() -> None:
     scene = parts(SIGNED)
-    chart = charts(show_heads(scene, {}))["spread_and_effect"]
+    chart = charts(show_heads(scene, SPREAD))["spread_and_effect"]
     figure = draw_chart(chart, scene).now.figure
     others, chosen = go.Figure(figure).data
     spread = pattern_spread(scene.now.run)
@@ -268,7 +269,7 @@ def test_heads_are_points_and_the_chosen_one_stands_out() -> None:
 def test_the_verdict_has_the_heads_of_a_layer_together(attention: float, replaced: bool) -> None:
     known = Effects(np.nan_to_num(VALUES), "", "{}", ".1%")
     sublayers = Effects(np.array([0.1, 0, attention, 0], np.float32), "", "{}", ".1%")
-    told = words(show_heads(parts(known, sublayers), {}))
+    told = words(parts_of(show_heads(parts(known, sublayers), SPREAD)))
     assert "of the 4 heads in layer 1, the strongest alone brings 35.0%, " in told
     assert f"and the layer's whole attention {attention:.1%}" in told
     assert ("others do its work" in told) == replaced

@@ -16,10 +16,10 @@ from playground.charts import figure as figures
 from playground.charts import palette
 from playground.charts.chart import (
     Axis,
-    Columns,
     Heatmap,
     Item,
     Options,
+    Panel,
     Paragraph,
     Picture,
     Widget,
@@ -80,13 +80,12 @@ class Parts:
 
 
 def show_heads(scene: Scene[Parts], options: Options) -> Iterator[Item]:
-    """The heads' effects beside the spread of their patterns, both as points, and a layer's heads together."""
+    """The heads' effects; in a panel the spread of their patterns, both as points, and a layer's heads together."""
     run, effects, focus = scene.now.run, scene.now.effects, scene.focus
     values = effects.values.reshape(run.config.n_layers, run.config.n_heads)
-    spread, sizes = pattern_spread(run), np.abs(values)
     places = list(np.ndindex(values.shape))
     yield from _answer_largest(effects, lambda i: "layer {}, head {}".format(*places[i]), "heads")
-    of_effects = map_of_heads(
+    yield map_of_heads(
         "head_effects",
         values,
         caption=f"**Effect of each head, switched off alone{effects.instead}:** {effects.meaning}. Click a cell to "
@@ -94,7 +93,17 @@ def show_heads(scene: Scene[Parts], options: Options) -> Iterator[Item]:
         alt="Effect of every head by layer",
         **_effect_colours(effects),
     )
-    of_spread = map_of_heads(
+    label = f"Switch off layer {focus.layer}, head {focus.head}"
+    yield offer_changes("whatif_switch", {label: [Change("zero", focus.layer, focus.head)]})
+    compared = tuple(_compare_with_spread(scene, values)) if options["whatif_spread"] else ()
+    yield Panel("whatif_spread", "Do striking heads matter?", compared, icon=":material/scatter_plot:")
+
+
+def _compare_with_spread(scene: Scene[Parts], values: Array) -> Iterator[Item]:
+    """How evenly each head spreads its attention, beside its effect: (L, H)."""
+    focus, spread, sizes = scene.focus, pattern_spread(scene.now.run), np.abs(values)
+    yield Paragraph(_compare_spread(spread, sizes, _describe_together(values, scene.now)))
+    yield map_of_heads(
         "head_spread",
         spread,
         caption="**How evenly each head spreads its attention in this sentence:** the mean entropy of its rows, as "
@@ -104,8 +113,6 @@ def show_heads(scene: Scene[Parts], options: Options) -> Iterator[Item]:
         bar="spread",
         colours=lambda _: Colours({"zmin": 0, "zmax": 1}),
     )
-    yield Columns(((of_effects,), (of_spread,)))
-    yield Paragraph(_compare_spread(spread, sizes, _describe_together(values, scene.now)))
     yield Picture[Parts](
         key="spread_and_effect",
         alt="Every head by the spread of its pattern and the size of its effect",
@@ -115,8 +122,6 @@ def show_heads(scene: Scene[Parts], options: Options) -> Iterator[Item]:
         figure=lambda _: _draw_points(spread, sizes, (focus.layer, focus.head)),
         table=lambda _: _list_heads(spread, sizes),
     )
-    label = f"Switch off layer {focus.layer}, head {focus.head}"
-    yield offer_changes("whatif_switch", {label: [Change("zero", focus.layer, focus.head)]})
 
 
 def offer_changes(key: str, offers: Mapping[str, Sequence[Change]]) -> Widget:

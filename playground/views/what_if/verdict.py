@@ -38,9 +38,9 @@ def judge_changes(untouched: Run, run: Run, heads: HeadEffects | None, *, is_ran
             f"floats. {weights}".rstrip()
         )
     if moved <= ROUNDING:
-        told = "the sentence's vector, the mean of its tokens' vectors, **stays where it is**, but for rounding."
+        told = "the sentence, as the mean of its tokens' vectors, **stays where it is**, but for rounding."
         return f"With {whose}, {told} {weights}".rstrip()
-    told = f"the sentence's vector, the mean of its tokens' vectors, moves by **{write_share(moved)}** of its length."
+    told = f"the sentence, as the mean of its tokens' vectors, moves by **{write_share(moved)}** of its length."
     return " ".join(filter(None, (f"With {whose}, {told}", _compare(moved, run, heads), weights)))
 
 

@@ -279,13 +279,13 @@ def draw_parts(run: Run, focus: Focus) -> None:
             return
     measure = _choose_measure(setup, kind, target, run)
     measured = [measure(parts)]
-    if kind == "heads":
+    if kind == "heads" and current_value("whatif_spread"):
         measured.append(measure(SweepKey("sublayers")))
     _keep_measuring_in_turn(
         measured, f"{len(measured[0].effects().values):,} {'pairs' if kind == 'pairs of one head' else kind}"
     )
     scene = Scene(Parts(run, *(each.effects() for each in measured)), focus)
-    render(PARTS[kind](scene, {}), scene)
+    render(PARTS[kind](scene, read_options("whatif")), scene)
 
 
 def _keep_measuring_in_turn(measured: Sequence[MeasuredParts], tried: str) -> None:

@@ -9,7 +9,7 @@ from playground.link.changes import MadeChange
 from playground.model.changes import Change
 from playground.runs.encoder_run import run
 from playground.text import characters
-from tests.web.app_test import SMALL, array, captions, charts, choose, open_page, press, prose, sentences
+from tests.web.app_test import SMALL, array, captions, charts, choose, open_page, open_panels, press, prose, sentences
 from tests.web.views.what_if.what_if_page import CONFIG, PAIR, PARTS, cosine, open_view, progress, vector, without_heads
 
 FIRST, SECOND = PAIR.split("\n")
@@ -28,6 +28,8 @@ def test_each_heads_effect_is_that_of_weights_without_it() -> None:
     assert f"**Layer {layer}, head {head} matters most**" in prose(app)
     assert f"moves by **{np.max(expected):.1%}**" in prose(app)
     assert progress(app) == "Done: 8 heads tried one by one."
+    assert charts(app).keys() == {"head_effects"}
+    assert {"head_spread", "spread_and_effect"} <= charts(open_panels(app, "whatif_spread")).keys()
     assert "without your changes" not in captions(app)
 
 
@@ -129,7 +131,7 @@ def test_what_cannot_be_measured_is_said_and_the_vector_stands_in(query: dict[st
 )
 @pytest.mark.parametrize("text", [PAIR, "x", "<b>$x$</b>\nعربى 🧭 `c` [a](b)\nx"], ids=["pair", "one token", "odd"])
 def test_every_map_is_drawn_in_every_architecture(text: str, changes: dict[str, object]) -> None:
-    app = open_view(PARTS, text, **changes)
+    app = open_view(PARTS, text, whatif_spread=True, **changes)
     assert {"head_effects", "head_spread", "spread_and_effect"} <= set(charts(app))
     for kind, chart in (("sublayers", "sublayer_effects"), ("hidden tokens", "hidden_tokens")):
         assert chart in charts(choose(app, whatif_parts=kind))

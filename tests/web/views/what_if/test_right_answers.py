@@ -47,7 +47,7 @@ def test_where_heads_stand_in_for_each_other_the_verdict_says_so_with_the_networ
     """Reverse, once it is learnt: no head of a layer is missed much, all of its attention is."""
     wide = replace(CONFIG, d_model=32, n_heads=4, d_ff=64)
     one = trained("reverse", wide, steps=500, n_train=2000, batch_size=64, lr=0.003, warmup=50, n_validation=64)
-    app = opened(PARTS, one)
+    app = opened(PARTS, one, whatif_spread=True)
     effects, together = array(charts(app)["head_effects"]), []
     for layer in range(2):
         off = copy.deepcopy(one)
