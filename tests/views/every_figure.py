@@ -10,6 +10,7 @@ from playground.charts.draw import Drawn
 from playground.views.all_views import VIEWS
 
 LINK = "weights=random&tokenizer=word&d_model=16&n_heads=4&n_layers=2&text=<b>one</b>+<i>+three+two%0Afive"
+LINK += "&whatif_tokens=true&whatif_chosen=true"
 
 
 @cache

@@ -89,20 +89,18 @@ def offer_pin() -> None:
     name = key.replace("_", " ")
     with st.container(key="answer"):
         st.markdown(
-            "Press the button, and read here at which layer two encoders part that differ in one choice alone. Or pin "
-            "your own settings, then change one of them in the sidebar."
+            "Press the button, and read here at which layer two encoders with random weights part that differ in one "
+            "choice alone. Or pin your own settings, then change one of them in the sidebar."
         )
-    with st.container(key="compare_offer", horizontal=True, vertical_alignment="center"):
-        weights = "" if current_setup().weights == "random" else ", with random weights"
-        st.button(
-            f"Compare {name} {before[key]} with {after[key]}{weights}",
-            key="compare_start",
-            type="primary",
-            icon=":material/compare_arrows:",
-            on_click=_pin_pair,
-            help="Both with random weights of the present shape, drawn from the same seed: trained weights fit one "
-            "architecture alone.",
-        )
+    st.button(
+        f"Compare {name} {before[key]} with {after[key]}",
+        key="compare_start",
+        type="primary",
+        icon=":material/compare_arrows:",
+        on_click=_pin_pair,
+        help="Both with random weights of the present shape, drawn from the same seed: trained weights fit one "
+        "architecture alone.",
+    )
 
 
 def instructive_pair(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

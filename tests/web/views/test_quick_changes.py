@@ -77,6 +77,6 @@ def test_the_way_to_what_followed_opens_that_view_whatever_was_open() -> None:
 def test_on_what_if_the_answer_is_scrolled_to_once_after_a_press() -> None:
     app = open_page("what_if", **LINK, whatif_view="which parts matter", do="0.2:zero")
     press(app, "whatif_switch_followed")
-    assert component_data(app, "scroll_to")["target"] == "followed"
+    assert component_data(app, "scroll_to")["target"] == "answer"
     assert not component_data(app.run(), "scroll_to")
     assert "The number is the length of the difference" in captions(app)

@@ -362,9 +362,9 @@ def measure_on_answers(key: RunKey, kind: PartKind) -> MeasuredParts:
 def keep_measuring(name: str, measurement: Measurement, *, tried: str, is_told: bool = False) -> None:
     """Measure for a moment, and draw how far it is and what starts or stops it; the page asks again until all is done.
 
-    Called before what shows the numbers. Where the settings change, its identity does, and the old measurement rests.
-    Keys begin with `name`; `tried` is what is tried, with its number, such as `72 heads`. Where the page itself tells
-    how far it is, nothing is drawn of what needs no press.
+    Called before what shows nothing but the numbers. Where the settings change, its identity does, and the old
+    measurement rests. Keys begin with `name`; `tried` is what is tried, with its number, such as `72 heads`. With
+    `is_told` the page itself tells how far it is, and nothing is drawn that needs no press.
     """
     growing, identity = measurement.growing, measurement.identity
     with panels.explain_errors():
