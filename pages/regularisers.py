@@ -7,12 +7,12 @@ from playground.training.evaluation import evaluate_unbatched
 from playground.training.regularisers.ablation import Ablation, ablation_trainings
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.trainer import clip_gradient, cross_entropy, distillation
-from playground.views.regularisers import INTRODUCTION
 from playground.web.shared import panels
 from playground.web.views import regularisers
 
 panels.heading("What does each ingredient of training change?")
-st.markdown(INTRODUCTION)
+regularisers.draw_answer()
+regularisers.draw_ready_experiments()
 regularisers.draw_ablation(regularisers.draw_settings())
 st.header(f"Ten regularisers in {len(REGULARISERS)} switches, one by one")
 regularisers.draw_catalogue()

@@ -43,6 +43,12 @@ STRENGTHS: dict[str, Param] = {
 }
 """How strong each regulariser may be, by the recipe's field; off, or as a transformer has it by nature, by default."""
 
+_OPTIMIZER = {
+    "label": "optimiser · `optimizer`",
+    "help_text": "adam: a step size for every weight, from its own gradients (Kingma & Ba 2015). adamw: weight decay "
+    "apart from it (Loshchilov & Hutter 2019). sgd: one step size for all, with momentum 0.9.",
+}
+
 RECIPE: dict[str, Param] = {
     "text": Text("", longest=4_000),
     "length": Whole(12, 2, 256),
@@ -50,7 +56,7 @@ RECIPE: dict[str, Param] = {
     "n_train": Size(4096, (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)),
     "steps": Size(600, (5, 10, 20, 50, 100, 200, 300, 400, 500, 600, 800, 1000, 1200, 1500, 2000, 3000, 4000, 5000)),
     "batch_size": Size(64, (1, 2, 4, 8, 16, 32, 64, 128, 256)),
-    "optimizer": Choice("adam", ("adam", "adamw", "sgd")),
+    "optimizer": Choice("adam", ("adam", "adamw", "sgd"), **_OPTIMIZER),
     "schedule": Choice("paper", ("paper", "constant")),
     "lr": Size(
         Recipe.lr, (1e-5, 3e-5, 1e-4, 2e-4, 3e-4, 5e-4, 1e-3, 2e-3, 3e-3, 4e-3, 5e-3, 0.01, 0.02, 0.1, 1, 10, 100)
@@ -118,6 +124,8 @@ ABLATION: dict[str, Param] = {
     "regularisers_seeds": Choice("1", ("1", "3")),
     "regularisers_chosen": Several(TO_BEGIN_WITH, tuple(FIELDS), _RENAMED),
     "regularisers_measure": Choice("accuracy", ("accuracy", "loss")),
+    "regularisers_optimizer": Choice("adamw", ("adamw", "sgd"), **_OPTIMIZER),
+    "regularisers_lr": RECIPE["lr"],
     **{f"regularisers_{field}": param for field, param in COMPARED.items()},
 }
 

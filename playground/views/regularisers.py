@@ -27,6 +27,7 @@ from playground.training.regularisers.ablation_report import (
     SPREAD_COLUMNS,
     Effect,
     ablation_table,
+    answer_ablation,
     group_by_name,
     measure_effects,
     summarise_ablation,
@@ -40,10 +41,62 @@ from playground.training.regularisers.catalogue import (
 )
 from playground.training.tasks import TASKS, Data, Task
 
-INTRODUCTION = (
-    "A network with few examples learns them by heart: all of them right, much else wrong. Regularisers are to help. "
-    "Choose some and train: one run with nothing, one with each alone, one with all."
+BEFORE_ANY = (
+    "Nothing is measured yet: start an experiment. Two networks learn the same, one of them with a *regulariser*: an "
+    "ingredient of training that is to help with what a network never saw."
 )
+"""The page's answer before there is one."""
+
+
+@dataclass(frozen=True)
+class ReadyExperiment:
+    """A comparison of two runs that shows what one regulariser is for."""
+
+    name: str
+    """What its button's key ends with."""
+    title: str
+    expectation: str
+    """What is to be seen, and why, in a sentence or two."""
+    settings: Mapping[str, Any]
+    """The page's parameters that it sets."""
+
+
+READY = (
+    ReadyExperiment(
+        "dropout",
+        "Learnt by heart, then dropout",
+        "100 sequences are learnt by heart. Dropout hides some tokens from each head, at random. Expect more right "
+        "answers to new sequences: no head can rely on one token.",
+        {
+            "regularisers_task": "Sort", "regularisers_data": "small",
+            "regularisers_chosen": ["Dropout on attention weights"], "regularisers_dropout_attention": 0.3,
+            "regularisers_optimizer": "adamw", "regularisers_lr": 0.002, "regularisers_seeds": "1",
+        },
+    ),
+    ReadyExperiment(
+        "smoothing",
+        "Wrong labels, then smoothing",
+        "30% of the taught answers are wrong. Label smoothing never asks for certainty. Expect more right answers: "
+        "fewer errors are learnt by heart.",
+        {
+            "regularisers_task": "Copy, taught with errors", "regularisers_data": "small",
+            "regularisers_chosen": ["Label smoothing"], "regularisers_label_smoothing": 0.5,
+            "regularisers_optimizer": "adamw", "regularisers_lr": 0.002, "regularisers_seeds": "1",
+        },
+    ),
+    ReadyExperiment(
+        "clipping",
+        "Exploding, then clipping",
+        "With large steps one long gradient throws the weights away. Clipping shortens it. Expect the first run to "
+        "fail early, and the second to learn.",
+        {
+            "regularisers_task": "Copy", "regularisers_data": "plenty",
+            "regularisers_chosen": ["Gradient clipping"], "regularisers_clip": 0.25,
+            "regularisers_optimizer": "sgd", "regularisers_lr": 1, "regularisers_seeds": "1",
+        },
+    ),
+)  # fmt: skip
+"""Tried with the seeds 0 to 4: what is to be expected was seen with each of them."""
 
 WITHOUT_MASKS = (
     "A batch is as long as its longest sequence; shorter ones are filled up with [PAD]. Without the **padding mask** "
@@ -100,6 +153,30 @@ def _choose_lines() -> dict[str, dict[str, Any]]:
 LINES: Mapping[str, Mapping[str, Any]] = _choose_lines()
 """How a run is drawn, on every chart and in every session, by Plotly's names: by the regulariser's field, or `none`
 and `all`. Each of the ten has a colour; those that share it are told apart by dashes."""
+
+
+def show_ready_experiments() -> Iterator[Item]:
+    """A card for each of `READY`, with a button that starts it."""
+    cards = (
+        Group(
+            f"regularisers_ready_{each.name}_card",
+            (
+                Paragraph(f"**{each.title}**"),
+                Paragraph(each.expectation, "caption"),
+                Widget("start_ready", {"ready": each}),
+            ),
+            is_card=True,
+        )
+        for each in READY
+    )
+    yield Columns(tuple((card,) for card in cards))
+
+
+def show_answer(scene: Scene[ShownAblation]) -> Iterator[Item]:
+    """What an ablation has shown by now, in a sentence."""
+    state = scene.now.state
+    answer = answer_ablation(state.results, state.n_answers)
+    yield Paragraph(answer or "The first of these runs is training: its share of right answers comes here.", "answer")
 
 
 def show_ablation(scene: Scene[ShownAblation], options: Options) -> Iterator[Item]:

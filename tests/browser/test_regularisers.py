@@ -19,7 +19,8 @@ def expect_status(visitor: Visitor, text: str) -> None:
 
 def test_what_is_chosen_travels_in_the_link(visitor: Visitor, classmate: Visitor) -> None:
     visitor.open("/regularisers")
-    pills = visitor.widget("regularisers_chosen")
+    visitor.widget("regularisers_own_open").locator("summary").click()
+    pills = visitor.settled().widget("regularisers_chosen")
     for name in ("Token swapping", "Early stopping", "Label smoothing", "Without padding mask", "Gradient clipping"):
         pills.get_by_role("button", name=name, exact=True).click()
         visitor.settled()
@@ -50,6 +51,22 @@ def test_the_choice_survives_a_visit_elsewhere_and_a_step_back(visitor: Visitor)
     visitor.settled()
     assert visitor.query() == before
     assert "“Next character” hides what comes later" in visitor.text()
+
+
+def test_one_press_shows_an_explosion_and_what_clipping_does(visitor: Visitor, phone: Visitor) -> None:
+    """Whoever presses second, on a phone, is given the same result."""
+    for student in (visitor, phone):
+        student.open("/regularisers")
+        assert "Nothing is measured yet" in student.widget("answer").inner_text()
+        press(student, "ready_clipping")
+        expect_status(student, "All 2 runs are done")
+        answer = student.settled().widget("answer").inner_text()
+        clipped, plain = map(float, re.findall(r"([0-9.]+)%", answer))
+        assert clipped > 90 > 20 > plain
+        assert "far worse than guessing" in answer
+        assert student.query()["regularisers_clip"] == ["0.25"]
+    theirs = phone.open(visitor.copied_link())
+    expect(theirs.widget("regularisers_own_open").locator("details[open]")).to_have_count(1)
 
 
 def test_a_student_sees_what_the_causal_mask_is_for(visitor: Visitor) -> None:

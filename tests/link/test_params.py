@@ -186,6 +186,8 @@ DEFAULTS = {
         "Token swapping",
     ),
     "regularisers_measure": "accuracy",
+    "regularisers_optimizer": "adamw",
+    "regularisers_lr": 0.002,
     "regularisers_dropout_attention": 0.1,
     "regularisers_dropout_feedforward": 0.1,
     "regularisers_dropout_positions": 0.1,

@@ -4,6 +4,7 @@ Each kind of training stands beside the baseline, over one seed or several.
 """
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -215,6 +216,63 @@ def summarise_ablation(results: Sequence[AblationResult], n_answers: int) -> lis
     return sentences
 
 
+def answer_ablation(results: Sequence[AblationResult], n_answers: int) -> str:
+    """What the regulariser that changed most has changed, in two numbers (markdown); empty until a run has ended.
+
+    `n_answers` is what the validation set asks for.
+    """
+    effects = list(measure_effects(results).values())
+    if not effects:
+        return ""
+    baseline, *others = effects
+    usual = baseline.unbatched
+    if not others:
+        return f"The run with **none of them** gives {usual.accuracy:.1%} right answers to sequences that it never saw."
+    most = max(others, key=lambda effect: abs(effect.accuracy_change))
+    title, is_taken_away = _with_title(most.training.title), most.training.title.startswith("without ")
+    without = "with none of them" if most.training.name == "all" else "with it" if is_taken_away else "without it"
+    noise = max(difference_noise(usual.accuracy, n_answers * baseline.n_seeds), most.accuracy_spread)
+    compared = f"Of {len(others)} comparisons this changed most: " if len(others) > 1 else ""
+    verdict = "It helped." if most.accuracy_change > 0 else "It did harm."
+    if abs(most.accuracy_change) <= noise:
+        verdict = "That is no more than chance may do."
+        if _has_other_loss(most, usual.loss):
+            verdict += (
+                f" The loss, which also counts how sure wrong answers are, is {most.unbatched.loss:.2f} instead of "
+                f"{usual.loss:.2f}."
+            )
+    elif is_taken_away:
+        verdict = "Going without it helped." if most.accuracy_change > 0 else "Going without it did harm."
+    sentences = [
+        f"{compared}{title if compared else _first_upper(title)}, **{most.unbatched.accuracy:.1%}** of the answers to "
+        f"sequences that it never saw are right; {without}, **{usual.accuracy:.1%}**{_of_seeds(most)}.",
+        verdict,
+        *(_describe_end(without, baseline) for _ in baseline.diverged[:1]),
+        *(_describe_end(title, most) for _ in most.diverged[:1]),
+    ]
+    return " ".join(sentences)
+
+
+def _first_upper(sentence: str) -> str:
+    return re.sub("[a-z]", lambda letter: letter[0].upper(), sentence, count=1)  # behind the marks of bold letters
+
+
+def _of_seeds(effect: Effect) -> str:
+    return f" (means of {effect.n_seeds} seeds)" if effect.n_seeds > 1 else ""
+
+
+def _describe_end(which: str, effect: Effect) -> str:
+    """When a kind of training was given up, as it got far worse than guessing."""
+    steps = join_words([str(len(result.history.loss)) for result in effect.diverged])
+    seeds = f" with {len(effect.diverged)} of {effect.n_seeds} seeds" if effect.n_seeds > 1 else ""
+    return f"{_first_upper(which)} the training got far worse than guessing{seeds}, and was given up at step {steps}."
+
+
+def _has_other_loss(effect: Effect, usual: float) -> bool:
+    """Whether the loss lies apart from the baseline's, `usual`."""
+    return abs(effect.loss_change) > max(0.1 * usual, 0.05, effect.loss_spread)
+
+
 def _describe_baseline(baseline: Effect, noise: float) -> str:
     if baseline.diverged:
         return f"The run with **none of them** {_describe_divergence(baseline)}."
@@ -273,7 +331,7 @@ def _describe_accuracy(effects: list[Effect], noise: float, n_answers: int) -> l
 
 def _describe_loss(effects: list[Effect], usual: float) -> list[str]:
     """Whose loss lies apart from the baseline's: accuracy may be the same all the while."""
-    apart = [effect for effect in effects if abs(effect.loss_change) > max(0.1 * usual, 0.05, effect.loss_spread)]
+    apart = [effect for effect in effects if _has_other_loss(effect, usual)]
     lower = sorted((effect for effect in apart if effect.loss_change < 0), key=lambda effect: effect.unbatched.loss)
     higher = sorted((effect for effect in apart if effect.loss_change > 0), key=lambda effect: -effect.unbatched.loss)
     parts = [

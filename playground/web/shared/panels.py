@@ -1,21 +1,23 @@
 """What every page shares: its heading, the run it shows, numbers and code."""
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
+from playground.link.params import write_changed
 from playground.link.query import explain_cut
 from playground.runs.encoder_run import Run
 from playground.text.sentences import foreign_script, is_english
 from playground.web.choices.focus import settle_tokens
-from playground.web.choices.setup import Setup, current_notices, current_setup, describe_other_weights
+from playground.web.choices.setup import Setup, current_notices, current_setup, current_value, describe_other_weights
 from playground.web.choices.shortcuts import can_undo, undo_reset
 from playground.web.session import caches, trained_slot
 from playground.web.session.services import services
@@ -169,6 +171,12 @@ def _row_clicks(key: str, on_row: Callable[[int], None] | None) -> dict[str, Any
             on_row(int(cells[0][0]))
 
     return {} if on_row is None else {"on_select": take, "selection_mode": "single-cell"}
+
+
+def fold_settings(key: str, title: str, names: Iterable[str]) -> ExpanderContainer:
+    """An expander for widgets of these parameters; it begins open where a link has set one of them."""
+    is_set = bool(write_changed({name: current_value(name) for name in names}))
+    return st.expander(title, expanded=is_set, key=key, on_change="rerun")
 
 
 def code_behind(key: str, *sources: FunctionType | type | ModuleType | Callable[..., Any]) -> None:

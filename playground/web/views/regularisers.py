@@ -1,17 +1,21 @@
 """What only the live page Regularisers has: the ablation that its settings describe, and how that is followed."""
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from playground.accounting.readable import duration
+from playground.charts.chart import Paragraph
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
-from playground.errors import TooLargeError
+from playground.errors import PlaygroundError, TooLargeError
 from playground.link import query
 from playground.link.opening import Focus
-from playground.link.params import COMPARED, FIELDS, TASK_TITLES
+from playground.link.params import ABLATION, COMPARED, FIELDS, TASK_TITLES
 from playground.text.wording import join_words
 from playground.training.recipe import architecture
 from playground.training.regularisers.ablation import (
@@ -26,7 +30,16 @@ from playground.training.regularisers.ablation import (
 )
 from playground.training.regularisers.catalogue import REGULARISERS, reason_without_effect
 from playground.training.tasks import TASKS
-from playground.views.regularisers import ShownAblation, show_ablation, show_catalogue, show_curves
+from playground.views.regularisers import (
+    BEFORE_ANY,
+    ReadyExperiment,
+    ShownAblation,
+    show_ablation,
+    show_answer,
+    show_catalogue,
+    show_curves,
+    show_ready_experiments,
+)
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.components.charts import draw_legend
@@ -42,7 +55,7 @@ from playground.web.session.experiments import (
 )
 from playground.web.session.memory_budget import MemoryReservation
 from playground.web.session.services import services
-from playground.web.shared import experiment_buttons
+from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.page_end import as_one_element
 from playground.web.shared.renderer import WIDGETS, read_options, render
 
@@ -94,6 +107,7 @@ def make_plan() -> AblationPlan:
     task, data, seeds, chosen_titles = (current_value(f"{PAGE}_{name}") for name in ("task", "data", "seeds", "chosen"))
     strengths = {field: current_value(f"{PAGE}_{field}") for field in COMPARED}
     recipe = ablation_recipe(TASK_TITLES[task], data, current_value("seed"), strengths)
+    recipe = replace(recipe, **{name: current_value(f"{PAGE}_{name}") for name in ("optimizer", "lr")})
     config = query.model_config({**current_setup().values, "norm": shortcuts.unlocked_norm(), **SIZES}, vocab_size=1)
     chosen = {FIELDS[title] for title in chosen_titles}
     reasons = {field: reason_without_effect(each, recipe, config.norm) for field, each in REGULARISERS.items()}
@@ -132,14 +146,9 @@ def create_experiment(plan: AblationPlan) -> Experiment[AblationState]:
 @as_one_element
 def draw_settings() -> AblationPlan | None:
     """Draw the settings, the buttons and the cost; returns what can be started, or None with a message on the page."""
-    columns = st.columns(3, gap="medium")
-    with columns[0]:
-        widgets.menu(f"{PAGE}_task", "What is to be learnt")
-    with columns[1]:
-        widgets.choice(f"{PAGE}_data", "Data to learn from")
-    with columns[2]:
-        widgets.choice(f"{PAGE}_seeds", "Seeds", help_text=SEEDS_HELP)
-    widgets.several(f"{PAGE}_chosen", "What to compare with a run that has masks and norms, and none of the others")
+    names = [key for key in ABLATION if key != f"{PAGE}_measure"]
+    with panels.fold_settings(f"{PAGE}_own_open", "Choose a comparison of your own", names):
+        _choose_comparison()
     plan = experiment_buttons.plan_or_error(make_plan)
     if plan is not None:
         for field, reason in plan.left_out.items():
@@ -155,6 +164,59 @@ def draw_settings() -> AblationPlan | None:
     if plan is not None:
         st.caption(describe_cost(plan))
     return plan
+
+
+def _choose_comparison() -> None:
+    """Draw the widgets of the task and of what is compared."""
+    columns = st.columns(3, gap="medium")
+    with columns[0]:
+        widgets.menu(f"{PAGE}_task", "What is to be learnt")
+    with columns[1]:
+        widgets.choice(f"{PAGE}_data", "Data to learn from")
+    with columns[2]:
+        widgets.choice(f"{PAGE}_seeds", "Seeds", help_text=SEEDS_HELP)
+    widgets.several(f"{PAGE}_chosen", "What to compare with a run that has masks and norms, and none of the others")
+    columns = st.columns(3, gap="medium")
+    with columns[0]:
+        widgets.choice(f"{PAGE}_optimizer")
+    with columns[1]:
+        widgets.size(f"{PAGE}_lr", "largest learning rate · `lr`")
+
+
+def draw_answer() -> None:
+    """Draw what the session's ablation has shown by now, and before there is one what there is to do."""
+    if session_experiments().get(PAGE) is None:
+        render([Paragraph(BEFORE_ANY, "answer")], Scene(None, _NOWHERE))
+    experiment_buttons.follow(follow_answer, PAGE, every=2.0)
+
+
+def follow_answer(experiment: Experiment[AblationState]) -> None:
+    """Draw the answer as of now."""
+    scene = make_scene(experiment.inputs[1], experiment.state)
+    render(show_answer(scene), scene)
+
+
+def draw_ready_experiments() -> None:
+    """Draw the cards of the ready experiments."""
+    render(show_ready_experiments(), Scene(None, _NOWHERE))
+
+
+def draw_start(ready: ReadyExperiment) -> None:
+    """Draw the button that starts a ready experiment."""
+    st.button(
+        "Start both runs",
+        key=f"{PAGE}_ready_{ready.name}",
+        icon=":material/play_arrow:",
+        disabled=session_experiments().active_page() is not None,
+        on_click=_start_ready,
+        args=(ready.settings,),
+    )
+
+
+def _start_ready(settings: Mapping[str, Any]) -> None:
+    st.session_state.update(settings)
+    with suppress(PlaygroundError):  # the page draws the same plan, and says what is wrong with it
+        session_experiments().start(PAGE, partial(create_experiment, make_plan()))
 
 
 def describe_cost(plan: AblationPlan) -> str:
@@ -277,4 +339,4 @@ def _set_up(name: str) -> None:
     request_scroll(f"{PAGE}_buttons")
 
 
-WIDGETS |= {"legend": draw_legend, "missing_masks": draw_missing_masks}
+WIDGETS |= {"legend": draw_legend, "missing_masks": draw_missing_masks, "start_ready": draw_start}

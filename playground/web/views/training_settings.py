@@ -23,10 +23,6 @@ from playground.web.session.experiments import session_experiments, training_dat
 from playground.web.shared import experiment_buttons
 from playground.web.views.training import PAGE, TrainingPlan, create_experiment, make_plan
 
-OPTIMIZERS = (
-    "adam: a step size for every weight, from its own gradients (Kingma & Ba 2015). adamw: weight decay apart from "
-    "it (Loshchilov & Hutter 2019). sgd: one step size for all, with momentum 0.9."
-)
 SCHEDULES = "paper: up in a line while it warms up, then down with 1/√step (Vaswani et al. 2017, section 5.3)."
 
 
@@ -87,7 +83,7 @@ def settings(plan: TrainingPlan | None) -> None:
             widgets.size(f"training_{name}", ARCHITECTURE[name].label)
         st.caption(_from_sidebar())
     with st.expander("The optimiser", expanded=True):
-        widgets.choice("training_optimizer", "optimiser · `optimizer`", help_text=OPTIMIZERS)
+        widgets.choice("training_optimizer")
         schedule = widgets.choice("training_schedule", "learning-rate schedule · `schedule`", help_text=SCHEDULES)
         widgets.size("training_lr", "learning rate, or its peak · `lr`")
         widgets.size("training_warmup", "steps until the peak · `warmup`", disabled=schedule == "constant")

@@ -15,6 +15,7 @@ from playground.training.regularisers.ablation_report import (
     COLUMNS,
     SPREAD_COLUMNS,
     ablation_table,
+    answer_ablation,
     compare_to_baseline,
     difference_noise,
     measure_effects,
@@ -164,6 +165,38 @@ def test_a_baseline_without_a_gap_or_one_that_ran_away_is_named() -> None:
     assert "nothing is learnt by heart" in summarise_ablation([result(None, 0.999, 0.998, 0.01)], N)[0]
     away = summarise_ablation([result(None, 0.1, 0.1, 2, **AWAY)], N)[0]
     assert away == "The run with **none of them** ran away: what is measured are its weights of step 0."
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        ([NONE], ["with **none of them** gives 40.0%"]),
+        ([NONE, HELPS], ["connections**, **50.0%**", "right; without it, **40.0%**. It helped."]),
+        ([NONE, HARMS], ["clipping**, **30.0%**", "It did harm."]),
+        ([NONE, NOTHING], ["**41.0%**", "no more than chance may do."]),
+        ([NONE, SURE], ["no more than chance may do.", "is 1.50 instead of 3.00."]),
+        ([NONE, result("causal", 1, 0.9, 6, unbatched=Measure(6, 0.12))], ["with it, **40.0%**. Going without it did"]),
+        ([NONE, NOTHING, SURE, HELPS], ["Of 3 comparisons this changed most: with **dropout at residual"]),
+        (
+            [result(None, 0.1, 0.05, 2, **AWAY), HELPS],
+            ["**50.0%**", "Without it the training got far worse than guessing, and was given up at step 12."],
+        ),
+        ([NONE, result("clip", 0.1, 0.1, 2, **AWAY)], ["With **gradient clipping** the training got far worse than"]),
+    ],
+)
+def test_the_answer_compares_what_changed_most_with_nothing(runs: list[AblationResult], said: list[str]) -> None:
+    answer = answer_ablation(runs, N)
+    assert [words for words in said if words not in answer] == []
+    told = ["far worse than guessing" in answer, "The loss" in answer, "chance" in answer]
+    assert told == ["far worse" in "".join(said), "instead" in "".join(said), "chance" in "".join(said)]
+
+
+def test_the_answer_counts_seeds_and_asks_their_spread() -> None:
+    more = [each for each in of_seeds() if each.training.name in ("none", "dropout_residual")]
+    spread = [each for each in of_seeds() if each.training.name in ("none", "weight_decay")]
+    assert "(means of 3 seeds). It helped." in answer_ablation(more, N)
+    assert "no more than chance" in answer_ablation(spread, N)
+    assert answer_ablation([], N) == ""
 
 
 @pytest.mark.parametrize("used", [0.9, 0.41, 0.4])

@@ -11,6 +11,8 @@ from playground.presets import PRESETS
 from playground.training.cost import Speed
 from playground.training.regularisers.ablation import SIZES, Ablation, ablation_trainings
 from playground.training.regularisers.ablation_report import COLUMNS, ablation_table
+from playground.views.regularisers import BEFORE_ANY, READY, ReadyExperiment
+from playground.web.session.experiments import EXPERIMENTS
 from playground.web.session.services import services
 from playground.web.views import regularisers
 from playground.web.views.regularisers import list_differences
@@ -30,6 +32,7 @@ from tests.web.app_test import (
 from tests.web.experiment_pages import (
     N_STEPS,
     config,
+    ended,
     endless_ablation,
     measured,
     regularisers_page,
@@ -132,6 +135,29 @@ def test_one_press_sets_up_what_goes_wrong_without_a_mask() -> None:
     assert "Set up" not in sentences(choose(app, regularisers_data="small"))
     choose(app, regularisers_data="plenty")
     assert "**Without the padding mask**" in prose(measured(app, PAGE))
+
+
+@pytest.mark.parametrize("ready", READY, ids=lambda ready: ready.name)
+def test_one_press_starts_a_ready_experiment_and_the_answer_says_what_it_measured(ready: ReadyExperiment) -> None:
+    app = regularisers_page()
+    assert prose(app).startswith(BEFORE_ANY)
+    app = ended(press(app, f"regularisers_ready_{ready.name}"), PAGE)
+    assert {key: app.session_state[key] for key in ready.settings} == ready.settings
+    none, other = app.session_state[EXPERIMENTS].get(PAGE).state.results
+    recipes = [vars(each.training.recipe) for each in (none, other)]
+    (changed,) = (name for name in recipes[0] if recipes[0][name] != recipes[1][name])
+    assert recipes[1][changed] == ready.settings[f"regularisers_{changed}"]
+    assert (recipes[0]["optimizer"], recipes[0]["lr"]) == tuple(
+        ready.settings[f"regularisers_{name}"] for name in ("optimizer", "lr")
+    )
+    first = prose(app).splitlines()[0]
+    assert all(f"**{each.unbatched.accuracy:.1%}**" in first for each in (none, other))
+
+
+def test_a_link_that_sets_a_comparison_opens_its_panel() -> None:
+    for linked, link in ((False, {}), (True, {"regularisers_clip": 0.5}), (False, {"regularisers_measure": "loss"})):
+        app = regularisers_page(**link)
+        assert app.session_state["regularisers_own_open"] is linked
 
 
 def test_while_it_runs_the_other_runs_are_still_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
