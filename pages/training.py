@@ -8,9 +8,10 @@ from playground.web.shared import experiment_buttons, panels
 from playground.web.views import training, training_settings
 
 panels.heading("How does a transformer learn?")
+training.show_training_again()
+training.draw_answer()
 run, settings = st.columns([5, 3], gap="medium")
 with run:
-    training.show_training_again()
     training_settings.pick_task()
     plan = training_settings.plan_or_error()
     training_settings.start_row(plan)

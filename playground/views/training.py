@@ -91,6 +91,44 @@ def show_plan(scene: Scene[Recipe]) -> Iterator[Item]:
     )
 
 
+def show_nothing_yet(task: str) -> Iterator[Item]:
+    """What there is to do where no network has learnt yet; the task by its title."""
+    yield Paragraph(
+        f"Nothing has been learnt yet. Press **Start**: a small transformer then learns the task “{task}” before your "
+        "eyes.",
+        "answer",
+    )
+
+
+def show_progress(scene: Scene[WatchedRun]) -> Iterator[Item]:
+    """What the network does now, beside a simple rule; after the end, what the weights do that were kept."""
+    state, evaluations = scene.now.state, scene.now.state.history.evaluations
+    if not evaluations:
+        return
+    step, measured = evaluations[-1].step, evaluations[-1].validation
+    if state.kept is not None:
+        step, measured = state.kept_step, state.kept
+    yield from _answer_with_rule(step, state.recipe.steps, measured.accuracy, state.data.baseline)
+
+
+def show_results(scene: Scene[TrainedNetwork]) -> Iterator[Item]:
+    """What a trained network does, beside a simple rule, where its run is not to be seen."""
+    results = scene.now.results
+    yield from _answer_with_rule(
+        results.kept_step, scene.now.recipe.steps, results.validation_accuracy, results.baseline
+    )
+
+
+def _answer_with_rule(step: int, steps: int, accuracy: float, baseline: float) -> Iterator[Item]:
+    when = f"After {step:,} of {steps:,} steps" if step else "Before the first step, with random weights,"
+    compared = "" if accuracy > baseline else " It knows no more than the rule."
+    yield Paragraph(
+        f"{when} **{accuracy:.1%}** of the network's answers to sequences that it has never seen are right. A simple "
+        f"rule, which needs no network, gets **{baseline:.1%}** right.{compared}",
+        "answer",
+    )
+
+
 def show_curves(scene: Scene[WatchedRun]) -> Iterator[Item]:
     """The latest numbers, and four charts over all steps."""
     recipe, grows = scene.now.state.recipe, scene.now.grows

@@ -144,6 +144,21 @@ def test_the_numbers_are_those_of_the_weights_that_were_kept() -> None:
     assert set(list(view.list_metrics(watch(nothing, 0, grows=True)).values())[:4]) == {"–"}
 
 
+def test_the_answer_is_the_latest_accuracy_and_at_the_end_that_of_the_weights_that_were_kept() -> None:
+    state = replace(ended(), kept=None, history=History(evaluations=evaluations(60)))
+    for asked, step, accuracy in (
+        (state, 60, 0.5),
+        (replace(state, kept=Measure(0.3, 0.25), kept_step=30), 30, 0.25),
+        (replace(state, history=History(evaluations=evaluations(60)[:1])), 0, 0.0),
+    ):
+        (answer,) = texts(list(view.show_progress(scene(asked)))).splitlines()
+        assert f"**{accuracy:.1%}**" in answer
+        assert f"**{state.data.baseline:.1%}**" in answer
+        assert (f"After {step} of" in answer) is (step > 0)
+        assert ("no more than the rule" in answer) is (accuracy <= state.data.baseline)
+    assert list(view.show_progress(scene(replace(state, history=History())))) == []
+
+
 def test_what_is_watched_stays_as_it_is_while_the_run_goes_on() -> None:
     run = TrainingRequest(CONFIG, RECIPE).build()
     steps = run.run()

@@ -35,8 +35,11 @@ from playground.views.training import (
     show_attention,
     show_curves,
     show_next_characters,
+    show_nothing_yet,
     show_numbers,
     show_plan,
+    show_progress,
+    show_results,
     watch,
 )
 from playground.web.choices import shortcuts, widgets
@@ -184,6 +187,25 @@ def keep_network(slot: TrainedSlot, state: TrainingState, _status: JobStatus) ->
 
 
 # --- while it goes on
+
+
+def draw_answer() -> None:
+    """Draw what the network does now: that of the run, or else one that was trained before; or what there is to do."""
+    if session_experiments().get(PAGE) is None:
+        trained = trained_slot.session_slot().trained
+        if trained is None:
+            render(show_nothing_yet(current_value("training_task")), Scene(None, _NOWHERE))
+        else:
+            scene = Scene(trained, _NOWHERE)
+            render(show_results(scene), scene)
+    experiment_buttons.follow(follow_answer, PAGE, every=2.0)
+
+
+def follow_answer(experiment: Experiment[TrainingState]) -> None:
+    """Draw what the network does now."""
+    if experiment.state is not None:
+        scene = Scene(watch(experiment.state, experiment.job.seconds, grows=experiment.in_progress), _NOWHERE)
+        render(show_progress(scene), scene)
 
 
 def show_run(plan: TrainingPlan | None) -> None:

@@ -1,6 +1,9 @@
 """The Training page's settings and buttons: task, data, sizes, optimiser, regularisers."""
 
+from collections.abc import Iterable
+
 import streamlit as st
+from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from playground.accounting.readable import duration
 from playground.errors import ConfigError, PlaygroundError
@@ -20,7 +23,7 @@ from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.session import trained_slot
 from playground.web.session.experiments import session_experiments, training_data, without_idle
-from playground.web.shared import experiment_buttons
+from playground.web.shared import experiment_buttons, panels
 from playground.web.views.training import PAGE, TrainingPlan, create_experiment, make_plan
 
 SCHEDULES = "paper: up in a line while it warms up, then down with 1/√step (Vaswani et al. 2017, section 5.3)."
@@ -70,26 +73,31 @@ def _show_question(recipe: Recipe) -> None:
 def settings(plan: TrainingPlan | None) -> None:
     """Draw the widgets of everything else that a run depends on."""
     task = TASK_TITLES[current_value("training_task")]
-    with st.expander("The data", expanded=True):
-        if plan is not None:
-            _show_question(plan.recipe)
+    if plan is not None:
+        _show_question(plan.recipe)
+    widgets.size("training_steps", "steps of training · `steps`")
+    with _fold("data", "The data", ("length", "n_symbols", "n_train")):
         what = "characters in a window" if TASKS[task].reads_text else "longest sequence"
         widgets.whole("training_length", f"{what} · `length`", high=256)
         if TASKS[task].counts_symbols:
             widgets.whole("training_n_symbols", "different symbols · `n_symbols`", high=26)
         widgets.size("training_n_train", "sequences to learn from · `n_train`")
-    with st.expander("The model", expanded=True):
+    with _fold("model", "The model", TRAINED_SIZES):
         for name in TRAINED_SIZES:
             widgets.size(f"training_{name}", ARCHITECTURE[name].label)
         st.caption(_from_sidebar())
-    with st.expander("The optimiser", expanded=True):
+    with _fold("optimiser", "The optimiser", ("optimizer", "schedule", "lr", "warmup", "batch_size")):
         widgets.choice("training_optimizer")
         schedule = widgets.choice("training_schedule", "learning-rate schedule · `schedule`", help_text=SCHEDULES)
         widgets.size("training_lr", "learning rate, or its peak · `lr`")
         widgets.size("training_warmup", "steps until the peak · `warmup`", disabled=schedule == "constant")
-        widgets.size("training_steps", "steps of training · `steps`")
         widgets.size("training_batch_size", "sequences in a step · `batch_size`")
     _regularisers(task)
+
+
+def _fold(name: str, title: str, names: Iterable[str]) -> ExpanderContainer:
+    """A panel for settings that a run may have without a newcomer's knowing; open where a link has set one of them."""
+    return panels.fold_settings(f"{PAGE}_{name}_open", title, (f"{PAGE}_{each}" for each in names))
 
 
 def start_row(plan: TrainingPlan | None) -> None:
@@ -112,7 +120,7 @@ def _regularisers(task: str) -> None:
     changed = {name for name, param in STRENGTHS.items() if chosen[name] != param.default}
     recipe = without_idle(Recipe(task=task, **chosen))
     n_set = sum(vars(recipe)[name] == chosen[name] for name in changed)
-    panel = st.expander("Regularisers", key="training_regularisers_open", on_change="rerun")
+    panel = _fold("regularisers", "Regularisers", STRENGTHS)
     st.caption(f"Regularisers that are set: {n_set or 'none'}.")
     if panel.open or changed:
         with panel:

@@ -321,6 +321,23 @@ def test_the_weights_go_to_every_page_and_the_untrained_ones_with_them() -> None
     np.testing.assert_allclose(array(charts(app)["attention_pattern"], name="customdata"), expected[0, 1], atol=1e-6)
 
 
+def test_the_answer_is_that_of_the_network_that_is_there() -> None:
+    app = training_page()
+    assert "Nothing has been learnt yet" in prose(app).splitlines()[0]
+    trained = train(app)
+    for shown in (app, press(app, "training_reset")):  # which leaves the network
+        answer = prose(shown).splitlines()[0]
+        assert f"**{trained.results.validation_accuracy:.1%}**" in answer
+        assert f"**{trained.results.baseline:.1%}**" in answer
+
+
+def test_a_link_opens_the_panel_of_what_it_sets() -> None:
+    for name, fold in (("lr", "optimiser"), ("clip", "regularisers"), ("n_symbols", "data"), ("d_ff", "model")):
+        app = open_page("training", **{f"training_{name}": {"lr": 0.01, "clip": 0.5, "n_symbols": 5, "d_ff": 32}[name]})
+        folds = ("data", "model", "optimiser", "regularisers")
+        assert [each for each in folds if app.session_state[f"training_{each}_open"]] == [fold]
+
+
 def test_a_file_brings_a_network_back() -> None:
     made = from_trainer(run(recipe(steps=20)))
     app = upload(training_page(), "training_file", save(made))
