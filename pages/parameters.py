@@ -6,9 +6,7 @@ from playground.web.views import parameters
 
 panels.heading("Where do the parameters sit?")
 pinning.draw_pin_line()
-parameters.show_totals()
-parameters.show_breakdown()
-parameters.show_costs()
+parameters.explore_parameters()
 panels.code_behind(
     "parameters",
     accounting.count_parameters,

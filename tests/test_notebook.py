@@ -11,13 +11,15 @@ from playground import notebook, open_link, show
 from playground.charts.draw import Drawn
 from playground.errors import InputError
 from playground.views.all_views import VIEWS
+from tests.views.every_figure import FOLDS
 
 SMALL = "weights=random&tokenizer=word&d_model=16&n_heads=4&n_layers=2&text=one+two+three+two%0Afive"
 CHARTS = {
     "overview": {"overview_attention", "overview_norms", "overview_parameters"},
     "attention": {"attention_pattern", "head_pinned", "head_difference", "attention_grid", "attention_lines",
                   "attention_lines_pinned", "why_parts", "why_key_sources", "why_query_sources"},
-    "norms": {"norms_by_layer", "norms_by_token", "norms_by_token_pinned", "norms_by_token_difference"},
+    "norms": {"norms_by_layer", "norm_effect_1", "norm_effect_2",
+              "norms_by_token", "norms_by_token_pinned", "norms_by_token_difference"},
     "parameters": {"parameter_breakdown", "flops_breakdown", "flops_by_length", "named_models"},
     "what-if": {"whatif_heads", "whatif_most", "whatif_vectors", "whatif_difference", "whatif_before", "whatif_after"},
     "similarity": {"similarity_matrix", "similarity_tokens", "similarity_tokens_first", "similarity_tokens_second"},
@@ -36,9 +38,7 @@ def test_every_view_is_shown_with_its_charts_beside_pinned_settings(page: str, m
     displayed: list[Any] = []
     monkeypatch.setattr(notebook, "_display_chart", shown.append)
     monkeypatch.setattr(notebook, "_put", displayed.append)
-    panels = ("overview_shapes", "whatif_tokens", "whatif_chosen", "attention_steps", "attention_closer")
-    opened = "&".join(f"{panel}=true" for panel in panels)
-    show(f"http://host/{page}?{SMALL}&b_n_layers=3&do=0.1:zero&{opened}")
+    show(f"http://host/{page}?{SMALL}&b_n_layers=3&do=0.1:zero&{FOLDS}")
     assert {each.key for each in shown} == CHARTS[page]
     assert all(go.Figure(each.figure).data for each in shown), "Plotly takes what was drawn"
     texts = [each.data for each in displayed if isinstance(each, Markdown)]

@@ -178,20 +178,20 @@ def _at_real_tokens(array: Array, real: NDArray[np.bool_]) -> Array:
 
 
 def describe_growth_change(pinned: Mapping[str, Array], now: Mapping[str, Array], names: tuple[str, str]) -> str:
-    """The mean length of the residual stream after the last block in two runs' `streams.lengths`, in one sentence.
+    """The median length of the residual stream after the last block in two runs' `streams.lengths`, in one sentence.
 
     `names` is what the two runs are called, the pinned one first.
     """
-    before, after = (float(lengths["residual"][-1].mean()) for lengths in (pinned, now))
+    before, after = (float(np.median(lengths["residual"][-1])) for lengths in (pinned, now))
     if math.isnan(before) or math.isnan(after):
         lost = [name for name, length in zip(names, (before, after), strict=True) if math.isnan(length)]
         return f"After the last block, the numbers are too large for 32-bit floats ({join_words(lost)})."
     blocks = [len(lengths["residual"]) - 1 for lengths in (pinned, now)]
     where = "block" if blocks[0] == blocks[1] else f"block ({blocks[0]} → {blocks[1]} blocks)"
     if abs(after - before) <= ROUNDING * max(after, before):
-        return f"After the last {where}, the residual stream's mean length is {after:.4g} in both."
+        return f"After the last {where}, the residual stream's median length is {after:.4g} in both."
     ratio = f", which is {after / before:.3g} times as long" if before > 0 else ""
-    return f"After the last {where}, the residual stream's mean length goes {before:.4g} → {after:.4g}{ratio}."
+    return f"After the last {where}, the residual stream's median length goes {before:.4g} → {after:.4g}{ratio}."
 
 
 def describe_vector_change(pinned: Array, now: Array, names: Sequence[str] | None = None) -> str:

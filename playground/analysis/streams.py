@@ -154,60 +154,75 @@ def lengths(run: Run) -> dict[str, Array]:
     return {part: np.stack([l2(run.arrays[name][real]) for name in names]) for part, names in points.items()}
 
 
-def summary(lengths: Mapping[str, Array], pinned: Mapping[str, Array] | None = None) -> pd.DataFrame:
-    """Mean, 10th and 90th percentile over tokens of each part's lengths, a row a depth.
+def find_outliers(lengths: Array) -> list[tuple[int, int]]:
+    """The tokens far from the others at some depth, farthest first: (L + 1, T) → (token, depth of its farthest).
 
-    Beside another run's lengths, also its means and the differences from them, at depths that both have.
+    Far is more than 1.5 times the range of the middle half beyond it (Tukey's rule), and more than a tenth of the
+    median.
+    """
+    low, median, high = np.percentile(lengths, [25, 50, 75], axis=1)[..., None]
+    beyond = np.maximum(low - lengths, lengths - high)
+    is_far = (beyond > 1.5 * (high - low)) & (np.abs(lengths - median) > 0.1 * median)
+    shares = np.where(is_far, np.abs(lengths - median) / np.where(median > 0, median, 1), 0)
+    depths = shares.argmax(axis=0)
+    farthest = shares.max(axis=0)
+    return [(int(token), int(depths[token])) for token in np.argsort(-farthest, kind="stable") if farthest[token] > 0]
+
+
+def summary(lengths: Mapping[str, Array], pinned: Mapping[str, Array] | None = None) -> pd.DataFrame:
+    """Median, 10th and 90th percentile over tokens of each part's lengths, a row a depth.
+
+    Beside another run's lengths, also its medians and the differences from them, at depths that both have.
     """
     columns = {}
     for part, values in lengths.items():
         depths = range(len(lengths["residual"]) - len(values), len(lengths["residual"]))
         for title, numbers in {
-            "mean": values.mean(axis=1),
+            "median": np.median(values, axis=1),
             "10 %": np.percentile(values, 10, axis=1),
             "90 %": np.percentile(values, 90, axis=1),
         }.items():
             columns[f"{part}, {title}"] = pd.Series(numbers, index=depths)
         if pinned is not None:
             last = len(pinned["residual"])
-            before = pd.Series(pinned[part].mean(axis=1), index=range(last - len(pinned[part]), last))
-            columns[f"{part}, pinned mean"] = before
-            columns[f"{part}, mean − pinned"] = columns[f"{part}, mean"] - before
+            before = pd.Series(np.median(pinned[part], axis=1), index=range(last - len(pinned[part]), last))
+            columns[f"{part}, pinned median"] = before
+            columns[f"{part}, median − pinned"] = columns[f"{part}, median"] - before
     return pd.DataFrame(columns).rename_axis("blocks passed")
 
 
 def describe_growth(run: Run, lengths: Mapping[str, Array]) -> str:
     """What the place of the norms does to the residual stream, in the numbers of a run and of its `lengths`."""
-    config, real, means = run.config, ~run.padding, lengths["residual"].mean(axis=1)
-    broken = np.flatnonzero(np.isnan(means))
+    config, real, medians = run.config, ~run.padding, np.median(lengths["residual"], axis=1)
+    broken = np.flatnonzero(np.isnan(medians))
     if broken.size:
         return (
-            f"**Overflow**: the embeddings begin at a mean length of {means[0]:.3g}, and after {broken[0]} blocks the "
-            f"numbers are too large for 32-bit floats; the rest is lost. Norms are there to prevent this."
+            f"**Overflow**: the embeddings begin at a median length of {medians[0]:.3g}, and after {broken[0]} blocks "
+            f"the numbers are too large for 32-bit floats; the rest is lost. Norms are there to prevent this."
         )
-    first, last = float(means[0]), float(means[-1])
+    first, last = float(medians[0]), float(medians[-1])
     times = f" (×{last / first:.3g})" if first > 0 else ""
     change = f"from {first:.3g} to {last:.3g}{times} over {config.n_layers} block{'s' if config.n_layers > 1 else ''}"
     if config.norm != "none" and config.norm_placement == "post":
         inputs = np.stack([run.arrays[f"layers.{i}.norm2.in"][real] for i in range(config.n_layers)])
-        note = _post_norm(config, means[1:], float(normalized_lengths(inputs, config).mean()))
+        note = _post_norm(config, medians[1:], float(np.median(normalized_lengths(inputs, config))))
     elif not config.residual:
         note = (
             f"**No residual connections**: what leaves a block is the feed-forward's output alone, "
-            f"so the mean length goes {change}."
+            f"so the median length goes {change}."
         )
     elif config.norm == "none":
         note = (
             f"**No norm**: each block reads the stream as it is and adds to it, so what it adds grows along. "
-            f"The mean length goes {change}."
+            f"The median length goes {change}."
         )
     else:
         note = (
             f"**Pre-norm**: norms stand before attention and feed-forward only. Nothing resets the stream itself; "
-            f"each block adds to it, and its mean length goes {change}."
+            f"each block adds to it, and its median length goes {change}."
         )
     if config.final_norm and config.norm != "none":
-        note += f" The final norm then makes it {l2(run.arrays['final'][real]).mean():.3g}."
+        note += f" The final norm then makes it {np.median(l2(run.arrays['final'][real])):.3g}."
     return note
 
 
@@ -237,19 +252,19 @@ def mean_of_pairs(cosines: Array) -> float:
     return float((cosines.sum() - np.trace(cosines)) / (n * (n - 1))) if n > 1 else math.nan
 
 
-def _post_norm(config: ModelConfig, means: Array, normalized: float) -> str:
-    """The note on a post-norm stream: its mean lengths after each block, and that of vectors before gain and bias."""
+def _post_norm(config: ModelConfig, medians: Array, normalized: float) -> str:
+    """The note on a post-norm stream: its median lengths after each block, and that of vectors before gain and bias."""
     free = config.d_model - 1 if config.norm == "scalar" else config.d_model
     root, length = f"√{free} = {math.sqrt(free):.3g}", f"{normalized:.3g}"
     alone = f"have length {root}"
     if length != f"{math.sqrt(free):.3g}":
-        alone = f"have a mean length of {length} here; for ε → 0 it goes to {root}, and ε is {config.norm_eps:g}"
-    low, high = f"{means.min():.3g}", f"{means.max():.3g}"
+        alone = f"have a median length of {length} here; for ε → 0 it goes to {root}, and ε is {config.norm_eps:g}"
+    low, high = f"{medians.min():.3g}", f"{medians.max():.3g}"
     found = f"is {low}" if low == high else f"stays between {low} and {high}"
     note = (
         f"**Post-norm**: every block ends in a norm, which sets each vector's length anew, whatever attention and "
         f"feed-forward add. Normalised numbers alone {alone}. With the norm's own "
-        f"gain{'' if config.norm == 'rms' else ' and bias'}, the mean length after a block {found}."
+        f"gain{'' if config.norm == 'rms' else ' and bias'}, the median length after a block {found}."
     )
     return note if config.residual else f"{note} There are no residual connections: a norm sees one sublayer alone."
 

@@ -246,8 +246,25 @@ FOLDS = {
     "attention_why": "attention_steps",
     "attention_view": "attention_closer",
     "attention_habits": "attention_closer",
+    "norms_view": "norms_closer",
+    "norms_part": "norms_closer",
+    "norms_layer": "norms_closer",
+    "norms_norm": "norms_closer",
+    "norms_by_token": "norms_closer",
+    "positions_view": "positions_closer",
+    "positions_curve_1": "positions_closer",
+    "positions_curve_2": "positions_closer",
+    "positions_curve_3": "positions_closer",
+    "positions_measure": "positions_closer",
+    "position_table": "positions_table",
+    "flops_breakdown": "parameters_costs",
+    "flops_by_length": "parameters_costs",
+    "named_models": "parameters_models",
 }
-"""By a page's parameter: that of the panel which its widget stands in; a link that sets the one opens the other."""
+"""By a page's parameter, or a chart: the panel which its widget, or the chart, stands in.
+
+A link that sets the one, or asks for the chart alone, opens the other.
+"""
 
 MAX_DIMENSION = int(SIZES["d_model"].options[-1]) - 1
 
@@ -285,6 +302,7 @@ OWN: dict[str, Param] = {
     "norms_part": Choice("residual", ("residual", "attention", "feed-forward")),
     "norms_layer": Whole(0, 0, 96),
     "norms_norm": Whole(0, 0, 193),
+    "norms_closer": Switch(False),
     "positions_view": Choice(
         "swap two words", ("swap two words", "this sentence", "curves", "similarity", "doubled exponent")
     ),
@@ -294,6 +312,8 @@ OWN: dict[str, Param] = {
     "positions_curve_2": Whole(10, 0, MAX_DIMENSION),
     "positions_curve_3": Whole(100, 0, MAX_DIMENSION),
     "positions_measure": Choice("dot product", ("dot product", "distance")),
+    "positions_table": Switch(False),
+    "positions_closer": Switch(False),
     "step_path": Choice(
         "as the data moves",
         ("as the data moves", "as tutorial B"),
@@ -327,6 +347,9 @@ OWN: dict[str, Param] = {
     "gradient_view": Choice("chain rule", ("chain rule", "depth sweep")),
     "parameters_model": Choice("sidebar", ("sidebar", *PRESETS)),
     "parameters_view": Choice("components", ("components", "treemap", "layers")),
+    "parameters_formulas": Switch(False),
+    "parameters_costs": Switch(False),
+    "parameters_models": Switch(False),
     "tutorials_against": Choice("E", tuple(TITLES), tuple(TITLES.values())),
     "tutorials_letter": Choice("A", tuple(TITLES), tuple(LONG_TITLES.values())),
     "tutorials_mistakes": Switch(False),

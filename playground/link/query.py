@@ -256,7 +256,8 @@ def read_link(texts: Mapping[str, list[str]], with_widgets: Collection[str] = ()
     linked = {key: texts[key] for key in texts if key in PARAMS and key not in with_widgets}
     readings = {key: read(key, linked[key]) for key in linked}
     before = {} if "encdec_source" in with_widgets else missing_values(linked)
-    before |= {key: is_open for key, is_open in needed_panels(linked).items() if key not in {*texts, *with_widgets}}
+    folded = needed_panels({*linked, *texts.get("only", ())})
+    before |= {key: is_open for key, is_open in folded.items() if key not in {*texts, *with_widgets}}
     values = {key: value for key, (value, _) in readings.items()} | before
     # A layer that no model has is one that this model has not: the focus line tells of the last that there is.
     too_high = {key for key in FOCUS if values.get(key) == FOCUS[key].high}

@@ -21,21 +21,30 @@ from playground.charts.chart import (
     Heatmap,
     Item,
     Options,
+    Panel,
     Paragraph,
     Table,
 )
 from playground.charts.draw import token_axis
 from playground.charts.figure import ROUNDING, Array, Curve
-from playground.charts.markdown import escape_markdown, quote_token
+from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene
+from playground.config import Norm
 from playground.runs.encoder_run import Run
+from playground.text.wording import join_words
 
 HELP = {
-    "view": "tokens: lengths token by token. statistics: mean and standard deviation around every norm. "
+    "view": "tokens: lengths token by token. statistics: mean and deviation (std) around every norm. "
     "cosines: where the vectors point. by hand: one norm computed with its numbers.",
     "part": "residual: the residual stream, the vectors between the blocks. attention, feed-forward: the outputs of "
     "these two parts of a block.",
 }
+
+PEAK = 1.05
+"""A median that is so many times as long as those at both ends is named."""
+
+MOST_NAMED = 3
+"""Outliers that a sentence names."""
 
 PARTS = {
     "residual": ("residual stream", palette.RESIDUAL),
@@ -46,49 +55,80 @@ PARTS = {
 
 
 def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """The page: lengths by depth, and the closer view that `norms_view` names."""
-    yield lengths_by_depth(scene)
+    """The page: how long the vectors get, what a norm does to one of them, and the closer view of `norms_view`."""
     lengths = streams.lengths(scene.now)
-    yield Paragraph(streams.describe_growth(scene.now, lengths))
+    yield Paragraph(describe_growth(scene.now, lengths["residual"]), "answer")
+    yield lengths_by_depth(scene)
     if scene.pinned is not None:
         names = (scene.pinned_name, scene.now_name)
         yield Paragraph(escape_markdown(describe_growth_change(streams.lengths(scene.pinned), lengths, names)))
+    yield from show_norm_effect(scene)
+    closer = tuple(look_closer(scene, options, lengths)) if options["norms_closer"] else ()
+    yield Panel("norms_closer", "Look closer: why, every token, every norm, directions", closer, ":material/search:")
+
+
+def look_closer(scene: Scene[Run], options: Options, lengths: Mapping[str, Array]) -> Iterator[Item]:
+    """Why the lengths go as they do, and the view that `norms_view` names."""
+    yield Paragraph(streams.describe_growth(scene.now, lengths))
     yield Control("norms_view", "Look closer", HELP["view"])
     yield from VIEWS[options["norms_view"]](scene, options)
 
 
+def describe_growth(run: Run, stream: Array) -> str:
+    """How the median of the residual stream's lengths (L + 1, T) goes through the layers, in one sentence."""
+    medians, n_layers, n_tokens = np.median(stream, axis=1), run.config.n_layers, stream.shape[1]
+    first, last, top = float(medians[0]), float(medians[-1]), int(medians.argmax())
+    layers = f"{n_layers} layer{'s' * (n_layers > 1)}"
+    over = f"median length over the {n_tokens} tokens" if n_tokens > 1 else "length of the only token"
+    if np.isnan(medians).any():
+        lost = int(np.isnan(medians).argmax())
+        return (
+            f"**Overflow**: the vectors begin at {first:.3g} ({over}), and after {lost} of {layers} the numbers are "
+            "too large for 32-bit floats."
+        )
+    peak = f", after a peak of **{medians[top]:.3g}** in layer {top - 1}"
+    passed = peak * bool(medians[top] > PEAK * max(first, last))
+    if f"{first:.3g}" == f"{last:.3g}":
+        return f"The vectors end as long as they begin: **{first:.3g}** before and after {layers}{passed} ({over})."
+    verb = "grow" if last > first else "shrink"
+    return f"The vectors {verb} from **{first:.3g}** to **{last:.3g}** through {layers}{passed} ({over})."
+
+
 def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
-    """Mean length over tokens by depth, a curve a part, with a band from the 10th to the 90th percentile."""
+    """Median length over tokens by depth, a curve a part, with a band from the 10th to the 90th percentile."""
     return Curves(
         key="norms_by_layer",
-        alt="Mean L2 norm by depth of the residual stream and of the outputs of attention and feed-forward",
-        caption=r"The length of a vector is its L2 norm, $\lVert x \rVert_2 = \sqrt{\sum_i x_i^2}$. A line is the mean "
-        "over tokens, a band holds their middle 80 %. Where a line leaves its band, a few tokens are far longer or "
-        "shorter than the rest.",
-        reading=lambda run: (
-            f"{_describe_lengths(run)} The frame marks what layer {scene.focus.layer} adds; click to choose another."
-        ),
+        alt="Median L2 norm by depth of the residual stream and of the outputs of attention and feed-forward",
+        caption=r"The length of a vector is its L2 norm, $\sqrt{\sum_i x_i^2}$. A line is the median over tokens; a "
+        "band holds the middle 80 % of them. *Residual stream*: the vectors that pass from block to block.",
+        reading=lambda run: f"{describe_outliers(run)}The frame marks what layer {scene.focus.layer} adds.",
         curves=length_curves,
         x=Axis("blocks passed (0 = embeddings)", place="layer", numbers=_layers_by_depth),
-        y=[figures.length_axis("mean L2 norm")],
+        y=[figures.length_axis("median L2 norm")],
         table=_summarise_lengths,
         click="The chosen layer. Arrow keys choose its neighbours.",
     )
 
 
-def _describe_lengths(run: Run) -> str:
-    lengths = streams.lengths(run)
-    stream, added = lengths["residual"], lengths["feed-forward"]
-    return (
-        "The residual stream, the vectors that pass from block to block, begins with embeddings of mean length "
-        f"{np.nanmean(stream[0]):.3g}; after the blocks it is {np.nanmean(stream[1:]):.3g} on average. Attention's "
-        f"outputs have {np.nanmean(lengths['attention']):.3g}, the feed-forward's {np.nanmean(added):.3g} (at most "
-        f"{np.nanmax(added):.3g})."
-    )
+def describe_outliers(run: Run) -> str:
+    """The tokens whose vectors are far longer or shorter than the others', in a sentence; nothing without any."""
+    stream, tokens = streams.lengths(run)["residual"], _words(run)
+    outliers = streams.find_outliers(stream)
+    if not outliers:
+        return ""
+    named = [
+        f"{quote_place(tokens, token)} ({stream[depth, token]:.3g} at {depth}, median {np.median(stream[depth]):.3g})"
+        for token, depth in outliers[:MOST_NAMED]
+    ]
+    more = f"; {len(outliers) - MOST_NAMED} more" if len(outliers) > MOST_NAMED else ""
+    special = [quote_token(token) for token, is_special in zip(tokens, run.special, strict=False) if is_special]
+    is_added = any(run.special[token] for token, _ in outliers[:MOST_NAMED])
+    added = f" The tokenizer adds {join_words(list(dict.fromkeys(special)))}." if is_added else ""
+    return f"Far from the others: {join_words(named)}{more}.{added} "
 
 
 def length_curves(run: Run) -> list[Curve]:
-    """A curve a part: its mean length over tokens by depth."""
+    """A curve a part: its median length over tokens by depth."""
     curves = []
     for part, values in streams.lengths(run).items():
         low, high = np.percentile(values, [10, 90], axis=1).astype(np.float32)
@@ -96,7 +136,7 @@ def length_curves(run: Run) -> list[Curve]:
         first = run.config.n_layers + 1 - len(values)
         curves.append(
             Curve(
-                name, np.arange(first, first + len(values)), values.mean(axis=1), colour, low, high,
+                name, np.arange(first, first + len(values)), np.median(values, axis=1), colour, low, high,
                 band=" (80 % of tokens: %{customdata[0]:.4g} … %{customdata[1]:.4g})",
             )
         )  # fmt: skip
@@ -115,6 +155,78 @@ def _layers_by_depth(run: Run) -> list[int | None]:
 def _words(run: Run) -> list[str]:
     """The sentence's tokens without padding."""
     return [token for token, padding in zip(run.tokens, run.padding, strict=True) if not padding]
+
+
+def show_norm_effect(scene: Scene[Run]) -> Iterator[Item]:
+    """The chosen token's vector before and after each of the chosen layer's norms."""
+    run, focus = scene.now, scene.focus
+    if run.config.norm == "none":
+        yield Paragraph("**What does a norm do?** This encoder has none: nothing sets a vector's length anew.")
+        return
+    yield Paragraph(
+        f"**What does a norm do?** {EFFECTS[run.config.norm]} Here with {quote_place(run.tokens, focus.query)} in "
+        f"layer {focus.layer}:"
+    )
+    yield Columns(((norm_effect(scene, 1),), (norm_effect(scene, 2),)))
+
+
+EFFECTS: Mapping[Norm, str] = {
+    "layer": "It subtracts the mean of a vector's numbers and divides by their deviation, which says how far they lie "
+    "apart. Then it multiplies each by its *gain* and adds its *bias*: weights of the model.",
+    "scalar": "It subtracts the mean of a vector's numbers and divides by their deviation, which says how far they lie "
+    "apart. Then it multiplies all of them by one *gain* and adds one *bias*: two weights of the model.",
+    "rms": "It divides a vector's numbers by the root of their mean square, and subtracts nothing. Then it multiplies "
+    "each by its *gain*: weights of the model.",
+}
+"""What a kind of norm does, in words."""
+
+
+def norm_effect(scene: Scene[Run], number: int) -> Curves[Run]:
+    """The chosen token's numbers before and after the chosen layer's first or second norm, each sorted."""
+    layer, token = scene.focus.layer, scene.focus.query
+    name = f"layers.{layer}.norm{number}"
+
+    def vectors(run: Run) -> dict[str, Array]:
+        """Before and after the norm, (D,) each; none where a pinned run lacks it."""
+        if run.config.norm == "none" or f"{name}.in" not in run.arrays:
+            return {}
+        return {when: run.arrays[f"{name}.{end}"][token] for when, end in (("before", "in"), ("after", "out"))}
+
+    def describe(run: Run) -> str:
+        both = [vector.astype(np.float64) for vector in vectors(run).values()]
+        if not both:
+            return ""
+        if not np.isfinite(both).all():
+            return "**Overflow**: its numbers are too large for 32-bit floats."
+        (mean, deviation, length) = ([compute(x) for x in both] for compute in MEASURES.values())
+        mean = [0.0 if abs(m) < ROUNDING * std else m for m, std in zip(mean, deviation, strict=True)]
+        before, after = (f"length {length[i]:.3g}, mean {mean[i]:.3g}, deviation {deviation[i]:.3g}" for i in (0, 1))
+        return f"Before: {before}. After: {after}."
+
+    shares = np.linspace(0, 1, 101)
+    colours = {"before": palette.RESIDUAL, "after": palette.NORMS}
+    side = "before" if scene.now.config.norm_placement == "pre" else "after"
+    title = f"Norm {number}, {side} {('attention', 'the feed-forward')[number - 1]}"
+    return Curves(
+        key=f"norm_effect_{number}",
+        alt=f"{title}: the sorted numbers of the token's vector, before and after the norm",
+        caption=f"**{title}.** The vector's {scene.now.config.d_model} numbers, from the smallest to the largest.",
+        reading=describe,
+        curves=lambda run: [
+            Curve(f"{when} the norm", 100 * shares, _quantiles(vector, shares), colours[when], marker=0)
+            for when, vector in vectors(run).items()
+        ],
+        x=Axis("% of the numbers are smaller"),
+        y=[lambda _: {"title": "number"}],
+        height=230,
+        is_tabulated=False,
+        needs_tokens="these numbers",
+    )
+
+
+def _quantiles(vector: Array, shares: Array) -> Array:
+    with np.errstate(invalid="ignore"):  # what has overflowed is NaN, as everywhere
+        return np.quantile(vector, shares).astype(np.float32)
 
 
 def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:

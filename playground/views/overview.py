@@ -188,14 +188,14 @@ def preview_heads() -> Chart[ReadSentence]:
 
 
 def preview_lengths() -> Chart[ReadSentence]:
-    """The tokens' mean length by depth, a curve a part."""
+    """The tokens' median length by depth, a curve a part."""
     return Curves(
         key="overview_norms",
-        alt="Mean L2 norm by depth.",
-        caption="Mean length of the tokens' vectors, block by block.",
+        alt="Median L2 norm by depth.",
+        caption="Median length of the tokens' vectors, block by block.",
         curves=lambda read: length_curves(read.run),
         x=Axis("blocks passed (0 = embeddings)"),
-        y=[figures.length_axis("mean L2 norm")],
+        y=[figures.length_axis("median L2 norm")],
         height=_PREVIEW_HEIGHT,
     )
 

@@ -11,6 +11,7 @@ import pandas as pd
 from playground import accounting
 from playground.accounting import LABELS, Count, Term, readable
 from playground.accounting.costs import ModelCosts, describe_costs
+from playground.accounting.counts import Component
 from playground.accounting.readable import in_millions, listed, share, signed, substitute, times
 from playground.charts import figure as figures
 from playground.charts import palette
@@ -24,9 +25,11 @@ from playground.charts.chart import (
     Metric,
     Metrics,
     Options,
+    Panel,
     Paragraph,
     Picture,
     Table,
+    Widget,
 )
 from playground.charts.figure import Curve, Figure, Mark
 from playground.charts.markdown import escape_markdown
@@ -57,55 +60,83 @@ COUNTED = dict.fromkeys(("each", "total", "pinned", "now", "now − pinned"), "l
 """Formats of counts in tables."""
 
 
-def show_parameters(scene: Costs, options: Options) -> Iterator[Item]:
-    """The page without what only the app knows: its own model, built, and what was trained on top of it."""
-    yield from show_totals(scene)
-    yield from show_breakdown(scene, options)
-    yield from show_work(scene)
+def show_parameters(
+    scene: Costs, options: Options, n_built: int | None = None, head: tuple[str, int] | None = None
+) -> Iterator[Item]:
+    """The page: where most parameters sit, then formulas, a sentence's costs and other models.
+
+    `n_built` and `head` as of `show_formulas`.
+    """
+    now, pinned = scene.now, scene.pinned
+    yield Paragraph(describe_parts(now), "answer")
+    yield Widget("model_to_count")
+    if pinned is not None:
+        yield Paragraph(escape_markdown(describe_costs(pinned, now)))
+    elif scene.pinned_name:
+        yield Paragraph("What is pinned is compared with the sidebar's model alone.", "caption")
+    yield Control("parameters_view", "Show as")
+    yield BREAKDOWNS[options["parameters_view"]](scene, options["parameters_model"] == "sidebar")
+    for key, title, icon, show in (
+        (
+            "parameters_formulas",
+            "Every formula with its numbers",
+            "functions",
+            lambda: show_formulas(scene, n_built, head),
+        ),
+        ("parameters_costs", "What a sentence costs", "timer", lambda: show_costs(scene)),
+        ("parameters_models", "How large other models are", "bar_chart", lambda: compare_models(scene)),
+    ):
+        yield Panel(key, title, tuple(show()) if options[key] else (), f":material/{icon}:")
 
 
-def show_work(scene: Costs) -> Iterator[Item]:
-    """What heads and a sentence cost, and how large other models are."""
-    yield explain_heads(scene.now.config)
-    yield from show_costs(scene)
-    yield from compare_models(scene)
+TABLES = {"tokens": "the token table", "positions": "the position table", "segments": "the segment table"}
+"""What an answer calls a part that is a table of embeddings."""
+
+COMPONENT_NAMES: Mapping[Component, str] = {
+    "embeddings": "the embeddings",
+    "attention": "attention",
+    "feed_forward": "the feed-forward networks",
+    "norms": "the norms",
+}
 
 
-def show_totals(scene: Costs, n_built: int | None = None, head: tuple[str, int] | None = None) -> Iterator[Item]:
-    """The model's size in three numbers, and whether the formulas agree with the `numel()` of the built model.
+def describe_parts(costs: ModelCosts) -> str:
+    """The model's size and its two largest parts, in one sentence."""
+    parts = costs.parameters.by(lambda term: TABLES.get(term.part, COMPONENT_NAMES[term.component]))
+    total = costs.parameters.total
+    largest = sorted(parts, key=parts.__getitem__, reverse=True)[:2]
+    first, second = (f"**{in_millions(parts[part])}** ({share(parts[part], total)})" for part in largest)
+    return f"Of {total:,} parameters, {first} sit in {largest[0]} and {second} in {largest[1]}."
+
+
+def show_formulas(scene: Costs, n_built: int | None, head: tuple[str, int] | None) -> Iterator[Item]:
+    """Every part's formula, whether they agree with the `numel()` of the built model, and what heads cost.
 
     `n_built` is that number, None where nobody has built it; `head` is what was trained on top of it, in words, and its
     number of parameters.
     """
     now, pinned = scene.now, scene.pinned
-    config, total, n_tokens = now.config, now.parameters.total, now.n_tokens
-    bert = accounting.count_parameters(PRESETS["bert-base"].config).total
-    size = Metric("Parameters", f"{total:,}", help="The numbers that training adjusts.")
-    work = Metric(
-        f"Forward pass, {n_tokens} token{'' if n_tokens == 1 else 's'}",
-        readable.in_units(now.flops.total, "FLOPs"),
-        help="FLOPs are floating-point operations, a multiplication or an addition each: those of matrix products. "
-        "Norms, softmax and the like are left out.",
-    )
-    if pinned is not None:
-        size = replace(size, change=f"{total - pinned.parameters.total:+,} since pinned")
-        work = replace(work, change=f"{signed(now.flops.total - pinned.flops.total)}FLOPs since pinned")
-    yield Metrics((size, Metric("Compared with BERT base", times(total / bert)), work))
-    if pinned is not None:
-        yield Paragraph(escape_markdown(describe_costs(pinned, now)))
-    elif scene.pinned_name:
-        yield Paragraph("What is pinned is compared with the sidebar's model alone.", "caption")
+    config, total = now.config, now.parameters.total
     if n_built is not None and n_built != total:
         yield Paragraph(
             f"The formulas add up to {total:,} parameters, but the built model holds {n_built:,}: please report it.",
             "error",
         )
-        return
-    if n_built is not None:
-        yield Paragraph(
-            f"✓ The formulas below add up to {total:,}. The model itself, built as shapes without memory, has as many: "
-            f"its `numel()` is {total:,}.",
-            "caption",
+    elif n_built is not None:
+        yield Paragraph(f"✓ The formulas add up to {total:,}, and so does the built model's `numel()`.", "caption")
+    yield Table(
+        key="parameter_formulas",
+        frame=lambda costs: readable.breakdown_table(costs.parameters, costs.config),
+        formats=COUNTED | {"times": "× %d", "share, %": "%.2g"},
+        fills={"share, %": 100},
+        widths={"part": 120},
+        shows_index=False,
+        compares=False,
+    )
+    if pinned is not None:
+        table = readable.comparison_table(pinned.parameters, now.parameters)
+        yield Table(
+            key="parameter_differences", frame=lambda _: table, formats=COUNTED, shows_index=False, compares=False
         )
     if not config.vocab_size:
         yield Paragraph(
@@ -123,27 +154,25 @@ def show_totals(scene: Costs, n_built: int | None = None, head: tuple[str, int] 
             f"here needs: d_model² + d_model = {substitute('d_model² + d_model', config)} = {pooler:,}.",
             "caption",
         )
+    yield explain_heads(config)
 
 
-def show_breakdown(scene: Costs, options: Options) -> Iterator[Item]:
-    """Parameters by component, and every formula with its numbers."""
+def show_size(scene: Costs) -> Metrics:
+    """The model's size, beside BERT base's, and the work for the sentence."""
     now, pinned = scene.now, scene.pinned
-    yield Control("parameters_view", "Show as")
-    yield BREAKDOWNS[options["parameters_view"]](scene, options["parameters_model"] == "sidebar")
-    yield Table(
-        key="parameter_formulas",
-        frame=lambda costs: readable.breakdown_table(costs.parameters, costs.config),
-        formats=COUNTED | {"times": "× %d", "share, %": "%.2g"},
-        fills={"share, %": 100},
-        widths={"part": 120},
-        shows_index=False,
-        compares=False,
+    total, n_tokens = now.parameters.total, now.n_tokens
+    bert = accounting.count_parameters(PRESETS["bert-base"].config).total
+    size = Metric("Parameters", f"{total:,}", help="The numbers that training adjusts.")
+    work = Metric(
+        f"Forward pass, {n_tokens} token{'' if n_tokens == 1 else 's'}",
+        readable.in_units(now.flops.total, "FLOPs"),
+        help="FLOPs are floating-point operations, a multiplication or an addition each: those of matrix products. "
+        "Norms, softmax and the like are left out.",
     )
     if pinned is not None:
-        table = readable.comparison_table(pinned.parameters, now.parameters)
-        yield Table(
-            key="parameter_differences", frame=lambda _: table, formats=COUNTED, shows_index=False, compares=False
-        )
+        size = replace(size, change=f"{total - pinned.parameters.total:+,} since pinned")
+        work = replace(work, change=f"{signed(now.flops.total - pinned.flops.total)}FLOPs since pinned")
+    return Metrics((size, Metric("Compared with BERT base", times(total / bert)), work))
 
 
 def show_components(scene: Costs, has_focus: bool) -> Chart[ModelCosts]:
@@ -152,7 +181,7 @@ def show_components(scene: Costs, has_focus: bool) -> Chart[ModelCosts]:
         "parameter_breakdown",
         lambda costs: costs.parameters,
         "parameters",
-        caption="Each bar is a component. Its pieces are weights with their biases, summed over all layers.",
+        caption="Each bar is a component, summed over all layers; its pieces are weights with their biases.",
         alt=f"Parameters by component: {list_components(scene.now.parameters)}.",
         reading=_describe_largest,
         is_tabulated=False,
@@ -338,7 +367,7 @@ def show_costs(scene: Costs) -> Iterator[Item]:
     """The work for one sentence, how it grows with the sentence's length, and the memory."""
     now, pinned = scene.now, scene.pinned
     sums = now.flops.by(lambda term: term.component)
-    yield Paragraph("What does a sentence cost?", "header")
+    yield show_size(scene)
     yield component_bars(
         "flops_breakdown",
         lambda costs: costs.flops,
@@ -403,7 +432,6 @@ def compare_models(scene: Costs) -> Iterator[Item]:
     ratios = {name: sizes[now.name] / size for name, size in sizes.items()}
     compared = f"{escape_markdown(scene.pinned_name)}: {times(ratios[scene.pinned_name])}. " if pinned else ""
     table = pd.DataFrame({"parameters": sizes, "this one over it": ratios})
-    yield Paragraph("How large are other models?", "header")
     yield Picture(
         key="named_models",
         alt=f"Parameters of named models: {listed(sizes.items())}.",

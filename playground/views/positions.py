@@ -25,6 +25,7 @@ from playground.charts.chart import (
     Heatmap,
     Item,
     Options,
+    Panel,
     Paragraph,
     Widget,
 )
@@ -107,9 +108,14 @@ def _same_words(scene: Scene[PlacedWords]) -> PlacedWords | None:
 
 
 def show_positions(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
-    """The page."""
-    yield from show_table(scene)
-    yield from show_closer(scene, options)
+    """The page: two words change places, then the table that tells places apart, and the closer view."""
+    yield from show_swap(scene, options)
+    table = tuple(show_table(scene)) if options["positions_table"] else ()
+    yield Panel("positions_table", "The position table that tells places apart", table, ":material/table_rows:")
+    closer = tuple(show_closer(scene, options)) if options["positions_closer"] else ()
+    yield Panel(
+        "positions_closer", "Look closer: what is added, and how the table is made", closer, ":material/search:"
+    )
 
 
 def show_table(scene: Scene[PlacedWords]) -> Iterator[Item]:
@@ -203,29 +209,69 @@ def show_closer(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
 def show_swap(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
     """How far each word's output moves when two words change places, with positions and without."""
     now, tokens = scene.now, scene.now.tokens
+    first, second, swap = _swap(now, options)
     last = len(tokens) - 1
-    if last < 1:
-        yield Paragraph("This sentence has only one token: there is nothing to swap it with.", "info")
-        return
-    first, second = min(options["positions_first"], last - 1), min(options["positions_second"], last)
-    yield Columns(
+    chosen = Columns(
         (
             (Control("positions_first", "Swap the token at position", high=last - 1),),
             (Control("positions_second", "with the token at position", high=last),),
         )
     )
-    if first == second:
-        yield Paragraph("Both sliders name the same token. Choose two different positions to swap.", "info")
-        return
-    swap = now.swap(first, second)
-    if swap.unchanged:
+    if swap is None:
+        why = (
+            "This sentence has only one token: there is nothing to swap it with."
+            if last < 1
+            else "Both sliders name the same token. Choose two different positions to swap."
+        )
+        yield Paragraph(why, "info")
+    elif swap.unchanged:
         yield Paragraph(
             f"{quote_place(tokens, first)} and {quote_place(tokens, second)} are the same token to this encoder. When "
             "they change places, the sentence stays as it is, and so does every output. Choose two different tokens to "
             "swap.",
             "info",
         )
-        return
+    else:
+        yield Paragraph(describe_swap(now, swap, first, second), "answer")
+        yield _swap_bars(scene, first, second)
+        yield _swapped_sentence(tokens, first, second)
+    if last >= 1:
+        yield chosen
+
+
+def _swap(now: PlacedWords, options: Options) -> tuple[int, int, positions.Swap | None]:
+    """The positions that change places, and what that does; None where they are not two."""
+    last = len(now.tokens) - 1
+    first, second = min(options["positions_first"], last - 1), min(options["positions_second"], last)
+    return first, second, None if last < 1 or first == second else now.swap(first, second)
+
+
+def describe_swap(now: PlacedWords, swap: positions.Swap, first: int, second: int) -> str:
+    """What the encoder notices when two different words change places, with positions and without: two numbers."""
+    config, bare, placed = now.config, float(swap.bare.max()), float(swap.placed.max())
+    pair = f"Swap {quote_place(now.tokens, first)} and {quote_place(now.tokens, second)}"
+    random = " (Random weights.)" * now.is_random
+    if not np.isfinite([bare, placed, swap.spread]).all():
+        return f"{pair}. **Overflow**: the outputs are too large for floating-point numbers to compare.{random}"
+    moved = f"the outputs change by up to **{placed:.2g}**"
+    if swap.alike:
+        told = f"{moved} with positions. Without them all tokens have the same output, so no swap can be seen."
+    elif now.is_causal or config.head_merge == "reshape":
+        other = "causal mask" if now.is_causal else "reshape merge"
+        told = f"{moved} with positions, and by **{bare:.2g}** without. The {other} tells the order too."
+    elif not swap.ordered:
+        told = f"{moved} with positions, and by **{bare:.1g}** without. This encoder cannot tell the order."
+    elif config.positions == "none":
+        told = (
+            f"the outputs change by up to **{bare:.1g}**, which is rounding. This encoder adds no positions; with the "
+            f"sinusoidal table it would be **{placed:.2g}**."
+        )
+    else:
+        told = f"{moved} with positions, and by **{bare:.1g}** (rounding) without. Only positions tell the order."
+    return f"{pair}: {told}{random}"
+
+
+def _swapped_sentence(tokens: list[str], first: int, second: int) -> Widget:
     order = list(range(len(tokens)))
     order[first], order[second] = second, first
     chips = [
@@ -233,9 +279,10 @@ def show_swap(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
         for new, old in enumerate(order)
     ]
     about = "The sentence after the swap. Each number is a token's old position; faded tokens did not move."
-    yield Widget("token_chips", {"chips": chips}, about)
-    table = "the sinusoidal table" if now.config.positions == "none" else "its position table"
+    return Widget("token_chips", {"chips": chips}, about)
 
+
+def _swap_bars(scene: Scene[PlacedWords], first: int, second: int) -> Bars[PlacedWords]:
     def bars(placed: PlacedWords) -> Mapping[str, Mapping[str, float]]:
         moved = placed.swap(first, second)
         return {"with positions": _by_token(placed, moved.placed), "without positions": _by_token(placed, moved.bare)}
@@ -247,18 +294,30 @@ def show_swap(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
             f"In the pinned settings, outputs change by up to {float(before.placed.max()):.2g} with positions and "
             f"{float(before.bare.max()):.2g} without."
         )
-    yield Bars(
+    return Bars(
         key="swap_differences",
         alt="Bars: each word's largest change of output after two words changed places, with positions and without.",
-        caption=f"{positions.describe_swap(now.config, swap, causal=now.is_causal)} A bar is the largest change among "
-        "the numbers of one word's output vector. Each word is compared with itself, wherever it stands after the "
-        f"swap. Both colours use the same weights: the encoder with {table}, and without it. Here the blocks compute "
-        "in 64-bit floats, so that a small change is not taken for rounding.",
+        caption="How far does each word's output move? A bar is the largest change among its numbers; a word is "
+        "compared with itself, wherever it stands after the swap.",
         reading=lambda _: pinned,
         bars=bars,
         colours={"with positions": palette.EMBEDDINGS, "without positions": palette.RESIDUAL},
         number=".2g",
         **_by_token_options(scene, "largest |difference|", "these changes"),
+    )
+
+
+def explain_swap(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
+    """Why the outputs change with positions and without, and how that is measured."""
+    now = scene.now
+    _, _, swap = _swap(now, options)
+    if swap is not None and not swap.unchanged:
+        yield Paragraph(positions.describe_swap(now.config, swap, causal=now.is_causal))
+    table = "the sinusoidal table" if now.config.positions == "none" else "its position table"
+    yield Paragraph(
+        f"Both colours of the swap above use the same weights: the encoder with {table}, and without it. There the "
+        "blocks compute in 64-bit floats, so that a small change is not taken for rounding.",
+        "caption",
     )
 
 
@@ -493,7 +552,7 @@ def round_length(wavelength: SupportsFloat) -> str:
 
 
 VIEWS: Mapping[str, Callable[[Scene[PlacedWords], Options], Iterator[Item]]] = {
-    "swap two words": show_swap,
+    "swap two words": explain_swap,
     "this sentence": show_addition,
     "curves": show_curves,
     "similarity": show_similarity,

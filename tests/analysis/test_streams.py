@@ -72,9 +72,9 @@ def test_the_summary_has_a_row_a_depth_and_no_addition_to_the_embeddings() -> No
     lengths = streams.lengths(run_of(small()))
     table = streams.summary(lengths)
     assert list(table.index) == [0, 1, 2, 3]
-    assert table.loc[2, "attention, mean"] == pytest.approx(lengths["attention"][1].mean())
+    assert table.loc[2, "attention, median"] == pytest.approx(np.median(lengths["attention"][1]))
     assert table.loc[0, "residual, 10 %"] == pytest.approx(np.percentile(lengths["residual"][0], 10))
-    assert table.loc[[0], ["attention, mean", "feed-forward, 90 %"]].isna().all(axis=None)
+    assert table.loc[[0], ["attention, median", "feed-forward, 90 %"]].isna().all(axis=None)
 
 
 @pytest.mark.parametrize(("norm", "length"), [("layer", 4.0), ("rms", 4.0), ("scalar", math.sqrt(15))])
@@ -109,8 +109,8 @@ def test_the_note_follows_the_architecture(fields: dict[str, object], opening: s
 def test_the_note_has_the_length_that_the_norms_epsilon_leaves(norm: str, root: str) -> None:
     config = small(norm=norm, norm_eps=0.1, n_layers=1)
     gainless = run_of(config)  # gains are 1 and biases 0: what leaves the block is what the norm makes
-    length = np.linalg.norm(gainless.arrays["layers.0.out"].astype(np.float64), axis=-1).mean()
-    assert f"a mean length of {length:.3g} here; for ε → 0 it goes to {root}, and ε is 0.1" in note(config)
+    length = np.median(np.linalg.norm(gainless.arrays["layers.0.out"].astype(np.float64), axis=-1))
+    assert f"a median length of {length:.3g} here; for ε → 0 it goes to {root}, and ε is 0.1" in note(config)
     assert f"{length:.3g}" not in root
     assert f"alone have length {root}." in note(small(norm=norm, norm_eps=1e-8))
 
@@ -118,7 +118,7 @@ def test_the_note_has_the_length_that_the_norms_epsilon_leaves(norm: str, root: 
 def test_the_note_tells_where_the_numbers_overflowed() -> None:
     lengths = {"residual": np.array([[1.0, 3.0], [5.0, 5.0], [7.0, np.nan]], np.float32)}
     text = streams.describe_growth(run_of(small(norm="none", n_layers=2)), lengths)
-    assert text.startswith("**Overflow**: the embeddings begin at a mean length of 2, and after 2 blocks")
+    assert text.startswith("**Overflow**: the embeddings begin at a median length of 2, and after 2 blocks")
 
 
 def test_cosines_are_torchs() -> None:

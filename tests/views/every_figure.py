@@ -7,10 +7,15 @@ import plotly.graph_objects as go
 
 from playground import notebook, show
 from playground.charts.draw import Drawn
+from playground.link import params
 from playground.views.all_views import VIEWS
 
 LINK = "weights=random&tokenizer=word&d_model=16&n_heads=4&n_layers=2&text=<b>one</b>+<i>+three+two%0Afive"
-LINK += "&whatif_tokens=true&whatif_chosen=true"
+FOLDS = "&".join(
+    f"{panel}=true"
+    for panel in sorted({*params.FOLDS.values(), "overview_shapes", "parameters_formulas", "whatif_chosen"})
+)
+"""What opens every panel."""
 
 
 @cache
@@ -23,5 +28,5 @@ def every_figure() -> dict[str, go.Figure]:
             figures[f"{page} {drawn.key}"] = go.Figure(drawn.figure)
 
         with patch.object(notebook, "_display_chart", keep), patch.object(notebook, "_put"):
-            show(f"http://host/{page}?{LINK}&b_n_layers=3&do=0.1:zero")
+            show(f"http://host/{page}?{LINK}&{FOLDS}&b_n_layers=3&do=0.1:zero")
     return figures

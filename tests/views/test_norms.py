@@ -1,17 +1,21 @@
 """The view Norms as a function on values: the numbers of its charts against torch's own."""
 
+from dataclasses import replace
+
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 import torch
 
 from playground.charts.chart import Curves, Heatmap, Item, Paragraph, Table
+from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
-from playground.views.norms import VIEWS, lengths_by_depth, show_norms
-from tests.views.scenes import parts_of, small_run
+from playground.views.norms import VIEWS, describe_outliers, lengths_by_depth, norm_effect, show_norms
+from tests.views.scenes import parts_of, small_run, words
 
-OPTIONS = {"norms_view": "tokens", "norms_part": "residual", "norms_layer": 2, "norms_norm": 1}
+OPTIONS = {"norms_closer": True, "norms_view": "tokens", "norms_part": "residual", "norms_layer": 2, "norms_norm": 1}
 FOCUS = Focus(1, 2, 3, 0)
 
 
@@ -19,18 +23,72 @@ def show(view: str, scene: Scene[Run], **options: object) -> list[Item]:
     return parts_of(show_norms(scene, OPTIONS | {"norms_view": view} | options))
 
 
-def test_lengths_by_depth_are_means_with_the_middle_four_fifths() -> None:
+def test_lengths_by_depth_are_medians_with_the_middle_four_fifths() -> None:
     run, trace = small_run("abcab", norm_placement="pre", embedding_norm=False)  # else all are of one length
     chart = lengths_by_depth(Scene(run, FOCUS))
     stream, attention, _ = chart.curves(run)
     names = ["embed.out", "layers.0.out", "layers.1.out"]
     lengths = torch.stack([torch.linalg.vector_norm(trace[name][0].double(), dim=-1) for name in names]).numpy()
-    np.testing.assert_allclose(stream.y, lengths.mean(axis=1), rtol=1e-5)
+    np.testing.assert_allclose(stream.y, np.median(lengths, axis=1), rtol=1e-5)
     assert stream.low is not None
     np.testing.assert_allclose(stream.low, np.percentile(lengths, 10, axis=1), rtol=1e-5)
     assert stream.x.tolist() == [0, 1, 2]
     assert attention.x.tolist() == [1, 2]
-    assert f"begins with embeddings of mean length {lengths[0].mean():.3g}" in chart.reading(run)
+    (answer, *_) = (each for each in show("tokens", Scene(run, FOCUS)) if isinstance(each, Paragraph))
+    first, _, last = np.median(lengths, axis=1)
+    assert (answer.kind, f"grow from **{first:.3g}** to **{last:.3g}** through 2 layers" in answer.text) == (
+        "answer",
+        True,
+    )
+
+
+def test_the_answer_names_what_it_is_of() -> None:
+    for run, told in (
+        (small_run("a")[0], "length of the only token"),
+        (small_run("ab")[0], "end as long as they begin: **4** before and after 2 layers"),  # √16, of any norm's output
+        (small_run("ab", n_layers=96, d_model=64, norm="none")[0], "**Overflow**"),
+    ):
+        answer = next(iter(show_norms(Scene(run, Focus(0, 0, 0, 0)), OPTIONS | {"norms_closer": False})))
+        assert isinstance(answer, Paragraph)
+        assert told in answer.text
+
+
+def test_tokens_far_from_the_others_are_named_with_what_the_tokenizer_added() -> None:
+    run, _ = small_run("abcabcab", norm_placement="pre", embedding_norm=False)
+    arrays = dict(run.arrays)
+    arrays["layers.0.out"] = arrays["layers.0.out"].copy()
+    arrays["layers.0.out"][5] *= 10
+    far = replace(run, arrays=arrays, special=np.arange(8) == 5)
+    length = np.linalg.norm(arrays["layers.0.out"][5].astype(np.float64))
+    assert f"`c`₅ ({length:.3g} at 1, median" in describe_outliers(far)
+    assert "The tokenizer adds `c`." in describe_outliers(far)
+    assert "adds" not in describe_outliers(replace(far, special=run.special))
+    assert not describe_outliers(small_run("abab")[0]), "all of one length"
+
+
+@pytest.mark.parametrize("norm", ["layer", "scalar", "rms"])
+@pytest.mark.parametrize("placement", ["pre", "post"])
+def test_a_norm_is_shown_by_one_vector_before_and_after(norm: str, placement: str) -> None:
+    run, trace = small_run("abcab", norm=norm, norm_placement=placement)
+    chart = norm_effect(Scene(run, FOCUS), 2)
+    before, after = chart.curves(run)
+    for curve, end in ((before, "in"), (after, "out")):
+        vector = trace[f"layers.1.norm2.{end}"][0, 3].double().numpy()
+        np.testing.assert_allclose(curve.y, np.quantile(vector, np.linspace(0, 1, 101)), atol=1e-5)
+        assert f"length {np.linalg.norm(vector):.3g}, mean" in chart.reading(run)
+        assert f"deviation {vector.std():.3g}." in chart.reading(run)
+    assert ("mean 0, " in chart.reading(run)) == (norm != "rms")
+    assert ("before the feed-forward" in chart.caption) == (placement == "pre")
+    shallow, bare = small_run("abcab", n_layers=1)[0], small_run("abcab", norm="none")[0]
+    assert not [*chart.curves(shallow), *chart.curves(bare)]
+    go.Figure(draw_chart(chart, Scene(run, FOCUS, shallow, "pinned", "now")).now.figure)
+
+
+def test_a_closed_fold_makes_nothing_and_no_norm_shows_none() -> None:
+    run, _ = small_run("abc", norm="none")
+    items = parts_of(show_norms(Scene(run, Focus(0, 0, 0, 0)), OPTIONS | {"norms_closer": False}))
+    assert [each.key for each in items if isinstance(each, Curves | Heatmap)] == ["norms_by_layer"]
+    assert "This encoder has none" in words(items)
 
 
 @pytest.mark.parametrize(("part", "name", "n"), [("residual", "out", 3), ("attention", "attn.out", 2),

@@ -13,13 +13,13 @@ from playground.accounting import attention_overtakes, count_flops
 from playground.accounting.costs import ModelCosts, describe_costs
 from playground.accounting.readable import in_millions, in_units, share, times
 from playground.charts import palette
-from playground.charts.chart import Chart, Metrics, Paragraph, Table
+from playground.charts.chart import Chart, Paragraph, Table
 from playground.charts.draw import Drawing, draw_chart, draw_table
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.presets import PRESETS
 from playground.views import parameters as view
-from tests.views.scenes import words
+from tests.views.scenes import parts_of, words
 
 CONFIG = PRESETS["minilm-l6"].config
 RAW = ModelConfig(vocab_size=0, d_model=16, n_heads=1, n_layers=2, d_ff=8, positions="none")
@@ -29,7 +29,8 @@ VARIANTS = {
     "one layer, fused": replace(CONFIG, n_layers=1, fused_qkv=True, final_norm=True),
     "raw vectors": RAW,
 }
-OPTIONS = {"parameters_model": "sidebar"}
+OPTIONS = {"parameters_model": "sidebar", "parameters_formulas": True, "parameters_costs": True,
+           "parameters_models": True}  # fmt: skip
 
 
 def scene(config: ModelConfig, pinned: ModelConfig | None = None, *, n_tokens: int = 16) -> Scene[ModelCosts]:
@@ -39,11 +40,7 @@ def scene(config: ModelConfig, pinned: ModelConfig | None = None, *, n_tokens: i
 
 def items(looked_at: Scene[ModelCosts], breakdown: str = "components") -> dict[str, Any]:
     """The charts and tables of the whole page, by their keys."""
-    shown = (
-        *view.show_breakdown(looked_at, OPTIONS | {"parameters_view": breakdown}),
-        *view.show_costs(looked_at),
-        *view.compare_models(looked_at),
-    )
+    shown = parts_of(view.show_parameters(looked_at, OPTIONS | {"parameters_view": breakdown}))
     return {item.key: item for item in shown if isinstance(item, Chart | Table)}
 
 
@@ -125,7 +122,9 @@ def test_a_block_is_a_layer_of_the_sidebars_model_alone() -> None:
     assert drawn.cells is not None
     assert drawn.cells.columns == ("layer", {1: 0, 2: 1}), "the embeddings' place is kept where there are none"
     assert "The frame marks layer 1" in drawn.caption
-    named = view.show_breakdown(scene(CONFIG), {"parameters_model": "bert-base", "parameters_view": "layers"})
+    named = view.show_parameters(
+        scene(CONFIG), OPTIONS | {"parameters_model": "bert-base", "parameters_view": "layers"}
+    )
     chart = next(item for item in named if isinstance(item, Chart))
     assert draw_chart(chart, scene(CONFIG)).now.cells is None
 
@@ -179,32 +178,61 @@ def test_named_models_are_sorted_shares_with_size_and_ratio() -> None:
 @pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS)
 def test_totals_are_those_of_the_built_model(config: ModelConfig) -> None:
     total = built(config)
-    metrics, *rest = view.show_totals(scene(config), total, ("an output head", 50))
-    assert isinstance(metrics, Metrics)
+    metrics = view.show_size(scene(config))
     assert [metric.value for metric in metrics.metrics[:2]] == [
         f"{total:,}", times(total / built(PRESETS["bert-base"].config)),
     ]  # fmt: skip
-    told = words(rest)
+    told = words(view.show_formulas(scene(config), total, ("an output head", 50)))
     assert f"{total:,} + 50 = {total + 50:,}" in told
     assert ("takes raw vectors" in told) == (config is RAW)
     assert ("384² + 384 = 147,840" in told) == (config is CONFIG)
-    wrong = list(view.show_totals(scene(config), total + 1))
-    assert isinstance(wrong[-1], Paragraph)
-    assert wrong[-1].kind == "error"
-    assert f"holds {total + 1:,}" in wrong[-1].text
+    wrong = next(view.show_formulas(scene(config), total + 1, None))
+    assert isinstance(wrong, Paragraph)
+    assert wrong.kind == "error"
+    assert f"holds {total + 1:,}" in wrong.text
+
+
+@pytest.mark.parametrize(
+    ("config", "largest"),
+    [
+        (CONFIG, {"the token table": "embed.tokens", "the feed-forward networks": ".ffn."}),
+        (RAW, {"attention": ".attn.", "the feed-forward networks": ".ffn."}),
+        (
+            replace(CONFIG, max_len=100_000),
+            {"the position table": "embed.positions", "the token table": "embed.tokens"},
+        ),
+    ],
+    ids=str,
+)
+def test_the_answer_names_the_two_largest_parts_of_the_built_model(
+    config: ModelConfig, largest: dict[str, str]
+) -> None:
+    answer = next(view.show_parameters(scene(config), OPTIONS | {"parameters_view": "components"}))
+    assert isinstance(answer, Paragraph)
+    assert (answer.kind, answer.text.startswith(f"Of {built(config):,} parameters, ")) == ("answer", True)
+    parameters = dict(Encoder(config, seed=None).named_parameters())
+    for part, names in largest.items():
+        n = sum(each.numel() for name, each in parameters.items() if names in name)
+        assert f"**{in_millions(n)}** ({share(n, built(config))}) sit in {part}".replace(
+            " sit", ""
+        ) in answer.text.replace(" sit", "")
 
 
 def test_totals_have_the_change_from_the_pinned_model() -> None:
     pinned = replace(CONFIG, n_layers=7)
     looked_at = scene(CONFIG, pinned)
-    metrics, told, *_ = view.show_totals(looked_at, built(CONFIG))
-    assert isinstance(metrics, Metrics)
-    assert metrics.metrics[0].change == f"{built(CONFIG) - built(pinned):+,} since pinned"
-    assert isinstance(told, Paragraph)
-    assert r"24\.3 M → 22\.6 M" in told.text
+    assert view.show_size(looked_at).metrics[0].change == f"{built(CONFIG) - built(pinned):+,} since pinned"
+    options = OPTIONS | {"parameters_view": "components"}
+    assert r"24\.3 M → 22\.6 M" in words(view.show_parameters(looked_at, options))
     assert describe_costs(looked_at.now, looked_at.now).count("in both") == 2
     unread = Scene(looked_at.now, looked_at.focus, None, "pinned: text")
-    assert "the sidebar's model alone" in words(list(view.show_totals(unread, built(CONFIG))))
+    assert "the sidebar's model alone" in words(view.show_parameters(unread, options))
+
+
+def test_closed_panels_count_nothing() -> None:
+    closed = dict.fromkeys(OPTIONS, False) | {"parameters_model": "sidebar", "parameters_view": "components"}
+    shown = parts_of(view.show_parameters(scene(CONFIG), closed))
+    assert [item.key for item in shown if isinstance(item, Chart | Table)] == ["parameter_breakdown"]
 
 
 def test_heads_are_counted_to_cost_nothing() -> None:

@@ -1,6 +1,8 @@
 """The view Positions as a function on values: its tables, curves and bars against torch's own numbers."""
 
+import re
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,16 +12,17 @@ import torch
 
 from playground import Encoder, ModelConfig
 from playground.analysis.positions import describe_swap, first_rows, sum_with_numbers, swap_words
-from playground.charts.chart import Bars, Chart, Control, Curves, Formula, Heatmap, Item, Widget
+from playground.charts.chart import Bars, Chart, Control, Curves, Formula, Heatmap, Item, Paragraph, Widget
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.model.encoder import sinusoids, wavelengths
 from playground.text import characters
-from playground.views.positions import VIEWS, PlacedWords, show_closer, show_table
+from playground.views.positions import VIEWS, PlacedWords, show_closer, show_positions, show_table
 from tests.views.scenes import SMALL, parts_of, small_run, words
 
-OPTIONS = {"positions_first": 1, "positions_second": 4, "positions_curve_1": 3, "positions_curve_2": 8,
+OPTIONS = {"positions_table": False, "positions_closer": True,
+           "positions_first": 1, "positions_second": 4, "positions_curve_1": 3, "positions_curve_2": 8,
            "positions_curve_3": 100, "positions_measure": "dot product"}  # fmt: skip
 FOCUS = Focus(1, 2, 3, 0)
 
@@ -41,6 +44,11 @@ def scene(now: PlacedWords, pinned: PlacedWords | None = None, *, same_tokens: b
 
 def show(view: str, looked_at: Scene[PlacedWords], **options: object) -> list[Item]:
     return parts_of(show_closer(looked_at, OPTIONS | {"positions_view": view} | options))
+
+
+def page(looked_at: Scene[PlacedWords], **options: object) -> list[Item]:
+    """What is in view when the page opens, and what `options` open."""
+    return parts_of(show_positions(looked_at, OPTIONS | {"positions_closer": False} | options))
 
 
 def formulas(items: list[Item]) -> list[str]:
@@ -103,29 +111,34 @@ def test_tables_are_subtracted_where_they_are_as_wide_and_differ() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "told", "why"),
     [
-        ({"positions": "sinusoidal"}, "the order is lost"),
-        ({"positions": "learned"}, "the order is lost"),
-        ({"positions": "none"}, "the order is lost"),
-        ({"is_causal": True}, "the causal mask shows"),
-        ({"head_merge": "reshape"}, "the reshape merge mixes"),
+        ({"positions": "sinusoidal"}, "Only positions tell", "the order is lost"),
+        ({"positions": "learned"}, "Only positions tell", "the order is lost"),
+        ({"positions": "none"}, "adds no positions", "the order is lost"),
+        ({"is_causal": True}, "causal mask tells", "the causal mask shows"),
+        ({"head_merge": "reshape"}, "reshape merge tells", "the reshape merge mixes"),
     ],
     ids=str,
 )
-def test_two_words_are_swapped_with_positions_and_without(changes: dict[str, Any], told: str) -> None:
+def test_two_words_are_swapped_with_positions_and_without(changes: dict[str, Any], told: str, why: str) -> None:
     now = place(**changes)
-    items, swap = show("swap two words", scene(now)), now.swap(1, 4)
+    items, swap = page(scene(now)), now.swap(1, 4)
     shown = bars(items).bars(now)
     names = ["a₀", "b₁", "c₂", "d₃", "e₄", "f₅"]
     assert shown["with positions"] == dict(zip(names, swap.placed.tolist(), strict=True))
     assert shown["without positions"] == dict(zip(names, swap.bare.tolist(), strict=True))
-    caption = draw_chart(bars(items), scene(now)).now.caption
-    assert describe_swap(now.config, swap, causal=now.is_causal) in caption
-    assert told in caption
+    answer = next(item for item in items if isinstance(item, Paragraph))
+    bare = f"{swap.bare.max():.{1 + bool('merge' in told or 'mask' in told)}g}"
+    assert (answer.kind, told in answer.text, "(Random weights.)" in answer.text) == ("answer", True, True)
+    assert {f"**{swap.placed.max():.2g}**", f"**{bare}**"} == set(re.findall(r"\*\*.*?\*\*", answer.text))
+    assert "Random" not in words(page(scene(replace(now, is_random=False))))
+    explained = words(show("swap two words", scene(now)))
+    assert describe_swap(now.config, swap, causal=now.is_causal) in explained
+    assert why in explained
     (chips,) = (item.data["chips"] for item in items if isinstance(item, Widget))
     assert [chip[0] for chip in chips] == list("aecdbf")
-    assert [control.high for control in items if isinstance(control, Control)][1:] == [4, 5]
+    assert [control.high for control in items if isinstance(control, Control)] == [4, 5]
 
 
 def test_what_cannot_be_swapped_is_said() -> None:
@@ -134,10 +147,10 @@ def test_what_cannot_be_swapped_is_said() -> None:
         ("abcdef", {"positions_second": 1}, "Choose two different positions"),
         ("abcabc", {}, "are the same token to this encoder"),
     ):
-        items = show("swap two words", scene(place(text)), **options)
+        items = page(scene(place(text)), **options)
         assert told in words(items)
         assert not [item for item in items if isinstance(item, Chart)]
-    last = bars(show("swap two words", scene(place("ab")), positions_first=7))
+    last = bars(page(scene(place("ab")), positions_first=7))
     assert list(last.bars(place("ab"))["with positions"]) == ["a₀", "b₁"]
 
 
@@ -161,16 +174,16 @@ def test_what_is_added_is_measured(is_scaled: bool) -> None:
 
 def test_pinned_bars_stand_beside_those_of_the_same_tokens() -> None:
     now, other = place(), place(seed=5)
-    for view, n in (("swap two words", 2), ("this sentence", 3)):
-        chart = bars(show(view, scene(now, other)))
+    for view, n in ((page, 2), (partial(show, "this sentence"), 3)):
+        chart = bars(view(scene(now, other)))
         drawn = draw_chart(chart, scene(now, other)).now
         assert [trace.get("opacity") for trace in drawn.figure["data"]] == [None, 0.5] * n
         assert "In the pinned settings, " in drawn.caption
         unlike = scene(now, place("xyz"), same_tokens=False)
-        drawing = draw_chart(bars(show(view, unlike)), unlike)
+        drawing = draw_chart(bars(view(unlike)), unlike)
         assert (len(drawing.now.figure["data"]), "read other tokens" in drawing.note) == (n, True)
         untold = scene(now, replace(other, run=None))
-        drawing = draw_chart(bars(show(view, untold)), untold)
+        drawing = draw_chart(bars(view(untold)), untold)
         assert (len(drawing.now.figure["data"]), drawing.note) == (n, "")
 
 
@@ -236,7 +249,7 @@ def test_both_exponents_stand_side_by_side() -> None:
 @pytest.mark.parametrize("pinned", [None, {"seed": 5}, {"d_model": 32}, {"max_len": 8}], ids=str)
 def test_plotly_takes_every_view(view: str, pinned: dict[str, Any] | None) -> None:
     looked_at = scene(place(), None if pinned is None else place(**pinned))
-    for item in (*show_table(looked_at), *show(view, looked_at)):
+    for item in page(looked_at, positions_table=True, positions_closer=True, positions_view=view):
         if isinstance(item, Chart):
             drawing = draw_chart(item, looked_at)
             for drawn in (drawing.now, *drawing.beside):

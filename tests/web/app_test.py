@@ -197,6 +197,12 @@ def table(app: AppTest, column: str) -> Any:
     return found
 
 
+def parameter_count(app: AppTest) -> str:
+    """The number of parameters in the answer of the page Parameters."""
+    (count,) = re.findall(r"Of ([\d,]+) parameters", prose(app))
+    return str(count)
+
+
 def words(app: AppTest) -> str:
     """What captions and markdown say."""
     return f"{captions(app)}\n{prose(app)}"

@@ -12,9 +12,9 @@ from playground.web.choices.focus import current_layer
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.shared import panels
 from playground.web.shared.model_costs import count_built_parameters, model_costs, pinned_costs
-from playground.web.shared.page_end import as_one_element, fragment
+from playground.web.shared.page_end import fragment
 from playground.web.shared.pinning import pinned_side
-from playground.web.shared.renderer import read_options, render
+from playground.web.shared.renderer import WIDGETS, read_options, render
 
 
 def counted_scene() -> Scene[ModelCosts]:
@@ -28,9 +28,21 @@ def counted_scene() -> Scene[ModelCosts]:
     return Scene(now, focus, before, side.name if side else "", side.now if side else "")
 
 
-@as_one_element
-def show_totals() -> None:
-    """The choice of the model to count, and its size."""
+@fragment
+def explore_parameters() -> None:
+    """The choice of the model to count, and what the page shows of it."""
+    scene, setup, options = counted_scene(), current_setup(), read_options("parameters")
+    config, n_built, head = scene.now.config, None, None
+    if options["parameters_formulas"]:
+        n_built = count_built_parameters(config)
+        if (trained := setup.trained_network) is not None and config == setup.config:
+            part = "a decoder" if trained.task.has_decoder else "an output head"
+            head = (part, count_head(config, trained.task, len(trained.labels)))
+    render(view.show_parameters(scene, options, n_built, head), scene)
+
+
+def choose_model() -> None:
+    """The choice of the model to count, and where a named one is from."""
     chosen = st.selectbox(
         "Model to count",
         ("sidebar", *PRESETS),
@@ -41,22 +53,6 @@ def show_totals() -> None:
     )
     if chosen != "sidebar":
         st.caption(f"**{PRESETS[chosen].title}**: {PRESETS[chosen].source}.")
-    scene, setup = counted_scene(), current_setup()
-    config, trained, head = scene.now.config, setup.trained_network, None
-    if trained is not None and config == setup.config:
-        part = "a decoder" if trained.task.has_decoder else "an output head"
-        head = (part, count_head(config, trained.task, len(trained.labels)))
-    render(view.show_totals(scene, count_built_parameters(config), head), scene)
 
 
-@fragment
-def show_breakdown() -> None:
-    """Parameters by component, and every formula with its numbers."""
-    scene = counted_scene()
-    render(view.show_breakdown(scene, read_options("parameters")), scene)
-
-
-def show_costs() -> None:
-    """What heads and a sentence cost, and how large other models are."""
-    scene = counted_scene()
-    render(view.show_work(scene), scene)
+WIDGETS["model_to_count"] = choose_model

@@ -11,7 +11,6 @@ from playground.runs.arrays import Array
 from playground.runs.budget import check_budget
 from playground.runs.encoder_run import Run
 from playground.views import positions as view
-from playground.web.choices.focus import current_focus
 from playground.web.choices.setup import Setup, current_setup, is_random
 from playground.web.session import caches
 from playground.web.session.caches import RunKey
@@ -19,7 +18,7 @@ from playground.web.session.services import services
 from playground.web.session.weights_cache import WeightsId, cache_by_weights
 from playground.web.shared import panels
 from playground.web.shared.focus_line import show_focus
-from playground.web.shared.page_end import as_one_element, fragment
+from playground.web.shared.page_end import fragment
 from playground.web.shared.pinning import pinned_side, run_pinned
 from playground.web.shared.renderer import read_options, render
 
@@ -39,22 +38,13 @@ def swap_words(key: RunKey, first: int, second: int) -> positions.Swap:
         return positions.swap_words(model, batch, key.sentence, first, second, seed=key.seed, causal=key.causal)
 
 
-@as_one_element
-def show_table() -> None:
-    """The position table, above what moves by the focus."""
-    run = panels.shown_run(changed=False)
-    scene = _compared_scene(run, current_focus(run))
-    with panels.explain_errors():
-        render(view.show_table(scene), scene)
-
-
 @fragment
 def explore_positions() -> None:
-    """The focus, and the view that the visitor has chosen."""
+    """The focus, and what the page shows of it."""
     run = panels.shown_run(changed=False)
     scene = _compared_scene(run, show_focus(run))
     with panels.explain_errors():
-        render(view.show_closer(scene, read_options("positions")), scene)
+        render(view.show_positions(scene, read_options("positions")), scene)
 
 
 def _compared_scene(run: Run, focus: Focus) -> Scene[view.PlacedWords]:

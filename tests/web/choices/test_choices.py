@@ -35,6 +35,7 @@ from tests.web.app_test import (
     component_data,
     locked,
     open_page,
+    parameter_count,
     press,
     sentences,
     shown_focus,
@@ -129,7 +130,7 @@ def test_a_preset_sets_the_whole_architecture_and_its_token_table() -> None:
         working(app.selectbox(key="preset").set_value(name).run())
         assert values(app) == {key: getattr(preset.config, key) for key in ARCHITECTURE}, name
         assert values(app, "weights") == {"weights": "random"}
-        assert app.metric[0].value == f"{count_parameters(preset.config).total:,}", name
+        assert parameter_count(app) == f"{count_parameters(preset.config).total:,}", name
         assert f"matches: {preset.title}" in captions(app)
 
 
@@ -138,7 +139,7 @@ def test_without_the_checkpoints_tokenizer_the_token_table_has_as_many_rows(monk
     app = open_page("parameters", weights="random")
     working(app.selectbox(key="preset").set_value("bert-base").run())
     assert values(app, "tokenizer", "table_rows") == {"tokenizer": "word", "table_rows": 30_522}
-    assert app.metric[0].value == f"{count_parameters(PRESETS['bert-base'].config).total:,}"
+    assert parameter_count(app) == f"{count_parameters(PRESETS['bert-base'].config).total:,}"
     assert "matches: BERT base" in captions(app)
 
 
@@ -162,7 +163,9 @@ def test_rows_of_the_token_table_are_at_least_the_tokenizers_tokens() -> None:
     query = {"weights": "random", "tokenizer": "char", "d_model": "16", "n_heads": "4", "positions": "none"}
     tables = {}
     for rows in ("0", "1000", "50257"):
-        frame = table(open_page("parameters", table_rows=rows, **query), "formula").set_index("part")
+        frame = table(open_page("parameters", parameters_formulas=True, table_rows=rows, **query), "formula").set_index(
+            "part"
+        )
         tables[rows] = frame.loc["tokens", "total"]
     assert tables == {"0": 97 * 16, "1000": 1_000 * 16, "50257": 50_257 * 16}
 

@@ -78,7 +78,10 @@ def test_all_is_taken_back_at_once() -> None:
 
 
 def test_positions_shows_the_model_without_changes() -> None:
-    one, two = (open_page("positions", **SMALL, **query) for query in ({}, {"do": "positions:shuffle_3,0.attn:off"}))
+    one, two = (
+        open_page("positions", positions_table=True, **SMALL, **query)
+        for query in ({}, {"do": "positions:shuffle_3,0.attn:off"})
+    )
     assert charts(one).keys() == charts(two).keys()
     for name, traces in charts(one).items():
         assert traces == charts(two)[name]

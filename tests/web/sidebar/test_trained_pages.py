@@ -32,6 +32,8 @@ from tests.web.app_test import (
     charts,
     choose,
     component_data,
+    open_panels,
+    parameter_count,
     press,
     prose,
     sentences,
@@ -81,8 +83,8 @@ def test_attention_is_that_of_the_trained_network_and_of_the_same_seed_before(ta
 def test_the_parameters_and_the_table_are_those_of_its_encoder() -> None:
     one = trained_network.from_trainer(trainer(ModelConfig(**{**vars(CONFIG), "positions": "learned"})))
     n = sum(parameter.numel() for parameter in one.encoder.parameters())
-    assert opened(one, "parameters").metric[0].value == f"{n:,}"
-    app = opened(one, "positions")
+    assert parameter_count(opened(one, "parameters")) == f"{n:,}"
+    app = open_panels(opened(one, "positions"), "positions_table")
     assert "random: nothing is trained yet" not in prose(app)
     assert "random: nothing is trained yet" in prose(switch(app))
 
@@ -91,7 +93,7 @@ def test_the_parameters_and_the_table_are_those_of_its_encoder() -> None:
 def test_the_parameters_of_its_head_or_its_decoder_are_added_in_a_sentence(task: str) -> None:
     one = trained(task)
     encoder, network = (sum(each.numel() for each in part.parameters()) for part in (one.encoder, one.network))
-    app = opened(one, "parameters")
+    app = open_panels(opened(one, "parameters"), "parameters_formulas")
     added = f"{encoder:,} + {network - encoder:,} = {network:,} parameters"
     assert added in captions(app)
     assert added not in captions(choose(app, parameters_model="bert-base"))

@@ -40,7 +40,7 @@ PANELS = {"compare_head": True, "compare_lengths": True, "compare_costs": True}
 
 def lengths(trace: Any, n_layers: int) -> list[float]:
     names = ["embed.out", *(f"layers.{i}.out" for i in range(n_layers))]
-    return [float(torch.linalg.vector_norm(trace[name][0], dim=-1).mean()) for name in names]
+    return [float(np.median(torch.linalg.vector_norm(trace[name][0], dim=-1))) for name in names]
 
 
 def dotted(traces: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -60,8 +60,8 @@ def test_norms_of_both_lie_on_one_chart() -> None:
     assert f"{expected[-1]:.4g} → {shown[-1]:.4g}" in words(app).replace("\\", "")
     app = open_panels(app, "norms_by_layer_open")
     (frame,) = (each.value for each in app.dataframe)
-    np.testing.assert_allclose(frame["residual, mean, pinned"], expected, rtol=1e-4)
-    np.testing.assert_allclose(frame["residual, mean, now − pinned"].dropna(), shown - expected[:3], atol=1e-4)
+    np.testing.assert_allclose(frame["residual, median, pinned"], expected, rtol=1e-4)
+    np.testing.assert_allclose(frame["residual, median, now − pinned"].dropna(), shown - expected[:3], atol=1e-4)
 
 
 def test_attention_shows_the_pinned_head_and_the_difference() -> None:

@@ -15,24 +15,22 @@ from tests.web.app_test import SMALL, array, charts, choose, formulas, small_tra
 
 
 def page(**query: object) -> AppTest:
-    return without_error(app_test.open_page("norms", **query))
+    return without_error(app_test.open_page("norms", **{"norms_closer": True, **query}))
 
 
 def stream_lengths(trace: Trace, n_layers: int) -> NDArray[np.float64]:
-    """Mean over the tokens of a single sentence without padding, by depth."""
+    """Median over the tokens of a single sentence without padding, by depth."""
     names = ["embed.out", *(f"layers.{i}.out" for i in range(n_layers))]
-    return np.array([float(torch.linalg.vector_norm(trace[name][0], dim=-1).mean()) for name in names])
+    return np.array([float(np.median(torch.linalg.vector_norm(trace[name][0], dim=-1))) for name in names])
 
 
 def test_the_trained_models_stream_is_drawn_and_described() -> None:
     trace, app = trained_trace(), page()
     expected = stream_lengths(trace, 6)
     np.testing.assert_allclose(array(charts(app)["norms_by_layer"], 1, "y"), expected, rtol=1e-4)
-    assert f"embeddings of mean length {expected[0]:.3g}; after the blocks it is {expected[1:].mean():.3g}" in words(
-        app
-    )
-    longest = max(float(torch.linalg.vector_norm(trace[f"layers.{i}.ffn.out"], dim=-1).max()) for i in range(6))
-    for number in (f"{expected[1:].min():.3g}", f"{expected[1:].max():.3g}", "√384 = 19.6", f"(at most {longest:.3g})"):
+    assert f"from **{expected[0]:.3g}** to **{expected[-1]:.3g}** through 6 layers" in words(app)
+    assert f"a peak of **{expected.max():.3g}** in layer {expected.argmax() - 1} " in words(app)
+    for number in (f"{expected[1:].min():.3g}", f"{expected[1:].max():.3g}", "√384 = 19.6"):
         assert number in words(app)
 
 

@@ -30,12 +30,15 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def open_page(**query: object) -> AppTest:
-    return app_test.open_page("parameters", **query)
+    """With every panel open."""
+    folds = {"parameters_formulas": True, "parameters_costs": True, "parameters_models": True}
+    return app_test.open_page("parameters", **folds, **query)
 
 
 def check(app: AppTest, config: ModelConfig, n_tokens: int) -> None:
     """Compare what the page counts with a model that is built here, and with this many tokens."""
     assert not app.error
+    assert "so does the built model" in captions(app)
     built = sum(parameter.numel() for parameter in Encoder(config, seed=None).parameters())
     assert app.metric[0].value == f"{built:,}"
     assert app.metric[2].value == in_units(count_flops(config, n_tokens).total, "FLOPs")

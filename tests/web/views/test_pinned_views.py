@@ -25,6 +25,7 @@ from tests.web.app_test import (
     choose,
     component_data,
     open_page,
+    open_panels,
     prose,
     small_trace,
     table,
@@ -112,7 +113,7 @@ def test_a_view_of_the_present_alone_says_so(view: str) -> None:
 
 
 def test_lengths_by_token_share_their_colours() -> None:
-    app = page("norms", b_norm_placement="pre", b_n_layers=1)
+    app = page("norms", norms_closer=True, b_norm_placement="pre", b_n_layers=1)
     now, before = lengths(small_trace(TEXT)), lengths(small_trace(TEXT, norm_placement="pre", n_layers=1), 1)
     drawn = charts(app)
     np.testing.assert_allclose(array(drawn["norms_by_token_pinned"]), before, rtol=1e-5)
@@ -128,7 +129,7 @@ def test_the_pinned_model_is_counted_and_a_block_is_the_layer_that_every_page_lo
     app = page("parameters", parameters_view="layers", b_n_layers=5)
     config = ModelConfig(**SMALL_CONFIG | {"max_len": 512})
     more = count_parameters(replace(config, n_layers=5)).total - count_parameters(config).total
-    assert app.metric[0].delta == f"{-more:+,} since pinned"
+    assert open_panels(app, "parameters_costs").metric[0].delta == f"{-more:+,} since pinned"
     frame = component_data(app, "cell_frame")
     assert (frame["selected"], frame["columns"]) == ([0, 2], [1, 2])
     assert not component_data(choose(app, parameters_model="bert-base"), "cell_frame")
@@ -191,15 +192,21 @@ def test_the_tutorials_own_input_is_shown_for_the_present_settings_alone() -> No
 
 
 def test_positions_of_both_are_shown() -> None:
-    app = page("positions", positions_view="curves", b_positions="sinusoidal-doubled", positions_curve_1=4)
+    app = page(
+        "positions",
+        positions_table=True,
+        positions_view="curves",
+        b_positions="sinusoidal-doubled",
+        positions_curve_1=4,
+    )
     rows = sinusoids(128, 16, doubled=True).numpy()
     np.testing.assert_array_equal(array(charts(app)["position_table_pinned"]), rows)
     ghost = next(each for each in charts(app)["position_curves"] if each["line"].get("dash") == "dot")
     np.testing.assert_array_equal(array([ghost], name="y"), rows[:, 4])
     drawn = charts(choose(app, positions_view="similarity"))
     assert colour_ends(drawn["between_positions"]) == colour_ends(drawn["between_positions_pinned"])
-    assert len(charts(choose(app, positions_view="swap two words"))["swap_differences"]) == 4
-    other = page("positions", b_text="xyz", positions="learned", b_seed=5)
+    assert len(charts(app)["swap_differences"]) == 4
+    other = page("positions", positions_table=True, b_text="xyz", positions="learned", b_seed=5)
     assert OTHER_TOKENS in captions(other)
     assert len(charts(other)["swap_differences"]) == 2
     tables = [Encoder(ModelConfig(**SMALL_CONFIG | {"positions": "learned"}), seed=seed).embed.position_vectors(128)

@@ -17,7 +17,7 @@ from playground.web.choices.setup import Setup
 from playground.web.choices.shortcuts import preset_values
 from playground.web.session import caches
 from playground.web.session.weights_cache import RANDOM
-from tests.web.app_test import PAGES, captions, charts, formulas, open_page, sentences, table
+from tests.web.app_test import PAGES, captions, charts, formulas, open_page, parameter_count, sentences, table
 
 TEXT = "one two\none two three two"
 """The first line is padded; a word stands twice."""
@@ -60,8 +60,8 @@ def test_pages_open_under_the_other_presets(page: str, preset: str) -> None:
     ],
 )
 def test_parameters_are_the_tutorials_own(preset: str, total: int, embeddings: int) -> None:
-    app = open_page("parameters", **link_to(preset))
-    assert app.metric[0].value == f"{total:,}"
+    app = open_page("parameters", parameters_formulas=True, **link_to(preset))
+    assert parameter_count(app) == f"{total:,}"
     shown = table(app, "share, %")
     tables = shown[shown["component"] == "embeddings"]
     assert tables["total"].sum() == embeddings
@@ -70,7 +70,7 @@ def test_parameters_are_the_tutorials_own(preset: str, total: int, embeddings: i
 
 
 def test_a_fifth_of_tutorial_d_is_its_embeddings() -> None:
-    shown = table(open_page("parameters", **link_to("tutorial-d")), "share, %")
+    shown = table(open_page("parameters", parameters_formulas=True, **link_to("tutorial-d")), "share, %")
     assert round(shown.loc[shown["component"] == "embeddings", "share, %"].sum()) == 21
 
 
