@@ -28,7 +28,7 @@ CHARTS = {
     "encoder-decoder": {"encdec_grid", "encdec_pattern", "encdec_mask_combined", "encdec_mask_no_peek",
                         "encdec_mask_source_padding", "encdec_mask_target_padding"},
     "gradient-flow": {"gradient_by_layer", "gradient_lengths"},
-    "tutorials": {"tutorials_matrix", "tutorials_where"},
+    "tutorials": {"tutorials_effects", "tutorials_matrix", "tutorials_where"},
 }  # fmt: skip
 
 
