@@ -33,10 +33,11 @@ VIEWS: dict[str, dict[str, str]] = {
     "gradient-flow": {"gradient_layers": "5", "gradient_scale": "1.4", "gradient_of": "stream"},
     "training": {"training_task": "Sort", "training_lr": "0.001", "training_d_model": "32", "training_warmup": "50"},
     "regularisers": {"regularisers_task": "Sort", "regularisers_clip": "0.5", "regularisers_measure": "loss"},
-    "tutorials": {"tutorials_against": "B", "tutorials_letter": "C"},
+    "tutorials": {"tutorials_against": "B", "tutorials_letter": "C", "tutorials_differences": "true"},
     "similarity": {
         "similarity_list": "one cat\ntwo dogs",
         "similarity_pooling": "first token",
+        "similarity_how": "true",
         "similarity_second": "3",
         "similarity_view": "map by depth",
         "similarity_depth": "1",
