@@ -128,6 +128,7 @@ RUN_A_SENTENCE = (
 NEEDED = {
     "encoder_decoder": {"encdec_source": "your text"},
     "compare": {"pinned": "true"},
+    "tutorials": {"tutorials_differences": "true"},  # its charts
     "what_if": {"do": "0.0:zero"},
     "gradient_flow": {"gradient_layers": "3"},  # else a sweep over twelve depths, at each look
 }
