@@ -163,8 +163,9 @@ def conclude(evidence: Evidence) -> Conclusion:
     if not isinstance(swap, Outcome):
         return Conclusion(looks, f"This could not be tested by a swap: {swap}.", "untested", lost)
     verdict = judge_swap(claim.weights, swap.weights)
-    swapped = f"Swap the two: “{escape_markdown(swap.text.text)}”"
-    test = f"Is it the word that decides? {swapped} {describe_swap(claim, swap.weights)}"
+    if order:
+        looks += f" A claim: it looks for the word {winner}, wherever that stands."
+    test = f"Swap the two: “{escape_markdown(swap.text.text)}” {describe_swap(claim, swap.weights)}"
     return Conclusion(looks, test, _VERDICTS.get(verdict, "undecided"), f"{_judge_guess(state, verdict)}{lost}")
 
 

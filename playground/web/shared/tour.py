@@ -4,7 +4,7 @@ Tour and step lie in the session as plain values, as the focus does: `open_page`
 `correct_address` writes them there. The number behind the last step is the tour's end, with its conclusion.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -13,7 +13,7 @@ import streamlit as st
 from playground.errors import PlaygroundError
 from playground.learn.tour import Choices, Evidence, Step, Tour, TourState
 from playground.learn.tours import TOURS
-from playground.link.params import EXPERIMENTS, PARAMS
+from playground.link.params import EXPERIMENTS, LOCKED, PARAMS
 from playground.pages import page_at
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import (
@@ -137,9 +137,12 @@ def _words() -> tuple[object, ...]:
     return (state,) if step is None else step.words(state)
 
 
-def begin_tour(tour: Tour, evidence: Evidence) -> None:
-    """Begin a tour at its first step, with what it starts with; for callbacks. Raises as `evidence`."""
-    set_choices(tour.starts(evidence))
+def begin_tour(tour: Tour, gather_evidence: Callable[[], Evidence]) -> None:
+    """Begin a tour at its first step, with what it starts with; for callbacks. Raises as what is gathered."""
+    weights = current_value("weights")
+    set_choices(tour.starts(gather_evidence()))
+    if current_value("weights") != weights:  # which cut the text into other tokens, so that others are to be chosen
+        set_choices(tour.starts(gather_evidence()))
     st.session_state.update({"experiment": tour.name, _ANSWERS: {}})
     _begin(1)
 
@@ -151,6 +154,9 @@ def set_choices(choices: Choices) -> None:
     st.session_state.update({key: value for key, value in choices.items() if key != "text"})
     if "weights" in choices:
         shortcuts.save_or_restore_unlocked()
+    if choices.get("weights") == "minilm":  # what it locks is settled only in the run, and decides on the tokens
+        locked = shortcuts.preset_values("minilm-l6")
+        st.session_state.update({key: value for key, value in locked.items() if key in LOCKED})
     if choices.keys() & {"query", "key"}:
         note_focus_text()
 

@@ -60,7 +60,7 @@ def draw_tour_line(gather_evidence: Callable[[], Evidence], draw_copy_link: Call
 
 def start_tour(name: str, gather_evidence: Callable[[], Evidence]) -> bool:
     """Begin a tour, by its name, for callbacks; returns whether it has begun: the page says else why not."""
-    return _try(lambda: place.begin_tour(TOURS[name], gather_evidence()))
+    return _try(lambda: place.begin_tour(TOURS[name], gather_evidence))
 
 
 def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) -> None:

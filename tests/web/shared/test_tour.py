@@ -153,6 +153,19 @@ def test_reset_ends_the_tour() -> None:
     assert shown_step(press(app, "reset")) is None
 
 
+def test_a_claim_that_the_swap_speaks_against_is_refuted() -> None:
+    text, swapped = (
+        f"The {one} doesn't fit in the {other} because it is too big."
+        for one, other in (("trophy", "suitcase"), ("suitcase", "trophy"))
+    )
+    app = open_page("attention", text=text, tour=END, query=11, key=2, attention_rival=9)
+    before, after = (trained_trace(each)["layers.3.attn.pattern"][0, 1, 11] for each in (text, swapped))
+    assert before[2] > before[9]
+    assert after[2] > after[9], "another word stands there now"
+    assert "refuted" in prose(app)
+    assert f"{after[2]:.2f} against {after[9]:.2f}" in prose(app)
+
+
 def test_random_weights_are_named_at_the_end() -> None:
     app = open_page("attention", **SMALL, text="the cat saw it", tour=END)
     assert "random" in prose(app)

@@ -1,0 +1,72 @@
+"""The front page: what this is, a field for a sentence, and a card for each tour with a true small picture."""
+
+import re
+from base64 import b64decode
+from io import BytesIO
+
+import numpy as np
+import pytest
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from playground.learn.tours import TOURS
+from tests.web.app_test import SMALL, captions, choose, open_page, press, prose, trained_trace, working
+
+TEXT = "Anna gave Tom the book because he had asked for it."
+HE, ANNA = 7, 1
+
+
+def small_maps(app: AppTest) -> list[np.ndarray]:
+    """How opaque the dots of each card's picture are, from 0 to 1."""
+    texts = "".join(each.proto.body for each in app.get("html"))
+    files = re.findall(r'small-map"[^>]*base64,([^"]+)', texts)
+    return [np.asarray(Image.open(BytesIO(b64decode(file))))[..., 3] / 255 for file in files]
+
+
+def test_every_tour_has_a_card_with_its_steps_and_minutes() -> None:
+    app = open_page("overview")
+    for name, tour in TOURS.items():
+        assert app.button(key=f"start_{name}").label == "Start"
+        assert tour.title in prose(app)
+        assert f"{len(tour.steps)} steps · {tour.minutes} minutes" in captions(app)
+
+
+def test_the_picture_is_the_head_of_the_visitors_sentence_with_the_pronouns_row_lit() -> None:
+    app = choose(open_page("overview"), text=TEXT)
+    weights = trained_trace(TEXT)["layers.3.attn.pattern"][0, 1].numpy()
+    assert f"*he* → *anna* {weights[HE, ANNA]:.2f}" in captions(app)
+    shades = small_maps(app)[0]
+    np.testing.assert_allclose(shades[HE], np.sqrt(weights[HE]), atol=0.003)
+    others = np.arange(len(shades)) != HE
+    np.testing.assert_allclose(shades[others], 0.3 * np.sqrt(weights[others]), atol=0.003)
+
+
+@pytest.mark.parametrize("changes", [{}, SMALL, {"n_layers": 1, "n_heads": 1, **SMALL}])
+def test_a_sentence_without_a_pronoun_and_random_weights_are_named(changes: dict[str, object]) -> None:
+    app = open_page("overview", text="dogs bark", **changes)
+    assert "no *it* or *she*" in captions(app)
+    assert small_maps(app)[0].shape[0] >= 4
+
+
+def test_without_a_text_the_field_and_the_cards_stay() -> None:
+    app = working(choose(open_page("overview"), text=""))
+    assert app.text_input(key="front_text").value == ""
+    assert small_maps(app) == []
+    assert "start_pronoun" in {button.key for button in app.button}
+
+
+def test_what_is_typed_into_the_field_is_the_sidebars_text_and_several_lines_have_an_area() -> None:
+    app = open_page("overview")
+    app.text_input(key="front_text").set_value(TEXT)
+    assert working(press(app, "front_look")).session_state["text"] == TEXT
+    several = choose(app, text="one\ntwo")
+    assert "front_text" not in {field.key for field in several.text_input}
+    assert several.text_area(key="phone_text").value == "one\ntwo"
+
+
+def test_the_start_button_opens_the_first_step_with_the_trained_head_and_the_pronouns_row() -> None:
+    app = open_page("overview", **SMALL, text=TEXT, layer=1, head=2, do="0.1:zero")
+    app.button(key="start_pronoun").click().run()
+    chosen = {key: app.session_state[key] for key in ("tour", "layer", "head", "query", "weights")}
+    assert chosen == {"tour": 1, "layer": 3, "head": 1, "query": HE, "weights": "minilm"}
+    assert not app.session_state["do"]
