@@ -42,6 +42,8 @@ def draw_tour_line(gather_evidence: Callable[[], Evidence], draw_copy_link: Call
         draw_copy_link: draws the button that copies the link.
     """
     place.advance()
+    if place.is_finished() and place.current_state().page == "overview":  # to begin another, or nothing
+        place.leave()
     tour, step = place.current_tour(), place.current_step()
     if tour is None:
         return

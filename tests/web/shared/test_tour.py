@@ -166,6 +166,10 @@ def test_a_claim_that_the_swap_speaks_against_is_refuted() -> None:
     assert f"{after[2]:.2f} against {after[9]:.2f}" in prose(app)
 
 
+def test_the_front_page_is_no_place_for_an_end() -> None:
+    assert shown_step(open_page("overview", **SMALL, tour=END)) is None
+
+
 def test_random_weights_are_named_at_the_end() -> None:
     app = open_page("attention", **SMALL, text="the cat saw it", tour=END)
     assert "random" in prose(app)
