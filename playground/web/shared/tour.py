@@ -115,7 +115,7 @@ def advance() -> bool:
     if current_tour() is not None:
         st.session_state["tour"] = before  # a link may have asked for more steps than this tour has
     while (step := current_step()) is not None and _is_done(step):
-        _begin(step_number() + 1)
+        go_to(step_number() + 1)
     return step_number() != before
 
 
@@ -144,7 +144,7 @@ def begin_tour(tour: Tour, gather_evidence: Callable[[], Evidence]) -> None:
     if current_value("weights") != weights:  # which cut the text into other tokens, so that others are to be chosen
         set_choices(tour.starts(gather_evidence()))
     st.session_state.update({"experiment": tour.name, _ANSWERS: {}})
-    _begin(1)
+    go_to(1)
 
 
 def set_choices(choices: Choices) -> None:
@@ -163,10 +163,6 @@ def set_choices(choices: Choices) -> None:
 
 def go_to(number: int) -> None:
     """Begin a step of this tour, by its number; behind the last one is the end."""
-    _begin(number)
-
-
-def _begin(number: int) -> None:
     clear_actions()
     st.session_state.update({"tour": number, _HELD: False, _BEGAN: _all_values()})
     st.session_state[_ARRIVED] = is_finished()
@@ -177,7 +173,7 @@ def answer(word: str) -> None:
     step = current_step()
     if step is not None:
         st.session_state[_ANSWERS] = {**st.session_state.get(_ANSWERS, {}), step.name: word}
-        _begin(step_number() + 1)
+        go_to(step_number() + 1)
 
 
 def do_step(evidence: Evidence) -> None:
@@ -189,13 +185,13 @@ def do_step(evidence: Evidence) -> None:
     choices = step.sets(evidence)
     set_choices(choices)
     if choices and choices.get("text", text) == text:
-        _begin(step_number() + 1)
+        go_to(step_number() + 1)
 
 
 def go_back() -> None:
     """Begin the step before, which may be done already: it stays until that is undone, and done again."""
     number = max(step_number() - 1, 1)
-    _begin(number)
+    go_to(number)
     step = current_step()
     if step is not None:
         answers: Mapping[str, str] = st.session_state.get(_ANSWERS, {})

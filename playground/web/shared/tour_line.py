@@ -9,7 +9,7 @@ from playground.errors import PlaygroundError
 from playground.learn.tour import Conclusion, Evidence, Step, Tour, Verdict
 from playground.learn.tours import TOURS
 from playground.web.components.without_picture import announce, scroll_to
-from playground.web.shared import tour as place
+from playground.web.shared import tour as session_tour
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
 
@@ -41,10 +41,10 @@ def draw_tour_line(gather_evidence: Callable[[], Evidence], draw_copy_link: Call
         gather_evidence: what steps and conclusions may compute of the session.
         draw_copy_link: draws the button that copies the link.
     """
-    place.advance()
-    if place.is_finished() and place.current_state().page == "overview":  # to begin another, or nothing
-        place.leave()
-    tour, step = place.current_tour(), place.current_step()
+    session_tour.advance()
+    if session_tour.is_finished() and session_tour.current_state().page == "overview":  # to begin another, or nothing
+        session_tour.leave()
+    tour, step = session_tour.current_tour(), session_tour.current_step()
     if tour is None:
         return
     if step is not None:
@@ -54,7 +54,7 @@ def draw_tour_line(gather_evidence: Callable[[], Evidence], draw_copy_link: Call
         with st.container(key=END_KEY, border=True, gap="small"):
             _draw_end(tour, gather_evidence, draw_copy_link)
     shown = st.session_state.pop(_SHOWN, None)
-    if place.has_arrived():
+    if session_tour.has_arrived():
         scroll_to(END_KEY)
     elif shown:
         scroll_to(shown[0], clear=_HEIGHT, on_phone=shown[1])
@@ -62,12 +62,12 @@ def draw_tour_line(gather_evidence: Callable[[], Evidence], draw_copy_link: Call
 
 def start_tour(name: str, gather_evidence: Callable[[], Evidence]) -> bool:
     """Begin a tour, by its name, for callbacks; returns whether it has begun: the page says else why not."""
-    return _try(lambda: place.begin_tour(TOURS[name], gather_evidence))
+    return _try(lambda: session_tour.begin_tour(TOURS[name], gather_evidence))
 
 
 def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) -> None:
-    number, state = place.step_number(), place.current_state()
-    sentence, hint, has_target, _ = place.current_words()
+    number, state = session_tour.step_number(), session_tour.current_state()
+    sentence, hint, has_target, _ = session_tour.current_words()
     _say(
         f"**{tour.title} Step {number} of {len(tour.steps)}.** {sentence}", st.session_state.pop(_REFUSED, None) or hint
     )
@@ -93,9 +93,9 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
 
 def _draw_ways(skip_label: str, number: int) -> None:
     buttons = (
-        ("Back", "tour_back", ":material/arrow_back:", place.go_back, number == 1),
+        ("Back", "tour_back", ":material/arrow_back:", session_tour.go_back, number == 1),
         (skip_label, "tour_skip", ":material/skip_next:", _skip, False),
-        ("End", "tour_end", ":material/close:", place.leave, False),
+        ("End", "tour_end", ":material/close:", session_tour.leave, False),
     )
     for label, key, icon, on_click, disabled in buttons:
         st.button(label, key=key, icon=icon, type="tertiary", on_click=on_click, disabled=disabled)
@@ -107,7 +107,7 @@ def _draw_end(tour: Tour, gather_evidence: Callable[[], Evidence], draw_copy_lin
         found = tour.conclude(gather_evidence())
     except PlaygroundError as error:
         found = Conclusion(escape_markdown(error), "Nothing was computed, so nothing could be tested.", "untested")
-    place.current_words()
+    session_tour.current_words()
     _say(f"**{tour.title} Your run says:** {found.sentence}")
     st.markdown(f"**A test that could have refuted it** {_VERDICTS[found.verdict]} {found.test}")
     if found.more:
@@ -124,8 +124,8 @@ def _draw_end(tour: Tour, gather_evidence: Callable[[], Evidence], draw_copy_lin
             )
         page, label = tour.onward
         st.page_link(page_named(page), label=label, icon=":material/arrow_forward:", width="content")
-        st.button("Back", key="tour_back", icon=":material/arrow_back:", type="tertiary", on_click=place.go_back)
-        st.button("Close", key="tour_end", icon=":material/close:", type="tertiary", on_click=place.leave)
+        st.button("Back", key="tour_back", icon=":material/arrow_back:", type="tertiary", on_click=session_tour.go_back)
+        st.button("Close", key="tour_end", icon=":material/close:", type="tertiary", on_click=session_tour.leave)
 
 
 def _next_tour(tour: Tour) -> Tour | None:
@@ -150,19 +150,19 @@ def _show(step: Step) -> None:
 
 
 def _answer(word: str, step: Step) -> None:
-    place.answer(word)
+    session_tour.answer(word)
     if step.target:
         _show(step)
 
 
 def _do(gather_evidence: Callable[[], Evidence]) -> None:
-    step = place.current_step()
-    if _try(lambda: place.do_step(gather_evidence())) and step is not None and step.target:
+    step = session_tour.current_step()
+    if _try(lambda: session_tour.do_step(gather_evidence())) and step is not None and step.target:
         _show(step)
 
 
 def _skip() -> None:
-    place.go_to(place.step_number() + 1)
+    session_tour.go_to(session_tour.step_number() + 1)
 
 
 def _try(act: Callable[[], None]) -> bool:
