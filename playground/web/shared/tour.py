@@ -6,6 +6,7 @@ Tour and step lie in the session as plain values, as the focus does: `open_page`
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -134,7 +135,7 @@ def current_words() -> tuple[object, ...]:
 
 def _words() -> tuple[object, ...]:
     step, state = current_step(), current_state()
-    return (state,) if step is None else step.words(state)
+    return (replace(state, actions=frozenset()),) if step is None else step.words(state)
 
 
 def begin_tour(tour: Tour, gather_evidence: Callable[[], Evidence]) -> None:
