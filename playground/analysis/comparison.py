@@ -100,10 +100,12 @@ def find_parting(pinned: Run, now: Run, differences: Sequence[PointDifference]) 
         first = "end"
     if first is None:
         return None
-    at = f"layers.{first.split('.')[1]}.out" if first.startswith("layers.") else "final" if first == "end" else first
+    if first.startswith("layers."):
+        vectors = f"layers.{first.split('.')[1]}.out"  # that layer's end: weights of attention are no token's vectors
+    else:
+        vectors = "embed.out" if first == "embed.out" else "final"
     real = ~now.padding
-    with np.errstate(invalid="ignore"):
-        relative = compare_vectors(pinned.arrays[at][real], now.arrays[at][real]).relative
+    relative = compare_vectors(pinned.arrays[vectors][real], now.arrays[vectors][real]).relative
     ends = compare_vectors(sentence_vector(pinned), sentence_vector(now))
     token = int(np.argmax(relative))  # of lost numbers, the first
     return Parting(first, token, float(relative[token]), float(ends.cosine))

@@ -5,6 +5,7 @@ Legend: L layers; H heads; T tokens; N sentences.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any, cast
 
@@ -89,6 +90,11 @@ class Followed:
     notes: Callable[[int, int], str] = lambda layer, head: ""
     """What is odd about the weights of a layer's head, after a space."""
 
+    @cached_property
+    def moved_weight(self) -> Array:
+        """The share of a token's attention that has moved to other tokens, by head: (L, H)."""
+        return moved_weight(self.untouched, self.run)
+
     @property
     def your_changes(self) -> str:
         """What a sentence calls them."""
@@ -119,7 +125,7 @@ def answer_what_followed(scene: Scene[Followed]) -> Paragraph:
 def show_most_changed(scene: Scene[Followed], options: Options) -> Iterator[Item]:
     """The head whose attention has changed most, among all heads; where none has changed, how far each token moved."""
     followed = scene.now
-    shares = moved_weight(followed.untouched, followed.run)
+    shares = followed.moved_weight
     place = _find_most_changed(shares)
     if place is None:
         yield Paragraph(
@@ -162,8 +168,7 @@ def _find_most_changed(shares: Array) -> tuple[int, int] | None:
 
 def show_details(scene: Scene[Followed], options: Options) -> Iterator[Item]:
     """Panels: every token, the sentence's vector, and the chosen head with and without the changes."""
-    followed, focus = scene.now, scene.focus
-    most = _find_most_changed(moved_weight(followed.untouched, followed.run))
+    most = _find_most_changed(scene.now.moved_weight)
     if most is not None:
         tokens = tuple(show_tokens(scene, options)) if options["whatif_tokens"] else (MEASURE,)
         yield Panel("whatif_tokens", "How far has each token moved?", tokens, icon=":material/grid_on:")
@@ -172,8 +177,7 @@ def show_details(scene: Scene[Followed], options: Options) -> Iterator[Item]:
         "whatif_sentence", "The sentence: its cosine, and beside other sentences", sentences, ":material/notes:"
     )
     chosen = tuple(show_chosen_head(scene, most)) if options["whatif_chosen"] else ()
-    title = f"Layer {focus.layer}, head {focus.head}, with and without {followed.your_changes}"
-    yield Panel("whatif_chosen", title, chosen, icon=":material/compare:")
+    yield Panel("whatif_chosen", "The chosen head, before and after", chosen, icon=":material/compare:")
 
 
 def show_sentences(scene: Scene[Followed], options: Options) -> Iterator[Item]:
@@ -346,7 +350,8 @@ def show_chosen_head(scene: Scene[Followed], most: tuple[int, int] | None = None
         why = f", as it lies before {followed.your_changes}" if is_earlier else ""
         is_off = any(each.kind == "zero" and _is_of_head(each, layer, head) for each in followed.run.interventions)
         off = " A head that is switched off still attends; what it gathers is lost." if is_off else ""
-        yield Paragraph(f"**These weights are the same with and without {followed.your_changes}**{why}.{off}")
+        same = f"**{name.capitalize()} gives the same weights with and without {followed.your_changes}**"
+        yield Paragraph(f"{same}{why}.{off}")
         yield _map_of_head("whatif_before", scene, before, f"**With and without {followed.your_changes}, {name}.**")
         return
     set_by_hand = followed.notes(layer, head)

@@ -95,7 +95,6 @@ def offer_pin() -> None:
     st.button(
         f"Compare {name} {before[key]} with {after[key]}",
         key="compare_start",
-        type="primary",
         icon=":material/compare_arrows:",
         on_click=_pin_pair,
         help="Both with random weights of the present shape, drawn from the same seed: trained weights fit one "

@@ -6,7 +6,7 @@ import torch
 
 from playground import Encoder, Trace
 from playground.text import characters
-from tests.web.app_test import SMALL, array, captions, charts, component_data, open_page, press, prose
+from tests.web.app_test import SMALL, answer, array, charts, component_data, open_page, press, prose
 from tests.web.views.what_if.what_if_page import CONFIG, cosine, without_heads
 
 TEXT = "a cat sat"
@@ -79,4 +79,4 @@ def test_on_what_if_the_answer_is_scrolled_to_once_after_a_press() -> None:
     press(app, "whatif_switch_followed")
     assert component_data(app, "scroll_to")["target"] == "answer"
     assert not component_data(app.run(), "scroll_to")
-    assert "The number is the length of the difference" in captions(app)
+    assert "of its length" in answer(app)

@@ -23,6 +23,7 @@ from tests.web.app_test import (
     answer,
     captions,
     charts,
+    choose,
     component_data,
     new_page,
     open_page,
@@ -157,6 +158,16 @@ def test_an_old_link_opens_the_panel_that_it_needs(link: str, panel: str) -> Non
     assert app.session_state[panel]
     assert values(app, key) == {key: value}
     assert ("whatif_vectors" in charts(app)) == (panel == "whatif_tokens")
+
+
+def test_panels_stay_open_while_the_focus_moves_and_keep_their_choice_while_closed() -> None:
+    app = open_page("what_if", **SMALL, text=TEXT, do="0.1:zero", whatif_chosen=True, whatif_tokens=True)
+    assert charts(app).keys() >= {"whatif_before", "whatif_vectors"}
+    choose(app, layer=1, head=3, whatif_measure="cosine")
+    assert charts(app).keys() >= {"whatif_before", "whatif_vectors"}
+    app.session_state["whatif_tokens"] = False
+    assert "whatif_vectors" not in charts(working(app.run()))
+    assert values(app, "whatif_measure") == {"whatif_measure": "cosine"}
 
 
 @pytest.mark.parametrize("task", ["reverse", "characters", "count", "brackets"])

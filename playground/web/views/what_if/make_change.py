@@ -39,7 +39,6 @@ def draw_first_changes(run: Run, focus: Focus) -> None:
             if st.button(
                 escape_markdown(undo if is_made else label),
                 key=f"example_{place}",
-                type="primary" if place == 0 and not setup.changes else "secondary",
                 icon=":material/undo:" if is_made else ":material/play_arrow:",
                 disabled=bool(reason),
                 help=escape_markdown(reason or explain_changes(wanted, run.tokens)),
