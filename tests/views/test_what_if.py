@@ -132,7 +132,7 @@ def test_the_chosen_head_is_shown_before_after_and_as_a_difference() -> None:
 def test_a_head_that_attends_as_before_has_one_map(change: Change, told: str) -> None:
     items = [*show_chosen_head(follow(change))]
     assert charts(items).keys() == {"whatif_before", "Paragraph"}
-    assert "the same with and without" in words(items)
+    assert "Layer 1, head 2 gives the same weights" in words(items)
     assert told in words(items)
     assert ("still attends" in words(items)) == bool(told)
 
