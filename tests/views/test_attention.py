@@ -257,6 +257,7 @@ def test_a_hidden_key_has_a_reason_and_nothing_to_compute(hidden: bool) -> None:
     items = show(Scene(now, Focus(1, 2, 1, 3)))
     assert ("comes later in the sentence" in words(items)) == hidden
     assert any(isinstance(each, LabelledBars) for each in items) != hidden
+    assert chart(items, "attention_why"), "the panel stays open from cell to cell"
 
 
 def test_the_pinned_run_has_its_own_answer() -> None:

@@ -70,7 +70,7 @@ def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
         yield Group("attention_top", (linking, Columns((large, (answer, Widget("quick_changes"))))))
         yield from tests
         yield every_head
-        yield from steps
+        yield steps
     else:
         yield Group("attention_top", (linking, Columns((large, (every_head,)))))
     view = options["attention_view"]

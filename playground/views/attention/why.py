@@ -188,28 +188,25 @@ def say_present_alone(scene: Scene[Any], what: str) -> Iterator[Item]:
         yield Paragraph(text, "caption")
 
 
-def answer_why(scene: Scene[HeadsRun], options: Options) -> tuple[Group, list[Item], list[Item]]:
-    """The answer in words and in bars; its test by other sentences; the steps of the computation.
-
-    The last two are empty where there is nothing to compute.
-    """
+def answer_why(scene: Scene[HeadsRun], options: Options) -> tuple[Group, list[Item], Group]:
+    """The answer in words and in bars; its test by other sentences, if there is one; the steps of the computation."""
     items: list[Item] = [Widget("why_arrival"), Paragraph(ask_why(scene.now.run, scene.focus), "header")]
-    tests: list[Item] = []
-    steps: list[Item] = []
+    found: Explanation | None = None
     if is_hidden(scene.now.run, scene.focus):
         items.append(Paragraph(_describe_hidden(scene.now.run, scene.focus)))
     else:
         try:
             found = explain_cell(scene.now, scene.focus, options["attention_rival"])
         except PlaygroundError as error:
-            return Group("why", (*items, Paragraph(escape_markdown(error), "error"))), [], []
+            items.append(Paragraph(escape_markdown(error), "error"))
+            return Group("why", tuple(items)), [], _fold_steps(scene, None, options)
         hidden = f" {note_special_tokens(scene.now.run)}" if options["attention_hide"] else ""
         items.append(Widget("why_rival", {"names": _name_rivals(found)}))
         items.append(Paragraph(f"{_describe_changes(found.walk)}{found.note}{_describe(found, has_bars=True)}{hidden}"))
         items += _show_parts(found)
-        if found.verdict.kind != "not finite":
-            tests = [Group("why_tests", tuple(_show_tests(scene, found, options)))]
-            steps = [Group("why_steps", (_fold_steps(scene, found, options),))]
+    has_numbers = found is not None and found.verdict.kind != "not finite"
+    tests: list[Item] = [Group("why_tests", tuple(_show_tests(scene, found, options)))] if found and has_numbers else []
+    steps = _fold_steps(scene, found if has_numbers else None, options)
     return Group("why", (*items, *_answer_pinned(scene, options))), tests, steps
 
 
@@ -354,14 +351,16 @@ def _say_why_not(found: Explanation) -> Iterator[Item]:
     )
 
 
-def _fold_steps(scene: Scene[HeadsRun], found: Explanation, options: Options) -> Panel:
-    """The computation behind the cell, folded."""
-    choice = Control("attention_why", "How it comes about", HELP)
-    chosen = STEPS[options["attention_why"]]
-    note = say_present_alone(scene, "these four steps")
-    shown = (*note, *chosen(found)) if options["attention_steps"] else ()
+def _fold_steps(scene: Scene[HeadsRun], found: Explanation | None, options: Options) -> Group:
+    """The computation behind the cell, folded; without one, the panel stays as it is, open or not."""
+    shown: list[Item] = []
+    if options["attention_steps"] and found is None:
+        shown.append(Paragraph("There is nothing to compute for this cell: choose another one.", "caption"))
+    elif options["attention_steps"] and found is not None:
+        shown += [*say_present_alone(scene, "these four steps"), *STEPS[options["attention_why"]](found)]
     title = "How it comes about: sources, competition, products, what it moves"
-    return Panel("attention_steps", title, (choice, *shown))
+    choice = Control("attention_why", "How it comes about", HELP)
+    return Group("why_steps", (Panel("attention_steps", title, (choice, *shown)),))
 
 
 def show_sources(found: Explanation) -> Iterator[Item]:

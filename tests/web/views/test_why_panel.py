@@ -203,10 +203,13 @@ def test_a_hidden_key_has_a_reason_and_no_charts(query: int, key: int, reason: s
         allowed = np.tri(len(run.tokens), dtype=bool) & ~padding
         now = replace(scene.now, run=replace(run, padding=padding, allowed=allowed))
         hidden = Scene(now, Focus(0, 0, query, key))
-        render(
-            [answer_why(hidden, {"attention_hide": False, "attention_rival": "automatic", "attention_word": ""})[0]],
-            hidden,
-        )
+        chosen = {
+            "attention_hide": False,
+            "attention_rival": "automatic",
+            "attention_word": "",
+            "attention_steps": False,
+        }
+        render([answer_why(hidden, chosen)[0]], hidden)
 
     app = AppTest.from_function(script, default_timeout=60, args=(query, key)).run()
     assert not app.exception
