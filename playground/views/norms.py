@@ -100,7 +100,7 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
         key="norms_by_layer",
         alt="Median L2 norm by depth of the residual stream and of the outputs of attention and feed-forward",
         caption=r"The length of a vector is its L2 norm, $\sqrt{\sum_i x_i^2}$. A line is the median over tokens; a "
-        "band holds the middle 80 % of them. *Residual stream*: the vectors that pass from block to block.",
+        "band holds their middle 80 %. *Residual stream*: what passes from block to block.",
         reading=lambda run: f"{describe_outliers(run)}The frame marks what layer {scene.focus.layer} adds.",
         curves=length_curves,
         x=Axis("blocks passed (0 = embeddings)", place="layer", numbers=_layers_by_depth),
@@ -117,7 +117,7 @@ def describe_outliers(run: Run) -> str:
     if not outliers:
         return ""
     named = [
-        f"{quote_place(tokens, token)} ({stream[depth, token]:.3g} at {depth}, median {np.median(stream[depth]):.3g})"
+        f"{quote_place(tokens, token)} ({stream[depth, token]:.3g} at {depth})"
         for token, depth in outliers[:MOST_NAMED]
     ]
     more = f"; {len(outliers) - MOST_NAMED} more" if len(outliers) > MOST_NAMED else ""
@@ -165,18 +165,18 @@ def show_norm_effect(scene: Scene[Run]) -> Iterator[Item]:
         return
     yield Paragraph(
         f"**What does a norm do?** {EFFECTS[run.config.norm]} Here with {quote_place(run.tokens, focus.query)} in "
-        f"layer {focus.layer}:"
+        f"layer {focus.layer}; lines are the middle 96 % of its {run.config.d_model} numbers, sorted."
     )
     yield Columns(((norm_effect(scene, 1),), (norm_effect(scene, 2),)))
 
 
 EFFECTS: Mapping[Norm, str] = {
     "layer": "It subtracts the mean of a vector's numbers and divides by their deviation, which says how far they lie "
-    "apart. Then it multiplies each by its *gain* and adds its *bias*: weights of the model.",
+    "apart. Weights of the model, a *gain* and a *bias* for each number, then stretch and shift it.",
     "scalar": "It subtracts the mean of a vector's numbers and divides by their deviation, which says how far they lie "
-    "apart. Then it multiplies all of them by one *gain* and adds one *bias*: two weights of the model.",
-    "rms": "It divides a vector's numbers by the root of their mean square, and subtracts nothing. Then it multiplies "
-    "each by its *gain*: weights of the model.",
+    "apart. Two weights of the model, one *gain* and one *bias*, then stretch and shift them all.",
+    "rms": "It divides a vector's numbers by the root of their mean square, and subtracts nothing. Weights of the "
+    "model, a *gain* for each number, then stretch it.",
 }
 """What a kind of norm does, in words."""
 
@@ -200,17 +200,17 @@ def norm_effect(scene: Scene[Run], number: int) -> Curves[Run]:
             return "**Overflow**: its numbers are too large for 32-bit floats."
         (mean, deviation, length) = ([compute(x) for x in both] for compute in MEASURES.values())
         mean = [0.0 if abs(m) < ROUNDING * std else m for m, std in zip(mean, deviation, strict=True)]
-        before, after = (f"length {length[i]:.3g}, mean {mean[i]:.3g}, deviation {deviation[i]:.3g}" for i in (0, 1))
-        return f"Before: {before}. After: {after}."
+        pairs = (f"{first:.3g} → {second:.3g}" for first, second in (length, mean, deviation))
+        return "Length {}, mean {}, deviation {}.".format(*pairs)
 
-    shares = np.linspace(0, 1, 101)
+    shares = np.linspace(0.02, 0.98, 97)
     colours = {"before": palette.RESIDUAL, "after": palette.NORMS}
     side = "before" if scene.now.config.norm_placement == "pre" else "after"
     title = f"Norm {number}, {side} {('attention', 'the feed-forward')[number - 1]}"
     return Curves(
         key=f"norm_effect_{number}",
         alt=f"{title}: the sorted numbers of the token's vector, before and after the norm",
-        caption=f"**{title}.** The vector's {scene.now.config.d_model} numbers, from the smallest to the largest.",
+        caption=f"**{title}.**",
         reading=describe,
         curves=lambda run: [
             Curve(f"{when} the norm", 100 * shares, _quantiles(vector, shares), colours[when], marker=0)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -81,10 +82,10 @@ def show_parameters(
             "parameters_formulas",
             "Every formula with its numbers",
             "functions",
-            lambda: show_formulas(scene, n_built, head),
+            partial(show_formulas, scene, n_built, head),
         ),
-        ("parameters_costs", "What a sentence costs", "timer", lambda: show_costs(scene)),
-        ("parameters_models", "How large other models are", "bar_chart", lambda: compare_models(scene)),
+        ("parameters_costs", "What a sentence costs", "timer", partial(show_costs, scene)),
+        ("parameters_models", "How large other models are", "bar_chart", partial(compare_models, scene)),
     ):
         yield Panel(key, title, tuple(show()) if options[key] else (), f":material/{icon}:")
 

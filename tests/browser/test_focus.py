@@ -75,7 +75,8 @@ def test_a_clicked_cell_is_the_focus_of_every_page_and_of_the_link(
     visitor.click_cell("step_softmax", None, 13)
     expect(visitor.focus("key")).to_have_value("13")
     visitor.settled().go_to("Norms")
-    visitor.click_cell("norms_by_token", 3, 4)  # the third block's output is layer 2's
+    visitor.page.get_by_text("Look closer: why").click()
+    visitor.settled().click_cell("norms_by_token", 3, 4)  # the third block's output is layer 2's
     expect(visitor.focus("layer")).to_have_value("2")
     visitor.settled()
     assert visitor.focused() == {"layer": 2, "head": 8, "query": 4, "key": 13}
@@ -166,5 +167,5 @@ def test_an_old_link_opens_what_it_showed_under_the_present_names(
 ) -> None:
     visitor.open(f"/{old}")
     assert visitor.focused() == DEFAULT | focus
-    shown = {key: values for key, values in visitor.query().items() if not key.endswith(("_view", "_stage"))}
+    shown = {key: values for key, values in visitor.query().items() if not key.endswith(("_view", "_stage", "_closer"))}
     assert shown == {place: [str(number)] for place, number in focus.items()}

@@ -139,7 +139,7 @@ def test_all_heads_are_one_figure_for_a_paper(visitor: Visitor, tmp_path: Path) 
 def test_a_picture_is_light_while_the_page_is_dark(
     server: Server, browser: Browser, tmp_path: Path, chart: str
 ) -> None:
-    dark = Visitor.anew(server, browser, color_scheme="dark").open("/norms")
+    dark = Visitor.anew(server, browser, color_scheme="dark").open("/norms?norms_closer=true")
     open_menu(dark, chart)
     image = pixels(save(dark, chart, "png", tmp_path)[1])
     dark.page.context.close()

@@ -60,7 +60,7 @@ def test_tokens_far_from_the_others_are_named_with_what_the_tokenizer_added() ->
     arrays["layers.0.out"][5] *= 10
     far = replace(run, arrays=arrays, special=np.arange(8) == 5)
     length = np.linalg.norm(arrays["layers.0.out"][5].astype(np.float64))
-    assert f"`c`₅ ({length:.3g} at 1, median" in describe_outliers(far)
+    assert f"`c`₅ ({length:.3g} at 1)" in describe_outliers(far)
     assert "The tokenizer adds `c`." in describe_outliers(far)
     assert "adds" not in describe_outliers(replace(far, special=run.special))
     assert not describe_outliers(small_run("abab")[0]), "all of one length"
@@ -74,10 +74,12 @@ def test_a_norm_is_shown_by_one_vector_before_and_after(norm: str, placement: st
     before, after = chart.curves(run)
     for curve, end in ((before, "in"), (after, "out")):
         vector = trace[f"layers.1.norm2.{end}"][0, 3].double().numpy()
-        np.testing.assert_allclose(curve.y, np.quantile(vector, np.linspace(0, 1, 101)), atol=1e-5)
-        assert f"length {np.linalg.norm(vector):.3g}, mean" in chart.reading(run)
-        assert f"deviation {vector.std():.3g}." in chart.reading(run)
-    assert ("mean 0, " in chart.reading(run)) == (norm != "rms")
+        np.testing.assert_allclose(curve.y, np.quantile(vector, np.linspace(0.02, 0.98, 97)), atol=1e-5)
+    vectors = [trace[f"layers.1.norm2.{end}"][0, 3].double().numpy() for end in ("in", "out")]
+    lengths, deviations = ([f"{of(vector):.3g}" for vector in vectors] for of in (np.linalg.norm, np.std))
+    assert f"Length {' → '.join(lengths)}, mean" in chart.reading(run)
+    assert f"deviation {' → '.join(deviations)}." in chart.reading(run)
+    assert ("→ 0, deviation" in chart.reading(run)) == (norm != "rms")
     assert ("before the feed-forward" in chart.caption) == (placement == "pre")
     shallow, bare = small_run("abcab", n_layers=1)[0], small_run("abcab", norm="none")[0]
     assert not [*chart.curves(shallow), *chart.curves(bare)]
