@@ -207,3 +207,14 @@ def test_a_step_back_after_a_reset_brings_all_of_it_back(visitor: Visitor) -> No
     visitor.eventually(lambda: visitor.query() == before, "all of the address is back")
     assert visitor.settled().focused() == focus
     visitor.assert_well()
+
+
+def test_a_panel_that_a_link_opens_stays_closed_once_the_visitor_has_closed_it(visitor: Visitor) -> None:
+    visitor.open("/positions?positions_view=curves")
+    assert set(visitor.charts()) == {"swap_differences", "position_curves"}
+    visitor.page.get_by_text("Look closer: what is added").click()
+    expect(visitor.widget("position_curves")).to_have_count(0)
+    visitor.type_text("another sentence")
+    expect(visitor.widget("swap_differences")).to_contain_text("How far")
+    visitor.eventually(lambda: "sentence" in str(visitor.charts()["swap_differences"]), "the new text")
+    assert set(visitor.settled().charts()) == {"swap_differences"}

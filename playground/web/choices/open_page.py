@@ -63,7 +63,8 @@ def open_page(page: str) -> None:
     restore_page_values(page)
     address = {key: st.query_params.get_all(key) for key in st.query_params}
     texts = query.rename_focus(address, page)
-    linked = [key for key in (*texts, "encdec_source") if key in params.PARAMS]
+    # Panels count too: one that the visitor has closed stays closed, though the link asks for something in it.
+    linked = [key for key in (*texts, "encdec_source", *params.FOLDS.values()) if key in params.PARAMS]
     reading = read_link(texts, [key for key in linked if key in st.session_state])
     if texts != address:
         reading = reading._replace(is_exact=False)
