@@ -57,7 +57,7 @@ PARTS = {
 def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
     """The page: how long the vectors get, what a norm does to one of them, and the closer view of `norms_view`."""
     lengths = streams.lengths(scene.now)
-    yield Paragraph(describe_growth(scene.now, lengths["residual"]), "answer")
+    yield Paragraph(summarise_growth(scene.now, lengths["residual"]), "answer")
     yield lengths_by_depth(scene)
     if scene.pinned is not None:
         names = (scene.pinned_name, scene.now_name)
@@ -74,7 +74,7 @@ def look_closer(scene: Scene[Run], options: Options, lengths: Mapping[str, Array
     yield from VIEWS[options["norms_view"]](scene, options)
 
 
-def describe_growth(run: Run, stream: Array) -> str:
+def summarise_growth(run: Run, stream: Array) -> str:
     """How the median of the residual stream's lengths (L + 1, T) goes through the layers, in one sentence."""
     medians, n_layers, n_tokens = np.median(stream, axis=1), run.config.n_layers, stream.shape[1]
     first, last, top = float(medians[0]), float(medians[-1]), int(medians.argmax())
@@ -117,7 +117,7 @@ def describe_outliers(run: Run) -> str:
     if not outliers:
         return ""
     named = [
-        f"{quote_place(tokens, token)} ({stream[depth, token]:.3g} at {depth})"
+        f"{quote_place(tokens, token)} ({stream[depth, token]:.3g} after {depth} block{'s' * (depth != 1)})"
         for token, depth in outliers[:MOST_NAMED]
     ]
     more = f"; {len(outliers) - MOST_NAMED} more" if len(outliers) > MOST_NAMED else ""
@@ -201,7 +201,7 @@ def norm_effect(scene: Scene[Run], number: int) -> Curves[Run]:
         (mean, deviation, length) = ([compute(x) for x in both] for compute in MEASURES.values())
         mean = [0.0 if abs(m) < ROUNDING * std else m for m, std in zip(mean, deviation, strict=True)]
         pairs = (f"{first:.3g} → {second:.3g}" for first, second in (length, mean, deviation))
-        return "Length {}, mean {}, deviation {}.".format(*pairs)
+        return "Length {}, mean {}, deviation {}.".format(*pairs).replace("-", "−")
 
     shares = np.linspace(0.02, 0.98, 97)
     colours = {"before": palette.RESIDUAL, "after": palette.NORMS}

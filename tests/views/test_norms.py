@@ -60,7 +60,7 @@ def test_tokens_far_from_the_others_are_named_with_what_the_tokenizer_added() ->
     arrays["layers.0.out"][5] *= 10
     far = replace(run, arrays=arrays, special=np.arange(8) == 5)
     length = np.linalg.norm(arrays["layers.0.out"][5].astype(np.float64))
-    assert f"`c`₅ ({length:.3g} at 1)" in describe_outliers(far)
+    assert f"`c`₅ ({length:.3g} after 1 block)" in describe_outliers(far)
     assert "The tokenizer adds `c`." in describe_outliers(far)
     assert "adds" not in describe_outliers(replace(far, special=run.special))
     assert not describe_outliers(small_run("abab")[0]), "all of one length"
