@@ -1,17 +1,14 @@
 """What norms and residual connections do to a gradient on its way back to the first layer."""
 
-import streamlit as st
-
 from playground.analysis import gradient_variants, gradients
 from playground.model.blocks import EncoderBlock
-from playground.views.gradient_flow import INTRODUCTION
 from playground.web.shared import panels
 from playground.web.views import gradient_flow
 
 panels.heading("Does the gradient reach the first layer?")
-st.markdown(INTRODUCTION)
 gradient_flow.check_text()
 gradient_flow.explore_gradient_flow()
+gradient_flow.train_both()
 panels.code_behind(
     "gradient_flow", gradients.next_token_loss, gradients.backward, gradient_variants.with_variant, EncoderBlock
 )

@@ -130,6 +130,42 @@ def describe(comparison: Comparison, part: str) -> str:
     return " ".join(sentences)
 
 
+def describe_pair(comparison: Comparison, pair: Sequence[Variant], part: str) -> str:
+    """What becomes of the gradient in two of the encoders, or in one, each in one number (markdown)."""
+    sentences = [_describe_way(comparison, variant, part) for variant in pair]
+    if comparison.config.n_layers == 1 and part != "stream":
+        sentences.append("One layer is first and last at once: with more layers, the gradient has a way.")
+    return " ".join(sentences)
+
+
+def _describe_way(comparison: Comparison, variant: Variant, part: str) -> str:
+    norms, name = comparison.full_depth[variant].gradients.get(part), f"**{_capital(variant.name)}**"
+    if norms is None:
+        return f"{name} has no {part}, and so no gradient of them."
+    first, last = first_and_last(part, comparison.config.n_layers)
+    verdict, ratio = judge(norms), first_over_last(norms)
+    addition = VERDICTS[verdict][1]
+    if verdict in ("zero", "infinite", "not a number"):
+        return f"{name}: the gradient is {verdict}{addition}."
+    end = f"it reaches {first}{addition}" if verdict in STEADY else f"it is **{verdict}**"
+    return f"{name}: from {last} to {first} the gradient **{_describe_change(ratio)}**; {end}."
+
+
+def _describe_change(ratio: float) -> str:
+    """How a length changes: `grows 2.1-fold`, `shrinks 18,000-fold`."""
+    if not ratio or np.isinf(ratio):
+        return "grows beyond all numbers" if ratio else "shrinks to 0"
+    fold = float(f"{max(ratio, 1 / ratio):.2g}")
+    if fold == 1:
+        return "stays about as long"
+    shown = f"{fold:,g}" if fold < 1e6 else f"${number(fold, 2)}$"
+    return f"{'grows' if ratio > 1 else 'shrinks'} {shown}-fold"
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:]
+
+
 def describe_losses(comparison: Comparison) -> str:
     """What an even guess costs, and why some of the six begin far above it: not for want of a gradient."""
     flows, d_model = comparison.full_depth, comparison.config.d_model

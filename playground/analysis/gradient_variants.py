@@ -45,6 +45,8 @@ class Variant:
 
 VARIANTS = tuple(Variant(norm, residual) for residual in (True, False) for norm in ("post", "pre", "none"))
 
+BY_NAME = {variant.name: variant for variant in VARIANTS}
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -162,18 +164,22 @@ def scale_weights(encoder: Encoder, scale: float) -> Encoder:
     return other.to(next(iter(tensors.values())).device)
 
 
+def variant_config(config: ModelConfig, variant: Variant) -> ModelConfig:
+    """What `common_config` returns, in another variant."""
+    return replace(
+        config,
+        norm="none" if variant.norm == "none" else config.norm,
+        norm_placement="pre" if variant.norm == "pre" else "post",
+        residual=variant.residual,
+    )
+
+
 def with_variant(encoder: Encoder, variant: Variant) -> Encoder:
     """An encoder in another variant that shares an encoder's tensors; without norms it has fewer.
 
     The encoder is one of `common_config`: embeddings with a norm would stay as they are.
     """
-    config = replace(
-        encoder.config,
-        norm="none" if variant.norm == "none" else encoder.config.norm,
-        norm_placement="pre" if variant.norm == "pre" else "post",
-        residual=variant.residual,
-    )
-    other, weights = Encoder(config, seed=None), encoder.state_dict()
+    other, weights = Encoder(variant_config(encoder.config, variant), seed=None), encoder.state_dict()
     other.load_state_dict({name: weights[name] for name in other.state_dict()}, assign=True)
     other.embed = encoder.embed
     return other

@@ -257,6 +257,9 @@ FOLDS = {
     "positions_curve_3": "positions_closer",
     "positions_measure": "positions_closer",
     "position_table": "positions_table",
+    "gradient_scale": "gradient_six",
+    "gradient_of": "gradient_six",
+    "gradient_view": "gradient_six",
     "flops_breakdown": "parameters_costs",
     "flops_by_length": "parameters_costs",
     "named_models": "parameters_models",
@@ -274,6 +277,11 @@ POOLINGS = ("mean", "first token", "mean with padding")
 AUTOMATIC, MEAN = "automatic", "mean"
 """The words of `attention_rival` beside a key's position: the strongest other key, and the mean over the keys."""
 
+
+ENCODERS = (
+    "post-norm", "pre-norm", "no norm", "post-norm, no residual", "pre-norm, no residual", "no norm, no residual",
+)  # fmt: skip
+"""Those of `analysis.gradient_variants`, whose import would bring pandas along."""
 
 OWN: dict[str, Param] = {
     "overview_shapes": Switch(False),
@@ -345,6 +353,9 @@ OWN: dict[str, Param] = {
     "gradient_scale": Size(1.0, (0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)),
     "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "norms", "stream")),
     "gradient_view": Choice("chain rule", ("chain rule", "depth sweep")),
+    "gradient_first": Choice("no norm", ENCODERS),
+    "gradient_second": Choice("no norm, no residual", ENCODERS),
+    "gradient_six": Switch(False),
     "parameters_model": Choice("sidebar", ("sidebar", *PRESETS)),
     "parameters_view": Choice("components", ("components", "treemap", "layers")),
     "parameters_formulas": Switch(False),

@@ -14,7 +14,9 @@ from playground.accounting import count_parameters
 from playground.accounting.readable import in_millions
 from playground.analysis import gradient_reading as reading
 from playground.analysis.gradient_variants import (
+    BY_NAME,
     LONGEST,
+    VARIANTS,
     Comparison,
     DepthNorms,
     Variant,
@@ -27,7 +29,7 @@ from playground.analysis.gradients import Norms
 from playground.analysis.tex import number
 from playground.charts import figure as figures
 from playground.charts import palette
-from playground.charts.chart import Columns, Control, Formula, Item, Options, Paragraph, Picture, Table
+from playground.charts.chart import Columns, Control, Formula, Item, Options, Panel, Paragraph, Picture, Table
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 from playground.link.opening import Focus, LinkedView
@@ -43,6 +45,8 @@ INTRODUCTION = (
     "rescale what passes, and where they stand matters (Xiong et al. 2020). Here are all six combinations, with "
     "**the same random weights** and one backward pass each: exercise 3 of tutorial D · Notebook 05."
 )
+
+SCALE_HELP = "Multiplies the random weights of every linear map (Glorot & Bengio's); tables and norms stay as they are."
 
 PARTS = {
     "whole layer": "all parameters of layer $l$",
@@ -78,7 +82,8 @@ def linked_encoders(view: LinkedView) -> Scene[SixEncoders]:
     check_layers(config, view.max_parameters)
     batch = view.tokenizer.encode_batch(view.text, min(longest_sentence(values), LONGEST))
     ids = batch.ids[view.sentence][batch.mask[view.sentence]]
-    depths = list_depths(n_layers) if values["gradient_view"] == "depth sweep" else (n_layers,)
+    is_swept = values["gradient_six"] and values["gradient_view"] == "depth sweep"
+    depths = list_depths(n_layers) if is_swept else (n_layers,)
     comparison = compare(
         config, view.seed, ids, depths, vectors=draw_vocabulary(view.tokenizer, config, view.seed),
         scale=values["gradient_scale"], causal=view.causal,
@@ -104,18 +109,27 @@ def _first_norms(comparison: Comparison) -> DepthNorms:
 
 
 def show_gradient_flow(scene: Scene[SixEncoders], options: Options) -> Iterator[Item]:
-    """The six encoders' results: charts, a table, the loss, and the closer view that `gradient_view` names."""
+    """Two encoders that the visitor chooses, in a sentence and a chart; all six and the mathematics in a panel."""
     comparison, part = scene.now.comparison, options["gradient_of"]
+    pair = tuple(dict.fromkeys(BY_NAME[options[f"gradient_{which}"]] for which in ("first", "second")))
+    yield Paragraph(reading.describe_pair(comparison, pair, part), "answer")
     yield Paragraph(_describe_run(scene.now), "caption")
-    yield Paragraph(reading.describe(comparison, part))
-    yield Columns(((gradients_by_layer(comparison, part),), (lengths_by_depth(),)))
-    yield from _show_summary(comparison, part)
-    yield from _show_loss(scene.now)
-    yield Control("gradient_view", "Look closer")
-    if options["gradient_view"] == "chain rule":
-        yield from _show_chain(comparison)
-    else:
-        yield from _show_sweep(scene.now, part)
+    yield gradients_by_layer(comparison, part, pair)
+    controls = (Control("gradient_of", "Gradient of"), Control("gradient_scale", "Initial scale", SCALE_HELP))
+    items: list[Item] = [Columns(tuple((control,) for control in controls), shares=(2, 1))]
+    if options["gradient_six"]:
+        items += [
+            Paragraph(INTRODUCTION),
+            Paragraph(reading.describe(comparison, part)),
+            Columns(((gradients_by_layer(comparison, part, VARIANTS),), (lengths_by_depth(),))),
+            *_show_summary(comparison, part),
+            *_show_loss(scene.now),
+        ]
+    items.append(Control("gradient_view", "Look closer"))
+    if options["gradient_six"]:
+        is_chain = options["gradient_view"] == "chain rule"
+        items += _show_chain(comparison) if is_chain else _show_sweep(scene.now, part)
+    yield Panel("gradient_six", "All six encoders, and the mathematics", tuple(items), icon=":material/functions:")
 
 
 def _describe_run(six: SixEncoders) -> str:
@@ -128,25 +142,29 @@ def _describe_run(six: SixEncoders) -> str:
     )
 
 
-def gradients_by_layer(comparison: Comparison, part: str) -> Picture[SixEncoders]:
-    """The L2 norm of a part's gradient, layer by layer."""
+def gradients_by_layer(comparison: Comparison, part: str, variants: Sequence[Variant]) -> Picture[SixEncoders]:
+    """The L2 norm of a part's gradient in some of the encoders, layer by layer."""
 
     def values(six: SixEncoders) -> Mapping[Variant, Norms]:
-        return reading.of_part(six.comparison.full_depth, part)
+        norms = reading.of_part(six.comparison.full_depth, part)
+        return {variant: norms[variant] for variant in variants if variant in norms}
 
     stream = part == "stream"
     symbol = "x_l" if stream else r"\theta_l"
     meaning = "all tokens' vectors after $l$ blocks" if stream else PARTS[part]
     judged = reading.judge_all(comparison, part)
-    verdicts = "; ".join(f"{variant.name}: {verdict}" for variant, verdict in judged.items())
+    verdicts = "; ".join(f"{variant.name}: {judged[variant]}" for variant in variants if variant in judged)
+    is_all = variants == VARIANTS
+    looks = (
+        " Colours say where the norms stand. Dashed lines have no residual connections. Crosses are values that a "
+        "logarithmic axis cannot show: 0, infinite (∞), not a number (NaN)."
+    )
     name = "blocks passed" if stream else "layer"
     return Picture(
-        key="gradient_by_layer",
-        alt=f"Gradient norm of the {part} by layer, six lines on a logarithmic axis: {verdicts}.",
+        key="gradient_six_by_layer" if is_all else "gradient_by_layer",
+        alt=f"Gradient norm of the {part} by layer, a line each on a logarithmic axis: {verdicts}.",
         caption=rf"**Backwards:** $\lVert \partial\mathcal{{L}} / \partial {symbol} \rVert_2$, the gradient's length. "
-        f"${symbol}$: {meaning}. The gradient travels from right to left. Colours say where the norms stand. "
-        "Dashed lines have no residual connections. Crosses are values that a logarithmic axis cannot show: 0, "
-        "infinite (∞), not a number (NaN).",
+        f"${symbol}$: {meaning}. The gradient travels from right to left.{looks if is_all else ''}",
         figure=lambda six: draw_by_layer(values(six), "gradient norm", DEPTH if stream else LAYER),
         table=lambda six: reading.by_layer(values(six)).rename_axis(name),
     )
@@ -339,13 +357,30 @@ def _draw(
                 traces.append(_crosses(variant, x[beyond], y[beyond], 10 ** (edge + side * _ROW * span / 2)))
                 high, low = (high + _ROW * span, low) if side == 1 else (high, low - _ROW * span)
     room = 0.1 * (ends[1] - ends[0]) if len(traces) > len(values) else 0
+    if len(values) <= 2:  # each has an entry of its own
+        for trace, variant in zip((each for each in traces if each["mode"] == "lines+markers"), values, strict=True):
+            trace |= {"showlegend": True, "legendgroup": variant.name}
+        return _style(traces, y_title, {**x_axis, "range": [ends[0], ends[1] + room]}, x_hover, (low, high))
     dash = {"color": palette.RESIDUAL, "width": 2, "dash": "dash"}
     nothing = {"type": "scatter", "mode": "lines", "x": x[:1], "y": np.array([np.nan]), "hoverinfo": "skip"}
     traces.append({**nothing, "name": DASHED, "line": dash})
-    y_axis = {"type": "log", "exponentformat": "power", "dtick": np.ceil(span / 7), "range": [low, high]}
+    return _style(traces, y_title, {**x_axis, "range": [ends[0], ends[1] + room]}, x_hover, (low, high))
+
+
+def _style(
+    traces: list[dict[str, Any]], y_title: str, x_axis: Mapping[str, Any], x_hover: str, decades: tuple[float, float]
+) -> Figure:
+    low, high = decades
+    dtick = np.ceil((high - low) / 7)
     layout = {
-        "xaxis": {**x_axis, "unifiedhovertitle": {"text": x_hover}, "range": [ends[0], ends[1] + room]},
-        "yaxis": {"title": f"{y_title} (log scale)", **y_axis},
+        "xaxis": {**x_axis, "unifiedhovertitle": {"text": x_hover}},
+        "yaxis": {
+            "title": f"{y_title} (log scale)",
+            "type": "log",
+            "exponentformat": "power",
+            "dtick": dtick,
+            "range": [low, high],
+        },
         "hovermode": "x unified",
     }
     return figures.style(traces, layout, height=380, legend=True)

@@ -8,14 +8,15 @@ from tests.browser.visitor import Visitor
 SHAPE = "weights=random&tokenizer=char&d_model=32&n_heads=4&d_ff=64&text=abcde"
 
 
-def lines(visitor: Visitor, chart: str = "gradient_by_layer") -> int:
+def lines(visitor: Visitor, chart: str = "gradient_six_by_layer") -> int:
     """How many lines a chart has, the one that only explains the dash left out."""
     return sum(trace["mode"] == "lines+markers" for trace in visitor.charts().get(chart, []))
 
 
 def test_six_gradients_follow_the_sliders_and_travel(visitor: Visitor, classmate: Visitor) -> None:
-    visitor.open(f"/gradient-flow?{SHAPE}")
+    visitor.open(f"/gradient-flow?{SHAPE}&gradient_six=true")
     assert lines(visitor) == lines(visitor, "gradient_lengths") == 6
+    assert lines(visitor, "gradient_by_layer") == 2
     assert len(visitor.array("gradient_by_layer", name="y")) == 12
     expect(visitor.page.get_by_test_id("stMain")).to_contain_text("random weights")
     expect(visitor.widget("gradient_summary")).to_contain_text("steady")
@@ -36,17 +37,37 @@ def test_six_gradients_follow_the_sliders_and_travel(visitor: Visitor, classmate
     visitor.settled()
     assert list(visitor.array("gradient_by_depth", name="x")) == [1, 2, 4, 8]
     own = {"gradient_layers": "8", "gradient_scale": "1.4", "gradient_of": "norms", "gradient_view": "depth sweep"}
+    own["gradient_six"] = "true"
     assert {key: visitor.query()[key] for key in own} == {key: [value] for key, value in own.items()}
 
     theirs = classmate.open(visitor.copied_link())
     assert theirs.charts() == visitor.charts()
-    assert set(theirs.charts()) == {"gradient_by_layer", "gradient_lengths", "gradient_by_depth"}
+    assert set(theirs.charts()) == {
+        "gradient_by_layer", "gradient_six_by_layer", "gradient_lengths", "gradient_by_depth",
+    }  # fmt: skip
+
+
+def test_the_two_that_are_chosen_are_trained_and_the_one_with_residual_connections_learns(visitor: Visitor) -> None:
+    visitor.open(f"/gradient-flow?{SHAPE}")
+    answer = visitor.widget("answer")
+    expect(answer).to_contain_text("No norm, no residual")
+    visitor.widget("gradient_first").locator("input").click()
+    visitor.page.get_by_role("option", name="post-norm, no residual", exact=True).click()
+    expect(answer).to_contain_text("Post-norm, no residual")
+    visitor.settled().widget("gradient_second").locator("input").click()
+    visitor.page.get_by_role("option", name="post-norm", exact=True).click()
+    visitor.settled().widget("gradient-flow_start").get_by_role("button").click()
+    expect(visitor.page.get_by_test_id("stProgress")).to_contain_text("All 2 runs are done", timeout=240_000)
+    main = visitor.settled().page.get_by_test_id("stMain")
+    expect(main).to_contain_text("residual connections let it learn")
+    names = [each.get("name") for each in visitor.charts()["gradient_training"]]
+    assert names[1:] == ["post-norm, no residual", "post-norm"]
 
 
 def test_what_leaves_32_bit_floats_is_marked_and_too_many_layers_are_refused(visitor: Visitor) -> None:
-    visitor.open(f"/gradient-flow?{SHAPE}&gradient_layers=48&gradient_scale=4.0")
+    visitor.open(f"/gradient-flow?{SHAPE}&gradient_layers=48&gradient_scale=4.0")  # a link opens the panel
     expect(visitor.widget("gradient_summary")).to_contain_text("not a number")
-    expect(visitor.widget("gradient_by_layer_chart").locator(".main-svg", has_text="NaN").first).to_be_visible()
+    expect(visitor.widget("gradient_six_by_layer_chart").locator(".main-svg", has_text="NaN").first).to_be_visible()
     visitor.open("/gradient-flow?weights=random&d_model=1024&n_heads=16&d_ff=4096&gradient_layers=48")
     assert "layers of this shape would fit" in visitor.notices()
     assert visitor.charts() == {}
@@ -57,4 +78,4 @@ def test_the_tutorials_page_has_a_door_to_it(visitor: Visitor) -> None:
     visitor.page.get_by_test_id("stMain").get_by_role("button", name="Gradient flow").click()
     expect(visitor.page.locator(".stMain h1")).to_have_text("Does the gradient reach the first layer?")
     visitor.settled()
-    assert lines(visitor) == 6
+    assert lines(visitor, "gradient_by_layer") == 2

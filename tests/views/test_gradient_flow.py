@@ -1,5 +1,7 @@
 """The view Gradient flow as a function on values: six encoders' numbers, and what a logarithmic axis cannot show."""
 
+import itertools
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -7,11 +9,12 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
+from numpy.typing import NDArray
 
 from playground import ModelConfig, open_link
 from playground.analysis.gradient_reading import CHAIN_FORMULAS, chain_numbers
-from playground.analysis.gradient_variants import VARIANTS, common_config, compare
-from playground.charts.chart import Item, Paragraph, Picture, Table
+from playground.analysis.gradient_variants import BY_NAME, VARIANTS, common_config, compare
+from playground.charts.chart import Control, Item, Panel, Paragraph, Picture, Table
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 from playground.link.params import write
@@ -42,7 +45,8 @@ def link(**query: object) -> Scene[SixEncoders]:
 
 
 def show(scene: Scene[SixEncoders], part: str = "whole layer", view: str = "chain rule") -> list[Item]:
-    return parts_of(show_gradient_flow(scene, {"gradient_of": part, "gradient_view": view}))
+    options = {"gradient_first": "no norm", "gradient_second": "pre-norm, no residual", "gradient_six": True}
+    return parts_of(show_gradient_flow(scene, options | {"gradient_of": part, "gradient_view": view}))
 
 
 def figure(items: list[Item], key: str, scene: Scene[SixEncoders]) -> Figure:
@@ -74,7 +78,7 @@ def test_every_part_has_its_gradients_and_the_summary_is_their_ends() -> None:
     expected = compare(common_config(config, 3), 0, ids, (3,)).full_depth
     for part in PARTS:
         items = show(scene, part)
-        drawn, summary = lines(figure(items, "gradient_by_layer", scene)), table(items, "gradient_summary", scene)
+        drawn, summary = lines(figure(items, "gradient_six_by_layer", scene)), table(items, "gradient_summary", scene)
         assert list(drawn) == [name for name in NAMES if part != "norms" or "no norm" not in name]
         for variant in VARIANTS:
             if variant.name not in drawn:
@@ -95,10 +99,67 @@ def test_every_part_has_its_gradients_and_the_summary_is_their_ends() -> None:
         assert tuple(factors.loc[f"**{variant.name}**"]) == (formula, f"${chain_numbers(flow)}$")
 
 
+def show_pair(scene: Scene[SixEncoders], first: str, second: str, part: str) -> tuple[str, list[Item]]:
+    options = {"gradient_first": first, "gradient_second": second, "gradient_six": False}
+    items = list(show_gradient_flow(scene, options | {"gradient_of": part, "gradient_view": "chain rule"}))
+    assert isinstance(items[0], Paragraph)
+    assert items[0].kind == "answer"
+    return items[0].text, items
+
+
+@pytest.mark.parametrize("scale", [0.25, 1.0, 4.0])
+def test_the_answer_compares_two_encoders_by_how_much_longer_their_gradients_become(scale: float) -> None:
+    scene = link(gradient_layers=12, gradient_scale=scale)
+    pairs = ((NAMES[2], NAMES[5]), (NAMES[0], NAMES[4]), (NAMES[1], NAMES[1]))
+    for part, (first, second) in itertools.product(PARTS, pairs):
+        names = list(dict.fromkeys((first, second)))
+        answer, items = show_pair(scene, first, second, part)
+        drawn = lines(figure(items, "gradient_by_layer", scene))
+        assert list(drawn) == [name for name in names if part != "norms" or "no norm" not in name]
+        for sentence, name in zip(re.split(r"(?<=\.) (?=\*\*)", answer), names, strict=True):
+            check_sentence(sentence, name, scene.now.comparison.full_depth[BY_NAME[name]].gradients.get(part))
+
+
+def check_sentence(sentence: str, name: str, norms: NDArray[np.float64] | None) -> None:
+    """Whether an encoder's sentence says what its gradient norms are."""
+    assert sentence.startswith(f"**{name[0].upper()}{name[1:]}**")
+    if norms is None:
+        assert "has no norms" in sentence
+        return
+    if not np.isfinite(norms).all() or not norms[0]:
+        assert any(word in sentence for word in ("not a number", "infinite", "zero", "shrinks to 0"))
+        return
+    ratio = float(norms[0] / norms[-1])
+    told = re.search(r"(grows|shrinks) (\S+?|\$.+\$)-fold", sentence)
+    if told is None:
+        assert "about as long" in sentence
+        assert ratio == pytest.approx(1, rel=0.06)
+        return
+    digits = told[2].strip("$}").replace(",", "").replace(r" \cdot 10^{", "e").replace("10^{", "1e")
+    assert float(digits) == pytest.approx(max(ratio, 1 / ratio), rel=0.06)
+    assert told[1] == ("grows" if ratio > 1 else "shrinks")
+    assert ("it reaches" in sentence) is (1e-3 <= ratio <= 1e3)
+    assert ("vanishing" in sentence) is (ratio < 1e-3)
+
+
+def test_a_panel_that_is_closed_has_its_choices_alone_and_the_two_lines_their_names() -> None:
+    scene = link(gradient_layers=2)
+    _, items = show_pair(scene, "no norm", "no norm, no residual", "whole layer")
+    (panel,) = (each for each in items if isinstance(each, Panel))
+    assert {each.key for each in parts_of(panel.items) if isinstance(each, Control)} == {
+        "gradient_of", "gradient_scale", "gradient_view",
+    }  # fmt: skip
+    assert not any(isinstance(each, Picture | Table) for each in parts_of(panel.items))
+    shown = [each["name"] for each in figure(items, "gradient_by_layer", scene)["data"] if each.get("showlegend")]
+    assert shown == ["no norm", "no norm, no residual"]
+
+
 def test_tutorial_ds_exercise_is_answered_by_its_gradients() -> None:
     scene = link(**{"weights": "random"} | values_of_preset("tutorial-d", has_wordpiece=True), gradient_layers=6)
     items = show(scene)
-    ratios = {name: norms[0] / norms[-1] for name, norms in lines(figure(items, "gradient_by_layer", scene)).items()}
+    ratios = {
+        name: norms[0] / norms[-1] for name, norms in lines(figure(items, "gradient_six_by_layer", scene)).items()
+    }
     assert [name for name, ratio in ratios.items() if ratio < 1e-3] == ["no norm, no residual"]
     assert max(ratios.values()) < 1e3
     assert verdicts(scene)[2:3] + verdicts(scene)[5:] == ["steady, but huge", "vanishing"]
@@ -119,20 +180,20 @@ def test_a_gradient_may_vanish_or_leave_32_bit_floats() -> None:
     assert "*no norm, no residual* (× 0)." in words(show(faint))
     beyond = link(gradient_layers=48, gradient_scale=4.0)
     assert "not a number" in verdicts(beyond)
-    marks = crosses(figure(show(beyond), "gradient_by_layer", beyond))
+    marks = crosses(figure(show(beyond), "gradient_six_by_layer", beyond))
     assert "no norm" in {mark["name"] for mark in marks}
     assert {word for mark in marks for word in mark["customdata"]} <= {"NaN", "∞", "0"}
 
 
 def test_the_sweep_ends_where_the_page_stands() -> None:
-    scene, shallow = link(gradient_layers=6, gradient_view="depth sweep"), link(gradient_layers=2)
+    scene, shallow = link(gradient_layers=6, gradient_view="depth sweep", gradient_six=True), link(gradient_layers=2)
     items = show(scene, view="depth sweep")
     sweep = figure(items, "gradient_by_depth", scene)
     assert sweep["data"][0]["x"].tolist() == [1, 2, 4, 6]
     caption = next(each.caption for each in items if isinstance(each, Picture) and each.key == "gradient_by_depth")
-    at_two = lines(figure(show(shallow), "gradient_by_layer", shallow))
+    at_two = lines(figure(show(shallow), "gradient_six_by_layer", shallow))
     for name, norms in lines(sweep).items():
-        assert norms[-1] == lines(figure(items, "gradient_by_layer", scene))[name][0]
+        assert norms[-1] == lines(figure(items, "gradient_six_by_layer", scene))[name][0]
         np.testing.assert_allclose(norms[1], at_two[name][0], rtol=1e-5)
         assert f"{name} × {norms[-1] / norms[0]:.2g}" in caption
 
@@ -142,7 +203,7 @@ def test_one_layer_and_one_token_are_enough() -> None:
     for part in ("norms", "stream"):
         for view in ("chain rule", "depth sweep"):
             items = show(scene, part, view)
-            assert ("first and last at once" in words(items)) is (part != "stream")
+            assert words(items).count("first and last at once") == 2 * (part != "stream")
             assert any(isinstance(each, Paragraph) and each.kind == "info" for each in items) is (view != "chain rule")
             assert set(table(items, "gradient_summary", scene)["tokens alike"]) == {"–"}
 

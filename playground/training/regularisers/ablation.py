@@ -32,6 +32,8 @@ class AblationTraining:
     """What it has that the baseline has not, or lacks."""
     recipe: Recipe
     """All of it."""
+    config: ModelConfig | None = None
+    """Its architecture, where that is not the others'."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +214,8 @@ class Ablation(ResumableComputation[AblationState]):
         try:
             for number, training in list(enumerate(self.trainings))[len(self._done) :]:
                 data = self._data[training.recipe.seed]
-                trainer = Trainer(self._config, training.recipe, self._device, data=data)
+                config = training.config or self._config
+                trainer = Trainer(config, training.recipe, self._device, data=data)
                 if self._resumed is not None:
                     trainer.restore(self._resumed)
                     self._resumed = None

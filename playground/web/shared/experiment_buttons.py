@@ -11,6 +11,7 @@ from playground.charts.markdown import escape_markdown
 from playground.config import ModelConfig
 from playground.errors import PlaygroundError
 from playground.training.recipe import Recipe
+from playground.training.regularisers.ablation import AblationState, seeds_of
 from playground.training.tasks import TASKS
 from playground.web.components.without_picture import ask_before_reload, say_if_lost
 from playground.web.session.experiments import Experiment, session_experiments
@@ -49,6 +50,35 @@ def continuing_sentence(experiment: Experiment[Any], at: str) -> str:
     done = experiment.progress
     left = f", about {duration(experiment.job.seconds * (1 / done - 1))} to go" if done > 0.02 else ""
     return f"Training: {at}{left}."
+
+
+def ablation_status(experiment: Experiment[AblationState]) -> str:
+    """The status of an ablation in one or two sentences."""
+    status, ablation, pending = experiment.job.status, experiment.state, pending_sentence(experiment)
+    if pending:
+        return pending
+    if ablation is None or status == "failed":
+        return experiment.job.error
+    if status == "finished":
+        return f"All {len(ablation.trainings)} runs are done, in {duration(experiment.job.seconds)}."
+    results, n_ended, n = ablation.results, ablation.n_ended, len(ablation.trainings)
+    if status == "cancelled":
+        at = f": {n_ended} of {n} runs are done, and their numbers stay" if n_ended else f" in the first of {n} runs"
+        return f"{cancelled_clause(experiment)}{at}."
+    n_growing = sum(not result.outcome for result in results)
+    if n_growing > 1:
+        at = f"{n_ended} of {n} runs are done, {n_growing} go side by side"
+    elif not results:
+        at = f"run 1 of {n}"
+    else:
+        training, step = results[-1].training, len(results[-1].history.loss)
+        at = f"run {len(results)} of {n}"
+        if training.recipe.distill and not step:
+            at += f", {training.title}: its teacher learns first"
+        else:
+            seed = f", seed {training.recipe.seed}" if len(seeds_of(ablation.trainings)) > 1 else ""
+            at += f": {training.title}{seed}, step {step} of {training.recipe.steps}"
+    return continuing_sentence(experiment, at)
 
 
 def sharing_sentence(experiment: Experiment[Any]) -> str:
@@ -126,7 +156,12 @@ def plan_or_error(make_plan: Callable[[], Plan], explain: Callable[[PlaygroundEr
 
 
 def buttons(
-    page: str, plan: Plan | None, create: Callable[[Plan], Experiment[Any]], *, has_network: bool = False
+    page: str,
+    plan: Plan | None,
+    create: Callable[[Plan], Experiment[Any]],
+    *,
+    has_network: bool = False,
+    start: str = "Start",
 ) -> None:
     """Start, pause, cancel, reset: all of them at any time, so that nothing moves; those without effect are grey.
 
@@ -135,6 +170,7 @@ def buttons(
         plan: what the present settings describe; None if there is nothing to start.
         create: starts a plan in the background.
         has_network: whether what an earlier session has trained came back.
+        start: what is written on the first of them.
     """
     experiments = session_experiments()
     experiment, active_page = experiments.get(page), experiments.active_page()
@@ -143,7 +179,7 @@ def buttons(
 
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_buttons"):
         st.button(
-            "Start",
+            start,
             key=f"{page}_start",
             icon=":material/play_arrow:",
             disabled=plan is None or active_page is not None,

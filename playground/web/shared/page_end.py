@@ -89,7 +89,7 @@ def _seconds_of_gradients(config: ModelConfig, n_tokens: int, seed: int) -> floa
     config = common_config(config, current_value("gradient_layers"))
     if _is_refused(config):
         return 0.0
-    views = 2 if current_value("gradient_view") == "depth sweep" else 1
+    views = 2 if current_value("gradient_six") and current_value("gradient_view") == "depth sweep" else 1
     work = views * 3 * len(VARIANTS) * count_flops(config, min(n_tokens, LONGEST)).total
     return work / _OPERATIONS + _n_drawn(config, seed) / _DRAWN
 

@@ -8,6 +8,7 @@ import streamlit as st
 from torch import Tensor
 
 from playground.analysis.gradient_variants import (
+    BY_NAME,
     LONGEST,
     Comparison,
     DepthNorms,
@@ -20,21 +21,37 @@ from playground.analysis.gradient_variants import (
 )
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
+from playground.link import query
 from playground.link.opening import Focus
 from playground.model import Encoder
+from playground.training.regularisers.ablation import AblationRequest, AblationState, AblationTraining
+from playground.training.tasks import Data
 from playground.views.gradient_flow import SixEncoders, list_depths, show_gradient_flow
+from playground.views.gradient_training import (
+    QUESTION,
+    SIZES,
+    TrainedPair,
+    pair_recipe,
+    pair_trainings,
+    show_pair,
+)
 from playground.web.choices import widgets
-from playground.web.choices.setup import Setup, current_setup
+from playground.web.choices.setup import Setup, current_setup, current_value
 from playground.web.session import caches
 from playground.web.session.caches import TextKey
-from playground.web.session.experiments import compute_on_cluster
+from playground.web.session.experiments import (
+    Experiment,
+    compute_on_cluster,
+    machine_speed,
+    training_bytes,
+    training_data,
+)
+from playground.web.session.memory_budget import MemoryReservation
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_for_everybody
-from playground.web.shared import panels
+from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.shared.renderer import read_options, render
-
-SCALE_HELP = "Multiplies the random weights of every linear map (Glorot & Bengio's); tables and norms stay as they are."
 
 
 @dataclass(frozen=True)
@@ -146,19 +163,75 @@ def check_text() -> None:
         )
 
 
+PAGE = "gradient-flow"
+
+
+@dataclass(frozen=True)
+class PairPlan:
+    """Two encoders that can be trained."""
+
+    trainings: tuple[AblationTraining, ...]
+    data: Data
+
+
+def plan_pair() -> PairPlan:
+    """The training of the chosen pair, or of one encoder where both are the same; raises ConfigError, RecipeError."""
+    pair = dict.fromkeys(BY_NAME[current_value(f"gradient_{which}")] for which in ("first", "second"))
+    recipe = pair_recipe(current_value("seed"))
+    data = training_data(recipe)
+    config = query.model_config({**current_setup().values, **SIZES}, vocab_size=1)
+    return PairPlan(pair_trainings(config, tuple(pair), recipe, data), data)
+
+
+def create_experiment(plan: PairPlan) -> Experiment[AblationState]:
+    """Take part in the trainings; start them in the background if nobody has yet."""
+    config = plan.trainings[0].config
+    if config is None:
+        raise TypeError("each of the two has its own architecture")
+    speed, recipe = machine_speed(), plan.trainings[0].recipe
+    threads, data = services().settings.threads, {recipe.seed: plan.data}
+    request = AblationRequest(config, plan.trainings, device=str(caches.device()), threads=threads, data=data)
+    return Experiment(
+        plan.trainings,
+        request,
+        reservation=MemoryReservation(training_bytes(config, recipe, plan.data)),
+        key=(PAGE, plan.trainings),
+        seconds=len(plan.trainings) * speed.seconds(config, recipe),
+    )
+
+
+def train_both() -> None:
+    """Draw what trains the two chosen encoders, and what they have learnt by now."""
+    st.markdown(QUESTION)
+    plan = experiment_buttons.plan_or_error(plan_pair)
+    # The choice is drawn in a fragment of its own, which may have run since: what counts is the one at the click.
+    experiment_buttons.buttons(PAGE, plan, lambda _: create_experiment(plan_pair()), start="Train both")
+    experiment_buttons.follow(follow_pair, PAGE)
+
+
+def follow_pair(experiment: Experiment[AblationState]) -> None:
+    """Draw how far both are, and what they have learnt."""
+    status = experiment_buttons.ablation_status(experiment)
+    experiment_buttons.show_progress(experiment, experiment.progress, status)
+    state, data = experiment.state, training_data(experiment.inputs[0].recipe)
+    if state is not None:
+        scene = Scene(TrainedPair(state, data, experiment.in_progress), Focus(0, 0, 0, 0))
+        render(show_pair(scene), scene)
+
+
 @fragment
 def explore_gradient_flow() -> None:
-    """The page's sliders, and all that they redraw; the line that describes the run stands where the wait is shown."""
-    columns = st.columns([2, 2, 4], gap="medium")
+    """The answer, the page's choices, and all that they redraw."""
+    place, columns = st.container(), st.columns(3, gap="medium")
     with columns[0]:
-        n_layers = widgets.whole("gradient_layers", "Layers of each encoder", high=48)
+        widgets.menu("gradient_first", "One encoder")
     with columns[1]:
-        scale = widgets.size("gradient_scale", "Initial scale", help_text=SCALE_HELP)
+        widgets.menu("gradient_second", "Another")
     with columns[2]:
-        widgets.choice("gradient_of", "Gradient of")
+        n_layers = widgets.whole("gradient_layers", "Layers of each encoder", high=48)
     setup, line = current_setup(), st.empty()
     with panels.explain_errors():
-        key = build_key(setup, n_layers, scale)
+        key = build_key(setup, n_layers, current_value("gradient_scale"))
         with line, st.spinner(f"Six encoders of {n_layers} layers, forwards and backwards …"):
             comparison = compare_variants(key)
 
@@ -174,6 +247,8 @@ def explore_gradient_flow() -> None:
     )
     scene = Scene(six, Focus(0, 0, 0, 0))
     items = show_gradient_flow(scene, read_options("gradient"))
+    with place:
+        render(islice(items, 1), scene)
     with line:
         render(islice(items, 1), scene)
     render(items, scene)

@@ -260,7 +260,7 @@ def draw_ablation(plan: AblationPlan | None) -> None:
 
 def follow_ablation(experiment: Experiment[AblationState]) -> None:
     """Draw how far an ablation is, and what it shows by now."""
-    experiment_buttons.show_progress(experiment, experiment.progress, status_sentence(experiment))
+    experiment_buttons.show_progress(experiment, experiment.progress, experiment_buttons.ablation_status(experiment))
     scene = make_scene(experiment.inputs[1], experiment.state, grows=experiment.in_progress)
     render(show_ablation(scene, read_options(PAGE)), scene)
 
@@ -286,35 +286,6 @@ def list_differences(before: AblationInputs, now: AblationInputs) -> list[str]:
     n_before, n_now = (len(seeds_of(trainings)) for _, trainings in (before, now))
     differences += [f"seeds {n_before} → {n_now}"] if n_before != n_now else []
     return list(dict.fromkeys(differences))
-
-
-def status_sentence(experiment: Experiment[AblationState]) -> str:
-    """The status of an ablation in one or two sentences."""
-    status, ablation, pending = experiment.job.status, experiment.state, experiment_buttons.pending_sentence(experiment)
-    if pending:
-        return pending
-    if ablation is None or status == "failed":
-        return experiment.job.error
-    if status == "finished":
-        return f"All {len(ablation.trainings)} runs are done, in {duration(experiment.job.seconds)}."
-    results, n_ended, n = ablation.results, ablation.n_ended, len(ablation.trainings)
-    if status == "cancelled":
-        at = f": {n_ended} of {n} runs are done, and their numbers stay" if n_ended else f" in the first of {n} runs"
-        return f"{experiment_buttons.cancelled_clause(experiment)}{at}."
-    n_growing = sum(not result.outcome for result in results)
-    if n_growing > 1:
-        at = f"{n_ended} of {n} runs are done, {n_growing} go side by side"
-    elif not results:
-        at = f"run 1 of {n}"
-    else:
-        training, step = results[-1].training, len(results[-1].history.loss)
-        at = f"run {len(results)} of {n}"
-        if training.recipe.distill and not step:
-            at += f", {training.title}: its teacher learns first"
-        else:
-            seed = f", seed {training.recipe.seed}" if len(seeds_of(ablation.trainings)) > 1 else ""
-            at += f": {training.title}{seed}, step {step} of {training.recipe.steps}"
-    return experiment_buttons.continuing_sentence(experiment, at)
 
 
 def draw_catalogue() -> None:

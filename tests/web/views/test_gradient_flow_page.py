@@ -35,10 +35,10 @@ CONFIG = ModelConfig(**{**SMALL_CONFIG, "positions": "learned"})
 
 
 def page(**query: object) -> AppTest:
-    return without_error(open_page("gradient_flow", **query))
+    return without_error(open_page("gradient_flow", gradient_six=True, **query))
 
 
-def lines(app: AppTest, chart: str = "gradient_by_layer") -> dict[str, NDArray[np.float64]]:
+def lines(app: AppTest, chart: str = "gradient_six_by_layer") -> dict[str, NDArray[np.float64]]:
     traces = charts(app)[chart]
     return {trace["name"]: array(traces, i, "y") for i, trace in enumerate(traces) if trace["mode"] == "lines+markers"}
 

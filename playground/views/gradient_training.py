@@ -1,0 +1,137 @@
+"""Two encoders of the page Gradient flow in training: what each has learnt shows what residual connections are for."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from playground.analysis.gradient_variants import BY_NAME, Variant, common_config, variant_config
+from playground.charts import figure as figures
+from playground.charts.chart import Item, Paragraph, Picture
+from playground.charts.figure import Figure
+from playground.charts.scene import Scene
+from playground.config import ModelConfig
+from playground.training.recipe import Recipe, architecture
+from playground.training.regularisers.ablation import AblationResult, AblationState, AblationTraining
+from playground.training.regularisers.ablation_report import difference_noise
+from playground.training.tasks import Data
+from playground.views.gradient_flow import COLOURS
+
+SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 4, "d_ff": 64, "max_len": 64}
+N_LAYERS = 8
+"""Of the encoders that are trained: deep enough for a difference, small enough to be waited for."""
+
+QUESTION = (
+    "**What are residual connections good for?** The gradient tells a part of it: norms alone keep it long, too. So "
+    f"let both encoders learn, narrow and {N_LAYERS} layers deep. Their task: to say which symbol stands at each place."
+)
+
+
+def pair_recipe(seed: int) -> Recipe:
+    """How both are trained."""
+    return Recipe(
+        task="copy", length=8, n_symbols=8, n_train=4_096, n_validation=256, steps=120, batch_size=32,
+        optimizer="adamw", lr=1e-3, warmup=20, seed=seed,
+    )  # fmt: skip
+
+
+def pair_trainings(
+    config: ModelConfig, pair: Sequence[Variant], recipe: Recipe, data: Data
+) -> tuple[AblationTraining, ...]:
+    """The trainings of these encoders, which share all else of an architecture of `SIZES`; errors as `architecture`."""
+    shared = replace(architecture(common_config(config, N_LAYERS), recipe, data), dropout=0.0)
+    return tuple(
+        AblationTraining(variant.name, variant.name, recipe, variant_config(shared, variant)) for variant in pair
+    )
+
+
+@dataclass(frozen=True)
+class TrainedPair:
+    """Two encoders, or one, in training."""
+
+    state: AblationState
+    data: Data
+    grows: bool = False
+    """Whether it goes on."""
+
+
+def show_pair(scene: Scene[TrainedPair]) -> Iterator[Item]:
+    """What each has learnt, in a sentence once both have ended, and step by step."""
+    pair = scene.now
+    if pair.state.results and pair.state.n_ended == len(pair.state.trainings):
+        yield Paragraph(describe_outcome(pair))
+    yield Picture[TrainedPair](
+        key="gradient_training",
+        alt="Right answers of the encoders in training by step, a line each.",
+        caption="The share of right answers to sequences that are never learnt from, by step. Dotted: the simple rule, "
+        f"which is to {pair.data.task.rule}.",
+        figure=draw_pair,
+        table=tabulate_pair,
+        grows=pair.grows,
+    )
+
+
+def describe_outcome(pair: TrainedPair) -> str:
+    """How much each gets right at the end, and where they differ in residual connections alone, what follows."""
+    recipe = pair.state.trainings[0].recipe
+    shares = {BY_NAME[each.training.name]: _accuracy(each) for each in pair.state.results}
+    parts = [f"**{variant.name}** {share:.1%}" for variant, share in shares.items()]
+    outcome = (
+        f"After {recipe.steps} steps, right answers to sequences that they never saw: {', '.join(parts)}. The simple "
+        f"rule gets {pair.data.baseline:.1%}."
+    )
+    for result in pair.state.results:
+        if result.outcome == "diverged":
+            steps = len(result.history.loss)
+            outcome += (
+                f" The training of *{result.training.title}* got far worse than guessing and ended at step {steps}."
+            )
+    with_residual = next((variant for variant in shares if variant.residual), None)
+    without = next((variant for variant in shares if not variant.residual), None)
+    if with_residual is None or without is None or with_residual.norm != without.norm:
+        return outcome
+    apart = shares[with_residual] - shares[without]
+    if abs(apart) <= difference_noise(shares[without], pair.state.n_answers):
+        return f"{outcome} So much apart may be chance."
+    if apart < 0:
+        return f"{outcome} Here it learns less with residual connections."
+    return (
+        f"{outcome} All else is the same: **residual connections let it learn.** They hand each vector on as it is, so "
+        "that a block only has to add to it."
+    )
+
+
+def _accuracy(result: AblationResult) -> float:
+    return result.unbatched.accuracy if result.unbatched else 0.0
+
+
+def tabulate_pair(pair: TrainedPair) -> pd.DataFrame:
+    """A row an evaluation, a column an encoder."""
+    columns = {}
+    for result in pair.state.results:
+        steps, _, accuracies = result.history.series("accuracy")
+        columns[result.training.title] = pd.Series(accuracies, steps, dtype=float)
+    return pd.DataFrame(columns).rename_axis("after step")
+
+
+def draw_pair(pair: TrainedPair) -> Figure:
+    """The share of right answers so far, a line each, beside the simple rule's."""
+    steps = pair.state.trainings[0].recipe.steps
+    traces = [figures.level_line(steps, pair.data.baseline, "simple rule", width=1, dash="dot")]
+    for name, accuracies in tabulate_pair(pair).items():
+        variant, known = BY_NAME[str(name)], accuracies.dropna()
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": known.index.to_numpy(np.int32),
+                "y": known.to_numpy(np.float32),
+                "name": variant.name,
+                "line": {"color": COLOURS[variant.norm], "width": 2, "dash": "solid" if variant.residual else "dash"},
+                "hovertemplate": f"after step %{{x}}: %{{y:.1%}}<extra>{variant.name}</extra>",
+            }
+        )
+    y_axis = {"title": "right answers", "range": [0, 1.04], "tickformat": ".0%"}
+    return figures.draw_over_steps(traces, steps, y_axis, height=260, legend=True)

@@ -1,0 +1,77 @@
+"""Two encoders in training as values: what is trained, and that the outcome says what was measured."""
+
+from dataclasses import replace
+
+import pytest
+
+from playground.analysis.gradient_variants import BY_NAME, VARIANTS
+from playground.link.params import PARAMS
+from playground.presets import PRESETS
+from playground.training.evaluation import Measure
+from playground.training.regularisers.ablation import Ablation, AblationState
+from playground.training.tasks import make_data
+from playground.views.gradient_training import (
+    N_LAYERS,
+    SIZES,
+    TrainedPair,
+    describe_outcome,
+    draw_pair,
+    pair_recipe,
+    pair_trainings,
+    tabulate_pair,
+)
+
+CONFIG = replace(PRESETS["minilm-l6"].config, **SIZES)
+
+
+def pair(first: str, second: str, steps: int = 3) -> TrainedPair:
+    recipe = replace(pair_recipe(1), steps=steps, n_train=64)
+    data = make_data(recipe)
+    trainings = pair_trainings(CONFIG, [BY_NAME[first], BY_NAME[second]], recipe, data)
+    ablation = Ablation(CONFIG, trainings, data={1: data})
+    for _ in ablation.run():
+        pass
+    return TrainedPair(ablation.state, data)
+
+
+def with_shares(trained: TrainedPair, *shares: float) -> TrainedPair:
+    """The same pair, as if it had got so much right."""
+    results = tuple(
+        replace(result, unbatched=Measure(1.0, share))
+        for result, share in zip(trained.state.results, shares, strict=True)
+    )
+    state: AblationState = replace(trained.state, results=results)
+    return replace(trained, state=state)
+
+
+def test_the_pages_choices_are_the_variants() -> None:
+    for which in ("first", "second"):
+        assert vars(PARAMS[f"gradient_{which}"])["options"] == tuple(variant.name for variant in VARIANTS)
+
+
+def test_two_encoders_differ_in_the_variant_alone_and_their_curves_are_drawn() -> None:
+    trained = pair("pre-norm", "no norm, no residual")
+    first, second = (training.config for training in trained.state.trainings)
+    assert first is not None
+    assert (first.norm, first.norm_placement, first.residual, first.n_layers) == ("layer", "pre", True, N_LAYERS)
+    assert second == replace(first, norm="none", norm_placement="post", residual=False)
+    table, figure = tabulate_pair(trained), draw_pair(trained)
+    for line, result in zip(figure["data"][1:], trained.state.results, strict=True):
+        wanted = [each.validation.accuracy for each in result.history.evaluations]
+        assert line["y"].tolist() == pytest.approx(wanted)
+        assert table[line["name"]].tolist() == wanted
+        assert result.history.loss[0] != trained.state.results[0].history.loss[0] or line is figure["data"][1]
+
+
+def test_the_outcome_is_true_whichever_way_it_came_out() -> None:
+    alike, other = pair("no norm", "no norm, no residual"), pair("post-norm", "no norm, no residual")
+    for trained, shares, said in (
+        (alike, (0.9, 0.2), "residual connections let it learn"),
+        (alike, (0.2, 0.9), "learns less with residual connections"),
+        (alike, (0.201, 0.2), "may be chance"),
+        (other, (0.9, 0.2), ""),
+    ):
+        outcome = describe_outcome(with_shares(trained, *shares))
+        assert all(f"{share:.1%}" in outcome for share in (*shares, trained.data.baseline))
+        sentences = ("residual connections let it learn", "learns less with", "may be chance")
+        assert [each for each in sentences if each in outcome] == [each for each in sentences if said and each in said]
