@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
@@ -12,7 +13,10 @@ from playground import ModelConfig, count_parameters
 from playground.analysis.gradient_variants import common_config, compare
 from playground.presets import PRESETS
 from playground.text import characters
+from playground.views.gradient_training import pair_recipe
+from playground.web.session.experiments import EXPERIMENTS
 from playground.web.session.services import services
+from playground.web.views import gradient_flow
 from playground.weights import checkpoint
 from tests.web.app_test import (
     SMALL_CONFIG,
@@ -21,11 +25,13 @@ from tests.web.app_test import (
     charts,
     choose,
     open_page,
+    press,
     sentences,
     without_error,
     words,
     working,
 )
+from tests.web.experiment_pages import ended
 
 SMALL = {
     "weights": "random", "tokenizer": "char", "d_model": "16", "n_heads": "4", "d_ff": "32", "text": "abcd",
@@ -88,3 +94,13 @@ def test_encoders_too_large_are_refused_with_the_number_of_layers_that_fits() ->
     for n_layers, fit in ((fits, True), (fits + 1, False)):
         assert (count_parameters(replace(large, n_layers=n_layers)).total <= services().settings.max_parameters) is fit
     assert not charts(app)
+
+
+def test_both_are_trained_and_the_outcome_has_their_two_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = replace(pair_recipe(0), steps=2, n_train=64, n_validation=40)
+    monkeypatch.setattr(gradient_flow, "pair_recipe", lambda seed: replace(short, seed=seed))
+    app = choose(page(**SMALL), gradient_second="pre-norm")
+    app = ended(press(app, "gradient-flow_start"), "gradient-flow")
+    results = app.session_state[EXPERIMENTS].get("gradient-flow").state.results
+    assert [each.training.title for each in results] == ["no norm", "pre-norm"]
+    assert all(f"**{each.training.title}** {each.unbatched.accuracy:.1%}" in words(app) for each in results)
