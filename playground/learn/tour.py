@@ -15,8 +15,10 @@ from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.text.sentences import PRONOUNS, choose_pronoun
+from playground.training.after.reversal import Head, Reversal
 from playground.training.after.trained_network import TrainedNetwork
 from playground.views.attention.why import HeadsRun
+from playground.views.similarity import Sentences
 
 START: Mapping[str, Any] = {key: param.default for key, param in PARAMS.items()}
 """Every parameter's default, by its key in the link."""
@@ -88,8 +90,12 @@ class Evidence:
     """The run of the sentence with these changes, and without the visitor's."""
     read_sentences: Callable[[Sequence[str]], Sequence[Run]]
     """The runs of other sentences by the same encoder, without changes."""
+    compare_sentences: Callable[[Sequence[str]], Sentences]
+    """Sentences beside each other, as the page Similarity compares them, without changes."""
     find_trained: Callable[[], TrainedNetwork | None]
     """The network that this session has trained; None before there is one."""
+    measure_reversal: Callable[[Sequence[Head]], Reversal]
+    """What its heads do for a reversal on its validation set, with these switched off."""
 
 
 Choices = Mapping[str, Any]

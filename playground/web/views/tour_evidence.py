@@ -8,12 +8,19 @@ from playground.learn.tour import Evidence
 from playground.link.changes import Changes
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
+from playground.training.after.answers import first_sequences
+from playground.training.after.reversal import Head, Reversal, measure_reversal
+from playground.training.after.trained_network import TrainedNetwork
 from playground.views.attention.why import HeadsRun
 from playground.web.choices.focus import current_focus, settle_tokens
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches, trained_slot
+from playground.web.session.experiments import validation_data
+from playground.web.session.services import services
+from playground.web.session.weights_cache import cache_in_session
 from playground.web.shared import tour
 from playground.web.views.attention import explain_heads
+from playground.web.views.similarity import compare_sentences
 
 
 def gather_evidence() -> Evidence:
@@ -25,6 +32,8 @@ def gather_evidence() -> Evidence:
         find_focus=lambda: current_focus(_run(setup)),
         run_changed=lambda changes: _run_changed(setup, changes),
         read_sentences=lambda sentences: _read_sentences(setup, sentences),
+        compare_sentences=lambda sentences: compare_sentences(setup, sentences),
+        measure_reversal=lambda off: _measure_reversal(tuple(off)),
         find_trained=lambda: trained_slot.session_slot().trained,
     )
 
@@ -53,3 +62,17 @@ def _run_changed(setup: Setup, changes: Sequence[Change]) -> Run:
 def _read_sentences(setup: Setup, sentences: Sequence[str]) -> list[Run]:
     listed = replace(setup, listed=tuple(sentences))
     return [caches.run_sentence(listed.run_key._replace(sentence=i)) for i in range(len(sentences))]
+
+
+def _measure_reversal(off: tuple[Head, ...]) -> Reversal:
+    trained = trained_slot.session_slot().trained
+    if trained is None:
+        raise InputError("There is no trained network yet: train one on the page Training first.")
+    return _cached_reversal(trained, off)
+
+
+@cache_in_session(max_entries=4)
+def _cached_reversal(trained: TrainedNetwork, off: tuple[Head, ...]) -> Reversal:
+    examples = first_sequences(validation_data(trained.recipe).validation)
+    with services().turns.take():
+        return measure_reversal(trained, examples, off)

@@ -1,0 +1,260 @@
+"""What does *not* change? A sentence, its negation, the word that did it, and the same said in other words."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from playground.analysis.sentences import LeftOutWords
+from playground.charts.markdown import escape_markdown, quote_token
+from playground.learn.tour import Choices, Conclusion, Evidence, SmallNumbers, Step, Tour, TourState, Verdict
+from playground.limits import MAX_LISTED
+from playground.link.changes import Changes
+from playground.text import split_sentences
+from playground.text.sentences import is_punctuation, split_words
+from playground.views.similarity import OPPOSITE, Sentences
+
+NEAR, FAR = 0.7, 0.3
+"""The cosine from which two sentences are called nearly the same, and below which far apart."""
+
+_NEGATIONS = frozenset({"not", "no", "never", "nobody", "nothing", "neither", "nor", "without"})
+_AUXILIARIES = frozenset({"do", "does", "did"})
+_JOINED = re.compile(r"n['’]t\b|(?<=can)not\b", re.IGNORECASE)
+_AFTER = re.compile(
+    r"\b(is|are|am|was|were|can|could|will|would|should|must|may|might|do|does|did)\b(?! not\b)", re.IGNORECASE
+)
+_ALIKE = 0.5
+"""The share of words that a sentence and its negation have in common, at least."""
+
+_GUESSES = {"near": f"Nearly the same, over {NEAR}", "middle": "In between", "far": f"Far apart, under {FAR}"}
+
+
+class NegatedPair(NamedTuple):
+    """Two sentences of a list, counted from 0, one of which has a negation more."""
+
+    first: int
+    second: int
+
+
+def find_negation(sentences: Sequence[str]) -> NegatedPair | None:
+    """The first two sentences that share most of their words, one with a negation more; None where there are none."""
+    read = [_count_negations(sentence) for sentence in sentences]
+    for second, (words, n) in enumerate(read):
+        for first, (others, m) in enumerate(read[:second]):
+            shared = len(words & others) / max(len(words | others), 1)
+            if n != m and shared >= _ALIKE:
+                return NegatedPair(first, second)
+    return None
+
+
+def _count_negations(sentence: str) -> tuple[frozenset[str], int]:
+    """A sentence's other words, without a negation's *do*, and how many negations it has."""
+    plain = _JOINED.sub(" not", sentence).lower()
+    words = [plain[word.start : word.end] for word in split_words(plain)]
+    kept = {word for word in words if not is_punctuation(word)} - _NEGATIONS - _AUXILIARIES
+    # Without an ending that *do* takes over: likes, does not like.
+    return frozenset(re.sub(r"(?<=\w\w)(ed|d|s)$", "", word) for word in kept), sum(map(_NEGATIONS.__contains__, words))
+
+
+def negate(sentence: str) -> str | None:
+    """The sentence with one negation more, or without the first it has; None where no simple rule makes one."""
+    for pattern in (_JOINED, re.compile(r" not\b", re.IGNORECASE)):
+        if pattern.search(sentence):
+            return re.sub(r"\bca\b", "can", re.sub(r"\bwo\b", "will", pattern.sub("", sentence, count=1)))
+    return _AFTER.sub(r"\1 not", sentence, count=1) if _AFTER.search(sentence) else None
+
+
+def list_sentences(state: TourState) -> tuple[str, ...]:
+    """The visitor's own sentences as the page Similarity has them, without its example."""
+    typed = split_sentences(str(state.values["text"])).sentences
+    pasted = split_sentences(str(state.values["similarity_list"]), MAX_LISTED).sentences
+    return (*typed, *pasted)[:MAX_LISTED]
+
+
+def _find_others(state: TourState) -> tuple[NegatedPair | None, int | None]:
+    """The pair, and the last sentence beside it, which says the same in other words; None where there is none."""
+    sentences = list_sentences(state)
+    pair = find_negation(sentences)
+    other = next((i for i in reversed(range(len(sentences))) if pair and i not in pair), None)
+    return pair, other
+
+
+def _start(_: Evidence) -> Choices:
+    chosen = {"similarity_list": "", "similarity_pooling": "mean", "similarity_view": "token by token"}
+    return {"weights": "minilm", "do": Changes(), "similarity_first": 1, "similarity_second": 2, **chosen}
+
+
+def _ask_for_pair(state: TourState) -> str:
+    if not split_sentences(str(state.values["text"])).sentences:
+        return "Type a sentence into **Your text**. Then write its opposite below **More sentences to compare**."
+    return "Write your sentence once more below **More sentences to compare**, with one *not* more or less."
+
+
+def _explain_pair(state: TourState) -> str | None:
+    if len(list_sentences(state)) < 2:
+        return None
+    return "No two of your sentences differ by a word such as *not* alone: they should share most of their words."
+
+
+def _write_pair(evidence: Evidence) -> Choices:
+    sentences = list_sentences(evidence.state)
+    opposite = negate(sentences[0]) if sentences else None
+    if opposite is None or find_negation([sentences[0], opposite]) is None:
+        return {"text": OPPOSITE[0], "similarity_list": OPPOSITE[1]}
+    return {"similarity_list": opposite}
+
+
+def _ask_for_paraphrase(state: TourState) -> str:
+    pair, _ = _find_others(state)
+    own = "your sentence" if pair is None else f"“{escape_markdown(list_sentences(state)[pair.first])}”"
+    return (
+        "The longest bars are the words that count most. Now test what the cosine shows: add a third sentence. It says "
+        f"the same in other words as this: {own}"
+    )
+
+
+def _write_paraphrase(_: Evidence) -> Choices:
+    return {"text": OPPOSITE[0], "similarity_list": "\n".join(OPPOSITE[1:])}
+
+
+def _is_paraphrased(state: TourState) -> bool:
+    return _find_others(state)[1] is not None and state.has_changed("similarity_list")
+
+
+def conclude(evidence: Evidence) -> Conclusion:
+    """How near a sentence is to its negation, and whether the same in other words is nearer."""
+    state, sentences = evidence.state, list_sentences(evidence.state)
+    pair, other = _find_others(state)
+    if pair is None:
+        return Conclusion(
+            "There are no two sentences here, one of which denies the other.",
+            "So nothing could be tested. Go back, and write a sentence and its negation.",
+            "untested",
+        )
+    found = evidence.compare_sentences(sentences)
+    cosines = found.depths.similarity("mean")
+    own, opposite = (f"“{escape_markdown(sentences[i])}”" for i in pair)
+    near = float(cosines[pair])
+    if not np.isfinite(near):
+        return Conclusion(f"{own} and {opposite} have no cosine: numbers overflowed.", "Nothing to test.", "untested")
+    said = f"{own} and {opposite} are at {near:.2f}, though one denies the other."
+    if found.weights == "random":
+        said += " The weights are random: this is chance, nothing was learnt."
+    more = f"{_judge_guess(state, near)}{describe_words(found, pair)}"
+    if other is None:
+        test = "This could not be tested: there is no third sentence that says the same in other words."
+        return Conclusion(said, test, "untested", more)
+    verdict, test = judge_meaning(near, float(cosines[pair.first, other]))
+    return Conclusion(
+        said,
+        f"Does a high cosine mean the same? “{escape_markdown(sentences[other])}” is your third. {test}",
+        verdict,
+        more,
+    )
+
+
+def judge_meaning(opposite: float, paraphrase: float) -> tuple[Verdict, str]:
+    """Whether the cosine puts the same in other words nearer than the negation, as one that shows meaning would."""
+    beside = f"it is at {paraphrase:.2f}, the negation at {opposite:.2f}"
+    if f"{opposite:.2f}" == f"{paraphrase:.2f}":
+        return "undecided", f"If it did, that sentence would be nearer to yours: {beside}, so neither is."
+    if opposite > paraphrase:
+        return "refuted", f"If it did, that sentence would be nearer to yours: {beside}. The opposite is nearer."
+    return "held", f"If it did, that sentence would be nearer to yours: {beside}. So it is, here; try another one."
+
+
+def describe_words(found: Sentences, pair: NegatedPair) -> str:
+    """Which word of the two keeps them apart the most, and which holds them together the most."""
+    cosine = float(found.depths.similarity("mean")[pair])
+    changes: dict[tuple[int, str, int], float] = {}
+    for side, other in (pair, pair[::-1]):
+        left_out: LeftOutWords = found.leave_words_out(side, other, "mean")
+        for word, similarity in zip(left_out.words, left_out.similarities, strict=True):
+            if not is_punctuation(word):
+                changes[side, word, len(changes)] = similarity - cosine
+    if not changes:
+        return ""
+    apart, together = max(changes, key=lambda each: changes[each]), min(changes, key=lambda each: changes[each])
+    parts = []
+    if changes[apart] >= 0.005:
+        parts.append(
+            f"{quote_token(apart[1])} keeps them apart the most: without it they are {changes[apart]:.2f} nearer."
+        )
+    if changes[together] <= -0.005:
+        parts.append(
+            f"{quote_token(together[1])} holds them together the most: without it in one of them, they are "
+            f"{-changes[together]:.2f} farther apart."
+        )
+    return " ".join(parts)
+
+
+def _judge_guess(state: TourState, cosine: float) -> str:
+    """Whether the visitor's guess was right; empty without one."""
+    guess = state.answers.get("guess")
+    if guess not in _GUESSES:
+        return ""
+    right = "near" if cosine > NEAR else "far" if cosine < FAR else "middle"
+    told = "you were right" if guess == right else f"it is {cosine:.2f}"
+    return f"You guessed “{_GUESSES[guess].lower()}”: {told}. "
+
+
+def _draw_numbers(evidence: Evidence) -> SmallNumbers:
+    cosines = evidence.compare_sentences(OPPOSITE).depths.similarity("mean")
+    numbers: Mapping[str, str] = {
+        "good – not good": f"{cosines[0, 1]:.2f}",
+        "good – I enjoyed it": f"{cosines[0, 2]:.2f}",
+    }
+    films = f"*{OPPOSITE[0]}* beside *{OPPOSITE[1]}* and *{OPPOSITE[2]}*"
+    return SmallNumbers(numbers, f"1 is the same. {films}")
+
+
+NEGATION = Tour(
+    name="negation",
+    title="What does *not* change?",
+    question="A cosine says how similar two sentences are. Does it see that one denies the other?",
+    minutes=3,
+    page="similarity",
+    starts=_start,
+    steps=(
+        Step(
+            "guess",
+            lambda _: (
+                "One sentence, and the same with a *not*. How similar are they to the encoder, from −1 to 1? Guess."
+            ),
+            lambda state: "guess" in state.answers,
+            page="similarity",
+            target="similarity_list",
+            answers=lambda _: _GUESSES,
+        ),
+        Step(
+            "write",
+            _ask_for_pair,
+            lambda state: state.page == "similarity" and find_negation(list_sentences(state)) is not None,
+            page="similarity",
+            target="similarity_list",
+            hint=_explain_pair,
+            sets=_write_pair,
+        ),
+        Step(
+            "word",
+            lambda _: "Look at their cosine. Which word did it? Set **View** to *leave a word out*.",
+            lambda state: state.page == "similarity" and state.values["similarity_view"] == "leave a word out",
+            page="similarity",
+            target="similarity_view",
+            sets=lambda _: {"similarity_view": "leave a word out"},
+        ),
+        Step(
+            "meaning",
+            _ask_for_paraphrase,
+            _is_paraphrased,
+            page="similarity",
+            target="similarity_list",
+            sets=_write_paraphrase,
+            set_label="Take an example",
+        ),
+    ),
+    conclude=conclude,
+    picture=_draw_numbers,
+    onward=("what-if", "Change something inside, and see what moves"),
+)

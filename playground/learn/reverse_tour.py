@@ -1,0 +1,246 @@
+"""Teach it to reverse: a small network is trained, a head of it is switched off, and another one takes over."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from playground.learn.tour import Choices, Conclusion, Evidence, SmallMap, Step, Tour, TourState, Verdict
+from playground.link.changes import Changes, MadeChange
+from playground.link.params import OWN, RECIPE, TRAINED_SIZES
+from playground.model.changes import Change
+from playground.text.wording import join_words
+from playground.training.after.reversal import Head, Reversal
+
+TASK = "reverse"
+
+_N_DRAWN = 10
+"""Tokens of the sequence on the card before there is a trained network."""
+
+_GUESSES = {"all": "Over 80 %", "half": "In between", "none": "Under 40 %"}
+_MOST, _FEW = 0.8, 0.4
+
+
+def _start(_: Evidence) -> Choices:
+    """The settings of the Training page at their defaults, which take about twenty seconds."""
+    shown = ("training_task", "training_layer", "training_head", "training_moment", "training_attention")
+    keys = (*shown, *(f"training_{name}" for name in RECIPE | TRAINED_SIZES))
+    return {"weights": "minilm", "do": Changes(), **{key: OWN[key].default for key in keys}}
+
+
+def _is_trained(state: TourState) -> bool:
+    return state.trained_task == TASK
+
+
+def _ask_to_train(_: TourState) -> str:
+    return (
+        "A small network learns to write letters backwards: *a b c* becomes *c b a*. Press **Start** and watch its "
+        "accuracy for about twenty seconds."
+    )
+
+
+def _list_layers(state: TourState) -> Mapping[str, str]:
+    """Where the line may be seen: each its own button, and the honest way out."""
+    last = int(state.values["training_n_layers"]) - 1
+    layers = {"first": "Layer 0"} | ({"between": "In between"} if last > 1 else {})
+    return layers | ({"last": f"Layer {last}"} if last else {}) | {"nowhere": "No head"}
+
+
+def _ask_for_line(_: TourState) -> str:
+    return (
+        "Look at its heads below, by **layer** and **head**. Where does a line run from the bottom left to the top "
+        "right? It reads each letter from the mirrored place."
+    )
+
+
+def _is_chosen(state: TourState) -> bool:
+    return state.values["weights"] == "trained here" and not state.values["untrained"] and _is_trained(state)
+
+
+def _explain_choice(state: TourState) -> str | None:
+    return None if _is_trained(state) else "There is no trained network yet: go back, and press **Start**."
+
+
+def _choose_network(evidence: Evidence) -> Choices:
+    trained = evidence.find_trained()
+    if trained is None or trained.task.name != TASK:
+        return {}
+    best = evidence.measure_reversal(()).first_off
+    text = {"text": trained.example}
+    return {"weights": "trained here", "untrained": False, "layer": best.layer, "head": best.head, **text}
+
+
+def heads_off(state: TourState) -> list[Head]:
+    """The heads that the visitor has switched off, in that order."""
+    made = state.values["do"].made
+    return [Head(each.layer, each.head) for each, is_on in made if is_on and each.kind == "zero"]
+
+
+def _switch_off(evidence: Evidence, n: int) -> Choices:
+    """So many heads off: the visitor's, then those that look at the mirrored place most."""
+    trained = evidence.find_trained()
+    if trained is None or trained.task.name != TASK:
+        return {}
+    found, off = evidence.measure_reversal(()), heads_off(evidence.state)
+    heads = [*off, *(head for head in found.ranked if head not in off)][:n]
+    return {"do": Changes(tuple(MadeChange(Change("zero", *head)) for head in heads))} | (
+        {"layer": heads[-1].layer, "head": heads[-1].head} if heads else {}
+    )
+
+
+def conclude(evidence: Evidence) -> Conclusion:
+    """Which head looks at the mirrored place, and whether it alone reverses."""
+    trained = evidence.find_trained()
+    if trained is None or trained.task.name != TASK:
+        return Conclusion(
+            "There is no network here that was trained to reverse.",
+            "So nothing could be tested. A link cannot carry a network: go back, and press **Start** on Training.",
+            "untested",
+        )
+    config = trained.config
+    off = [head for head in heads_off(evidence.state) if head.layer < config.n_layers and head.head < config.n_heads]
+    found = evidence.measure_reversal(tuple(dict.fromkeys(off))[:2])
+    results = trained.results
+    learnt = f"After {results.kept_step:,} steps, your network gets {found.accuracy:.1%} of the letters right"
+    rule = f"the simple rule gets {results.baseline:.1%}"
+    best = found.mirrored[0] if found.mirrored else None
+    guess = _judge_layer(evidence.state, best, config.n_layers)
+    if best is None:
+        most = f"The most is {found.weights.max():.2f}, in {found.ranked[0]}; evenly, it would be {found.even:.2f}."
+        return Conclusion(
+            f"{learnt} ({rule}), and no head has found the anti-diagonal.",
+            f"Does a head give half of its weight to the mirrored place? None does. {most}",
+            "refuted",
+            f"{guess}Training for more steps, or from another seed, may find it.",
+        )
+    said = f"{learnt}. {_capital(best)} gives {found.weights[best]:.2f} of its weight to the mirrored place."
+    verdict, test = judge_head(found, results.baseline)
+    return Conclusion(said, test, verdict, f"{guess}{_judge_left(evidence.state, found)}{describe_others(found, rule)}")
+
+
+def judge_head(found: Reversal, baseline: float) -> tuple[Verdict, str]:
+    """Whether the reversal hangs on the head that is switched off: most of what was learnt is lost without it."""
+    learnt = found.accuracy - baseline
+    asked = f"Does {found.first_off} do it alone? Without it, {found.accuracy_off:.1%} stay right"
+    if learnt <= 0:
+        return "untested", f"{asked}; but the network beats no simple rule, so there is nothing to lose."
+    if found.accuracy - found.accuracy_off > learnt / 2:
+        return "held", f"{asked}: most of what it learnt is lost, so it is needed."
+    return "refuted", f"{asked}: most of what it learnt is still there, so others can do it too."
+
+
+def describe_others(found: Reversal, rule: str) -> str:
+    """What takes over: the other heads that look at the mirrored place, and what is right without all of them."""
+    others = [head for head in found.mirrored if head != found.first_off]
+    second = ""
+    if found.second_off is not None:
+        second = f" With {found.second_off} off too, {found.accuracy_both:.1%} are right."
+    if not others:
+        return f"No other head looks at the mirrored place.{second}"
+    names = join_words([f"{head} ({found.weights[head]:.2f})" for head in others])
+    return (
+        f"{'Another head looks' if len(others) == 1 else 'Other heads look'} at the mirrored place: {names}.{second} "
+        f"With all {len(found.mirrored)} off that look there, {found.accuracy_none:.1%} are right ({rule})."
+    )
+
+
+def _judge_layer(state: TourState, best: Head | None, n_layers: int) -> str:
+    """Whether the visitor saw the line where it is strongest; empty without an answer."""
+    answer = state.answers.get("line")
+    if answer is None:
+        return ""
+    right = (
+        "nowhere"
+        if best is None
+        else "first"
+        if not best.layer
+        else "last"
+        if best.layer == n_layers - 1
+        else "between"
+    )
+    told = "you were right" if answer == right else "no head has it" if best is None else f"it is strongest in {best}"
+    return f"Where the line is: {told}. "
+
+
+def _judge_left(state: TourState, found: Reversal) -> str:
+    """Whether the visitor's guess of what stays right was right; empty without one."""
+    guess = state.answers.get("left")
+    if guess is None:
+        return ""
+    left = found.accuracy_off
+    right = "all" if left > _MOST else "none" if left < _FEW else "half"
+    return f"You guessed “{_GUESSES[guess].lower()}”: {'you were right' if guess == right else f'it is {left:.0%}'}. "
+
+
+def _capital(head: Head) -> str:
+    return str(head).capitalize()
+
+
+def _draw_map(evidence: Evidence) -> SmallMap:
+    """What the visitor's network has found, or else what there is to find."""
+    trained = evidence.find_trained()
+    if trained is None or trained.task.name != TASK:
+        wanted = "What is to be learnt: each letter of the answer comes from the mirrored place"
+        return SmallMap(np.fliplr(np.eye(_N_DRAWN, dtype=np.float32)), wanted)
+    found = evidence.measure_reversal(())
+    return SmallMap(found.pattern, f"Your network, {found.first_off}")
+
+
+REVERSE = Tour(
+    name="reverse",
+    title="Teach it to reverse",
+    question="Train a small network for twenty seconds. How does it do it, and is one head enough?",
+    minutes=4,
+    page="training",
+    starts=_start,
+    steps=(
+        Step("train", _ask_to_train, _is_trained, page="training", target="training_buttons"),
+        Step(
+            "line",
+            _ask_for_line,
+            lambda state: "line" in state.answers,
+            page="training",
+            target="training_pattern",
+            has_target=_is_trained,
+            hint=_explain_choice,
+            answers=_list_layers,
+        ),
+        Step(
+            "look",
+            lambda _: "Take your network along: press **Look into it on every page**.",
+            _is_chosen,
+            page="training",
+            target="training_look",
+            has_target=_is_trained,
+            hint=_explain_choice,
+            sets=_choose_network,
+        ),
+        Step(
+            "off",
+            lambda _: "Click a head whose small map has the line. Then press **What if this head were off?**",
+            lambda state: bool(heads_off(state)),
+            page="attention",
+            target="attention_grid",
+            hint=_explain_choice,
+            sets=lambda evidence: _switch_off(evidence, 1),
+        ),
+        Step(
+            "left",
+            lambda _: "That head is off. How many letters does your network still get right? Guess.",
+            lambda state: "left" in state.answers,
+            page="attention",
+            answers=lambda _: _GUESSES,
+        ),
+        Step(
+            "second",
+            lambda _: "What takes over? Click another head with the line, and switch it off too.",
+            lambda state: len(heads_off(state)) > 1,
+            page="attention",
+            target="attention_grid",
+            hint=_explain_choice,
+            sets=lambda evidence: _switch_off(evidence, 2),
+        ),
+    ),
+    conclude=conclude,
+    picture=_draw_map,
+    onward=("what-if", "Which parts matter? Take them out one by one"),
+)

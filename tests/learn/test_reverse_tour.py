@@ -1,0 +1,41 @@
+"""The experiment on reversing: which heads are off, and what is concluded of a network's numbers."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from playground.learn.reverse_tour import describe_others, heads_off, judge_head
+from playground.learn.tour import TourState
+from playground.link.changes import read_changes
+from playground.training.after.reversal import Head, Reversal
+
+FOUND = Reversal(
+    weights=np.array([[0.1, 0.2], [0.9, 0.6]], np.float32),
+    even=0.1,
+    accuracy=1.0,
+    first_off=Head(1, 0),
+    accuracy_off=0.97,
+    second_off=Head(1, 1),
+    accuracy_both=0.3,
+    accuracy_none=0.3,
+    pattern=np.eye(3, dtype=np.float32),
+)
+
+
+def test_a_head_is_needed_only_where_most_of_what_was_learnt_is_lost_without_it() -> None:
+    assert judge_head(FOUND, 0.1)[0] == "refuted"
+    assert judge_head(replace(FOUND, accuracy_off=0.5), 0.1)[0] == "held"
+    assert judge_head(replace(FOUND, accuracy=0.1), 0.1)[0] == "untested"
+
+
+def test_only_heads_that_look_at_the_mirrored_place_take_over() -> None:
+    assert FOUND.mirrored == [Head(1, 0), Head(1, 1)]
+    assert "layer 1, head 1 (0.60)" in describe_others(FOUND, "the rule")
+    alone = replace(FOUND, weights=np.array([[0.1, 0.2], [0.9, 0.3]], np.float32), second_off=None)
+    assert "No other head" in describe_others(alone, "the rule")
+
+
+def test_heads_are_off_in_the_order_in_which_they_were_switched_off() -> None:
+    changes = read_changes("1.1:zero,-0.0:zero,1.0:zero,0.ffn:off")[0]
+    values = dict(TourState(page="attention").values) | {"do": changes}
+    assert heads_off(TourState(page="attention", values=values)) == [Head(1, 1), Head(1, 0)]
