@@ -1,0 +1,85 @@
+"""The second and the third experiment in a browser, by mouse and keyboard, and by a finger on a phone."""
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.test_tour import conclusion, expect_clean, line
+from tests.browser.visitor import Visitor
+
+OWN = "The weather in Bonn was lovely on Sunday."
+DENIED = "The weather in Bonn was not lovely on Sunday."
+REPEATED = "On Sunday Bonn had beautiful sunshine."
+
+SMALL = (
+    "training_length=5&training_n_symbols=6&training_n_train=256&training_d_model=32&training_n_heads=2"
+    "&training_n_layers=1&training_d_ff=64&training_batch_size=32&training_steps=100"
+)
+PATIENT = 60_000
+
+
+@pytest.fixture(params=["visitor", "phone"])
+def student(request: pytest.FixtureRequest) -> Visitor:
+    """On a laptop, and on a phone."""
+    found: Visitor = request.getfixturevalue(request.param)
+    return found
+
+
+def act(visitor: Visitor, button: Locator) -> None:
+    """Press a button by the keyboard, or by a finger on a phone."""
+    if visitor.page.viewport_size and visitor.page.viewport_size["width"] < 500:
+        button.tap()
+    else:
+        button.press("Enter")
+
+
+def expect_step(visitor: Visitor, number: int, n_steps: int) -> None:
+    """The step's number on the page and in the address, and the line in sight."""
+    expect(line(visitor)).to_contain_text(f"Step {number} of {n_steps}", timeout=PATIENT)
+    visitor.settled()
+    assert visitor.query()["tour"] == [str(number)]
+    expect(line(visitor)).to_be_in_viewport(ratio=0.9)
+
+
+def write_list(visitor: Visitor, *sentences: str) -> None:
+    field = visitor.widget("similarity_list").locator("textarea")
+    field.fill("\n".join(sentences))
+    field.press("Control+Enter")
+
+
+def test_the_cosine_of_a_negation_is_tested_to_the_end(student: Visitor) -> None:
+    student.open(f"/similarity?tour=1&experiment=negation&text={OWN}")
+    expect_step(student, 1, 4)
+    act(student, student.widget("tour_answer_far").get_by_role("button"))
+    expect_step(student, 2, 4)
+    write_list(student, DENIED)
+    expect_step(student, 3, 4)
+    act(student, line(student).get_by_role("button", name="Show me"))
+    student.choose("similarity_view", "leave a word out")
+    expect_step(student, 4, 4)
+    write_list(student, DENIED, REPEATED)
+    expect(conclusion(student)).to_contain_text("though one denies the other")
+    expect(conclusion(student)).to_contain_text("held")
+    expect_clean(student.settled())
+    assert student.query()["tour"] == ["5"]
+
+
+def test_a_network_is_trained_and_its_heads_are_switched_off_one_after_the_other(student: Visitor) -> None:
+    student.open(f"/training?tour=1&experiment=reverse&{SMALL}")
+    expect_step(student, 1, 6)
+    act(student, student.widget("training_start").get_by_role("button"))
+    expect_step(student, 2, 6)
+    act(student, line(student).get_by_role("button", name="No head"))
+    expect_step(student, 3, 6)
+    act(student, student.widget("training_look").get_by_role("button"))
+    expect_step(student, 4, 6)
+    act(student, line(student).get_by_role("link", name="Open Attention"))
+    expect(student.page.locator("h1")).to_contain_text("Who attends")
+    student.settled()
+    act(student, student.widget("quick_off").get_by_role("button"))
+    expect_step(student, 5, 6)
+    act(student, line(student).get_by_role("button", name="Under 40 %"))
+    expect_step(student, 6, 6)
+    act(student, line(student).get_by_role("button", name="Do it for me"))
+    expect(conclusion(student)).to_contain_text("of the letters right")
+    expect_clean(student.settled())
+    assert student.query()["tour"] == ["7"]

@@ -1,0 +1,86 @@
+"""The second and the third experiment on the pages, each to its end."""
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from playground.training.after.trained_network import TrainedNetwork
+from tests.training.after.trained import trained
+from tests.web.app_test import captions, choose, new_page, open_page, press, prose, trained_trace, working
+from tests.web.sidebar.test_trained_panel import put
+
+OWN = "The weather in Bonn was lovely on Sunday."
+DENIED = "The weather in Bonn was not lovely on Sunday."
+REPEATED = "On Sunday Bonn had beautiful sunshine."
+
+
+def step(app: AppTest) -> int:
+    return int(app.session_state["tour"])
+
+
+def cosine(first: str, second: str) -> float:
+    """Of the means over the tokens, without the app."""
+    one, other = (trained_trace(text)["final"][0].numpy().astype(np.float64).mean(axis=0) for text in (first, second))
+    return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
+
+
+def test_a_sentence_and_its_negation_are_compared_by_the_visitors_own_hand() -> None:
+    app = open_page("similarity", text=OWN, tour=1, experiment="negation")
+    assert step(press(app, "tour_answer_far")) == 2
+    assert step(choose(app, similarity_list="Rates rose last week.")) == 2
+    assert step(choose(app, similarity_list=DENIED)) == 3
+    assert step(choose(app, similarity_view="leave a word out")) == 4
+    assert step(choose(app, similarity_list=f"{DENIED}\n{REPEATED}")) == 5
+    assert f"are at {cosine(OWN, DENIED):.2f}" in prose(app)
+    assert f"it is at {cosine(OWN, REPEATED):.2f}" in prose(app)
+    assert "held" in prose(app)
+    assert "You guessed" in captions(app)
+    assert f"without it they are {1 - cosine(OWN, DENIED):.2f} nearer" in captions(app), "without *not* they are equal"
+
+
+def test_the_buttons_lead_through_the_negation_too() -> None:
+    app = press(open_page("similarity", text="Rates rose.", tour=2, experiment="negation"), "tour_set")
+    assert [step(app), step(press(app, "tour_set")), step(press(app, "tour_set"))] == [3, 4, 5]
+    assert "refuted" in prose(app)
+
+
+@pytest.mark.parametrize("query", [{"text": ""}, {"text": OWN}, {"text": f"{OWN}\n{DENIED}"}, {"text": "!\nnot !"}])
+def test_the_negation_ends_without_a_pair_and_with_random_weights_too(query: dict[str, str]) -> None:
+    app = open_page("similarity", tour=5, experiment="negation", weights="random", n_layers=1, **query)
+    assert "Your run says" in prose(app)
+    assert ("random" in prose(app)) >= (DENIED in query["text"])
+
+
+def walk_reversal(one: TrainedNetwork) -> AppTest:
+    app = put(new_page("training", tour=1, experiment="reverse"), one)
+    assert step(app) == 2
+    assert step(press(app, "tour_answer_nowhere")) == 3
+    assert step(press(app, "tour_set")) == 4
+    app = working(app.switch_page("../../pages/attention.py").run())
+    assert step(press(app, "tour_set")) == 5
+    assert step(press(app, "tour_answer_all")) == 6
+    assert step(press(app, "tour_set")) == 7
+    return app
+
+
+def test_a_network_that_found_no_anti_diagonal_says_so() -> None:
+    one = trained()
+    app = walk_reversal(one)
+    assert "no head has found the anti-diagonal" in prose(app)
+    assert "refuted" in prose(app)
+    assert "you were right" in captions(app)
+    assert f"{one.results.validation_accuracy:.1%} of the letters right" in prose(app)
+
+
+@pytest.mark.parametrize("page", ["training", "attention", "overview"])
+def test_the_reversal_ends_without_a_network_and_says_what_is_missing(page: str) -> None:
+    app = open_page(page, tour=7, experiment="reverse", do="1.0:zero")
+    assert "no network here that was trained to reverse" in prose(app)
+    assert "not tested" in prose(app)
+    other = put(open_page("training", tour=7, experiment="reverse"), trained("sort"))
+    assert "no network here that was trained to reverse" in prose(other)
+
+
+def test_no_head_that_the_network_lacks_is_switched_off() -> None:
+    app = put(new_page("training", tour=7, experiment="reverse", do="9.9:zero"), trained())
+    assert "Your run says" in prose(app)
