@@ -79,8 +79,7 @@ def mean_mirrored_weight(patterns: Array, n_tokens: Sequence[int]) -> Array:
         places = np.arange(length)
         total += pattern[:, places, length - 1 - places].sum(axis=-1)
         n += length
-    mean: Array = total / max(n, 1)
-    return mean
+    return (total / max(n, 1)).astype(np.float32)
 
 
 def measure_reversal(trained: TrainedNetwork, examples: Examples, off: Sequence[Head] = ()) -> Reversal:
