@@ -51,7 +51,8 @@ def test_a_sentence_without_a_pronoun_and_random_weights_are_named(changes: dict
 def test_without_a_text_the_field_and_the_cards_stay() -> None:
     app = working(choose(open_page("overview"), text=""))
     assert app.text_input(key="front_text").value == ""
-    assert small_maps(app) == []
+    (reversal,) = small_maps(app)  # the picture that needs no text
+    np.testing.assert_array_equal(reversal, np.fliplr(np.eye(len(reversal))))
     assert "start_pronoun" in {button.key for button in app.button}
 
 
