@@ -13,13 +13,17 @@ class Page:
     path: str
     """In the address; the overview's is empty there."""
     title: str
-    """In the menu: so short, without icons, that all fit into a window of 1,280 pixels."""
+    """In the menu."""
     purpose: str
     """What the menu says of it, in one sentence."""
+    group: str = ""
+    """The fold of the menu that it stands in; empty for the first row, which has room for eight pages and folds."""
     prefix: str = ""
     """How its own parameters start in a link, where that is not its path."""
     own_networks: bool = False
     """Whether it shows networks of its own beside the sidebar's encoder."""
+    draws_numbers: bool = False
+    """Whether it draws numbers from the sidebar's seed with any weights, beside networks of its own."""
     runs_text: bool = True
     """Whether an encoder is run on the visitor's text for it."""
     unchanged: str = ""
@@ -47,15 +51,6 @@ PAGES = {
             "Every head's attention, one head large, and what can be read off it.",
             cites=("abnar2020quantifying",),
         ),
-        Page("norms", "Norms", "How long the vectors are, layer by layer, and what the norms do to them."),
-        Page(
-            "parameters",
-            "Parameters",
-            "Where the parameters, the work and the memory go.",
-            runs_text=False,
-            unchanged="These changes take no parameter away and save no work: this page counts the whole model.",
-        ),
-        Page("compare", "Compare", "Two settings side by side: what a change changes, and where."),
         Page(
             "what-if",
             "What if",
@@ -68,13 +63,41 @@ PAGES = {
             "Which sentences the encoder puts close together, and which words do that.",
             cites=("reimers2019sentence",),
         ),
-        Page("step-by-step", "Steps", "One layer, one head, one token: every number on the way.", prefix="step"),
+        Page("compare", "Compare", "Two settings side by side: what a change changes, and where."),
+        Page(
+            "tutorials",
+            "Tutorials",
+            "The five tutorials side by side: where they differ, what it does, and what went wrong.",
+            own_networks=True,
+            runs_text=False,
+            unchanged=f"{_ENCODER_ALONE} this page compares other models, without them.",
+        ),
+        Page(
+            "step-by-step",
+            "Steps",
+            "One layer, one head, one token: every number on the way.",
+            prefix="step",
+            draws_numbers=True,
+            group="Inside",
+        ),
+        Page(
+            "norms", "Norms", "How long the vectors are, layer by layer, and what the norms do to them.", group="Inside"
+        ),
         Page(
             "positions",
             "Positions",
             "How words are told apart by their place, and what is lost without.",
             unchanged="This page looks at the position table and swaps words of its own: it shows the model without "
             "these changes.",
+            group="Inside",
+        ),
+        Page(
+            "parameters",
+            "Parameters",
+            "Where the parameters, the work and the memory go.",
+            runs_text=False,
+            unchanged="These changes take no parameter away and save no work: this page counts the whole model.",
+            group="Inside",
         ),
         Page(
             "encoder-decoder",
@@ -84,15 +107,7 @@ PAGES = {
             own_networks=True,
             unchanged=f"{_ENCODER_ALONE} this page shows another model, without them.",
             exports="encoder–decoder",
-        ),
-        Page(
-            "gradient-flow",
-            "Gradient flow",
-            "What norms and residual connections do to a gradient on its way back.",
-            prefix="gradient",
-            own_networks=True,
-            unchanged=f"{_ENCODER_ALONE} this page shows other encoders, without them.",
-            cites=("xiong2020layer",),
+            group="Inside",
         ),
         Page(
             "training",
@@ -103,6 +118,7 @@ PAGES = {
             unchanged=f"{_ENCODER_ALONE} what is trained here is trained without them.",
             cites=("kingma2015adam",),
             exports="training run",
+            group="Train",
         ),
         Page(
             "regularisers",
@@ -112,18 +128,21 @@ PAGES = {
             runs_text=False,
             unchanged=f"{_ENCODER_ALONE} what is trained here is trained without them.",
             cites=("kingma2015adam", "srivastava2014dropout"),
+            group="Train",
         ),
         Page(
-            "tutorials",
-            "Tutorials",
-            "The five tutorials side by side: where they differ, what it does, and what went wrong.",
+            "gradient-flow",
+            "Gradient flow",
+            "What norms and residual connections do to a gradient on its way back.",
+            prefix="gradient",
             own_networks=True,
-            runs_text=False,
-            unchanged=f"{_ENCODER_ALONE} this page compares other models, without them.",
+            unchanged=f"{_ENCODER_ALONE} this page shows other encoders, without them.",
+            cites=("xiong2020layer",),
+            group="Train",
         ),
     )
 }
-"""By their paths, in the order of the menu."""
+"""By their paths, in the order of the menu, which draws its folds behind all pages of the first row."""
 
 
 def page_at(path: str) -> Page:

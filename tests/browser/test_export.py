@@ -15,6 +15,7 @@ from tests.export.code.written import run_apart
 )
 def test_both_files_are_downloaded_and_the_python_file_runs(visitor: Visitor, link: str, tmp_path: Path) -> None:
     visitor.open(link)
+    visitor.unfold("More")
     visitor.widget("export").get_by_role("button").click()
     dialog = visitor.page.get_by_role("dialog")
     with visitor.page.expect_download() as python:

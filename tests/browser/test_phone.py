@@ -41,11 +41,18 @@ def test_of_two_taps_the_second_counts_also_on_the_same_thumbnail(phone: Visitor
 @pytest.mark.parametrize("page", PAGES)
 def test_text_and_menu_stand_on_the_page_and_nothing_runs_off_its_edge(page: str, phone: Visitor) -> None:
     phone.open(f"/{page}")
-    expect(phone.page.locator(".st-key-phone_text textarea, .st-key-front_text input")).to_be_in_viewport()
-    links = phone.widget("phone_controls_menu").get_by_role("link")
-    expect(links).to_have_count(len(PAGES))
+    field = phone.page.locator(".st-key-phone_text textarea, .st-key-front_text input")
+    if page == "encoder-decoder":  # its example reads another text
+        expect(field).to_have_count(0)
+    else:
+        expect(field).to_be_in_viewport()
+    links = phone.widget("phone_controls_menu").locator("a:visible, button")
+    expect(links).to_have_count(8)
     for link in links.all():
         expect(link).to_be_in_viewport(ratio=1)
+    title = phone.page.locator("h1").bounding_box()
+    assert title is not None
+    assert title["y"] <= 260, "text and menu leave the first window to the page"
     width, edges = phone.page.evaluate(
         """() => [
           Math.max(...[document.scrollingElement, document.querySelector(".stMain")].map(each => each.scrollWidth)),
@@ -88,8 +95,8 @@ def test_text_typed_on_the_page_is_the_sidebars_and_goes_along_to_the_next_page(
     phone.open("/attention")
     field = phone.widget("phone_text").locator("textarea")
     field.fill("one two")
-    phone.widget("phone_controls_menu").get_by_role("link", name="Norms").tap()
-    expect(phone.page.locator("h1")).to_contain_text("How large")
+    phone.widget("phone_controls_menu").get_by_role("link", name="Compare").tap()
+    expect(phone.page.locator("h1")).not_to_contain_text("Who attends")
     assert phone.settled().settings() == {"text": ["one two"]}
     expect(phone.widget("phone_text").locator("textarea")).to_have_value("one two")
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Error, Locator, Page, expect
 
 from playground.link.params import FOLDS
+from playground.pages import PAGES
 from tests.browser.server import Server
 
 PATIENCE = 20.0
@@ -179,6 +180,10 @@ class Visitor:
 
     # what a visitor does
 
+    def unfold(self, label: str) -> None:
+        """Open an expander of the sidebar."""
+        self.page.get_by_test_id("stSidebar").locator("summary").filter(has_text=label).click()
+
     def type_text(self, text: str) -> None:
         """Replace the sentences, and leave the field."""
         field = self.widget("text").locator("textarea")
@@ -211,9 +216,17 @@ class Visitor:
 
     def go_to(self, title: str) -> Self:
         """Use the navigation."""
-        self.page.get_by_test_id("stTopNavLink").filter(has_text=title).click()
-        expect(self.page.locator("[aria-current=page]")).to_contain_text(title)
+        self.menu_link(title).click()
+        expect(self.page).to_have_title(re.compile(f"^{title} · "))
         return self.settled()
+
+    def menu_link(self, title: str) -> Locator:
+        """A page's link in the menu, after opening the fold that it lies in."""
+        (group,) = (page.group for page in PAGES.values() if page.title == title)
+        if not group:
+            return self.page.get_by_test_id("stTopNavLink").filter(has_text=title)
+        self.page.get_by_test_id("stTopNavSection").filter(has_text=group).click()
+        return self.page.get_by_role("menuitem", name=title, exact=True)
 
     def click_head(self, layer: int, head: int, grid: str = "attention_grid") -> None:
         """Click a thumbnail in the middle."""

@@ -64,7 +64,7 @@ def test_a_large_file_passes(served: Served, browser: Browser, tmp_path: Path) -
         file.truncate(UPLOAD)
     visitor = Visitor.anew(served, browser)
     visitor.open("/parameters?weights=mine")
-    visitor.page.get_by_test_id("stFileUploader").locator("input[type=file]").set_input_files(large)
+    visitor.page.locator("[class*=st-key-own_file_] input[type=file]").set_input_files(large)
     expect(visitor.page.get_by_test_id("stSidebar").get_by_test_id("stAlert")).to_contain_text("This is a pickle")
     visitor.settled().assert_well()
     visitor.page.context.close()

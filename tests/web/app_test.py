@@ -99,9 +99,18 @@ def choose(app: AppTest, **values: Any) -> AppTest:
 
 
 def values(app: AppTest, *keys: str) -> dict[str, Any]:
-    """What widgets and the focus line stand at: those of the architecture, unless others are named."""
+    """What widgets and the focus line stand at: those of the architecture, unless others are named.
+
+    Of a setting that has no effect, and so no widget, what the session keeps.
+    """
     shown = widgets(app)
-    return {key: shown_focus(app)[key] if key in FOCUS else shown[key].value for key in keys or ARCHITECTURE}
+
+    def value(key: str) -> Any:
+        if key in FOCUS:
+            return shown_focus(app)[key]
+        return shown[key].value if key in shown else app.session_state[key]
+
+    return {key: value(key) for key in keys or ARCHITECTURE}
 
 
 def shown_focus(app: AppTest) -> dict[str, int]:

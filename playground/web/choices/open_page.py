@@ -21,6 +21,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.config import ModelConfig
 from playground.link import params, query
+from playground.link.opening import split_link
 from playground.link.params import (
     DEFAULT_TEXT,
     RECIPE,
@@ -39,16 +40,19 @@ from playground.web.choices.setup import (
     OPEN_PAGE,
     Setup,
     current_setup,
+    current_value,
     last_setup,
     note_focus_text,
+    pin,
     recognised_weights,
     remember_other_weights,
     replace_notices,
     settle_pinned,
     setup_of,
+    unpin,
     write_pinned,
 )
-from playground.web.choices.shortcuts import undo_by_going_back
+from playground.web.choices.shortcuts import restore_put_away, undo_by_going_back
 from playground.web.components.without_picture import remember_owner, write_address
 from playground.web.session import caches, trained_slot
 from playground.web.session.weights_cache import clear_session_caches
@@ -82,6 +86,36 @@ def open_page(page: str) -> None:
     if page == "encoder-decoder" and settled["weights"] == "trained here":
         reading = prefer_trained_decoder(reading)
     write_back(reading, values, settled)
+
+
+def follow_link(link: str) -> str:
+    """Set every choice to what a link says, as a session that begins with it; returns its page's path. For callbacks.
+
+    Raises:
+        InputError: the text is no link of the playground.
+    """
+    page, texts = split_link(link)
+    texts = query.rename_focus(texts, page)
+    reading = read_link(texts)
+    values = {key: reading.values.get(key, param.default) for key, param in params.PARAMS.items()}
+    st.session_state.pop(SHOWN_VALUES, None)
+    settled, reasons = settle_choices({key: values[key] for key in SHARED}, reading.values)
+    pinned, from_link, wrong = query.read_pinned(texts, settled)
+    unpin()
+    if pinned is not None:
+        pinned, unfit = settle_pinned_choices(pinned, from_link)
+        pin(pinned)
+        wrong += [query.of_pinned(reason) for reason in unfit]
+    restore_put_away({})
+    known = {key for key in params.PARAMS if key in st.session_state}
+    st.session_state.update({key: values[key] for key in {*known, *reading.values}} | settled)
+    is_chosen = bool(reading.values.keys() & {"query", "key"})
+    note_focus_text(settled["text"] if is_chosen else DEFAULT_TEXT, by_page=not is_chosen)
+    setup = setup_of(settled)
+    replace_notices(setup, [*reading.sentences, *reasons, *wrong], page)
+    if reading.means_other_weights:
+        remember_other_weights(setup)
+    return page
 
 
 def bring_network_back() -> None:
@@ -209,6 +243,13 @@ def _present_texts() -> dict[str, list[str]]:
         # The defaults are those of the default text: in another one, a link without them opens at a chosen pair.
         texts |= {key: write_all(values[key]) for key in ("query", "key") if key in values}
     return texts | write_pinned(current_setup().values)
+
+
+def shows_example() -> bool:
+    """Whether the open page is the Decoder's with its trained example, in which the shared choices change nothing."""
+    if st.session_state[OPEN_PAGE] != "encoder-decoder":
+        return False
+    return bool(current_value("encdec_source") == "trained example" and caches.translator() is not None)
 
 
 def is_fragment_rerun() -> bool:

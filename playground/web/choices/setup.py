@@ -351,9 +351,12 @@ def is_random(weights: str) -> bool:
     return weights == "random" or weights.startswith("initial-")
 
 
-def replace_notices(setup: Setup, sentences: Sequence[str]) -> None:
-    """Say what had to be changed in the visitor's choices, on the open page, while its setup equals this one."""
-    st.session_state[_NOTICES] = (setup, st.session_state[OPEN_PAGE], list(sentences))
+def replace_notices(setup: Setup, sentences: Sequence[str], page: str | None = None) -> None:
+    """Say what had to be changed in the visitor's choices while the setup equals this one.
+
+    On the page with this path, or on the open one.
+    """
+    st.session_state[_NOTICES] = (setup, page or st.session_state[OPEN_PAGE], list(sentences))
 
 
 def current_notices(setup: Setup) -> list[str]:

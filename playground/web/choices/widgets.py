@@ -51,6 +51,14 @@ def number(key: str, *, disabled: bool = False) -> int:
     return int(st.number_input(min_value=param.low, max_value=param.high, value=param.default, **common))
 
 
+def keep(key: str) -> None:
+    """Keep the value of one of the sidebar's parameters, in session and link, in a run that does not draw its widget.
+
+    Streamlit forgets a widget that is not drawn, and takes it out of the address.
+    """
+    st.session_state[key] = current_setup()[key]
+
+
 def _common(key: str, label: str | None = None, help_text: str | None = None, disabled: bool = False) -> dict[str, Any]:
     """The arguments that every widget of Streamlit has."""
     param = PARAMS[key]

@@ -128,6 +128,7 @@ _STYLES = Path(__file__).parent / "page_style"
 _STYLE = _STYLES / "page_style.css"
 _EMBEDDED = _STYLES / "embedded.css"
 _SINGLE = Template((_STYLES / "single.css").read_text())
+_OPEN_GROUP = Template((_STYLES / "open_group.css").read_text())
 
 
 def apply_page_style() -> None:
@@ -135,6 +136,11 @@ def apply_page_style() -> None:
     st.html(_STYLE)
     if st.context.is_embedded:  # as long as the page is open
         st.html(_EMBEDDED)
+
+
+def mark_open_group(place: int) -> None:
+    """Mark the fold of the menu at this place, from 1, as Streamlit marks a page of the first row that is open."""
+    st.html(f"<style>{_OPEN_GROUP.substitute(place=place)}</style>")
 
 
 def show_only(keys: Collection[str]) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from playground.pages import PAGES
+from playground.pages import PAGES, page_at
 
 _FOLDER = Path(__file__).resolve().parents[3] / "pages"
 
@@ -25,3 +25,19 @@ def page_named(name: str) -> StreamlitPage:
 def pages() -> dict[str, StreamlitPage]:
     """Every page by its name. Streamlit looks for each one's file: where one is linked, `page_named` is quicker."""
     return {name: page_named(name) for name in PAGES}
+
+
+def pages_by_group() -> dict[str, list[StreamlitPage]]:
+    """The pages of the menu's first row, of the empty name, and of each of its folds, in the menu's order."""
+    groups: dict[str, list[StreamlitPage]] = {}
+    for name, page in PAGES.items():
+        groups.setdefault(page.group, []).append(page_named(name))
+    return groups
+
+
+def place_in_menu(path: str) -> int:
+    """Where a page, by its path in the address, or the fold that it lies in stands in the menu's first row, from 1."""
+    page = page_at(path)
+    items = [each.title for each in PAGES.values() if not each.group]
+    items += dict.fromkeys(each.group for each in PAGES.values() if each.group)
+    return items.index(page.group or page.title) + 1

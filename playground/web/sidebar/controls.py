@@ -1,28 +1,32 @@
 """The sidebar, the same on every page: text, weights, architecture, tokens, seed and link; on phones too."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
 from playground.charts.markdown import quote_token
 from playground.link import params
-from playground.link.params import ARCHITECTURE, PARAMS
+from playground.link.params import ARCHITECTURE, PARAMS, SHARED
 from playground.link.query import VERSION
 from playground.pages import page_at
 from playground.presets import PRESETS
 from playground.training.after.trained_network import TrainedNetwork
 from playground.training.tasks.task import BOS, EOS, SPECIALS
 from playground.web.choices import open_page, shortcuts, widgets
+from playground.web.choices.open_page import shows_example
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, recognised_weights, record_action
 from playground.web.choices.shortcuts import is_late, keep_replaced, replace_text, reset_everything, use_example_text
 from playground.web.choices.widgets import cut_text, explain_cut_text
 from playground.web.components.rows import draw_copy_link
+from playground.web.session.uploaded_files import current_upload
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.shared.pinning import pinned_side
-from playground.web.sidebar import upload_panel
+from playground.web.sidebar import saved_link, upload_panel
 from playground.web.sidebar.export_dialog import Variants, export_button
 
 GLOSSARY = Path(__file__).with_name("glossary.md").read_text(encoding="utf-8")
@@ -95,54 +99,114 @@ def _known_tokens(trained: TrainedNetwork) -> str:
     return f"It knows {' '.join(map(quote_token, symbols))}."
 
 
+SHAPE = ("n_layers", "n_heads", "d_model", "norm_placement")
+"""What of the architecture can be set in sight; everything else of it is for experts."""
+
+_TOKENS = ("tokenizer", "vocab_size", "table_rows", "max_len", "causal", "seed")
+"""What experts can set beside the architecture."""
+
+_OPEN = "_expert_open"
+"""Session key of whether a link has brought what only experts set, so that their expander begins open."""
+
+
 def draw(variants: Variants) -> Callable[[], None]:
-    """Draw the shared widgets outside the two expanders; returns the function that draws those inside.
+    """Draw the shared widgets outside the expanders; returns the function that draws those inside.
 
     The page comes in between, so that two dozen widgets don't keep the browser from its charts. `variants` is what
     there is to take along.
     """
-    setup = draw_text_and_weights()
-    st.selectbox(
-        "Start from",
-        PRESETS,
-        index=None,
-        key="preset",
-        format_func=lambda name: PRESETS[name].title,
-        placeholder="a named architecture …",
-        on_change=_start_from,
-        help="Sets architecture and tokens below to a tutorial's or a paper's, with random weights. A tutorial with an "
-        "example text brings that too.",
-    )
-    st.caption(_nearest_preset(setup))
-    recognised = recognised_weights(setup["weights"])
-    decided: Collection[str] = recognised.settings if recognised else ()
-    is_checkpoint = setup["weights"] == "minilm"
-    locked = params.LOCKED if is_checkpoint else decided
-    architecture = st.expander("Architecture", expanded=not is_checkpoint and setup.trained_network is None)
-    tokens = st.expander("Tokens and masks")
-    widgets.number("seed", disabled="seed" in locked)
+    saved_link.open_page()
     copy_link("copy_link")
-    export_button(variants)
+    with _settings():
+        setup = draw_text_and_weights()
+        st.selectbox(
+            "Start from",
+            PRESETS,
+            index=None,
+            key="preset",
+            format_func=lambda name: PRESETS[name].title,
+            placeholder="a named architecture …",
+            on_change=_start_from,
+            help="Sets the architecture and the tokens to a tutorial's or a paper's, with random weights. A tutorial "
+            "with an example text brings that too.",
+        )
+        locked = _locked(setup)
+        for key in SHAPE:
+            if key not in locked:
+                widgets.draw(key)
+        expert = st.expander("Expert", icon=":material/tune:", expanded=_begins_open(setup, locked))
+    more = st.expander("More", icon=":material/more_horiz:")
+    draw_glossary()
     st.button(
         "Reset everything", key="reset", icon=":material/restart_alt:", on_click=reset_everything, width="stretch"
     )
-    draw_glossary()
 
     def draw_expanders() -> None:
-        with architecture:
-            for key in ARCHITECTURE:
-                if key != "max_len":  # which is about tokens
-                    widgets.draw(key, disabled=key in locked)
-        with tokens:
-            if setup.trained_network is None:
-                widgets.draw("tokenizer", disabled="tokenizer" in locked or bool(setup.own_tokenizer))
-                if setup["tokenizer"] == "bpe":
-                    widgets.draw("vocab_size", step=100, disabled=bool(setup.own_tokenizer))
-                widgets.draw("table_rows", disabled=setup.weights != "random" or setup.takes_vectors)
-            for key in ("max_len", "causal"):
-                widgets.draw(key, disabled=key in locked)
+        with expert:
+            _draw_expert(setup, locked)
+        with more:
+            export_button(variants)
+            saved_link.draw()
 
     return draw_expanders
+
+
+def _settings() -> DeltaGenerator:
+    """The container of the settings; folded where they change nothing on the open page."""
+    if shows_example():
+        return st.expander("Settings of the other pages", icon=":material/settings:")
+    return st.container()
+
+
+def _locked(setup: Setup) -> Collection[str]:
+    """The keys of the settings that the chosen weights decide."""
+    if setup["weights"] == "minilm":
+        return params.LOCKED
+    recognised = recognised_weights(setup["weights"])
+    return recognised.settings if recognised else ()
+
+
+def _begins_open(setup: Setup, locked: Collection[str]) -> bool:
+    """Whether the experts' expander begins open: for a link with a setting in it, and for a file that asks for some."""
+    hidden = {*ARCHITECTURE, *_TOKENS} - {*SHAPE, *locked}
+    if _OPEN not in st.session_state:
+        st.session_state[_OPEN] = any(setup[key] != SHARED[key].default for key in hidden)
+    upload = current_upload() if setup["weights"] == "mine" else None
+    return st.session_state[_OPEN] or (upload is not None and not hidden.isdisjoint(upload.recognised.open_settings))
+
+
+def _draw_expert(setup: Setup, locked: Collection[str]) -> None:
+    """Draw what a newcomer leaves alone, what the weights lock, and which preset all of it matches."""
+    if setup["weights"] == "minilm":
+        label, icon = "Unlock: same shape, random weights", ":material/lock_open:"
+        st.button(label, key="unlock", icon=icon, on_click=_unlock, width="stretch")
+    st.caption(_nearest_preset(setup))
+    st.markdown("**Architecture**")
+    for key in ARCHITECTURE:
+        if key != "max_len" and (key not in SHAPE or key in locked):  # how long a sentence may be is about tokens
+            widgets.draw(key, disabled=key in locked)
+    st.markdown("**Tokens, masks and chance**")
+    if setup.trained_network is None:
+        widgets.draw("tokenizer", disabled="tokenizer" in locked or bool(setup.own_tokenizer))
+        if setup["tokenizer"] == "bpe":
+            widgets.draw("vocab_size", step=100, disabled=bool(setup.own_tokenizer))
+        if setup.weights == "random" and not setup.takes_vectors:
+            widgets.draw("table_rows")
+        else:
+            widgets.keep("table_rows")
+    for key in ("max_len", "causal"):
+        widgets.draw(key, disabled=key in locked)
+    if "seed" not in locked and _draws_random(setup):
+        widgets.number("seed")
+    else:
+        widgets.keep("seed")
+
+
+def _draws_random(setup: Setup) -> bool:
+    """Whether the open page shows anything that is drawn from the seed."""
+    page, known = page_at(st.session_state[OPEN_PAGE]), recognised_weights(setup["weights"])
+    takes_vectors = setup.takes_vectors or (known is not None and not known.settings["vocab_size"])
+    return setup.weights == "random" or takes_vectors or page.own_networks or page.draws_numbers
 
 
 @as_one_element
@@ -155,9 +219,10 @@ def draw_text_and_weights() -> Setup:
         widgets.whole("sentence", high=len(setup.text.sentences))
     widgets.choice("weights", on_change=shortcuts.save_or_restore_unlocked)
     if setup["weights"] == "minilm":
-        st.caption("**MiniLM-L6**, trained on pairs of sentences; its shape is fixed.")
-        label, icon = "Unlock: same shape, random weights", ":material/lock_open:"
-        st.button(label, key="unlock", icon=icon, on_click=_unlock, width="stretch")
+        st.caption(
+            f"**MiniLM-L6**, trained on pairs of sentences: {setup['n_layers']} layers of {setup['n_heads']} heads, "
+            f"{setup['d_model']} numbers for each token."
+        )
     elif setup["weights"] == "mine":
         upload_panel.draw(setup)
     elif setup["weights"] == "trained here":
@@ -215,19 +280,28 @@ _REPLACED = "_phone_text_replaced"
 """Session key of what the second field said before the sidebar's text took its place."""
 
 
-def draw_phone_controls(pages: Iterable[StreamlitPage]) -> None:
-    """Draw a link to each page, and a second one of the sidebar's button for the link and of its field for the text.
+def draw_phone_controls(menu: Mapping[str, Sequence[StreamlitPage]], opened: StreamlitPage) -> None:
+    """Draw a second menu, a second one of the link's button, and one of the field for the text where that is read.
 
-    The front page has that field itself, in its own place.
+    The front page has that field itself, in its own place. `menu` has the pages of each fold, and those of the first
+    row under the empty name.
     """
     with st.container(key=_KEY, gap="xsmall"):
         with st.container(key=f"{_KEY}_menu", horizontal=True, gap="xxsmall"):
-            for page in pages:
-                st.page_link(page, label=f":small[{page.title}]", width="content")
+            for group, pages in menu.items():
+                with _menu_fold(group, pages, opened) if group else nullcontext():
+                    for page in pages:
+                        st.page_link(page, label=f":small[{page.title}]", width="stretch" if group else "content")
         copy_link("phone_copy_link", is_small=True)
-        if page_at(st.session_state[OPEN_PAGE]).path != "overview":
-            _draw_second_field()
+        if page_at(st.session_state[OPEN_PAGE]).path != "overview" and not shows_example():
+            _draw_second_field(has_label=False)
             explain_cut_text("text")
+
+
+def _menu_fold(group: str, pages: Sequence[StreamlitPage], opened: StreamlitPage) -> DeltaGenerator:
+    """A fold of the menu, which names the open page where that lies in it; each page has its own, which is closed."""
+    label = ": ".join([group, *(page.title for page in pages if page.url_path == opened.url_path)])
+    return st.popover(f":small[{label}]", type="tertiary", width="content", key=f"menu_{group}_{opened.url_path}")
 
 
 @as_one_element
@@ -241,7 +315,7 @@ def draw_front_field() -> None:
     explain_cut_text("text")
 
 
-def _draw_second_field(*, is_line: bool = False) -> None:
+def _draw_second_field(*, is_line: bool = False, has_label: bool = True) -> None:
     """Draw a second field of the sidebar's text, on which Enter sends the text where it is a single line."""
     text, key = current_setup()["text"], _LINE if is_line else _TEXT
     # Written only where the sidebar's field says something else: a rerun must not undo what is being typed.
@@ -253,7 +327,10 @@ def _draw_second_field(*, is_line: bool = False) -> None:
     if is_line:
         st.text_input("Your sentence, in English", key=key, on_change=_use_text, args=(key,))
     else:
-        st.text_area(PARAMS["text"].label, key=key, height=68, on_change=_use_text, args=(key,))
+        seen = "visible" if has_label else "collapsed"
+        st.text_area(
+            PARAMS["text"].label, key=key, height=68, on_change=_use_text, args=(key,), label_visibility=seen
+        )
 
 
 def _use_text(key: str) -> None:

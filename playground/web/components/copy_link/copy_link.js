@@ -46,7 +46,7 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
   const offerFile = link => {
     const [length, longest] = [link.length, latest.longest].map(n => n.toLocaleString("en"))
     tooLong.textContent = `This link would have ${length} characters, and servers take ${longest}. `
-      + "Save it as a file: open_link reads it in Python."
+      + "Save it as a file: the sidebar opens it under More, and open_link reads it in Python."
     URL.revokeObjectURL(file.href)
     file.href = URL.createObjectURL(new Blob([link], { type: "text/plain" }))
     tooLong.hidden = file.hidden = false

@@ -1,4 +1,4 @@
-const MENU = "a[data-testid^=stTopNav], a[data-testid=stSidebarNavLink], a[data-testid^=stPageLink]"
+const MENU = "a[data-testid^=stTopNav], a[data-testid^=stPageLink]"
 
 const LONGEST = 3000 // milliseconds
 

@@ -1,0 +1,95 @@
+"""What the sidebar shows a newcomer, what it folds, and what it leaves out without losing it."""
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from playground.link.params import ARCHITECTURE
+from tests.web.app_test import choose, open_page, press, values, widgets
+
+
+def is_expert_open(app: AppTest) -> bool:
+    """Whether the experts' expander begins open."""
+    (expert,) = (each for each in app.sidebar.expander if each.label == "Expert")
+    return bool(expert.proto.expanded)
+
+
+def expert_keys(app: AppTest) -> set[str]:
+    """The widgets in that expander, by their keys."""
+    (expert,) = (each for each in app.sidebar.expander if each.label == "Expert")
+    kinds = (expert.select_slider, expert.slider, expert.segmented_control, expert.toggle, expert.number_input)
+    return {str(widget.key) for kind in kinds for widget in kind}
+
+
+@pytest.mark.parametrize(
+    ("link", "is_open"),
+    [
+        ({}, False),
+        ({"causal": "true"}, True),
+        ({"weights": "random", "n_layers": "2", "norm_placement": "pre"}, False),
+        ({"weights": "random", "norm_eps": "0.1"}, True),
+        ({"weights": "random", "seed": "3"}, True),
+    ],
+)
+def test_a_link_opens_what_is_for_experts_where_it_sets_some_of_it(link: dict[str, str], is_open: bool) -> None:
+    app = open_page("attention", **link)
+    assert is_expert_open(app) == is_open
+    assert is_expert_open(choose(app, weights="random", activation="silu")) == is_open, "a visitor opens it by hand"
+
+
+def test_four_sizes_stand_in_sight_where_no_weights_lock_them() -> None:
+    shape = {"n_layers", "n_heads", "d_model", "norm_placement"}
+    app = open_page("norms")
+    assert expert_keys(app) >= set(ARCHITECTURE)
+    assert expert_keys(choose(app, weights="random")).isdisjoint(shape)
+    assert shape <= set(widgets(app))
+
+
+KEPT: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
+    ("seed", {"weights": "random", "seed": 5}, {"weights": "minilm"}, {"weights": "random"}),
+    (
+        "table_rows",
+        {"weights": "random", "tokenizer": "word", "table_rows": 5_000},
+        {"tokenizer": "vectors"},
+        {"tokenizer": "word"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("key", "link", "hide", "show"), KEPT)
+def test_what_has_no_effect_is_not_shown_and_keeps_its_value(
+    key: str, link: dict[str, Any], hide: dict[str, Any], show: dict[str, Any]
+) -> None:
+    app = open_page("parameters", **link)
+    assert key in widgets(app)
+    for _ in range(2):
+        choose(app, **hide, causal=True)
+        assert key not in widgets(app)
+        choose(app, **show, causal=False)
+        assert values(app, key) == {key: link[key]}
+
+
+@pytest.mark.parametrize(("page", "is_shown"), [("attention", False), ("step_by_step", True), ("gradient_flow", True)])
+def test_beside_trained_weights_the_seed_stands_where_a_page_draws_numbers(page: str, is_shown: bool) -> None:
+    assert ("seed" in widgets(open_page(page))) == is_shown
+
+
+def test_on_the_decoders_example_the_settings_are_folded() -> None:
+    def labels(app: AppTest) -> list[str]:
+        return [each.label for each in app.sidebar.expander]
+
+    app = open_page("encoder_decoder", text="a cat", n_layers=2)
+    assert "Settings of the other pages" in labels(app)
+    assert "phone_text" not in widgets(app)
+    assert values(app, "text", "n_layers") == {"text": "a cat", "n_layers": 2}
+    choose(app, encdec_source="your text")
+    assert "Settings of the other pages" not in labels(app)
+    assert values(app, "text", "phone_text", "n_layers") == {"text": "a cat", "phone_text": "a cat", "n_layers": 2}
+
+
+def test_reset_stands_last_and_can_be_undone() -> None:
+    app = open_page("attention", n_layers=2)
+    assert app.sidebar.button[-1].key == "reset"
+    assert values(press(app, "reset"), "n_layers") == {"n_layers": 6}
+    assert values(press(app, "undo_reset"), "n_layers") == {"n_layers": 2}
