@@ -8,7 +8,7 @@ from playground import Encoder
 from playground.model import EncoderDecoder
 from playground.runs.encoder_run import Run
 from playground.web.sidebar import upload_panel
-from tests.web.app_test import captions, choose, locked, open_page, values
+from tests.web.app_test import captions, choose, locked, open_page, values, widgets
 from tests.web.sidebar.own_files import upload
 from tests.weights.as_saved import FOLDER, NAMES, ON_ATTENTION, ON_OUTPUTS, load, read
 
@@ -56,6 +56,8 @@ def test_a_model_of_vectors_runs_on_random_ones_and_the_panel_says_so(
         f"token, drawn from seed 3, {positions}" in captions(app)
     )
     assert "own_reading" not in {box.key for box in app.selectbox}
+    assert values(app, "seed") == {"seed": 3}
+    assert "seed" in widgets(app), "the vectors are drawn from it"
 
 
 def test_a_trained_table_of_positions_is_locked_as_learned(passes: list[tuple[Encoder, Run]]) -> None:
