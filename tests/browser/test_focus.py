@@ -89,7 +89,8 @@ def test_a_clicked_cell_is_the_focus_of_every_page_and_of_the_link(
     theirs = classmate.open(copied)
     assert theirs.focused() == {"layer": 2, "head": 8, "query": 4, "key": 13}
     assert theirs.charts() == charts
-    assert theirs.query() == {"layer": ["2"], "head": ["8"], "query": ["4"], "key": ["13"], "v": [VERSION]}
+    places = {"layer": ["2"], "head": ["8"], "query": ["4"], "key": ["13"]}
+    assert theirs.query() == {**places, "norms_closer": ["true"], "v": [VERSION]}
 
 
 def test_the_line_moves_all_four_by_keyboard_and_a_chip_a_bar_and_a_line_move_theirs(visitor: Visitor) -> None:
