@@ -138,7 +138,7 @@ def conclude(evidence: Evidence) -> Conclusion:
     near = float(cosines[pair])
     if not np.isfinite(near):
         return Conclusion(f"{own} and {opposite} have no cosine: numbers overflowed.", "Nothing to test.", "untested")
-    said = f"{own} and {opposite} are at {near:.2f}, though one denies the other."
+    said = f"{own} and {opposite} have a cosine of {near:.2f}, though one denies the other."
     if found.weights == "random":
         said += " The weights are random: this is chance, nothing was learnt."
     more = f"{_judge_guess(state, near)}{describe_words(found, pair)}"
@@ -146,22 +146,18 @@ def conclude(evidence: Evidence) -> Conclusion:
         test = "This could not be tested: there is no third sentence that says the same in other words."
         return Conclusion(said, test, "untested", more)
     verdict, test = judge_meaning(near, float(cosines[pair.first, other]))
-    return Conclusion(
-        said,
-        f"Does a high cosine mean the same? “{escape_markdown(sentences[other])}” is your third. {test}",
-        verdict,
-        more,
-    )
+    third = f"“{escape_markdown(sentences[other])}” says the same as the first."
+    return Conclusion(said, f"A claim: a higher cosine means more of the same. {third} {test}", verdict, more)
 
 
 def judge_meaning(opposite: float, paraphrase: float) -> tuple[Verdict, str]:
     """Whether the cosine puts the same in other words nearer than the negation, as one that shows meaning would."""
     beside = f"it is at {paraphrase:.2f}, the negation at {opposite:.2f}"
     if f"{opposite:.2f}" == f"{paraphrase:.2f}":
-        return "undecided", f"If it did, that sentence would be nearer to yours: {beside}, so neither is."
+        return "undecided", f"Then it would be nearer than the negation: {beside}, so neither is."
     if opposite > paraphrase:
-        return "refuted", f"If it did, that sentence would be nearer to yours: {beside}. The opposite is nearer."
-    return "held", f"If it did, that sentence would be nearer to yours: {beside}. So it is, here; try another one."
+        return "refuted", f"Then it would be nearer than the negation: {beside}. The opposite is nearer."
+    return "held", f"Then it would be nearer than the negation: {beside}. So it is, here; try another one."
 
 
 def describe_words(found: Sentences, pair: NegatedPair) -> str:

@@ -187,7 +187,7 @@ def _draw_map(evidence: Evidence) -> SmallMap:
 
 REVERSE = Tour(
     name="reverse",
-    title="Teach it to reverse",
+    title="Teach it to reverse.",
     question="Train a small network for twenty seconds. How does it do it, and is one head enough?",
     minutes=4,
     page="training",

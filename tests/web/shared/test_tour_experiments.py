@@ -31,7 +31,7 @@ def test_a_sentence_and_its_negation_are_compared_by_the_visitors_own_hand() -> 
     assert step(choose(app, similarity_list=DENIED)) == 3
     assert step(choose(app, similarity_view="leave a word out")) == 4
     assert step(choose(app, similarity_list=f"{DENIED}\n{REPEATED}")) == 5
-    assert f"are at {cosine(OWN, DENIED):.2f}" in prose(app)
+    assert f"have a cosine of {cosine(OWN, DENIED):.2f}" in prose(app)
     assert f"it is at {cosine(OWN, REPEATED):.2f}" in prose(app)
     assert "held" in prose(app)
     assert "You guessed" in captions(app)
