@@ -47,8 +47,8 @@ def _list_layers(state: TourState) -> Mapping[str, str]:
 
 def _ask_for_line(_: TourState) -> str:
     return (
-        "Look at its heads below, by **layer** and **head**. Where does a line run from the bottom left to the top "
-        "right? It reads each letter from the mirrored place."
+        "Scroll down to its map, and try each **layer** and **head**. Where does a line run from the bottom left to "
+        "the top right? It reads each letter from the mirrored place."
     )
 
 
