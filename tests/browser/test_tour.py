@@ -128,6 +128,7 @@ def test_on_a_phone_the_experiment_is_done_with_a_finger(phone: Visitor) -> None
     phone.settled().widget("quick_off").get_by_role("button").tap()
     expect_end(phone)
     expect_clean(phone)
+    assert phone.page.locator(".stMain").evaluate("main => main.scrollWidth") <= 390
     edges = [each.bounding_box() for each in (conclusion(phone), *conclusion(phone).get_by_role("button").all())]
     assert all(edge and edge["x"] >= 0 and edge["x"] + edge["width"] <= 390 for edge in edges)
 
