@@ -158,7 +158,7 @@ def conclude(evidence: Evidence) -> Conclusion:
     looks = f"{where} looks from {query} at {winner} ({more:.2f}) more than at {loser} ({less:.2f})."
     if not order:
         looks = f"{where} gives {winner} and {loser} the same weight from {query}, {more:.2f}."
-    if heads.sentence.is_random:
+    if heads.is_random:
         looks += " The weights are random: this is chance, nothing was learnt."
     if not isinstance(swap, Outcome):
         return Conclusion(looks, f"This could not be tested by a swap: {swap}.", "untested", lost)
@@ -200,7 +200,7 @@ def _draw_map(evidence: Evidence) -> SmallMap:
         return SmallMap(cells, f"Your sentence in {head}: no *it* or *she* in it")
     key = choose_pair(run, place, row).key
     word, noun = evidence.state.word(row), evidence.state.word(key)
-    random = ", by random weights" if heads.sentence is not None and heads.sentence.is_random else ""
+    random = ", by random weights" if heads.is_random else ""
     return SmallMap(cells, f"Your sentence in {head}: {word} → {noun} {cells[row, key]:.2f}{random}", row)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -327,10 +328,9 @@ def _draw_second_field(*, is_line: bool = False, has_label: bool = True) -> None
     if is_line:
         st.text_input("Your sentence, in English", key=key, on_change=_use_text, args=(key,))
     else:
-        seen = "visible" if has_label else "collapsed"
-        st.text_area(
-            PARAMS["text"].label, key=key, height=68, on_change=_use_text, args=(key,), label_visibility=seen
-        )
+        label = PARAMS["text"].label
+        seen: Literal["visible", "collapsed"] = "visible" if has_label else "collapsed"
+        st.text_area(label, key=key, height=68, on_change=_use_text, args=(key,), label_visibility=seen)
 
 
 def _use_text(key: str) -> None:
