@@ -37,6 +37,7 @@ def one_experiment_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     queue = JobQueue(1)
     for module in (training, regularisers):
         monkeypatch.setattr(module, "machine_speed", lambda: Speed(1e-6, 1e-12))
+    clear_session_resource_cache(SESSION)  # every AppTest has the same session: what an earlier test had is forgotten
     with other_services(backend=queue, runs=SharedRuns(queue, max_results=8, max_bytes=10**8)):
         yield
         clear_session_resource_cache(SESSION)

@@ -283,7 +283,7 @@ OF_THE_PAGE = replace(PRESETS["minilm-l6"].config, **SIZES)
 def test_the_amounts_differ_in_the_number_of_sequences_alone(task: str) -> None:
     small, plenty = (ablation_recipe(task, amount, 7, {"clip": 0.5}) for amount in ("small", "plenty"))
     assert replace(small, n_train=PLENTY) == plenty
-    assert small.n_train <= 100 < plenty.n_train
+    assert small.n_train == TASKS[task].ablation_small < plenty.n_train
     assert (small.seed, small.clip, small.n_validation) == (7, 0.5, 512)
     assert small.optimizer == "adamw"  # weight decay is what it says
     for recipe in (small, plenty):

@@ -72,7 +72,7 @@ def test_a_network_that_found_no_anti_diagonal_says_so() -> None:
     assert f"{one.results.validation_accuracy:.1%} of the letters right" in prose(app)
 
 
-@pytest.mark.parametrize("page", ["training", "attention", "overview"])
+@pytest.mark.parametrize("page", ["training", "attention", "what_if"])
 def test_the_reversal_ends_without_a_network_and_says_what_is_missing(page: str) -> None:
     app = open_page(page, tour=7, experiment="reverse", do="1.0:zero")
     assert "no network here that was trained to reverse" in prose(app)

@@ -90,7 +90,15 @@ def test_parameters_have_deltas_for_the_sidebars_model_alone(monkeypatch: pytest
         raise AssertionError("this page only counts")
 
     monkeypatch.setattr(caches, "run_sentence", refuse)
-    app = open_page("parameters", **SMALL, b_n_layers=96, b_d_model=12288, b_n_heads=96)
+    app = open_page(
+        "parameters",
+        **SMALL,
+        parameters_formulas=True,
+        parameters_costs=True,
+        b_n_layers=96,
+        b_d_model=12288,
+        b_n_heads=96,
+    )
     config = ModelConfig(**SMALL_CONFIG | {"max_len": 512})
     now = count_parameters(config).total
     pinned = count_parameters(replace(config, n_layers=96, d_model=12288, n_heads=96)).total

@@ -96,6 +96,7 @@ def test_encoders_too_large_are_refused_with_the_number_of_layers_that_fits() ->
     assert not charts(app)
 
 
+@pytest.mark.usefixtures("one_experiment_at_a_time")
 def test_both_are_trained_and_the_outcome_has_their_two_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     short = replace(pair_recipe(0), steps=2, n_train=64, n_validation=40)
     monkeypatch.setattr(gradient_flow, "pair_recipe", lambda seed: replace(short, seed=seed))

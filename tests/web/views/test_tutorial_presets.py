@@ -117,7 +117,7 @@ def test_formulas_have_the_vector_instead_of_a_row() -> None:
 
 
 def test_the_loss_of_the_gradients_names_the_texts_words() -> None:
-    app = open_page("gradient_flow", **link_to("tutorial-b", gradient_layers=2))
+    app = open_page("gradient_flow", **link_to("tutorial-b", gradient_layers=2, gradient_six=True))
     n_words = words([DEFAULT_TEXT]).vocab_size
     assert f"({n_words} × 16)" in captions(app)
     assert f"ln {n_words} = {np.log(n_words):.3g}" in captions(app)
@@ -127,7 +127,7 @@ def test_the_loss_of_the_gradients_names_the_texts_words() -> None:
 
 
 def test_an_encoder_decoder_takes_the_texts_words_instead_of_vectors() -> None:
-    own = {"encdec_source": "your text"}
+    own = {"encdec_source": "your text", "encdec_show_costs": True}
     as_vectors = open_page("encoder_decoder", **link_to("tutorial-b"), **own)
     as_words = open_page("encoder_decoder", **link_to("tutorial-b", tokenizer="word"), **own)
     for name, traces in charts(as_words).items():

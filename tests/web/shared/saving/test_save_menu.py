@@ -107,7 +107,9 @@ def test_more_weights_than_a_table_takes_are_said_to_be_too_many() -> None:
 
 def test_own_drawings_have_their_menus_too() -> None:
     menus = ("attention_lines_save_menu", "why_parts_save_menu")
-    _, files, pictures = saved_files("attention", *menus, **SMALL, text="it was", layer=1, head=1)
+    _, files, pictures = saved_files(
+        "attention", *menus, **SMALL, text="it was", layer=1, head=1, attention_closer=True
+    )
     assert set(pictures) == {"attention_lines_layer1_head1", "why_parts"}
     names = pictures["attention_lines_layer1_head1"]["figure"]["data"][-1]["text"]
     assert {"i₀", "s₅"} <= set(names)
