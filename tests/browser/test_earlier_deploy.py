@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from benchmarks.load.student import visit
-from playground.link.params import FOCUS
+from playground.link.params import FOCUS, PARAMS
 from tests.browser.server import Server, serve
 from tests.browser.shown_values import shown_values
 from tests.waiting import run_coroutine
@@ -29,6 +29,8 @@ async def differences(port: int, link: dict[str, Any]) -> dict[str, tuple[object
         address = parse_qs(student.query)
     now |= {key: int(address[key][-1]) if key in address else FOCUS[key].default for key in link["focus"]}
     then = {**link["shows"], **link["focus"]}
+    # What has no effect, or stands in a closed panel, is not drawn: it is at its default.
+    now |= {key: str(PARAMS[key].default) for key in then if key in PARAMS and key not in now}
     return {key: (value, now.get(key)) for key, value in then.items() if now.get(key) != value}
 
 

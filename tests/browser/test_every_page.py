@@ -13,6 +13,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from playground.link.params import DEFAULT_TEXT
 from playground.link.query import VERSION
+from playground.pages import page_at
 from tests.browser.server import Server
 from tests.browser.test_places import PAGES
 from tests.browser.visitor import Visitor
@@ -74,7 +75,10 @@ def test_nothing_is_written_smaller_than_eleven_pixels(opened: Visitor) -> None:
 
 
 def test_its_title_is_its_name_in_the_menu_and_its_charts_are_told_with_numbers(opened: Visitor) -> None:
-    assert opened.page.title().startswith(opened.page.locator("[aria-current=page]").first.inner_text())
+    page = page_at(urlsplit(opened.page.url).path.strip("/"))
+    assert opened.page.title().startswith(f"{page.title} · ")
+    mark = opened.page.get_by_test_id("stTopNav").get_by_text(page.group or page.title, exact=True)
+    expect(mark).to_have_css("font-weight", "600")
     labels = opened.page.get_by_test_id("stPlotlyChart").evaluate_all("all => all.map(each => each.ariaLabel)")
     if "/regularisers" not in opened.page.url:  # whose charts are empty before a run
         assert [label for label in labels if not any(letter.isdigit() for letter in label)] == []
