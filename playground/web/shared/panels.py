@@ -175,8 +175,11 @@ def _row_clicks(key: str, on_row: Callable[[int], None] | None) -> dict[str, Any
 
 def fold_settings(key: str, title: str, names: Iterable[str]) -> ExpanderContainer:
     """An expander for widgets of these parameters; it begins open where a link has set one of them."""
-    is_set = bool(write_changed({name: current_value(name) for name in names}))
-    return st.expander(title, expanded=is_set, key=key, on_change="rerun")
+    # Once a session: an expander that is told something else later opens or closes under the visitor's hands.
+    begins_open = f"_{key}_at_first"
+    if begins_open not in st.session_state:
+        st.session_state[begins_open] = bool(write_changed({name: current_value(name) for name in names}))
+    return st.expander(title, expanded=st.session_state[begins_open], key=key, on_change="rerun")
 
 
 def code_behind(key: str, *sources: FunctionType | type | ModuleType | Callable[..., Any]) -> None:
