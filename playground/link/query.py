@@ -67,7 +67,7 @@ def missing_values(linked: Collection[str]) -> dict[str, Any]:
     return {"encdec_source": "your text", **target}
 
 
-def needed_panels(linked: Collection[str]) -> dict[str, bool]:
+def needed_panels(linked: Collection[str | None]) -> dict[str, bool]:
     """The panels, open, in which that stands which a link with these keys sets."""
     return {panel: True for key, panel in FOLDS.items() if key in linked}
 

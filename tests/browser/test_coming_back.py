@@ -4,9 +4,10 @@ import os
 import re
 import shutil
 import signal
+import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -40,6 +41,15 @@ def stack() -> Iterator[ExitStack]:
         yield running
 
 
+def free_port() -> int:
+    """A port that nobody is given by chance while its server is away, not even a browser that asks for it."""
+    for port in range(20_000, 30_000):
+        with socket.socket() as free, suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
+    raise OSError("no port is free")
+
+
 def start(stack: ExitStack, folder: Path, port: int = 0) -> Server:
     """A server with the weights in this folder, and without other places to look for them."""
     environ = {"PYTHONPATH": str(folder), "HF_HOME": str(folder)}
@@ -56,7 +66,7 @@ def shown(visitor: Visitor) -> Any:
 
 def test_pages_come_back_as_they_were(stack: ExitStack, folder: Path, browser: Browser) -> None:
     """A browser that was away until its session was dropped; then a server that is killed while it trains."""
-    server = start(stack, folder)
+    server = start(stack, folder, free_port())
     visitor, sockets = Visitor.anew(server, browser), list[WebSocketRoute]()
     away_until, answers = 0.0, 0
 
@@ -81,13 +91,16 @@ def test_pages_come_back_as_they_were(stack: ExitStack, folder: Path, browser: B
     visitor.settled().choose("attention_show", "average of heads")
     before = shown(visitor.settled())
     away_until = time.monotonic() + FORGETS + 1
+    n_before = len(sockets)
     sockets[-1].close()
     answers = 0
-    visitor.eventually(lambda: len(sockets) == 2 and answers > 0, "an answer over another connection")
+    visitor.eventually(lambda: len(sockets) > n_before and answers > 0, "an answer over another connection")
     assert time.monotonic() > away_until
     assert shown(visitor.settled()) == before
     visitor.type_text("and it answers")
-    visitor.eventually(lambda: "answers₃" in visitor.labels(), "the new sentence")
+    visitor.eventually(
+        lambda: "attention_pattern" in visitor.charts() and "answers₃" in visitor.labels(), "the new sentence"
+    )
 
     visitor.open(RUN)
     before = shown(visitor)

@@ -95,14 +95,15 @@ def apply_preset(name: str) -> None:
     st.session_state.update({"weights": "random", **preset_values(name)})
 
 
-def apply_topic(preset: str, settings: Mapping[str, Any]) -> None:
+def apply_topic(preset: str, settings: Mapping[str, Any], target: str | None = None) -> None:
     """Set the sidebar to a tutorial's preset and a page's own choices to what one of its topics is about.
 
+    The panel opens in which the topic's `target` stands, a chart by its key.
     The mask is causal for a topic that asks for it alone: the one opened before may have left it on.
     """
     apply_preset(preset)
     chosen = {key: value for key, value in settings.items() if key != "text"}
-    st.session_state.update({"causal": False, **needed_panels(settings), **chosen})
+    st.session_state.update({"causal": False, **needed_panels({*settings, target}), **chosen})
     if "text" in settings:
         replace_text(settings["text"])
     if "training_task" in settings:

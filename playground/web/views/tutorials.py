@@ -37,7 +37,7 @@ def draw_topic(topic: Topic, key: str, preset: str) -> None:
 
 
 def _set_topic(topic: Topic, preset: str) -> None:
-    apply_topic(preset, topic.settings)
+    apply_topic(preset, topic.settings, topic.target)
     if topic.target is not None:
         request_scroll(topic.target)
 

@@ -127,7 +127,7 @@ RUN_A_SENTENCE = (
 )  # fmt: skip
 NEEDED = {
     "encoder_decoder": {"encdec_source": "your text"},
-    "compare": {"pinned": "true"},
+    "compare": {"pinned": "true", "compare_lengths": "true"},
     "tutorials": {"tutorials_differences": "true"},  # its charts
     "what_if": {"do": "0.0:zero"},
     "gradient_flow": {"gradient_layers": "3"},  # else a sweep over twelve depths, at each look
