@@ -50,6 +50,7 @@ from playground.web.session.memory_budget import MemoryReservation
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.shared import experiment_buttons, panels
+from playground.web.shared.focus_line import keep_answer_place
 from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.shared.renderer import read_options, render
 
@@ -222,7 +223,8 @@ def follow_pair(experiment: Experiment[AblationState]) -> None:
 @fragment
 def explore_gradient_flow() -> None:
     """The answer, the page's choices, and all that they redraw."""
-    place, columns = st.container(), st.columns(3, gap="medium")
+    keep_answer_place()
+    columns = st.columns(3, gap="medium")
     with columns[0]:
         widgets.menu("gradient_first", "One encoder")
     with columns[1]:
@@ -247,8 +249,6 @@ def explore_gradient_flow() -> None:
     )
     scene = Scene(six, Focus(0, 0, 0, 0))
     items = show_gradient_flow(scene, read_options("gradient"))
-    with place:
-        render(islice(items, 1), scene)
     with line:
-        render(islice(items, 1), scene)
+        render(islice(items, 2), scene)  # the first is the answer, which has its place
     render(items, scene)
