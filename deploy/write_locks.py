@@ -37,10 +37,16 @@ def main() -> None:
     _write("requirements-torch", "torch as the usual index has it, with what that build alone needs", sorted(torch))
     (version,) = re.findall(r"^torch==(\S+) ", "\n".join(torch), re.MULTILINE)
     _write_cpu_build(version)
-    before, above = set(torch), ""
+    before, above = {_version(entry) for entry in torch}, ""
     for name, locked in entries.items():
-        _write(name, f"what {name}.txt leads to", [f"-r {above}.txt"] * bool(above) + sorted(set(locked) - before))
-        before, above = before | set(locked), name
+        added = sorted(entry for entry in locked if _version(entry) not in before)
+        _write(name, f"what {name}.txt leads to", [f"-r {above}.txt"] * bool(above) + added)
+        before, above = before | {_version(entry) for entry in locked}, name
+
+
+def _version(entry: str) -> str:
+    """Name and version; markers differ where a longer list needs a package on Pythons that this project has not."""
+    return entry.split()[0]
 
 
 def _resolve(requirements: Path) -> list[str]:
