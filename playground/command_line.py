@@ -38,6 +38,9 @@ KEYS = [key for key in SHARED if key not in ("text", "untrained")]
 _WEIGHTS = ("minilm", "random")
 """What can be had outside of a browser."""
 
+COMMANDS = {("lesson", "check"), ("results", "verify"), ("results", "keys")}
+"""What commands for teachers begin with; `playground.learn.command` has them, which brings charts and pages along."""
+
 SITE = "http://localhost:8501"
 """Where `make run` serves the pages."""
 
@@ -58,6 +61,9 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = _Parser(
         prog="playground",
         description="Run a transformer encoder on a sentence: its tokens, shapes, parameters, attention, and a link.",
+        epilog="For teachers: `playground lesson check FILE` computes every truth of an exercise and says what does "
+        "not hold; `playground results verify FILE --key KEY` reads signed result codes, and `playground results keys` "
+        "makes the keys.",
         allow_abbrev=False,
     )
     parser.add_argument("text", nargs="?", help="what to read, in quotation marks; one sentence a line")
@@ -273,7 +279,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that has not every letter shows a question mark
             stream.reconfigure(errors="replace")
-    options = read_options(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    if tuple(words[:2]) in COMMANDS:
+        from playground.learn import command
+
+        return command.main(words)
+    options = read_options(words)
     try:
         print_view(open_view(options), Console(markup=False, highlight=False, emoji=False), options.site)
         sys.stdout.flush()

@@ -43,8 +43,6 @@ _OPERATORS: Mapping[type, Callable[..., Any]] = {
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {"abs": abs, "sqrt": math.sqrt, "log": math.log, "min": min, "max": max}
 """Beside `near`, which knows the answer's tolerance."""
 
-_PARTS = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
-
 
 @dataclass(frozen=True)
 class Surroundings:
@@ -141,12 +139,12 @@ class Formula:
             case ast.Call(func=ast.Name(id=name), args=parts):
                 return _FUNCTIONS[name](*(self._compute(part, around) for part in parts))
             case ast.BinOp(op=ast.Pow(), left=left, right=right):
-                base, exponent = self._compute(left, around), self._compute(right, around)
+                base, exponent = self._number(left, around), self._number(right, around)
                 if abs(exponent) > _LARGEST_EXPONENT:
                     raise InputError(f"`{self.text}` has an exponent above {_LARGEST_EXPONENT}.")
                 return float(base) ** exponent
             case ast.BinOp(op=sign, left=left, right=right):
-                return _OPERATORS[type(sign)](self._compute(left, around), self._compute(right, around))
+                return _OPERATORS[type(sign)](self._number(left, around), self._number(right, around))
             case ast.UnaryOp(op=sign, operand=operand):
                 return _OPERATORS[type(sign)](self._compute(operand, around))
             case ast.BoolOp(op=ast.And(), values=parts):
@@ -157,6 +155,13 @@ class Formula:
                 values = [self._compute(part, around) for part in (left, *others)]
                 return all(_OPERATORS[type(s)](a, b) for s, a, b in zip(signs, values, values[1:], strict=False))
         raise InputError(f"`{self.text}` is no formula.")
+
+    def _number(self, node: ast.AST, around: Surroundings) -> float:
+        """One number: words and numbers along an axis are no part of arithmetic."""
+        value = self._compute(node, around)
+        if not isinstance(value, int | float):
+            raise InputError(f"{quote_text(ast.unparse(node))} is no number, and arithmetic is done with numbers.")
+        return float(value)
 
 
 def _path(node: ast.AST) -> str | None:

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from playground.learn.results import read_private_key
 from playground.runs.budget import MAX_PARAMETERS
 
 logger = logging.getLogger(__name__)
@@ -67,6 +68,8 @@ class Settings:
     """Cores of one training there, or the share of one."""
     ray_gpus: float = 0.0
     """GPUs of one training there, or the share of one; 0: it trains on the CPU."""
+    result_key: str = field(default="", repr=False)
+    """The private key that signs result codes of exercises; empty: there are none."""
 
 
 @cache
@@ -143,9 +146,15 @@ def _sources(text: str) -> str:
     return text
 
 
+def _key(text: str) -> str:
+    read_private_key(text)
+    return text
+
+
 _PARSERS: dict[str, Callable[[str], Any]] = {
     "address_share": _part,
     "device": _device,
+    "result_key": _key,
     "frame_ancestors": _sources,
     "ray": _cluster,
     "ray_gpus": _share,

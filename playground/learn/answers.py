@@ -1,0 +1,345 @@
+"""The kinds of answers to exercises: how each is asked for, what is right, and how one that was given is read.
+
+To add a kind: a record here, its name in `Answer`, and its form in `playground/web/views/exercises/answers.py`.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Annotated, Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from playground.errors import InputError
+from playground.learn.formulas import Formula
+from playground.learn.quantities import Numbers
+from playground.link.opening import LinkedView
+from playground.link.params import PARAMS
+from playground.runs.arrays import Array
+from playground.text.wording import join_words, quote_text
+
+HANDLES = 5
+"""Points of a curve that are drawn by hand."""
+
+PLACE = re.compile(r"\{([a-z_]+)\}")
+"""A name in braces, for which a case has a word."""
+
+COMPUTED = re.compile(r"\{=\s*([^{}|]+?)\s*(?:\|\s*([^{}|]+?)\s*)?\}")
+"""A formula in a text, and the format in which its number is written."""
+
+_CLOSE = 1e-6
+"""By how much, as a share, two numbers differ that count as equal."""
+
+_VARIABLES = ("answer", "row", "column", "row_name", "column_name", "value", "first", "last")
+
+_HTML = re.compile(r"<[A-Za-z/!?]")
+
+Given: TypeAlias = tuple[str, ...] | float | tuple[int, ...] | tuple[float, ...] | LinkedView
+"""An answer: chosen words, a number, the places of a cell's row and column or of a token, words in order, heights of a
+curve, or the state that a student has set."""
+
+Truth: TypeAlias = tuple[str, ...] | float | Numbers | Mapping[str, float] | bool
+"""The right words, the number, the numbers of which a place or a curve is asked, each item's number, or whether the
+first state fulfils the condition already."""
+
+
+def _check_text(text: str) -> str:
+    if _HTML.search(text):
+        raise ValueError("texts are Markdown without HTML: write `<` with a space behind it")
+    return text
+
+
+def check_formula(text: str) -> str:
+    """The text of a formula; raises `InputError` where it is none. A case's words may be numbers."""
+    Formula(PLACE.sub("0", text)).check(("other", "start"), _VARIABLES)
+    return text
+
+
+Key = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=40)]
+Text = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(_check_text)]
+"""Markdown without HTML, in which `{name}` stands for what the variant puts there."""
+FormulaText = Annotated[str, AfterValidator(check_formula)]
+"""As of `playground.learn.formulas`; `{name}` in it as in a text."""
+
+
+class Record(BaseModel):
+    """A part of a file, of which every name is known and every value has the type that it should have."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Posed(Protocol):
+    """A question with its states, as `Variant` is one."""
+
+    @property
+    def truth(self) -> Any:
+        """As of `Kind.find_truth`."""
+
+    @property
+    def view(self) -> LinkedView:
+        """The state that the question is about."""
+
+    def compute(self, formula: str, given: Any = None) -> Any:
+        """What a formula comes to; of a given state where that is the answer."""
+
+    def open(self, changed: Mapping[str, Any]) -> LinkedView:
+        """The question's state with other values of these parameters."""
+
+
+class Option(Record):
+    """One of several possible answers."""
+
+    text: Text
+    when: FormulaText
+    """The condition under which it is right."""
+
+
+class Item(Record):
+    """One of the things to put in order."""
+
+    text: Text
+    value: FormulaText
+
+
+def _read_words(answer: Any, known: Mapping[str, Any]) -> tuple[str, ...]:
+    words = (answer,) if isinstance(answer, str) else tuple(map(str, answer))
+    if not words or not set(words) <= set(known):
+        raise InputError(f"An answer here is made of {join_words([quote_text(word) for word in known])}.")
+    return words
+
+
+class Choose(Record):
+    """Choose one or several; in a mistake's condition, `answer` is the option's word, or `'word' in answer`."""
+
+    kind: Literal["choose"]
+    options: dict[Key, Option] = Field(min_length=2, max_length=8)
+    several: bool = False
+
+    def find_truth(self, posed: Posed) -> tuple[str, ...]:
+        """The words of the options that are right."""
+        right = tuple(word for word, option in self.options.items() if posed.compute(option.when))
+        if not right:
+            raise InputError("None of the options is right.")
+        return right
+
+    def read(self, answer: Any, _: Posed) -> tuple[str, ...]:
+        """The words of the chosen options."""
+        return _read_words(answer, self.options)
+
+    def is_right(self, given: tuple[str, ...], posed: Posed) -> bool:
+        """Whether all that are right were chosen and no other one; of a single choice, whether it is right."""
+        return set(given) == set(posed.truth) if self.several else len(given) == 1 and given[0] in posed.truth
+
+    def names(self, given: tuple[str, ...], _: Posed) -> Mapping[str, Any]:
+        """What a mistake's condition may call by name."""
+        return {"answer": given if self.several else given[0]}
+
+
+class Number(Record):
+    """Give a number; in a mistake's condition, `near(answer, …)` knows the tolerance."""
+
+    kind: Literal["number"]
+    truth: FormulaText
+    tolerance: float = Field(0.02, ge=0, le=1)
+    """Share of the truth by which an answer may differ."""
+    within: float = Field(0.0, ge=0, allow_inf_nan=False)
+    """How far it may differ besides, in the number's own unit."""
+    unit: str = Field("", max_length=40)
+
+    def find_truth(self, posed: Posed) -> float:
+        """The number."""
+        return float(posed.compute(self.truth))
+
+    def read(self, answer: Any, _: Posed) -> float:
+        """A finite number."""
+        number = float(answer)
+        if not math.isfinite(number):
+            raise InputError("The answer is a finite number, such as 0.25.")
+        return number
+
+    def is_near(self, one: float, other: float) -> bool:
+        """Whether two numbers differ by no more than an answer may."""
+        return math.isclose(one, other, rel_tol=self.tolerance, abs_tol=self.within)
+
+    def is_right(self, given: float, posed: Posed) -> bool:
+        """Whether a number is near enough."""
+        return self.is_near(given, posed.truth)
+
+    def names(self, given: float, _: Posed) -> Mapping[str, Any]:
+        """What a mistake's condition may call by name."""
+        return {"answer": given}
+
+
+def _find_numbers(formula: str, posed: Posed) -> Numbers:
+    numbers = posed.compute(formula)
+    if not isinstance(numbers, Numbers):
+        raise InputError(f"`{formula}` is one number, and numbers along an axis are asked for.")
+    return numbers
+
+
+class Click(Record):
+    """Click a cell, a head or a token: of all, the largest or smallest.
+
+    In a mistake's condition, `row` and `column` count from 0, `row_name` and `column_name` are their names, `value` is
+    the number there.
+    """
+
+    kind: Literal["click"]
+    of: FormulaText
+    """`Numbers` along one or two axes."""
+    wanted: Literal["largest", "smallest"] = "largest"
+
+    def find_truth(self, posed: Posed) -> Numbers:
+        """The numbers of which a place is asked."""
+        return _find_numbers(self.of, posed)
+
+    def read(self, answer: Any, posed: Posed) -> tuple[int, ...]:
+        """The place of a row and a column, or of a token: numbers from 0, or names."""
+        parts = (answer,) if isinstance(answer, str | int) else tuple(answer)
+        axes = [names for names in (posed.truth.rows, posed.truth.columns) if names]
+        if len(parts) != len(axes):
+            raise InputError(f"A place here has {len(axes)} parts.")
+        return tuple(_find_place(part, names) for part, names in zip(parts, axes, strict=True))
+
+    def is_right(self, given: tuple[int, ...], posed: Posed) -> bool:
+        """Whether no place has a larger number, or a smaller one."""
+        values = posed.truth.values
+        best = np.nanmax(values) if self.wanted == "largest" else np.nanmin(values)
+        return math.isclose(values[given], best, rel_tol=_CLOSE)
+
+    def names(self, given: tuple[int, ...], posed: Posed) -> Mapping[str, Any]:
+        """What a mistake's condition may call by name."""
+        numbers: Numbers = posed.truth
+        names = {"answer": given, "value": numbers[given], "row": given[0], "row_name": numbers.rows[given[0]]}
+        if numbers.columns:
+            names |= {"column": given[1], "column_name": numbers.columns[given[1]]}
+        return names
+
+
+def _find_place(part: Any, names: Sequence[str]) -> int:
+    place = part if isinstance(part, int) else names.index(part) if part in names else -1
+    if not 0 <= place < len(names):
+        raise InputError(f"There is no {quote_text(str(part))} among {quote_text(', '.join(names), 200)}.")
+    return place
+
+
+class Order(Record):
+    """Put things in order; in a mistake's condition, `first` and `last` are words of `items`."""
+
+    kind: Literal["order"]
+    items: dict[Key, Item] = Field(min_length=3, max_length=7)
+    wanted: Literal["largest first", "smallest first"] = "largest first"
+
+    def find_truth(self, posed: Posed) -> Mapping[str, float]:
+        """Each thing's number, by its word."""
+        return {word: float(posed.compute(item.value)) for word, item in self.items.items()}
+
+    def read(self, answer: Any, _: Posed) -> tuple[str, ...]:
+        """The words in order, each once."""
+        words = _read_words(answer, self.items)
+        if sorted(words) != sorted(self.items):
+            raise InputError(f"An order has each of the {len(self.items)} once.")
+        return words
+
+    def is_right(self, given: tuple[str, ...], posed: Posed) -> bool:
+        """Whether no number stands behind a smaller one, or a larger one; equal numbers may change places."""
+        sign = 1 if self.wanted == "largest first" else -1
+        numbers = [posed.truth[word] for word in given]
+        return all(sign * (a - b) >= -_CLOSE * abs(a) for a, b in pairwise(numbers))
+
+    def names(self, given: tuple[str, ...], _: Posed) -> Mapping[str, Any]:
+        """What a mistake's condition may call by name."""
+        return {"answer": given, "first": given[0], "last": given[-1]}
+
+
+class Draw(Record):
+    """Draw a curve by five handles; in a mistake's condition, `answer[0]` … `answer[4]` are their heights."""
+
+    kind: Literal["draw"]
+    of: FormulaText
+    """`Numbers` along one axis; the handles stand at equal distances from its first place to its last."""
+    tolerance: float = Field(0.15, gt=0, le=1)
+    """How far a handle may lie off, as a share of `high` − `low`."""
+    low: float = Field(allow_inf_nan=False)
+    high: float = Field(allow_inf_nan=False)
+    """What the axis of the numbers reaches from and to."""
+    x_title: Text
+    y_title: Text
+
+    def find_truth(self, posed: Posed) -> Numbers:
+        """The numbers of the curve."""
+        return _find_numbers(self.of, posed)
+
+    def heights(self, posed: Posed) -> Array:
+        """The true heights at the handles: (5,)."""
+        values = posed.truth.values
+        heights: Array = values[np.linspace(0, len(values) - 1, HANDLES).round().astype(int)]
+        return heights
+
+    def read(self, answer: Any, _: Posed) -> tuple[float, ...]:
+        """The heights of the handles."""
+        heights = tuple(float(each) for each in answer)
+        if len(heights) != HANDLES or not all(map(math.isfinite, heights)):
+            raise InputError(f"A curve has {HANDLES} heights.")
+        return heights
+
+    def is_right(self, given: tuple[float, ...], posed: Posed) -> bool:
+        """Whether each handle is near enough to the curve."""
+        off = np.abs(np.asarray(given) - self.heights(posed))
+        return bool(np.all(off <= self.tolerance * (self.high - self.low)))
+
+    def names(self, given: tuple[float, ...], _: Posed) -> Mapping[str, Any]:
+        """What a mistake's condition may call by name."""
+        return {"answer": given}
+
+
+def _check_parameter(key: str) -> str:
+    if key not in PARAMS:
+        raise ValueError(f"there is no parameter {quote_text(key)} of a link")
+    return key
+
+
+Parameter = Annotated[str, AfterValidator(_check_parameter)]
+"""A key of the link."""
+
+
+class Settings(Record):
+    """Change the settings until a condition holds; there, `start.` stands before quantities of the first state."""
+
+    kind: Literal["settings"]
+    until: FormulaText
+    keep: list[Parameter] = Field(default_factory=list)
+    """Parameters of the link that have to stay as they are."""
+
+    def find_truth(self, posed: Posed) -> bool:
+        """Whether the first state fulfils the condition already."""
+        return bool(posed.compute(self.until))
+
+    def read(self, answer: Any, posed: Posed) -> LinkedView:
+        """The state that was set, also where it is given by its parameters alone."""
+        return answer if isinstance(answer, LinkedView) else posed.open(answer)
+
+    def changed(self, given: LinkedView, posed: Posed) -> list[str]:
+        """The parameters that should have stayed, and did not."""
+        return [key for key in self.keep if given.values[key] != posed.view.values[key]]
+
+    def is_right(self, given: LinkedView, posed: Posed) -> bool:
+        """Whether the condition holds, and all stayed that should."""
+        return not self.changed(given, posed) and bool(posed.compute(self.until, given))
+
+    def names(self, given: LinkedView, _: Posed) -> Mapping[str, Any]:
+        """What a mistake's condition may call by name: quantities are of the given state."""
+        return {"answer": given}
+
+
+Answer: TypeAlias = Annotated[Choose | Number | Click | Order | Draw | Settings, Field(discriminator="kind")]
+KINDS = ("choose", "number", "click", "order", "draw", "settings")
+
+IsNear: TypeAlias = Callable[[float, float], bool]
+
+
+def is_close(one: float, other: float) -> bool:
+    """Whether two numbers are the same but for rounding."""
+    return math.isclose(one, other, rel_tol=_CLOSE)

@@ -1,0 +1,94 @@
+"""Reads records from YAML, of strangers too: what is wrong is one sentence that names the line."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from playground.errors import InputError
+
+MAX_FILE = 100_000
+"""Characters."""
+
+MAX_DEPTH = 20
+"""Of lists and mappings within one another."""
+
+R = TypeVar("R", bound=BaseModel)
+
+
+def read_record(kind: type[R], text: str, name: str, tags: Collection[str] = ()) -> R:
+    """The record that a text in YAML describes.
+
+    Args:
+        kind: of the record.
+        text: YAML.
+        name: what the text is called in messages.
+        tags: names that pydantic gives to the kinds of a union, which are no part of the file.
+
+    Raises:
+        InputError: it is none; the message names the line, what is wrong there and what would work.
+    """
+    node = _parse(text, name)
+    try:
+        return kind.model_validate(yaml.safe_load(text))
+    except ValidationError as error:
+        raise InputError(_describe(error, node, name, tags)) from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise InputError(f"{name} can't be read: {error}.") from error
+
+
+def _parse(text: str, name: str) -> yaml.Node:
+    if len(text) > MAX_FILE:
+        raise InputError(f"{name} has {len(text):,} characters; at most {MAX_FILE:,} are read.")
+    try:
+        depth = 0
+        for event in yaml.parse(text, yaml.SafeLoader):
+            if isinstance(event, yaml.AliasEvent):
+                raise InputError(f"{name} uses an alias (`*name`); write it out instead.")
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > MAX_DEPTH:
+                raise InputError(f"{name} has lists within lists, more than {MAX_DEPTH} deep.")
+        node = yaml.compose(text, yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark is not None else ""
+        problem = getattr(error, "problem", None) or "it can't be read"
+        raise InputError(f"{name}{line}: this is no YAML: {problem}.") from error
+    if not isinstance(node, yaml.MappingNode):
+        raise InputError(f"{name}: a file is a list of `name: value`, and this is something else.")
+    return node
+
+
+def _describe(error: ValidationError, node: yaml.Node, name: str, tags: Collection[str]) -> str:
+    """One sentence on the first thing that is wrong, and how many others are."""
+    errors = error.errors(include_url=False)
+    first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])  # a slip may explain others
+    place = [part for part in first["loc"] if part not in tags]
+    line, what = _find_line(node, place), ".".join(map(str, place))
+    message = _MESSAGES.get(first["type"], first["msg"].removeprefix("Value error, ").rstrip("."))
+    n_more = len(errors) - 1
+    more = f" {n_more} more {'has' if n_more == 1 else 'have'} to be mended." if n_more else ""
+    return f"{name}, line {line}: {f'`{what}`: ' if what else ''}{message}.{more}"
+
+
+_MESSAGES = {"extra_forbidden": "there is no such name here", "missing": "this is missing"}
+"""In place of pydantic's, by its types of errors."""
+
+
+def _find_line(node: yaml.Node, place: Sequence[Any]) -> int:
+    """The line, from 1, where the deepest part of a place that the file has begins."""
+    line = int(node.start_mark.line) + 1
+    for part in place:
+        children: Mapping[Any, tuple[yaml.Node, yaml.Node]] = {}
+        if isinstance(node, yaml.MappingNode):
+            children = {key.value: (key, value) for key, value in node.value}
+        elif isinstance(node, yaml.SequenceNode):
+            children = {i: (value, value) for i, value in enumerate(node.value)}
+        if part not in children:
+            break
+        key, node = children[part]
+        line = int(key.start_mark.line) + 1
+    return line

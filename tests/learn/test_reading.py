@@ -1,0 +1,100 @@
+"""Files of exercises: what is wrong is one sentence that names the line; hostile ones end at once."""
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import yaml
+
+from playground.errors import InputError
+from playground.learn.exercise import Exercise, check_rests, read_exercise
+
+WHOLE = """\
+key: how-wide
+title: How wide?
+topic: shapes
+level: 1
+source: by hand
+page: parameters
+state: {weights: random, d_model: "{width}", n_heads: 4, text: a}
+cases: [{width: 64}, {width: 32}]
+question: How wide is a head at $d_{model}$ = {width}?
+answer:
+  kind: number
+  truth: config[d_model] / config[n_heads]
+solved: 16
+mistakes:
+  - {name: not divided, when: "near(answer, {width})", feedback: Divide., example: 64}
+hints: [One., Two.]
+explanation: It is {= config[d_model] / config[n_heads] | .0f}.
+"""
+
+
+def test_a_whole_file() -> None:
+    exercise = read_exercise(WHOLE)
+    assert exercise.key == "how-wide"
+    assert exercise.answer.kind == "number"
+    assert exercise.mistakes[0].example == 64
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "says"),
+    [
+        ("level: 1", "level: 4", 4, "1, 2 or 3"),
+        ("level: 1", "level: '1'", 4, "1, 2 or 3"),
+        ("page: parameters", "page: nowhere", 1, "no page “nowhere”"),
+        ("n_heads: 4", "heads: 4", 7, "no parameter “heads”"),
+        ("kind: number", "kind: guess", 10, "'choose', 'number'"),
+        ("config[d_model] / config[n_heads]\n", "config[d_model] /\n", 12, "is no formula"),
+        ("near(answer, {width})", "nearly(answer)", 15, "cannot stand in a formula"),
+        ("{width})", "{depth})", 1, "no case has depth"),
+        ("hints: [One., Two.]", "hints: [One.]", 16, "at least 2"),
+        ("One.", "<b>One</b>.", 16, "without HTML"),
+        ("cases: [{width: 64}, {width: 32}]", "cases: [{width: 64}, {depth: 32}]", 1, "same names"),
+        ("{= config[d_model]", "{= confi[d_model]", 17, "no quantity `confi`"),
+        ("title: How wide?", "title: ''", 2, "at least 1 character"),
+        ("title: How wide?", "title: [a]", 2, "valid string"),
+        ("topic: shapes", "topics: shapes", 3, "no such name here. 1 more has"),
+        ("solved: 16", "solved: 16\ntolerance: 1e400", 14, "no such name"),
+        ("level: 1", "level: [", 6, "this is no YAML"),
+        ("topic: shapes\n", "", 1, "`topic`: this is missing"),
+        ("level: 1", "level: &a [*a]", None, "alias"),
+        ("level: 1", "level: !!python/object/apply:os.system ['true']", None, "could not determine"),
+        ("level: 1", f"level: {'[' * 5_000}", None, "more than 20 deep"),
+        ("level: 1", f"level: {'9' * 5_000}", None, "digits"),
+        ("level: 1", f"level: {'a' * 100_001}", None, "at most 100,000 are read"),
+        ("key: how-wide", "key: How Wide", 1, "match pattern"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(old: str, new: str, line: int | None, says: str) -> None:
+    assert old in WHOLE
+    with pytest.raises(InputError) as error:
+        read_exercise(WHOLE.replace(old, new, 1), "mine.yaml")
+    message = str(error.value)
+    assert message.startswith("mine.yaml" if line is None else f"mine.yaml, line {line}:")
+    assert says in message
+
+
+@pytest.mark.parametrize("text", ["", "a", "- a", "null", "1", "\x00", "a: b: c", "\ud800", "? {}", "{[]: 1}"])
+def test_what_is_no_exercise_at_all_is_one_sentence(text: str) -> None:
+    with pytest.raises(InputError, match=r"\.$"):
+        read_exercise(text)
+
+
+@pytest.mark.parametrize("key", [*yaml.safe_load(WHOLE)])
+@pytest.mark.parametrize("value", [None, [], {}, 1.5, "<!--", {"a": [1]}, -1, True, [None]])
+def test_no_value_ends_in_anything_but_a_sentence(key: str, value: Any) -> None:
+    text = yaml.safe_dump({**yaml.safe_load(WHOLE), key: value})
+    with suppress(InputError):
+        assert isinstance(read_exercise(text), Exercise)
+
+
+def test_a_map_without_ends_is_refused() -> None:
+    def exercise(key: str, *rests_on: str) -> Exercise:
+        return read_exercise(WHOLE.replace("how-wide", key)).model_copy(update={"rests_on": list(rests_on)})
+
+    check_rests({"a": exercise("a"), "b": exercise("b", "a")})
+    with pytest.raises(InputError, match="rests on itself"):
+        check_rests({"a": exercise("a", "b"), "b": exercise("b", "a")})
+    with pytest.raises(InputError, match="rests on c, which is no exercise"):
+        check_rests({"a": exercise("a", "c")})
