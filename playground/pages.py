@@ -65,12 +65,22 @@ PAGES = {
         ),
         Page("compare", "Compare", "Two settings side by side: what a change changes, and where."),
         Page(
+            "exercises",
+            "Exercises",
+            "Say what will happen, then see what the run says: exercises whose answers are computed.",
+            own_networks=True,
+            runs_text=False,
+            unchanged=f"{_ENCODER_ALONE} exercises ask about states of their own, without them.",
+            group="Learn",
+        ),
+        Page(
             "tutorials",
             "Tutorials",
             "The five tutorials side by side: where they differ, what it does, and what went wrong.",
             own_networks=True,
             runs_text=False,
             unchanged=f"{_ENCODER_ALONE} this page compares other models, without them.",
+            group="Learn",
         ),
         Page(
             "step-by-step",

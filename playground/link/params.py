@@ -366,6 +366,8 @@ OWN: dict[str, Param] = {
     "tutorials_mistakes": Switch(False),
     "tutorials_five": Switch(False),
     "tutorials_differences": Switch(False),
+    "exercises_key": Text("", longest=40),
+    "exercises_variant": Whole(0, 0, 999),
     "encdec_source": Choice("trained example", ("trained example", "your text")),
     "encdec_example": Text("the small black cat sees a white house", longest=200),
     "encdec_example_attention": Choice("cross", ("encoder self", "decoder self", "cross")),

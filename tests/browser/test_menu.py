@@ -37,7 +37,8 @@ def test_the_menu_of_a_laptop_has_at_most_eight_items_and_room_for_every_page(vi
 
 def test_the_menu_marks_the_open_page_or_the_fold_that_it_lies_in(visitor: Visitor) -> None:
     item = "[data-testid=stTopNavLink], [data-testid=stTopNavSection]"
-    for path, marked in (("/compare", "Compare"), ("/norms", "Inside"), ("/gradient-flow", "Train")):
+    items = {"/compare": "Compare", "/exercises": "Learn", "/norms": "Inside", "/gradient-flow": "Train"}
+    for path, marked in items.items():
         look = "all => all.map(each => [each.innerText.trim().split('\\n')[0], getComputedStyle(each).backgroundColor])"
         colours = dict(visitor.open(path).page.locator(item).evaluate_all(look))
         assert [name for name, colour in colours.items() if not colour.endswith(", 0)")] == [marked]
@@ -50,7 +51,7 @@ def _fold(phone: Visitor, group: str) -> Locator:
 def test_the_menu_of_a_phone_has_as_many_items_and_a_finger_opens_every_page(phone: Visitor) -> None:
     menu = phone.open("/attention").widget("phone_controls_menu")
     links, folds = menu.get_by_role("link"), menu.get_by_role("button")
-    expect(folds).to_have_count(2)
+    expect(folds).to_have_count(3)
     assert links.count() + folds.count() <= 8
     found = links.evaluate_all(_PATHS)
     for fold in folds.all():

@@ -129,6 +129,8 @@ DEFAULTS = {
     "tutorials_mistakes": False,
     "tutorials_five": False,
     "tutorials_differences": False,
+    "exercises_key": "",
+    "exercises_variant": 0,
     "encdec_source": "trained example",
     "encdec_example": "the small black cat sees a white house",
     "encdec_example_attention": "cross",

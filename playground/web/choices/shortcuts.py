@@ -194,8 +194,8 @@ _WENT_BACK = "_went_back"
 
 
 @dataclass(frozen=True)
-class Reset:
-    """All that a reset took away."""
+class Snapshot:
+    """What was chosen at some moment."""
 
     values: Mapping[str, Any]
     """Of the parameters that the session had, by key."""
@@ -205,6 +205,28 @@ class Reset:
     pinned: Mapping[str, Any] | None
     put_away: Mapping[str, Any]
     """Values that other choices hide or lock."""
+
+
+def take_snapshot(keys: Iterable[str] = tuple(params.PARAMS)) -> Snapshot:
+    """What is chosen now, of the parameters of these keys."""
+    values = {key: st.session_state[key] for key in keys if key in st.session_state}
+    return Snapshot(values, focus_text(), is_focus_chosen(), setup.pinned_values(), put_away_values())
+
+
+def restore_snapshot(snapshot: Snapshot) -> None:
+    """Bring back what was chosen; for callbacks."""
+    st.session_state.update(snapshot.values)
+    note_focus_text(snapshot.focus_text, by_page=not snapshot.is_focus_chosen)
+    restore_put_away(snapshot.put_away)
+    if snapshot.pinned is not None:
+        setup.pin(snapshot.pinned)
+
+
+@dataclass(frozen=True)
+class Reset:
+    """All that a reset took away."""
+
+    had: Snapshot
     before: Setup
     after: Setup
     is_undone: bool = False
@@ -212,14 +234,12 @@ class Reset:
 
 def reset_everything() -> None:
     """Set every parameter to its default, and pin nothing; files and networks stay open. For callbacks."""
-    before, text, is_chosen = current_setup(), focus_text(), is_focus_chosen()
-    pinned_before, hidden = setup.pinned_values(), put_away_values()
-    values = {key: st.session_state[key] for key in params.PARAMS if key in st.session_state}
+    before, had = current_setup(), take_snapshot()
     restore_put_away({})
     setup.unpin()
     note_focus_text(params.DEFAULT_TEXT, by_page=True)
-    st.session_state.update({key: params.PARAMS[key].default for key in values})
-    st.session_state[_LAST] = Reset(values, text, is_chosen, pinned_before, hidden, before, current_setup())
+    st.session_state.update({key: params.PARAMS[key].default for key in had.values})
+    st.session_state[_LAST] = Reset(had, before, current_setup())
 
 
 def can_undo(setup: Setup) -> bool:
@@ -231,11 +251,7 @@ def can_undo(setup: Setup) -> bool:
 def undo_reset() -> None:
     """Bring back all that the last reset took away; for callbacks."""
     last: Reset = st.session_state[_LAST]
-    st.session_state.update(last.values)
-    note_focus_text(last.focus_text, by_page=not last.is_focus_chosen)
-    restore_put_away(last.put_away)
-    if last.pinned is not None:
-        setup.pin(last.pinned)
+    restore_snapshot(last.had)
     st.session_state[_LAST] = replace(last, is_undone=True)
 
 
@@ -255,7 +271,7 @@ def undo_by_going_back(shown: Setup | None) -> None:
         undo_reset()
     elif last is not None and shown in (last.before, last.after):
         bound = params.PARAMS.keys() - params.UNBOUND.keys()
-        texts = params.write_changed({key: last.values[key] for key in bound & last.values.keys()})
+        texts = params.write_changed({key: last.had.values[key] for key in bound & last.had.values.keys()})
         linked = {key: st.query_params.get_all(key) for key in bound if key in st.query_params}
         if linked == texts:
             undo_reset()

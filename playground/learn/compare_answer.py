@@ -1,0 +1,177 @@
+"""A student's answer beside the truth, as a view yields charts: what is seen once an answer is found or given up."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from playground.charts import palette
+from playground.charts.chart import Axis, Bars, Curves, Heatmap, Item, Paragraph, Table
+from playground.charts.figure import Array, Curve, Frame, between_ends, from_zero
+from playground.charts.names import token_labels, token_names
+from playground.learn.exercise import HANDLES, Choose, Click, Draw, Number, Order
+from playground.learn.quantities import Numbers
+from playground.learn.variant import Variant
+
+YOU, RUN = "you", "the run"
+
+KEY = "exercise_truth"
+"""Of the chart or table."""
+
+_COLOURS = {YOU: palette.FOCUS, RUN: palette.ATTENTION}
+
+
+def compare_answer(variant: Variant, given: Any) -> Iterator[Item]:
+    """The truth of a variant, and beside it what was answered.
+
+    Args:
+        variant: whose truth can be computed.
+        given: as `Variant.read` returns it; None where there was no answer.
+    """
+    answer, truth = variant.exercise.answer, variant.truth
+    match answer:
+        case Choose(options=options):
+            chosen, right = given or (), truth if isinstance(truth, tuple) else ()
+            texts = [
+                f"- {'✓' if word in right else '✗'} {variant.fill(option.text)} "
+                f"{':green-badge[true]' if word in right else ':gray-badge[not so]'}"
+                f"{' :violet-badge[your answer]' if word in chosen else ''}"
+                for word, option in options.items()
+            ]
+            yield Paragraph("\n".join(texts))
+        case Number(unit=unit) if isinstance(truth, float):
+            yield compare_numbers(truth, given, unit)
+        case Click() if isinstance(truth, Numbers):
+            yield frame_places(truth, given, answer.wanted)
+        case Order(items=items, wanted=wanted) if isinstance(truth, Mapping):
+            yield compare_orders({word: variant.fill(item.text) for word, item in items.items()}, truth, given, wanted)
+        case Draw() if isinstance(truth, Numbers):
+            yield compare_curves(answer, truth, given)
+
+
+def compare_numbers(truth: float, given: float | None, unit: str) -> Bars[Any]:
+    """Two bars: the number that was expected, and the run's."""
+    numbers = ({} if given is None else {YOU: float(given)}) | {RUN: truth}
+    said = f"You said {given:,.4g}; the run says" if given is not None else "The run says"
+    return Bars(
+        key=KEY,
+        alt="Bars: your number and the run's",
+        caption=f"{said} **{truth:,.4g}**{f' {unit}' if unit else ''}.",
+        bars=lambda _: {name: {name: number} for name, number in numbers.items()},
+        labels=Axis(""),
+        value={"title": unit},
+        colours=_COLOURS,
+        stacked=True,
+        compares=False,
+        is_tabulated=False,
+    )
+
+
+def best_place(truth: Numbers, wanted: str) -> tuple[int, ...]:
+    """The place of the largest or smallest number."""
+    find = np.nanargmax if wanted == "largest" else np.nanargmin
+    return tuple(map(int, np.unravel_index(int(find(truth.values)), truth.values.shape)))
+
+
+def frame_places(truth: Numbers, given: Sequence[int] | None, wanted: str) -> Heatmap[Any]:
+    """The numbers of which a place was asked, with a frame around the right one and another around the answer."""
+    best = best_place(truth, wanted)
+    cells = truth.values if truth.columns else truth.values[None, :]
+    columns = truth.columns or truth.rows
+
+    def frame(place: Sequence[int], colour: str, width: int) -> Frame:
+        row, column = place if truth.columns else (0, place[0])
+        return Frame((row, row), (column, column), colour, width)
+
+    frames = [frame(best, palette.CHANGE, 7)]
+    if given is not None:
+        frames.append(frame(given, palette.FOCUS, 3))
+    rows: Axis[Any] = Axis("", lambda _: [""])
+    if truth.columns:
+        rows = Axis(truth.row_title, lambda _: axis_labels(truth.rows), options={"autorange": "reversed"})
+    said = f"You chose {name_place(truth, given)}: {truth[tuple(given)]:.4g}. " if given is not None else ""
+    is_signed = bool(np.nanmin(cells) < 0)
+    return Heatmap(
+        key=KEY,
+        alt=f"Heatmap of {truth.title or 'the numbers'} with the {wanted} number framed",
+        caption=f"{said}The {wanted} is at {name_place(truth, best)}: **{truth[best]:.4g}**. "
+        "The thick frame is the run's, the thin one yours.",
+        values=lambda _: cells,
+        rows=rows,
+        columns=Axis(truth.column_title if truth.columns else truth.row_title, lambda _: axis_labels(columns)),
+        bar="",
+        hover="%{x}" if not truth.columns else "%{y}, %{x}",
+        more="a larger number",
+        colours=between_ends if is_signed else from_zero,
+        frames=lambda _: frames,
+        height=None if truth.columns else 170,
+        compares=False,
+    )
+
+
+def name_place(numbers: Numbers, place: Sequence[int]) -> str:
+    """A place by the names of its row and column, such as `it₉ → animal₂`."""
+    axes = [names for names in (numbers.rows, numbers.columns) if names]
+    return " → ".join(axis_names(names)[i] for names, i in zip(axes, place, strict=True))
+
+
+def axis_names(names: Sequence[str]) -> list[str]:
+    """Names of places, each once: with its number below the line where two are the same. For menus and tables."""
+    return list(names) if len(set(names)) == len(names) else token_names(names)
+
+
+def axis_labels(names: Sequence[str]) -> list[str]:
+    """As `axis_names`, for axes of figures."""
+    if len(set(names)) < len(names):
+        return token_labels(names)
+    return [name.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for name in names]
+
+
+def compare_orders(
+    texts: Mapping[str, str], truth: Mapping[str, float], given: Sequence[str] | None, wanted: str
+) -> Table[Any]:
+    """The order that was given beside the true one, with its numbers."""
+    right = sorted(truth, key=lambda word: truth[word], reverse=wanted == "largest first")
+    columns: dict[str, list[str]] = {}
+    if given is not None:
+        columns[YOU] = [texts[word] for word in given]
+    columns[RUN] = [texts[word] for word in right]
+    columns["its number"] = [f"{truth[word]:,.4g}" for word in right]
+    frame = pd.DataFrame(columns, index=pd.Index([f"{place}." for place in range(1, len(right) + 1)]))
+    return Table(key=KEY, frame=lambda _: frame, compares=False, is_markdown=True)
+
+
+def handle_places(n: int) -> list[int]:
+    """Where the handles of a curve stand along an axis of n places, as `Variant.heights` takes them."""
+    return [int(place) for place in np.linspace(0, n - 1, HANDLES).round()]
+
+
+def compare_curves(answer: Draw, truth: Numbers, given: Sequence[float] | None) -> Curves[Any]:
+    """The drawn curve and the true one on the same axes."""
+    places = np.arange(len(truth.rows))
+    handles = np.array(handle_places(len(places)))
+    curves = [Curve(RUN, places, np.asarray(truth.values, float), palette.ATTENTION)]
+    if given is not None:
+        curves.append(Curve(YOU, handles, np.asarray(given, float), palette.FOCUS, dash="dash"))
+
+    def axis(_: Sequence[Array]) -> dict[str, Any]:
+        ends = [answer.low, answer.high, *np.ravel(truth.values)[np.isfinite(np.ravel(truth.values))]]
+        return {"title": answer.y_title, "range": [float(min(ends)), float(max(ends))]}
+
+    labels = axis_labels(truth.rows)
+    every = max(1, len(places) // 12)
+    ticks = {"tickvals": places[::every].tolist(), "ticktext": labels[::every]}
+    table = pd.DataFrame({RUN: truth.values}, index=pd.Index(axis_names(truth.rows), name=answer.x_title))
+    return Curves(
+        key=KEY,
+        alt="Curves: what you drew and what the run says",
+        caption=f"A handle may be {answer.tolerance * (answer.high - answer.low):.3g} off. The dashed line is yours."
+        if given is not None
+        else "What the run says.",
+        curves=lambda _: curves,
+        x=Axis(answer.x_title, options=ticks),
+        y=[axis],
+        table=lambda _: table,
+        compares=False,
+    )

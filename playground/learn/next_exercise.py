@@ -1,0 +1,64 @@
+"""Which exercise comes next, of what a visitor has found and of what rests on what."""
+
+from collections.abc import Mapping
+
+from playground.learn.exercise import Exercise
+from playground.learn.progress import Result, Results
+from playground.learn.variant import Variant
+
+MAX_VARIANT = 999
+"""The largest number of a variant in a link."""
+
+
+def next_exercise(exercises: Mapping[str, Exercise], results: Results, after: str = "") -> Exercise | None:
+    """The first that is not found yet and rests only on what was found or given up; None where all are found.
+
+    Args:
+        exercises: by key.
+        results: what became of them.
+        after: the key of an exercise that is left; another one is taken where there is one.
+    """
+    open_ones = [each for each in sort_exercises(exercises) if not results.get(each.key, Result()).found]
+    others = [each for each in open_ones if each.key != after] or open_ones
+    ready = [each for each in others if not missing(each, exercises, results)]
+    fresh = [each for each in ready if results.get(each.key, Result()).status in ("new", "tried")]
+    return next(iter([*fresh, *ready, *others]), None)
+
+
+def missing(exercise: Exercise, exercises: Mapping[str, Exercise], results: Results) -> list[Exercise]:
+    """Those that an exercise rests on and that were neither found nor given up."""
+    known = [exercises[key] for key in exercise.rests_on if key in exercises]
+    return [each for each in known if results.get(each.key, Result()).status in ("new", "tried")]
+
+
+def sort_exercises(exercises: Mapping[str, Exercise]) -> list[Exercise]:
+    """By level; within a level by topic, in the order in which topics come up first; then what others rest on first."""
+    topics = list(dict.fromkeys(each.topic for each in sorted(exercises.values(), key=lambda each: each.level)))
+
+    def depth(exercise: Exercise, above: tuple[str, ...] = ()) -> int:
+        below = [exercises[key] for key in exercise.rests_on if key in exercises and key not in above]
+        return max((1 + depth(each, (*above, exercise.key)) for each in below), default=0)
+
+    return sorted(exercises.values(), key=lambda each: (each.level, topics.index(each.topic), depth(each), each.key))
+
+
+def next_variant(variant: Variant) -> int | None:
+    """The number of the next variant with another case; None where there is only one case."""
+    n = MAX_VARIANT + 1
+    numbers = ((variant.number + step) % n for step in range(1, n))
+    exercise = variant.exercise
+    if len({tuple(case.items()) for case in exercise.cases}) < 2:
+        return None
+    return next((each for each in numbers if Variant(exercise, each).case != variant.case), None)
+
+
+def answer_where_to_begin(exercises: Mapping[str, Exercise], results: Results) -> str:
+    """Where a visitor begins, or goes on, in a sentence or two; markdown."""
+    n = len(exercises)
+    n_found = sum(results.get(key, Result()).found for key in exercises)
+    following = next_exercise(exercises, results)
+    if following is None:
+        return f"You have found all {n} answers." if n > 1 else "You have found the answer."
+    if not any(results.get(key, Result()).status != "new" for key in exercises):
+        return f"Begin with **{following.title}** Say what you expect; the run then tells what happens."
+    return f"You have found **{n_found}** of {n} answers. Go on with **{following.title}**"

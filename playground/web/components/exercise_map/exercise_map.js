@@ -1,0 +1,59 @@
+const STATUS = { found: "✓ found", "given up": "shown, not found", tried: "tried", new: "" }
+
+// The exercises, a column a level, with lines between those that rest on each other; on a phone one list.
+export default function ({ data: [data], parentElement, setTriggerValue }) {
+  const frame = parentElement.querySelector(".frame"), lines = frame.querySelector("svg")
+  frame.style.setProperty("--colour", data.colours[0])
+  frame.style.setProperty("--found", data.colours[1])
+  const titles = new Map(data.exercises.map(each => [each.key, each.title]))
+  const buttons = new Map()
+  const makeButton = exercise => {
+    const { key, title, topic, restsOn, status } = exercise
+    const button = htmlElement("button", `${status === "found" ? "found" : ""} ${key === data.next ? "next" : ""}`)
+    button.type = "button"
+    button.dataset.key = key
+    const state = [topic, STATUS[status], key === data.next ? "next" : ""].filter(Boolean).join(" · ")
+    button.append(htmlElement("span", "", title), htmlElement("span", "about", state))
+    if (restsOn.length) button.append(htmlElement("span", "rests", `rests on: ${restsOn.map(each => titles.get(each)).join(" ")}`))
+    button.onclick = () => setTriggerValue("opened", key)
+    const near = isNear => () => {
+      const related = new Set([key, ...restsOn, ...data.exercises.filter(each => each.restsOn.includes(key)).map(each => each.key)])
+      for (const [other, each] of buttons) each.classList.toggle("near", isNear && related.has(other))
+      for (const line of lines.children) line.classList.toggle("near", isNear && line.dataset.ends.split(" ").includes(key))
+    }
+    button.onmouseenter = button.onfocus = near(true)
+    button.onmouseleave = button.onblur = near(false)
+    buttons.set(key, button)
+    return button
+  }
+  const had = parentElement.getRootNode().activeElement?.dataset.key
+  const levels = [...new Set(data.exercises.map(each => each.level))].map(level => {
+    const column = htmlElement("section"), list = htmlElement("ul")
+    list.append(...data.exercises.filter(each => each.level === level).map(each => {
+      const item = htmlElement("li")
+      item.append(makeButton(each))
+      return item
+    }))
+    column.append(htmlElement("h2", "", `Level ${level}`), list)
+    return column
+  })
+  frame.querySelector(".levels").replaceChildren(...levels)
+  const draw = () => {
+    const origin = frame.getBoundingClientRect()
+    lines.replaceChildren(...data.exercises.flatMap(({ key, restsOn }) => restsOn.map(below => {
+      const [from, to] = [below, key].map(each => buttons.get(each).getBoundingClientRect())
+      const isSame = Math.abs(from.left - to.left) < 1
+      const x1 = (isSame ? from.left : from.right) - origin.left, x2 = to.left - origin.left
+      const [y1, y2] = [from, to].map(({ top, height }) => top + height / 2 - origin.top)
+      const bend = isSame ? [x1 - 24, x2 - 24] : [(x1 + x2) / 2, (x1 + x2) / 2]
+      const line = svgElement("path", { d: `M${x1} ${y1}C${bend[0]} ${y1} ${bend[1]} ${y2} ${x2} ${y2}` })
+      line.dataset.ends = `${below} ${key}`
+      return line
+    })))
+  }
+  draw()
+  if (had) buttons.get(had)?.focus({ preventScroll: true })
+  const observer = new ResizeObserver(draw)
+  observer.observe(frame)
+  return () => observer.disconnect()
+}

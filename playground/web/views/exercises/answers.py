@@ -1,0 +1,275 @@
+"""The forms for answers, one for each kind; each leaves in the session what it says, until Check reads it."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import streamlit as st
+
+from playground.errors import InputError
+from playground.learn.compare_answer import axis_names, handle_places
+from playground.learn.exercise import HANDLES, Choose, Click, Draw, Number, Order, Settings
+from playground.learn.parse_number import parse_number
+from playground.learn.quantities import Numbers
+from playground.learn.variant import Given, Variant
+from playground.link.opening import view_of
+from playground.link.params import FOCUS, SHARED
+from playground.web.choices import shortcuts
+from playground.web.choices.setup import current_setup, current_value, note_focus_text
+from playground.web.components.exercises import draw_answer_curve, draw_answer_grid
+from playground.web.session.services import services
+from playground.web.views.exercises.posed import serve_view
+
+FORM = "exercise_form"
+"""Key of the form's container."""
+
+_HAD = "_exercise_settings_before"
+"""Session key of the visitor's settings before an exercise took their place."""
+
+Press = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Form:
+    """The form of one kind of answer."""
+
+    draw: Callable[[Variant, Press], None]
+    """Draws it with its button, which is given what a press does."""
+    read: Callable[[Variant], Any]
+    """What the visitor says by now, as `read_given` takes it; raises `InputError` where that is nothing."""
+
+
+def form_of(variant: Variant) -> Form:
+    """The form for an exercise's kind of answer."""
+    return _FORMS[type(variant.exercise.answer)]
+
+
+def read_given(variant: Variant, answer: Any) -> Given:
+    """An answer that a form has read, as `Variant.check` takes it; raises as `Variant.read` and `view_of`."""
+    if isinstance(variant.exercise.answer, Settings):
+        values = {**variant.view.values, **answer}
+        largest = services().settings.max_parameters
+        return serve_view(view_of(variant.exercise.page, values, max_parameters=largest))
+    return variant.read(answer)
+
+
+def _key(variant: Variant, part: object = "") -> str:
+    """Of a widget: each variant has its own."""
+    return f"answer_{variant.exercise.key}_{variant.number}_{part}".rstrip("_")
+
+
+def _check_in_form(check: Press) -> None:
+    st.form_submit_button("Check", key="exercise_check", type="primary", on_click=check)
+
+
+def _check_button(check: Press) -> None:
+    st.button("Check", key="exercise_check", type="primary", on_click=check)
+
+
+def _draw_choose(variant: Variant, check: Press) -> None:
+    answer = variant.exercise.answer
+    assert isinstance(answer, Choose)  # noqa: S101 - `form_of` has looked it up by its type
+    texts = {word: variant.fill(option.text) for word, option in answer.options.items()}
+    with st.form(FORM):
+        if answer.several:
+            st.markdown("Choose all that are right.")
+            for word, text in texts.items():
+                st.checkbox(text, key=_key(variant, word))
+        else:
+            st.radio("Your answer", list(texts), index=None, format_func=texts.__getitem__, key=_key(variant))
+        _check_in_form(check)
+
+
+def _read_choose(variant: Variant) -> tuple[str, ...]:
+    answer = variant.exercise.answer
+    if isinstance(answer, Choose) and answer.several:
+        words = tuple(word for word in answer.options if st.session_state.get(_key(variant, word)))
+    else:
+        word = st.session_state.get(_key(variant))
+        words = () if word is None else (word,)
+    if not words:
+        raise InputError("Choose an answer, then press Check.")
+    return words
+
+
+def _draw_number(variant: Variant, check: Press) -> None:
+    unit = getattr(variant.exercise.answer, "unit", "")
+    with st.form(FORM):
+        label = f"Your answer, in {unit}" if unit else "Your answer, a number"
+        st.text_input(label, key=_key(variant), max_chars=40, placeholder="0.25, 1/4 or 25 %", width=320)
+        _check_in_form(check)
+
+
+def _read_number(variant: Variant) -> float:
+    return parse_number(str(st.session_state.get(_key(variant)) or ""))
+
+
+def _draw_click(variant: Variant, check: Press) -> None:
+    numbers = variant.truth
+    assert isinstance(numbers, Numbers)  # noqa: S101
+    axes = [axis_names(names) for names in (numbers.rows, numbers.columns) if names]
+    titles = (numbers.row_title or "row", numbers.column_title or "column")
+    keys = [_key(variant, i) for i in range(len(axes))]
+    place = [st.session_state.get(key) for key in keys]
+
+    sizes = [len(names) for names in axes]
+
+    def choose(chosen: object) -> None:
+        if isinstance(chosen, list) and _are_places(chosen, sizes):  # what a browser sends may be anything
+            st.session_state.update(dict(zip(keys, chosen, strict=True)))
+
+    with st.container(key=FORM, border=True):
+        st.markdown("Choose a cell, or name its row and its column below." if len(axes) > 1 else "Choose a place.")
+        is_chosen = all(isinstance(each, int) for each in place)
+        chosen_place = [each for each in place if isinstance(each, int)] if is_chosen else None
+        draw_answer_grid(_key(variant, "grid"), axes[0], axes[1] if len(axes) > 1 else [], titles, chosen_place, choose)
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            for title, names, key in zip(titles, axes, keys, strict=False):
+                st.selectbox(
+                    title, range(len(names)), index=None, format_func=names.__getitem__, key=key, width=180,
+                    placeholder="choose",
+                )  # fmt: skip
+            _check_button(check)
+
+
+def _are_places(chosen: list[Any], sizes: list[int]) -> bool:
+    are_whole = all(isinstance(each, int) and not isinstance(each, bool) for each in chosen)
+    return are_whole and len(chosen) == len(sizes) and all(0 <= each < n for each, n in zip(chosen, sizes, strict=True))
+
+
+def _read_click(variant: Variant) -> tuple[int, ...]:
+    numbers = variant.truth
+    n_axes = 2 if isinstance(numbers, Numbers) and numbers.columns else 1
+    place = [st.session_state.get(_key(variant, i)) for i in range(n_axes)]
+    if any(each is None for each in place):
+        raise InputError("Choose a place, then press Check.")
+    return tuple(int(each) for each in place if each is not None)
+
+
+def _current_order(variant: Variant) -> list[str]:
+    """The words in the visitor's order; before that, in one that has nothing to do with the truth."""
+    answer = variant.exercise.answer
+    words = list(answer.items) if isinstance(answer, Order) else []
+    by_chance = sorted(words, key=lambda word: sha256(_key(variant, word).encode()).digest())
+    order: list[str] = st.session_state.get(_key(variant, "order"), by_chance)
+    return order
+
+
+def _move(key: str, order: list[str], place: int, step: int) -> None:
+    moved = list(order)
+    moved[place], moved[place + step] = moved[place + step], moved[place]
+    st.session_state[key] = moved
+
+
+def _draw_order(variant: Variant, check: Press) -> None:
+    answer = variant.exercise.answer
+    assert isinstance(answer, Order)  # noqa: S101
+    key, order = _key(variant, "order"), _current_order(variant)
+    first, last = ("largest", "smallest") if answer.wanted == "largest first" else ("smallest", "largest")
+    with st.container(key=FORM, border=True):
+        st.markdown(f"The {first} stands first, the {last} last.")
+        for place, word in enumerate(order):
+            with st.container(key=f"exercise_item_{place}", horizontal=True, vertical_alignment="center", gap="small"):
+                st.button(
+                    "Up", key=_key(variant, f"up_{word}"), icon=":material/arrow_upward:", disabled=place == 0,
+                    on_click=_move, args=(key, order, place, -1),
+                )  # fmt: skip
+                st.button(
+                    "Down", key=_key(variant, f"down_{word}"), icon=":material/arrow_downward:",
+                    disabled=place == len(order) - 1, on_click=_move, args=(key, order, place, 1),
+                )  # fmt: skip
+                st.markdown(f"{place + 1}. {variant.fill(answer.items[word].text)}")
+        _check_button(check)
+
+
+def _draw_curve(variant: Variant, check: Press) -> None:
+    answer, numbers = variant.exercise.answer, variant.truth
+    assert isinstance(answer, Draw)  # noqa: S101
+    assert isinstance(numbers, Numbers)  # noqa: S101
+    places = handle_places(len(numbers.rows))
+    names, key = axis_names(numbers.rows), _key(variant, "heights")
+
+    def draw(heights: object) -> None:
+        are_numbers = isinstance(heights, list) and all(isinstance(each, int | float) for each in heights)
+        if are_numbers and len(heights) == HANDLES and all(map(math.isfinite, heights)):
+            st.session_state[key] = tuple(map(float, heights))
+
+    with st.container(key=FORM, border=True):
+        st.markdown("Move the five handles to where you expect the curve.")
+        draw_answer_curve(
+            _key(variant, "curve"),
+            [names[place] for place in places],
+            places,
+            (answer.low, answer.high),
+            (answer.x_title, answer.y_title),
+            _current_heights(variant),
+            draw,
+        )
+        _check_button(check)
+
+
+def _current_heights(variant: Variant) -> tuple[float, ...]:
+    answer = variant.exercise.answer
+    middle = (answer.low + answer.high) / 2 if isinstance(answer, Draw) else 0.0
+    heights: tuple[float, ...] = st.session_state.get(_key(variant, "heights"), (middle,) * HANDLES)
+    return heights
+
+
+def _draw_settings(variant: Variant, check: Press) -> None:
+    with st.container(key=FORM, border=True):
+        st.markdown(
+            "Start with the exercise's settings, change them in the sidebar (on a phone the button » at the top left "
+            "opens it), and press Check."
+        )
+        with st.container(horizontal=True):
+            st.button(
+                "Start with these settings", key="exercise_start", icon=":material/tune:",
+                on_click=_use_settings, args=(dict(variant.view.values), variant.view.names_tokens),
+            )  # fmt: skip
+            _check_button(check)
+            if _HAD in st.session_state:
+                draw_way_back()
+
+
+def draw_way_back() -> None:
+    """The button that brings back the settings which an exercise has replaced."""
+    if _HAD in st.session_state:
+        st.button(
+            "Back to my settings", key="exercise_back_to_settings", icon=":material/undo:", type="tertiary",
+            on_click=_bring_back,
+        )  # fmt: skip
+
+
+def _use_settings(values: Mapping[str, Any], names_tokens: bool) -> None:
+    if _HAD not in st.session_state:
+        st.session_state[_HAD] = shortcuts.take_snapshot([*SHARED, *FOCUS])
+    shortcuts.replace_text(values["text"])
+    shortcuts.restore_put_away({})
+    st.session_state.update({key: values[key] for key in (*SHARED, *FOCUS) if key != "text"})
+    note_focus_text(by_page=not names_tokens)
+
+
+def _bring_back() -> None:
+    had = st.session_state.pop(_HAD)
+    shortcuts.replace_text(had.values.get("text", current_value("text")))
+    shortcuts.restore_snapshot(had)
+
+
+def _read_settings(_: Variant) -> Mapping[str, Any]:
+    setup = current_setup()
+    if setup["weights"] not in ("minilm", "random"):
+        raise InputError("Choose the weights minilm or random in the sidebar: this exercise knows no others.")
+    return {key: setup[key] for key in SHARED} | {place: current_value(place) for place in FOCUS}
+
+
+_FORMS: Mapping[type, Form] = {
+    Choose: Form(_draw_choose, _read_choose),
+    Number: Form(_draw_number, _read_number),
+    Click: Form(_draw_click, _read_click),
+    Order: Form(_draw_order, lambda variant: tuple(_current_order(variant))),
+    Draw: Form(_draw_curve, _current_heights),
+    Settings: Form(_draw_settings, _read_settings),
+}
+"""By the kind of answer."""

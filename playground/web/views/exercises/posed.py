@@ -1,0 +1,98 @@
+"""Exercises as this server poses them: their states run with the app's models, in turns, and are kept for everybody."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+from functools import cached_property
+from pathlib import Path
+
+from playground import learn
+from playground.learn.exercise import Exercise, read_exercise
+from playground.learn.variant import Variant
+from playground.link.opening import LinkedView
+from playground.model import Encoder
+from playground.pages import page_at
+from playground.runs.budget import check_budget
+from playground.web.session import caches
+from playground.web.session.services import services
+from playground.web.session.weights_cache import cache_for_everybody, load_once
+
+FOLDERS = [Path(learn.__file__).parent / "exercises"]
+"""Where the exercises lie."""
+
+_LONG_PAGES = ("gradient-flow", "regularisers", "training")
+"""Pages whose numbers come from passes back, or from trainings: they take the long place."""
+
+
+@load_once()
+def shipped_exercises() -> Mapping[str, Exercise]:
+    """The exercises by key; raises `InputError` where a file is none."""
+    files = [file for folder in FOLDERS for file in sorted(folder.glob("*.yaml"))]
+    exercises = [read_exercise(file.read_text(encoding="utf-8"), file.name) for file in files]
+    return {exercise.key: exercise for exercise in exercises}
+
+
+class ServedView(LinkedView):
+    """A state whose encoder is the app's own, within this server's limits."""
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The encoder with its weights; raises as `caches.encoder` and `check_budget`."""
+        check_budget(self.config, services().settings.max_parameters)
+        return caches.encoder(self.weights, self.config, self.seed)
+
+
+def serve_view(view: LinkedView) -> ServedView:
+    """The same state with the app's own encoder."""
+    return ServedView(**{each.name: getattr(view, each.name) for each in fields(view)})
+
+
+class ServedVariant(Variant):
+    """A variant whose states run with the app's models."""
+
+    @cached_property
+    def view(self) -> LinkedView:
+        """As of `Variant`."""
+        return serve_view(super().view)
+
+    @cached_property
+    def other(self) -> LinkedView | None:
+        """As of `Variant`."""
+        other = super().other
+        return None if other is None else serve_view(other)
+
+
+@cache_for_everybody(max_entries=8)
+def _pose(key: str, number: int) -> Variant:
+    variant = ServedVariant(shipped_exercises()[key], number)
+    with services().turns.take():
+        _ = variant.truth
+    return variant
+
+
+def pose_variant(key: str, number: int) -> Variant:
+    """A variant of a shipped exercise with its truth computed; raises as `Variant.truth`, and `BusyError`."""
+    with _hold_place(shipped_exercises()[key].page):
+        return _pose(key, number)
+
+
+@contextmanager
+def take_turn(page: str) -> Iterator[None]:
+    """Hold a turn to compute with a state of a page, by its path; raises `BusyError`."""
+    with _hold_place(page), services().turns.take():
+        yield
+
+
+@contextmanager
+def _hold_place(page: str) -> Iterator[None]:
+    if page in _LONG_PAGES:
+        with services().turns.hold_long_place():
+            yield
+    else:
+        yield
+
+
+def repairs(view: LinkedView) -> list[str]:
+    """A sentence on each thing of a state that could not be as it was asked for."""
+    own = f"The page {view.page} shows other networks" if page_at(view.page).own_networks else None
+    return [notice for notice in view.notices if own is None or not notice.startswith(own)]

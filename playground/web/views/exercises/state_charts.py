@@ -1,0 +1,69 @@
+"""Charts of an exercise's state, drawn by the view of its page as the page draws them."""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from playground.charts.chart import (
+    Axis,
+    Chart,
+    Columns,
+    Group,
+    Heatmap,
+    Item,
+    Later,
+    Panel,
+    Paragraph,
+    Picture,
+    Table,
+)
+from playground.link.opening import LinkedView
+from playground.link.query import needed_panels
+from playground.views.all_views import VIEWS
+from playground.web.shared.renderer import render
+
+ANSWER = "answer"
+"""What stands among the keys for the page's first sentence."""
+
+
+def draw_state(view: LinkedView, page: str, keys: Collection[str]) -> None:
+    """Draw those charts, tables and groups of a state that have these keys; raises as the state's run."""
+    if keys and page in VIEWS:
+        scene = VIEWS[page].scene(view)
+        options = {**view.values, **needed_panels(keys)}
+        render(list(find_items(VIEWS[page].show(scene, options), keys)), scene)
+
+
+def find_items(items: Iterable[Item], keys: Collection[str]) -> Iterator[Item]:
+    """The items of these keys, also those inside of others, with nothing in them that a click changes."""
+    for item in items:
+        match item:
+            case Paragraph(text, "answer"):
+                if ANSWER in keys:
+                    yield Paragraph(text)
+            case Group() if item.key in keys:
+                yield replace(item, items=tuple(map(_fix, item.items)))
+            case Group() | Panel() | Later():
+                yield from find_items(item.items, keys)
+            case Columns():
+                yield from find_items([each for column in item.columns for each in column], keys)
+            case Chart() | Table() if item.key in keys:
+                yield _fix(item)
+
+
+def _fix(item: Item) -> Item:
+    """The item without places that a click chooses: they would move the visitor's own focus, which is elsewhere."""
+    match item:
+        case Heatmap():
+            return replace(item, rows=_without_place(item.rows), columns=_without_place(item.columns), click="")
+        case Picture():
+            return replace(item, click="", frame=None, on_row=None)
+        case Chart():
+            return replace(item, click="", on_row=None)
+        case Table():
+            return replace(item, on_row=None)
+    return item
+
+
+def _without_place(axis: Axis[Any]) -> Axis[Any]:
+    return replace(axis, place="")
