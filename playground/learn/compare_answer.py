@@ -96,7 +96,7 @@ def frame_places(truth: Numbers, given: Sequence[int] | None, wanted: str) -> He
         key=KEY,
         alt=f"Heatmap of {truth.title or 'the numbers'} with the {wanted} number framed",
         caption=f"{said}The {wanted} is at {name_place(truth, best)}: **{truth[best]:.4g}**. "
-        "The thick frame is the run's, the thin one yours.",
+        f"The thick frame is the run's{', the thin one yours' if said else ''}.",
         values=lambda _: cells,
         rows=rows,
         columns=Axis(truth.column_title if truth.columns else truth.row_title, lambda _: axis_labels(columns)),

@@ -19,7 +19,7 @@ class Result(BaseModel):
 
     found: bool = False
     given_up: bool = False
-    tries: int = Field(0, ge=0, le=100_000)
+    tries: int = Field(default=0, ge=0, le=100_000)
 
     @property
     def status(self) -> Literal["found", "given up", "tried", "new"]:

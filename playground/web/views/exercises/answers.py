@@ -1,6 +1,5 @@
 """The forms for answers, one for each kind; each leaves in the session what it says, until Check reads it."""
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -27,6 +26,9 @@ FORM = "exercise_form"
 
 _HAD = "_exercise_settings_before"
 """Session key of the visitor's settings before an exercise took their place."""
+
+_LARGEST = 1e12
+"""Of a height that a browser may send."""
 
 Press = Callable[[], None]
 
@@ -192,8 +194,7 @@ def _draw_curve(variant: Variant, check: Press) -> None:
     names, key = axis_names(numbers.rows), _key(variant, "heights")
 
     def draw(heights: object) -> None:
-        are_numbers = isinstance(heights, list) and all(isinstance(each, int | float) for each in heights)
-        if are_numbers and len(heights) == HANDLES and all(map(math.isfinite, heights)):
+        if isinstance(heights, list) and _are_heights(heights):  # what a browser sends may be anything
             st.session_state[key] = tuple(map(float, heights))
 
     with st.container(key=FORM, border=True):
@@ -208,6 +209,11 @@ def _draw_curve(variant: Variant, check: Press) -> None:
             draw,
         )
         _check_button(check)
+
+
+def _are_heights(heights: list[Any]) -> bool:
+    are_numbers = all(isinstance(each, int | float) and abs(each) < _LARGEST for each in heights)
+    return are_numbers and len(heights) == HANDLES
 
 
 def _current_heights(variant: Variant) -> tuple[float, ...]:

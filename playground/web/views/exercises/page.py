@@ -144,7 +144,8 @@ def _describe(attempt: Attempt) -> str:
     if attempt.outcome == "found":
         return f"You have found it, in **{tries}**. Below stands what the run says, beside your answer."
     if attempt.outcome == "given up":
-        return f"You have given up after {tries}: below stands what the run says."
+        after = f" after {tries}" if n else ""
+        return f"You have given up{after}. Below stands what the run says."
     return "What do you expect? Answer first; then the run shows what happens." if not n else f"Not yet, after {tries}."
 
 
@@ -215,7 +216,7 @@ def _draw_help(variant: Variant, attempt: Attempt) -> None:
         )  # fmt: skip
 
 
-def _change(place: tuple[str, int], changes: dict[str, object]) -> None:
+def _change(place: tuple[str, int], changes: dict[str, Any]) -> None:
     change_attempt(*place, **changes)
 
 

@@ -1,8 +1,9 @@
 """Charts of an exercise's state, drawn by the view of its page as the page draws them."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from playground.charts.chart import (
     Axis,
@@ -53,16 +54,39 @@ def find_items(items: Iterable[Item], keys: Collection[str]) -> Iterator[Item]:
 
 def _fix(item: Item) -> Item:
     """The item without places that a click chooses: they would move the visitor's own focus, which is elsewhere."""
+    if isinstance(item, Chart):
+        item = _without_focus(item)
     match item:
         case Heatmap():
-            return replace(item, rows=_without_place(item.rows), columns=_without_place(item.columns), click="")
+            return replace(item, rows=_without_place(item.rows), columns=_without_place(item.columns))
         case Picture():
-            return replace(item, click="", frame=None, on_row=None)
-        case Chart():
-            return replace(item, click="", on_row=None)
+            return replace(item, frame=None)
         case Table():
             return replace(item, on_row=None)
     return item
+
+
+C = TypeVar("C", bound=Chart[Any])
+
+
+def _without_focus(chart: C) -> C:
+    """The chart, which nobody can click; what its words say of clicks and of the frame is left out."""
+    reading = chart.reading
+    return replace(
+        chart,
+        click="",
+        on_row=None,
+        caption=_keep_true(chart.caption),
+        reading=lambda subject: _keep_true(reading(subject)),
+    )
+
+
+def _keep_true(text: str) -> str:
+    return " ".join(sentence for sentence in re.split(r"(?<=[.?!])\s+", text) if not _OF_FOCUS.search(sentence))
+
+
+_OF_FOCUS = re.compile(r"\b[Cc]lick|\b[Tt]humbnails|\b[Tt]he frame\b|\b[Aa]rrow keys\b")
+"""Sentences of a caption on what an exercise's chart has not."""
 
 
 def _without_place(axis: Axis[Any]) -> Axis[Any]:

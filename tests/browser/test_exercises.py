@@ -1,0 +1,479 @@
+"""Exercises in the browser: each kind of answer, right and wrong; what is sent before; what the browser keeps."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Response, WebSocketRoute, expect
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from playground.learn.compare_answer import best_place
+from playground.learn.exercise import read_exercise
+from playground.learn.quantities import Numbers
+from playground.learn.variant import Variant
+from tests.browser.server import Server, serve
+from tests.browser.test_every_page import AXE, BACKGROUNDS, grave_violations
+from tests.browser.visitor import Visitor
+from tests.browser.with_exercises import DEMO_EXERCISES
+
+SECRET = "Secretword"
+"""What every explanation of the tests' exercises has, and nothing else."""
+
+PHONE = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
+DEVICES = {"laptop": {"width": 1280, "height": 900}, "phone": PHONE}
+
+
+@pytest.fixture(scope="module")
+def exercise_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The app with the tests' own exercises."""
+    with serve(tmp_path_factory.mktemp("exercises"), "-m", "tests.browser.with_exercises") as running:
+        yield running
+
+
+@pytest.fixture(params=["laptop", "phone"])
+def student(request: pytest.FixtureRequest, exercise_server: Server, browser: Browser) -> Iterator[Visitor]:
+    """A visitor on either device, whose browser has kept nothing yet."""
+    yield from _visit(exercise_server, browser, request.param)
+
+
+@pytest.fixture
+def laptop(exercise_server: Server, browser: Browser) -> Iterator[Visitor]:
+    """A visitor with a laptop, whose browser has kept nothing yet."""
+    yield from _visit(exercise_server, browser, "laptop")
+
+
+def _visit(server: Server, browser: Browser, device: str) -> Iterator[Visitor]:
+    visitor = Visitor.anew(server, browser, **DEVICES[device])
+    yield visitor
+    visitor.assert_well()
+    visitor.page.context.close()
+
+
+def demo(name: str, number: int = 0) -> Variant:
+    """An exercise of the tests, computed here."""
+    file = DEMO_EXERCISES / f"demo-{name}.yaml"
+    return Variant(read_exercise(file.read_text(encoding="utf-8"), file.name), number)
+
+
+def open_demo(visitor: Visitor, name: str, more: str = "") -> Visitor:
+    return visitor.open(f"/exercises?exercises_key=demo-{name}{more}")
+
+
+def press(visitor: Visitor, target: Locator) -> None:
+    """Touch on a phone, click elsewhere."""
+    if visitor.page.evaluate("matchMedia('(hover: none)').matches"):
+        target.tap()
+    else:
+        target.click()
+
+
+def form(visitor: Visitor) -> Locator:
+    return visitor.page.locator("[data-testid=stForm], .st-key-exercise_form").first
+
+
+def check(visitor: Visitor) -> None:
+    press(visitor, visitor.widget("exercise_check").get_by_role("button"))
+
+
+def expect_wrong(visitor: Visitor, tries: int = 1) -> None:
+    expect(visitor.widget("answer")).to_contain_text(f"Not yet, after {tries} ")
+    expect(visitor.widget("exercise_explanation")).to_have_count(0)
+    assert SECRET not in visitor.text()
+
+
+def expect_right(visitor: Visitor, tries: int = 2) -> None:
+    expect(visitor.widget("answer")).to_contain_text(f"You have found it, in {tries} ")
+    expect(visitor.widget("exercise_explanation")).to_contain_text(SECRET)
+
+
+def numbers_of(variant: Variant) -> Numbers:
+    assert isinstance(variant.truth, Numbers)
+    return variant.truth
+
+
+def test_choose_several(student: Visitor) -> None:
+    open_demo(student, "several")
+    press(student, form(student).get_by_text("There are two layers."))
+    check(student)
+    expect_wrong(student)
+    press(student, form(student).get_by_text("Attention has more"))
+    check(student)
+    expect_right(student)
+    answers = student.page.get_by_test_id("stMain").locator("li").filter(has_text="your answer")
+    expect(answers).to_have_count(2)
+
+
+def test_choose_one(student: Visitor) -> None:
+    student.open("/exercises?exercises_key=number-of-heads")
+    check(student)
+    expect(student.widget("exercise_feedback")).to_contain_text("Choose an answer")
+    press(student, form(student).get_by_text("It grows"))
+    check(student)
+    expect(student.widget("exercise_feedback")).to_contain_text("How wide is the vector")
+    press(student, form(student).get_by_text("It stays the same"))
+    check(student)
+    expect(student.widget("answer")).to_contain_text("You have found it, in 2 ")
+    expect(student.widget("exercise_explanation")).to_contain_text("A head is d_model / n_heads numbers wide")
+
+
+def test_a_number_with_its_usual_mistake_and_what_is_no_number(student: Visitor) -> None:
+    open_demo(student, "number")
+    field = form(student).get_by_role("textbox")
+    field.fill("many")
+    check(student)
+    expect(student.widget("exercise_feedback")).to_contain_text("is no number")
+    field.fill("2048")
+    check(student)
+    expect(student.widget("exercise_feedback")).to_contain_text("Each map also adds a bias")
+    expect_wrong(student)
+    field.fill("4352/2")
+    field.press("Enter")
+    expect_right(student)
+    bars = student.settled().charts()["exercise_truth"]
+    assert {trace["x"][0] for trace in bars} == {2176.0}
+    expect(student.widget("exercise_hidden")).to_contain_text("4,592 parameters")  # the page's own first sentence
+    assert "parameter_breakdown" in student.charts()
+    link = student.widget("exercise_explanation").get_by_role("link").get_attribute("href")
+    assert link is not None
+    student.page.goto(f"{student.server.url}/{link.removeprefix('./')}")
+    expect(student.settled().widget("answer")).to_contain_text("4,592 parameters")
+
+
+def test_click_a_cell_and_both_cells_are_framed(student: Visitor) -> None:
+    numbers = numbers_of(demo("click"))
+    row, column = best_place(numbers, "largest")
+    open_demo(student, "click")
+    press(student, form(student).get_by_role("button", name="sat, sat", exact=True))
+    check(student)
+    expect_wrong(student)
+    assert (row, column) != (2, 2)
+    name = f"{numbers.rows[row]}, {numbers.columns[column]}"
+    press(student, form(student).get_by_role("button", name=name, exact=True))
+    expect(form(student).get_by_role("button", name=name, exact=True)).to_have_attribute("aria-pressed", "true")
+    student.settled()
+    check(student)
+    expect_right(student)
+    np.testing.assert_allclose(student.settled().array("exercise_truth"), numbers.values, rtol=1e-6)
+    frames = student.widget("exercise_truth_chart").locator(".shapelayer path")
+    expect(frames).to_have_count(2)
+
+
+def test_click_a_token(student: Visitor) -> None:
+    numbers = numbers_of(demo("token"))
+    (best,) = best_place(numbers, "largest")
+    open_demo(student, "token")
+    for name, expected in ((numbers.rows[best - 1], expect_wrong), (numbers.rows[best], expect_right)):
+        button = form(student).get_by_role("button", name=name, exact=True)
+        press(student, button)
+        expect(button).to_have_attribute("aria-pressed", "true")
+        student.settled()
+        check(student)
+        expected(student)
+
+
+def put_in_order(visitor: Visitor, *texts: str) -> None:
+    for place, text in enumerate(texts):
+        for at in range(len(texts) - 1, place, -1):
+            item = visitor.widget(f"exercise_item_{at}")
+            if text in item.inner_text():
+                press(visitor, item.get_by_role("button", name="Up"))
+                expect(visitor.widget(f"exercise_item_{at - 1}")).to_contain_text(text)
+                visitor.settled()
+
+
+def test_put_things_in_order(student: Visitor) -> None:
+    open_demo(student, "order")
+    assert "norms_by_layer" in student.charts()  # of the state, which has two layers
+    assert student.array("norms_by_layer", name="x").max() == 2
+    put_in_order(student, "Norms", "Attention", "Feed-forward")
+    check(student)
+    expect(student.widget("exercise_feedback")).to_contain_text("A norm has two vectors")
+    expect_wrong(student)
+    put_in_order(student, "Attention", "Feed-forward", "Norms")
+    check(student)
+    expect_right(student)
+    expect(student.widget("exercise_truth").locator("tr").nth(1)).to_contain_text("2,176")
+
+
+def test_draw_a_curve(student: Visitor) -> None:
+    heights = demo("draw").heights
+    open_demo(student, "draw")
+    check(student)
+    expect_wrong(student)
+    for i, height in enumerate(heights):
+        form(student).get_by_role("slider").nth(i).fill(f"{height:.2f}")
+        student.settled()
+    check(student)
+    expect_right(student)
+    names = [trace["name"] for trace in student.settled().charts()["exercise_truth"]]
+    assert names == ["the run", "you"]
+    np.testing.assert_allclose(student.array("exercise_truth", name="y"), numbers_of(demo("draw")).values, rtol=1e-6)
+    np.testing.assert_allclose(student.array("exercise_truth", 1, "y"), heights, atol=0.01)
+
+
+def open_sidebar(visitor: Visitor) -> None:
+    if visitor.page.get_by_test_id("stExpandSidebarButton").is_visible():
+        press(visitor, visitor.page.get_by_test_id("stExpandSidebarButton"))
+        expect(visitor.page.get_by_test_id("stSidebar")).to_have_attribute("aria-expanded", "true")
+
+
+def close_sidebar(visitor: Visitor) -> None:
+    button = visitor.page.get_by_test_id("stSidebarCollapseButton").get_by_role("button")
+    if visitor.page.evaluate("innerWidth < 768"):
+        press(visitor, button)
+        expect(visitor.page.get_by_test_id("stSidebar")).to_have_attribute("aria-expanded", "false")
+
+
+def test_change_the_settings_until_and_get_ones_own_back(student: Visitor) -> None:
+    open_demo(student, "settings", "&text=My+own+words&seed=5")
+    press(student, student.widget("exercise_start").get_by_role("button"))
+    expect(student.widget("exercise_back_to_settings")).to_be_visible()
+    assert student.settled().query()["n_layers"] == ["2"]
+    check(student)
+    expect_wrong(student)
+    open_sidebar(student)
+    student.press("n_layers", "ArrowLeft")
+    student.eventually(lambda: student.query().get("n_layers") == ["1"], "one layer")
+    student.settled()
+    close_sidebar(student)
+    check(student)
+    expect_right(student)
+    expect(student.page.get_by_test_id("stMain")).to_contain_text("n_layers: 2 → 1")
+    press(student, student.widget("exercise_list").get_by_role("button"))
+    press(student, student.widget("exercise_back_to_settings").get_by_role("button"))
+    expect(student.widget("exercise_back_to_settings")).to_have_count(0)
+    assert student.settled().settings() == {"text": ["My own words"], "seed": ["5"]}
+
+
+def test_with_the_keyboard_alone(laptop: Visitor) -> None:
+    """From the list through a blank grid, by arrow keys and by menus, to the answer."""
+    numbers = numbers_of(demo("click"))
+    row, column = best_place(numbers, "largest")
+    keyboard = laptop.open("/exercises").page.keyboard
+
+    def go_to(target: Locator) -> None:
+        for _ in range(80):
+            if target.evaluate("each => each.getRootNode().activeElement === each"):
+                return
+            keyboard.press("Tab")
+        pytest.fail("the key Tab does not lead there")
+
+    go_to(laptop.widget("exercise_map").get_by_role("button", name="Where does this head look most?"))
+    keyboard.press("Enter")
+    expect(laptop.page.locator("h1")).to_contain_text("Where does this head look most?")
+    laptop.settled()
+    cells = form(laptop).locator("td button")
+    go_to(cells.first)
+    for _ in range(row):
+        keyboard.press("ArrowDown")
+    for _ in range(column):
+        keyboard.press("ArrowRight")
+    keyboard.press("Enter")
+    expect(cells.nth(row * len(numbers.columns) + column)).to_have_attribute("aria-pressed", "true")
+    laptop.settled()
+    go_to(laptop.widget("exercise_check").get_by_role("button"))
+    keyboard.press("Enter")
+    expect_right(laptop, tries=1)
+
+
+class Traffic:
+    """Everything that a page is sent, but for the front end's own files."""
+
+    def __init__(self, visitor: Visitor) -> None:
+        self.messages: list[bytes] = []
+        self.bodies: list[Response] = []
+        visitor.page.route_web_socket("**/_stcore/stream", self._pass_on)
+        visitor.page.on("response", self.bodies.append)
+
+    def _pass_on(self, socket: WebSocketRoute) -> None:
+        upstream = socket.connect_to_server()
+
+        def answer(message: str | bytes) -> None:
+            self.messages.append(message if isinstance(message, bytes) else message.encode())
+            socket.send(message)
+
+        upstream.on_message(answer)
+
+    def everything(self) -> bytes:
+        own = [each for each in self.bodies if "/static/" not in urlsplit(each.url).path and each.status == 200]
+        bodies = [each.body() for each in own if each.request.resource_type in ("document", "fetch", "xhr", "other")]
+        return b"\n".join([*self.messages, *bodies])
+
+    def runs(self) -> int:
+        """How many runs of the script have ended."""
+        kinds = [ForwardMsg.FromString(message).WhichOneof("type") for message in self.messages]
+        return kinds.count("script_finished")
+
+
+SECRETS = {
+    "number": ["2,176", "2176", "Each map also adds", "parameter_breakdown", "4,592"],
+    "several": ["green-badge"],
+    "click": ["attention_pattern", "exercise_truth"],
+    "order": ["2,176", "2176", "A norm has two", "exercise_truth"],
+    "draw": ["exercise_truth"],
+}
+"""What would give an answer away, beside the explanation: its numbers, and the charts that have them."""
+
+
+@pytest.mark.parametrize("name", list(SECRETS))
+def test_nothing_of_the_answer_is_sent_before_it_is_given_up(name: str, laptop: Visitor) -> None:
+    traffic = Traffic(laptop)
+    variant = demo(name)
+    secrets = [SECRET.encode(), *(word.encode() for word in SECRETS[name])]
+    if isinstance(variant.truth, Numbers):
+        best = float(np.nanmax(variant.truth.values))
+        secrets += [variant.truth.values.tobytes(), f"{best:.4f}".encode(), f"{best:.3f}".encode()]
+    open_demo(laptop, name)
+    laptop.widget("exercise_hint").get_by_role("button").click()
+    expect(laptop.widget("exercise_hints")).to_contain_text("Hint 1.")
+    laptop.widget("exercise_hint").get_by_role("button").click()
+    expect(laptop.widget("exercise_hints")).to_contain_text("Hint 2.")
+    expect(laptop.widget("exercise_hint")).to_have_count(0)
+    wrong = form(laptop).get_by_role("textbox" if name == "number" else "button").first
+    if name == "number":
+        wrong.fill("7")
+    elif name == "several":
+        form(laptop).get_by_text("The norms have more").click()
+    elif name == "click":
+        wrong.click()
+        laptop.settled()
+    elif name == "order":
+        put_in_order(laptop, "Feed-forward", "Attention", "Norms")
+    check(laptop)
+    expect_wrong(laptop)
+    laptop.settled()
+    sent = traffic.everything()
+    assert len(sent) > 10_000, "the page itself is among it"
+    assert [secret for secret in secrets if secret in sent] == []
+    kept = laptop.page.evaluate("JSON.stringify([localStorage, sessionStorage])")
+    assert SECRET not in kept + laptop.page.url
+    laptop.widget("exercise_give_up").get_by_role("button").click()
+    expect(laptop.widget("exercise_explanation")).to_contain_text(SECRET)
+    laptop.settled()
+    sent = traffic.everything()
+    assert {SECRET.encode(), SECRETS[name][-1].encode()} <= {secret for secret in secrets if secret in sent}
+
+
+def test_a_check_is_one_run_of_the_page(laptop: Visitor) -> None:
+    traffic = Traffic(laptop)
+    open_demo(laptop, "number")
+    form(laptop).get_by_role("textbox").fill("2176")
+    before = traffic.runs()
+    check(laptop)
+    expect_right(laptop, tries=1)
+    laptop.settled()
+    assert traffic.runs() == before + 1
+
+
+def test_a_classmate_who_opens_the_same_link_is_asked_anew(laptop: Visitor, browser: Browser) -> None:
+    open_demo(laptop, "click", "&exercises_variant=1")
+    laptop.widget("exercise_give_up").get_by_role("button").click()
+    expect(laptop.widget("exercise_explanation")).to_be_visible()
+    assert laptop.settled().query() == {"exercises_key": ["demo-click"], "exercises_variant": ["1"]}
+    classmate = Visitor.anew(laptop.server, browser)
+    classmate.open(laptop.page.url)
+    expect(form(classmate)).to_be_visible()
+    assert SECRET not in classmate.text()
+    classmate.page.context.close()
+    laptop.page.reload()  # a new session of the same browser: it knows that this was given up, and asks again
+    expect(form(laptop.settled())).to_be_visible()
+    laptop.widget("exercise_variant").get_by_role("button").click()
+    expect(laptop.widget("exercise_feedback")).to_have_count(1)
+    laptop.eventually(lambda: laptop.query().get("exercises_variant") != ["1"], "another variant")
+
+
+def box(visitor: Visitor, title: str) -> Locator:
+    return visitor.widget("exercise_map").get_by_role("button", name=title)
+
+
+def find_number(visitor: Visitor) -> None:
+    open_demo(visitor, "number")
+    form(visitor).get_by_role("textbox").fill("2176")
+    check(visitor)
+    expect_right(visitor, tries=1)
+    visitor.settled()
+
+
+def test_the_browser_keeps_what_was_found_and_a_file_takes_it_elsewhere(
+    student: Visitor, browser: Browser, tmp_path: Path
+) -> None:
+    find_number(student)
+    student.open("/exercises")
+    expect(student.widget("answer")).to_contain_text("You have found 1 of")
+    expect(box(student, "How many numbers")).to_contain_text("✓ found")
+    with student.page.expect_download() as saving:
+        student.widget("exercise_progress").get_by_role("link", name="Save my progress").click()
+    file = tmp_path / "progress.json"
+    saving.value.save_as(file)
+    assert json.loads(file.read_text()) == {
+        "version": 1,
+        "exercises": {"demo-number": {"found": True, "given_up": False, "tries": 1}},
+    }
+    elsewhere = Visitor.anew(student.server, browser)
+    elsewhere.open("/exercises")
+    expect(elsewhere.widget("answer")).to_contain_text("Begin with")
+    field = elsewhere.widget("exercise_progress").locator("input[type=file]")
+    broken = tmp_path / "broken.json"
+    broken.write_text('{"version": 1, "exercises": {"demo-number": {"found": "perhaps"}}}')
+    field.set_input_files(broken)
+    expect(elsewhere.page.get_by_test_id("stAlert")).to_contain_text("This is no progress")
+    field.set_input_files(file)
+    expect(elsewhere.widget("answer")).to_contain_text("You have found 1 of")
+    elsewhere.settled().page.reload()
+    expect(elsewhere.settled().widget("answer")).to_contain_text("You have found 1 of")
+    elsewhere.assert_well()
+    elsewhere.page.context.close()
+
+
+def test_without_storage_the_page_says_so_and_works(laptop: Visitor) -> None:
+    refuse = (
+        "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError') } })"
+    )
+    laptop.page.add_init_script(refuse)
+    find_number(laptop)
+    lost = laptop.widget("exercise_progress").get_by_text(re.compile("keeps nothing"))
+    expect(lost).to_be_visible()
+    laptop.widget("exercise_list").get_by_role("button").click()
+    expect(laptop.widget("answer")).to_contain_text("You have found 1 of")
+
+
+def test_what_somebody_else_wrote_into_the_storage_is_replaced(laptop: Visitor) -> None:
+    laptop.page.add_init_script(
+        "localStorage.getItem('progress of the exercises') ?? localStorage.setItem('progress of the exercises', '{]')"
+    )
+    laptop.open("/exercises")
+    expect(laptop.page.get_by_test_id("stAlert")).to_contain_text("could not be read")
+    find_number(laptop)
+    laptop.open("/exercises")
+    expect(laptop.widget("answer")).to_contain_text("You have found 1 of")
+
+
+def test_every_form_and_what_follows_can_be_read_and_heard(laptop: Visitor) -> None:
+    for name in ("number", "several", "click", "token", "order", "draw", "settings"):
+        open_demo(laptop, name)
+        laptop.page.evaluate(AXE)
+        for scheme, background in BACKGROUNDS.items():
+            laptop.page.emulate_media(color_scheme=scheme)
+            expect(laptop.page.locator(".stApp")).to_have_css("background-color", background)
+            laptop.settled()
+            assert (name, scheme, grave_violations(laptop)) == (name, scheme, set())
+        laptop.widget("exercise_give_up").get_by_role("button").click()
+        expect(laptop.widget("exercise_explanation")).to_be_visible()
+        laptop.settled()
+        assert (name, grave_violations(laptop)) == (name, set())
+        assert laptop.small_texts() == []
+
+
+def test_on_a_phone_nothing_runs_off_the_edge(exercise_server: Server, phone_context: BrowserContext) -> None:
+    phone = Visitor(exercise_server, phone_context)
+    for name in ("click", "order", "draw", "settings"):
+        open_demo(phone, name)
+        assert phone.page.locator(".stMain").evaluate("main => main.scrollWidth") <= 390
+        buttons = [each.bounding_box() for each in form(phone).get_by_role("button").all()]
+        assert all(edge and edge["x"] >= 0 and edge["x"] + edge["width"] <= 390 for edge in buttons)
+    phone.assert_well()
+    phone.page.close()
