@@ -1,0 +1,240 @@
+"""The Exercises page without a browser: what it says of links, states and servers that are not as they should be."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from playground.learn.exercise import Exercise, read_exercise
+from playground.learn.variant import Variant
+from playground.link.opening import LinkedView, open_link
+from playground.web.session.services import other_services, services
+from playground.web.session.turns import Turns
+from playground.web.views.exercises import answers, posed
+from playground.web.views.exercises.posed import ServedVariant, pose_variant, shipped_exercises
+from playground.web.views.exercises.state_charts import find_items
+from playground.weights import checkpoint
+from tests.web.app_test import (
+    answer,
+    charts,
+    component_data,
+    open_page,
+    press,
+    prose,
+    sentences,
+    without_error,
+    working,
+)
+
+_DEMOS = Path(__file__).resolve().parents[2] / "data" / "exercises"
+SECRET = "Secretword"
+
+
+@pytest.fixture(autouse=True)
+def demos() -> Iterator[None]:
+    """The tests' own exercises beside the shipped ones, on a server that has posed none yet."""
+    with mock.patch.object(posed, "FOLDERS", [*posed.FOLDERS, _DEMOS]):
+        services().loaded.clear()
+        services().few_results.clear()
+        yield
+    services().loaded.clear()
+    services().few_results.clear()
+
+
+def open_demo(name: str, **query: object) -> AppTest:
+    return open_page("exercises", exercises_key=f"demo-{name}", **query)
+
+
+def everything(app: AppTest) -> str:
+    """All that was sent, as text."""
+    return str([str(element.proto) for element in app.main if hasattr(element, "proto")]) + prose(app)
+
+
+def test_the_list_says_where_to_begin_and_goes_on_from_there() -> None:
+    app = without_error(open_page("exercises"))
+    boxes = component_data(app, "exercise_map")["exercises"]
+    assert {box["key"] for box in boxes} == shipped_exercises().keys()
+    assert {box["status"] for box in boxes} == {"new"}
+    following = component_data(app, "exercise_map")["next"]
+    assert shipped_exercises()[following].title in answer(app)
+    app = press(app, "exercise_begin")
+    assert app.title[0].value == shipped_exercises()[following].title
+    assert component_data(app, "address_guard")["parameters"]["exercises_key"] == [following]
+
+
+def test_an_unknown_key_gets_one_sentence_and_the_list() -> None:
+    app = without_error(open_page("exercises", exercises_key="none-of-them"))
+    assert "There is no exercise “none-of-them”" in sentences(app)
+    assert component_data(app, "exercise_map")["exercises"]
+    app = without_error(open_page("exercises", exercises_key="x" * 50))
+    assert "50 characters" in sentences(app)
+
+
+@pytest.mark.parametrize(("number", "shown"), [("1000", "999"), ("-1", "0"), ("x", "0")])
+def test_a_variant_out_of_range_is_the_nearest_and_says_so(number: str, shown: str) -> None:
+    app = without_error(open_demo("click", exercises_variant=number))
+    assert f"exercises_variant=“{number}”" in sentences(app)
+    assert app.session_state["exercises_variant"] == int(shown)
+    assert component_data(app, "answer_grid")["rows"]
+
+
+def test_a_state_that_was_repaired_says_so() -> None:
+    assert "n_heads=5 does not divide d_model=16" in sentences(without_error(open_demo("repaired")))
+
+
+def test_without_the_checkpoint_an_exercise_of_it_says_so_and_the_way_back_is_there() -> None:
+    with (
+        mock.patch.object(checkpoint, "MINILM_PACKAGE", "a_package_that_is_not_installed"),
+        mock.patch.object(checkpoint, "minilm_path", return_value=None),
+    ):
+        app = working(open_demo("trained", weights="random", tokenizer="char"))
+    assert len(app.error) == 1
+    assert SECRET not in everything(app)
+    assert {button.key for button in app.button} >= {"exercise_list"}
+    assert "exercise_check" not in {button.key for button in app.button}
+
+
+def test_a_model_over_the_servers_limit_says_so() -> None:
+    settings = services().settings
+    small = type(settings)(**{**vars(settings), "max_parameters": 100})
+    with other_services(settings=small):
+        services().few_results.clear()
+        app = working(open_demo("click"))
+    assert "at most 100" in sentences(app)
+
+
+def test_a_check_waits_for_its_turn_and_says_when_none_comes() -> None:
+    app = without_error(open_demo("number"))
+    app.text_input(key="answer_demo-number_0").set_value("2176")
+    with other_services(turns=Turns(0, 0.2)):
+        app = press(app, "exercise_check")
+    assert "Many people are computing" in sentences(app)
+    assert app.session_state["_exercise_attempts"]["demo-number", 0].tries == 0
+    assert SECRET not in everything(app)
+
+
+def test_the_trained_encoder_is_the_apps_own() -> None:
+    """Neither a second copy in memory nor a second reading of the file."""
+    first = pose_variant("demo-trained", 0)
+    assert pose_variant("demo-trained", 0) is first
+    plain = Variant(first.exercise, 0)
+    assert first.truth == pytest.approx(plain.truth, rel=1e-5)
+    assert isinstance(first, ServedVariant)
+    assert first.view.encoder is ServedVariant(first.exercise, 1).view.encoder
+
+
+def test_an_answer_lies_in_the_session_and_not_in_the_link() -> None:
+    app = press(open_demo("number"), "exercise_give_up")
+    assert SECRET in prose(app)
+    address = component_data(app, "address_guard")["parameters"]
+    assert {key for key, texts in address.items() if texts} == {"exercises_key"}
+    assert SECRET not in everything(open_demo("number"))
+
+
+def test_pages_of_the_exercise_draw_their_own_state_and_the_sidebar_stays() -> None:
+    app = press(open_demo("number", text="another", seed=9), "exercise_give_up")
+    assert set(charts(app)) == {"exercise_truth", "parameter_breakdown"}
+    total = sum(x for trace in charts(app)["parameter_breakdown"] for x in trace["x"])
+    assert total == 4592
+    assert app.session_state["text"] == "another"
+    assert app.session_state["seed"] == 9
+
+
+def test_settings_that_should_stay_are_named_and_ones_own_come_back() -> None:
+    app = open_demo("settings", text="my own words", seed=5)
+    app = press(app, "exercise_start")
+    assert (app.session_state["d_model"], app.session_state["text"]) == (16, "a cat sat down here")
+    app.session_state["d_model"] = 8
+    app = press(working(app.run()), "exercise_check")
+    assert "d_model" in sentences(app)
+    assert SECRET not in everything(app)
+    app.session_state["d_model"], app.session_state["n_layers"] = 16, 3
+    app = press(working(app.run()), "exercise_check")
+    assert "A layer more has parameters of its own" in sentences(app)
+    app.session_state["n_layers"] = 1
+    app = press(working(app.run()), "exercise_check")
+    assert "3 tries" in answer(app)
+    assert "`n_layers`: 2 → **1**" in prose(app)
+    app = press(press(app, "exercise_list"), "exercise_back_to_settings")
+    assert (app.session_state["text"], app.session_state["seed"], app.session_state["weights"]) == (
+        "my own words",
+        5,
+        "minilm",
+    )
+
+
+def test_settings_given_up_show_one_way() -> None:
+    app = press(open_demo("settings"), "exercise_give_up")
+    assert "`n_layers`: 2 → **1**" in prose(app)
+
+
+def test_weights_that_no_exercise_knows_get_a_sentence() -> None:
+    app = open_demo("settings", weights="mine", d_model=16, n_heads=2)
+    app = press(app, "exercise_check")
+    assert "minilm or random" in sentences(app)
+
+
+def test_the_order_that_is_shown_first_comes_of_the_key_alone() -> None:
+    def first_order(variant: int) -> list[str]:
+        app = open_demo("order", exercises_variant=variant)
+        return [str(button.key).split("_up_")[1] for button in app.button if "_up_" in str(button.key)]
+
+    assert sorted(first_order(0)) == ["attention", "feed-forward", "norms"]
+    assert len({tuple(first_order(i)) for i in range(6)}) > 1
+    assert first_order(2) == first_order(2)
+
+
+def test_what_a_browser_sends_is_not_trusted() -> None:
+    with mock.patch.object(answers, "draw_answer_grid") as grid:
+        app = open_demo("click")
+        *_, choose = grid.call_args.args
+        state: dict[str, Any] = {}
+        with mock.patch.object(answers.st, "session_state", state):
+            for sent in (["x", 0], [99, 0], [0], [True, False], {"a": 1}, [[0], 1], "a", [-1, 0], [0, 5]):
+                choose(sent)
+            assert state == {}
+            choose([4, 0])
+    assert state == {"answer_demo-click_0_0": 4, "answer_demo-click_0_1": 0}
+    assert not app.exception
+    with mock.patch.object(answers, "draw_answer_curve") as curve:
+        open_demo("draw")
+        *_, draw = curve.call_args.args
+        with mock.patch.object(answers.st, "session_state", state):
+            for sent in ([0.1] * 4, [float("nan")] * 5, ["1"] * 5, [1e300] * 5, None):
+                draw(sent)
+            assert len(state) == 2
+            draw([0, 0.5, 1, 0.5, 0])
+    assert state["answer_demo-draw_0_heights"] == (0, 0.5, 1, 0.5, 0)
+
+
+def view_items(view: LinkedView, keys: tuple[str, ...]) -> list[Any]:
+    from playground.link.query import needed_panels
+    from playground.views.all_views import VIEWS
+
+    page = VIEWS[view.page]
+    return list(find_items(page.show(page.scene(view), {**view.values, **needed_panels(keys)}), keys))
+
+
+def test_charts_are_found_inside_of_groups_columns_and_closed_panels_and_have_no_clicks() -> None:
+    shape = "weights=random&tokenizer=word&d_model=16&n_heads=2&n_layers=2&d_ff=32"
+    for page, key in (
+        ("attention", "attention_pattern"),
+        ("positions", "position_table"),
+        ("parameters", "parameter_breakdown"),
+        ("gradient-flow", "gradient_by_layer"),
+    ):
+        (item,) = view_items(open_link(f"{page}?{shape}&gradient_layers=2"), (key,))
+        assert item.key == key
+        assert item.click == ""
+        assert "click" not in item.caption.lower()
+        assert getattr(getattr(item, "rows", None), "place", "") == ""
+
+
+def test_shipped_exercises_are_read_once() -> None:
+    with mock.patch.object(posed, "read_exercise", side_effect=read_exercise) as read:
+        first: dict[str, Exercise] = dict(shipped_exercises())
+        assert dict(shipped_exercises()) == first
+    assert read.call_count == len(first)
