@@ -35,7 +35,7 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
   frame.querySelector(".lost").hidden = isKept
   frame.querySelector(".file").hidden = !data.hasFile
   const element = parentElement.getRootNode().host.closest("[data-testid=stElementContainer]")
-  if (element) element.style.position = isKept && !data.hasFile ? "absolute" : "" // no room for what cannot be seen
+  if (element) element.style.display = isKept && !data.hasFile ? "none" : "" // no room for what cannot be seen
   if (isKept && !data.isRead && asked !== data.session) {
     asked = data.session
     setTriggerValue("stored", localStorage.getItem(PLACE) ?? EMPTY)
