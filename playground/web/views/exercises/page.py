@@ -5,6 +5,7 @@ the answer is found or given up: nothing of it travels before.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -30,6 +31,7 @@ from playground.web.components.exercises import draw_exercise_map
 from playground.web.components.without_picture import announce, request_scroll
 from playground.web.session.services import services
 from playground.web.shared import panels
+from playground.web.shared.page_end import PageEndError
 from playground.web.shared.renderer import render
 from playground.web.views.exercises.answers import draw_way_back, form_of, read_given
 from playground.web.views.exercises.attempts import (
@@ -57,13 +59,12 @@ def draw_exercises() -> None:
     key, number = st.session_state["exercises_key"], st.session_state["exercises_variant"]
     with panels.explain_errors():
         exercises = shipped_exercises()
-    try:
+    with suppress(PageEndError):  # what was found is kept all the same
         if key in exercises:
             _draw_exercise(exercises[key], number)
         else:
             _draw_list(unknown=key)
-    finally:
-        keep_progress(has_file=key not in exercises)
+    keep_progress(has_file=key not in exercises)
 
 
 def _open(key: str, number: int = 0) -> None:
@@ -125,8 +126,9 @@ def _draw_exercise(exercise: Exercise, number: int) -> None:
         st.info(f"The exercise's settings had to change: {escape_markdown(sentence)}")
     st.header(":material/help: Question", anchor=False)
     st.markdown(variant.fill(exercise.question))
-    with panels.explain_errors(), take_turn(exercise.page):
-        draw_state(view, exercise.page, exercise.shown)
+    if exercise.shown:
+        with panels.explain_errors(), take_turn(exercise.page):
+            draw_state(view, exercise.page, exercise.shown)
     if not attempt.is_over:
         form_of(variant).draw(variant, partial(_ask_check, exercise.key, number))
         _draw_feedback(attempt)
