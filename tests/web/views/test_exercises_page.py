@@ -6,6 +6,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from playground.learn.exercise import Exercise, read_exercise
@@ -192,7 +193,7 @@ def test_what_a_browser_sends_is_not_trusted() -> None:
         app = open_demo("click")
         *_, choose = grid.call_args.args
         state: dict[str, Any] = {}
-        with mock.patch.object(answers.st, "session_state", state):
+        with mock.patch.object(st, "session_state", state):
             for sent in (["x", 0], [99, 0], [0], [True, False], {"a": 1}, [[0], 1], "a", [-1, 0], [0, 5]):
                 choose(sent)
             assert state == {}
@@ -202,9 +203,9 @@ def test_what_a_browser_sends_is_not_trusted() -> None:
     with mock.patch.object(answers, "draw_answer_curve") as curve:
         open_demo("draw")
         *_, draw = curve.call_args.args
-        with mock.patch.object(answers.st, "session_state", state):
-            for sent in ([0.1] * 4, [float("nan")] * 5, ["1"] * 5, [1e300] * 5, None):
-                draw(sent)
+        with mock.patch.object(st, "session_state", state):
+            for drawn in ([0.1] * 4, [float("nan")] * 5, ["1"] * 5, [1e300] * 5, None):
+                draw(drawn)
             assert len(state) == 2
             draw([0, 0.5, 1, 0.5, 0])
     assert state["answer_demo-draw_0_heights"] == (0, 0.5, 1, 0.5, 0)
