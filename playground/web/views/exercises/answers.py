@@ -1,7 +1,7 @@
 """The forms for answers, one for each kind; each leaves in the session what it says, until Check reads it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -14,11 +14,12 @@ from playground.learn.parse_number import parse_number
 from playground.learn.quantities import Numbers
 from playground.learn.variant import Given, Variant
 from playground.link.opening import view_of
-from playground.link.params import FOCUS, SHARED
+from playground.link.params import FOCUS, SHARED, page_parameters
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_setup, current_value, note_focus_text
 from playground.web.components.exercises import draw_answer_curve, draw_answer_grid
 from playground.web.session.services import services
+from playground.web.shared.navigation import page_named
 from playground.web.views.exercises.posed import serve_view
 
 FORM = "exercise_form"
@@ -41,11 +42,18 @@ class Form:
     """Draws it with its button, which is given what a press does."""
     read: Callable[[Variant], Any]
     """What the visitor says by now, as `read_given` takes it; raises `InputError` where that is nothing."""
+    needs_truth: bool = False
+    """Whether it is drawn of the places that the truth has, and has to wait until that is computed."""
 
 
 def form_of(variant: Variant) -> Form:
     """The form for an exercise's kind of answer."""
     return _FORMS[type(variant.exercise.answer)]
+
+
+def settings_of(page: str) -> list[str]:
+    """The parameters that an exercise of a page, by its path, asks to be changed: the sidebar's and the page's own."""
+    return [*SHARED, *FOCUS, *page_parameters(page)]
 
 
 def read_given(variant: Variant, answer: Any) -> Given:
@@ -224,19 +232,20 @@ def _current_heights(variant: Variant) -> tuple[float, ...]:
 
 
 def _draw_settings(variant: Variant, check: Press) -> None:
+    page = page_named(variant.exercise.page)
     with st.container(key=FORM, border=True):
         st.markdown(
-            "Start with the exercise's settings, change them in the sidebar (on a phone the button » at the top left "
-            "opens it), and press Check."
+            f"Start with the exercise's settings. Change them in the sidebar or on the page {page.title}, come back, "
+            "and press Check. On a phone the button » at the top left opens the sidebar."
         )
         with st.container(horizontal=True):
             st.button(
                 "Start with these settings", key="exercise_start", icon=":material/tune:",
-                on_click=_use_settings, args=(dict(variant.view.values), variant.view.names_tokens),
+                on_click=_use_settings, args=(_start_values(variant), variant.view.names_tokens),
             )  # fmt: skip
             _check_button(check)
-            if _HAD in st.session_state:
-                draw_way_back()
+            st.page_link(page, label=f"Open {page.title}", icon=":material/arrow_forward:", width="content")
+            draw_way_back()
 
 
 def draw_way_back() -> None:
@@ -248,12 +257,17 @@ def draw_way_back() -> None:
         )  # fmt: skip
 
 
+def _start_values(variant: Variant) -> dict[str, Any]:
+    return {key: variant.view.values[key] for key in settings_of(variant.exercise.page)}
+
+
 def _use_settings(values: Mapping[str, Any], names_tokens: bool) -> None:
-    if _HAD not in st.session_state:
-        st.session_state[_HAD] = shortcuts.take_snapshot([*SHARED, *FOCUS])
+    before = st.session_state.get(_HAD) or shortcuts.take_snapshot(())
+    had = {key: current_value(key) for key in values} | dict(before.values)
+    st.session_state[_HAD] = replace(before, values=had)
     shortcuts.replace_text(values["text"])
     shortcuts.restore_put_away({})
-    st.session_state.update({key: values[key] for key in (*SHARED, *FOCUS) if key != "text"})
+    st.session_state.update({key: value for key, value in values.items() if key != "text"})
     note_focus_text(by_page=not names_tokens)
 
 
@@ -263,19 +277,19 @@ def _bring_back() -> None:
     shortcuts.restore_snapshot(had)
 
 
-def _read_settings(_: Variant) -> Mapping[str, Any]:
+def _read_settings(variant: Variant) -> Mapping[str, Any]:
     setup = current_setup()
     if setup["weights"] not in ("minilm", "random"):
         raise InputError("Choose the weights minilm or random in the sidebar: this exercise knows no others.")
-    return {key: setup[key] for key in SHARED} | {place: current_value(place) for place in FOCUS}
+    return {key: current_value(key) for key in settings_of(variant.exercise.page)} | dict(setup.values)
 
 
 _FORMS: Mapping[type, Form] = {
     Choose: Form(_draw_choose, _read_choose),
     Number: Form(_draw_number, _read_number),
-    Click: Form(_draw_click, _read_click),
+    Click: Form(_draw_click, _read_click, needs_truth=True),
     Order: Form(_draw_order, lambda variant: tuple(_current_order(variant))),
-    Draw: Form(_draw_curve, _current_heights),
+    Draw: Form(_draw_curve, _current_heights, needs_truth=True),
     Settings: Form(_draw_settings, _read_settings),
 }
 """By the kind of answer."""

@@ -22,7 +22,7 @@ from playground.learn.next_exercise import answer_where_to_begin, missing, next_
 from playground.learn.progress import Result
 from playground.learn.variant import Variant
 from playground.link.opening import Focus, LinkedView
-from playground.link.params import SHARED, write
+from playground.link.params import write
 from playground.link.query import write_query
 from playground.pages import page_at
 from playground.text.wording import join_words, quote_text
@@ -33,7 +33,7 @@ from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.page_end import PageEndError
 from playground.web.shared.renderer import render
-from playground.web.views.exercises.answers import draw_way_back, form_of, read_given
+from playground.web.views.exercises.answers import draw_way_back, form_of, read_given, settings_of
 from playground.web.views.exercises.attempts import (
     Attempt,
     change_attempt,
@@ -41,7 +41,16 @@ from playground.web.views.exercises.attempts import (
     current_results,
     keep_progress,
 )
-from playground.web.views.exercises.posed import pose_variant, repairs, serve_view, shipped_exercises, take_turn
+from playground.web.views.exercises.posed import (
+    ServedVariant,
+    ServedView,
+    explain_variant,
+    pose_variant,
+    repairs,
+    serve_view,
+    shipped_exercises,
+    take_turn,
+)
 from playground.web.views.exercises.state_charts import draw_state
 
 _CHECK = "_exercise_check"
@@ -128,9 +137,13 @@ def _draw_exercise(exercise: Exercise, number: int) -> None:
     st.markdown(variant.fill(exercise.question))
     if exercise.shown:
         with panels.explain_errors(), take_turn(exercise.page):
-            draw_state(view, exercise.page, exercise.shown)
+            draw_state(view, exercise.shown)
     if not attempt.is_over:
-        form_of(variant).draw(variant, partial(_ask_check, exercise.key, number))
+        with panels.explain_errors():
+            if form_of(variant).needs_truth:
+                with take_turn(exercise.page):
+                    _ = variant.truth
+            form_of(variant).draw(variant, partial(_ask_check, exercise.key, number))
         _draw_feedback(attempt)
         _draw_help(variant, attempt)
     else:
@@ -222,7 +235,7 @@ def _change(place: tuple[str, int], changes: dict[str, Any]) -> None:
     change_attempt(*place, **changes)
 
 
-def _draw_truth(variant: Variant, attempt: Attempt) -> None:
+def _draw_truth(variant: ServedVariant, attempt: Attempt) -> None:
     """The answer beside the truth, what was hidden, why it is so, and where to look at it."""
     exercise, shown_view = variant.exercise, variant.view
     st.header(":material/play_arrow: What the run says", anchor=False)
@@ -233,8 +246,8 @@ def _draw_truth(variant: Variant, attempt: Attempt) -> None:
         else:
             render(list(compare_answer(variant, given)), _NOTHING)
         with st.container(key="exercise_hidden"):
-            draw_state(shown_view, exercise.page, exercise.hidden)
-        explanation = variant.explain(exercise.explanation)
+            draw_state(shown_view, exercise.hidden)
+        explanation = explain_variant(exercise.key, variant.number)
     with st.container(key="exercise_explanation"):
         st.markdown(f"**Why.** {explanation}")
         st.caption(f"Source: {variant.fill(exercise.source)}")
@@ -248,24 +261,29 @@ def _draw_truth(variant: Variant, attempt: Attempt) -> None:
     _draw_result_code(exercise.key, variant.number, attempt)
 
 
-def _draw_settings(variant: Variant, attempt: Attempt) -> LinkedView | None:
+def _draw_settings(variant: Variant, attempt: Attempt) -> ServedView | None:
     """What was changed until the condition held, or one way to it; returns that state, None where none is known."""
     found = attempt.outcome == "found"
     answer = attempt.answer if found else variant.exercise.solved
     if answer is None:
         return None
     given = read_given(variant, answer) if found else variant.read(answer)
-    if not isinstance(given, LinkedView) or not variant.is_right(given):
+    if not isinstance(given, LinkedView) or not (found or _is_right(variant, given)):
         return None  # the way that is known is that of another variant
     start = variant.view.values
     changes = [
         f"- `{key}`: {write(start[key])} → **{escape_markdown(write(given.values[key]))}**"
-        for key in SHARED
+        for key in settings_of(variant.exercise.page)
         if given.values[key] != start[key]
     ]
     said = "With your settings the condition holds:" if found else "One way to make the condition hold:"
     st.markdown("\n".join([said, "", *changes]))
     return serve_view(given)
+
+
+def _is_right(variant: Variant, solved: LinkedView) -> bool:
+    """Whether the way to variant 0's condition is one to this variant's; variant 0's is tested with the exercise."""
+    return variant.case == Variant(variant.exercise, 0).case or variant.is_right(solved)
 
 
 def _draw_ways_on(variant: Variant) -> None:

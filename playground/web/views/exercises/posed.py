@@ -1,18 +1,23 @@
 """Exercises as this server poses them: their states run with the app's models, in turns, and are kept for everybody."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
+from typing import Any
+
+import streamlit as st
 
 from playground import learn
+from playground.charts.scene import Scene
 from playground.learn.exercise import Exercise, read_exercise
 from playground.learn.variant import Variant
 from playground.link.opening import LinkedView
 from playground.model import Encoder
 from playground.pages import page_at
 from playground.runs.budget import check_budget
+from playground.views.all_views import VIEWS
 from playground.web.session import caches
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_for_everybody, load_once
@@ -33,13 +38,18 @@ def shipped_exercises() -> Mapping[str, Exercise]:
 
 
 class ServedView(LinkedView):
-    """A state whose encoder is the app's own, within this server's limits."""
+    """A state whose encoder is the app's own, within this server's limits; its scene is made once."""
 
     @cached_property
     def encoder(self) -> Encoder:
         """The encoder with its weights; raises as `caches.encoder` and `check_budget`."""
         check_budget(self.config, services().settings.max_parameters)
         return caches.encoder(self.weights, self.config, self.seed)
+
+    @cached_property
+    def scene(self) -> Scene[Any]:
+        """What the view of its page looks at; raises as the state's run."""
+        return VIEWS[self.page].scene(self)
 
 
 def serve_view(view: LinkedView) -> ServedView:
@@ -51,7 +61,7 @@ class ServedVariant(Variant):
     """A variant whose states run with the app's models."""
 
     @cached_property
-    def view(self) -> LinkedView:
+    def view(self) -> ServedView:
         """As of `Variant`."""
         return serve_view(super().view)
 
@@ -63,32 +73,30 @@ class ServedVariant(Variant):
 
 
 @cache_for_everybody(max_entries=8)
-def _pose(key: str, number: int) -> Variant:
+def pose_variant(key: str, number: int) -> ServedVariant:
+    """A variant of a shipped exercise, with all that was computed of it; raises as `open_link`."""
     variant = ServedVariant(shipped_exercises()[key], number)
-    with services().turns.take():
-        _ = variant.truth
+    _ = variant.view
     return variant
 
 
-def pose_variant(key: str, number: int) -> Variant:
-    """A variant of a shipped exercise with its truth computed; raises as `Variant.truth`, and `BusyError`."""
-    with _hold_place(shipped_exercises()[key].page):
-        return _pose(key, number)
+@cache_for_everybody(max_entries=64)
+def explain_variant(key: str, number: int) -> str:
+    """Why a variant's answer is what it is; raises as `Variant.explain`. To be called in a turn."""
+    return pose_variant(key, number).explain(shipped_exercises()[key].explanation)
 
 
 @contextmanager
 def take_turn(page: str) -> Iterator[None]:
-    """Hold a turn to compute with a state of a page, by its path; raises `BusyError`."""
-    with _hold_place(page), services().turns.take():
-        yield
+    """Hold a turn to compute with a state of a page, by its path; raises `BusyError`.
 
-
-@contextmanager
-def _hold_place(page: str) -> Iterator[None]:
-    if page in _LONG_PAGES:
-        with services().turns.hold_long_place():
-            yield
-    else:
+    Whoever looks on is told while it takes a while.
+    """
+    with ExitStack() as held:
+        held.enter_context(st.spinner("This is computed for you, which may take a moment."))
+        if page in _LONG_PAGES:
+            held.enter_context(services().turns.hold_long_place())
+        held.enter_context(services().turns.take())
         yield
 
 

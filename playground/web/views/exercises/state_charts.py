@@ -18,21 +18,20 @@ from playground.charts.chart import (
     Picture,
     Table,
 )
-from playground.link.opening import LinkedView
 from playground.link.query import needed_panels
 from playground.views.all_views import VIEWS
 from playground.web.shared.renderer import render
+from playground.web.views.exercises.posed import ServedView
 
 ANSWER = "answer"
 """What stands among the keys for the page's first sentence."""
 
 
-def draw_state(view: LinkedView, page: str, keys: Collection[str]) -> None:
+def draw_state(view: ServedView, keys: Collection[str]) -> None:
     """Draw those charts, tables and groups of a state that have these keys; raises as the state's run."""
-    if keys and page in VIEWS:
-        scene = VIEWS[page].scene(view)
+    if keys and view.page in VIEWS:
         options = {**view.values, **needed_panels(keys)}
-        render(list(find_items(VIEWS[page].show(scene, options), keys)), scene)
+        render(list(find_items(VIEWS[view.page].show(view.scene, options), keys)), view.scene)
 
 
 def find_items(items: Iterable[Item], keys: Collection[str]) -> Iterator[Item]:
