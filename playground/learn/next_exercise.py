@@ -1,6 +1,8 @@
 """Which exercise comes next, of what a visitor has found and of what rests on what."""
 
+from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
 from playground.learn.exercise import Exercise
 from playground.learn.progress import Result, Results
@@ -32,14 +34,21 @@ def missing(exercise: Exercise, exercises: Mapping[str, Exercise], results: Resu
 
 
 def sort_exercises(exercises: Mapping[str, Exercise]) -> list[Exercise]:
-    """By level; within a level by topic, in the order in which topics come up first; then what others rest on first."""
-    topics = list(dict.fromkeys(each.topic for each in sorted(exercises.values(), key=lambda each: each.level)))
+    """By level; within a level by topic, first the topic on which most rests; then what others rest on first."""
+    resting = Counter(key for each in exercises.values() for key in each.rests_on if key in exercises)
+    topics: Counter[str] = Counter()
+    for each in exercises.values():
+        topics[each.topic] += resting[each.key]
 
     def depth(exercise: Exercise, above: tuple[str, ...] = ()) -> int:
         below = [exercises[key] for key in exercise.rests_on if key in exercises and key not in above]
         return max((1 + depth(each, (*above, exercise.key)) for each in below), default=0)
 
-    return sorted(exercises.values(), key=lambda each: (each.level, topics.index(each.topic), depth(each), each.key))
+    def rank(exercise: Exercise) -> tuple[Any, ...]:
+        n, topic = resting[exercise.key], exercise.topic
+        return exercise.level, -topics[topic], topic, depth(exercise), -n, exercise.key
+
+    return sorted(exercises.values(), key=rank)
 
 
 def next_variant(variant: Variant) -> int | None:
@@ -60,5 +69,9 @@ def answer_where_to_begin(exercises: Mapping[str, Exercise], results: Results) -
     if following is None:
         return f"You have found all {n} answers." if n > 1 else "You have found the answer."
     if not any(results.get(key, Result()).status != "new" for key in exercises):
-        return f"Begin with **{following.title}** Say what you expect; the run then tells what happens."
-    return f"You have found **{n_found}** of {n} answers. Go on with **{following.title}**"
+        return f"Begin with **{_end(following.title)}** Say what you expect; the run then tells what happens."
+    return f"You have found **{n_found}** of {n} answers. Go on with **{_end(following.title)}**"
+
+
+def _end(title: str) -> str:
+    return title if title.endswith(("?", "!", ".", "…")) else f"{title}."

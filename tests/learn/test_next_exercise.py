@@ -48,6 +48,11 @@ def test_the_list_goes_by_level_topic_and_what_rests_on_what() -> None:
     assert [each.key for each in sort_exercises(ALL)] == ["a", "b", "e", "c", "d"]
 
 
+def test_a_topic_on_which_more_rests_comes_first() -> None:
+    few = {each.key: each for each in (exercise("a", 1, topic="z"), exercise("b", 2, "a"), exercise("c", 1, topic="y"))}
+    assert [each.key for each in sort_exercises(few)] == ["a", "c", "b"]
+
+
 def test_next_is_what_rests_on_nothing_unknown() -> None:
     steps: list[str] = []
     while (following := next_exercise(ALL, found(*steps))) is not None:

@@ -167,6 +167,16 @@ def test_settings_that_should_stay_are_named_and_ones_own_come_back() -> None:
     )
 
 
+def test_settings_of_the_exercises_page_count_too_and_come_back() -> None:
+    app = press(open_demo("settings", parameters_view="layers"), "exercise_start")
+    assert app.session_state["parameters_view"] == "components"
+    app.session_state["n_layers"], app.session_state["parameters_view"] = 1, "treemap"
+    app = press(working(app.run()), "exercise_check")
+    assert "`parameters_view`: components → **treemap**" in prose(app)
+    app = press(press(app, "exercise_list"), "exercise_back_to_settings")
+    assert app.session_state["parameters_view"] == "layers"
+
+
 def test_settings_given_up_show_one_way() -> None:
     app = press(open_demo("settings"), "exercise_give_up")
     assert "`n_layers`: 2 → **1**" in prose(app)

@@ -238,7 +238,7 @@ def _draw_settings(variant: Variant, check: Press) -> None:
             f"Start with the exercise's settings. Change them in the sidebar or on the page {page.title}, come back, "
             "and press Check. On a phone the button » at the top left opens the sidebar."
         )
-        with st.container(horizontal=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
                 "Start with these settings", key="exercise_start", icon=":material/tune:",
                 on_click=_use_settings, args=(_start_values(variant), variant.view.names_tokens),
