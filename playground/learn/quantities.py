@@ -1,20 +1,51 @@
-"""Named numbers of a state, which exercises ask for: `pattern[3,1,it,animal]`, `parameters.share.embeddings`.
+"""Named numbers of a state, which exercises ask for: `pattern[3,1,it,animal]`, `parameters.share[embeddings]`.
 
 To add one: a function here with `@quantity`. A state is what a link shows; a token in brackets is its place, counted
-from 0, or the token itself, of which the first stands in the text.
+from 0, or the token itself, of which the first stands in the text. Without layer and head, those of the link are meant.
 """
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import lru_cache, wraps
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
 
 from playground.accounting import count_parameters
+from playground.accounting.counts import attention_overtakes, count_encoder_decoder, count_flops
+from playground.accounting.shapes import list_shapes
+from playground.analysis import attention, positions, streams
+from playground.analysis.gradient_variants import BY_NAME, common_config, variant_config
+from playground.analysis.gradients import Flow
+from playground.analysis.sentences import SentenceDepths, read_depths
+from playground.analysis.vector_changes import Pooling, sentence_change
+from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.link.opening import LinkedView
+from playground.link.params import RECIPE, TASK_TITLES, TRAINED_SIZES
+from playground.link.query import model_config
+from playground.model import EncoderDecoder, Trace
+from playground.model.changes import Change
+from playground.model.encoder import wavelengths
+from playground.runs import encoder_run
 from playground.runs.arrays import Array
-from playground.runs.encoder_run import Run
-from playground.text.wording import quote_word
+from playground.runs.encoder_run import LayerRun, Run, trace_layer
+from playground.runs.forward_pass import read_rows, run_rows
+from playground.runs.inputs import intervention_trace
+from playground.text.wording import join_words, quote_word
+from playground.training.evaluation import evaluate
+from playground.training.recipe import Recipe
+from playground.training.trainer import Trainer, cross_entropy, learning_rate
+from playground.views.gradient_flow import linked_encoders
+
+Found = TypeVar("Found")
+
+Floats = NDArray[np.float64]
 
 Place = int | str
 """A number from 0, or a token."""
@@ -24,7 +55,7 @@ Place = int | str
 class Numbers:
     """Numbers along one or two axes, each place with a name."""
 
-    values: Array
+    values: Array | NDArray[np.float64]
     """(rows,) or (rows, columns)."""
     rows: tuple[str, ...]
     """Plain texts."""
@@ -75,12 +106,28 @@ def quantity(
     return add
 
 
-def _layer(view: LinkedView, layer: Place) -> int:
-    return _number(layer, view.config.n_layers, "layer")
+def _once(function: Callable[..., Found]) -> Callable[..., Found]:
+    """A function of a state, and of places in it, that computes the same only once as long as the state is held."""
+    kept: WeakKeyDictionary[LinkedView, dict[tuple[Any, ...], Found]] = WeakKeyDictionary()
+
+    @wraps(function)
+    def compute(view: LinkedView, *places: Any) -> Found:
+        found = kept.setdefault(view, {})
+        if places not in found:
+            found[places] = function(view, *places)
+        return found[places]
+
+    return compute
 
 
-def _head(view: LinkedView, head: Place) -> int:
-    return _number(head, view.config.n_heads, "head")
+def _layer(view: LinkedView, layer: Place | None) -> int:
+    """A layer's place; the link's where none is named."""
+    return view.focus.layer if layer is None else _number(layer, view.config.n_layers, "layer")
+
+
+def _head(view: LinkedView, head: Place | None) -> int:
+    """A head's place; the link's where none is named."""
+    return view.focus.head if head is None else _number(head, view.config.n_heads, "head")
 
 
 def _number(place: Place, n: int, what: str) -> int:
@@ -124,6 +171,26 @@ def _config(view: LinkedView, name: Place) -> float | str:
     return value if isinstance(value, str) else float(value)
 
 
+@quantity("d_head", "How many numbers one head's queries have: d_model / n_heads.")
+def _d_head(view: LinkedView) -> float:
+    return view.config.d_head
+
+
+@quantity("focus", "What the link looks at, counted from 0: layer, head, query or key.", "place")
+def _focus(view: LinkedView, place: Place) -> float:
+    return _named(vars(view.focus), place, "place")
+
+
+@quantity("tokens", "How many tokens the sentence has, special ones included, padding left out.")
+def _tokens(view: LinkedView) -> float:
+    return len(view.batch.tokens[view.sentence])
+
+
+@quantity("padding.share", "The share, from 0 to 1, of padding among all places of the sentences that run together.")
+def _padding_share(view: LinkedView) -> float:
+    return 1 - float(view.batch.mask.float().mean())
+
+
 @quantity("parameters.total", "How many numbers the model learns.")
 def _parameters(view: LinkedView) -> float:
     return count_parameters(view.config).total
@@ -135,3 +202,533 @@ def _parameters_of(view: LinkedView, component: Place) -> float:
     if component not in counts:
         raise InputError(f"There is no component {quote_word(str(component))}: those are {', '.join(counts)}.")
     return counts[component]
+
+
+@quantity("parameters.share", "The share, from 0 to 1, that a component has of them.", "component")
+def _parameters_share(view: LinkedView, component: Place) -> float:
+    return float(_parameters_of(view, component)) / count_parameters(view.config).total  # type: ignore[arg-type]
+
+
+@quantity("parameters.block", "How many parameters one block has.")
+def _block(view: LinkedView) -> float:
+    return count_parameters(view.config).by(lambda term: term.layer)[0]
+
+
+@quantity(
+    "parameters.decoder_block",
+    "How many parameters a decoder block of this architecture has, or its self_attn, cross_attn, ffn or norms alone.",
+    "part",
+)
+def _decoder_block(view: LinkedView, part: Place | None = None) -> float:
+    prefix = "decoder.layers.0."
+    terms = [term for term in count_encoder_decoder(view.config, 1) if term.name.startswith(prefix)]
+    parts: dict[str, int] = {}
+    for term in terms:
+        name = term.name.removeprefix(prefix).split(".")[0]
+        name = "norms" if name.startswith("norm") else name
+        parts[name] = parts.get(name, 0) + term.count
+    return sum(parts.values()) if part is None else _named(parts, part, "part of a decoder block")
+
+
+@quantity(
+    "shape.count",
+    "How many numbers an intermediate of the sentence's pass has, such as 'attn.scores' of a block.",
+    "name",
+)
+def _shape_count(view: LinkedView, name: Place) -> float:
+    return math.prod(_shape(view, name))
+
+
+@quantity("shape.axis", "How long one axis of an intermediate is; the axes are counted from 0.", "name, axis")
+def _shape_axis(view: LinkedView, name: Place, axis: Place) -> float:
+    shape = _shape(view, name)
+    return shape[_number(axis, len(shape), "axis")]
+
+
+def _shape(view: LinkedView, name: Place) -> tuple[int, ...]:
+    shapes = list_shapes(view.config, 1, view.batch.ids.shape[1], view.causal)
+    of_block = {key.removeprefix("layers.0."): shape for key, shape in shapes}
+    return _find(of_block, name, "intermediate")
+
+
+@quantity("flops", "Floating-point operations of the sentence's pass in attention or feed_forward.", "component")
+def _flops(view: LinkedView, component: Place) -> float:
+    count = count_flops(view.config, view.batch.ids.shape[1])
+    return _named(count.by(lambda term: str(term.component)), component, "component")
+
+
+@quantity("flops.overtake", "The fewest tokens with which attention takes more operations than the feed-forward.")
+def _overtake(view: LinkedView) -> float:
+    return attention_overtakes(view.config)
+
+
+@quantity("weight", "The weight that the link's head gives from the link's query to the link's key.")
+def _weight(view: LinkedView) -> float:
+    return float(_focus_row(view)[view.focus.key])
+
+
+@quantity("weight.tempered", "That weight if all scores are divided by a temperature first, in percent.", "percent")
+def _weight_tempered(view: LinkedView, percent: Place) -> float:
+    return float(_softmax(_focus_scores(view) / (_percent(percent) / 100))[view.focus.key])
+
+
+@quantity("weight.undivided", "That weight if scores were not divided by √d_head.")
+def _weight_undivided(view: LinkedView) -> float:
+    return float(_softmax(_focus_scores(view) * math.sqrt(view.config.d_head))[view.focus.key])
+
+
+@quantity("weight.shifted", "That weight if a whole number were added to all of its query's scores.", "number")
+def _weight_shifted(view: LinkedView, added: Place) -> float:
+    return float(_softmax(_focus_scores(view) + _whole(added))[view.focus.key])
+
+
+@quantity("weight.lead", "How many times the link's weight is that of its query's heaviest other key.")
+def _weight_lead(view: LinkedView) -> float:
+    row = _focus_row(view)
+    return float(row[view.focus.key] / np.delete(row, view.focus.key).max())
+
+
+@quantity("weight.lead_tempered", "That ratio if all scores are divided by a temperature first, in percent.", "percent")
+def _weight_lead_tempered(view: LinkedView, percent: Place) -> float:
+    row = _softmax(_focus_scores(view) / (_percent(percent) / 100))
+    return float(row[view.focus.key] / np.delete(row, view.focus.key).max())
+
+
+@quantity("weight.most", "The largest weight that the link's head gives from the link's query.")
+def _weight_most(view: LinkedView) -> float:
+    return float(_focus_row(view).max())
+
+
+@quantity("weight.most_token", "The token that gets it.")
+def _weight_most_token(view: LinkedView) -> str:
+    return view.run.tokens[int(_focus_row(view).argmax())]
+
+
+def _focus_row(view: LinkedView) -> Floats:
+    row: Floats = view.run.pattern(view.focus.layer)[view.focus.head, view.focus.query].astype(np.float64)
+    return row
+
+
+def _focus_scores(view: LinkedView) -> Floats:
+    scores: Array = _trace(view, view.focus.layer)["attn.scores"][view.focus.head, view.focus.query]
+    return scores.astype(np.float64)
+
+
+def _softmax(scores: Floats) -> Floats:
+    powers: Floats = np.exp(scores - scores.max())
+    powers /= powers.sum()
+    return powers
+
+
+@_once
+def _trace(view: LinkedView, layer: int) -> LayerRun:
+    return trace_layer(
+        view.encoder,
+        view.batch,
+        view.sentence,
+        layer,
+        seed=view.seed,
+        causal=view.causal,
+        interventions=view.changes.applied,
+    )
+
+
+@quantity("deviation.products", "Standard deviation of a head's q · k, before they are divided.", "layer, head")
+def _deviation_products(view: LinkedView, layer: Place | None = None, head: Place | None = None) -> float:
+    found, number = _trace(view, _layer(view, layer)), _head(view, head)
+    q, k = (found[f"attn.{name}"][number][~view.run.padding].astype(np.float64) for name in "qk")
+    return float((q @ k.T).std())
+
+
+@quantity("deviation.scores", "Standard deviation of a head's scores q · k / √d_head.", "layer, head")
+def _deviation_scores(view: LinkedView, layer: Place | None = None, head: Place | None = None) -> float:
+    scores = _trace(view, _layer(view, layer))["attn.scores"][_head(view, head)].astype(np.float64)
+    real = ~view.run.padding
+    return float(scores[real][:, real].std())
+
+
+@quantity("pattern.total", "The sum of all weights in a head's map.", "layer, head")
+def _pattern_total(view: LinkedView, layer: Place | None = None, head: Place | None = None) -> float:
+    return float(view.run.pattern(_layer(view, layer))[_head(view, head)].sum(dtype=np.float64))
+
+
+@quantity("pattern.allowed", "How many cells of a head's map the mask leaves open.")
+def _allowed(view: LinkedView) -> float:
+    return float((view.run.allowed & ~view.run.padding[:, None]).sum())
+
+
+@quantity("keys", "How many keys each query may look at; of one query, or of each along the text.", "query")
+def _keys(view: LinkedView, query: Place | None = None) -> float | Numbers:
+    run = view.run
+    counts: Floats = run.allowed.sum(axis=1).astype(np.float64)
+    if query is not None:
+        return float(counts[_token(run, query)])
+    return Numbers(counts, run.tokens, (), "query", "", "keys that a query may look at")
+
+
+@quantity(
+    "received", "The mean weight that each token gets from all others and itself in a layer's head.", "layer, head"
+)
+def _received(view: LinkedView, layer: Place | None = None, head: Place | None = None) -> Numbers:
+    run = view.run
+    weights = run.pattern(_layer(view, layer))[_head(view, head)][~run.padding].mean(axis=0)
+    return Numbers(weights, run.tokens, (), "token", "", "mean weight that a token gets")
+
+
+@quantity(
+    "entropy",
+    "How spread out a query's weights are, in bits: 0 on one key, log2(n) evenly on n keys.",
+    "layer, head, query",
+)
+def _entropy(view: LinkedView, layer: Place, head: Place, query: Place) -> float:
+    run = view.run
+    return float(attention.entropy(run.pattern(_layer(view, layer)))[_head(view, head), _token(run, query)])
+
+
+@quantity(
+    "entropy.share", "Mean entropy of a head's queries, as a share of the highest that they could have.", "layer, head"
+)
+def _entropy_share(view: LinkedView, layer: Place | None = None, head: Place | None = None) -> float:
+    return float(attention.pattern_spread(view.run)[_layer(view, layer), _head(view, head)])
+
+
+@quantity("heads.weight", "Every head's weight from a query's token to a key's.", "query, key")
+def _heads_weight(view: LinkedView, query: Place, key: Place) -> Numbers:
+    run = view.run
+    return _of_heads(run.patterns()[:, :, _token(run, query), _token(run, key)], "weight")
+
+
+@quantity("heads.focus", "Every head's weight from the link's query to the link's key.")
+def _heads_focus(view: LinkedView) -> Numbers:
+    return _of_heads(view.run.patterns()[:, :, view.focus.query, view.focus.key], "weight")
+
+
+@quantity("heads.entropy", "How evenly every head spreads its weights: mean entropy as a share of the highest.")
+def _heads_entropy(view: LinkedView) -> Numbers:
+    return _of_heads(attention.pattern_spread(view.run), "share of the highest entropy")
+
+
+@quantity(
+    "heads.rule",
+    "How far every head follows a rule such as 'previous token' in the text: its mean weight there.",
+    "rule",
+)
+def _heads_rule(view: LinkedView, rule: Place) -> Numbers:
+    return _of_heads(_find(attention.measure_habits([view.run]).scores, rule, "rule"), f"weight on: {rule}")
+
+
+def _of_heads(values: Array | Floats, title: str) -> Numbers:
+    n_layers, n_heads = values.shape
+    rows = tuple(f"layer {layer}" for layer in range(n_layers))
+    return Numbers(values, rows, tuple(f"head {head}" for head in range(n_heads)), "layer", "head", title)
+
+
+@quantity(
+    "effect", "How far the sentence's vector moves, as a share of its length, if a head writes nothing.", "layer, head"
+)
+@_once
+def _effect(view: LinkedView, layer: Place | None = None, head: Place | None = None) -> float:
+    off = Change("zero", _layer(view, layer), _head(view, head))
+    after = encoder_run.run(
+        view.encoder,
+        view.batch,
+        view.sentence,
+        seed=view.seed,
+        causal=view.causal,
+        interventions=(*view.changes.applied, off),
+    )
+    return float(sentence_change(view.run, after).relative)
+
+
+@quantity(
+    "moves",
+    "How far a token's output moves, as a share of its length, if another token comes in elsewhere; 0 up to rounding.",
+    "replaced, token",
+)
+def _moves(view: LinkedView, replaced: Place, token: Place) -> float:
+    run = view.run
+    return float(_moved(view, _token(run, replaced))[_token(run, token)])
+
+
+@quantity("moves.count", "How many outputs move if another token comes in at a place.", "replaced")
+def _moves_count(view: LinkedView, replaced: Place) -> float:
+    return float((_moved(view, _token(view.run, replaced)) > 0).sum())
+
+
+_ROUNDING = 1e-5
+"""A smaller share is none, in float32."""
+
+
+@_once
+def _moved(view: LinkedView, replaced: int) -> Array:
+    """How far every real token's output moves: (T,). The other token's vector has the same numbers in reverse order."""
+    rows = read_rows(view.encoder, view.batch, [view.sentence], seed=view.seed, causal=view.causal)
+    before = run_rows(view.encoder, rows, end=0)
+    after = before.clone()
+    after[0, replaced] = before[0, replaced].flip(-1)
+    trace = intervention_trace(
+        view.encoder,
+        view.batch,
+        view.sentence,
+        [view.changes.applied],
+        seed=view.seed,
+        causal=view.causal,
+        sources=None,
+        keep=lambda name: False,
+    )
+    one, other = (run_rows(view.encoder, rows.at(0, x), trace)[0].numpy() for x in (before, after))
+    share: Array = np.linalg.norm(other - one, axis=-1) / np.linalg.norm(one, axis=-1)
+    return np.where(share > _ROUNDING, share, 0.0)[~view.run.padding]
+
+
+@quantity(
+    "swap.by_word", "The largest change of a word's own output numbers when two tokens change places.", "first, second"
+)
+@_once
+def _swap_by_word(view: LinkedView, first: Place, second: Place) -> float:
+    places = _token(view.run, first), _token(view.run, second)
+    swap = positions.swap_words(view.encoder, view.batch, view.sentence, *places, seed=view.seed, causal=view.causal)
+    return float((swap.bare if view.config.positions == "none" else swap.placed).max())
+
+
+@quantity(
+    "swap.by_place",
+    "The largest change of the output numbers at a place when two tokens change places.",
+    "first, second",
+)
+@_once
+def _swap_by_place(view: LinkedView, first: Place, second: Place) -> float:
+    one, two = _token(view.run, first), _token(view.run, second)
+    rows = read_rows(view.encoder, view.batch, [view.sentence], seed=view.seed, causal=view.causal)
+    x = rows.x.clone()
+    x[0, [one, two]] = rows.x[0, [two, one]]
+    before, after = (run_rows(view.encoder, replace(rows, x=each))[0] for each in (rows.x, x))
+    return float((after - before).abs()[torch.from_numpy(~view.run.padding)].max())
+
+
+@quantity("positions.product", "The dot product of the first row of the position table with every row, up to 64.")
+def _position_products(view: LinkedView) -> Numbers:
+    rows = positions.first_rows(view.encoder, 64)
+    return Numbers(positions.dot_products(rows)[0], _count(len(rows)), (), "position", "", "dot product with row 0")
+
+
+@quantity("positions.curve", "One column of the position table, over the first 64 positions.", "column")
+def _position_curve(view: LinkedView, column: Place) -> Numbers:
+    rows = positions.first_rows(view.encoder, 64)
+    column = _number(column, rows.shape[1], "column")
+    return Numbers(rows[:, column], _count(len(rows)), (), "position", "", f"column {column} of the position table")
+
+
+@quantity("positions.wavelength", "After how many positions a pair of columns of the sinusoids repeats.", "pair")
+def _wavelength(view: LinkedView, pair: Place) -> float:
+    lengths = wavelengths(view.config.d_model, doubled=view.config.positions == "sinusoidal-doubled")
+    return float(lengths[_number(pair, len(lengths), "pair")])
+
+
+@quantity("stream.length", "Median length of the tokens' vectors after so many blocks, or after each.", "blocks")
+def _stream_length(view: LinkedView, depth: Place | None = None) -> float | Numbers:
+    medians: Floats = np.median(streams.lengths(view.run)["residual"].astype(np.float64), axis=1)
+    if depth is not None:
+        return float(medians[_number(depth, len(medians), "depth")])
+    return Numbers(medians, _count(len(medians)), (), "blocks passed", "", "median length of the tokens' vectors")
+
+
+@quantity(
+    "stream.added",
+    "Median length of what a layer's 'attention' or 'feed-forward' hands to the stream.",
+    "sublayer, layer",
+)
+def _stream_added(view: LinkedView, sublayer: Place, layer: Place) -> float:
+    found = streams.lengths(view.run)
+    return float(np.median(_find(found, sublayer, "sublayer")[_layer(view, layer)]))
+
+
+@quantity("stream.cosine", "Mean cosine between a token's vectors after two numbers of blocks.", "blocks, blocks")
+def _stream_cosine(view: LinkedView, one: Place, two: Place) -> float:
+    cosines = streams.cosine_between_layers(streams.residual_stream(view.run))
+    return float(cosines[_number(one, len(cosines), "depth"), _number(two, len(cosines), "depth")])
+
+
+@quantity("stream.alike", "Mean cosine between two different tokens' vectors after so many blocks.", "blocks")
+def _stream_alike(view: LinkedView, depth: Place) -> float:
+    stream = streams.residual_stream(view.run)
+    return streams.mean_of_pairs(streams.cosine_between_tokens(stream[_number(depth, len(stream), "depth")]))
+
+
+@quantity("output.length", "Median length of the vectors that leave the encoder, behind a final norm where it has one.")
+def _output_length(view: LinkedView) -> float:
+    return float(np.median(streams.l2(view.run.arrays["final"][~view.run.padding])))
+
+
+@quantity(
+    "similarity",
+    "Cosine, from −1 to 1, of two of the text's sentences, counted from 0; mean of their tokens.",
+    "one, other",
+)
+def _similarity(view: LinkedView, one: Place, other: Place) -> float:
+    return _cosine(view, one, other, "mean")
+
+
+@quantity("similarity.padded", "That cosine where the mean forgets to leave padding out.", "one, other")
+def _similarity_padded(view: LinkedView, one: Place, other: Place) -> float:
+    return _cosine(view, one, other, "mean with padding")
+
+
+def _cosine(view: LinkedView, one: Place, other: Place, pooling: Pooling) -> float:
+    cosines = _depths(view).similarity(pooling)
+    return float(cosines[_number(one, len(cosines), "sentence"), _number(other, len(cosines), "sentence")])
+
+
+@_once
+def _depths(view: LinkedView) -> SentenceDepths:
+    return read_depths(view.encoder, view.batch, seed=view.seed, causal=view.causal)
+
+
+@quantity(
+    "cross.moves",
+    "How far queries, keys or values of an untrained decoder's first cross-attention, or the masked queries before it, "
+    "move, as a share of their length, if the source's tokens come in reverse order.",
+    "part",
+)
+@_once
+def _cross_moves(view: LinkedView, part: Place) -> float:
+    letters = {"queries": "cross_attn.q", "keys": "cross_attn.k", "values": "cross_attn.v", "masked": "self_attn.q"}
+    point = f"decoder.layers.0.{_find(letters, part, 'part of a decoder block')}"
+    n_targets = 4
+    model = EncoderDecoder(view.config, n_targets, view.seed).requires_grad_(False).eval()
+    target, one = torch.arange(n_targets)[None], view.batch.ids[view.sentence : view.sentence + 1]
+    found = []
+    for source in (one, one.flip(-1)):
+        trace = Trace(point.__eq__)
+        model(source, target, trace=trace)
+        found.append(trace[point].double())
+    return float((found[1] - found[0]).norm() / found[0].norm())
+
+
+@quantity(
+    "gradient",
+    "Length of the loss's gradient for one layer's parameters in an untrained encoder such as 'pre-norm'.",
+    "encoder, layer",
+)
+def _gradient(view: LinkedView, variant: Place, layer: Place) -> float:
+    lengths = _flow(view, variant).gradients["whole layer"]
+    return float(lengths[_number(layer, len(lengths), "layer")])
+
+
+@quantity("gradient.kept", "What is left of the last layer's gradient in the first: first / last.", "encoder")
+def _gradient_kept(view: LinkedView, variant: Place) -> float:
+    lengths = _flow(view, variant).gradients["whole layer"]
+    return float(lengths[0] / lengths[-1])
+
+
+def _flow(view: LinkedView, variant: Place) -> Flow:
+    return _flows(view)[_variant(variant)]
+
+
+@_once
+def _flows(view: LinkedView) -> Mapping[Any, Flow]:
+    return linked_encoders(view).now.comparison.full_depth
+
+
+def _variant(name: Place) -> Any:
+    return _find(BY_NAME, name, "encoder")
+
+
+@quantity("rate", "The learning rate of a training step, counted from 1, or of each.", "step")
+def _rate(view: LinkedView, step: Place | None = None) -> float | Numbers:
+    recipe = _recipe(view)
+    if step is not None:
+        return learning_rate(_whole(step), recipe)
+    rates = np.array([learning_rate(step, recipe) for step in range(1, recipe.steps + 1)])
+    return Numbers(rates, _count(recipe.steps, 1), (), "step", "", "learning rate")
+
+
+@quantity("loss.even", "Cross-entropy, in nats, of giving every symbol of the training's task the same probability.")
+def _loss_even(view: LinkedView) -> float:
+    n_classes = _recipe(view).n_symbols
+    return float(cross_entropy(torch.zeros(1, n_classes, dtype=torch.float64), torch.zeros(1, dtype=torch.int64)))
+
+
+@quantity("loss.floor", "The lowest loss, in nats, that the training's label smoothing leaves possible.")
+def _loss_floor(view: LinkedView) -> float:
+    recipe = _recipe(view)
+    share = recipe.label_smoothing
+    smoothed = torch.full((1, recipe.n_symbols), share / recipe.n_symbols, dtype=torch.float64)
+    smoothed[0, 0] += 1 - share
+    best = smoothed.clamp_min(1e-300).log()
+    return float(cross_entropy(best, torch.zeros(1, dtype=torch.int64), share))
+
+
+def _recipe(view: LinkedView) -> Recipe:
+    values = {name: view.values[f"training_{name}"] for name in RECIPE}
+    return Recipe(task=TASK_TITLES[view.values["training_task"]], seed=view.seed, **values)
+
+
+@quantity("trained", "The share, from 0 to 1, of right answers to new sequences after the training that the link sets.")
+def _trained(view: LinkedView) -> float:
+    sizes = {name: view.values[f"training_{name}"] for name in TRAINED_SIZES}
+    return _train(model_config({**view.values, **sizes}, 1), _small(_recipe(view)))
+
+
+@quantity(
+    "trained.encoder",
+    "That share for an encoder of the page Gradient flow, such as 'pre-norm, no residual'.",
+    "encoder",
+)
+def _trained_encoder(view: LinkedView, variant: Place) -> float:
+    sizes = {name: view.values[f"training_{name}"] for name in TRAINED_SIZES}
+    config = common_config(model_config({**view.values, **sizes}, 1), sizes["n_layers"])
+    return _train(variant_config(config, _variant(variant)), _small(_recipe(view)))
+
+
+_MOST_TRAINED = {"steps": 400, "batch_size": 64, "length": 16}
+"""A training that an exercise waits for takes a few seconds at most."""
+
+
+def _small(recipe: Recipe) -> Recipe:
+    for name, most in _MOST_TRAINED.items():
+        if vars(recipe)[name] > most:
+            raise InputError(
+                f"An exercise trains with `training_{name}` up to {most}, and here it is {vars(recipe)[name]}."
+            )
+    return replace(recipe, n_train=min(recipe.n_train, 1024), n_validation=128)
+
+
+@lru_cache(maxsize=64)
+def _train(config: ModelConfig, recipe: Recipe) -> float:
+    n = count_parameters(config).total
+    if n > _MOST_PARAMETERS:
+        raise InputError(f"An exercise trains models of up to {_MOST_PARAMETERS:,} parameters, and this has {n:,}.")
+    trainer = Trainer(replace(config, dropout=0.0), recipe, watch=False)
+    for _ in trainer.run():
+        pass
+    return float(evaluate(trainer.network, trainer.data.validation, recipe, trainer.device).accuracy)
+
+
+_MOST_PARAMETERS = 200_000
+
+
+def _named(values: Mapping[str, float], name: Place, what: str) -> float:
+    return float(_find(values, name, what))
+
+
+def _find(values: Mapping[Any, Found], name: Place, what: str) -> Found:
+    if name not in values:
+        raise InputError(f"There is no {what} {quote_word(str(name))}: those are {join_words(list(map(str, values)))}.")
+    return values[name]
+
+
+def _percent(place: Place) -> int:
+    if not isinstance(place, int) or place <= 0:
+        raise InputError(f"A temperature in percent is a whole number above 0, such as 200, and not {place}.")
+    return place
+
+
+def _whole(place: Place) -> int:
+    if not isinstance(place, int):
+        raise InputError(f"A whole number is asked for here, and {quote_word(place)} is none.")
+    return place
+
+
+def _count(n: int, first: int = 0) -> tuple[str, ...]:
+    return tuple(map(str, range(first, first + n)))
