@@ -39,7 +39,8 @@ from playground.runs.forward_pass import read_rows, run_rows
 from playground.runs.inputs import intervention_trace
 from playground.text.wording import join_words, quote_word
 from playground.training.evaluation import evaluate
-from playground.training.recipe import Recipe
+from playground.training.recipe import Recipe, architecture
+from playground.training.tasks import make_data
 from playground.training.trainer import Trainer, cross_entropy, learning_rate
 from playground.views.gradient_flow import linked_encoders
 
@@ -366,12 +367,14 @@ def _keys(view: LinkedView, query: Place | None = None) -> float | Numbers:
     return Numbers(counts, run.tokens, (), "query", "", "keys that a query may look at")
 
 
-@quantity(
-    "received", "The mean weight that each token gets from all others and itself in a layer's head.", "layer, head"
-)
-def _received(view: LinkedView, layer: Place | None = None, head: Place | None = None) -> Numbers:
+@quantity("received", "The mean weight that each token, or one, gets from all tokens in a head.", "layer, head, token")
+def _received(
+    view: LinkedView, layer: Place | None = None, head: Place | None = None, token: Place | None = None
+) -> float | Numbers:
     run = view.run
     weights = run.pattern(_layer(view, layer))[_head(view, head)][~run.padding].mean(axis=0)
+    if token is not None:
+        return float(weights[_token(run, token)])
     return Numbers(weights, run.tokens, (), "token", "", "mean weight that a token gets")
 
 
@@ -392,35 +395,33 @@ def _entropy_share(view: LinkedView, layer: Place | None = None, head: Place | N
     return float(attention.pattern_spread(view.run)[_layer(view, layer), _head(view, head)])
 
 
-@quantity("heads.weight", "Every head's weight from a query's token to a key's.", "query, key")
-def _heads_weight(view: LinkedView, query: Place, key: Place) -> Numbers:
-    run = view.run
-    return _of_heads(run.patterns()[:, :, _token(run, query), _token(run, key)], "weight")
-
-
-@quantity("heads.focus", "Every head's weight from the link's query to the link's key.")
-def _heads_focus(view: LinkedView) -> Numbers:
-    return _of_heads(view.run.patterns()[:, :, view.focus.query, view.focus.key], "weight")
-
-
-@quantity("heads.entropy", "How evenly every head spreads its weights: mean entropy as a share of the highest.")
-def _heads_entropy(view: LinkedView) -> Numbers:
-    return _of_heads(attention.pattern_spread(view.run), "share of the highest entropy")
+@quantity("heads.focus", "Every head's weight, or one head's, from the link's query to the link's key.", "layer, head")
+def _heads_focus(view: LinkedView, layer: Place | None = None, head: Place | None = None) -> float | Numbers:
+    weights = view.run.patterns()[:, :, view.focus.query, view.focus.key]
+    return _of_heads(view, weights, "weight", layer, head)
 
 
 @quantity(
     "heads.rule",
-    "How far every head follows a rule such as 'previous token' in the text: its mean weight there.",
-    "rule",
+    "How far every head, or one, follows a rule such as 'previous token' in the text: its mean weight there.",
+    "rule, layer, head",
 )
-def _heads_rule(view: LinkedView, rule: Place) -> Numbers:
-    return _of_heads(_find(attention.measure_habits([view.run]).scores, rule, "rule"), f"weight on: {rule}")
+def _heads_rule(
+    view: LinkedView, rule: Place, layer: Place | None = None, head: Place | None = None
+) -> float | Numbers:
+    scores = _find(attention.measure_habits([view.run]).scores, rule, "rule")
+    return _of_heads(view, scores, f"weight on: {rule}", layer, head)
 
 
-def _of_heads(values: Array | Floats, title: str) -> Numbers:
+def _of_heads(
+    view: LinkedView, values: Array | Floats, title: str, layer: Place | None, head: Place | None
+) -> float | Numbers:
+    """A head's number of all heads' (L, H); all of them where none is named."""
+    if layer is not None and head is not None:
+        return float(values[_layer(view, layer), _head(view, head)])
     n_layers, n_heads = values.shape
-    rows = tuple(f"layer {layer}" for layer in range(n_layers))
-    return Numbers(values, rows, tuple(f"head {head}" for head in range(n_heads)), "layer", "head", title)
+    rows = tuple(f"layer {number}" for number in range(n_layers))
+    return Numbers(values, rows, tuple(f"head {number}" for number in range(n_heads)), "layer", "head", title)
 
 
 @quantity(
@@ -450,9 +451,12 @@ def _moves(view: LinkedView, replaced: Place, token: Place) -> float:
     return float(_moved(view, _token(run, replaced))[_token(run, token)])
 
 
-@quantity("moves.count", "How many outputs move if another token comes in at a place.", "replaced")
-def _moves_count(view: LinkedView, replaced: Place) -> float:
-    return float((_moved(view, _token(view.run, replaced)) > 0).sum())
+@quantity(
+    "moves.count", "How many outputs move if another token comes in at a place, or at the link's query.", "replaced"
+)
+def _moves_count(view: LinkedView, replaced: Place | None = None) -> float:
+    place = view.focus.query if replaced is None else _token(view.run, replaced)
+    return float((_moved(view, place) > 0).sum())
 
 
 _ROUNDING = 1e-5
@@ -485,8 +489,8 @@ def _moved(view: LinkedView, replaced: int) -> Array:
     "swap.by_word", "The largest change of a word's own output numbers when two tokens change places.", "first, second"
 )
 @_once
-def _swap_by_word(view: LinkedView, first: Place, second: Place) -> float:
-    places = _token(view.run, first), _token(view.run, second)
+def _swap_by_word(view: LinkedView, first: Place | None = None, second: Place | None = None) -> float:
+    places = _swapped(view, first, second)
     swap = positions.swap_words(view.encoder, view.batch, view.sentence, *places, seed=view.seed, causal=view.causal)
     return float((swap.bare if view.config.positions == "none" else swap.placed).max())
 
@@ -497,8 +501,8 @@ def _swap_by_word(view: LinkedView, first: Place, second: Place) -> float:
     "first, second",
 )
 @_once
-def _swap_by_place(view: LinkedView, first: Place, second: Place) -> float:
-    one, two = _token(view.run, first), _token(view.run, second)
+def _swap_by_place(view: LinkedView, first: Place | None = None, second: Place | None = None) -> float:
+    one, two = _swapped(view, first, second)
     rows = read_rows(view.encoder, view.batch, [view.sentence], seed=view.seed, causal=view.causal)
     x = rows.x.clone()
     x[0, [one, two]] = rows.x[0, [two, one]]
@@ -506,17 +510,23 @@ def _swap_by_place(view: LinkedView, first: Place, second: Place) -> float:
     return float((after - before).abs()[torch.from_numpy(~view.run.padding)].max())
 
 
-@quantity("positions.product", "The dot product of the first row of the position table with every row, up to 64.")
-def _position_products(view: LinkedView) -> Numbers:
-    rows = positions.first_rows(view.encoder, 64)
-    return Numbers(positions.dot_products(rows)[0], _count(len(rows)), (), "position", "", "dot product with row 0")
+def _swapped(view: LinkedView, first: Place | None, second: Place | None) -> tuple[int, int]:
+    """Two tokens' places; those of the page Positions where none are named."""
+    one = view.values["positions_first"] if first is None else first
+    two = view.values["positions_second"] if second is None else second
+    return _token(view.run, one), _token(view.run, two)
 
 
-@quantity("positions.curve", "One column of the position table, over the first 64 positions.", "column")
-def _position_curve(view: LinkedView, column: Place) -> Numbers:
-    rows = positions.first_rows(view.encoder, 64)
-    column = _number(column, rows.shape[1], "column")
-    return Numbers(rows[:, column], _count(len(rows)), (), "position", "", f"column {column} of the position table")
+@quantity(
+    "positions.cosine",
+    "The cosine of the first row of the position table with another, or with every row up to 64.",
+    "position",
+)
+def _position_cosines(view: LinkedView, position: Place | None = None) -> float | Numbers:
+    cosines = streams.cosine_between_tokens(positions.first_rows(view.encoder, 64))[0]
+    if position is not None:
+        return float(cosines[_number(position, len(cosines), "position")])
+    return Numbers(cosines, _count(len(cosines)), (), "position", "", "cosine with the row of position 0")
 
 
 @quantity("positions.wavelength", "After how many positions a pair of columns of the sinusoids repeats.", "pair")
@@ -634,13 +644,19 @@ def _variant(name: Place) -> Any:
     return _find(BY_NAME, name, "encoder")
 
 
-@quantity("rate", "The learning rate of a training step, counted from 1, or of each.", "step")
+@quantity("rate", "The learning rate of a training step, counted from 1, or of each, as a share of the peak.", "step")
 def _rate(view: LinkedView, step: Place | None = None) -> float | Numbers:
     recipe = _recipe(view)
     if step is not None:
-        return learning_rate(_whole(step), recipe)
-    rates = np.array([learning_rate(step, recipe) for step in range(1, recipe.steps + 1)])
-    return Numbers(rates, _count(recipe.steps, 1), (), "step", "", "learning rate")
+        return learning_rate(_whole(step), recipe) / recipe.lr
+    rates = np.array([learning_rate(step, recipe) / recipe.lr for step in range(1, recipe.steps + 1)])
+    return Numbers(rates, _count(recipe.steps, 1), (), "step", "", "learning rate, as a share of its peak")
+
+
+@quantity("training", "A number of the link's training, by its name such as n_symbols or label_smoothing.", "name")
+def _training(view: LinkedView, name: Place) -> float:
+    recipe = {key: value for key, value in vars(_recipe(view)).items() if isinstance(value, int | float)}
+    return _named(recipe, name, "number of a training")
 
 
 @quantity("loss.even", "Cross-entropy, in nats, of giving every symbol of the training's task the same probability.")
@@ -664,10 +680,15 @@ def _recipe(view: LinkedView) -> Recipe:
     return Recipe(task=TASK_TITLES[view.values["training_task"]], seed=view.seed, **values)
 
 
+@quantity("trained.parameters", "How many parameters the encoder has that the link's training trains.")
+def _trained_parameters(view: LinkedView) -> float:
+    recipe = _recipe(view)
+    return count_parameters(architecture(_trained_config(view), recipe, make_data(_small(recipe)))).total
+
+
 @quantity("trained", "The share, from 0 to 1, of right answers to new sequences after the training that the link sets.")
 def _trained(view: LinkedView) -> float:
-    sizes = {name: view.values[f"training_{name}"] for name in TRAINED_SIZES}
-    return _train(model_config({**view.values, **sizes}, 1), _small(_recipe(view)))
+    return _train(_trained_config(view), _small(_recipe(view)))
 
 
 @quantity(
@@ -676,9 +697,13 @@ def _trained(view: LinkedView) -> float:
     "encoder",
 )
 def _trained_encoder(view: LinkedView, variant: Place) -> float:
-    sizes = {name: view.values[f"training_{name}"] for name in TRAINED_SIZES}
-    config = common_config(model_config({**view.values, **sizes}, 1), sizes["n_layers"])
-    return _train(variant_config(config, _variant(variant)), _small(_recipe(view)))
+    config = _trained_config(view)
+    return _train(variant_config(common_config(config, config.n_layers), _variant(variant)), _small(_recipe(view)))
+
+
+def _trained_config(view: LinkedView) -> ModelConfig:
+    """The sidebar's architecture in the sizes of the training; the training puts its task's vocabulary in."""
+    return model_config({**view.values, **{name: view.values[f"training_{name}"] for name in TRAINED_SIZES}}, 1)
 
 
 _MOST_TRAINED = {"steps": 400, "batch_size": 64, "length": 16}

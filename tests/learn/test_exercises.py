@@ -113,7 +113,7 @@ def right_answer(variant: Variant) -> Any:
     if isinstance(truth, dict):
         return tuple(sorted(truth, key=truth.__getitem__, reverse=answer.wanted == "largest first"))  # type: ignore
     if isinstance(truth, Numbers) and answer.kind == "click":
-        flat = int(truth.values.argmax() if answer.wanted == "largest" else truth.values.argmin())  # type: ignore
+        flat = int(truth.values.argmax() if answer.wanted == "largest" else truth.values.argmin())
         return (flat,) if truth.values.ndim == 1 else divmod(flat, truth.values.shape[1])
     return tuple(variant.heights) if isinstance(truth, Numbers) else truth
 
