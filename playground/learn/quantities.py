@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from playground.accounting import count_parameters
-from playground.accounting.counts import attention_overtakes, count_encoder_decoder, count_flops
+from playground.accounting.counts import attention_overtakes, count_encoder_decoder
 from playground.accounting.shapes import list_shapes
 from playground.analysis import attention, positions, streams
 from playground.analysis.gradient_variants import BY_NAME, common_config, variant_config
@@ -237,25 +237,9 @@ def _decoder_block(view: LinkedView, part: Place | None = None) -> float:
     "name",
 )
 def _shape_count(view: LinkedView, name: Place) -> float:
-    return math.prod(_shape(view, name))
-
-
-@quantity("shape.axis", "How long one axis of an intermediate is; the axes are counted from 0.", "name, axis")
-def _shape_axis(view: LinkedView, name: Place, axis: Place) -> float:
-    shape = _shape(view, name)
-    return shape[_number(axis, len(shape), "axis")]
-
-
-def _shape(view: LinkedView, name: Place) -> tuple[int, ...]:
     shapes = list_shapes(view.config, 1, view.batch.ids.shape[1], view.causal)
     of_block = {key.removeprefix("layers.0."): shape for key, shape in shapes}
-    return _find(of_block, name, "intermediate")
-
-
-@quantity("flops", "Floating-point operations of the sentence's pass in attention or feed_forward.", "component")
-def _flops(view: LinkedView, component: Place) -> float:
-    count = count_flops(view.config, view.batch.ids.shape[1])
-    return _named(count.by(lambda term: str(term.component)), component, "component")
+    return math.prod(_find(of_block, name, "intermediate"))
 
 
 @quantity("flops.overtake", "The fewest tokens with which attention takes more operations than the feed-forward.")
@@ -543,28 +527,6 @@ def _stream_length(view: LinkedView, depth: Place | None = None) -> float | Numb
     return Numbers(medians, _count(len(medians)), (), "blocks passed", "", "median length of the tokens' vectors")
 
 
-@quantity(
-    "stream.added",
-    "Median length of what a layer's 'attention' or 'feed-forward' hands to the stream.",
-    "sublayer, layer",
-)
-def _stream_added(view: LinkedView, sublayer: Place, layer: Place) -> float:
-    found = streams.lengths(view.run)
-    return float(np.median(_find(found, sublayer, "sublayer")[_layer(view, layer)]))
-
-
-@quantity("stream.cosine", "Mean cosine between a token's vectors after two numbers of blocks.", "blocks, blocks")
-def _stream_cosine(view: LinkedView, one: Place, two: Place) -> float:
-    cosines = streams.cosine_between_layers(streams.residual_stream(view.run))
-    return float(cosines[_number(one, len(cosines), "depth"), _number(two, len(cosines), "depth")])
-
-
-@quantity("stream.alike", "Mean cosine between two different tokens' vectors after so many blocks.", "blocks")
-def _stream_alike(view: LinkedView, depth: Place) -> float:
-    stream = streams.residual_stream(view.run)
-    return streams.mean_of_pairs(streams.cosine_between_tokens(stream[_number(depth, len(stream), "depth")]))
-
-
 @quantity("output.length", "Median length of the vectors that leave the encoder, behind a final norm where it has one.")
 def _output_length(view: LinkedView) -> float:
     return float(np.median(streams.l2(view.run.arrays["final"][~view.run.padding])))
@@ -613,16 +575,6 @@ def _cross_moves(view: LinkedView, part: Place) -> float:
         model(source, target, trace=trace)
         found.append(trace[point].double())
     return float((found[1] - found[0]).norm() / found[0].norm())
-
-
-@quantity(
-    "gradient",
-    "Length of the loss's gradient for one layer's parameters in an untrained encoder such as 'pre-norm'.",
-    "encoder, layer",
-)
-def _gradient(view: LinkedView, variant: Place, layer: Place) -> float:
-    lengths = _flow(view, variant).gradients["whole layer"]
-    return float(lengths[_number(layer, len(lengths), "layer")])
 
 
 @quantity("gradient.kept", "What is left of the last layer's gradient in the first: first / last.", "encoder")

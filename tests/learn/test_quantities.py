@@ -1,0 +1,326 @@
+"""The numbers that exercises ask for, each against a computation of its own."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from playground.errors import InputError
+from playground.learn.quantities import QUANTITIES, Numbers, Place
+from playground.link.opening import LinkedView, open_texts
+from playground.model import EncoderDecoder
+from playground.training.tasks import make_data
+from playground.training.trainer import Trainer
+
+Floats = NDArray[np.float64]
+
+SMALL = {
+    "weights": "random",
+    "tokenizer": "word",
+    "text": "a dog barks at the moon\nbirds sing",
+    "d_model": "32",
+    "n_heads": "4",
+    "n_layers": "2",
+    "d_ff": "64",
+    "positions": "sinusoidal",
+    "embedding_norm": "false",
+    "n_segments": "0",
+    "layer": "0",
+    "head": "1",
+    "query": "2",
+    "key": "4",
+    "gradient_layers": "3",
+    "training_task": "Copy",
+    "training_length": "5",
+    "training_n_symbols": "4",
+    "training_n_train": "64",
+    "training_steps": "10",
+    "training_batch_size": "8",
+    "training_warmup": "10",
+    "training_label_smoothing": "0.2",
+    "training_d_model": "16",
+    "training_n_heads": "2",
+    "training_d_ff": "16",
+    "training_n_layers": "1",
+}
+
+
+def state(**changed: str) -> LinkedView:
+    view = open_texts("attention", {key: [text] for key, text in {**SMALL, **changed}.items()})
+    assert not view.notices
+    return view
+
+
+VIEW = state()
+SHORT = state(text="birds sing")
+LARGE = state(d_ff="192")
+T, H, D_HEAD = 6, 4, 8
+
+
+def ask(name: str, *places: Place, view: LinkedView = VIEW) -> Any:
+    return QUANTITIES[name].compute(view, *places)
+
+
+def parameters(view: LinkedView, *prefixes: str) -> int:
+    return sum(p.numel() for name, p in view.encoder.named_parameters() if name.startswith(prefixes))
+
+
+def scores(head: int = 1, *, divided: bool = True) -> Floats:
+    """(T, T) of layer 0, from what entered it."""
+    x = VIEW.run.arrays["layers.0.attn.in"].astype(np.float64)
+    q, k = (
+        (x @ getattr(VIEW.encoder.layers[0].attn, name).weight.double().numpy().T)[
+            :, head * D_HEAD : (head + 1) * D_HEAD
+        ]
+        for name in "qk"
+    )
+    return q @ k.T / (math.sqrt(D_HEAD) if divided else 1)
+
+
+def softmax(row: Floats) -> Floats:
+    powers = np.exp(row)
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
+
+def weights() -> Floats:
+    return softmax(scores())
+
+
+def encode(x: torch.Tensor, view: LinkedView = VIEW) -> Floats:
+    """What leaves the encoder for embedded vectors, (T, D)."""
+    with torch.inference_mode():
+        return np.asarray(view.encoder.encode(x[None])[0].double().numpy())
+
+
+def embedded(view: LinkedView = VIEW) -> torch.Tensor:
+    return torch.tensor(view.run.arrays["embed.out"])
+
+
+def flipped(token: int) -> Floats:
+    """How far every output moves, as a share, where one token's numbers come in reverse order."""
+    x = embedded()
+    other = x.clone()
+    other[token] = x[token].flip(-1)
+    before, after = encode(x), encode(other)
+    return np.asarray(np.linalg.norm(after - before, axis=1) / np.linalg.norm(before, axis=1))
+
+
+def swapped_ids() -> Floats:
+    """How far each place's output moves where the tokens 0 and 2 change places."""
+    ids = VIEW.batch.ids[0]
+    other = ids[[2, 1, 0, 3, 4, 5]]
+    with torch.inference_mode():
+        before, after = (VIEW.encoder(each[None])[0].double().numpy() for each in (ids, other))
+    return np.asarray(after - before), np.asarray(after[[2, 1, 0, 3, 4, 5]] - before)  # type: ignore[return-value]
+
+
+def sentence_vectors() -> Floats:
+    """The means over the tokens of both sentences, each run alone and without padding."""
+    found = []
+    for ids in (VIEW.batch.ids[0], VIEW.batch.ids[1][:2]):
+        with torch.inference_mode():
+            found.append(VIEW.encoder(ids[None])[0].double().numpy().mean(axis=0))
+    return np.stack(found)
+
+
+def cosine(one: Floats, other: Floats) -> float:
+    return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
+
+
+def without_head() -> float:
+    """How far the sentence's vector moves where head 1 of layer 0 is cut out of W_O."""
+    ids = VIEW.batch.ids[0][None]
+    other = state()
+    with torch.inference_mode():
+        before = VIEW.encoder(ids)[0].double().mean(dim=0)
+        other.encoder.layers[0].attn.o.weight[:, D_HEAD : 2 * D_HEAD] = 0
+        after = other.encoder(ids)[0].double().mean(dim=0)
+    return float((after - before).norm() / before.norm())
+
+
+def sinusoid_rows() -> Floats:
+    return np.array(
+        [[(math.sin, math.cos)[i % 2](p / 10000 ** ((i - i % 2) / 32)) for i in range(32)] for p in range(64)]
+    )
+
+
+def padded_cosine() -> float:
+    with torch.inference_mode():
+        final = VIEW.encoder(VIEW.batch.ids, VIEW.batch.mask[:, None]).double().numpy()
+    return cosine(final[0].mean(axis=0), final[1].mean(axis=0))
+
+
+def cross_keys() -> float:
+    """How far the keys of the cross-attention move, from what the encoder hands over."""
+    model = EncoderDecoder(SHORT.config, 4, 0).requires_grad_(False).eval()
+    ids = SHORT.batch.ids[:1]
+    keys = [model.decoder.layers[0].cross_attn.k(model.encoder(each)).double() for each in (ids, ids.flip(-1))]
+    return float((keys[1] - keys[0]).norm() / keys[0].norm())
+
+
+def gradient_kept() -> float:
+    """First layer's gradient over the last one's, by autograd through the whole post-norm encoder."""
+    from playground.analysis.gradient_variants import BY_NAME, common_config, variant_config
+    from playground.analysis.gradients import next_token_loss
+
+    encoder = type(VIEW.encoder)(variant_config(common_config(VIEW.config, 3), BY_NAME["post-norm"]), 0)
+    ids = VIEW.batch.ids[0]
+    loss = next_token_loss(encoder(ids[None])[0], encoder.embed.tokens.weight, ids)
+    loss.backward()
+    norms = [
+        math.sqrt(
+            sum(float(p.grad.double().square().sum()) for p in encoder.layers[i].parameters() if p.grad is not None)
+        )
+        for i in (0, 2)
+    ]
+    return norms[0] / norms[1]
+
+
+def trained_share() -> float:
+    from playground.learn.quantities import _recipe, _small, _trained_config  # the run itself is the trainer's
+
+    trainer = Trainer(_trained_config(VIEW), _small(_recipe(VIEW)), watch=False)
+    for _ in trainer.run():
+        pass
+    examples = trainer.data.validation
+    with torch.inference_mode():
+        answers = trainer.network(examples.ids, examples.mask).argmax(dim=-1)
+    asked = examples.targets >= 0
+    return float((answers == examples.targets)[asked].double().mean())
+
+
+HAND: dict[tuple[Any, ...], Callable[[], float | str]] = {
+    ("pattern", 0, 1, 2, 4): lambda: weights()[2, 4],
+    ("pattern", 0, 1, "barks", "the"): lambda: weights()[2, 4],
+    ("config", "d_ff"): lambda: 64,
+    ("d_head",): lambda: 32 / 4,
+    ("focus", "key"): lambda: 4,
+    ("tokens",): lambda: T,
+    ("padding.share",): lambda: 4 / 12,
+    ("parameters.total",): lambda: parameters(VIEW, ""),
+    ("parameters.of", "norms"): lambda: 2 * 2 * 2 * 32,
+    ("parameters.share", "embeddings"): lambda: parameters(VIEW, "embed.") / parameters(VIEW, ""),
+    ("parameters.block",): lambda: parameters(VIEW, "layers.1."),
+    ("parameters.decoder_block",): lambda: parameters(VIEW, "layers.0.") + 4 * (32 * 32 + 32) + 2 * 32,
+    ("parameters.decoder_block", "cross_attn"): lambda: 4 * (32 * 32 + 32),
+    ("shape.count", "attn.scores"): lambda: H * T * T,
+    ("shape.count", "ffn.hidden"): lambda: VIEW.run.arrays["layers.0.ffn.out"].shape[0] * 64,
+    ("weight",): lambda: weights()[2, 4],
+    ("weight.tempered", 200): lambda: softmax(scores() / 2)[2, 4],
+    ("weight.undivided",): lambda: softmax(scores(divided=False))[2, 4],
+    ("weight.shifted", 3): lambda: weights()[2, 4],
+    ("weight.lead",): lambda: weights()[2, 4] / max(weights()[2, [0, 1, 2, 3, 5]]),
+    ("weight.lead_tempered", 200): lambda: math.sqrt(weights()[2, 4] / max(weights()[2, [0, 1, 2, 3, 5]])),
+    ("weight.most",): lambda: max(weights()[2]),
+    ("weight.most_token",): lambda: VIEW.run.tokens[int(np.argmax(weights()[2]))],
+    ("deviation.products", 0, 1): lambda: float(np.std(scores(divided=False))),
+    ("deviation.scores",): lambda: float(np.std(scores())),
+    ("pattern.total", 0, 1): lambda: T,
+    ("pattern.allowed",): lambda: T * T,
+    ("keys", 2): lambda: T,
+    ("received", 0, 1, 4): lambda: weights()[:, 4].mean(),
+    ("entropy", 0, 1, 2): lambda: -sum(p * math.log2(p) for p in weights()[2]),
+    ("entropy.share", 0, 1): lambda: -float((weights() * np.log2(weights())).sum(axis=1).mean()) / math.log2(T),
+    ("heads.focus", 0, 1): lambda: weights()[2, 4],
+    ("heads.rule", "previous token", 0, 1): lambda: float(np.mean([weights()[i, i - 1] for i in range(1, T)])),
+    ("effect", 0, 1): without_head,
+    ("moves", 3, 1): lambda: flipped(3)[1],
+    ("moves.count",): lambda: T,
+    ("swap.by_place", 0, 2): lambda: float(np.abs(swapped_ids()[0]).max()),
+    ("swap.by_word", 0, 2): lambda: float(np.abs(swapped_ids()[1]).max()),
+    ("positions.cosine", 7): lambda: cosine(sinusoid_rows()[0], sinusoid_rows()[7]),
+    ("positions.wavelength", 3): lambda: 2 * math.pi * 10000 ** (6 / 32),
+    ("stream.length", 0): lambda: float(np.median(embedded().double().norm(dim=1))),
+    ("output.length",): lambda: float(np.median(np.linalg.norm(encode(embedded()), axis=1))),
+    ("similarity", 0, 1): lambda: cosine(*sentence_vectors()),
+    ("similarity.padded", 0, 1): padded_cosine,
+    ("gradient.kept", "post-norm"): gradient_kept,
+    ("rate", 10): lambda: 1.0,
+    ("rate", 5): lambda: 0.5,
+    ("training", "n_symbols"): lambda: 4,
+    ("loss.even",): lambda: math.log(4),
+    ("loss.floor",): lambda: -(0.85 * math.log(0.85) + 3 * 0.05 * math.log(0.05)),
+    ("trained.parameters",): lambda: 4 * (16 * 16 + 16) + 2 * 16 * 16 + 16 + 16 + 4 * 16 + 16 * vocabulary(),
+    ("trained",): trained_share,
+}
+"""What a quantity is by a computation of its own."""
+
+
+def vocabulary() -> int:
+    from playground.learn.quantities import _recipe
+
+    return make_data(_recipe(VIEW)).tokenizer.vocab_size
+
+
+@pytest.mark.parametrize("asked", HAND, ids=lambda asked: "-".join(map(str, asked)))
+def test_it_is_what_a_computation_by_hand_gives(asked: tuple[Any, ...]) -> None:
+    expected = HAND[asked]()
+    found = ask(*asked)
+    assert found == (expected if isinstance(expected, str) else pytest.approx(expected, rel=1e-4, abs=1e-6))
+
+
+def test_attention_overtakes_the_feed_forward_where_its_operations_do() -> None:
+    d, f = 32, 192
+    first = next(n for n in range(1, 10_000) if 8 * n * d * d + 4 * n * n * d > 4 * n * d * f)
+    assert ask("flops.overtake", view=LARGE) == first
+
+
+def test_the_keys_of_a_decoder_come_from_the_source_and_its_queries_do_not() -> None:
+    assert ask("cross.moves", "keys", view=SHORT) == pytest.approx(cross_keys(), rel=1e-4)
+    assert ask("cross.moves", "values", view=SHORT) > 0
+    assert ask("cross.moves", "queries", view=SHORT) == ask("cross.moves", "masked", view=SHORT) == 0
+
+
+def test_a_causal_mask_closes_what_comes_later() -> None:
+    view = state(causal="true")
+    assert ask("pattern.allowed", view=view) == T * (T + 1) / 2
+    assert ask("keys", view=view).values.tolist() == [1, 2, 3, 4, 5, 6]
+    assert [ask("moves", 3, token, view=view) > 0 for token in range(T)] == [False] * 3 + [True] * 3
+
+
+def test_without_positions_words_take_their_outputs_along() -> None:
+    view = state(positions="none")
+    assert ask("swap.by_word", 0, 2, view=view) < 1e-9
+    assert ask("swap.by_place", 0, 2, view=view) > 0.01
+
+
+def test_an_encoder_of_the_page_gradient_flow_trains_as_a_plain_one_of_its_kind() -> None:
+    assert ask("trained.encoder", "post-norm") == ask("trained")
+
+
+def test_every_quantity_is_tested_here() -> None:
+    elsewhere = {"flops.overtake", "cross.moves", "trained.encoder"}
+    assert {name for name, *_ in HAND} | elsewhere == QUANTITIES.keys()
+
+
+def test_numbers_along_axes_have_a_name_for_each_place() -> None:
+    for name in ("keys", "received", "heads.focus", "positions.cosine", "stream.length", "rate"):
+        numbers = ask(name)
+        assert isinstance(numbers, Numbers)
+        assert numbers.values.shape == tuple(len(names) for names in (numbers.rows, numbers.columns) if names)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (("pattern", 9, 0), "layers are 0 to 1"),
+        (("pattern", 0, 0, "cat", "dog"), "cat"),
+        (("parameters.of", "heads"), "attention"),
+        (("gradient.kept", "pre"), "pre-norm"),
+        (("weight.tempered", 0), "above 0"),
+        (("heads.rule", "nowhere"), "previous token"),
+        (("tokens", 1), "`tokens`"),
+    ],
+)
+def test_what_is_not_there_is_said_in_a_sentence(asked: tuple[Any, ...], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        ask(*asked)
+
+
+def test_a_training_that_would_take_long_is_refused() -> None:
+    with pytest.raises(InputError, match="training_steps"):
+        ask("trained", view=state(training_steps="5000"))
