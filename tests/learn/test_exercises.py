@@ -9,7 +9,7 @@ import pytest
 
 from playground.charts.chart import Chart, Columns, Group, Item, Later, Panel, Paragraph, Table
 from playground.learn import exercises
-from playground.learn.exercise import Choose, Exercise, Settings, read_exercise
+from playground.learn.exercise import Choose, Exercise, Mistake, Settings, read_exercise
 from playground.learn.quantities import Numbers
 from playground.learn.variant import Variant
 from playground.link.opening import LinkedView, open_texts
@@ -101,10 +101,15 @@ def test_in_every_case_it_has_one_truth_and_can_be_explained(key: str) -> None:
             right = right_answer(variant)
             assert variant.is_right(right)
             for mistake in exercise.mistakes:
-                assert not variant._compute(mistake.when, right), (variant.case, mistake.name)
+                assert not holds(variant, mistake, right), (variant.case, mistake.name)
         texts = [exercise.question, *exercise.hints, *(mistake.feedback for mistake in exercise.mistakes)]
         explained = [variant.explain(exercise.explanation), *map(variant.fill, texts)]
         assert not any("{" in text or "nan" in text.split() for text in explained), explained
+
+
+def holds(variant: Variant, mistake: Mistake, given: Any) -> bool:
+    """Whether an answer would be taken for a mistake if it were not right."""
+    return bool(variant._compute(mistake.when, given))
 
 
 def right_answer(variant: Variant) -> Any:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,13 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from playground.analysis.gradient_variants import BY_NAME, common_config, variant_config
+from playground.analysis.gradients import next_token_loss
 from playground.errors import InputError
 from playground.learn.quantities import QUANTITIES, Numbers, Place
 from playground.link.opening import LinkedView, open_texts
-from playground.model import EncoderDecoder
+from playground.model import Encoder, EncoderDecoder
+from playground.training.recipe import Recipe
 from playground.training.tasks import make_data
 from playground.training.trainer import Trainer
 
@@ -56,6 +60,12 @@ def state(**changed: str) -> LinkedView:
 
 
 VIEW = state()
+RECIPE = Recipe(
+    task="copy", length=5, n_symbols=4, n_train=64, n_validation=128, steps=10, batch_size=8, warmup=10,
+    label_smoothing=0.2,
+)  # fmt: skip
+"""The training of that state."""
+
 SHORT = state(text="birds sing")
 LARGE = state(d_ff="192")
 T, H, D_HEAD = 6, 4, 8
@@ -72,13 +82,11 @@ def parameters(view: LinkedView, *prefixes: str) -> int:
 def scores(head: int = 1, *, divided: bool = True) -> Floats:
     """(T, T) of layer 0, from what entered it."""
     x = VIEW.run.arrays["layers.0.attn.in"].astype(np.float64)
+    attn: Any = VIEW.encoder.layers[0].attn
     q, k = (
-        (x @ getattr(VIEW.encoder.layers[0].attn, name).weight.double().numpy().T)[
-            :, head * D_HEAD : (head + 1) * D_HEAD
-        ]
-        for name in "qk"
+        (x @ getattr(attn, name).weight.double().numpy().T)[:, head * D_HEAD : (head + 1) * D_HEAD] for name in "qk"
     )
-    return q @ k.T / (math.sqrt(D_HEAD) if divided else 1)
+    return np.asarray(q @ k.T / (math.sqrt(D_HEAD) if divided else 1))
 
 
 def softmax(row: Floats) -> Floats:
@@ -109,13 +117,13 @@ def flipped(token: int) -> Floats:
     return np.asarray(np.linalg.norm(after - before, axis=1) / np.linalg.norm(before, axis=1))
 
 
-def swapped_ids() -> Floats:
-    """How far each place's output moves where the tokens 0 and 2 change places."""
+def swapped() -> tuple[Floats, Floats]:
+    """How far the outputs move where the tokens 0 and 2 change places: of each place, and of each word."""
     ids = VIEW.batch.ids[0]
     other = ids[[2, 1, 0, 3, 4, 5]]
     with torch.inference_mode():
         before, after = (VIEW.encoder(each[None])[0].double().numpy() for each in (ids, other))
-    return np.asarray(after - before), np.asarray(after[[2, 1, 0, 3, 4, 5]] - before)  # type: ignore[return-value]
+    return after - before, after[[2, 1, 0, 3, 4, 5]] - before
 
 
 def sentence_vectors() -> Floats:
@@ -134,11 +142,11 @@ def cosine(one: Floats, other: Floats) -> float:
 def without_head() -> float:
     """How far the sentence's vector moves where head 1 of layer 0 is cut out of W_O."""
     ids = VIEW.batch.ids[0][None]
-    other = state()
+    other: Any = state().encoder
     with torch.inference_mode():
         before = VIEW.encoder(ids)[0].double().mean(dim=0)
-        other.encoder.layers[0].attn.o.weight[:, D_HEAD : 2 * D_HEAD] = 0
-        after = other.encoder(ids)[0].double().mean(dim=0)
+        other.layers[0].attn.o.weight[:, D_HEAD : 2 * D_HEAD] = 0
+        after = other(ids)[0].double().mean(dim=0)
     return float((after - before).norm() / before.norm())
 
 
@@ -158,19 +166,17 @@ def cross_keys() -> float:
     """How far the keys of the cross-attention move, from what the encoder hands over."""
     model = EncoderDecoder(SHORT.config, 4, 0).requires_grad_(False).eval()
     ids = SHORT.batch.ids[:1]
-    keys = [model.decoder.layers[0].cross_attn.k(model.encoder(each)).double() for each in (ids, ids.flip(-1))]
+    block: Any = model.decoder.layers[0]
+    keys = [block.cross_attn.k(model.encoder(each)).double() for each in (ids, ids.flip(-1))]
     return float((keys[1] - keys[0]).norm() / keys[0].norm())
 
 
 def gradient_kept() -> float:
     """First layer's gradient over the last one's, by autograd through the whole post-norm encoder."""
-    from playground.analysis.gradient_variants import BY_NAME, common_config, variant_config
-    from playground.analysis.gradients import next_token_loss
-
-    encoder = type(VIEW.encoder)(variant_config(common_config(VIEW.config, 3), BY_NAME["post-norm"]), 0)
+    encoder: Any = Encoder(variant_config(common_config(VIEW.config, 3), BY_NAME["post-norm"]), 0)
     ids = VIEW.batch.ids[0]
     loss = next_token_loss(encoder(ids[None])[0], encoder.embed.tokens.weight, ids)
-    loss.backward()
+    torch.autograd.backward(loss)
     norms = [
         math.sqrt(
             sum(float(p.grad.double().square().sum()) for p in encoder.layers[i].parameters() if p.grad is not None)
@@ -181,9 +187,8 @@ def gradient_kept() -> float:
 
 
 def trained_share() -> float:
-    from playground.learn.quantities import _recipe, _small, _trained_config  # the run itself is the trainer's
-
-    trainer = Trainer(_trained_config(VIEW), _small(_recipe(VIEW)), watch=False)
+    config = replace(VIEW.config, d_model=16, n_heads=2, d_ff=16, n_layers=1, dropout=0.0)
+    trainer = Trainer(config, RECIPE, watch=False)
     for _ in trainer.run():
         pass
     examples = trainer.data.validation
@@ -230,8 +235,8 @@ HAND: dict[tuple[Any, ...], Callable[[], float | str]] = {
     ("effect", 0, 1): without_head,
     ("moves", 3, 1): lambda: flipped(3)[1],
     ("moves.count",): lambda: T,
-    ("swap.by_place", 0, 2): lambda: float(np.abs(swapped_ids()[0]).max()),
-    ("swap.by_word", 0, 2): lambda: float(np.abs(swapped_ids()[1]).max()),
+    ("swap.by_place", 0, 2): lambda: float(np.abs(swapped()[0]).max()),
+    ("swap.by_word", 0, 2): lambda: float(np.abs(swapped()[1]).max()),
     ("positions.cosine", 7): lambda: cosine(sinusoid_rows()[0], sinusoid_rows()[7]),
     ("positions.wavelength", 3): lambda: 2 * math.pi * 10000 ** (6 / 32),
     ("stream.length", 0): lambda: float(np.median(embedded().double().norm(dim=1))),
@@ -244,16 +249,12 @@ HAND: dict[tuple[Any, ...], Callable[[], float | str]] = {
     ("training", "n_symbols"): lambda: 4,
     ("loss.even",): lambda: math.log(4),
     ("loss.floor",): lambda: -(0.85 * math.log(0.85) + 3 * 0.05 * math.log(0.05)),
-    ("trained.parameters",): lambda: 4 * (16 * 16 + 16) + 2 * 16 * 16 + 16 + 16 + 4 * 16 + 16 * vocabulary(),
+    ("trained.parameters",): lambda: (
+        4 * (16 * 16 + 16) + 2 * 16 * 16 + 16 + 16 + 4 * 16 + 16 * make_data(RECIPE).tokenizer.vocab_size
+    ),
     ("trained",): trained_share,
 }
 """What a quantity is by a computation of its own."""
-
-
-def vocabulary() -> int:
-    from playground.learn.quantities import _recipe
-
-    return make_data(_recipe(VIEW)).tokenizer.vocab_size
 
 
 @pytest.mark.parametrize("asked", HAND, ids=lambda asked: "-".join(map(str, asked)))
