@@ -107,6 +107,12 @@ def test_in_every_case_it_has_one_truth_and_can_be_explained(key: str) -> None:
         assert not any("{" in text or "nan" in text.split() for text in explained), explained
 
 
+@pytest.mark.parametrize("key", ["sink", "previous-token-head", "linking-head", "striking-pattern"])
+def test_where_the_words_name_a_head_it_is_that_one_in_every_case(key: str) -> None:
+    for variant in variants(key):
+        assert variant.is_right(variant.read(read(key).solved))
+
+
 def holds(variant: Variant, mistake: Mistake, given: Any) -> bool:
     """Whether an answer would be taken for a mistake if it were not right."""
     return bool(variant._compute(mistake.when, given))
