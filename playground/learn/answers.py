@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from playground.errors import InputError
 from playground.learn.formulas import Formula
 from playground.learn.quantities import Numbers
+from playground.learn.reading import Key
 from playground.link.opening import LinkedView
 from playground.link.params import PARAMS
 from playground.runs.arrays import Array
@@ -57,7 +58,6 @@ def check_formula(text: str) -> str:
     return text
 
 
-Key = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=40)]
 Text = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(_check_text)]
 """Markdown without HTML, in which `{name}` stands for what the variant puts there."""
 FormulaText = Annotated[str, AfterValidator(check_formula)]

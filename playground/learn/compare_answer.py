@@ -10,7 +10,7 @@ from playground.charts import palette
 from playground.charts.chart import Axis, Bars, Curves, Heatmap, Item, Paragraph, Table
 from playground.charts.figure import Array, Curve, Frame, between_ends, from_zero
 from playground.charts.names import token_labels, token_names
-from playground.learn.exercise import HANDLES, Choose, Click, Draw, Number, Order
+from playground.learn.answers import HANDLES, Choose, Click, Draw, Number, Order
 from playground.learn.quantities import Numbers
 from playground.learn.variant import Variant
 
@@ -91,7 +91,7 @@ def frame_places(truth: Numbers, given: Sequence[int] | None, wanted: str) -> He
     if truth.columns:
         rows = Axis(truth.row_title, lambda _: axis_labels(truth.rows), options={"autorange": "reversed"})
     said = f"You chose {name_place(truth, given)}: {truth[tuple(given)]:.4g}. " if given is not None else ""
-    is_signed = bool(np.nanmin(cells) < 0)
+    is_signed = bool((cells < 0).any())
     return Heatmap(
         key=KEY,
         alt=f"Heatmap of {truth.title or 'the numbers'} with the {wanted} number framed",

@@ -14,13 +14,12 @@ from playground.learn.answers import (
     PLACE,
     Answer,
     FormulaText,
-    Key,
     Parameter,
     Record,
     Text,
     check_formula,
 )
-from playground.learn.reading import read_record
+from playground.learn.reading import Key, read_record
 from playground.pages import PAGES
 from playground.text.wording import join_words, quote_text
 

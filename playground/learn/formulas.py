@@ -11,6 +11,7 @@ import operator
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 from playground.errors import InputError
@@ -159,8 +160,8 @@ class Formula:
     def _number(self, node: ast.AST, around: Surroundings) -> float:
         """One number: words and numbers along an axis are no part of arithmetic."""
         value = self._compute(node, around)
-        if not isinstance(value, int | float):
-            raise InputError(f"{quote_text(ast.unparse(node))} is no number, and arithmetic is done with numbers.")
+        if not isinstance(value, Real):
+            raise InputError(f"`{ast.unparse(node)}` is no number, and arithmetic is done with numbers.")
         return float(value)
 
 

@@ -6,10 +6,7 @@ from typing import Any
 
 from playground.learn.exercise import Exercise
 from playground.learn.progress import Result, Results
-from playground.learn.variant import Variant
-
-MAX_VARIANT = 999
-"""The largest number of a variant in a link."""
+from playground.learn.variant import MAX_VARIANT, Variant
 
 
 def next_exercise(exercises: Mapping[str, Exercise], results: Results, after: str = "") -> Exercise | None:

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from playground.errors import InputError
-from playground.learn.exercise import Key
+from playground.learn.reading import Key
 
 MAX_PROGRESS = 200_000
 """Characters of a file."""

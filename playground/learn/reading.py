@@ -1,10 +1,10 @@
 """Reads records from YAML, of strangers too: what is wrong is one sentence that names the line."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from playground.errors import InputError
 
@@ -13,6 +13,9 @@ MAX_FILE = 100_000
 
 MAX_DEPTH = 20
 """Of lists and mappings within one another."""
+
+Key = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=40)]
+"""What something is called in links and files."""
 
 R = TypeVar("R", bound=BaseModel)
 

@@ -14,10 +14,13 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from playground.errors import InputError
-from playground.learn.answers import Key
+from playground.learn.reading import Key
 
 MAX_CODE = 2_000
 """Characters."""
+
+MAX_ANSWER = 400
+"""Characters of an answer."""
 
 _CONTEXT = b"playground result 1\n"
 """What is signed before the text, so that a signature of something else is none of a result."""
@@ -31,7 +34,7 @@ class Result(BaseModel):
     version: Literal[1] = 1
     exercise: Key
     variant: int = Field(ge=0, le=999)
-    answer: str = Field(max_length=400)
+    answer: str = Field(max_length=MAX_ANSWER)
     """As a text."""
     is_right: bool
     tries: int = Field(ge=1, le=100_000)

@@ -9,7 +9,8 @@ import pytest
 
 from playground.charts.chart import Chart, Columns, Group, Item, Later, Panel, Paragraph, Table
 from playground.learn import exercises
-from playground.learn.exercise import Choose, Exercise, Mistake, Settings, read_exercise
+from playground.learn.answers import Choose, Settings
+from playground.learn.exercise import Exercise, Mistake, read_exercise
 from playground.learn.quantities import Numbers
 from playground.learn.variant import Variant
 from playground.link.opening import LinkedView, open_texts
@@ -115,7 +116,7 @@ def test_where_the_words_name_a_head_it_is_that_one_in_every_case(key: str) -> N
 
 def holds(variant: Variant, mistake: Mistake, given: Any) -> bool:
     """Whether an answer would be taken for a mistake if it were not right."""
-    return bool(variant._compute(mistake.when, given))
+    return bool(variant.compute(mistake.when, given))
 
 
 def right_answer(variant: Variant) -> Any:

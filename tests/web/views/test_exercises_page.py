@@ -9,7 +9,9 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from playground.learn import library
 from playground.learn.exercise import Exercise, read_exercise
+from playground.learn.results import make_keys, verify_result
 from playground.learn.variant import Variant
 from playground.link.opening import LinkedView, open_link
 from playground.web.session.services import other_services, services
@@ -115,6 +117,23 @@ def test_a_check_waits_for_its_turn_and_says_when_none_comes() -> None:
     assert "Many people are computing" in sentences(app)
     assert app.session_state["_exercise_attempts"]["demo-number", 0].tries == 0
     assert SECRET not in everything(app)
+
+
+def test_a_right_answer_is_signed_once_where_the_server_has_a_key() -> None:
+    private, public = make_keys()
+    settings = services().settings
+    with other_services(settings=type(settings)(**{**vars(settings), "result_key": private})):
+        app = without_error(open_demo("number"))
+        app.text_input(key="answer_demo-number_0").set_value("1")
+        app = press(app, "exercise_check")
+        assert not app.code
+        app.text_input(key="answer_demo-number_0").set_value("2176")
+        app = without_error(press(app, "exercise_check"))
+        code = app.code[0].value
+        found = verify_result(code, public)
+        assert (found.exercise, found.variant, found.is_right, found.tries) == ("demo-number", 0, True, 2)
+        assert without_error(app.run()).code[0].value == code
+        assert private not in everything(app)
 
 
 def test_the_trained_encoder_is_the_apps_own() -> None:
@@ -245,7 +264,7 @@ def test_charts_are_found_inside_of_groups_columns_and_closed_panels_and_have_no
 
 
 def test_shipped_exercises_are_read_once() -> None:
-    with mock.patch.object(posed, "read_exercise", side_effect=read_exercise) as read:
+    with mock.patch.object(library, "read_exercise", side_effect=read_exercise) as read:
         first: dict[str, Exercise] = dict(shipped_exercises())
         assert dict(shipped_exercises()) == first
     assert read.call_count == len(first)

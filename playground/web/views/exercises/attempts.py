@@ -45,6 +45,8 @@ class Attempt:
     """On the last answer, in markdown."""
     complaint: str = ""
     """Why the last answer could not be checked, in markdown."""
+    code: str = ""
+    """The signed code of a right answer; empty where there is none."""
 
     @property
     def is_over(self) -> bool:

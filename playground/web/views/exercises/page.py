@@ -4,7 +4,7 @@ What would give an answer away (the truth, the explanation, hidden charts) is co
 the answer is found or given up: nothing of it travels before.
 """
 
-from collections.abc import Callable
+import json
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -16,10 +16,14 @@ from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.export.plain_text import plain_caption
+from playground.learn.answers import Settings
+from playground.learn.checks import repairs
 from playground.learn.compare_answer import compare_answer
-from playground.learn.exercise import Exercise, Settings
+from playground.learn.exercise import Exercise
 from playground.learn.next_exercise import answer_where_to_begin, missing, next_exercise, next_variant, sort_exercises
 from playground.learn.progress import Result
+from playground.learn.results import MAX_ANSWER, now, read_private_key, sign_result
+from playground.learn.results import Result as SignedResult
 from playground.learn.variant import Variant
 from playground.link.opening import Focus, LinkedView
 from playground.link.params import write
@@ -46,7 +50,6 @@ from playground.web.views.exercises.posed import (
     ServedView,
     explain_variant,
     pose_variant,
-    repairs,
     serve_view,
     shipped_exercises,
     take_turn,
@@ -194,6 +197,7 @@ def _check_answer(variant: Variant) -> Attempt:
         answer=answer,
         tries=attempt.tries + 1,
         outcome="found" if verdict.is_right else "open",
+        code=_sign(variant, answer, attempt.tries + 1) if verdict.is_right else "",
         feedback="" if verdict.is_right else verdict.feedback or _WRONG,
         complaint="",
     )
@@ -258,7 +262,7 @@ def _draw_truth(variant: ServedVariant, attempt: Attempt) -> None:
             f"./{path}?{write_query(shown_view.values)}",
             icon=":material/open_in_new:",
         )
-    _draw_result_code(exercise.key, variant.number, attempt)
+    _draw_result_code(attempt)
 
 
 def _draw_settings(variant: Variant, attempt: Attempt) -> ServedView | None:
@@ -303,13 +307,20 @@ def _draw_ways_on(variant: Variant) -> None:
             )  # fmt: skip
 
 
-def _draw_result_code(key: str, number: int, attempt: Attempt) -> None:
+def _draw_result_code(attempt: Attempt) -> None:
     """A signed code of the result, to copy; nothing where this server signs none."""
-    code = "" if SIGN_RESULT is None else SIGN_RESULT(key, number, attempt.answer, attempt.outcome == "found")
-    if code:
-        st.caption("A code of this result, for whoever asks for it:")
-        st.code(code, language=None)
+    if attempt.code:
+        st.caption("A code of this result, signed by this server, for whoever asks for it:")
+        with st.container(key="exercise_code"):
+            st.code(attempt.code, language=None, wrap_lines=True)
 
 
-SIGN_RESULT: Callable[[str, int, Any, bool], str] | None = None
-"""Signs an exercise's key, the variant, the answer and whether it was right; None where the server has no key."""
+def _sign(variant: Variant, answer: Any, tries: int) -> str:
+    """The code of a right answer; empty where the server has no key."""
+    key = services().settings.result_key
+    if not key:
+        return ""
+    said = json.dumps(answer, ensure_ascii=False, default=str)[:MAX_ANSWER]
+    name = variant.exercise.key
+    result = SignedResult(exercise=name, variant=variant.number, answer=said, is_right=True, tries=tries, time=now())
+    return sign_result(result, read_private_key(key))

@@ -4,25 +4,23 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from playground import learn
 from playground.charts.scene import Scene
-from playground.learn.exercise import Exercise, read_exercise
+from playground.learn.exercise import Exercise
+from playground.learn.library import FOLDER, read_folders
 from playground.learn.variant import Variant
 from playground.link.opening import LinkedView
 from playground.model import Encoder
-from playground.pages import page_at
 from playground.runs.budget import check_budget
 from playground.views.all_views import VIEWS
 from playground.web.session import caches
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_for_everybody, load_once
 
-FOLDERS = [Path(learn.__file__).parent / "exercises"]
+FOLDERS = [FOLDER]
 """Where the exercises lie."""
 
 _LONG_PAGES = ("gradient-flow", "regularisers", "training")
@@ -32,9 +30,7 @@ _LONG_PAGES = ("gradient-flow", "regularisers", "training")
 @load_once()
 def shipped_exercises() -> Mapping[str, Exercise]:
     """The exercises by key; raises `InputError` where a file is none."""
-    files = [file for folder in FOLDERS for file in sorted(folder.glob("*.yaml"))]
-    exercises = [read_exercise(file.read_text(encoding="utf-8"), file.name) for file in files]
-    return {exercise.key: exercise for exercise in exercises}
+    return read_folders(FOLDERS)
 
 
 class ServedView(LinkedView):
@@ -98,9 +94,3 @@ def take_turn(page: str) -> Iterator[None]:
             held.enter_context(services().turns.hold_long_place())
         held.enter_context(services().turns.take())
         yield
-
-
-def repairs(view: LinkedView) -> list[str]:
-    """A sentence on each thing of a state that could not be as it was asked for."""
-    own = f"The page {view.page} shows other networks" if page_at(view.page).own_networks else None
-    return [notice for notice in view.notices if own is None or not notice.startswith(own)]

@@ -18,13 +18,11 @@ from playground.charts.chart import (
     Picture,
     Table,
 )
+from playground.learn.checks import ANSWER
 from playground.link.query import needed_panels
 from playground.views.all_views import VIEWS
 from playground.web.shared.renderer import render
 from playground.web.views.exercises.posed import ServedView
-
-ANSWER = "answer"
-"""What stands among the keys for the page's first sentence."""
 
 
 def draw_state(view: ServedView, keys: Collection[str]) -> None:
