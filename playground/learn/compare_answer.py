@@ -161,7 +161,7 @@ def compare_curves(answer: Draw, truth: Numbers, given: Sequence[float] | None) 
 
     labels = axis_labels(truth.rows)
     every = max(1, len(places) // 12)
-    ticks = {"tickvals": places[::every].tolist(), "ticktext": labels[::every]}
+    ticks = {"tickmode": "array", "tickvals": places[::every].tolist(), "ticktext": labels[::every]}
     table = pd.DataFrame({RUN: truth.values}, index=pd.Index(axis_names(truth.rows), name=answer.x_title))
     return Curves(
         key=KEY,

@@ -79,6 +79,8 @@ def test_both_curves_have_their_points() -> None:
     run, you = chart.curves(None)
     np.testing.assert_array_equal(run.y, variant.view.run.pattern(0)[0, 2])
     np.testing.assert_array_equal(you.x, handle_places(5))
+    axis = draw_chart(chart, SCENE).now.figure["layout"]["xaxis"]
+    assert (axis["tickmode"], axis["ticktext"]) == ("array", ["a", "cat", "sat", "down", "here"])
     assert you.y.tolist() == [0.1, 0.2, 0.3, 0.4, 0.5]
     np.testing.assert_array_equal(variant.heights, run.y[handle_places(len(run.y))])
 
