@@ -114,6 +114,12 @@ def test_where_the_words_name_a_head_it_is_that_one_in_every_case(key: str) -> N
         assert variant.is_right(variant.read(read(key).solved))
 
 
+@pytest.mark.parametrize("key", [key for key in FILES if "{n} tokens" in read(key).question])
+def test_a_text_has_as_many_tokens_as_the_question_says(key: str) -> None:
+    for variant in variants(key):
+        assert variant.explain("{= tokens | .0f}") == variant.case["n"]
+
+
 def holds(variant: Variant, mistake: Mistake, given: Any) -> bool:
     """Whether an answer would be taken for a mistake if it were not right."""
     return bool(variant.compute(mistake.when, given))
