@@ -464,7 +464,7 @@ def _moved(view: LinkedView, replaced: int) -> Array:
         sources=None,
         keep=lambda name: False,
     )
-    one, other = (run_rows(view.encoder, rows.at(0, x), trace)[0].numpy() for x in (before, after))
+    one, other = (run_rows(view.encoder, rows.at(0, x), trace)[0].cpu().numpy() for x in (before, after))
     share: Array = np.linalg.norm(other - one, axis=-1) / np.linalg.norm(one, axis=-1)
     return np.where(share > _ROUNDING, share, 0.0)[~view.run.padding]
 
@@ -490,7 +490,7 @@ def _swap_by_place(view: LinkedView, first: Place | None = None, second: Place |
     rows = read_rows(view.encoder, view.batch, [view.sentence], seed=view.seed, causal=view.causal)
     x = rows.x.clone()
     x[0, [one, two]] = rows.x[0, [two, one]]
-    before, after = (run_rows(view.encoder, replace(rows, x=each))[0] for each in (rows.x, x))
+    before, after = (run_rows(view.encoder, replace(rows, x=each))[0].cpu() for each in (rows.x, x))
     return float((after - before).abs()[torch.from_numpy(~view.run.padding)].max())
 
 
@@ -661,6 +661,9 @@ def _trained_config(view: LinkedView) -> ModelConfig:
 _MOST_TRAINED = {"steps": 400, "batch_size": 64, "length": 16}
 """A training that an exercise waits for takes a few seconds at most."""
 
+_MOST_PARAMETERS = 200_000
+"""Of what is trained."""
+
 
 def _small(recipe: Recipe) -> Recipe:
     for name, most in _MOST_TRAINED.items():
@@ -680,9 +683,6 @@ def _train(config: ModelConfig, recipe: Recipe) -> float:
     for _ in trainer.run():
         pass
     return float(evaluate(trainer.network, trainer.data.validation, recipe, trainer.device).accuracy)
-
-
-_MOST_PARAMETERS = 200_000
 
 
 def _named(values: Mapping[str, float], name: Place, what: str) -> float:
