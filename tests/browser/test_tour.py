@@ -176,3 +176,28 @@ def test_over_a_slow_connection_the_answer_comes_into_sight_once_it_is_there(pho
     expect(phone.widget("why")).to_contain_text("animal")
     phone.settled()
     expect(phone.widget("why_parts").locator(".bar").first).to_be_in_viewport()
+
+
+def test_by_the_keyboard_each_step_is_one_tab_away_and_the_focus_is_never_behind_the_line(visitor: Visitor) -> None:
+    visitor.open(f"/attention?tour=1&text={TEXT}&query={HE}&key={HE}")
+    frame = visitor.widget("attention_pattern").locator(".frame")
+    visitor.press_tab_until(frame)
+    lower = line(visitor).bounding_box()
+    box = frame.bounding_box()
+    assert lower is not None
+    assert box is not None
+    assert box["y"] >= lower["y"] + lower["height"]
+    for _ in range(HE - ANNA):
+        visitor.page.keyboard.press("ArrowLeft")
+    expect_step(visitor, 2)
+    visitor.press_tab_until(line(visitor).get_by_role("button", name="Do it for me"))
+    visitor.page.keyboard.press("Enter")
+    expect_step(visitor, 3)
+    expect(line(visitor)).to_be_focused()
+    visitor.page.keyboard.press("Tab")
+    guess = line(visitor).get_by_role("button", name="the word decides")
+    expect(guess).to_be_focused()
+    expect(guess).to_have_css("outline-width", "2px")
+    visitor.page.keyboard.press("Enter")
+    expect_step(visitor, 4)
+    expect(line(visitor)).to_be_focused()

@@ -196,6 +196,14 @@ class Visitor:
         for press in presses:
             self.page.keyboard.press(press)
 
+    def press_tab_until(self, wanted: Locator, most: int = 90) -> None:
+        """Go through the page by the keyboard until this has the focus."""
+        for _ in range(most):
+            if wanted.evaluate("each => each.getRootNode().activeElement === each"):
+                return
+            self.page.keyboard.press("Tab")
+        raise AssertionError(f"{most} presses of Tab do not lead to {wanted}")
+
     def move(self, name: str, times: int = 1) -> None:
         """Press a button of the focus line, such as “next head”."""
         for _ in range(times):

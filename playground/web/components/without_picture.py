@@ -22,9 +22,12 @@ def write_address(key: str, parameters: Mapping[str, list[str]]) -> None:
 _announcement = load_component("announcement")
 
 
-def announce(key: str, sentence: str) -> None:
-    """Tell whoever cannot see the page, politely, a sentence that is new in this place of the page."""
-    _announcement(key=key, data={"sentence": sentence})
+def announce(key: str, sentence: str, *, container: str) -> None:
+    """Tell whoever cannot see the page, politely, a sentence that is new in this place of the page.
+
+    Where the button that led to it is gone, and the keyboard's focus with it, the `container` of this key takes that.
+    """
+    _announcement(key=key, data={"sentence": sentence, "container": container})
 
 
 _again = load_component("ask_again")
@@ -101,15 +104,14 @@ _REQUESTED = "_scroll_requested"
 """Session key of the container that the next page to be drawn scrolls to."""
 
 
-def scroll_to(key: str, clear: str = "5rem", *, on_phone: str | None = None) -> None:
+def scroll_to(key: str, *, on_phone: str | None = None) -> None:
     """Scroll once to the container with this key; drawn in the run that follows the visitor's press alone.
 
     Args:
         key: the container's. It comes to the middle of the window, or with its top to the window's where it is tall.
         on_phone: the container's in a window that is as narrow as a phone's, where it is another.
-        clear: how far below the window's top that is, as CSS writes lengths: what stays there covers the page.
     """
-    _scroll(key="scroll_to", data={"target": key, "onPhone": on_phone or key, "clear": clear, "moment": moment()})
+    _scroll(key="scroll_to", data={"target": key, "onPhone": on_phone or key, "moment": moment()})
 
 
 def request_scroll(key: str) -> None:

@@ -16,9 +16,6 @@ from playground.web.shared.page_end import as_one_element
 KEY, END_KEY = "tour_line", "tour_conclusion"
 """Keys of the line's container: at a step, which stays in sight, and at the end, which is longer."""
 
-_HEIGHT = "14.5rem"
-"""How far Streamlit's header and the line below it reach down at most, on a phone."""
-
 _SHOWN = "_tour_shown"
 """Session key, in the run after a press that scrolls to what a step needs: the containers, also on a phone."""
 
@@ -57,7 +54,7 @@ def draw_tour_line(gather_evidence: Callable[[], Evidence], draw_copy_link: Call
     if session_tour.has_arrived():
         scroll_to(END_KEY)
     elif shown:
-        scroll_to(shown[0], clear=_HEIGHT, on_phone=shown[1])
+        scroll_to(shown[0], on_phone=shown[1])
 
 
 def start_tour(name: str, gather_evidence: Callable[[], Evidence]) -> bool:
@@ -140,9 +137,8 @@ def _say(sentence: str, hint: object = None) -> None:
     st.markdown(sentence)
     if hint:
         st.caption(str(hint))
-    announce(
-        "tour_announcement", " ".join([sentence, *([str(hint)] if hint else [])]).replace("*", "").replace("`", "")
-    )
+    words = " ".join([sentence, *([str(hint)] if hint else [])]).replace("*", "").replace("`", "")
+    announce("tour_announcement", words, container=END_KEY if session_tour.is_finished() else KEY)
 
 
 def _show(step: Step) -> None:

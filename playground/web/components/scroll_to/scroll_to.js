@@ -20,7 +20,6 @@ export default function ({ data: [data] }) {
     const now = performance.now()
     const target = document.querySelector(`.st-key-${key}`) // over a slow connection it comes later, and grows
     if (target && placeOf(target) !== place) {
-      target.style.scrollMarginTop = data.clear
       target.scrollIntoView({ block: target.offsetHeight > window.innerHeight / 2 ? "start" : "center" })
       place = placeOf(target)
       moved = now
