@@ -10,11 +10,13 @@ EMBEDDINGS = "#b1497f"
 RESIDUAL = "#8a8794"
 POST_NORM = "#c2405a"
 PRE_NORM = "#1b8fa8"
-NO_NORM = RESIDUAL
+NO_NORM = "#b8802a"
 """Where the norms of a block stand."""
 TRAINING = "#7d8aa5"
 VALIDATION = "#8a9a1b"
 """The two sets of a training run."""
+BATCHES = "#b06a9a"
+"""What single batches of a training run say, behind their mean."""
 NO_REGULARISER = RESIDUAL
 REGULARISERS = {
     1: "#4a7bd0",

@@ -301,7 +301,7 @@ def compare_runs(n_seeds: int) -> Table[ShownAblation]:
     """What each kind of training measures beside the run with none of them."""
     formats = {"loss": "%.3f", "accuracy_change": "%+.1f", "loss_change": "%+.3f", "loss_spread": "%.3f"}
     columns = COLUMNS | SPREAD_COLUMNS
-    widths = {title: 90 if short in SPREAD_COLUMNS else 70 for short, title in columns.items()}
+    widths = {title: 90 if short in SPREAD_COLUMNS else max(64, 6 * len(title)) for short, title in columns.items()}
     return Table(
         key="regularisers_table",
         frame=lambda ablation: ablation_table(ablation.state.results, ablation.state.trainings),

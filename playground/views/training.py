@@ -108,19 +108,22 @@ def show_progress(scene: Scene[WatchedRun]) -> Iterator[Item]:
     step, measured = evaluations[-1].step, evaluations[-1].validation
     if state.kept is not None:
         step, measured = state.kept_step, state.kept
-    yield from _answer_with_rule(step, state.recipe.steps, measured.accuracy, state.data.baseline)
+    yield from _answer_with_rule(state.recipe, step, measured.accuracy, state.data.baseline)
 
 
 def show_results(scene: Scene[TrainedNetwork]) -> Iterator[Item]:
     """What a trained network does, beside a simple rule, where its run is not to be seen."""
     results = scene.now.results
-    yield from _answer_with_rule(
-        results.kept_step, scene.now.recipe.steps, results.validation_accuracy, results.baseline
+    yield from _answer_with_rule(scene.now.recipe, results.kept_step, results.validation_accuracy, results.baseline)
+
+
+def _answer_with_rule(recipe: Recipe, step: int, accuracy: float, baseline: float) -> Iterator[Item]:
+    task = f"“{TASKS[recipe.task].title}”"
+    when = (
+        f"After {step:,} of {recipe.steps:,} steps of learning {task},"
+        if step
+        else f"Before it learns {task}, with random weights,"
     )
-
-
-def _answer_with_rule(step: int, steps: int, accuracy: float, baseline: float) -> Iterator[Item]:
-    when = f"After {step:,} of {steps:,} steps" if step else "Before the first step, with random weights,"
     compared = "" if accuracy > baseline else " It knows no more than the rule."
     yield Paragraph(
         f"{when} **{accuracy:.1%}** of the network's answers to sequences that it has never seen are right. A simple "
@@ -405,7 +408,7 @@ def draw_losses(history: History, steps: int, n_classes: int) -> Figure:
     guess = math.log(n_classes)
     evaluated = history.series("loss")
     lines = [
-        _line(*thinned(losses), name, palette.MUTED, width=1),
+        _line(*thinned(losses), name, palette.BATCHES, width=1),
         _line(*sampled(running_mean(losses, span)), f"mean of {span} batches", palette.RESIDUAL),
         *_both_sets(*evaluated, "%{y:.4f} nats"),
         figures.level_line(steps, guess, f"guessing: ln {n_classes} = {guess:.2f}"),

@@ -154,6 +154,7 @@ def test_the_answer_is_the_latest_accuracy_and_at_the_end_that_of_the_weights_th
         (answer,) = texts(list(view.show_progress(scene(asked)))).splitlines()
         assert f"**{accuracy:.1%}**" in answer
         assert f"**{state.data.baseline:.1%}**" in answer
+        assert f"“{TASKS[RECIPE.task].title}”" in answer
         assert (f"After {step} of" in answer) is (step > 0)
         assert ("no more than the rule" in answer) is (accuracy <= state.data.baseline)
     assert list(view.show_progress(scene(replace(state, history=History())))) == []

@@ -162,6 +162,7 @@ def buttons(
     *,
     has_network: bool = False,
     start: str = "Start",
+    is_first_choice: bool = True,
 ) -> None:
     """Start, pause, cancel, reset: all of them at any time, so that nothing moves; those without effect are grey.
 
@@ -171,6 +172,7 @@ def buttons(
         create: starts a plan in the background.
         has_network: whether what an earlier session has trained came back.
         start: what is written on the first of them.
+        is_first_choice: whether that is what a newcomer is to press, which then has the theme's colour.
     """
     experiments = session_experiments()
     experiment, active_page = experiments.get(page), experiments.active_page()
@@ -182,6 +184,7 @@ def buttons(
             start,
             key=f"{page}_start",
             icon=":material/play_arrow:",
+            type="primary" if is_first_choice else "secondary",
             disabled=plan is None or active_page is not None,
             on_click=None if plan is None else partial(experiments.start, page, partial(create, plan)),
         )

@@ -163,6 +163,7 @@ def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, 
                 horizontal=is_row,
                 vertical_alignment="bottom" if is_row else "top",
                 border=is_card,
+                height="stretch" if is_card else "content",
                 gap=gap or ("xsmall" if is_card else "small"),
             )
             with place:
@@ -173,7 +174,7 @@ def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, 
         case Later():
             later.append((st.container(), item))
         case Metrics(metrics):
-            with st.container(horizontal=True, gap="medium"):
+            with st.container(horizontal=True, gap="small"):
                 for metric in metrics:
                     change = metric.change.replace("−", "-") or None  # Streamlit's arrow points down at a hyphen
                     st.metric(metric.label, metric.value, change, "off", help=metric.help or None, width="content")

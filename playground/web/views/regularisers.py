@@ -160,7 +160,8 @@ def draw_settings() -> AblationPlan | None:
         if all(current_value(key) == value for key, value in settings.items()):
             task, data, _ = settings.values()
             st.info(f"Set up: **{name}**. The task is {task}, and the data are {data}. Press **Start**.")
-    experiment_buttons.buttons(PAGE, plan, create_experiment)
+    start = "Start" if plan is None else f"Start {len(plan.trainings)} runs"
+    experiment_buttons.buttons(PAGE, plan, create_experiment, start=start, is_first_choice=False)
     if plan is not None:
         st.caption(describe_cost(plan))
     return plan
@@ -207,6 +208,7 @@ def draw_start(ready: ReadyExperiment) -> None:
         "Start both runs",
         key=f"{PAGE}_ready_{ready.name}",
         icon=":material/play_arrow:",
+        type="primary",
         disabled=session_experiments().active_page() is not None,
         on_click=_start_ready,
         args=(ready.settings,),
