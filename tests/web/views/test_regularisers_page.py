@@ -68,6 +68,7 @@ def test_what_it_will_cost_stands_beside_start(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(regularisers, "machine_speed", lambda: slow)
     app = regularisers_page("Weight decay", "Knowledge distillation")
     assert "4 runs of 6 steps, each on the same 100 sequences" in captions(app)
+    assert "4 runs" in app.button(key="regularisers_start").label
     strengths = {field: param.default for field, param in COMPARED.items()}
     runs = ablation_trainings(short_ablation("reverse", "small", 0, strengths), ["weight_decay", "distill"])
     seconds = sum(slow.seconds(replace(ARCHITECTURE, vocab_size=11), run.recipe) for run in runs)
