@@ -33,11 +33,11 @@ serve: $(VENV)/front_end.stamp nginx
 CHECK_SOURCE = $(PY) -m ruff format --check . && $(PY) -m ruff check . && $(PY) -m mypy
 PYTEST       = $(PY) -m pytest -q -rR -W error -n 2 --dist loadscope --no-loadscope-reorder
 
-# What to run while working: all that needs no browser, no server, no cluster and no second Python; the
-# sweeps over pages and architectures are left to `make test`.
+# What to run while working: all that needs no browser, no server, no cluster and no second Python. The sweeps over
+# pages and architectures, most cases of what is `sampled` and most examples of a property are left to `make test`.
 check: $(VENV)/test.stamp
 	$(CHECK_SOURCE)
-	$(PYTEST) -m "not sweep" $(addprefix --ignore=tests/,attacks browser cluster deploy processes)
+	$(PYTEST) --hypothesis-profile quick -m "not sweep" $(addprefix --ignore=tests/,attacks browser cluster deploy processes)
 
 # All that protects, as CI runs it.
 test: $(VENV)/test.stamp browser nginx

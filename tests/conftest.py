@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import logging
 import os
 import shutil
 from collections.abc import Iterator
@@ -18,7 +19,9 @@ from playground.text import Tokenizer
 from playground.weights import checkpoint
 
 # The same examples on every machine, and no deadline: a slow machine must not turn a true property false.
-settings.register_profile("playground", derandomize=True, deadline=None, max_examples=50)
+# `make check` asks for the profile `quick`.
+settings.register_profile("playground", derandomize=True, deadline=None, max_examples=60)
+settings.register_profile("quick", settings.get_profile("playground"), max_examples=12)
 settings.load_profile("playground")
 
 # The first optimiser imports it, and in a training thread that fails while Streamlit changes `sys.path`.
@@ -33,15 +36,36 @@ _FOLDER = Path(__file__).resolve().parent
 _IN_REAL_TIME = [_FOLDER / name for name in ("attacks", "browser", "cluster", "deploy", "processes")]
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put tests of servers and other processes first: a long one at the end would leave the other core without work."""
+    """Put tests of servers and other processes first: a long one at the end would leave the other core without work.
+
+    And leave to `make test` what is over of a `sampled` test's cases.
+    """
     items.sort(key=lambda item: not any(folder in item.path.parents for folder in _IN_REAL_TIME))
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for all_of_one in cases.values():
+        (n,) = next(all_of_one[0].iter_markers("sampled")).args
+        kept = {len(all_of_one) * i // n for i in range(n)}
+        for i, item in enumerate(all_of_one):
+            if i not in kept:
+                item.add_marker("sweep")
 
 
 def pytest_collection_finish() -> None:
-    """A collection looks at what tests make, and not at all the packages that are loaded: it takes 10 ms, not 700."""
+    """A collection looks at what tests make, and not at all the packages that are loaded: it takes 10 ms, not 700.
+
+    And pytest, which puts its handler into each logger that keeps its records to itself, three times a test, finds
+    Streamlit's hundred and more in the root's.
+    """
     gc.collect()
     gc.freeze()
+    for name in list(logging.root.manager.loggerDict):
+        if name.startswith("streamlit"):
+            logging.getLogger(name).propagate = True
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -32,6 +32,7 @@ CHARTS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("page", VIEWS)
 def test_every_view_is_shown_with_its_charts_beside_pinned_settings(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[Drawn] = []

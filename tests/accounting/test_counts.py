@@ -22,12 +22,11 @@ from playground.accounting import (
 )
 from playground.presets import PRESETS
 from tests.model.reference import small_config
-from tests.model.strategies import configs, modest
+from tests.model.strategies import configs
 
 SMALL = ModelConfig(vocab_size=7, d_model=12, n_heads=3, n_layers=2, d_ff=20, max_len=8, n_segments=2)
 
 
-@modest
 @given(configs() | configs(vocab_size=0), st.integers(1, 20))
 def test_each_term_counts_the_parameters_under_its_name(config: ModelConfig, tgt_vocab_size: int) -> None:
     for model, counted in (
@@ -43,7 +42,6 @@ def test_each_term_counts_the_parameters_under_its_name(config: ModelConfig, tgt
         assert counted.total == sum(held.values())
 
 
-@modest
 @given(configs(), st.integers(1, 20))
 def test_each_formula_computes_its_count(config: ModelConfig, tgt_vocab_size: int) -> None:
     names = {field: getattr(config, field) for field in ("vocab_size", "d_model", "d_ff", "max_len", "n_segments")}
@@ -104,7 +102,6 @@ def test_flops_are_what_torch_counts_on_a_traced_pass(config: ModelConfig, n_tok
         assert by_part[part] == by_module[f"Encoder.{part}"]
 
 
-@modest
 @given(st.integers(1, 12), st.integers(1, 60), st.integers(1, 3))
 def test_attention_overtakes_at_the_first_length_that_costs_more(d_model: int, d_ff: int, n_layers: int) -> None:
     config = ModelConfig(vocab_size=1, d_model=d_model, n_heads=1, n_layers=n_layers, d_ff=d_ff)

@@ -14,7 +14,7 @@ from playground.accounting.shapes import list_shapes, list_stages, symbolic_shap
 from playground.model import causal_and_padding
 from playground.model.attention import Attention, over_heads
 from playground.presets import PRESETS
-from tests.model.strategies import configs, modest
+from tests.model.strategies import configs
 
 NORMS = {"layer": ("mean", "std"), "scalar": ("mean", "std"), "rms": ("rms",), "none": ()}
 
@@ -77,7 +77,6 @@ def between_the_traced_points(model: Encoder, ids: Tensor, mask: Tensor) -> dict
     return seen
 
 
-@modest
 @given(configs(), st.integers(1, 3), st.integers(1, 6), st.booleans())
 def test_every_shape_is_that_of_a_real_pass(config: ModelConfig, n_sentences: int, n_tokens: int, causal: bool) -> None:
     model, trace = Encoder(config), Trace()

@@ -27,7 +27,7 @@ from playground.analysis.attention import (
 from playground.model import causal_mask
 from playground.runs.encoder_run import Run, run
 from playground.text import characters, words
-from playground.weights.checkpoint import load
+from playground.weights import checkpoint
 from tests.model.reference import scramble
 
 
@@ -271,7 +271,7 @@ def test_one_token_has_no_habits() -> None:
 
 
 def test_the_trained_encoder_has_the_heads_of_the_literature() -> None:
-    encoder, tokenizer = load("minilm")
+    encoder, tokenizer = checkpoint.load("minilm")
     batch = tokenizer.encode_batch(list(PROBES))
     habits = measure_habits([run(encoder, batch, i) for i in range(len(PROBES))])
     known = [habits.known_for(layer, head) for layer in range(6) for head in range(12)]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from playground import Encoder, ModelConfig
@@ -61,7 +61,6 @@ def test_a_change_stands_at_its_stage_with_what_it_sets(stage: str, change: Chan
         assert_close(work_out(walk, name), walk.config)
 
 
-@settings(max_examples=30)
 @given(
     config=configs(vocab_size=characters().vocab_size),
     chosen=st.lists(st.sampled_from([change for _, change in EVERY]), max_size=5, unique=True),

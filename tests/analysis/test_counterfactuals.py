@@ -23,7 +23,7 @@ from playground.analysis.counterfactuals import (
 )
 from playground.model.changes import Change
 from playground.text import Batch, Tokenizer, characters, words
-from playground.weights.checkpoint import load
+from playground.weights import checkpoint
 from tests.analysis.walks import small_encoder
 
 SENTENCE = "The animal didn't cross the street because it was too tired."
@@ -31,7 +31,7 @@ SENTENCE = "The animal didn't cross the street because it was too tired."
 
 def weights_of(text: str, layer: int, *, causal: bool = False) -> tuple[list[str], NDArray[Any]]:
     """A sentence's tokens and a layer's weights (H, T, T), by the trained encoder alone."""
-    encoder, tokenizer = load("minilm")
+    encoder, tokenizer = checkpoint.load("minilm")
     batch, trace = tokenizer.encode_batch([text]), Trace()
     n = batch.ids.shape[1]
     with torch.inference_mode():
@@ -43,7 +43,7 @@ def trained_claim(
     text: str, layer: int, head: int, query: int, key: int, rival: int | None, *, causal: bool = False
 ) -> tuple[Claim, Batch]:
     tokens, patterns = weights_of(text, layer, causal=causal)
-    batch = load("minilm")[1].encode_batch([text])
+    batch = checkpoint.load("minilm")[1].encode_batch([text])
     allowed = [not causal or place <= query for place in range(len(tokens))]
     found = find_claim(batch, 0, patterns[head, query], allowed, (query, key), rival)
     assert isinstance(found, Claim), found
@@ -51,7 +51,7 @@ def trained_claim(
 
 
 def outcomes_of(claim: Claim, batch: Batch, layer: int, head: int, new: str, *, causal: bool) -> dict[Any, Any]:
-    encoder, tokenizer = load("minilm")
+    encoder, tokenizer = checkpoint.load("minilm")
 
     def read(layer: int, texts: Any) -> Any:
         return read_texts(encoder, tokenizer, batch, texts, layer, max_tokens=256, causal=causal)
@@ -145,13 +145,13 @@ def test_words_change_their_places_and_nothing_else_does(
     ],
 )
 def test_what_cannot_be_tested_has_a_reason(text: str, focus: tuple[int, int], reason: str) -> None:
-    batch = load("minilm")[1].encode_batch([text])
+    batch = checkpoint.load("minilm")[1].encode_batch([text])
     n = len(batch.tokens[0])
     assert find_claim(batch, 0, np.zeros(max(n, 10), np.float32), [True] * n, focus, None) == reason
 
 
 def test_a_causal_mask_leaves_no_later_word_to_swap_with() -> None:
-    batch = load("minilm")[1].encode_batch(["Anna saw Bob and Carl"])
+    batch = checkpoint.load("minilm")[1].encode_batch(["Anna saw Bob and Carl"])
     weights, allowed = np.zeros(7, np.float32), [place <= 2 for place in range(7)]
     assert find_claim(batch, 0, weights, allowed, (2, 1), 4) == "no second word"
 

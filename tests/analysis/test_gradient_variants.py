@@ -148,6 +148,7 @@ def norms(sweep: DepthSweep) -> DepthNorms:
     return sweep.state.norms
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("changes", [{}, {"final_norm": True, "fused_qkv": True}, {"vocab_size": 0}], ids=str)
 def test_each_depth_has_the_first_numbers_of_its_own_backward_pass(changes: dict[str, Any]) -> None:
     asked = request(**changes)

@@ -44,6 +44,7 @@ def test_the_loss_is_its_formula() -> None:
     assert backward(model, IDS).loss == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
 @pytest.mark.parametrize(
     "changes",

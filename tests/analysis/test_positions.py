@@ -91,6 +91,7 @@ def swapped_in_float64(encoder: Encoder, first: int, second: int, *, causal: boo
 DEEP: dict[str, Any] = {"positions": "none", "n_layers": 24}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("changes", [{}, DEEP, DEEP | {"residual": False, "norm_placement": "pre"}], ids=str)
 def test_a_swap_is_computed_in_float64(changes: dict[str, Any], causal: bool) -> None:

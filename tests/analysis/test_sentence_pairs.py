@@ -16,7 +16,7 @@ from playground.analysis.sentence_pairs import (
     find_partners,
 )
 from playground.text import Batch, build_tokenizer, characters
-from playground.weights.checkpoint import load
+from playground.weights import checkpoint
 
 SENTENCE = "The doctor didn't cross the street because he was tired."
 
@@ -29,7 +29,7 @@ ENCODERS: dict[str, Encode] = {
     "char": characters().encode_batch,
     "bpe": build_tokenizer("bpe", 600, (SENTENCE,)).encode_batch,
     "word": encode_words,
-    "wordpiece": load("minilm")[1].encode_batch,
+    "wordpiece": lambda sentences: checkpoint.load("minilm")[1].encode_batch(sentences),
 }
 
 
@@ -63,7 +63,7 @@ def test_special_tokens_and_sentences_that_are_cut_have_no_copy() -> None:
     encode = ENCODERS["wordpiece"]
     batch = encode([SENTENCE])
     assert corrupt_word(encode, batch, 0, 0) is None
-    cut = load("minilm")[1].encode_batch([SENTENCE], 5)
+    cut = checkpoint.load("minilm")[1].encode_batch([SENTENCE], 5)
     assert corrupt_word(encode, cut, 0, 2) is None
 
 

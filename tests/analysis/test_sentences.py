@@ -27,7 +27,7 @@ from playground.model.changes import Change
 from playground.runs import run
 from playground.runs.arrays import Array
 from playground.text import Batch, Tokenizer, characters, words
-from playground.weights.checkpoint import load
+from playground.weights import checkpoint
 from tests.model.reference import scramble
 
 SHORT_AND_LONG = ["a cat", "a dog", "a much longer cat"]
@@ -39,7 +39,7 @@ ORACLE = Path(__file__).parents[1] / "data" / "f_minilm_hf_bert.npz"
 def test_the_trained_models_sentence_vectors_are_the_means_of_the_librarys_bert() -> None:
     with np.load(ORACLE, allow_pickle=False) as file:
         sentences, states, mask = (file[name] for name in ("sentences", "hidden_states", "mask"))
-    encoder, tokenizer = load("minilm")
+    encoder, tokenizer = checkpoint.load("minilm")
     depths = read_depths(encoder, tokenizer.encode_batch([str(sentence) for sentence in sentences]))
     counted = mask[None, :, :, None].astype(np.float64)
     means = (states.astype(np.float64) * counted).sum(axis=2) / counted.sum(axis=2)  # (7, 2, 384)
@@ -51,7 +51,7 @@ def test_the_trained_models_sentence_vectors_are_the_means_of_the_librarys_bert(
 
 
 def test_the_trained_model_puts_paraphrases_closer_than_other_topics_and_hardly_sees_a_negation() -> None:
-    encoder, tokenizer = load("minilm")
+    encoder, tokenizer = checkpoint.load("minilm")
     pairs = [
         ("A woman is slicing an onion.", "Someone cuts a vegetable.", "The bank raised its rates."),
         ("The film was good.", "I enjoyed the movie.", "The tide rises twice a day."),
@@ -166,7 +166,7 @@ def test_tokens_in_common_are_counted_once_and_special_ones_never() -> None:
     sentences = ["the dog bit the man", "the man bit the dog", "the cat", "x"]
     expected = np.array([[1, 1, 1 / 5, 0], [1, 1, 1 / 5, 0], [1 / 5, 1 / 5, 1, 0], [0, 0, 0, 1]])
     np.testing.assert_allclose(common_tokens(words(sentences).encode_batch(sentences)), expected)
-    _, wordpiece = load("minilm")
+    _, wordpiece = checkpoint.load("minilm")
     np.testing.assert_allclose(common_tokens(wordpiece.encode_batch(sentences)), expected)
     marked = ["It rains.", "The sun shines.", "it, rains!", "..."]
     shared = common_tokens(wordpiece.encode_batch(marked))
@@ -181,7 +181,7 @@ FILMS = ["The film was good.", "The film was not good.", "I enjoyed the movie, w
 
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_the_trained_models_contributions_add_up_to_its_cosines(pooling: Pooling) -> None:
-    encoder, tokenizer = load("minilm")
+    encoder, tokenizer = checkpoint.load("minilm")
     depths = read_depths(encoder, tokenizer.encode_batch(FILMS))
     similarity = depths.similarity(pooling)
     for i in range(3):
@@ -249,7 +249,7 @@ def check(encoder: Encoder, tokenizer: Tokenizer, pooling: Pooling, causal: bool
 @pytest.mark.parametrize("causal", [False, True])
 def test_every_shorter_text_is_run_anew_with_all_tokens_of_its_word_gone(pooling: Pooling, causal: bool) -> None:
     if (pooling, causal) == ("mean", False):  # the trained one is slow
-        check(*load("minilm"), pooling, causal)
+        check(*checkpoint.load("minilm"), pooling, causal)
     config = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=2, d_ff=32, max_len=64)
     check(scramble(Encoder(config, seed=4)), characters(), pooling, causal)
 
@@ -265,7 +265,7 @@ def test_a_tokenizer_of_the_lists_own_words_reads_every_shorter_text() -> None:
 
 
 def test_a_single_word_is_not_left_out_and_too_many_are_cut_with_a_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder, tokenizer = load("minilm")
+    encoder, tokenizer = checkpoint.load("minilm")
     batch = tokenizer.encode_batch(["Snow", "It snowed all night"])
     other = np.ones(384, np.float32)
     assert leave_words_out(encoder, tokenizer, batch, 0, other, "mean").words == ()
@@ -293,7 +293,7 @@ def test_a_word_without_which_no_token_is_left_is_passed_over() -> None:
 
 
 def test_of_a_sentence_that_was_cut_the_kept_words_alone_are_left_out() -> None:
-    encoder, tokenizer = load("minilm")
+    encoder, tokenizer = checkpoint.load("minilm")
     batch: Batch = tokenizer.encode_batch(["one two three four five"], max_tokens=5)
     assert kept_text(batch, 0) == "one two three"
     found = leave_words_out(encoder, tokenizer, batch, 0, np.ones(384, np.float32), "mean")
@@ -301,7 +301,7 @@ def test_of_a_sentence_that_was_cut_the_kept_words_alone_are_left_out() -> None:
 
 
 def test_interventions_change_every_shorter_run() -> None:
-    encoder, tokenizer = load("minilm")
+    encoder, tokenizer = checkpoint.load("minilm")
     batch = tokenizer.encode_batch(["one two", "three"])
     other = np.ones(384, np.float32)
     change = Change("off", 3, None, ("attn",))

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -19,7 +19,7 @@ from playground.config import CHOICES
 from playground.runs.encoder_run import run, trace_layer
 from playground.text import characters
 from playground.training.network import Tagger
-from playground.weights.checkpoint import load
+from playground.weights import checkpoint
 from tests.analysis.walks import BATCH, score_of, small_encoder, walk_through
 from tests.model.reference import scramble
 from tests.model.strategies import configs
@@ -36,7 +36,6 @@ def traced(encoder: Encoder, sentence: int, *, causal: bool) -> Trace:
     return trace
 
 
-@settings(max_examples=40)
 @given(
     config=configs(vocab_size=characters().vocab_size), data=st.data(), sentence=st.integers(0, 1), causal=st.booleans()
 )
@@ -109,7 +108,6 @@ def frozen_stream(encoder: Encoder, trace: Trace, layer: int, sources: tuple[Sou
     return jacobian
 
 
-@settings(max_examples=40)
 @given(config=configs(vocab_size=characters().vocab_size), data=st.data())
 def test_each_source_is_what_the_frozen_pass_depends_on_it_by(config: ModelConfig, data: st.DataObject) -> None:
     """The sum alone would not notice two sources that changed places."""
@@ -132,6 +130,7 @@ def project(encoder: Encoder, parts: Tensor, map_name: str, layer: int, head: in
     return projected
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("residual", [True, False])
 @pytest.mark.parametrize(("norm", "placement"), [*product(CHOICES["norm"], CHOICES["norm_placement"])])
 def test_against_another_key_each_source_has_its_part_of_the_difference_of_the_scores(
@@ -171,7 +170,7 @@ def test_the_mean_over_the_keys_is_the_mean_of_all_opponents() -> None:
 
 
 def test_in_all_heads_of_the_trained_encoder_the_sources_add_up_to_one_ten_thousandth() -> None:
-    encoder, tokenizer = load("minilm")
+    encoder, tokenizer = checkpoint.load("minilm")
     batch = tokenizer.encode_batch([SENTENCE])
     result = run(encoder, batch)
     for layer in range(6):
@@ -222,7 +221,6 @@ def test_numbers_beyond_the_range_of_floats_raise_nothing() -> None:
     assert judge(split, 6).kind == "not finite"
 
 
-@settings(max_examples=40)
 @given(config=configs(vocab_size=characters().vocab_size), token=st.integers(0, 5))
 def test_in_every_architecture_the_sources_add_up_to_the_output(config: ModelConfig, token: int) -> None:
     encoder = small_encoder(**vars(config))

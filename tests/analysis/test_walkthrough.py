@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from playground import Encoder, ModelConfig
@@ -39,7 +39,6 @@ def assert_close(step: Step, config: ModelConfig) -> None:
 # --- every stage, by hand and in the model
 
 
-@settings(max_examples=40)
 @given(
     config=configs(vocab_size=characters().vocab_size), data=st.data(), sentence=st.integers(0, 1), causal=st.booleans()
 )

@@ -94,6 +94,7 @@ def test_without_options_the_trained_encoder_reads_the_default_text(capsys: pyte
     assert re.search(r"^ *10 it  +", output, re.MULTILINE)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_counted_and_the_small_ones_run(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     output = printed(capsys, "a b", "--preset", name, "--max-parameters", "1000000")

@@ -4,15 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from hypothesis import settings
 from hypothesis import strategies as st
 from torch import Tensor
 
 from playground import Encoder, ModelConfig
 from playground.config import CHOICES
 from tests.model.reference import scramble
-
-modest = settings(max_examples=60, deadline=None, derandomize=True)
 
 SWITCHES = ("scale_embeddings", "embedding_norm", "final_norm", "fused_qkv", "residual")
 MAX_LEN = 9

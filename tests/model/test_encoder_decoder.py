@@ -10,7 +10,7 @@ from playground import EncoderDecoder, ModelConfig, Trace
 from playground.config import NormPlacement
 from playground.errors import ConfigError
 from tests.model.reference import scramble, small_config, vectors
-from tests.model.strategies import configs, modest
+from tests.model.strategies import configs
 
 N_WORDS = 13
 SRC = torch.tensor([[4, 2, 8, 1, 5, 3], [7, 7, 1, 0, 0, 0]])
@@ -50,7 +50,6 @@ def test_a_trace_names_both_halves_and_the_logits() -> None:
     assert torch.equal(trace["encoder.final"], memory)
 
 
-@modest
 @given(configs(head_merge="transpose"), st.integers(1, 6), st.integers(0, 99), st.booleans())
 def test_no_logits_depend_on_later_target_tokens(config: ModelConfig, n_seen: int, seed: int, traced: bool) -> None:
     model = EncoderDecoder(config, N_WORDS, seed=seed).double()

@@ -57,6 +57,7 @@ def assert_close(ours: object, theirs: object) -> None:
     torch.testing.assert_close(ours, theirs, atol=1e-10, rtol=1e-10)
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 def test_an_encoder_is_torchs(variant: dict[str, Any], mask: str) -> None:
@@ -69,6 +70,7 @@ def test_an_encoder_is_torchs(variant: dict[str, Any], mask: str) -> None:
     assert_close(torch_names(found), told)
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("masks", PAIR_MASKS)
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 def test_an_encoder_decoder_is_torchs(variant: dict[str, Any], masks: str) -> None:

@@ -12,7 +12,7 @@ from playground import Encoder, EncoderDecoder, ModelConfig, Trace
 from playground.config import Norm, NormPlacement
 from playground.model import causal_mask
 from tests.model.reference import vectors
-from tests.model.strategies import MAX_LEN, Case, cases, configs, modest
+from tests.model.strategies import MAX_LEN, Case, cases, configs
 
 
 def close(actual: Tensor, expected: Tensor) -> None:
@@ -24,7 +24,6 @@ def random_ids(case: Case, n_tokens: int, seed: int = 7) -> Tensor:
     return torch.randint(case.config.vocab_size, (case.ids.shape[0], n_tokens), generator=generator)
 
 
-@modest
 @given(cases())
 def test_traced_is_untraced(case: Case) -> None:
     trace = Trace()
@@ -56,7 +55,6 @@ SUBLAYERS = {
 """Each half's sublayers in a block: its name, its norm's, and that of their sum."""
 
 
-@modest
 @given(configs(), st.integers(1, 4), st.integers(1, 4))
 def test_each_sublayer_reads_the_stream_and_is_added_to_it(config: ModelConfig, n_source: int, n_target: int) -> None:
     model, trace, pre = EncoderDecoder(config, 13), Trace(), config.norm_placement == "pre"
@@ -80,7 +78,6 @@ def test_each_sublayer_reads_the_stream_and_is_added_to_it(config: ModelConfig, 
         assert torch.equal(trace[f"{half}.final"], stream)
 
 
-@modest
 @given(cases())
 def test_every_row_of_every_pattern_sums_to_one_or_is_hidden(case: Case) -> None:
     trace = Trace()
@@ -94,7 +91,6 @@ def test_every_row_of_every_pattern_sums_to_one_or_is_hidden(case: Case) -> None
         close(pattern.sum(-1), may_attend.any(-1).double())
 
 
-@modest
 @given(cases(), st.booleans())
 def test_no_gradient_is_nan(case: Case, traced: bool) -> None:
     out = case.model(case.ids, case.mask, Trace() if traced else None)
@@ -104,7 +100,6 @@ def test_no_gradient_is_nan(case: Case, traced: bool) -> None:
         assert parameter.grad.isfinite().all(), name
 
 
-@modest
 @given(cases(head_merge="transpose"), st.integers(1, 3))
 def test_padding_never_changes_what_a_real_token_gets(case: Case, n_padding: int) -> None:
     B, T = case.ids.shape  # noqa: N806
@@ -113,7 +108,6 @@ def test_padding_never_changes_what_a_real_token_gets(case: Case, n_padding: int
     close(case.model(padded, real)[:, :T], case.model(case.ids))
 
 
-@modest
 @given(cases(head_merge="transpose"))
 def test_a_sentence_gets_the_same_alone_and_in_a_batch(case: Case) -> None:
     together = case.model(case.ids)
@@ -121,7 +115,6 @@ def test_a_sentence_gets_the_same_alone_and_in_a_batch(case: Case) -> None:
         close(case.model(case.ids[i : i + 1]), together[i : i + 1])
 
 
-@modest
 @given(cases(head_merge="transpose"), st.integers(1, MAX_LEN - 1))
 def test_under_a_causal_mask_later_tokens_change_nothing_earlier(case: Case, first_changed: int) -> None:
     ids, mask = random_ids(case, MAX_LEN), causal_mask(MAX_LEN)

@@ -25,7 +25,7 @@ from playground.runs.encoder_run import (
     trace_layer,
 )
 from playground.text import Batch, build_tokenizer, characters
-from tests.model.strategies import configs, modest
+from tests.model.strategies import configs
 
 SENTENCES = ["a cat", "a longer cat"]
 CONFIG = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=3, d_ff=32, max_len=16)
@@ -133,7 +133,6 @@ def assert_equal(found: LayerRun, expected: LayerRun) -> None:
     np.testing.assert_array_equal(found.merged, expected.merged)
 
 
-@modest
 @given(ROWS.flatmap(lambda rows: configs(vocab_size=rows, max_len=64)), st.booleans(), st.integers(0, 1))
 def test_it_is_the_whole_runs_layer(config: ModelConfig, causal: bool, sentence: int) -> None:
     how: dict[str, Any] = {"seed": 1, "causal": causal}

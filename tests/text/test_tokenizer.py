@@ -149,6 +149,7 @@ def test_bpe_takes_typed_special_tokens_as_text() -> None:
     assert bpe(300).id_to_token(0) == "[PAD]"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("vocab_size", [300, 1_234, 8_000])
 def test_bpe_has_the_size_asked_for_and_is_trained_alike_every_time(vocab_size: int) -> None:
     tokenizer = bpe(vocab_size)

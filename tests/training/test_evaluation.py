@@ -39,6 +39,7 @@ def test_evaluations_are_plain_cross_entropy_over_the_whole_set_in_one_piece_or_
         assert measure.accuracy == pytest.approx(right.item(), abs=1e-6)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("task", ["sort", "characters", "masked", "seq2seq-copy"])
 @pytest.mark.parametrize("changes", [{}, {"mask_padding": False}, {"causal": False}])
 def test_in_use_is_one_sequence_at_a_time_behind_both_masks(task: Any, changes: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ from playground.training.trainer import BestWeights, Trainer, build_optimizer, c
 from tests.training.tiny import CONFIG, CPU, SMALL, cached_train, flat_weights, train
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("task", ["copy", "reverse", "sort", "count", "seq2seq-copy", "seq2seq-reverse"])
 def test_a_short_run_learns_something(task: str) -> None:
     trainer = train(replace(SMALL, task=task, steps=120))
@@ -28,6 +29,7 @@ def test_a_short_run_learns_something(task: str) -> None:
     assert (trainer.outcome, trainer.step, trainer.kept_step) == ("finished", 120, 120)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("task", ["reverse", "characters", "masked", "seq2seq-reverse"])
 def test_runs_of_one_recipe_are_equal_and_leave_torchs_own_generator_alone(task: str) -> None:
     recipe = replace(
@@ -148,6 +150,7 @@ RANDOM: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("n_steps", [1, 7, 37])
 @pytest.mark.parametrize(
     "changes",

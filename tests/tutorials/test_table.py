@@ -94,6 +94,7 @@ def texts_of(source: str) -> list[str]:
     return [node.value for node in parts if isinstance(node.value, str) and node.value not in IN_LINKS]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("folder", ["pages", "playground"])
 def test_a_letter_never_stands_without_its_title(folder: str) -> None:
     files = [file for file in (ROOT / folder).rglob("*") if file.suffix in {".py", ".md"}]

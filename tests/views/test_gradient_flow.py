@@ -107,6 +107,7 @@ def show_pair(scene: Scene[SixEncoders], first: str, second: str, part: str) -> 
     return items[0].text, items
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scale", [0.25, 1.0, 4.0])
 def test_the_answer_compares_two_encoders_by_how_much_longer_their_gradients_become(scale: float) -> None:
     scene = link(gradient_layers=12, gradient_scale=scale)

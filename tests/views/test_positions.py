@@ -245,6 +245,7 @@ def test_both_exponents_stand_side_by_side() -> None:
     assert "The pinned settings have d_model 32" in words(items)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("pinned", [None, {"seed": 5}, {"d_model": 32}, {"max_len": 8}], ids=str)
 def test_plotly_takes_every_view(view: str, pinned: dict[str, Any] | None) -> None:

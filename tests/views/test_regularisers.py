@@ -81,6 +81,7 @@ def lines_of(ablation: ShownAblation, name: str, measured: Measured) -> list[dic
     return [trace.to_plotly_json() for trace in go.Figure(figure).data]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("measured", ["accuracy", "loss"])
 @pytest.mark.parametrize("n_seeds", [1, 3])
 def test_a_line_is_its_run(n_seeds: int, measured: Measured) -> None:

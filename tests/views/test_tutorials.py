@@ -38,6 +38,7 @@ def answer_for(letter: str) -> str:
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("letter", "ABCD")
 def test_the_answer_is_one_number_of_the_tutorial_beside_the_papers_and_its_largest_cause(letter: str) -> None:
     paper = replace(PRESETS["vaswani-base"].config, **comparison.SIZES)
@@ -103,6 +104,7 @@ def test_the_charts_are_this_seeds() -> None:
     assert "seed 7" in "".join(texts(items))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("against", NAMES)
 def test_every_other_is_told_apart_with_its_causes(against: str) -> None:
     lines = next(text for text in texts(show(against)) if text.startswith("- **")).splitlines()

@@ -6,6 +6,9 @@ from functools import cache
 import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.caching import clear_session_resource_cache
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import app_test, local_script_runner
+from streamlit.testing.v1.local_script_runner import LocalScriptRunner, require_widgets_deltas
 
 from playground.jobs import JobQueue, SharedRuns
 from playground.training.cost import Speed
@@ -17,11 +20,23 @@ from tests.web.experiment_pages import short_ablation
 
 
 @pytest.fixture(scope="session", autouse=True)
-def installed_components() -> Iterator[None]:
-    """Packages are searched for components once: every AppTest would read the metadata of all of them anew."""
+def quick_app_tests() -> Iterator[None]:
+    """What every AppTest would do anew is done once: packages searched for components, the pages' scripts compiled.
+
+    And it waits for a run without asking a thousand times a second whether that is done.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        patch.setattr(app_test, "ScriptCache", cache(ScriptCache))
+        patch.setattr(local_script_runner, "require_widgets_deltas", _wait_for_run)
         yield
+
+
+def _wait_for_run(runner: LocalScriptRunner, timeout: float) -> None:
+    thread = runner._script_thread
+    assert thread is not None
+    thread.join(timeout)
+    require_widgets_deltas(runner, 1)  # which stops what still runs and raises
 
 
 @pytest.fixture(autouse=True)

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from torch import Tensor, nn
 
 from playground import Encoder, ModelConfig
 from playground.errors import ConfigError, WeightsError
 from playground.presets import PRESETS
-from playground.weights import build_encoder, read_tensors, recognise
-from playground.weights.checkpoint import WEIGHTS, load, minilm_path
+from playground.weights import build_encoder, checkpoint, read_tensors, recognise
+from playground.weights.checkpoint import WEIGHTS, minilm_path
 from playground.weights.recognise import MAX_COMPUTED_POSITIONS
 from playground.weights.schemes import Shape
 from tests.model.strategies import configs
@@ -101,7 +101,7 @@ def test_a_published_checkpoint_is_recognised() -> None:
     assert folder is not None
     tensors = read_tensors(folder / WEIGHTS)
     found = recognise(header(tensors))
-    trained, tokenizer = load("minilm")
+    trained, tokenizer = checkpoint.load("minilm")
     assert found.config() == trained.config
     batch = tokenizer.encode_batch(["The street was too wide."])
     assert torch.equal(build_encoder(tensors, found, found.config())(batch.ids), trained(batch.ids))
@@ -119,7 +119,6 @@ def test_berts_spellings_are_recognised(prefix: str, gain: str) -> None:
     assert "max_len" not in found.open_settings
 
 
-@settings(max_examples=60)
 @given(config=configs())
 def test_our_own_models_are_recognised_and_come_back_the_same(config: ModelConfig) -> None:
     model = Encoder(config, seed=3)

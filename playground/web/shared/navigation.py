@@ -1,9 +1,12 @@
 """The pages, by name."""
 
+from copy import copy
+from functools import cache
 from pathlib import Path
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.pages import PAGES, page_at
 
@@ -11,7 +14,16 @@ _FOLDER = Path(__file__).resolve().parents[3] / "pages"
 
 
 def page_named(name: str) -> StreamlitPage:
-    """The page of a name, which is its path in the address; the overview's is empty. KeyError: there is none."""
+    """The page of a name, which is its path in the address; the overview's is empty. KeyError: there is none.
+
+    It is a copy of its own, as `st.navigation` notes on a page whether it is the one to run.
+    """
+    return copy(_find_page(name, get_script_run_ctx(suppress_warning=True) is not None))
+
+
+@cache
+def _find_page(name: str, is_app_running: bool) -> StreamlitPage:
+    """The page, whose file Streamlit looks for once; outside of a run of the app it makes one without a file."""
     page = PAGES[name]
     return st.Page(
         _FOLDER / f"{name.replace('-', '_')}.py",
@@ -23,7 +35,7 @@ def page_named(name: str) -> StreamlitPage:
 
 
 def pages() -> dict[str, StreamlitPage]:
-    """Every page by its name. Streamlit looks for each one's file: where one is linked, `page_named` is quicker."""
+    """Every page by its name."""
     return {name: page_named(name) for name in PAGES}
 
 

@@ -153,6 +153,7 @@ VARIANTS: Mapping[str, tuple[ModelConfig, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_right_answers_are_called_right(name: str) -> None:
     config, options = VARIANTS[name]

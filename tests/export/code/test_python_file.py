@@ -53,6 +53,7 @@ for number, fields in enumerate(COMBINATIONS):
     fields["activation"] = CHOICES["activation"][number % len(CHOICES["activation"])]  # it stands in one line alone
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("tokenizer", ["word", "vectors"])
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("sentence", [0, 1])

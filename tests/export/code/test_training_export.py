@@ -46,6 +46,7 @@ def recipe_of(fields: dict[str, Any]) -> Recipe:
     return Recipe(**{"steps": 24, "n_train": 256, "batch_size": 32, "n_validation": 32, "length": 8} | fields)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("fields", RUNS, ids=str)
 def test_the_file_ends_with_the_trainers_weights(fields: dict[str, Any]) -> None:
     recipe = recipe_of(fields)

@@ -50,6 +50,7 @@ def test_a_shuffle_is_a_permutation_moves_something_and_follows_from_its_seed(n:
     assert shuffled(1, 0).tolist() == [0]
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("point", PATCH_POINTS)
 def test_a_patched_vector_is_the_other_runs_and_the_rest_follows(variant: str, point: str) -> None:

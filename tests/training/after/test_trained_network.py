@@ -35,6 +35,7 @@ def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("task", "changes"),
     [

@@ -85,6 +85,7 @@ def cached_run(recipe: Recipe) -> Observed:
     return Observed(trainer, read)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("switch", REGULARISERS)
 def test_weights_and_order_are_the_baselines(switch: str) -> None:
     plain, changed = (Trainer(CONFIG, recipe).network.state_dict() for recipe in (baseline(switch), switched(switch)))
@@ -171,6 +172,7 @@ def test_early_stopping_is_the_same_run_cut_off_with_its_best_weights() -> None:
     assert "the best, are back" in trainer.message()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("others", [False, True])
 @pytest.mark.parametrize("switch", AUGMENTATIONS)
 def test_the_network_reads_augmented_batches_whatever_else_is_on(switch: str, others: bool) -> None:

@@ -67,6 +67,7 @@ def test_a_link_sets_every_widget() -> None:
     assert "3 layers × 2 heads" in captions(app)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("n_layers", "causal", "seed"),
     [
@@ -86,6 +87,7 @@ def test_widget_and_page_agree_on_a_value_that_is_oddly_written(
     assert "12 layers × 12 heads" in captions(app)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("junk", ["NaN", "--5", "", "9" * 2000, "<script>alert(1)</script>", "-inf", "🙂"])
 def test_junk_for_every_parameter_leaves_a_page_that_works(junk: str) -> None:
     keys = {*PARAMS, MARKER, *PINNED_KEYS} - {"text", "b_text"}

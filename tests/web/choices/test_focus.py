@@ -12,7 +12,7 @@ from playground.link.params import DEFAULT_TEXT, FOCUS, PARAMS
 from playground.link.query import FOCUS_KEYS, rename_focus
 from playground.web.choices import focus
 from playground.web.choices.focus import choose_places, current_focus, move_focus, moved_places
-from playground.weights.checkpoint import load
+from playground.weights import checkpoint
 from tests.web.app_test import SMALL, choose, component_data, open_page, sentences, shown_focus, trained_trace
 
 DEFAULT = {place: param.default for place, param in FOCUS.items()}
@@ -63,13 +63,14 @@ def test_a_cell_may_stand_for_a_number_of_the_pages_own(session: dict[str, Any])
 
 def trained_tokens(text: str) -> list[str]:
     """The trained tokenizer's."""
-    tokens: list[str] = load("minilm")[1].encode_batch([text]).tokens[0]
+    tokens: list[str] = checkpoint.load("minilm")[1].encode_batch([text]).tokens[0]
     return tokens
 
 
 NURSE = "The nurse told the doctor that she had washed her hands."
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("page", ["overview", "attention", "norms", "step-by-step", "what-if"])
 def test_the_pair_of_a_text_in_which_nobody_chose_one_is_the_selection_of_every_page(page: str) -> None:
     app = open_page(page.replace("-", "_"), text=NURSE)

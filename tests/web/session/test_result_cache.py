@@ -38,7 +38,7 @@ from playground.web.session.weights_cache import (
     this_session,
 )
 from tests.link.test_params import DEFAULTS
-from tests.model.strategies import configs, modest
+from tests.model.strategies import configs
 from tests.waiting import until
 
 
@@ -125,7 +125,6 @@ def test_sizes_count_arrays_tensors_texts_and_figures() -> None:
     assert drawn[1] - drawn[0] >= 40_000
 
 
-@modest
 @given(configs())
 def test_an_encoder_of_shared_tensors_is_the_encoder_bit_by_bit(config: ModelConfig) -> None:
     shared, alone = caches.encoder("random", config, 3), Encoder(config, 3)

@@ -34,6 +34,7 @@ HOSTILE = (
 )  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("do", HOSTILE)
 def test_a_hostile_link_opens_with_what_can_be_read(do: str) -> None:
     app = open_page("what_if", **SMALL, do=do)

@@ -98,6 +98,7 @@ def test_start_pause_leave_come_back_resume_cancel_reset(page: str) -> None:
 
 
 @pytest.mark.usefixtures("endless")
+@pytest.mark.sampled(1)
 def test_a_connection_that_breaks_ends_the_run_and_leaves_its_curves(page: str) -> None:
     app = opened(page, **ENDLESS)
     before = lines(app, page)
@@ -147,6 +148,7 @@ def test_who_waits_for_a_seat_is_told_the_place_and_sees_a_drawing_that_does_not
     assert status_text(ended(app, page)).startswith("All ")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [(MemoryError(), "too little memory"), (RuntimeError("secret /path"), "Something went wrong")],
@@ -176,6 +178,7 @@ def test_what_takes_too_long_can_not_start_and_says_what_to_shrink(page: str, mo
 
 
 @pytest.mark.usefixtures("endless")
+@pytest.mark.sampled(1)
 def test_while_it_runs_it_takes_the_memory_of_its_largest_run(page: str) -> None:
     gc.collect()
     before = set(services().memory.users)
@@ -202,6 +205,7 @@ OTHER_RUN = {"training": ("training_lr", 0.01, "lr 0.002 → 0.01"),
              "regularisers": ("regularisers_weight_decay", 1.0, "weight_decay 0.3 → 1.0")}  # fmt: skip
 
 
+@pytest.mark.sampled(1)
 def test_other_settings_are_told_from_those_of_the_curves_where_they_make_another_run(page: str) -> None:
     app = measured(opened(page, weights="random", regularisers_measure="loss"), page)
     first = lines(app, page)

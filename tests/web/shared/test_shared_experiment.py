@@ -32,6 +32,7 @@ def opened(page: str, **query: object) -> AppTest:
     return training_page(**query) if page == "training" else regularisers_page("Weight decay", **query)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("page", ["training", "regularisers"])
 def test_who_pauses_or_cancels_leaves_and_the_run_goes_on(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regularisers, "ablation_recipe", endless_ablation)

@@ -49,6 +49,7 @@ def act(app: AppTest, action: str, **focus: int) -> AppTest:
     return working(app.run())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("text", "step"),
     [("99", "end"), ("6", "end"), ("x", None), ("-1", None), ("0", None), ("2.5", None), ("9" * 3000, None)],
@@ -129,6 +130,7 @@ def test_steps_can_be_skipped_to_the_end_and_the_tour_be_left_at_any() -> None:
     assert tour_buttons(left) == set()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("text", ["a", "!", "", "1 2", "é\nhe saw it"])
 @pytest.mark.parametrize("changes", [{}, SMALL, {"causal": True}])
 def test_any_text_comes_to_an_end_without_an_error(text: str, changes: dict[str, object]) -> None:

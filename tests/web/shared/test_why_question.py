@@ -30,6 +30,7 @@ def row(text: str, query: int) -> Any:
     return trained_trace(text)["layers.3.attn.pattern"][0, 1, query].numpy()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("query", "key"), [(10, 2), (HER, 2), (SHE, 2), (SHE, 9), (2, 3)])
 @pytest.mark.parametrize("page", ["overview", "attention"])
 def test_a_weight_that_is_not_the_largest_is_not_called_a_look(page: str, query: int, key: int) -> None:

@@ -22,6 +22,7 @@ def expert_keys(app: AppTest) -> set[str]:
     return {str(widget.key) for kind in kinds for widget in kind}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("link", "is_open"),
     [

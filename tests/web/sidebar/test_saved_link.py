@@ -51,6 +51,7 @@ def test_what_the_link_asks_for_and_cannot_have_is_told_on_its_page() -> None:
     assert values(app, "d_model", "n_heads") == {"d_model": 64, "n_heads": 4}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "text",
     [

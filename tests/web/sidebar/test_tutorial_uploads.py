@@ -16,6 +16,7 @@ OF_IDS = [name for name in NAMES if "ids" in read(name).arrays]
 OF_VECTORS = [name for name in NAMES if "x" in read(name).arrays]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", OF_IDS)
 def test_a_model_of_ids_gives_the_tutorials_numbers_for_typed_ids(name: str, passes: list[tuple[Encoder, Run]]) -> None:
     state = read(name)
@@ -35,6 +36,7 @@ def test_a_model_of_ids_gives_the_tutorials_numbers_for_typed_ids(name: str, pas
     assert (torch.tensor(run.arrays["final"]) - theirs).abs().max() <= ON_OUTPUTS
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", OF_VECTORS)
 def test_a_model_of_vectors_runs_on_random_ones_and_the_panel_says_so(
     name: str, passes: list[tuple[Encoder, Run]]

@@ -35,6 +35,7 @@ from tests.web.sidebar.own_files import IDS, REAL, open_mine, own_model, upload
 # --- the oracles' numbers
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("sentence", [2, 3])
 @pytest.mark.parametrize("tutorial", ["tutorial-a", "tutorial-d", "tutorial-e"])
 def test_a_tutorials_file_gives_the_tutorials_numbers(

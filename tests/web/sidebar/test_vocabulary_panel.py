@@ -43,6 +43,7 @@ def ids_of(run: Run, encoder: Encoder) -> list[int]:
     return [int((table - row).abs().sum(-1).argmin()) for row in torch.tensor(run.arrays["embed.tokens"])]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("data", "name"),
     [
@@ -92,6 +93,7 @@ def test_a_word_that_can_not_be_read_ends_no_page_in_an_exception(page: str) -> 
         assert not app.error
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("vocabulary", "example"),
     [
@@ -131,6 +133,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_vocabulary_that_can_not_be_used_says_why_and_loses_nothing(
     name: str, passes: list[tuple[Encoder, Run]]
@@ -166,6 +169,7 @@ def test_the_link_does_not_change() -> None:
     assert dict(app.query_params) == before
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("close", ["button", "file"])
 def test_the_vocabulary_goes_with_its_file(close: str, n_memory_users: Callable[[], int]) -> None:
     app = open_vocabulary(open_words(), LINES)

@@ -22,6 +22,7 @@ ACTING = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("stage", ACTING)
 def test_a_stage_adds_up_and_shows_what_was_set_after_it(stage: str) -> None:
     app = without_error(open_page("step_by_step", **TWO, do=ACTING[stage], step_stage=stage))
@@ -39,6 +40,7 @@ def test_a_stage_adds_up_and_shows_what_was_set_after_it(stage: str) -> None:
         assert np.abs(change).max() > 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("stage", ACTING)
 def test_a_change_elsewhere_says_nothing_of_this_stage(stage: str) -> None:
     app = without_error(open_page("step_by_step", **TWO, do="0.0:zero,1.1:cut_2_2", step_stage=stage))

@@ -148,6 +148,7 @@ def test_the_pair_differs_in_one_choice_that_does_something(name: str, norm: str
     assert "none" not in (after["norm"], before["norm"]) or before["norm_placement"] == after["norm_placement"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("changes", "drawn"),
     [

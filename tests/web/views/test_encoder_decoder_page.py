@@ -102,6 +102,7 @@ def test_the_page_shows_the_run_that_its_link_has_elsewhere() -> None:
     np.testing.assert_array_equal(table(app, "next token")["logit"], np.sort(run.logits[0])[::-1][:10])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("query", "said", "n_tokens"),
     [
@@ -148,6 +149,7 @@ def test_each_source_keeps_its_own_values_while_the_other_one_is_shown() -> None
     assert values(choose(app, encdec_source="your text"), "encdec_head") == {"encdec_head": 0}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("query", "target"),
     [

@@ -9,7 +9,7 @@ import pytest
 from playground.analysis.attention import PROBES, measure_habits
 from playground.analysis.head_search import search_heads
 from playground.runs.encoder_run import run
-from playground.weights.checkpoint import load
+from playground.weights import checkpoint
 from tests.web.app_test import (
     SMALL,
     captions,
@@ -31,7 +31,7 @@ SENTENCE = "The animal didn't cross the street because it was too tired."
 
 def test_all_heads_are_ranked_for_the_panels_pair() -> None:
     app = without_error(open_page("attention", attention_view=LINK))
-    encoder, tokenizer = load("minilm")
+    encoder, tokenizer = checkpoint.load("minilm")
     expected = search_heads(run(encoder, tokenizer.encode_batch([SENTENCE])), 10, 2).table
     np.testing.assert_allclose(table(app, "z").reset_index().to_numpy(), expected.to_numpy(), atol=1e-4)
     assert "**layer 3, head 1**" in prose(app)
@@ -87,7 +87,7 @@ def test_heads_are_measured_on_the_fixed_sentences_and_on_this_text() -> None:
     app = without_error(open_page("attention", attention_view=KNOWN, layer=0, head=2))
     assert "is known for: previous token" in prose(app)
     fixed = table(app, "known for").reset_index()
-    encoder, tokenizer = load("minilm")
+    encoder, tokenizer = checkpoint.load("minilm")
     batch = tokenizer.encode_batch(list(PROBES))
     habits = measure_habits([run(encoder, batch, i) for i in range(len(PROBES))])
     for row in fixed.to_dict("records"):

@@ -11,7 +11,7 @@ from playground.runs.encoder_run import run
 from playground.web.choices.shortcuts import preset_values
 from playground.web.session.services import services
 from playground.web.shared.navigation import pages
-from playground.weights.checkpoint import load
+from playground.weights import checkpoint
 from tests.web.app_test import (
     SMALL,
     array,
@@ -36,7 +36,7 @@ POST_NORM = [(True, ["attention", "add"]), (False, ["norm"]), (True, ["feed-forw
 def test_the_first_page_is_the_trained_model_on_the_default_sentence() -> None:
     app = without_error(open_page())
     assert sentences(app) == ""
-    encoder, tokenizer = load("minilm")
+    encoder, tokenizer = checkpoint.load("minilm")
     expected = run(encoder, tokenizer.encode_batch([DEFAULT_TEXT]))
     assert charts(app).keys() == CHARTS
     assert block_boxes(app) == POST_NORM
@@ -54,6 +54,7 @@ def test_the_first_page_is_the_trained_model_on_the_default_sentence() -> None:
     assert "16 tokens · 6 layers × 12 heads" in captions(app)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_runs_or_says_why_not(name: str) -> None:
     config = PRESETS[name].config
@@ -108,7 +109,7 @@ def test_the_shapes_of_the_text_or_of_tutorial_cs_batch_stand_in_a_panel_once_it
 def test_a_text_in_another_script_is_told_once_for_the_trained_model_alone() -> None:
     arabic = "الحيوان لم يعبر الشارع"
     app = working(open_page(text=arabic))
-    batch = load("minilm")[1].encode_batch([arabic])
+    batch = checkpoint.load("minilm")[1].encode_batch([arabic])
     assert len(app.info) == 1
     assert "Arabic" in app.info[0].value
     assert f"{len(batch.tokens[0]) - 2} tokens" in app.info[0].value

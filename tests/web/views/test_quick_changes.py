@@ -39,6 +39,7 @@ def test_a_head_that_is_off_still_attends_and_what_moved_is_said() -> None:
     assert "still attends" not in prose(press(app, "quick_off"))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("do", "said"),
     [

@@ -108,6 +108,7 @@ def test_the_runs_are_those_chosen_and_their_numbers_are_shown() -> None:
     assert "seeds 3 → 1" in sentences(choose(app, regularisers_seeds="1"))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("title", "idle"),
     [
@@ -138,6 +139,7 @@ def test_one_press_sets_up_what_goes_wrong_without_a_mask() -> None:
     assert "**Without the padding mask**" in prose(measured(app, PAGE))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("ready", READY, ids=lambda ready: ready.name)
 def test_one_press_starts_a_ready_experiment_and_the_answer_says_what_it_measured(ready: ReadyExperiment) -> None:
     app = regularisers_page()

@@ -13,7 +13,7 @@ from playground.link import params
 from playground.link.params import DEFAULT_TEXT
 from playground.runs import variant_runs
 from playground.views.similarity import EXAMPLE, VIEWS
-from playground.weights.checkpoint import load
+from playground.weights import checkpoint
 from tests.training.after.trained import trained
 from tests.web.app_test import (
     SMALL,
@@ -48,7 +48,7 @@ def matrix(app: AppTest) -> np.ndarray:
 
 def cosines(*texts: str) -> np.ndarray:
     """Of the means of what the trained model makes of texts, (N, N), without the app."""
-    encoder, tokenizer = load("minilm")
+    encoder, tokenizer = checkpoint.load("minilm")
     batch = tokenizer.encode_batch(list(texts))
     with torch.inference_mode():
         vectors = encoder(batch.ids, batch.mask).double()

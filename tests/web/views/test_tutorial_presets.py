@@ -50,6 +50,7 @@ def test_pages_open_under_the_other_presets(page: str, preset: str) -> None:
     assert f"matches: {PRESETS[preset].title}" in captions(app)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("preset", "total", "embeddings"),
     [
@@ -102,6 +103,7 @@ def test_the_seed_alone_decides_the_vectors() -> None:
     np.testing.assert_array_equal(shorter, runs[0][[2, 0]])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("page", ["overview", "attention", "norms", "positions"])
 def test_a_page_says_that_the_vectors_are_not_learned(page: str) -> None:
     for preset, is_said in (("tutorial-b", True), ("tutorial-a", False)):

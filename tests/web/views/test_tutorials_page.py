@@ -56,6 +56,7 @@ def test_the_page_has_this_seeds_numbers_and_follows_its_choices() -> None:
         assert doors == {"tutorials_open_overview": "Start"} | topics
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("letter", ["A", "C", "E"])
 def test_open_as_preset_sets_the_sidebar_and_opens_the_page(letter: str) -> None:
     app = press(open_page("tutorials", tutorials_letter=letter, seed="3"), "tutorials_open_overview")

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.charts.names import subscript
 from playground.link import open_link
-from playground.weights.checkpoint import load
+from playground.weights import checkpoint
 from tests.web.app_test import (
     SMALL,
     array,
@@ -39,7 +39,7 @@ EIGHT = "\n".join("x" * length for length in range(1, 9))
 
 def trained_tokens() -> list[str]:
     """Those of the sentence that the page opens with."""
-    tokens: list[str] = load("minilm")[1].encode_batch([SENTENCE]).tokens[0]
+    tokens: list[str] = checkpoint.load("minilm")[1].encode_batch([SENTENCE]).tokens[0]
     return tokens
 
 

@@ -29,6 +29,7 @@ def composed(app: AppTest, kind: str, **choices: Any) -> AppTest:
     return app
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("kind", "choices", "text"),
     [
@@ -58,6 +59,7 @@ def test_what_is_chosen_is_what_is_made(kind: str, choices: dict[str, Any], text
     assert "1 change" in captions(app)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("kind", "choices", "query", "reason"),
     [
@@ -111,6 +113,7 @@ def test_a_made_change_is_set_to_another_strength() -> None:
 HIDE = ["0.*:hide_3", "1.*:hide_3"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("query", "made"),
     [
