@@ -15,5 +15,4 @@ def test_a_page_is_looked_for_at_the_first_run_alone(monkeypatch: pytest.MonkeyP
 
 def test_every_caller_has_a_page_of_its_own() -> None:
     """Streamlit notes on it whether it is to run, for one visitor; another's menu must not see that."""
-    page_named("norms")._can_be_called = True
-    assert not page_named("norms")._can_be_called
+    assert page_named("norms") is not page_named("norms")
