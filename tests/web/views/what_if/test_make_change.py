@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.link.changes import MAX_CHANGES
 from playground.web.views.what_if.make_change import TITLES
-from tests.web.app_test import SMALL, captions, component_data, open_page, open_panels, press, prose, working
+from tests.web.app_test import SMALL, captions, component_data, new_page, open_page, open_panels, press, prose, working
 
 PAIR = {**SMALL, "text": "abcdefgh\nhgfedcba\nabc", "layer": "1", "head": "2", "query": "5", "key": "3"}
 
@@ -17,8 +17,10 @@ def chips(app: AppTest) -> list[str]:
 
 
 def composed(app: AppTest, kind: str, **choices: Any) -> AppTest:
-    open_panels(app, "whatif_more")
-    working(app.selectbox(key="compose_kind").set_value(next(each for each in TITLES if each.startswith(kind))).run())
+    """The page, opened or not, with a change put together."""
+    app.session_state["compose_kind"] = next(each for each in TITLES if each.startswith(kind))
+    app.session_state["whatif_more"] = True
+    working(app.run())
     for key, value in choices.items():
         found = [
             each
@@ -29,7 +31,6 @@ def composed(app: AppTest, kind: str, **choices: Any) -> AppTest:
     return app
 
 
-@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("kind", "choices", "text"),
     [
@@ -53,13 +54,12 @@ def composed(app: AppTest, kind: str, **choices: Any) -> AppTest:
     ],
 )
 def test_what_is_chosen_is_what_is_made(kind: str, choices: dict[str, Any], text: str) -> None:
-    app = composed(open_page("what_if", **PAIR), kind, **choices)
+    app = composed(new_page("what_if", **PAIR, whatif_more=True), kind, **choices)
     press(app, "compose_make")
     assert chips(app) == [text]
     assert "1 change" in captions(app)
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("kind", "choices", "query", "reason"),
     [
@@ -81,14 +81,14 @@ def test_what_is_chosen_is_what_is_made(kind: str, choices: dict[str, Any], text
 def test_what_cannot_apply_is_said_before_it_is_made(
     kind: str, choices: dict[str, Any], query: dict[str, str], reason: str
 ) -> None:
-    app = composed(open_page("what_if", **PAIR | query), kind, **choices)
+    app = composed(new_page("what_if", **PAIR | query, whatif_more=True), kind, **choices)
     assert app.button(key="compose_make").disabled
     assert reason in captions(app).replace("\\", "")
     assert "token 3" not in captions(app), "tokens have words"
 
 
 def test_a_token_is_hidden_in_every_layer_unless_asked_otherwise() -> None:
-    app = composed(open_page("what_if", **PAIR), "hide a token")
+    app = composed(new_page("what_if", **PAIR, whatif_more=True), "hide a token")
     assert "In every layer, every head, no other token sees d₃" in prose(app)
     press(app, "compose_make")
     assert chips(app) == ["0.*:hide_3", "1.*:hide_3"]
@@ -98,13 +98,15 @@ def test_a_token_is_hidden_in_every_layer_unless_asked_otherwise() -> None:
 
 
 def test_a_change_that_is_made_is_taken_back_where_it_was_put_together() -> None:
-    app = composed(open_page("what_if", **PAIR, do="1.1:zero,1.2:zero"), "switch a head off")
+    app = composed(new_page("what_if", **PAIR, do="1.1:zero,1.2:zero", whatif_more=True), "switch a head off")
     assert "made already" in captions(app)
     assert chips(press(app, "compose_make")) == ["1.1:zero"]
 
 
 def test_a_made_change_is_set_to_another_strength() -> None:
-    app = composed(open_page("what_if", **PAIR, do="1.2:zero,0.0:zero"), "switch a head off", strength=0.25)
+    app = composed(
+        new_page("what_if", **PAIR, do="1.2:zero,0.0:zero", whatif_more=True), "switch a head off", strength=0.25
+    )
     assert "strength" in app.button(key="compose_make").label
     press(app, "compose_make")
     assert chips(app) == ["1.2:zero~0.25", "0.0:zero"]
