@@ -16,6 +16,9 @@ export MALLOC_ARENA_MAX ?= 1
 export MALLOC_MMAP_THRESHOLD_ ?= 33554432
 export MALLOC_TRIM_THRESHOLD_ ?= 536870912
 
+# What Python and pytest make of a module's source is kept for the next check, whatever the shell says: ten seconds.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run dev serve check test soak bench load lock format clean browser nginx
 
 run: $(VENV)/run.stamp

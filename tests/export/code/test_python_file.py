@@ -24,7 +24,7 @@ SMALL = ModelConfig(vocab_size=100, d_model=16, n_heads=4, n_layers=2, d_ff=24, 
 
 IS_SOAK = "SOAK_EXPORTS" in os.environ
 
-sampled = settings(max_examples=int(os.environ.get("SOAK_EXPORTS", "30")), deadline=None, derandomize=True)
+long_in_soak = settings(max_examples=int(os.environ.get("SOAK_EXPORTS", "30")), deadline=None, derandomize=True)
 
 
 def check(given: Arguments) -> None:
@@ -38,7 +38,7 @@ def check(given: Arguments) -> None:
         torch.testing.assert_close(theirs[name], tensor, atol=1e-6, rtol=0, msg=name)
 
 
-@sampled
+@long_in_soak
 @given(setups())
 def test_any_setup_runs_with_the_weights_and_the_numbers_of_the_package(given: Arguments) -> None:
     check(given)
