@@ -177,6 +177,8 @@ def test_a_run_goes_on_from_a_checkpoint_bit_for_bit(changes: dict[str, Any], n_
         next(steps, None)
     going_on = Trainer(CONFIG, recipe)
     going_on.restore(pickle.loads(checkpoint))
+    (step_of_best, _) = pickle.loads(checkpoint)["best weights"]["_copy"]
+    assert going_on._best_weights._copy[0] == step_of_best
     for _ in going_on.run():
         pass
     assert torch.equal(flat_weights(going_on), flat_weights(whole))
