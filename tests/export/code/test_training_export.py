@@ -27,11 +27,11 @@ RUNS: list[dict[str, Any]] = [
     {},
     {"task": "copy", "schedule": "constant", "optimizer": "sgd"},
     {"task": "sort", "optimizer": "adamw", "n_symbols": 26, "length": 9},
-    {"task": "count", "mask_padding": False, "layer_norm": False},
+    {**ALL_AT_ONCE, "noise": 0.1, "patience": 1, "lr": 0.05},
     {"task": "seq2seq-copy", "warmup": 3},
     {"task": "seq2seq-reverse", "mask_padding": False, "optimizer": "adamw", "weight_decay": 0.1},
     {"task": "seq2seq-reverse", **ALL_AT_ONCE},
-    {**ALL_AT_ONCE, "noise": 0.1, "patience": 1, "lr": 0.05},
+    {"task": "count", "mask_padding": False, "layer_norm": False},
     {"patience": 3, "n_train": 16},
 ]
 LETTERS = [name for name, task in TASKS.items() if isinstance(task, MadeUpTask) and task.counts_symbols]
