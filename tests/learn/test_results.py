@@ -33,7 +33,9 @@ def test_every_change_of_a_code_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    "code", ["", ".", "a.b", CODE[:-9], CODE[9:], CODE.replace(".", ""), f"{CODE}.a", "ä" + CODE, "x" * 5_000, "=.="]
+    "code",
+    ["", ".", "a.b", CODE[:-9], CODE[9:], CODE.replace(".", ""), f"{CODE}.a", "ä" + CODE, "x" * 5_000, "=.="],
+    ids=["empty", "dot", "short", "end cut", "start cut", "no dot", "two dots", "letter", "long", "equals"],
 )
 def test_what_is_no_code_is_one_sentence(code: str) -> None:
     with pytest.raises(InputError, match=r"^This .*\.$"):
@@ -48,7 +50,9 @@ def test_parts_of_two_codes_and_another_servers_code_are_refused() -> None:
             verify_result(code, key)
 
 
-@pytest.mark.parametrize("key", ["", "a", "ä", PUBLIC[:-4], PRIVATE + PRIVATE])
+@pytest.mark.parametrize(
+    "key", ["", "a", "ä", PUBLIC[:-4], PRIVATE + PRIVATE], ids=["empty", "short", "no base64", "cut", "long"]
+)
 def test_a_key_that_is_none_is_one_sentence(key: str) -> None:
     with pytest.raises(InputError, match="is no public key"):
         verify_result(CODE, key)

@@ -213,7 +213,8 @@ def _draw_feedback(attempt: Attempt) -> None:
         elif attempt.feedback and not attempt.is_over:
             st.warning(attempt.feedback, icon=":material/close:")
         sentence = "Right." if attempt.outcome == "found" else attempt.complaint or attempt.feedback
-        announce("exercise_announcement", f"{sentence} {_describe(attempt)}".replace("*", "").replace("`", "").strip())
+        said = f"{sentence} {_describe(attempt)}".replace("*", "").replace("`", "").strip()
+        announce("exercise_announcement", said, container="exercise_feedback")
 
 
 def _draw_help(variant: Variant, attempt: Attempt) -> None:
