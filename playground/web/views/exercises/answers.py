@@ -121,27 +121,58 @@ def _draw_click(variant: Variant, check: Press) -> None:
     assert isinstance(numbers, Numbers)  # noqa: S101
     axes = [axis_names(names) for names in (numbers.rows, numbers.columns) if names]
     titles = (numbers.row_title or "row", numbers.column_title or "column")
-    keys = [_key(variant, i) for i in range(len(axes))]
-    place = [st.session_state.get(key) for key in keys]
-
-    sizes = [len(names) for names in axes]
+    sizes, key = [len(names) for names in axes], _key(variant, "place")
+    place, n_clicks = _current_place(variant, len(axes)), _n_clicks(variant)
 
     def choose(chosen: object) -> None:
         if isinstance(chosen, list) and _are_places(chosen, sizes):  # what a browser sends may be anything
-            st.session_state.update(dict(zip(keys, chosen, strict=True)))
+            st.session_state[key] = (*chosen, n_clicks + 1)
 
     with st.container(key=FORM, border=True):
         st.markdown("Choose a cell, or name its row and its column below." if len(axes) > 1 else "Choose a place.")
-        is_chosen = all(isinstance(each, int) for each in place)
-        chosen_place = [each for each in place if isinstance(each, int)] if is_chosen else None
-        draw_answer_grid(_key(variant, "grid"), axes[0], axes[1] if len(axes) > 1 else [], titles, chosen_place, choose)
+        chosen_place = [each for each in place if each is not None]
+        draw_answer_grid(
+            _key(variant, "grid"),
+            axes[0],
+            axes[1] if len(axes) > 1 else [],
+            titles,
+            chosen_place if len(chosen_place) == len(axes) else None,
+            choose,
+        )
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            for title, names, key in zip(titles, axes, keys, strict=False):
+            for i, (title, names) in enumerate(zip(titles, axes, strict=False)):
+                # Menus of their own after each click on a cell: what a browser still says of the old ones is late.
+                menu = _key(variant, f"{i}_{n_clicks}")
                 st.selectbox(
-                    title, range(len(names)), index=None, format_func=names.__getitem__, key=key, width=180,
+                    title,
+                    range(len(names)),
+                    index=place[i],
+                    format_func=names.__getitem__,
+                    key=menu,
+                    width=180,
                     placeholder="choose",
-                )  # fmt: skip
+                    on_change=_take_menu,
+                    args=(key, menu, i, (*place, n_clicks)),
+                )
             _check_button(check)
+
+
+def _take_menu(key: str, menu: str, axis: int, drawn: tuple[int | None, ...]) -> None:
+    """Take what a menu says of one axis; `drawn` is the place that it was drawn with, and the clicks before."""
+    place = list(st.session_state.get(key, drawn))
+    place[axis] = st.session_state[menu]
+    st.session_state[key] = tuple(place)
+
+
+def _current_place(variant: Variant, n_axes: int) -> tuple[int | None, ...]:
+    """What is chosen along each axis; None where nothing is."""
+    *place, _ = st.session_state.get(_key(variant, "place"), (*([None] * n_axes), 0))
+    return tuple(place)
+
+
+def _n_clicks(variant: Variant) -> int:
+    """How many cells were clicked so far."""
+    return int(st.session_state.get(_key(variant, "place"), (0,))[-1])
 
 
 def _are_places(chosen: list[Any], sizes: list[int]) -> bool:
@@ -151,11 +182,10 @@ def _are_places(chosen: list[Any], sizes: list[int]) -> bool:
 
 def _read_click(variant: Variant) -> tuple[int, ...]:
     numbers = variant.truth
-    n_axes = 2 if isinstance(numbers, Numbers) and numbers.columns else 1
-    place = [st.session_state.get(_key(variant, i)) for i in range(n_axes)]
+    place = _current_place(variant, 2 if isinstance(numbers, Numbers) and numbers.columns else 1)
     if any(each is None for each in place):
         raise InputError("Choose a place, then press Check.")
-    return tuple(int(each) for each in place if each is not None)
+    return tuple(each for each in place if each is not None)
 
 
 def _current_order(variant: Variant) -> list[str]:
