@@ -93,12 +93,12 @@ def _draw_list(unknown: str) -> None:
     draw_way_back()
     following = next_exercise(exercises, results)
     if following is not None:
-        is_new = not results
+        is_new = all(results.get(key, Result()).status == "new" for key in exercises)
         st.button(
             "Begin" if is_new else "Go on", key="exercise_begin", icon=":material/play_arrow:", type="primary",
             on_click=_open, args=(following.key,),
         )  # fmt: skip
-    st.caption("Each box is an exercise. It rests on those that a line leads from: know their answers first.")
+    st.caption("Each box is an exercise. What it rests on, by a line or in words, is to be known first.")
     draw_exercise_map(
         "exercise_map",
         [
@@ -113,7 +113,7 @@ def _draw_list(unknown: str) -> None:
             for each in sort_exercises(exercises)
         ],
         None if following is None else following.key,
-        lambda key: _open(key) if key in exercises else None,
+        lambda key: _open(key) if isinstance(key, str) and key in exercises else None,
     )
 
 
