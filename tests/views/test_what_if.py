@@ -23,6 +23,7 @@ from playground.views.what_if.followed import (
     Followed,
     show_chosen_head,
     show_details,
+    show_followed,
     show_most_changed,
     show_sentences,
     show_tokens,
@@ -135,6 +136,14 @@ def test_a_head_that_attends_as_before_has_one_map(change: Change, told: str) ->
     assert "Layer 1, head 2 gives the same weights" in words(items)
     assert told in words(items)
     assert ("still attends" in words(items)) == bool(told)
+
+
+def test_before_any_change_the_head_that_can_be_changed_is_seen_as_it_is() -> None:
+    untouched = changed_run()
+    items = [*show_followed(follow(), {"whatif_view": "what followed"})]
+    (chart,) = [item for item in parts_of(items) if isinstance(item, Heatmap)]
+    np.testing.assert_allclose(chart.values(follow().now), untouched.pattern(1)[2], atol=1e-6)
+    assert "`d` gives no weight to `e`" in words(parts_of(items))
 
 
 def test_panels_are_made_only_where_they_are_open() -> None:

@@ -36,6 +36,7 @@ from playground.charts.head_map import head_map, number_by_head
 from playground.charts.markdown import quote_token
 from playground.charts.scene import Scene
 from playground.charts.weights import map_height
+from playground.link.opening import Focus
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
 from playground.text.wording import write_share
@@ -109,6 +110,7 @@ def show_followed(scene: Scene[Followed], options: Options) -> Iterator[Item]:
         )
     elif not scene.now.run.interventions:
         yield Paragraph("Nothing is changed here, so nothing has followed.", "answer")
+        yield from show_head(scene.now.run, scene.focus)
     else:
         yield answer_what_followed(scene)
         yield from show_most_changed(scene, options)
@@ -352,12 +354,18 @@ def show_chosen_head(scene: Scene[Followed], most: tuple[int, int] | None = None
         off = " A head that is switched off still attends; what it gathers is lost." if is_off else ""
         same = f"**{name.capitalize()} gives the same weights with and without {followed.your_changes}**"
         yield Paragraph(f"{same}{why}.{off}")
-        yield _map_of_head("whatif_before", scene, before, f"**With and without {followed.your_changes}, {name}.**")
+        yield _map_of_head(
+            "whatif_before",
+            scene.now.run,
+            scene.focus,
+            before,
+            f"**With and without {followed.your_changes}, {name}.**",
+        )
         return
     set_by_hand = followed.notes(layer, head)
     caption = f"**With {followed.your_changes}, {name}.** In the same colours.{set_by_hand}"
-    untouched = _map_of_head("whatif_before", scene, before, f"**Untouched, {name}.**")
-    yield Columns(((untouched,), (_map_of_head("whatif_after", scene, after, caption),)))
+    untouched = _map_of_head("whatif_before", scene.now.run, scene.focus, before, f"**Untouched, {name}.**")
+    yield Columns(((untouched,), (_map_of_head("whatif_after", scene.now.run, scene.focus, after, caption),)))
     if (layer, head) == most:
         yield Paragraph("Their difference stands above: no other head has changed as much.", "caption")
     else:
@@ -373,7 +381,8 @@ def _map_of_difference(key: str, scene: Scene[Followed], layer: int, head: int) 
     before, after = (each.pattern(layer)[head] for each in (scene.now.untouched, scene.now.run))
     return _map_of_head(
         key,
-        scene,
+        scene.now.run,
+        scene.focus,
         after - before,
         f"**Changed − untouched, layer {layer}, head {head}.** Violet: more weight with {scene.now.your_changes}. "
         f"Orange: less.{scene.now.notes(layer, head)}",
@@ -397,9 +406,25 @@ def map_of_heads(key: str, numbers: Array, **chart: Any) -> Heatmap[Any]:
     )
 
 
-def _map_of_head(key: str, scene: Scene[Followed], weights: Array, caption: str, **chart: Any) -> Heatmap[Followed]:
+def show_head(run: Run, focus: Focus) -> Iterator[Item]:
+    """What the chosen head does while nothing is changed, and what the first changes would do to it."""
+    query, key = (quote_token(run.tokens[place]) for place in (focus.query, focus.key))
+    caption = f"**Layer {focus.layer}, head {focus.head}, as it is.** Click a cell to choose its query and its key."
+    tries = f"""
+**Three things to try**, and what each does:
+
+- *Off:* the head adds nothing to any token.
+- *Cut:* {query} gives no weight to {key} in this head. The rest of its row shares it.
+- *Hide:* no other token sees {key}, in any head.
+
+Before you press: how much will the sentence move?
+"""
+    drawn: Heatmap[Any] = _map_of_head("whatif_before", run, focus, run.pattern(focus.layer)[focus.head], caption)
+    yield Columns(((drawn,), (Paragraph(tries),)), shares=(3, 2))
+
+
+def _map_of_head(key: str, run: Run, focus: Focus, weights: Array, caption: str, **chart: Any) -> Heatmap[Any]:
     """Weights (T, T) of the chosen head, or their difference."""
-    run, focus = scene.now.run, scene.focus
     return head_map(
         key=key,
         alt="Attention: queries in rows, keys in columns.",

@@ -1,6 +1,7 @@
 """The live parts of the page Compare: what two runs have in common from the caches, and a button that pins."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -9,7 +10,9 @@ from playground.analysis import comparison
 from playground.analysis.comparison import PointDifference, describe_shared
 from playground.charts.chart import Item, Panel, Paragraph
 from playground.charts.scene import Scene
+from playground.link.changes import Changes, MadeChange
 from playground.link.opening import Focus
+from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.views import compare as view
 from playground.web.choices import setup, shortcuts
@@ -81,25 +84,84 @@ def compare_costs() -> None:
     render([Panel("compare_costs", "What do they cost?", tuple(items), icon=":material/payments:")], scene)
 
 
+@dataclass(frozen=True)
+class ReadyPair:
+    """Two sets of the sidebar's values that are worth comparing."""
+
+    name: str
+    """Of its button, and not on the page."""
+    title: str
+    question: str
+    before: Mapping[str, Any]
+    """To pin."""
+    after: Mapping[str, Any]
+    """To set now."""
+
+
 @as_one_element
 def offer_pin() -> None:
-    """What to do while nothing is pinned: a button that compares a telling pair, or the visitor's own settings."""
-    before, after = instructive_pair(current_setup().values)
-    (key,) = (key for key in after if before[key] != after[key])
-    name = key.replace("_", " ")
+    """What to do while nothing is pinned: pairs that are ready to compare, or the visitor's own settings."""
     with st.container(key="answer"):
         st.markdown(
-            "Press the button, and read here at which layer two encoders with random weights part that differ in one "
-            "choice alone. Or pin your own settings, then change one of them in the sidebar."
+            "Two settings side by side: press one of the buttons, and read here where the two part, and how far apart "
+            "the sentence is at the end. Or pin your own settings, then change one of them in the sidebar."
         )
-    st.button(
-        f"Compare {name} {before[key]} with {after[key]}",
-        key="compare_start",
-        icon=":material/compare_arrows:",
-        on_click=_pin_pair,
-        help="Both with random weights of the present shape, drawn from the same seed: trained weights fit one "
-        "architecture alone.",
+    pairs = _list_pairs()
+    for column, pair in zip(st.columns(3, gap="small"), pairs, strict=False):
+        with column, st.container(key=f"compare_{pair.name}", border=True, gap="small", height="stretch"):
+            st.markdown(f"**{pair.title}**")
+            st.markdown(pair.question)
+            st.button(
+                "Compare the two",
+                key="compare_start" if pair is pairs[0] else f"compare_start_{pair.name}",
+                icon=":material/compare_arrows:",
+                type="primary",
+                on_click=_pin,
+                args=(pair,),
+            )
+
+
+def _list_pairs() -> list[ReadyPair]:
+    """The pairs that go with the present settings."""
+    present = current_setup()
+    values, config = present.values, present.config
+    before, after = instructive_pair(values)
+    pairs = [
+        ReadyPair(
+            "norms",
+            "Norms or none?" if values["norm"] == "none" else "Norms after or before?",
+            "Two encoders of the present shape, with the same random weights. One choice differs. In which layer do "
+            "they part?",
+            before,
+            after,
+        )
+    ]
+    if values["weights"] == "minilm":
+        pairs.append(
+            ReadyPair(
+                "weights",
+                "Random or trained?",
+                "The same architecture, with random weights and with trained ones. How alike is what they make of your "
+                "sentence?",
+                {**values, "weights": "random"},
+                values,
+            )
+        )
+    layer, head = (
+        min(current_value(place), n - 1) for place, n in (("layer", config.n_layers), ("head", config.n_heads))
     )
+    off = Changes((MadeChange(Change("zero", layer, head)),))
+    pairs.append(
+        ReadyPair(
+            "head",
+            "One head off?",
+            f"The present model, and the same without layer {layer}, head {head}. Does the difference grow from layer "
+            "to layer, or is it mended?",
+            {**values, "do": Changes()},
+            {**values, "do": off},
+        )
+    )
+    return pairs
 
 
 def instructive_pair(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -114,8 +176,8 @@ def instructive_pair(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[st
     return {**now, "norm_placement": "post"}, {**now, "norm_placement": "pre"}
 
 
-def _pin_pair() -> None:
-    before, after = instructive_pair(current_setup().values)
-    shortcuts.discard_unlocked()
-    setup.pin(before)
-    st.session_state.update(after)
+def _pin(pair: ReadyPair) -> None:
+    if pair.after["weights"] != current_value("weights"):
+        shortcuts.discard_unlocked()
+    setup.pin(pair.before)
+    st.session_state.update(pair.after)

@@ -139,6 +139,19 @@ def test_with_nothing_pinned_one_button_pins_the_other_place_of_the_norms() -> N
     assert charts(open_panels(app, *PANELS)).keys() == ALWAYS | SAME_TOKENS
 
 
+def test_other_pairs_differ_in_the_weights_or_in_one_head() -> None:
+    written = component_data(press(open_page("compare"), "compare_start_weights"), "address_guard")["parameters"]
+    assert written["b_weights"] == ["random"]
+    assert not written.get("weights")
+    app = press(open_page("compare", layer=9, head=9), "compare_start_head")
+    written = component_data(app, "address_guard")["parameters"]
+    assert (written["do"], written["b_do"]) == (["5.9:zero"], [""])
+    assert "the same **up to layer 5**" in answer(app)
+    random = open_page("compare", **SMALL)
+    assert {button.key for button in random.button} >= {"compare_start", "compare_start_head"}
+    assert "compare_start_weights" not in {button.key for button in random.button}
+
+
 @pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("norm", ["layer", "none"])
 def test_the_pair_differs_in_one_choice_that_does_something(name: str, norm: str) -> None:

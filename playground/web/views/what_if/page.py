@@ -35,6 +35,7 @@ from playground.views.what_if.followed import (
     answer_what_followed,
     show_answers,
     show_details,
+    show_head,
     show_most_changed,
 )
 from playground.views.what_if.parts import PARTS, PartKind, Parts
@@ -136,7 +137,7 @@ def _draw_followed(run: Run, focus: Focus) -> None:
     setup, options = current_setup(), read_options("whatif")
     scroll_on_arrival()
     if not run.interventions:
-        render([Paragraph(_say_what_to_try(setup, focus), "answer")], Scene(run, focus))
+        render([Paragraph(_say_what_to_try(setup, focus), "answer"), *show_head(run, focus)], Scene(run, focus))
         return
     with panels.explain_errors():
         heads = _find_measured_heads(setup)
