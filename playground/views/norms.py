@@ -98,6 +98,7 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
     """Median length over tokens by depth, a curve a part, with a band from the 10th to the 90th percentile."""
     return Curves(
         key="norms_by_layer",
+        height=360,  # on a phone it ends in the first window
         alt="Median L2 norm by depth of the residual stream and of the outputs of attention and feed-forward",
         caption=r"The length of a vector is its L2 norm, $\sqrt{\sum_i x_i^2}$. A line is the median over tokens; a "
         "band holds their middle 80 %. *Residual stream*: what passes from block to block.",

@@ -296,6 +296,7 @@ def _swap_bars(scene: Scene[PlacedWords], first: int, second: int) -> Bars[Place
         )
     return Bars(
         key="swap_differences",
+        height=360,  # on a phone it ends in the first window
         alt="Bars: each word's largest change of output after two words changed places, with positions and without.",
         caption="How far does each word's output move? A bar is the largest change among its numbers; a word is "
         "compared with itself, wherever it stands after the swap.",

@@ -34,14 +34,16 @@ class Cells:
 
 
 _ANSWER_PLACE: ContextVar[DeltaGenerator | None] = ContextVar("answer_place", default=None)
+_PROOF_PLACE: ContextVar[DeltaGenerator | None] = ContextVar("proof_place", default=None)
 
 
 def show_focus(run: Run) -> Focus:
     """Draw the focus line, in the fragment whose charts the focus moves; returns the focus as the run has it.
 
-    Above it there is a place for the page's answer, which depends on the focus.
+    Above it there is a place for the page's answer, which depends on the focus, and for the chart that proves it.
     """
     keep_answer_place()
+    _PROOF_PLACE.set(_ANSWER_PLACE.get())
     focus, last = current_focus(run), asdict(last_places(run))
     weight = run.pattern(focus.layer)[focus.head, focus.query, focus.key]
     moved = [f"the last {place} is {last[place]}" for place in moved_places(run)]
@@ -67,12 +69,20 @@ def keep_answer_place() -> None:
 def forget_answer_place() -> None:
     """Begin a page, or a fragment of one: the place of another, which came to no answer, is gone."""
     _ANSWER_PLACE.set(None)
+    _PROOF_PLACE.set(None)
 
 
 def take_answer_place() -> DeltaGenerator:
     """Where the page's answer goes: above the focus line if there is one, and else where the page is drawn by now."""
     place = _ANSWER_PLACE.get() or st.container()
-    forget_answer_place()
+    _ANSWER_PLACE.set(None)
+    return place
+
+
+def take_proof_place() -> DeltaGenerator | None:
+    """Where a chart goes that follows the answer: between it and the focus line, where there is one, else None."""
+    place = _PROOF_PLACE.get()
+    _PROOF_PLACE.set(None)
     return place
 
 

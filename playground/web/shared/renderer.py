@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -48,7 +49,7 @@ from playground.web.components.charts import CellFrame, draw_bars, draw_curves
 from playground.web.components.head_lines import clicked_tokens, draw_head_lines
 from playground.web.components.rows import draw_token_chips
 from playground.web.shared import panels, saving
-from playground.web.shared.focus_line import Cells, frame_cell, show_focus, take_answer_place
+from playground.web.shared.focus_line import Cells, frame_cell, show_focus, take_answer_place, take_proof_place
 from playground.web.shared.pinning import beside
 from playground.web.shared.saving import Saved, draw_save_menu, saved_heads
 
@@ -117,9 +118,16 @@ def render(items: Iterable[Item], scene: Scene[S]) -> None:
 
 
 def _render_all(items: Iterable[Item], scene: Scene[S], later: list[tuple[DeltaGenerator, Later]]) -> None:
+    """Draw each item; a chart that follows the page's answer proves it, and stands with it above the focus line."""
+    follows_answer = False
     for item in items:
-        for drawing in _render_item(item, scene, later):
-            _draw_beside(drawing, scene.focus)
+        is_answer = isinstance(item, Paragraph) and item.kind == "answer"
+        proof = take_proof_place() if follows_answer else None
+        place = take_answer_place() if is_answer else proof if isinstance(item, Chart) else None
+        with nullcontext() if place is None else place:
+            for drawing in _render_item(item, scene, later):
+                _draw_beside(drawing, scene.focus)
+        follows_answer = is_answer
 
 
 def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, Later]]) -> list[Drawing]:
@@ -138,7 +146,7 @@ def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, 
         case Table():
             _render_table(item, scene)
         case Paragraph(text, "answer"):
-            with take_answer_place(), st.container(key="answer"):
+            with st.container(key="answer"):
                 st.markdown(text)
         case Paragraph(text, kind, icon):
             options: dict[str, Any] = {"icon": icon} if icon else {}
