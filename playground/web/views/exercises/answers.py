@@ -212,15 +212,16 @@ def _draw_order(variant: Variant, check: Press) -> None:
         st.markdown(f"The {first} stands first, the {last} last.")
         for place, word in enumerate(order):
             with st.container(key=f"exercise_item_{place}", horizontal=True, vertical_alignment="center", gap="small"):
-                st.button(
-                    "Up", key=_key(variant, f"up_{word}"), icon=":material/arrow_upward:", disabled=place == 0,
-                    on_click=_move, args=(key, order, place, -1),
-                )  # fmt: skip
-                st.button(
-                    "Down", key=_key(variant, f"down_{word}"), icon=":material/arrow_downward:",
-                    disabled=place == len(order) - 1, on_click=_move, args=(key, order, place, 1),
-                )  # fmt: skip
-                st.markdown(f"{place + 1}. {variant.fill(answer.items[word].text)}")
+                st.markdown(f"{place + 1}. {variant.fill(answer.items[word].text)}", width="stretch")
+                with st.container(horizontal=True, width="content", gap="small"):  # side by side on a phone too
+                    st.button(
+                        "Up", key=_key(variant, f"up_{word}"), icon=":material/arrow_upward:", disabled=place == 0,
+                        on_click=_move, args=(key, order, place, -1),
+                    )  # fmt: skip
+                    st.button(
+                        "Down", key=_key(variant, f"down_{word}"), icon=":material/arrow_downward:",
+                        disabled=place == len(order) - 1, on_click=_move, args=(key, order, place, 1),
+                    )  # fmt: skip
         _check_button(check)
 
 
