@@ -108,7 +108,7 @@ def offer_pin() -> None:
         )
     pairs = _list_pairs()
     for column, pair in zip(st.columns(3, gap="small"), pairs, strict=False):
-        with column, st.container(key=f"compare_{pair.name}", border=True, gap="small", height="stretch"):
+        with column, st.container(key=f"compare_pair_{pair.name}", border=True, gap="small", height="stretch"):
             st.markdown(f"**{pair.title}**")
             st.markdown(pair.question)
             st.button(
