@@ -10,12 +10,12 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from playground.errors import InputError
 from playground.learn.formulas import Formula
 from playground.learn.quantities import Numbers
-from playground.learn.reading import Key
+from playground.learn.reading import Key, Record
 from playground.link.opening import LinkedView
 from playground.link.params import PARAMS
 from playground.runs.arrays import Array
@@ -62,12 +62,6 @@ Text = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(_che
 """Markdown without HTML, in which `{name}` stands for what the variant puts there."""
 FormulaText = Annotated[str, AfterValidator(check_formula)]
 """As of `playground.learn.formulas`; `{name}` in it as in a text."""
-
-
-class Record(BaseModel):
-    """A part of a file, of which every name is known and every value has the type that it should have."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Posed(Protocol):

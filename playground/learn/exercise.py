@@ -15,11 +15,10 @@ from playground.learn.answers import (
     Answer,
     FormulaText,
     Parameter,
-    Record,
     Text,
     check_formula,
 )
-from playground.learn.reading import Key, read_record
+from playground.learn.reading import Key, Record, read_record
 from playground.pages import PAGES
 from playground.text.wording import join_words, quote_text
 

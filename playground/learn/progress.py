@@ -3,19 +3,17 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from playground.errors import InputError
-from playground.learn.reading import Key
+from playground.learn.reading import Key, Record
 
 MAX_PROGRESS = 200_000
 """Characters of a file."""
 
 
-class Result(BaseModel):
+class Result(Record):
     """What became of one exercise, over all of its variants."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     found: bool = False
     given_up: bool = False
@@ -39,9 +37,7 @@ Results = Mapping[str, Result]
 """By the exercise's key."""
 
 
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
+class _File(Record):
     version: Literal[1]
     exercises: dict[Key, Result] = Field(max_length=1_000)
 

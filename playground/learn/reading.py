@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from playground.errors import InputError
 
@@ -16,6 +16,13 @@ MAX_DEPTH = 20
 
 Key = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=40)]
 """What something is called in links and files."""
+
+
+class Record(BaseModel):
+    """A part of a file, of which every name is known and every value has the type that it should have."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
 
 R = TypeVar("R", bound=BaseModel)
 

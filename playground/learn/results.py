@@ -11,10 +11,10 @@ from typing import Literal
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from playground.errors import InputError
-from playground.learn.reading import Key
+from playground.learn.reading import Key, Record
 
 MAX_CODE = 2_000
 """Characters."""
@@ -26,10 +26,8 @@ _CONTEXT = b"playground result 1\n"
 """What is signed before the text, so that a signature of something else is none of a result."""
 
 
-class Result(BaseModel):
+class SignedResult(Record):
     """What was answered."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     version: Literal[1] = 1
     exercise: Key
@@ -62,13 +60,13 @@ def public_key_of(private: Ed25519PrivateKey) -> str:
     return _write(private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw))
 
 
-def sign_result(result: Result, private: Ed25519PrivateKey) -> str:
+def sign_result(result: SignedResult, private: Ed25519PrivateKey) -> str:
     """The code of a result: one line."""
     text = result.model_dump_json().encode()
     return f"{_write(text)}.{_write(private.sign(_CONTEXT + text))}"
 
 
-def verify_result(code: str, public: str) -> Result:
+def verify_result(code: str, public: str) -> SignedResult:
     """What a code says.
 
     Args:
@@ -88,7 +86,7 @@ def verify_result(code: str, public: str) -> Result:
     try:
         text, signature = map(_read, code.split("."))
         key.verify(signature, _CONTEXT + text)
-        return Result.model_validate_json(text)
+        return SignedResult.model_validate_json(text)
     except InvalidSignature as error:
         raise InputError("This code was changed, or another server has signed it.") from error
     except ValidationError as error:

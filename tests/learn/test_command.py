@@ -6,7 +6,7 @@ import pytest
 
 from playground.command_line import main
 from playground.learn.library import shipped_exercises
-from playground.learn.results import Result, make_keys, read_private_key, sign_result
+from playground.learn.results import SignedResult, make_keys, read_private_key, sign_result
 from tests.learn.test_reading import WHOLE
 
 
@@ -64,7 +64,7 @@ def test_codes_are_verified_line_by_line(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["results", "keys"]) == 0
     lines = capsys.readouterr().out.split()
     private, public = lines[0].partition("=")[2], lines[-1]
-    result = Result(exercise="how-wide", variant=0, answer="16", is_right=True, tries=1, time=0)
+    result = SignedResult(exercise="how-wide", variant=0, answer="16", is_right=True, tries=1, time=0)
     code = sign_result(result, read_private_key(private))
     assert main(["results", "verify", write(tmp_path, f"{code}\n\n", "codes"), "--key", public]) == 0
     assert capsys.readouterr().out == "line 1: how-wide 0: 16: right, 1 try, 1970-01-01 00:00:00 UTC\n"

@@ -6,10 +6,17 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from playground.errors import InputError
-from playground.learn.results import Result, make_keys, public_key_of, read_private_key, sign_result, verify_result
+from playground.learn.results import (
+    SignedResult,
+    make_keys,
+    public_key_of,
+    read_private_key,
+    sign_result,
+    verify_result,
+)
 
 PRIVATE, PUBLIC = make_keys()
-RESULT = Result(exercise="sqrt-d-head", variant=3, answer="8", is_right=True, tries=2, time=1_800_000_000)
+RESULT = SignedResult(exercise="sqrt-d-head", variant=3, answer="8", is_right=True, tries=2, time=1_800_000_000)
 CODE = sign_result(RESULT, read_private_key(PRIVATE))
 
 

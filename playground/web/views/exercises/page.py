@@ -22,8 +22,7 @@ from playground.learn.compare_answer import compare_answer
 from playground.learn.exercise import Exercise
 from playground.learn.next_exercise import answer_where_to_begin, missing, next_exercise, next_variant, sort_exercises
 from playground.learn.progress import Result
-from playground.learn.results import MAX_ANSWER, now, read_private_key, sign_result
-from playground.learn.results import Result as SignedResult
+from playground.learn.results import MAX_ANSWER, SignedResult, now, read_private_key, sign_result
 from playground.learn.variant import Variant
 from playground.link.opening import Focus, LinkedView
 from playground.link.params import write
