@@ -12,13 +12,13 @@ from tests.browser.visitor import Visitor
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give every test in the browser a second try, which the summary names.
+    """Give every test in the browser up to three tries; the summary names those that needed them.
 
-    It waits for a browser and a server in real time: on a busy machine, a wait may be too short.
+    They wait for a browser and a server in real time: on a busy machine, a wait may be too short.
     """
     for item in items:
         if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.flaky(reruns=1))
+            item.add_marker(pytest.mark.flaky(reruns=2))
 
 
 @pytest.fixture(scope="session")

@@ -100,16 +100,16 @@ class Visitor:
         """Wait until the script rests and every chart is drawn, for a moment without interruption."""
         calm = 0
         deadline = time.monotonic() + PATIENCE
-        while calm < 3:
+        while calm < 4:
             assert time.monotonic() < deadline, f"{self.page.url} does not come to rest"
             self.page.wait_for_timeout(60)
             calm = calm + 1 if self._at_rest() else 0
         return self
 
     def eventually(self, check: Callable[[], bool], what: str) -> None:
-        """Wait for something that no locator can say."""
+        """Wait for something that no locator can say; a chart or a parameter that is looked up may be yet to come."""
         deadline = time.monotonic() + PATIENCE
-        while not check():
+        while not _holds(check):
             assert time.monotonic() < deadline, f"{what}: not within {PATIENCE:g} s"
             self.page.wait_for_timeout(60)
 
@@ -148,6 +148,7 @@ class Visitor:
 
     def array(self, chart: str, trace: int = 0, name: str = "z") -> NDArray[Any]:
         """One array of a chart."""
+        self.eventually(lambda: chart in self.charts(), f"the chart {chart}")
         value = self.charts()[chart][trace][name]
         if not isinstance(value, dict):
             return np.array(value)
@@ -301,3 +302,10 @@ class Visitor:
     def _refuse(self, dialog: Dialog) -> None:
         self.errors.append(f"dialog: {dialog.message}")
         dialog.dismiss()
+
+
+def _holds(check: Callable[[], bool]) -> bool:
+    try:
+        return check()
+    except LookupError:
+        return False
