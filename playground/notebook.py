@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from playground.errors import InputError
 from playground.link import open_link
 from playground.pages import PAGES
+from playground.text.wording import quote_text
 
 if TYPE_CHECKING:
     from playground.charts.chart import Item
@@ -39,6 +40,31 @@ def show(link: str) -> None:
     scene = view.scene(opened)
     for item in view.show(scene, opened.values):
         _display(item, scene)
+
+
+def check_answer(exercise: str, answer: Any, variant: int = 0) -> str:
+    """What there is to say of an answer to an exercise: that it is right, or what to think about next.
+
+    Args:
+        exercise: by its key.
+        answer: a number, a word or words, the names or numbers of a place, five heights, or what the exercise's
+            settings are to be: a link, or a mapping of changed parameters.
+        variant: its number.
+
+    Raises:
+        InputError: there is no such exercise, or this is no answer to it.
+
+    And whatever `open_link` and the state's run raise.
+    """
+    from playground.learn.library import shipped_exercises
+    from playground.learn.variant import Variant
+
+    if exercise not in shipped_exercises():
+        raise InputError(f"There is no exercise {quote_text(exercise)}.")
+    asked = Variant(shipped_exercises()[exercise], variant)
+    is_link = isinstance(answer, str) and asked.exercise.answer.kind == "settings"
+    verdict = asked.check(asked.read(open_link(answer) if is_link else answer))
+    return "Right." if verdict.is_right else verdict.feedback or "That is not what the run says."
 
 
 def _display(item: "Item", scene: "Scene[Any]") -> None:

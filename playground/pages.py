@@ -74,6 +74,15 @@ PAGES = {
             group="Learn",
         ),
         Page(
+            "lessons",
+            "Lessons",
+            "Words, pages and exercises, one after the other: three lessons, or one of your own as a link.",
+            own_networks=True,
+            runs_text=False,
+            unchanged=f"{_ENCODER_ALONE} a lesson sets what it shows.",
+            group="Learn",
+        ),
+        Page(
             "tutorials",
             "Tutorials",
             "The five tutorials side by side: where they differ, what it does, and what went wrong.",

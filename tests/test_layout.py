@@ -26,7 +26,8 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"playground.link"}),
     frozenset({"playground.charts"}),
     frozenset({"playground.views"}),
-    frozenset({"playground.learn", "playground.notebook"}),
+    frozenset({"playground.learn"}),
+    frozenset({"playground.notebook"}),
     frozenset({"playground", "playground.interop", "playground.pretrained"}),  # the public names
     frozenset({"playground.command_line", "playground.export"}),
     frozenset({"playground.__main__", "playground.web.components", "playground.web.server"}),

@@ -46,7 +46,8 @@ Truth: TypeAlias = tuple[str, ...] | float | Numbers | Mapping[str, float] | boo
 first state fulfils the condition already."""
 
 
-def _check_text(text: str) -> str:
+def check_text(text: str) -> str:
+    """The text; raises `ValueError` where it has HTML."""
     if _HTML.search(text):
         raise ValueError("texts are Markdown without HTML: write `<` with a space behind it")
     return text
@@ -58,7 +59,7 @@ def check_formula(text: str) -> str:
     return text
 
 
-Text = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(_check_text)]
+Text = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(check_text)]
 """Markdown without HTML, in which `{name}` stands for what the variant puts there."""
 FormulaText = Annotated[str, AfterValidator(check_formula)]
 """As of `playground.learn.formulas`; `{name}` in it as in a text."""

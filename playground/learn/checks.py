@@ -1,4 +1,4 @@
-"""What does not hold in an exercise: every truth computed, every expected mistake made."""
+"""What does not hold in an exercise or a lesson: truths computed, expected mistakes made, states opened."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -7,8 +7,10 @@ from playground.charts.chart import Columns, Group, Item, Later, Panel, Paragrap
 from playground.errors import InputError, PlaygroundError
 from playground.learn.answers import Choose, Settings
 from playground.learn.exercise import Exercise
+from playground.learn.lesson import Lesson, LessonStep, encode_lesson
+from playground.learn.lesson_tour import find_problem
 from playground.learn.variant import Variant, variants_of
-from playground.link.opening import LinkedView
+from playground.link.opening import LinkedView, open_link
 from playground.link.query import needed_panels
 from playground.pages import page_at
 from playground.text.wording import join_words, quote_text
@@ -36,6 +38,42 @@ def check_exercise(exercise: Exercise, known: Mapping[str, Exercise] | None = No
         except PlaygroundError as error:
             found.append(f"{error}{where}")
     return found
+
+
+def check_lesson(lesson: Lesson, exercises: Mapping[str, Exercise], *, computes: bool = True) -> list[str]:
+    """A sentence on each thing of a lesson that does not hold.
+
+    Args:
+        lesson: to check.
+        exercises: that it can ask, by key.
+        computes: whether to compute the truth of what it asks, too.
+    """
+    found = [] if lesson.steps else ["It has no steps."]
+    try:
+        encode_lesson(lesson)
+    except InputError as error:
+        found.append(str(error))
+    for number, step in enumerate(lesson.steps, start=1):
+        try:
+            found += [f"Step {number}: {sentence}" for sentence in _check_step(step, exercises, computes)]
+        except PlaygroundError as error:
+            found.append(f"Step {number}: {error}")
+    return found
+
+
+def _check_step(step: LessonStep, exercises: Mapping[str, Exercise], computes: bool) -> Iterator[str]:
+    problem = find_problem(step, exercises)
+    if problem:
+        yield problem
+    elif step.exercise is not None:
+        variant = Variant(exercises[step.exercise], step.variant)
+        if computes:
+            _ = variant.truth
+            variant.explain(variant.exercise.explanation)
+    elif step.link:
+        yield from repairs(open_link(step.link))
+    elif not step.words:
+        yield "It has no words, no link and no exercise."
 
 
 def _check_variant(variant: Variant) -> Iterator[str]:

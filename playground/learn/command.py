@@ -1,14 +1,16 @@
 """`playground lesson check FILE` and `playground results …`: for teachers, and for their own repositories' CI."""
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from playground.errors import InputError, PlaygroundError
-from playground.learn.checks import check_exercise
-from playground.learn.exercise import read_exercise
+from playground.learn.checks import check_exercise, check_lesson
+from playground.learn.exercise import Exercise, read_exercise
+from playground.learn.lesson import Lesson, read_lesson
 from playground.learn.library import shipped_exercises
 from playground.learn.reading import MAX_FILE
 from playground.learn.results import MAX_CODE, make_keys, verify_result
@@ -33,8 +35,8 @@ def _read_options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="playground", allow_abbrev=False)
     groups = parser.add_subparsers(required=True)
     lesson = groups.add_parser("lesson").add_subparsers(required=True)
-    check = lesson.add_parser("check", help="compute every truth of exercises, and say what does not hold")
-    check.add_argument("files", nargs="+", type=Path, metavar="FILE", help="an exercise in YAML")
+    check = lesson.add_parser("check", help="compute every truth of lessons and exercises, and say what does not hold")
+    check.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a lesson, or an exercise, in YAML")
     check.set_defaults(run=_check)
     results = groups.add_parser("results").add_subparsers(required=True)
     verify = results.add_parser("verify", help="say what the codes in a file say, a code a line")
@@ -47,25 +49,37 @@ def _read_options(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _check(options: argparse.Namespace, write: Write) -> int:
     """Each file's sentences; files may rest on one another, and on the exercises that are shipped."""
-    read, code = {}, 0
+    exercises, lessons, code = dict[Path, Exercise](), dict[Path, Lesson](), 0
     for file in options.files:
         try:
-            exercise = read_exercise(_read_file(file, MAX_FILE), str(file))
-            read[exercise.key] = (file, exercise)
+            text = _read_file(file, MAX_FILE)
+            if _LESSON.search(text):
+                lessons[file] = read_lesson(text, str(file))
+            else:
+                exercises[file] = read_exercise(text, str(file))
         except PlaygroundError as error:
             write(str(error))
             code = 1
-    known = {**shipped_exercises(), **{key: exercise for key, (_, exercise) in read.items()}}
-    for file, exercise in read.values():
-        sentences = check_exercise(exercise, known)
-        for sentence in sentences:
-            write(f"{file}: {sentence}")
-        if sentences:
-            code = 1
-        else:
-            n = max(1, len(exercise.cases))
-            write(f"{file}: {exercise.key} holds in {'its one case' if n == 1 else f'all {n} cases'}.")
+    known = {**shipped_exercises(), **{exercise.key: exercise for exercise in exercises.values()}}
+    for file, exercise in exercises.items():
+        n = max(1, len(exercise.cases))
+        holds = f"{exercise.key} holds in {'its one case' if n == 1 else f'all {n} cases'}."
+        code |= _say(file, check_exercise(exercise, known), holds, write)
+    for file, lesson in lessons.items():
+        n = len(lesson.steps)
+        holds = f"{lesson.title} holds in {'its one step' if n == 1 else f'all {n} steps'}."
+        code |= _say(file, check_lesson(lesson, known), holds, write)
     return code
+
+
+_LESSON = re.compile(r"^steps\s*:", re.MULTILINE)
+"""What a lesson's file has, and an exercise's has not."""
+
+
+def _say(file: Path, sentences: Sequence[str], holds: str, write: Write) -> int:
+    for sentence in sentences or [holds]:
+        write(f"{file}: {sentence}")
+    return int(bool(sentences))
 
 
 def _verify(options: argparse.Namespace, write: Write) -> int:

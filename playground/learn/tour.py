@@ -1,7 +1,8 @@
-"""What a tour is: an experiment of a few steps on the app's own pages, as data.
+"""What a tour is: a few steps on the app's own pages, as data: an experiment, or a lesson.
 
-A step is a sentence and one thing to do, and notices by itself when that is done. At its end a tour says one true
-sentence about the visitor's own run, and a test that could have refuted it.
+A step of an experiment is a sentence and one thing to do, and notices by itself when that is done. At its end it says
+one true sentence about the visitor's own run, and a test that could have refuted it. A step of a lesson opens a state
+of the app, and waits until the visitor goes on.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -133,6 +134,8 @@ class Step:
     """What a press on “Do it for me” chooses; None: there is no such button."""
     set_label: str = "Do it for me"
     skip_label: str = "Skip"
+    opens: str = ""
+    """The link, from its page's path on, of the state that the step begins with; empty: it begins where one is."""
 
     def words(self, state: TourState) -> tuple[object, ...]:
         """All that the line says in this state: it is drawn anew where that is something else than before."""
@@ -181,7 +184,7 @@ class SmallNumbers:
 
 @dataclass(frozen=True)
 class Tour:
-    """An experiment of a few steps."""
+    """A few steps."""
 
     name: str
     """In the link."""
@@ -192,11 +195,14 @@ class Tour:
     minutes: int
     page: str
     """Where it begins, by the page's path."""
-    starts: Callable[[Evidence], Choices]
-    """What the press that begins it chooses."""
     steps: tuple[Step, ...]
-    conclude: Callable[[Evidence], Conclusion]
-    picture: Callable[[Evidence], SmallMap | SmallNumbers]
-    """What its card shows, a true result."""
+    starts: Callable[[Evidence], Choices] = lambda _: {}
+    """What the press that begins it chooses."""
+    conclude: Callable[[Evidence], Conclusion] | None = None
+    """None: it ends with what was found of its exercises."""
+    picture: Callable[[Evidence], SmallMap | SmallNumbers] | None = None
+    """What its card shows, a true result; None where it has no card."""
+    exercises: tuple[str, ...] = ()
+    """Those that it asks, by their keys."""
     onward: tuple[str, str] = ("step-by-step", "See one vector, number by number")
     """The page to go on to, by its path, and what the link to it says."""

@@ -224,8 +224,19 @@ FOCUS: dict[str, Whole] = {
 EXPERIMENTS = ("pronoun", "negation", "reverse")
 """The tours that a link can name, by the names of `playground.learn.tours`."""
 
-TOUR: dict[str, Param] = {"tour": Whole(0, 0, 7), "experiment": Choice(EXPERIMENTS[0], EXPERIMENTS)}
-"""The step that the visitor is at, from 1, behind the last step the tour's end, 0 on no tour; and of which tour."""
+MAX_STEPS = 20
+"""Of a tour."""
+
+MAX_LESSON = 6_000
+"""Characters of a lesson in a link."""
+
+TOUR: dict[str, Param] = {
+    "tour": Whole(0, 0, MAX_STEPS + 1),
+    "experiment": Choice(EXPERIMENTS[0], EXPERIMENTS),
+    "lesson": Text("", longest=MAX_LESSON),
+}
+"""The step that the visitor is at, from 1, behind the last step the tour's end, 0 on no tour; and of which tour: of an
+experiment, or of a lesson, by its key or as a whole, which comes first."""
 
 UNBOUND: dict[str, Param] = {**FOCUS, **TOUR, "do": SHARED["do"]}
 """What lies in the session as a plain value, on every page, bound to no widget."""
@@ -368,6 +379,7 @@ OWN: dict[str, Param] = {
     "tutorials_differences": Switch(False),
     "exercises_key": Text("", longest=40),
     "exercises_variant": Whole(0, 0, 999),
+    "lessons_view": Choice("lesson", ("lesson", "editor", "handout", "answers")),
     "encdec_source": Choice("trained example", ("trained example", "your text")),
     "encdec_example": Text("the small black cat sees a white house", longest=200),
     "encdec_example_attention": Choice("cross", ("encoder self", "decoder self", "cross")),

@@ -242,6 +242,8 @@ def _present_texts() -> dict[str, list[str]]:
     if values.get("text", DEFAULT_TEXT) != DEFAULT_TEXT:
         # The defaults are those of the default text: in another one, a link without them opens at a chosen pair.
         texts |= {key: write_all(values[key]) for key in ("query", "key") if key in values}
+    if not values.get("tour") and st.session_state[OPEN_PAGE] != "lessons":
+        texts["lesson"] = []  # nobody is in it
     return texts | write_pinned(current_setup().values)
 
 

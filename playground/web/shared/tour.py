@@ -7,16 +7,20 @@ Tour and step lie in the session as plain values, as the focus does: `open_page`
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import streamlit as st
 
-from playground.errors import PlaygroundError
+from playground.errors import InputError, PlaygroundError
+from playground.learn.lesson_tour import lesson_tour
+from playground.learn.library import find_lesson
 from playground.learn.tour import Choices, Evidence, Step, Tour, TourState
 from playground.learn.tours import TOURS
-from playground.link.params import EXPERIMENTS, LOCKED, PARAMS
+from playground.link.params import EXPERIMENTS, LOCKED, PARAMS, TOUR
 from playground.pages import page_at
 from playground.web.choices import shortcuts
+from playground.web.choices.open_page import follow_link
 from playground.web.choices.setup import (
     OPEN_PAGE,
     clear_actions,
@@ -28,6 +32,8 @@ from playground.web.choices.setup import (
     recorded_actions,
 )
 from playground.web.session import trained_slot
+from playground.web.session.exercises import shipped_exercises
+from playground.web.shared.navigation import request_page
 
 _HELD = "_tour_held"
 """Session key of whether the visitor went back to a step that is done: it waits until it is to be done again."""
@@ -50,8 +56,33 @@ def current_tour() -> Tour | None:
     """The tour that the visitor is on, also at its end; None where on none."""
     if not int(st.session_state.get("tour", 0)):
         return None
+    lesson = current_lesson()
+    if lesson:
+        with suppress(InputError):  # the line says what is wrong with it
+            return _lesson_tour(lesson)
+        return None
     name = str(st.session_state.get("experiment", EXPERIMENTS[0]))
     return TOURS.get(name, next(iter(TOURS.values())))
+
+
+def current_lesson() -> str:
+    """The lesson that the link names, by its key or as a whole; empty where it names none."""
+    return str(st.session_state.get("lesson", ""))
+
+
+def lesson_problem() -> str:
+    """Why the lesson that the visitor is on cannot be read; empty where it can."""
+    try:
+        if int(st.session_state.get("tour", 0)) and current_lesson():
+            _lesson_tour(current_lesson())
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+@lru_cache(maxsize=64)
+def _lesson_tour(name: str) -> Tour:
+    return lesson_tour(find_lesson(name), name, shipped_exercises())
 
 
 def step_number() -> int:
@@ -144,7 +175,14 @@ def begin_tour(tour: Tour, gather_evidence: Callable[[], Evidence]) -> None:
     set_choices(tour.starts(gather_evidence()))
     if current_value("weights") != weights:  # which cut the text into other tokens, so that others are to be chosen
         set_choices(tour.starts(gather_evidence()))
-    st.session_state.update({"experiment": tour.name, _ANSWERS: {}})
+    st.session_state.update({"experiment": tour.name, "lesson": "", _ANSWERS: {}})
+    go_to(1)
+
+
+def begin_lesson(name: str) -> None:
+    """Begin a lesson at its first step; for callbacks. Raises as `find_lesson`."""
+    find_lesson(name)
+    st.session_state.update({"experiment": EXPERIMENTS[0], "lesson": name, _ANSWERS: {}})
     go_to(1)
 
 
@@ -165,8 +203,20 @@ def set_choices(choices: Choices) -> None:
 def go_to(number: int) -> None:
     """Begin a step of this tour, by its number; behind the last one is the end."""
     clear_actions()
-    st.session_state.update({"tour": number, _HELD: False, _BEGAN: _all_values()})
+    st.session_state["tour"] = number
+    open_step()
+    st.session_state.update({_HELD: False, _BEGAN: _all_values()})
     st.session_state[_ARRIVED] = is_finished()
+
+
+def open_step() -> None:
+    """Open the state that the step begins with, if it has one, on its page; for callbacks."""
+    step = current_step()
+    if step is not None and step.opens:
+        place = {key: st.session_state[key] for key in TOUR if key in st.session_state}
+        page = follow_link(step.opens)
+        st.session_state.update(place)
+        request_page(page)
 
 
 def answer(word: str) -> None:
@@ -202,7 +252,7 @@ def go_back() -> None:
 
 def leave() -> None:
     """End the tour where it is."""
-    st.session_state.update({"tour": 0, "experiment": EXPERIMENTS[0]})
+    st.session_state.update({"tour": 0, "experiment": EXPERIMENTS[0], "lesson": ""})
 
 
 def _is_done(step: Step) -> bool:

@@ -10,7 +10,8 @@ from playground.learn.tour import Conclusion, Evidence, Step, Tour, Verdict
 from playground.learn.tours import TOURS
 from playground.web.components.without_picture import announce, scroll_to
 from playground.web.shared import tour as session_tour
-from playground.web.shared.navigation import page_named
+from playground.web.shared.attempts import current_codes, current_results
+from playground.web.shared.navigation import page_named, request_page
 from playground.web.shared.page_end import as_one_element
 
 KEY, END_KEY = "tour_line", "tour_conclusion"
@@ -38,11 +39,16 @@ def draw_tour_line(gather_evidence: Callable[[], Evidence], draw_copy_link: Call
         gather_evidence: what steps and conclusions may compute of the session.
         draw_copy_link: draws the button that copies the link.
     """
-    session_tour.advance()
-    if session_tour.is_finished() and session_tour.current_state().page == "overview":  # to begin another, or nothing
+    problem = session_tour.lesson_problem()
+    if problem:
+        st.warning(escape_markdown(problem))
         session_tour.leave()
+    session_tour.advance()
     tour, step = session_tour.current_tour(), session_tour.current_step()
     if tour is None:
+        return
+    if tour.conclude is not None and step is None and session_tour.current_state().page == "overview":
+        session_tour.leave()  # to begin another experiment, or nothing
         return
     if step is not None:
         with st.container(key=KEY, border=True, gap="xsmall"):
@@ -65,15 +71,19 @@ def start_tour(name: str, gather_evidence: Callable[[], Evidence]) -> bool:
 def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) -> None:
     number, state = session_tour.step_number(), session_tour.current_state()
     sentence, hint, has_target, _ = session_tour.current_words()
-    _say(
-        f"**{tour.title} Step {number} of {len(tour.steps)}.** {sentence}", st.session_state.pop(_REFUSED, None) or hint
-    )
+    place = f"tep {number} of {len(tour.steps)}"
+    if tour.conclude is None:  # a lesson's words may be a list, or several paragraphs
+        _say(sentence, hint, f"**{tour.title}** · s{place}")
+    else:
+        _say(f"**{tour.title} S{place}.** {sentence}", st.session_state.pop(_REFUSED, None) or hint)
     if step.in_sidebar:
         with st.container(key="tour_phone"):
             st.caption("The button » at the top left opens the sidebar.")
     is_here = step.page in (None, state.page)
     with st.container(key="tour_buttons", horizontal=True, vertical_alignment="center", gap="small"):
-        if step.page is not None and not is_here:
+        if step.opens and not (is_here and step.page == "exercises"):
+            _draw_opening(step, is_here)
+        elif step.page is not None and not is_here:
             page = page_named(step.page)
             st.page_link(page, label=f"Open {page.title}", icon=":material/arrow_forward:", width="content")
         for word, label in step.answers(state).items() if is_here else ():
@@ -85,13 +95,21 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
         if is_here and step.sets is not None:
             icon = ":material/auto_fix_high:"
             st.button(step.set_label, key="tour_set", icon=icon, type="tertiary", on_click=_do, args=(gather_evidence,))
-        _draw_ways(step.skip_label, number)
+        _draw_ways(step, number)
 
 
-def _draw_ways(skip_label: str, number: int) -> None:
+def _draw_opening(step: Step, is_here: bool) -> None:
+    """The way back to the state that the step began with."""
+    label = "As it began" if is_here else f"Open {page_named(step.page or '').title}"
+    icon = ":material/replay:" if is_here else ":material/arrow_forward:"
+    st.button(label, key="tour_open", icon=icon, type="tertiary", on_click=session_tour.open_step)
+
+
+def _draw_ways(step: Step, number: int) -> None:
+    skip_icon = ":material/arrow_forward:" if step.skip_label == "Next" else ":material/skip_next:"
     buttons = (
         ("Back", "tour_back", ":material/arrow_back:", session_tour.go_back, number == 1),
-        (skip_label, "tour_skip", ":material/skip_next:", _skip, False),
+        (step.skip_label, "tour_skip", skip_icon, _skip, False),
         ("End", "tour_end", ":material/close:", session_tour.leave, False),
     )
     for label, key, icon, on_click, disabled in buttons:
@@ -99,19 +117,15 @@ def _draw_ways(skip_label: str, number: int) -> None:
 
 
 def _draw_end(tour: Tour, gather_evidence: Callable[[], Evidence], draw_copy_link: Callable[[], None]) -> None:
-    """What the visitor's run says, the test of it, and the ways on."""
-    try:
-        found = tour.conclude(gather_evidence())
-    except PlaygroundError as error:
-        found = Conclusion(escape_markdown(error), "Nothing was computed, so nothing could be tested.", "untested")
-    session_tour.current_words()
-    _say(f"**{tour.title} Your run says:** {found.sentence}")
-    st.markdown(f"**A test that could have refuted it** {_VERDICTS[found.verdict]} {found.test}")
-    if found.more:
-        st.caption(found.more)
+    """What came out, and the ways on."""
+    if tour.conclude is None:
+        _draw_found(tour)
+    else:
+        _draw_conclusion(tour, tour.conclude, gather_evidence)
     following = _next_tour(tour)
     with st.container(key="tour_buttons", horizontal=True, vertical_alignment="center", gap="small"):
-        draw_copy_link()
+        if tour.conclude is not None:
+            draw_copy_link()
         if following is not None:
             st.page_link(
                 page_named("overview"),
@@ -119,25 +133,62 @@ def _draw_end(tour: Tour, gather_evidence: Callable[[], Evidence], draw_copy_lin
                 icon=":material/arrow_forward:",
                 width="content",
             )
-        page, label = tour.onward
-        st.page_link(page_named(page), label=label, icon=":material/arrow_forward:", width="content")
+        if tour.conclude is None:
+            st.button("All lessons", key="tour_lessons", icon=":material/arrow_forward:", on_click=_open_lessons)
+        else:
+            page, label = tour.onward
+            st.page_link(page_named(page), label=label, icon=":material/arrow_forward:", width="content")
         st.button("Back", key="tour_back", icon=":material/arrow_back:", type="tertiary", on_click=session_tour.go_back)
         st.button("Close", key="tour_end", icon=":material/close:", type="tertiary", on_click=session_tour.leave)
+
+
+def _draw_found(tour: Tour) -> None:
+    """Which of a lesson's exercises were found, and the codes that say so to whoever asks."""
+    results = current_results()
+    found = [key for key in tour.exercises if key in results and results[key].found]
+    n = len(tour.exercises)
+    session_tour.current_words()
+    said = f" You have found {len(found)} of {n} {'answer' if n == 1 else 'answers'}." if n else ""
+    _say(f"**{tour.title}** That was the last step.{said}")
+    codes = current_codes(found)
+    if codes:
+        st.caption("A code for each answer that you found in this visit, signed by this server:")
+        st.code("\n".join(codes), language=None, wrap_lines=True)
+
+
+def _draw_conclusion(
+    tour: Tour, conclude: Callable[[Evidence], Conclusion], gather_evidence: Callable[[], Evidence]
+) -> None:
+    """What the visitor's run says, and the test of it."""
+    try:
+        found = conclude(gather_evidence())
+    except PlaygroundError as error:
+        found = Conclusion(escape_markdown(error), "Nothing was computed, so nothing could be tested.", "untested")
+    session_tour.current_words()
+    _say(f"**{tour.title} Your run says:** {found.sentence}")
+    st.markdown(f"**A test that could have refuted it** {_VERDICTS[found.verdict]} {found.test}")
+    if found.more:
+        st.caption(found.more)
 
 
 def _next_tour(tour: Tour) -> Tour | None:
     """The tour on the card behind this one's, if there is another."""
     names = list(TOURS)
+    if tour.name not in names:
+        return None
     following = TOURS[names[(names.index(tour.name) + 1) % len(names)]]
     return None if following is tour else following
 
 
-def _say(sentence: str, hint: object = None) -> None:
-    """The sentence and its hint, both in markdown, for the eye and for a screen reader."""
-    st.markdown(sentence)
+def _say(sentence: str, hint: object = None, before: str = "") -> None:
+    """The sentence, its hint and what stands before it, all in markdown, for the eye and for a screen reader."""
+    if before:
+        st.caption(before)
+    if sentence:
+        st.markdown(sentence)
     if hint:
         st.caption(str(hint))
-    words = " ".join([sentence, *([str(hint)] if hint else [])]).replace("*", "").replace("`", "")
+    words = " ".join(filter(None, [before, sentence, str(hint or "")])).replace("*", "").replace("`", "")
     announce("tour_announcement", words, container=END_KEY if session_tour.is_finished() else KEY)
 
 
@@ -155,6 +206,11 @@ def _do(gather_evidence: Callable[[], Evidence]) -> None:
     step = session_tour.current_step()
     if _try(lambda: session_tour.do_step(gather_evidence())) and step is not None and step.target:
         _show(step)
+
+
+def _open_lessons() -> None:
+    session_tour.leave()
+    request_page("lessons")
 
 
 def _skip() -> None:

@@ -24,7 +24,7 @@ from playground.web.choices.shortcuts import is_late, keep_replaced, replace_tex
 from playground.web.choices.widgets import cut_text, explain_cut_text
 from playground.web.components.rows import draw_copy_link
 from playground.web.session.uploaded_files import current_upload
-from playground.web.shared.navigation import page_named
+from playground.web.shared.navigation import open_requested_page, page_named
 from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.shared.pinning import pinned_side
 from playground.web.sidebar import saved_link, upload_panel
@@ -116,7 +116,7 @@ def draw(variants: Variants) -> Callable[[], None]:
     The page comes in between, so that two dozen widgets don't keep the browser from its charts. `variants` is what
     there is to take along.
     """
-    saved_link.open_page()
+    open_requested_page()
     copy_link("copy_link")
     with _settings():
         setup = draw_text_and_weights()

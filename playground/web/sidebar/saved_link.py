@@ -7,25 +7,14 @@ import streamlit as st
 from playground.errors import InputError
 from playground.text.wording import quote_text
 from playground.web.choices.open_page import follow_link
-from playground.web.choices.setup import OPEN_PAGE
 from playground.web.shared import uploads
-from playground.web.shared.navigation import page_named
+from playground.web.shared.navigation import request_page
 
 UPLOADER = "saved_link"
 """Name of the uploader."""
 
 PROBLEM = "_saved_link_problem"
 """Session key of the sentence that says why the last file was not opened."""
-
-_NEXT_PAGE = "_page_of_saved_link"
-"""Session key of the page that the opened link leads to."""
-
-
-def open_page() -> None:
-    """Go on to the page of the link that was opened just before, if one was."""
-    page = st.session_state.pop(_NEXT_PAGE, st.session_state[OPEN_PAGE])
-    if page != st.session_state[OPEN_PAGE]:
-        st.switch_page(page_named(page), query_params={})
 
 
 def draw() -> None:
@@ -50,4 +39,4 @@ def _open_file() -> None:
                 re.fullmatch(r"https?://\S+", link) is None
             ):  # any text with a question mark could be read as a short link
                 raise InputError("A saved link is one line that begins with https:// or http://.")
-            st.session_state[_NEXT_PAGE] = follow_link(link)
+            request_page(follow_link(link))

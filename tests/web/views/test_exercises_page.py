@@ -14,10 +14,12 @@ from playground.learn.exercise import Exercise, read_exercise
 from playground.learn.results import make_keys, verify_result
 from playground.learn.variant import Variant
 from playground.link.opening import LinkedView, open_link
+from playground.web.session import exercises
+from playground.web.session.exercises import shipped_exercises
 from playground.web.session.services import other_services, services
 from playground.web.session.turns import Turns
-from playground.web.views.exercises import answers, posed
-from playground.web.views.exercises.posed import ServedVariant, pose_variant, shipped_exercises
+from playground.web.views.exercises import answers
+from playground.web.views.exercises.posed import ServedVariant, pose_variant
 from playground.web.views.exercises.state_charts import find_items
 from playground.weights import checkpoint
 from tests.web.app_test import (
@@ -39,7 +41,7 @@ SECRET = "Secretword"
 @pytest.fixture(autouse=True)
 def demos() -> Iterator[None]:
     """The tests' own exercises beside the shipped ones, on a server that has posed none yet."""
-    with mock.patch.object(posed, "FOLDERS", [*posed.FOLDERS, _DEMOS]):
+    with mock.patch.object(exercises, "FOLDERS", [*exercises.FOLDERS, _DEMOS]):
         services().loaded.clear()
         services().few_results.clear()
         yield

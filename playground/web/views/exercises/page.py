@@ -32,25 +32,26 @@ from playground.text.wording import join_words, quote_text
 from playground.web.choices.setup import current_value
 from playground.web.components.exercises import draw_exercise_map
 from playground.web.components.without_picture import announce, request_scroll
+from playground.web.session.exercises import shipped_exercises
 from playground.web.session.services import services
 from playground.web.shared import panels
-from playground.web.shared.page_end import PageEndError
-from playground.web.shared.renderer import render
-from playground.web.views.exercises.answers import draw_way_back, form_of, read_given, settings_of
-from playground.web.views.exercises.attempts import (
+from playground.web.shared.attempts import (
     Attempt,
     change_attempt,
     current_attempt,
     current_results,
     keep_progress,
 )
+from playground.web.shared.page_end import PageEndError
+from playground.web.shared.renderer import render
+from playground.web.shared.tour import current_lesson
+from playground.web.views.exercises.answers import draw_way_back, form_of, read_given, settings_of
 from playground.web.views.exercises.posed import (
     ServedVariant,
     ServedView,
     explain_variant,
     pose_variant,
     serve_view,
-    shipped_exercises,
     take_turn,
 )
 from playground.web.views.exercises.state_charts import draw_state
@@ -293,7 +294,8 @@ def _is_right(variant: Variant, solved: LinkedView) -> bool:
 def _draw_ways_on(variant: Variant) -> None:
     exercise, exercises = variant.exercise, shipped_exercises()
     other = next_variant(variant)
-    following = next_exercise(exercises, current_results(), after=exercise.key)
+    in_lesson = bool(current_lesson())  # whose line leads on
+    following = None if in_lesson else next_exercise(exercises, current_results(), after=exercise.key)
     with st.container(key="exercise_ways", horizontal=True):
         if other is not None:
             st.button(

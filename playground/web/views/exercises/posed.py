@@ -1,6 +1,6 @@
 """Exercises as this server poses them: their states run with the app's models, in turns, and are kept for everybody."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields
 from functools import cached_property
@@ -9,28 +9,18 @@ from typing import Any
 import streamlit as st
 
 from playground.charts.scene import Scene
-from playground.learn.exercise import Exercise
-from playground.learn.library import FOLDER, read_folders
 from playground.learn.variant import Variant
 from playground.link.opening import LinkedView
 from playground.model import Encoder
 from playground.runs.budget import check_budget
 from playground.views.all_views import VIEWS
 from playground.web.session import caches
+from playground.web.session.exercises import shipped_exercises
 from playground.web.session.services import services
-from playground.web.session.weights_cache import cache_for_everybody, load_once
-
-FOLDERS = [FOLDER]
-"""Where the exercises lie."""
+from playground.web.session.weights_cache import cache_for_everybody
 
 _LONG_PAGES = ("gradient-flow", "regularisers", "training")
 """Pages whose numbers come from passes back, or from trainings: they take the long place."""
-
-
-@load_once()
-def shipped_exercises() -> Mapping[str, Exercise]:
-    """The exercises by key; raises `InputError` where a file is none."""
-    return read_folders(FOLDERS)
 
 
 class ServedView(LinkedView):

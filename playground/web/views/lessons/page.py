@@ -1,0 +1,212 @@
+"""The page Lessons: a list of those that are there; or one of them, its handout, or the editor."""
+
+from collections.abc import Mapping
+from functools import partial
+
+import streamlit as st
+
+from playground.charts.chart import Paragraph
+from playground.charts.markdown import escape_markdown
+from playground.charts.scene import Scene
+from playground.errors import InputError, PlaygroundError
+from playground.learn.exercise import Exercise
+from playground.learn.handout import write_handout
+from playground.learn.lesson import Lesson, encode_lesson, is_code, read_lesson, write_lesson
+from playground.learn.lesson_notebook import write_notebook
+from playground.learn.library import find_lesson, shipped_lessons
+from playground.link.opening import Focus
+from playground.web.choices.setup import current_value
+from playground.web.session.downloads import in_turn
+from playground.web.session.exercises import shipped_exercises
+from playground.web.shared import panels, uploads
+from playground.web.shared import tour as session_tour
+from playground.web.shared.renderer import render
+from playground.web.views.exercises.posed import pose_variant, take_turn
+from playground.web.views.lessons.editor import begin_draft, current_draft, draw_editor
+from playground.web.views.lessons.places import TOP, current_server, draw_way_back, open_lesson, student_link
+
+_UPLOADER = "lesson_file"
+"""Name of the uploader."""
+
+_PROBLEM = "_lesson_problem"
+"""Session key of the sentence that says why the last file was not opened."""
+
+_NOTHING = Scene(None, Focus(0, 0, 0, 0))
+
+
+def draw_lessons() -> None:
+    """The whole page: the lesson that the link names, as it asks for it, else the list."""
+    for name in ("lesson", "lessons_view"):
+        st.session_state[name] = current_value(name)  # no widget has them; the address is written of the session
+    name, view = str(st.session_state["lesson"]), st.session_state["lessons_view"]
+    problem = ""
+    try:
+        lesson = find_lesson(name) if name else None
+    except InputError as error:
+        lesson, problem = None, str(error)
+    if lesson is None:
+        _draw_list(problem)
+    elif view == "editor":
+        draw_editor(lesson)
+    elif view == "lesson":
+        _draw_lesson(name, lesson)
+    else:
+        _draw_handout(name, lesson, has_answers=view == "answers")
+
+
+def _draw_list(problem: str) -> None:
+    with st.container(key=TOP):
+        panels.heading("Which lesson?")
+    lessons = shipped_lessons()
+    render(
+        [
+            Paragraph(
+                f"**{len(lessons)}** lessons are ready. A teacher can build another one and send its link.", "answer"
+            )
+        ],
+        _NOTHING,
+    )
+    if problem:
+        st.warning(escape_markdown(problem))
+    with st.container(key="lessons_cards"):
+        for column, (name, lesson) in zip(st.columns(max(3, len(lessons)), gap="small"), lessons.items(), strict=False):
+            with column, st.container(key=f"card_{name}", border=True, gap="xsmall", height="stretch"):
+                st.markdown(f"## {lesson.title}")
+                st.markdown(lesson.about)
+                st.caption(_measure(lesson))
+                with st.container(horizontal=True):
+                    _begin_button(name, f"begin_{name}")
+                    st.button("Look at it", key=f"look_{name}", on_click=open_lesson, args=(name,))
+    st.header("Your own", anchor=False)
+    st.markdown(
+        "String together what your students are to read, to look at and to answer. You get one link, or one file."
+    )
+    draft = current_draft()
+    with st.container(horizontal=True):
+        if draft is not None:
+            st.button(
+                f"Go on with “{draft.title}”", key="lesson_draft", icon=":material/edit:",
+                on_click=_open_draft,
+            )  # fmt: skip
+        st.button("Begin a lesson", key="lesson_new", icon=":material/add:", on_click=begin_draft)
+    st.file_uploader(
+        "Open a lesson's file", key=uploads.uploader_key(_UPLOADER), on_change=_open_file, max_upload_size=1,
+        help="As the button “File” of a lesson saves it.",
+    )  # fmt: skip
+    if _PROBLEM in st.session_state:
+        st.error(st.session_state.pop(_PROBLEM))
+
+
+def _measure(lesson: Lesson) -> str:
+    """How long a lesson is."""
+    n, n_asked = len(lesson.steps), sum(step.exercise is not None for step in lesson.steps)
+    parts = [f"{n} {'step' if n == 1 else 'steps'}"]
+    parts += [f"{n_asked} {'exercise' if n_asked == 1 else 'exercises'}"] if n_asked else []
+    parts += [f"{lesson.minutes} minutes"] if lesson.minutes else []
+    return " · ".join(parts)
+
+
+def _begin_button(name: str, key: str) -> None:
+    st.button(
+        "Begin", key=key, icon=":material/play_arrow:", type="primary", on_click=session_tour.begin_lesson, args=(name,)
+    )
+
+
+def _draw_lesson(name: str, lesson: Lesson) -> None:
+    with st.container(key=TOP):
+        draw_way_back()
+        panels.heading(lesson.title)
+    render([Paragraph(lesson.about or f"A lesson of {_measure(lesson)}.", "answer")], _NOTHING)
+    st.caption(_measure(lesson) + (" · Whoever gave you the link has written it." if is_code(name) else ""))
+    exercises = shipped_exercises()
+    if lesson.steps and session_tour.current_tour() is None:
+        _begin_button(name, "lesson_begin")
+    st.header("Its steps", anchor=False)
+    st.markdown(
+        "\n".join(
+            f"{number}. {_name_step(step.words, step.exercise, exercises)}"
+            for number, step in enumerate(lesson.steps, 1)
+        )
+    )
+    st.header("For teachers", anchor=False)
+    st.caption("The link for your students:")
+    with st.container(key="lesson_link"):
+        st.code(student_link(name), language=None, wrap_lines=True)
+    with st.container(key="lesson_ways", horizontal=True):
+        st.button(
+            "Handout", key="lesson_handout", icon=":material/print:", on_click=open_lesson, args=(name, "handout")
+        )
+        st.button(
+            "Handout with answers", key="lesson_answers", icon=":material/print:", on_click=open_lesson,
+            args=(name, "answers"),
+        )  # fmt: skip
+        file = name if not is_code(name) else "lesson"
+        st.download_button(
+            "Notebook", in_turn(partial(write_notebook, lesson, exercises, current_server())), f"{file}.ipynb",
+            "application/x-ipynb+json", key="lesson_notebook", icon=":material/download:", on_click="ignore",
+        )  # fmt: skip
+        st.download_button(
+            "File", write_lesson(lesson), f"{file}.yaml", "application/yaml", key="lesson_file_save",
+            icon=":material/download:", on_click="ignore",
+        )  # fmt: skip
+        st.button("Change a copy", key="lesson_edit", icon=":material/edit:", on_click=begin_draft, args=(lesson,))
+
+
+def _name_step(words: str, exercise: str | None, exercises: Mapping[str, Exercise]) -> str:
+    """A step in a line: its exercise's title, or how its words begin."""
+    if exercise is not None:
+        return f"*{exercises[exercise].title if exercise in exercises else escape_markdown(exercise)}*"
+    line = next((line for line in words.splitlines() if line.strip()), "")
+    first = line.strip().lstrip("#*-> ").split(". ")[0]
+    return first if len(first) <= _LONGEST_NAME else f"{first[:_LONGEST_NAME].rsplit(' ', 1)[0]} …"
+
+
+_LONGEST_NAME = 90
+"""Characters of a step's line."""
+
+
+def _draw_handout(name: str, lesson: Lesson, *, has_answers: bool) -> None:
+    with st.container(key=TOP, horizontal=True):
+        st.button(
+            "Back to the lesson", key="lesson_back", icon=":material/arrow_back:", type="tertiary",
+            on_click=open_lesson, args=(name,),
+        )  # fmt: skip
+        other = "handout" if has_answers else "answers"
+        st.button(
+            "Without answers" if has_answers else "With answers", key="lesson_other", type="tertiary",
+            on_click=open_lesson, args=(name, other),
+        )  # fmt: skip
+    text = ""
+    with panels.explain_errors(), take_turn("exercises"):
+        text = write_handout(
+            lesson,
+            shipped_exercises(),
+            current_server(),
+            has_answers=has_answers,
+            pose=lambda exercise, number: pose_variant(exercise.key, number),
+        )
+    with st.container(key="handout_save"):
+        st.download_button(
+            "Markdown", text, "handout-with-answers.md" if has_answers else "handout.md", "text/markdown",
+            key="handout_file", icon=":material/download:", on_click="ignore",
+        )  # fmt: skip
+        st.caption("Your browser prints this page without menus.")
+    with st.container(key="handout"):
+        st.markdown(text)
+
+
+def _open_draft() -> None:
+    draft = current_draft()
+    if draft is not None:
+        open_lesson(encode_lesson(draft), "editor")
+
+
+def _open_file() -> None:
+    file = uploads.take_file(_UPLOADER)
+    if file is None:
+        return
+    try:
+        lesson = read_lesson(file.getvalue().decode(errors="replace"), file.name)
+        open_lesson(encode_lesson(lesson))
+    except PlaygroundError as error:
+        st.session_state[_PROBLEM] = escape_markdown(error)

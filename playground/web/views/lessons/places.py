@@ -1,0 +1,35 @@
+"""Where a lesson is: in the session, and behind which link."""
+
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+import streamlit as st
+
+from playground.web.components.without_picture import request_scroll
+
+TOP = "lessons_top"
+"""Key of what stands first on the page, to which it scrolls."""
+
+
+def open_lesson(name: str, view: str = "lesson") -> None:
+    """Show a lesson, by its key or code, on the page Lessons; an empty name shows all. For callbacks."""
+    st.session_state.update({"lesson": name, "lessons_view": view})
+    request_scroll(TOP)
+
+
+def draw_way_back() -> None:
+    """The button that leads back to all lessons."""
+    st.button(
+        "All lessons", key="lesson_list", icon=":material/arrow_back:", type="tertiary",
+        on_click=open_lesson, args=("",),
+    )  # fmt: skip
+
+
+def current_server() -> str:
+    """Where this app is, such as `https://host`, from what the browser says."""
+    address = urlsplit(st.context.url or "")
+    return urlunsplit((address.scheme, address.netloc, address.path.rpartition("/")[0], "", ""))
+
+
+def student_link(name: str) -> str:
+    """The link that opens a lesson, by its key or code."""
+    return f"{current_server()}/lessons?{urlencode({'lesson': name})}"

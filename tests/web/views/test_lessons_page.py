@@ -1,0 +1,179 @@
+"""The Lessons page without a browser: the list, a lesson on its way, the editor, and links that are broken."""
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from playground.learn.lesson import Lesson, LessonStep, decode_lesson, encode_lesson, write_lesson
+from playground.learn.library import shipped_lessons
+from tests.web.app_test import open_page, press, sentences, upload, values, widgets, without_error, words, working
+
+MINE = Lesson(
+    title="Mine",
+    steps=[
+        LessonStep(
+            words="Look at *this*.", link="attention?text=dogs+bark&weights=random&n_layers=2&n_heads=3&d_model=96"
+        ),
+        LessonStep(words="Now say.", exercise="number-of-heads"),
+        LessonStep(words="Think."),
+    ],
+)
+CODE = encode_lesson(MINE)
+
+
+def place(app: AppTest) -> tuple[str, int]:
+    """The lesson and the step that the session is at."""
+    return str(app.session_state["lesson"]), int(app.session_state["tour"])
+
+
+def test_the_list_has_every_lesson_and_begins_one() -> None:
+    app = without_error(open_page("lessons"))
+    assert all(lesson.title in words(app) for lesson in shipped_lessons().values())
+    press(app, "begin_attention-in-30-minutes")
+    assert place(app) == ("attention-in-30-minutes", 1)
+    assert app.title[0].value == open_page("attention").title[0].value
+    assert "step 1 of 13" in words(app)
+
+
+def test_a_lesson_opens_each_state_and_keeps_its_place() -> None:
+    app = press(open_page("lessons", lesson=CODE), "lesson_begin")
+    assert place(app) == (CODE, 1)
+    assert values(app, "text", "n_layers") == {"text": "dogs bark", "n_layers": 2}
+    assert "Look at *this*." in words(app)
+    app.session_state["n_layers"] = 5
+    working(app.run())
+    press(app, "tour_open")
+    assert values(app, "n_layers") == {"n_layers": 2}
+    press(app, "tour_skip")
+    assert place(app) == (CODE, 2)
+    assert "Do more heads cost more?" in app.title[0].value
+    press(app, "tour_skip")
+    assert "Think." in words(app)
+    press(app, "tour_skip")
+    assert "That was the last step. You have found 0 of 1 answer." in words(app)
+    press(app, "tour_back")
+    assert place(app) == (CODE, 3)
+    press(app, "tour_end")
+    assert place(app) == ("", 0)
+
+
+def test_what_was_found_is_counted_at_the_end() -> None:
+    app = open_page("exercises", lesson=CODE, tour=2, exercises_key="number-of-heads")
+    press(widgets_answered(app), "exercise_check")
+    press(app, "tour_skip")
+    press(app, "tour_skip")
+    assert "You have found 1 of 1 answer." in words(app)
+    press(app, "tour_lessons")
+    assert app.title[0].value == "Which lesson?"
+
+
+def widgets_answered(app: AppTest) -> AppTest:
+    """The exercise on heads with its right answer chosen."""
+    radio = next(each for each in app.radio if "stays" in str(each.options))
+    radio.set_value(next(option for option in radio.options if "stays" in option))
+    return app
+
+
+@pytest.mark.parametrize("lesson", [CODE[: len(CODE) // 2], "~", "~AAAA", "nothing", "~" + "x" * 7000])
+@pytest.mark.parametrize("page", ["lessons", "attention"])
+def test_a_broken_lesson_is_one_sentence_and_the_page_runs(lesson: str, page: str) -> None:
+    app = without_error(open_page(page, lesson=lesson, tour=2))
+    assert place(app) == ("", 0)
+    assert sentences(app).count("lesson") >= 1
+    assert app.title[0].value == open_page(page).title[0].value
+
+
+def test_a_lesson_of_which_a_step_is_missing_goes_on() -> None:
+    steps = [LessonStep(exercise="gone"), LessonStep(link="nowhere"), LessonStep(words="Here.")]
+    app = without_error(open_page("attention", lesson=encode_lesson(Lesson(title="x", steps=steps)), tour=1))
+    assert "“gone”, which is not here" in words(app)
+    press(app, "tour_skip")
+    assert "“nowhere” is no link" in words(app)
+    press(app, "tour_skip")
+    assert "Here." in words(app)
+
+
+def draft(app: AppTest) -> Lesson:
+    return decode_lesson(app.session_state["lesson"])
+
+
+def field(app: AppTest, name: str, place: int) -> str:
+    """The key of a field of the editor."""
+    (found,) = (key for key in fields(app) if key.endswith(f"_{place}_{name}"))
+    return found
+
+
+def fields(app: AppTest) -> dict[str, Any]:
+    return widgets(app) | {each.key: each for each in (*app.text_input, *app.button_group) if each.key}
+
+
+def fill(app: AppTest, name: str, place: int, value: object) -> AppTest:
+    key = field(app, name, place)
+    fields(app)[key].set_value(value)
+    return working(app.run())
+
+
+def test_a_lesson_is_built_from_nothing() -> None:
+    app = press(open_page("lessons"), "lesson_new")
+    fill(app, "title", -1, "Two things")
+    fill(app, "words", 0, "First *this*.")
+    press(app, "lesson_add")
+    fill(app, "beside", 1, "a page")
+    fill(app, "link", 1, "https://somewhere.example/norms?norms_view=cosines&tour=3&lesson=x")
+    press(app, "lesson_add")
+    fill(app, "beside", 2, "an exercise")
+    assert "Step 3: It has no words" in sentences(app)
+    fill(app, "exercise", 2, "temperature")
+    fill(app, "variant", 2, 4)
+    built = [
+        ("First *this*.", ""),
+        ("", "norms?norms_view=cosines"),
+        ("", "exercises?exercises_key=temperature&exercises_variant=4"),
+    ]
+    assert [(step.words, step.address) for step in draft(app).steps] == built
+    assert sentences(app) == ""
+    press(app, "lesson_up_2")
+    assert [step.address for step in draft(app).steps] == ["", built[2][1], built[1][1]]
+    press(app, "lesson_remove_0")
+    assert [step.address for step in draft(app).steps] == [built[2][1], built[1][1]]
+    fill(app, "beside", 0, "nothing")
+    assert draft(app).steps[0] == LessonStep()
+    assert draft(app).title == "Two things"
+
+
+def test_what_cannot_be_is_told_and_loses_nothing() -> None:
+    app = press(open_page("lessons"), "lesson_new")
+    before = draft(app)
+    fill(app, "words", 0, "Look <script>alert(1)</script>")
+    assert "HTML" in sentences(app)
+    assert draft(app) == before
+    key = field(app, "words", 0)
+    assert fields(app)[key].value == "Look <script>alert(1)</script>", "what was typed is still there"
+    fill(app, "words", 0, "Look.")
+    assert draft(app).steps[0].words == "Look."
+    assert sentences(app) == ""
+
+
+def test_a_draft_is_tried_and_comes_back() -> None:
+    app = press(open_page("lessons", lesson=CODE, lessons_view="editor"), "lesson_try")
+    assert place(app) == (CODE, 1)
+    press(app, "tour_end")
+    app = without_error(app.switch_page("../../pages/lessons.py").run())
+    press(app, "lesson_draft")
+    assert draft(app) == MINE
+
+
+def test_a_file_is_opened_or_said_to_be_none() -> None:
+    app = upload(open_page("lessons"), "lesson_file", write_lesson(MINE).encode(), "mine.yaml")
+    assert app.title[0].value == "Mine"
+    for data in (b"\xff\xfe\x00", b"- 1", b"a: *b", b"title: x\nsteps: [{words: '<b>'}]", b"x" * 200_000):
+        app = upload(open_page("lessons"), "lesson_file", data, "bad.yaml")
+        assert "bad.yaml" in sentences(working(app))
+
+
+@pytest.mark.parametrize(("view", "told"), [("handout", False), ("answers", True)])
+def test_a_handout_is_shown(view: str, told: bool) -> None:
+    app = without_error(open_page("lessons", lesson=CODE, lessons_view=view))
+    assert "Look at *this*." in words(app)
+    assert ("**Answer.**" in words(app)) is told
