@@ -178,7 +178,7 @@ def test_a_handout_asks_and_answers_only_where_it_is_to() -> None:
 
 
 def one_of_each_kind() -> dict[str, str]:
-    return {each.answer.kind: key for key, each in reversed(shipped_exercises().items())}
+    return {each.answer.kind: key for key, each in reversed(list(shipped_exercises().items()))}
 
 
 @pytest.mark.parametrize("kind", KINDS)

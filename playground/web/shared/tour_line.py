@@ -73,7 +73,7 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
     sentence, hint, has_target, _ = session_tour.current_words()
     place = f"tep {number} of {len(tour.steps)}"
     if tour.conclude is None:  # a lesson's words may be a list, or several paragraphs
-        _say(sentence, hint, f"**{tour.title}** · s{place}")
+        _say(str(sentence), hint, f"**{tour.title}** · s{place}")
     else:
         _say(f"**{tour.title} S{place}.** {sentence}", st.session_state.pop(_REFUSED, None) or hint)
     if step.in_sidebar:

@@ -11,6 +11,7 @@ from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.learn.checks import check_lesson
 from playground.learn.lesson import Lesson, LessonStep, decode_lesson, encode_lesson, make_lesson, write_lesson
+from playground.learn.library import find_lesson
 from playground.learn.next_exercise import sort_exercises
 from playground.learn.variant import MAX_VARIANT
 from playground.link.opening import Focus
@@ -69,7 +70,7 @@ def draw_editor(lesson: Lesson) -> None:
             _draw_step(lesson, place, step)
     st.button(
         "Add a step", key="lesson_add", icon=":material/add:", disabled=len(lesson.steps) >= MAX_STEPS,
-        on_click=_move, args=(lesson, [*lesson.steps, LessonStep()]),
+        on_click=_add,
     )  # fmt: skip
     _draw_outcome(lesson, problems)
 
@@ -82,17 +83,16 @@ def _draw_about(lesson: Lesson) -> None:
 
 
 def _draw_step(lesson: Lesson, place: int, step: LessonStep) -> None:
-    steps = lesson.steps
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"**Step {place + 1}**", width="stretch")
-        for label, icon, order, disabled in (
-            ("Up", ":material/arrow_upward:", _swap(steps, place - 1), place == 0),
-            ("Down", ":material/arrow_downward:", _swap(steps, place), place == len(steps) - 1),
-            ("Remove", ":material/delete:", [*steps[:place], *steps[place + 1 :]], False),
+        for label, icon, on_click, args, disabled in (
+            ("Up", ":material/arrow_upward:", _move, (place, place - 1), place == 0),
+            ("Down", ":material/arrow_downward:", _move, (place, place + 1), place == len(lesson.steps) - 1),
+            ("Remove", ":material/delete:", _remove, (place,), False),
         ):
             st.button(
                 label, key=f"lesson_{label.lower()}_{place}", icon=icon, type="tertiary", disabled=disabled,
-                on_click=_move, args=(lesson, order),
+                on_click=on_click, args=args,
             )  # fmt: skip
     _field(
         st.text_area, "Your words, in Markdown", lesson, place, "words", max_chars=3_000,
@@ -103,7 +103,7 @@ def _draw_step(lesson: Lesson, place: int, step: LessonStep) -> None:
     st.session_state.setdefault(key, beside)
     st.segmented_control(
         "Beside the words", (_NOTHING, _PAGE, _EXERCISE), key=key, required=True, on_change=_choose_beside,
-        args=(lesson, place, key),
+        args=(place,),
     )  # fmt: skip
     if st.session_state[key] == _PAGE:
         _field(
@@ -134,11 +134,9 @@ def _draw_outcome(lesson: Lesson, problems: list[str]) -> None:
     with st.container(key="lesson_outcome", horizontal=True):
         st.button(
             "Try it as a student", key="lesson_try", icon=":material/play_arrow:", type="primary",
-            disabled=not lesson.steps, on_click=session_tour.begin_lesson, args=(code,),
+            disabled=not lesson.steps, on_click=_try,
         )  # fmt: skip
-        st.button(
-            "Handout and notebook", key="lesson_done", icon=":material/print:", on_click=open_lesson, args=(code,)
-        )
+        st.button("Handout and notebook", key="lesson_done", icon=":material/print:", on_click=_show)
         st.download_button(
             "File", write_lesson(lesson), "lesson.yaml", "application/yaml", key="lesson_file_save",
             icon=":material/download:", on_click="ignore",
@@ -156,43 +154,61 @@ def _field(widget: Callable[..., Any], label: str, lesson: Lesson, place: int, f
     """A widget for one field of a step, or of the lesson at place −1; what was typed stays in it in any case."""
     key = _key(place, field)
     st.session_state.setdefault(key, getattr(lesson if place < 0 else lesson.steps[place], field))
-    widget(label, key=key, on_change=_change, args=(lesson, place, field, key), **options)
+    widget(label, key=key, on_change=_change, args=(place, field, key), **options)
 
 
-def _change(lesson: Lesson, place: int, field: str, key: str) -> None:
-    values = lesson.model_dump()
+# A press follows the field that it leaves in the same run: each callback changes the lesson as the one before left it.
+
+
+def _current() -> Lesson:
+    return find_lesson(st.session_state["lesson"])
+
+
+def _change(place: int, field: str, key: str) -> None:
+    values = _current().model_dump()
     (values if place < 0 else values["steps"][place])[field] = st.session_state[key]
     _take(values, place)
 
 
-def _choose_beside(lesson: Lesson, place: int, key: str) -> None:
+def _choose_beside(place: int) -> None:
     """Take away what the step had beside its words; its new link or exercise is still to be chosen."""
-    values = lesson.model_dump()
+    values = _current().model_dump()
     values["steps"][place] |= {"link": "", "exercise": None, "variant": 0}
     for field in ("link", "exercise", "variant"):
         st.session_state.pop(_key(place, field), None)
     _take(values, place)
 
 
-def _take(values: dict[str, Any], place: int) -> None:
+def _take(values: dict[str, Any], place: int, *, is_moved: bool = False) -> None:
     try:
-        _keep(make_lesson(values))
+        _keep(make_lesson(values), is_moved=is_moved)
     except PlaygroundError as error:
         st.session_state[_COMPLAINT] = (place, str(error))
 
 
-def _move(lesson: Lesson, steps: list[LessonStep]) -> None:
-    try:
-        _keep(lesson.model_copy(update={"steps": steps}), is_moved=True)
-    except PlaygroundError as error:
-        st.session_state[_COMPLAINT] = (-1, str(error))
+def _add() -> None:
+    values = _current().model_dump()
+    _take({**values, "steps": [*values["steps"], {}]}, -1, is_moved=True)
 
 
-def _swap(steps: list[LessonStep], place: int) -> list[LessonStep]:
-    """The steps with the one at a place and the next one exchanged; as they are where there is none."""
-    if not 0 <= place < len(steps) - 1:
-        return steps
-    return [*steps[:place], steps[place + 1], steps[place], *steps[place + 2 :]]
+def _remove(place: int) -> None:
+    values = _current().model_dump()
+    del values["steps"][place]
+    _take(values, -1, is_moved=True)
+
+
+def _move(place: int, to: int) -> None:
+    values = _current().model_dump()
+    values["steps"].insert(to, values["steps"].pop(place))
+    _take(values, -1, is_moved=True)
+
+
+def _try() -> None:
+    session_tour.begin_lesson(st.session_state["lesson"])
+
+
+def _show() -> None:
+    open_lesson(st.session_state["lesson"])
 
 
 def _keep(lesson: Lesson, *, is_moved: bool = False) -> None:
