@@ -149,7 +149,7 @@ def _draw_found(tour: Tour) -> None:
     n = len(tour.exercises)
     session_tour.current_words()
     said = f" You have found {len(found)} of {n} {'answer' if n == 1 else 'answers'}." if n else ""
-    _say(f"**{tour.title}** That was the last step.{said}")
+    _say(f"**{tour.title}.** That was the last step.{said}")
     codes = current_codes(found)
     if codes:
         st.caption("A code for each answer that you found in this visit, signed by this server:")
