@@ -357,6 +357,8 @@ class Group:
     """Whether a line is drawn around them."""
     gap: Literal["xsmall", "small"] | None = None
     """Between them; without, it is narrow in a card alone."""
+    is_proof: bool = False
+    """Whether they prove the answer that they follow, and stand with it above the focus line, as a chart does."""
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,6 @@ def _count_built(network: EncoderDecoder) -> int:
 def show_encoder_decoder(scene: Scene[Pair], options: Options) -> Iterator[Item]:
     """The page."""
     yield Paragraph(answer_what_comes_next(scene.now, options), "answer")
-    yield Paragraph(INTRODUCTION, "caption")
     yield from show_translation(scene.now)
     yield Paragraph(describe_run(scene.now), "caption")
     yield from show_reading(scene, options)
@@ -186,6 +185,7 @@ def show_reading(scene: Scene[Pair], options: Options) -> Iterator[Item]:
     """What comes next, what was read for it, and panels: the training, the masks, and what two halves cost."""
     pair = scene.now
     yield from show_attention(scene, options)
+    yield Paragraph(INTRODUCTION, "caption")
     yield show_next_tokens(scene, options)
     if pair.translator is not None:
         training = (Paragraph(_describe_training(pair.translator)),) if options["encdec_show_training"] else ()

@@ -113,8 +113,8 @@ def show_gradient_flow(scene: Scene[SixEncoders], options: Options) -> Iterator[
     comparison, part = scene.now.comparison, options["gradient_of"]
     pair = tuple(dict.fromkeys(BY_NAME[options[f"gradient_{which}"]] for which in ("first", "second")))
     yield Paragraph(reading.describe_pair(comparison, pair, part), "answer")
-    yield Paragraph(_describe_run(scene.now), "caption")
     yield gradients_by_layer(comparison, part, pair)
+    yield Paragraph(_describe_run(scene.now), "caption")
     controls = (Control("gradient_of", "Gradient of"), Control("gradient_scale", "Initial scale", SCALE_HELP))
     items: list[Item] = [Columns(tuple((control,) for control in controls), shares=(2, 1))]
     if options["gradient_six"]:

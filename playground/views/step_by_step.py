@@ -63,7 +63,8 @@ def show_steps(scene: Scene[Walk], options: Options) -> Iterator[Item]:
     """The stage that `step_stage` names: its idea, charts, formulas and changes; and its result in both settings."""
     walk, stage = scene.now, options["step_stage"]
     yield Paragraph(answer_what_the_layer_does(walk, is_random=options["weights"] == "random"), "answer")
-    yield Group("step_computation", tuple(_show_stage(walk, stage)))
+    yield Group("step_computation", (Paragraph(_describe_stage(walk, stage)), *STAGES[stage].show(walk)), is_proof=True)
+    yield from _work_out_stage(walk, stage)
     if scene.pinned is not None:
         yield Paragraph("**Before and now**")
         yield _compare_results(walk, scene.pinned, stage)
@@ -89,9 +90,7 @@ def answer_what_the_layer_does(walk: Walk, *, is_random: bool) -> str:
     return f"{found}.{' These weights are **random**: it is chance.' * is_random}"
 
 
-def _show_stage(walk: Walk, stage: str) -> Iterator[Item]:
-    yield Paragraph(_describe_stage(walk, stage))
-    yield from STAGES[stage].show(walk)
+def _work_out_stage(walk: Walk, stage: str) -> Iterator[Item]:
     step = work_out(walk, stage)
     yield Columns((tuple(map(Formula, step.formulas)), tuple(map(Formula, step.numbers))))
     destination = f" {_describe_destination(walk)}" if stage == order(walk.config)[-1] else ""

@@ -18,6 +18,7 @@ PAGES = (
     "training",
     "regularisers",
     "exercises",
+    "lessons",
     "tutorials",
     "parameters",
     "similarity",

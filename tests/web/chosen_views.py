@@ -35,6 +35,7 @@ VIEWS: dict[str, dict[str, str]] = {
     "regularisers": {"regularisers_task": "Sort", "regularisers_clip": "0.5", "regularisers_measure": "loss"},
     "tutorials": {"tutorials_against": "B", "tutorials_letter": "C", "tutorials_differences": "true"},
     "exercises": {"exercises_key": "number-of-heads", "exercises_variant": "3"},
+    "lessons": {"lessons_view": "handout"},
     "similarity": {
         "similarity_list": "one cat\ntwo dogs",
         "similarity_pooling": "first token",

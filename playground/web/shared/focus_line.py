@@ -40,10 +40,14 @@ _PROOF_PLACE: ContextVar[DeltaGenerator | None] = ContextVar("proof_place", defa
 def show_focus(run: Run) -> Focus:
     """Draw the focus line, in the fragment whose charts the focus moves; returns the focus as the run has it.
 
-    Above it there is a place for the page's answer, which depends on the focus, and for the chart that proves it.
+    Above it there is a place for the page's answer, which depends on the focus, if there is none higher up, and for
+    what proves it.
     """
-    keep_answer_place()
-    _PROOF_PLACE.set(_ANSWER_PLACE.get())
+    if _ANSWER_PLACE.get() is None:
+        keep_answer_place()
+        _PROOF_PLACE.set(_ANSWER_PLACE.get())
+    else:
+        _PROOF_PLACE.set(st.container())
     focus, last = current_focus(run), asdict(last_places(run))
     weight = run.pattern(focus.layer)[focus.head, focus.query, focus.key]
     moved = [f"the last {place} is {last[place]}" for place in moved_places(run)]

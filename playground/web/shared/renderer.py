@@ -118,12 +118,13 @@ def render(items: Iterable[Item], scene: Scene[S]) -> None:
 
 
 def _render_all(items: Iterable[Item], scene: Scene[S], later: list[tuple[DeltaGenerator, Later]]) -> None:
-    """Draw each item; a chart that follows the page's answer proves it, and stands with it above the focus line."""
+    """Draw each item; what proves the page's answer, and follows it, stands with it above the focus line."""
     follows_answer = False
     for item in items:
         is_answer = isinstance(item, Paragraph) and item.kind == "answer"
         proof = take_proof_place() if follows_answer else None
-        place = take_answer_place() if is_answer else proof if isinstance(item, Chart) else None
+        proves = isinstance(item, Chart) or (isinstance(item, Group) and item.is_proof)
+        place = take_answer_place() if is_answer else proof if proves else None
         with nullcontext() if place is None else place:
             for drawing in _render_item(item, scene, later):
                 _draw_beside(drawing, scene.focus)
@@ -165,7 +166,7 @@ def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, 
                 with column:
                     for each in items:
                         drawings += _render_item(each, scene, later)
-        case Group(key, items, is_row, is_card, gap):
+        case Group(key, items, is_row, is_card, gap, _):
             place = st.container(
                 key=key or None,
                 horizontal=is_row,

@@ -8,7 +8,7 @@ import streamlit as st
 
 from playground.analysis import comparison
 from playground.analysis.comparison import PointDifference, describe_shared
-from playground.charts.chart import Item, Panel, Paragraph
+from playground.charts.chart import Group, Item, Panel, Paragraph
 from playground.charts.scene import Scene
 from playground.link.changes import Changes, MadeChange
 from playground.link.opening import Focus
@@ -42,8 +42,9 @@ def compare_runs() -> None:
         moved = _measure_moved_weight(keys) if scene.same_tokens and options["compare_head"] else None
         differences = _find_differences(keys)
     random = is_random(side.setup.weights), is_random(now.weights)
-    render([view.answer_parting(scene.pinned, scene.now, differences, random)], scene)
-    render(view.compare_points(scene, scene.pinned, differences), scene)
+    points = tuple(view.compare_points(scene, scene.pinned, differences))
+    answer = view.answer_parting(scene.pinned, scene.now, differences, random)
+    render([answer, Group("", points, is_proof=True)], scene)
     heads = view.compare_heads(scene, scene.pinned, moved) if options["compare_head"] else ()
     lengths = view.compare_lengths(scene, scene.pinned) if options["compare_lengths"] else ()
     render(

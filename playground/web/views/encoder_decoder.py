@@ -34,7 +34,6 @@ _count_built = cache_for_everybody(max_entries=20)(count_built_parameters)
 def explore_pair() -> None:
     """The page below its heading."""
     keep_answer_place()
-    st.caption(views.INTRODUCTION)
     pair = choose_pair()
     show_run_line(pair)
     scene, options = pair_scene(pair), read_options("encdec")

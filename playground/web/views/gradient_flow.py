@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import islice
 
 import streamlit as st
 from torch import Tensor
@@ -224,17 +223,18 @@ def follow_pair(experiment: Experiment[AblationState]) -> None:
 def explore_gradient_flow() -> None:
     """The answer, the page's choices, and all that they redraw."""
     keep_answer_place()
-    columns = st.columns(3, gap="medium")
+    with st.container(key="gradient_choices"):
+        columns = st.columns(3, gap="medium")
     with columns[0]:
         widgets.menu("gradient_first", "One encoder")
     with columns[1]:
         widgets.menu("gradient_second", "Another")
     with columns[2]:
         n_layers = widgets.whole("gradient_layers", "Layers of each encoder", high=48)
-    setup, line = current_setup(), st.empty()
+    setup = current_setup()
     with panels.explain_errors():
         key = build_key(setup, n_layers, current_value("gradient_scale"))
-        with line, st.spinner(f"Six encoders of {n_layers} layers, forwards and backwards …"):
+        with st.spinner(f"Six encoders of {n_layers} layers, forwards and backwards …"):
             comparison = compare_variants(key)
 
     def sweep() -> DepthNorms:
@@ -248,7 +248,4 @@ def explore_gradient_flow() -> None:
         has_norms=setup["norm"] != "none",
     )
     scene = Scene(six, Focus(0, 0, 0, 0))
-    items = show_gradient_flow(scene, read_options("gradient"))
-    with line:
-        render(islice(items, 2), scene)  # the first is the answer, which has its place
-    render(items, scene)
+    render(show_gradient_flow(scene, read_options("gradient")), scene)

@@ -25,7 +25,7 @@ from playground.web.choices.shortcuts import has_preset
 from playground.web.session import caches
 from playground.web.session.caches import RunKey, TextKey
 from playground.web.shared import panels
-from playground.web.shared.focus_line import show_focus
+from playground.web.shared.focus_line import keep_answer_place, show_focus
 from playground.web.shared.page_end import fragment
 from playground.web.shared.pinning import beside, describe_other_tokens
 from playground.web.shared.renderer import render
@@ -60,8 +60,9 @@ def show_chosen_stage() -> None:
 
 def _draw_stage(key: RunKey, run: Run) -> None:
     """The focus, the stage and what it computes; in a panel, what dropout does to it."""
-    focus = show_focus(run)
+    keep_answer_place()
     stage = _choose_stage(run.config)
+    focus = show_focus(run)
     with panels.explain_errors():
         walk = Walk(caches.trace_layer(key, focus.layer), focus.head, focus.query, focus.key)
     scene, missing = _find_pinned(walk, key)

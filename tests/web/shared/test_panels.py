@@ -146,7 +146,10 @@ def test_without_a_text_a_page_asks_for_one_and_its_sidebar_is_whole_and_keeps_i
     for text in ("" if PAGES.index(page) % 2 else "  \n \n", "and back"):
         assert values(without_error(choose(app, text=text)), *IN_THE_EXPANDERS) == before
         asks_for_one = page in RUN_A_SENTENCE and not text.strip()
-        shows_charts = not asks_for_one and page != "exercises"  # which hides them until an answer is given
+        shows_charts = not asks_for_one and page not in (
+            "exercises",
+            "lessons",
+        )  # which show them after an answer, and none
         assert (len(app.info), bool(charts(app))) == (asks_for_one, shows_charts)
         assert [panel.label for panel in app.sidebar.expander].count("Glossary") == 1
 
