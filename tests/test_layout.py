@@ -21,7 +21,9 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset(
         {"playground.accounting", "playground.jobs", "playground.model", "playground.presets", "playground.text"}
     ),
-    frozenset({"playground.runs", "playground.weights"}),
+    frozenset({"playground.mistakes", "playground.runs", "playground.weights"}),
+    frozenset({"playground.diagnosis"}),
+    frozenset({"playground.testing"}),
     frozenset({"playground.analysis", "playground.training", "playground.tutorials"}),
     frozenset({"playground.link"}),
     frozenset({"playground.charts"}),

@@ -1,0 +1,322 @@
+"""Which mistake did I make? Somebody's intermediates beside the model's own: where they part, and what explains it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from playground.errors import InputError
+from playground.mistakes.edits import MASKED, Input, run_edited
+from playground.mistakes.registry import MISTAKES, Mistake
+from playground.model import Encoder
+from playground.text.wording import join_words, quote_text
+
+TOLERANCE = 1e-4
+"""How far a number may be off, as a share of the largest in its tensor, or of 1 where that is smaller."""
+
+NOISE = 1e-2
+"""Up to which share differences that nothing explains are called noise: lower precision, or another library."""
+
+MOST_TOGETHER = 2
+"""Mistakes that are looked for at once."""
+
+_RULED_OUT = 3
+"""Mistakes of which a report says why they are none."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A tensor that is not as the model has it."""
+
+    name: str
+    off: float
+    """The largest difference, as a share as of `TOLERANCE`."""
+    place: tuple[int, ...]
+    """Where that is, an index for each axis."""
+    theirs: float
+    ours: float
+    """The two numbers there."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Mistakes that together reproduce every tensor."""
+
+    mistakes: tuple[str, ...]
+    """Keys of the registry."""
+    tells_apart: Mapping[tuple[str, ...], str] = field(default_factory=dict)
+    """Of each other explanation, the first tensor in which the two differ; without those that differ in none."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What was found."""
+
+    differences: tuple[Difference, ...]
+    """Of the given tensors, in the order of the computation."""
+    n_compared: int
+    explanations: tuple[Explanation, ...] = ()
+    """With equally few mistakes each; none where nothing differs, or nothing explains it."""
+    ruled_out: Mapping[str, str] = field(default_factory=dict)
+    """Mistakes that would explain the first difference, and the tensor that speaks against each alone."""
+    swapped_axes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Tensors that came with other axes: the place of each of the model's axes in theirs."""
+
+    @property
+    def first(self) -> str | None:
+        """The first name, in the order of the computation, that differs; None where all agree."""
+        return self.differences[0].name if self.differences else None
+
+    @property
+    def mistakes(self) -> tuple[str, ...]:
+        """Keys of mistakes that together reproduce every tensor, fewest first; () where none do or none is needed."""
+        return self.explanations[0].mistakes if self.explanations else ()
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the differences are small, and no mistake explains them."""
+        return bool(self.differences) and not self.explanations and max(each.off for each in self.differences) <= NOISE
+
+    def report(self) -> str:
+        """Sentences, one a line: where, how far, what would explain it, and what was ruled out by which tensor."""
+        return "\n".join(self._sentences())
+
+    def _sentences(self) -> Iterator[str]:
+        for name, order in self.swapped_axes.items():
+            yield f"`{name}` has its axes in another order, {order}; it is read so."
+        n = self.n_compared
+        tensors = f"{n} {'tensor' if n == 1 else 'tensors'}"
+        if not self.differences:
+            yield f"All {tensors} agree with the model." if n > 1 else "The tensor agrees with the model."
+            return
+        first = self.differences[0]
+        yield (
+            f"Of {tensors}, {len(self.differences)} differ{'s' if len(self.differences) == 1 else ''}. The first is "
+            f"`{first.name}`: at {list(first.place)} yours is {first.theirs:.6g} and the model's {first.ours:.6g}."
+        )
+        if self.is_noise:
+            largest = max(each.off for each in self.differences)
+            yield (
+                f"No mistake explains it, and nothing is off by more than {largest:.1g} of its tensor's largest: "
+                "that looks like noise, such as lower precision."
+            )
+        elif not self.explanations:
+            yield "No mistake that is known here, and no two of them, reproduce all of your tensors."
+        for explanation in self.explanations:
+            titles = join_words([f"{MISTAKES[key].title} (`{key}`)" for key in explanation.mistakes])
+            what = "this mistake" if len(explanation.mistakes) == 1 else "both"
+            yield f"Every tensor is as yours with {what}: {titles}."
+            for key in explanation.mistakes:
+                yield f"Write `{MISTAKES[key].right}` instead of `{MISTAKES[key].wrong}`."
+            for other, name in explanation.tells_apart.items():
+                yield f"`{name}` would tell it from {join_words([f'`{key}`' for key in other])}."
+        for key, name in list(self.ruled_out.items())[:_RULED_OUT]:
+            yield f"It is not `{key}` alone: `{name}` would be another."
+
+
+Progress = Callable[[int, int], None]
+"""Takes how many passes are done, and how many there are at most."""
+
+
+def diagnose(
+    encoder: Encoder,
+    ids: Tensor,
+    tensors: Mapping[str, Any],
+    mask: Tensor | None = None,
+    *,
+    on_progress: Progress = lambda done, most: None,
+) -> Diagnosis:
+    """Compare somebody's intermediates with the model's, and find the mistakes that reproduce them.
+
+    Args:
+        encoder: with the weights that they used; it is left as it is.
+        ids: token ids (B, T), or raw vectors (B, T, d_model).
+        tensors: arrays by the names of a trace, any of them: `embed.out`, `layers.0.attn.q` (B, H, T, d_head), …; for
+            a single sentence the first axis may be missing.
+        mask: as `Encoder.forward` takes it.
+        on_progress: told after each pass.
+
+    Raises:
+        InputError: a name is none of the trace's, or an array has no shape that fits; and as `Encoder.forward`.
+    """
+    given = Input(ids, mask)
+    ours = run_edited(encoder, given, [])
+    theirs, swapped = _read_all(tensors, ours)
+    given = Input(ids, mask, theirs)
+    real = _find_real(mask, ids)
+    differences = tuple(_list_differences(theirs, ours, real))
+    if not differences:
+        return Diagnosis((), len(theirs), swapped_axes=swapped)
+    search = _Search(encoder, given, real, on_progress)
+    explanations, ruled_out = search.explain(differences)
+    return Diagnosis(differences, len(theirs), explanations, ruled_out, swapped)
+
+
+# --- what was given
+
+
+def _read_all(tensors: Mapping[str, Any], ours: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Their tensors in the order of the computation, and of which the axes had to be moved."""
+    unknown = [name for name in tensors if name not in ours]
+    if unknown:
+        near = [name for name in ours if name.rpartition(".")[2] == unknown[0].rpartition(".")[2]][:3]
+        hint = f"; did you mean {join_words([quote_text(name) for name in near])}?" if near else ""
+        raise InputError(f"No tensor of this model is called {quote_text(unknown[0])}{hint}")
+    if not tensors:
+        raise InputError("There is no tensor to compare.")
+    read: dict[str, Tensor] = {}
+    swapped: dict[str, tuple[int, ...]] = {}
+    for name in (name for name in ours if name in tensors):
+        tensor, order = _fit(name, _as_tensor(name, tensors[name]), ours[name])
+        read[name] = tensor
+        if order is not None:
+            swapped[name] = order
+    return read, swapped
+
+
+def _as_tensor(name: str, value: Any) -> Tensor:
+    try:
+        array = value.detach().cpu().numpy() if isinstance(value, Tensor) else np.asarray(value)
+        if array.dtype.kind not in "fiub":
+            raise InputError(f"{quote_text(name)} holds no numbers but {array.dtype}.")
+        return torch.from_numpy(np.array(array, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{quote_text(name)} can't be read as an array: {error}.") from error
+
+
+def _fit(name: str, theirs: Tensor, ours: Tensor) -> tuple[Tensor, tuple[int, ...] | None]:
+    """The tensor with the model's axes, and their order where they had to be moved."""
+    if theirs.ndim == ours.ndim - 1 and ours.shape[0] == 1:
+        theirs = theirs[None]
+    if theirs.shape == ours.shape:
+        return theirs, None
+    if theirs.ndim == ours.ndim:
+        orders = [each for each in permutations(range(ours.ndim)) if theirs.permute(each).shape == ours.shape]
+        if orders:
+            best = min(orders, key=lambda order: float((theirs.permute(order) - ours).nan_to_num().abs().mean()))
+            return theirs.permute(best), best
+    raise InputError(
+        f"{quote_text(name)} has the shape {tuple(theirs.shape)}; the model's is {tuple(ours.shape)}, and no order of "
+        "its axes fits."
+    )
+
+
+def _find_real(mask: Tensor | None, ids: Tensor) -> Tensor:
+    """(B, T) bool, True = a token, not padding: one that some query may attend to."""
+    if mask is None:
+        return torch.ones(ids.shape[:2], dtype=torch.bool)
+    keys = mask if mask.ndim == 2 else mask.any(dim=-2)
+    return keys.expand(ids.shape[:2])
+
+
+# --- how two tensors differ
+
+
+def _list_differences(theirs: Mapping[str, Tensor], ours: Mapping[str, Tensor], real: Tensor) -> Iterator[Difference]:
+    for name, tensor in theirs.items():
+        found = _compare(name, tensor, ours[name], real)
+        if found is not None:
+            yield found
+
+
+def _compare(name: str, theirs: Tensor, ours: Tensor, real: Tensor | None) -> Difference | None:
+    """Where and how far two tensors differ at most; None where they agree. Rows of padding count without `real`."""
+    theirs, ours = theirs.double(), ours.double()
+    off = (theirs - ours).abs()
+    if name.endswith(".scores"):
+        hidden = theirs <= MASKED, ours <= MASKED
+        off = off.masked_fill(hidden[0] & hidden[1], 0.0).masked_fill(hidden[0] != hidden[1], torch.inf)
+        ours_seen = ours.masked_fill(hidden[1], 0.0)
+    else:
+        ours_seen = ours
+    off = off.masked_fill(theirs.isnan() & ours.isnan(), 0.0).nan_to_num(nan=torch.inf, posinf=torch.inf)
+    if real is not None:
+        rows = real.view(real.shape[0], *([1] * (off.ndim - 3)), real.shape[1], 1)  # tokens are the last axis but one
+        off = off.masked_fill(~rows, 0.0)
+    size = max(1.0, float(ours_seen.nan_to_num().abs().max()))
+    largest = float(off.max()) / size
+    if largest <= TOLERANCE:
+        return None
+    place = tuple(int(i) for i in np.unravel_index(int(off.argmax()), tuple(off.shape)))
+    return Difference(name, largest, place, float(theirs[place]), float(ours[place]))
+
+
+class _Search:
+    """Looks for the fewest mistakes that reproduce everything that was given."""
+
+    def __init__(self, encoder: Encoder, given: Input, real: Tensor, on_progress: Progress) -> None:
+        self._encoder, self._given, self._real = encoder, given, real
+        self._on_progress = on_progress
+        self._names = list(given.theirs)
+        self._candidates = [each for each in MISTAKES.values() if each.applies(encoder.config, given.mask)]
+        self._most = len(self._candidates)
+        self._n_passes = 0
+
+    def explain(self, differences: Sequence[Difference]) -> tuple[tuple[Explanation, ...], dict[str, str]]:
+        """All explanations of the smallest size, and what speaks against each mistake that explains the beginning."""
+        first = self._names.index(differences[0].name)
+        reach = {each.key: self._find_first((each,)) for each in self._candidates}
+        found: list[tuple[Mistake, ...]] = [(MISTAKES[key],) for key, place in reach.items() if place is None]
+        later = {key: place for key, place in reach.items() if place is not None and place > first}
+        ruled_out = {key: self._names[place] for key, place in later.items()}
+        if not found:
+            # A mistake of two along the way of the data mends the beginning, unless a single tensor shows both.
+            begins = [MISTAKES[key] for key in later] or self._candidates
+            pairs = dict.fromkeys(
+                self._in_order(one, other)
+                for one in begins
+                for other in self._candidates
+                if one is not other and one.part != other.part
+            )
+            self._most += len(pairs)
+            found = [pair for pair in pairs if self._find_first(pair) is None]
+        return self._describe(found), ruled_out
+
+    def _in_order(self, one: Mistake, other: Mistake) -> tuple[Mistake, Mistake]:
+        first, second = sorted((one, other), key=self._candidates.index)
+        return first, second
+
+    def _find_first(self, mistakes: Sequence[Mistake]) -> int | None:
+        """The place of the first tensor that these mistakes do not reproduce; None where they reproduce all."""
+        ours = run_edited(self._encoder, self._given, [each.making for each in mistakes])
+        self._n_passes += 1
+        self._on_progress(self._n_passes, self._most)
+        for place, (name, theirs) in enumerate(self._given.theirs.items()):
+            if _compare(name, theirs, ours[name], self._real) is not None:
+                return place
+        return None
+
+    def _describe(self, found: Sequence[tuple[Mistake, ...]]) -> tuple[Explanation, ...]:
+        """The explanations, those that fit padding too first, each with what would tell it from the others."""
+        passes = {keys_of(each): run_edited(self._encoder, self._given, [m.making for m in each]) for each in found}
+
+        def misses(keys: tuple[str, ...]) -> int:
+            theirs = self._given.theirs.items()
+            return sum(_compare(name, tensor, passes[keys][name], None) is not None for name, tensor in theirs)
+
+        order = sorted(passes, key=misses)
+        return tuple(
+            Explanation(
+                keys,
+                {
+                    other: name
+                    for other in order
+                    if other != keys and (name := _first_apart(passes[keys], passes[other])) is not None
+                },
+            )
+            for keys in order
+        )
+
+
+def keys_of(mistakes: Iterable[Mistake]) -> tuple[str, ...]:
+    """Their keys."""
+    return tuple(each.key for each in mistakes)
+
+
+def _first_apart(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> str | None:
+    """The first tensor in which two passes differ, padding counted; None where they are the same."""
+    return next((name for name in one if _compare(name, one[name], other[name], None) is not None), None)

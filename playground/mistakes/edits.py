@@ -1,0 +1,208 @@
+"""A mistake made in the model's own pass: copies of its modules that share their weights, and a trace that changes it.
+
+Most mistakes are another attribute or another method of one module; those inside of attention change what the trace is
+handed, from which the pass goes on.
+"""
+
+import copy
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from playground.model import Encoder, Trace
+from playground.model.attention import Attention, over_heads
+from playground.model.blocks import EncoderBlock, FeedForward
+
+Edit = Callable[["Scores"], None]
+"""Changes how scores become a pattern."""
+
+MASKED = -1e8
+"""Scores from this one down are masked: people fill with −∞, −1e9 or the type's smallest number."""
+
+
+@dataclass
+class Scores:
+    """What one layer's attention computes between its projections and its weighted sum, as an edit may change it."""
+
+    product: Tensor
+    """q kᵀ / √d_head, not masked: (B, H, T, T)."""
+    allowed: Tensor
+    """Who may attend to whom: (B, H, T, T), bool."""
+    d_model: int
+    d_head: int
+    axis: int = -1
+    """Along which the softmax adds up to 1."""
+    kept: Tensor | None = None
+    """What is kept of the pattern after the softmax; None: all of it."""
+
+    def masked(self) -> Tensor:
+        """The scores that the softmax reads."""
+        return self.product.masked_fill(~self.allowed, -math.inf)
+
+    def pattern(self) -> Tensor:
+        """The weights; even where all that the softmax reads is masked, as it comes out with −1e9."""
+        scores = self.masked()
+        empty = scores.isneginf().all(dim=self.axis, keepdim=True)
+        pattern = scores.masked_fill(empty, 0.0).softmax(dim=self.axis)
+        return pattern if self.kept is None else pattern.masked_fill(~self.kept, 0.0)
+
+
+class EditedTrace(Trace):
+    """Records a pass in which attention makes mistakes, and in which numbers were dropped as they were for somebody.
+
+    Args:
+        edits: of every layer's scores, in this order.
+        encoder: whose pass it is.
+        mask: of the pass, as `Encoder.forward` takes it.
+        dropped: tensors by name, which take the place of the model's where they are the model's but for dropout.
+    """
+
+    def __init__(
+        self, edits: Sequence[Edit], encoder: Encoder, mask: Tensor | None, dropped: Mapping[str, Tensor] | None = None
+    ) -> None:
+        super().__init__()
+        self._edits, self._encoder, self._mask = edits, encoder, mask
+        self._dropped = dropped or {}
+        self._current: list[Scores] = []
+
+    def scope(self, name: str) -> Trace:
+        """Return a view that records and edits under `name.`."""
+        child = copy.copy(self)
+        child._prefix = f"{self._prefix}{name}."
+        return child
+
+    def record(self, name: str, tensor: Tensor) -> Tensor:
+        """Note the tensor as the mistakes make it, and hand that on."""
+        if self._edits and name == "scores":
+            self._current[:] = [self._edit_scores(tensor)]
+            tensor = self._current[0].masked()
+        elif self._edits and name == "pattern":
+            tensor = self._current[0].pattern()
+        theirs = self._dropped.get(f"{self._prefix}{name}")
+        if theirs is not None and is_dropped(theirs, tensor):
+            tensor = theirs.to(tensor.dtype)
+        return super().record(name, tensor)
+
+    def _edit_scores(self, scores: Tensor) -> Scores:
+        q, k = (self._tensors[f"{self._prefix}{name}"] for name in "qk")
+        allowed = torch.ones_like(scores, dtype=torch.bool)
+        given = over_heads(self._mask, scores.shape[0], *scores.shape[-2:])
+        if given is not None:
+            allowed &= given
+        product = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1)
+        edited = Scores(product, allowed, self._encoder.config.d_model, q.shape[-1])
+        for edit in self._edits:
+            edit(edited)
+        return edited
+
+
+def is_dropped(theirs: Tensor, ours: Tensor) -> bool:
+    """Whether a tensor is another one with some numbers at zero and all others larger by one factor."""
+    if theirs.shape != ours.shape:
+        return False
+    zero = (theirs == 0) & (ours != 0)
+    share = float(zero.double().mean())
+    if not 0 < share < 1:
+        return False
+    kept = ~zero & (ours.abs() > 1e-3)
+    ratios = (theirs[kept].double() / ours[kept].double()) if bool(kept.any()) else torch.ones(1).double()
+    factor = float(ratios.median())
+    return factor > 1 and bool((theirs.double() - factor * ours.double())[~zero].abs().max() < 1e-3 * factor)
+
+
+# --- copies of modules, which share their weights
+
+
+def copy_module(module: nn.Module, **attributes: Any) -> nn.Module:
+    """The module with other attributes; parameters and parts are the same objects, unless they are among these."""
+    twin = copy.copy(module)
+    twin.__dict__ = dict(module.__dict__)
+    twin._modules = dict(module._modules)
+    twin._buffers = dict(module._buffers)
+    for name, value in attributes.items():
+        if isinstance(value, nn.Module):
+            twin._modules[name] = value
+        else:
+            twin.__dict__[name] = value  # a function takes the place of the class's method
+    return twin
+
+
+def change_embeddings(encoder: Encoder, **attributes: Any) -> Encoder:
+    """The encoder with other attributes of what embeds."""
+    return cast(Encoder, copy_module(encoder, embed=copy_module(encoder.embed, **attributes)))
+
+
+def change_blocks(encoder: Encoder, change: Callable[[EncoderBlock], nn.Module]) -> Encoder:
+    """The encoder with each of its blocks changed."""
+    blocks = nn.ModuleList(change(cast(EncoderBlock, block)) for block in encoder.layers)
+    return cast(Encoder, copy_module(encoder, layers=blocks))
+
+
+def change_attention(encoder: Encoder, change: Callable[[Attention], Mapping[str, Any]]) -> Encoder:
+    """The encoder with other attributes of each block's attention."""
+    return change_blocks(encoder, lambda block: copy_module(block, attn=copy_module(block.attn, **change(block.attn))))
+
+
+def change_feed_forward(encoder: Encoder, change: Callable[[FeedForward], Mapping[str, Any]]) -> Encoder:
+    """The encoder with other attributes of each block's feed-forward network."""
+    return change_blocks(encoder, lambda block: copy_module(block, ffn=copy_module(block.ffn, **change(block.ffn))))
+
+
+def change_norms(encoder: Encoder, change: Callable[[nn.Module], nn.Module]) -> Encoder:
+    """The encoder with each of its norms changed."""
+    changed = change_blocks(
+        encoder, lambda block: copy_module(block, norm1=change(block.norm1), norm2=change(block.norm2))
+    )
+    if changed.embed.norm is not None:
+        changed = change_embeddings(changed, norm=change(changed.embed.norm))
+    if changed.final_norm is not None:
+        changed = cast(Encoder, copy_module(changed, final_norm=change(changed.final_norm)))
+    return changed
+
+
+# --- a whole pass
+
+
+@dataclass(frozen=True)
+class Making:
+    """How a mistake is made; either part may be nothing."""
+
+    module: Callable[[Encoder], Encoder] | None = None
+    """The encoder with the mistake, its weights shared."""
+    scores: Edit | None = None
+    """What is wrong between projections and weights."""
+    drops: bool = False
+    """Whether numbers were dropped at random: they can only be taken over from who dropped them."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """What an encoder reads."""
+
+    ids: Tensor
+    """(B, T) int64, or raw vectors (B, T, d_model)."""
+    mask: Tensor | None = None
+    """As `Encoder.forward` takes it."""
+    theirs: Mapping[str, Tensor] = field(default_factory=dict)
+    """Somebody's tensors by name, of which dropped numbers are taken over."""
+
+
+@torch.inference_mode()
+def run_edited(encoder: Encoder, given: Input, making: Iterable[Making]) -> Mapping[str, Tensor]:
+    """Every intermediate of a pass that makes these mistakes, by its name in a trace; the encoder stays as it is."""
+    making = list(making)
+    for each in making:
+        if each.module is not None:
+            encoder = each.module(encoder)
+    edits = [each.scores for each in making if each.scores is not None]
+    drops = given.theirs if any(each.drops for each in making) else None
+    trace = EditedTrace(edits, encoder, given.mask, drops)
+    if given.ids.is_floating_point():
+        encoder.encode(encoder.embed_vectors(given.ids, trace), given.mask, trace)
+    else:
+        encoder(given.ids, given.mask, trace)
+    return dict(trace)

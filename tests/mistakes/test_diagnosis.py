@@ -1,0 +1,281 @@
+"""Which mistake was made: every one and every pair, made in plain torch, is named; what is right is called right."""
+
+from collections.abc import Collection
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from playground import Encoder, EncoderDecoder, ModelConfig, Trace
+from playground.diagnosis import diagnose
+from playground.errors import InputError
+from playground.mistakes.edits import Input, run_edited
+from playground.mistakes.registry import MISTAKES
+from playground.testing import assert_matches
+from tests.mistakes.plain_pass import plain_pass
+
+T = 8
+EPS = 0.05
+"""Large, so that where it is added shows."""
+
+IDS = torch.tensor([[3, 1, 4, 1, 5, 9, 2, 6], [5, 3, 5, 8, 9, 7, 0, 0]])
+KEYS = torch.ones(2, T, dtype=torch.bool)
+KEYS[1, 6:] = False
+BEFORE = torch.ones(2, T, dtype=torch.bool)
+BEFORE[1, :2] = False
+MASKS = {
+    "none": None,
+    "padding": KEYS,
+    "causal": torch.ones(T, T).tril().bool().expand(2, T, T),
+    "causal and padding": torch.ones(T, T).tril().bool() & KEYS[:, None, :],
+}
+SAME_IN_REAL_ROWS = {("masked-query-rows", "causal and padding")}
+"""Where a mistake changes rows of padding alone."""
+
+VARIANTS = [(placement, activation) for placement in ("post", "pre") for activation in ("relu", "gelu")]
+
+
+def encoder(placement: Any, activation: Any, seed: int = 1) -> Encoder:
+    config = ModelConfig(
+        vocab_size=12,
+        d_model=16,
+        n_heads=4,
+        n_layers=2,
+        d_ff=24,
+        positions="sinusoidal",
+        scale_embeddings=True,
+        norm_placement=placement,
+        activation=activation,
+        norm_eps=EPS,
+    )
+    made = Encoder(config, seed)
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in made.parameters():  # gains and biases too, so that none is 1 or 0
+            parameter.add_(0.2 * torch.randn(parameter.shape, generator=generator))
+    return made.requires_grad_(False)
+
+
+def theirs(model: Encoder, mask: Tensor | None, *made: str, dtype: torch.dtype = torch.float32) -> dict[str, Tensor]:
+    return plain_pass(model.state_dict(), model.config, IDS, mask, made, dtype)
+
+
+def possible(model: Encoder, mask_name: str) -> list[str]:
+    mask = MASKS[mask_name]
+    return [
+        key
+        for key, mistake in MISTAKES.items()
+        if mistake.applies(model.config, mask)
+        and not mistake.making.drops
+        and (key, mask_name) not in SAME_IN_REAL_ROWS
+    ]
+
+
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize(("placement", "activation"), VARIANTS)
+def test_the_plain_pass_is_the_models_own(placement: str, activation: str, mask: str) -> None:
+    model, trace = encoder(placement, activation), Trace()
+    model(IDS, MASKS[mask], trace)
+    plain = theirs(model, MASKS[mask])
+    assert set(plain) == set(trace)
+    for dtype in (torch.float32, torch.float64):
+        found = diagnose(model, IDS, theirs(model, MASKS[mask], dtype=dtype), MASKS[mask])
+        assert (found.first, found.mistakes, found.explanations) == (None, (), ())
+        assert "agree" in found.report()
+
+
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize(("placement", "activation"), VARIANTS)
+def test_every_mistake_is_named(placement: str, activation: str, mask: str) -> None:
+    model = encoder(placement, activation)
+    for key in possible(model, mask):
+        found = diagnose(model, IDS, theirs(model, MASKS[mask], key), MASKS[mask])
+        assert found.mistakes == (key,)
+        assert MISTAKES[key].shows in str(found.first) or key == "norm-order-swapped"
+        assert f"`{key}`" in found.report()
+        assert MISTAKES[key].right in found.report()
+
+
+@pytest.mark.parametrize("key", [key for key, mistake in MISTAKES.items() if mistake.decoder is None])
+def test_the_models_own_pass_makes_the_same_mistake(key: str) -> None:
+    """In every number, rows of padding too."""
+    mistake, n = MISTAKES[key], 0
+    for placement, activation in VARIANTS:
+        model = encoder(placement, activation)
+        for mask in MASKS.values():
+            if mistake.making.drops or not mistake.applies(model.config, mask):
+                continue
+            ours = run_edited(model, Input(IDS, mask), [mistake.making])
+            for name, plain in theirs(model, mask, key).items():
+                masked = plain <= -1e8
+                assert torch.equal(masked, ours[name] <= -1e8), name
+                torch.testing.assert_close(ours[name][~masked], plain[~masked], rtol=2e-4, atol=2e-4, msg=name)
+            n += 1
+    assert n or mistake.making.drops
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(
+    ("placement", "activation", "mask"),
+    [
+        *((*variant, mask) for variant, mask in zip(VARIANTS, MASKS, strict=True)),
+        ("post", "gelu", "causal and padding"),
+        ("pre", "relu", "none"),
+        ("pre", "gelu", "padding"),
+    ],
+)
+def test_every_pair_on_different_parts_is_named(placement: str, activation: str, mask: str) -> None:
+    model = encoder(placement, activation)
+    for one, other in combinations(possible(model, mask), 2):
+        if MISTAKES[one].part == MISTAKES[other].part:
+            continue
+        found = diagnose(model, IDS, theirs(model, MASKS[mask], one, other), MASKS[mask])
+        named = [set(each.mistakes) for each in found.explanations]
+        assert {one, other} in named or any(each < {one, other} for each in named), (one, other, named)
+
+
+def test_noise_is_called_noise_and_a_lower_precision_too() -> None:
+    model = encoder("post", "relu")
+    generator = torch.Generator().manual_seed(0)
+    noisy = {
+        name: tensor + 1e-3 * torch.randn(tensor.shape, generator=generator)
+        for name, tensor in theirs(model, None).items()
+    }
+    found = diagnose(model, IDS, noisy)
+    assert found.is_noise
+    assert found.mistakes == ()
+    assert "noise" in found.report()
+    halved = {name: tensor.half() for name, tensor in theirs(model, None).items()}
+    assert diagnose(model, IDS, halved).mistakes == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        (["final"], ["merge-without-transpose"]),
+        (["layers.1.out"], ["no-score-scale"]),
+        (["embed.out", "final"], ["doubled-exponent"]),
+        (["layers.0.attn.pattern", "layers.1.attn.pattern"], ["softmax-over-queries"]),
+    ],
+)
+def test_any_subset_of_the_tensors_will_do(given: Collection[str], made: list[str]) -> None:
+    model = encoder("post", "gelu")
+    plain = theirs(model, KEYS, *made)
+    found = diagnose(model, IDS, {name: plain[name].numpy() for name in given}, KEYS)
+    assert made in [list(each.mistakes) for each in found.explanations]
+
+
+def test_what_explains_it_equally_is_named_with_the_tensor_that_would_tell() -> None:
+    model = encoder("post", "relu")
+    causal = MASKS["causal"]
+    plain = theirs(model, causal, "mask-after-softmax")
+    found = diagnose(model, IDS, {"layers.0.attn.scores": plain["layers.0.attn.scores"]}, causal)
+    assert {each.mistakes for each in found.explanations} == {("mask-forgotten",), ("mask-after-softmax",)}
+    assert "layers.0.attn.pattern" in found.explanations[0].tells_apart.values()
+    assert "would tell it from" in found.report()
+
+
+def test_rows_of_padding_do_not_count() -> None:
+    model = encoder("pre", "gelu")
+    plain = theirs(model, KEYS)
+    for tensor in plain.values():
+        tensor[1, ..., 6:, :] += 3
+    assert diagnose(model, IDS, plain, KEYS).first is None
+
+
+def test_dropout_that_was_left_on_is_found() -> None:
+    model = Encoder(
+        ModelConfig(vocab_size=12, d_model=16, n_heads=4, n_layers=2, d_ff=24, positions="sinusoidal", dropout=0.2), 1
+    )
+    model.train()
+    torch.manual_seed(3)
+    trace = Trace()
+    with torch.no_grad():
+        model(IDS, None, trace)
+    model.eval()
+    wanted = ("embed.out", "layers.0.attn.out", "layers.0.ffn.out", "layers.0.out", "layers.1.attn.out")
+    found = diagnose(model, IDS, {name: trace[name] for name in wanted[:1]})
+    assert found.mistakes == ("dropout-left-on",)
+
+
+def test_axes_in_another_order_are_said_and_read() -> None:
+    model = encoder("post", "relu")
+    plain = theirs(model, None)
+    given = {"layers.0.attn.q": plain["layers.0.attn.q"].transpose(1, 2), "final": plain["final"]}
+    found = diagnose(model, IDS, given)
+    assert found.first is None
+    assert found.swapped_axes == {"layers.0.attn.q": (0, 2, 1, 3)}
+    assert "axes" in found.report()
+
+
+def test_a_single_sentence_needs_no_axis_for_it() -> None:
+    model, ids = encoder("post", "relu"), IDS[:1]
+    plain = plain_pass(model.state_dict(), model.config, ids)
+    assert diagnose(model, ids, {"final": plain["final"][0].numpy()}).first is None
+
+
+@pytest.mark.parametrize(
+    ("tensors", "says"),
+    [
+        ({}, "no tensor to compare"),
+        ({"layers.9.attn.q": np.zeros(3)}, "did you mean"),
+        ({"final": np.zeros((2, 8, 5))}, "no order of its axes fits"),
+        ({"final": np.array(["a"])}, "holds no numbers"),
+        ({"final": [[1, 2], [3]]}, "can't be read"),
+        ({"final": np.array([object()])}, "holds no numbers"),
+    ],
+)
+def test_what_cannot_be_compared_is_told(tensors: dict[str, object], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        diagnose(encoder("post", "relu"), IDS, tensors)
+
+
+def test_nothing_finite_is_no_crash_and_no_agreement() -> None:
+    model = encoder("post", "relu")
+    for value in (np.nan, np.inf, 1e300):
+        found = diagnose(model, IDS, {"final": np.full((2, 8, 16), value)})
+        assert found.first == "final"
+        assert found.mistakes == ()
+        assert found.report()
+
+
+def test_the_encoder_stays_as_it_is() -> None:
+    model = encoder("post", "relu")
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    trace, after = Trace(), Trace()
+    model(IDS, None, trace)
+    diagnose(model, IDS, theirs(model, None, "shared-layers"))
+    model(IDS, None, after)
+    assert all(torch.equal(trace[name], after[name]) for name in trace)
+    assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
+
+
+def test_a_test_of_ones_own_encoder_fails_with_the_report() -> None:
+    model = encoder("post", "relu")
+    assert_matches(model, IDS, theirs(model, KEYS), KEYS)
+    with pytest.raises(AssertionError, match="no-score-scale"):
+        assert_matches(model, IDS, theirs(model, KEYS, "no-score-scale"), KEYS)
+
+
+def test_each_mistake_is_told_whole() -> None:
+    for key, mistake in MISTAKES.items():
+        assert key == mistake.key
+        texts = (mistake.title, mistake.source, mistake.symptom, mistake.test, mistake.hidden_from)
+        assert all(texts)
+        assert mistake.wrong != mistake.right
+    assert len(MISTAKES) == 25
+
+
+def test_a_decoder_whose_cross_attention_reads_the_target_does_not_see_the_source() -> None:
+    config = ModelConfig(vocab_size=12, d_model=16, n_heads=4, n_layers=1, d_ff=24, positions="sinusoidal")
+    model = EncoderDecoder(config, 12, seed=1)
+    change = MISTAKES["cross-attention-from-target"].decoder
+    assert change is not None
+    wrong, target = change(model), IDS[:1, :5]
+    with torch.inference_mode():
+        for each, moves in ((model, True), (wrong, False)):
+            outputs = [each(source, target) for source in (IDS[:1], IDS[1:])]
+            assert torch.equal(*outputs) is not moves
