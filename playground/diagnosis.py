@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -63,6 +64,8 @@ class Diagnosis:
     """With equally few mistakes each; none where nothing differs, or nothing explains it."""
     ruled_out: Mapping[str, str] = field(default_factory=dict)
     """Mistakes that would explain the first difference, and the tensor that speaks against each alone."""
+    theirs: Mapping[str, Tensor] = field(default_factory=dict)
+    """The given tensors, with the model's axes."""
     swapped_axes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Tensors that came with other axes: the place of each of the model's axes in theirs."""
 
@@ -128,6 +131,7 @@ def diagnose(
     tensors: Mapping[str, Any],
     mask: Tensor | None = None,
     *,
+    tolerance: float = TOLERANCE,
     on_progress: Progress = lambda done, most: None,
 ) -> Diagnosis:
     """Compare somebody's intermediates with the model's, and find the mistakes that reproduce them.
@@ -138,6 +142,7 @@ def diagnose(
         tensors: arrays by the names of a trace, any of them: `embed.out`, `layers.0.attn.q` (B, H, T, d_head), …; for
             a single sentence the first axis may be missing.
         mask: as `Encoder.forward` takes it.
+        tolerance: as of `TOLERANCE`; printed numbers need more.
         on_progress: told after each pass.
 
     Raises:
@@ -148,12 +153,13 @@ def diagnose(
     theirs, swapped = _read_all(tensors, ours)
     given = Input(ids, mask, theirs)
     real = _find_real(mask, ids)
-    differences = tuple(_list_differences(theirs, ours, real))
+    compare = partial(_compare, tolerance=tolerance)
+    differences = tuple(_list_differences(compare, theirs, ours, real))
     if not differences:
-        return Diagnosis((), len(theirs), swapped_axes=swapped)
-    search = _Search(encoder, given, real, on_progress)
+        return Diagnosis((), len(theirs), theirs=theirs, swapped_axes=swapped)
+    search = _Search(encoder, given, real, compare, on_progress)
     explanations, ruled_out = search.explain(differences)
-    return Diagnosis(differences, len(theirs), explanations, ruled_out, swapped)
+    return Diagnosis(differences, len(theirs), explanations, ruled_out, theirs, swapped)
 
 
 # --- what was given
@@ -216,14 +222,21 @@ def _find_real(mask: Tensor | None, ids: Tensor) -> Tensor:
 # --- how two tensors differ
 
 
-def _list_differences(theirs: Mapping[str, Tensor], ours: Mapping[str, Tensor], real: Tensor) -> Iterator[Difference]:
+Compare = Callable[[str, Tensor, Tensor, Tensor | None], Difference | None]
+
+
+def _list_differences(
+    compare: Compare, theirs: Mapping[str, Tensor], ours: Mapping[str, Tensor], real: Tensor
+) -> Iterator[Difference]:
     for name, tensor in theirs.items():
-        found = _compare(name, tensor, ours[name], real)
+        found = compare(name, tensor, ours[name], real)
         if found is not None:
             yield found
 
 
-def _compare(name: str, theirs: Tensor, ours: Tensor, real: Tensor | None) -> Difference | None:
+def _compare(
+    name: str, theirs: Tensor, ours: Tensor, real: Tensor | None, tolerance: float = TOLERANCE
+) -> Difference | None:
     """Where and how far two tensors differ at most; None where they agree. Rows of padding count without `real`."""
     theirs, ours = theirs.double(), ours.double()
     off = (theirs - ours).abs()
@@ -239,7 +252,7 @@ def _compare(name: str, theirs: Tensor, ours: Tensor, real: Tensor | None) -> Di
         off = off.masked_fill(~rows, 0.0)
     size = max(1.0, float(ours_seen.nan_to_num().abs().max()))
     largest = float(off.max()) / size
-    if largest <= TOLERANCE:
+    if largest <= tolerance:
         return None
     place = tuple(int(i) for i in np.unravel_index(int(off.argmax()), tuple(off.shape)))
     return Difference(name, largest, place, float(theirs[place]), float(ours[place]))
@@ -248,9 +261,9 @@ def _compare(name: str, theirs: Tensor, ours: Tensor, real: Tensor | None) -> Di
 class _Search:
     """Looks for the fewest mistakes that reproduce everything that was given."""
 
-    def __init__(self, encoder: Encoder, given: Input, real: Tensor, on_progress: Progress) -> None:
+    def __init__(self, encoder: Encoder, given: Input, real: Tensor, compare: Compare, on_progress: Progress) -> None:
         self._encoder, self._given, self._real = encoder, given, real
-        self._on_progress = on_progress
+        self._compare, self._on_progress = compare, on_progress
         self._names = list(given.theirs)
         self._candidates = [each for each in MISTAKES.values() if each.applies(encoder.config, given.mask)]
         self._most = len(self._candidates)
@@ -264,17 +277,24 @@ class _Search:
         later = {key: place for key, place in reach.items() if place is not None and place > first}
         ruled_out = {key: self._names[place] for key, place in later.items()}
         if not found:
-            # A mistake of two along the way of the data mends the beginning, unless a single tensor shows both.
-            begins = [MISTAKES[key] for key in later] or self._candidates
+            # One of two along the way of the data mends the beginning, unless the first tensor shows both.
+            begins = [MISTAKES[key] for key in later]
+            shown = self._list_shown(self._names[first])
             pairs = dict.fromkeys(
                 self._in_order(one, other)
-                for one in begins
-                for other in self._candidates
-                if one is not other and one.part != other.part
+                for one in begins or shown
+                for other in (self._candidates if begins else shown)
+                if one.part != other.part
             )
             self._most += len(pairs)
             found = [pair for pair in pairs if self._find_first(pair) is None]
         return self._describe(found), ruled_out
+
+    def _list_shown(self, name: str) -> list[Mistake]:
+        """The mistakes that change a tensor."""
+        ours = run_edited(self._encoder, self._given, [])[name]
+        passes = {each: run_edited(self._encoder, self._given, [each.making])[name] for each in self._candidates}
+        return [each for each, theirs in passes.items() if _compare(name, theirs, ours, self._real) is not None]
 
     def _in_order(self, one: Mistake, other: Mistake) -> tuple[Mistake, Mistake]:
         first, second = sorted((one, other), key=self._candidates.index)
@@ -286,7 +306,7 @@ class _Search:
         self._n_passes += 1
         self._on_progress(self._n_passes, self._most)
         for place, (name, theirs) in enumerate(self._given.theirs.items()):
-            if _compare(name, theirs, ours[name], self._real) is not None:
+            if self._compare(name, theirs, ours[name], self._real) is not None:
                 return place
         return None
 
@@ -296,7 +316,7 @@ class _Search:
 
         def misses(keys: tuple[str, ...]) -> int:
             theirs = self._given.theirs.items()
-            return sum(_compare(name, tensor, passes[keys][name], None) is not None for name, tensor in theirs)
+            return sum(self._compare(name, tensor, passes[keys][name], None) is not None for name, tensor in theirs)
 
         order = sorted(passes, key=misses)
         return tuple(

@@ -83,6 +83,13 @@ PAGES = {
             group="Learn",
         ),
         Page(
+            "diagnosis",
+            "Diagnosis",
+            "Your own code's tensors beside the model's: where they part, and which mistake explains it.",
+            unchanged=f"{_ENCODER_ALONE} your code is compared with the model without them.",
+            group="Learn",
+        ),
+        Page(
             "tutorials",
             "Tutorials",
             "The five tutorials side by side: where they differ, what it does, and what went wrong.",

@@ -193,16 +193,23 @@ class Input:
 
 @torch.inference_mode()
 def run_edited(encoder: Encoder, given: Input, making: Iterable[Making]) -> Mapping[str, Tensor]:
-    """Every intermediate of a pass that makes these mistakes, by its name in a trace; the encoder stays as it is."""
+    """Every intermediate of a pass that makes these mistakes, by its name in a trace, on the CPU."""
     making = list(making)
     for each in making:
         if each.module is not None:
             encoder = each.module(encoder)
     edits = [each.scores for each in making if each.scores is not None]
-    drops = given.theirs if any(each.drops for each in making) else None
-    trace = EditedTrace(edits, encoder, given.mask, drops)
-    if given.ids.is_floating_point():
-        encoder.encode(encoder.embed_vectors(given.ids, trace), given.mask, trace)
+    drops = given.theirs if any(each.drops for each in making) else {}
+    device = device_of(encoder)
+    ids, mask = given.ids.to(device), None if given.mask is None else given.mask.to(device)
+    trace = EditedTrace(edits, encoder, mask, {name: tensor.to(device) for name, tensor in drops.items()})
+    if ids.is_floating_point():
+        encoder.encode(encoder.embed_vectors(ids, trace), mask, trace)
     else:
-        encoder(given.ids, given.mask, trace)
-    return dict(trace)
+        encoder(ids, mask, trace)
+    return {name: tensor.cpu() for name, tensor in trace.items()}
+
+
+def device_of(encoder: Encoder) -> torch.device:
+    """Where its weights are."""
+    return next(encoder.parameters()).device

@@ -23,6 +23,7 @@ from playground.mistakes.edits import (
     change_feed_forward,
     change_norms,
     copy_module,
+    device_of,
 )
 from playground.model import Encoder
 from playground.model.attention import Attention
@@ -75,7 +76,8 @@ def _place(table: Callable[[int, int], Tensor]) -> Callable[[Encoder], Encoder]:
     """The encoder with another position table: (n_tokens, d_model) → rows."""
 
     def change(encoder: Encoder) -> Encoder:
-        return change_embeddings(encoder, position_vectors=lambda n: table(n, encoder.config.d_model))
+        device, d_model = device_of(encoder), encoder.config.d_model
+        return change_embeddings(encoder, position_vectors=lambda n: table(n, d_model).to(device))
 
     return change
 

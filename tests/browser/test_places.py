@@ -19,6 +19,7 @@ PAGES = (
     "regularisers",
     "exercises",
     "lessons",
+    "diagnosis",
     "tutorials",
     "parameters",
     "similarity",

@@ -36,6 +36,7 @@ VIEWS: dict[str, dict[str, str]] = {
     "tutorials": {"tutorials_against": "B", "tutorials_letter": "C", "tutorials_differences": "true"},
     "exercises": {"exercises_key": "number-of-heads", "exercises_variant": "3"},
     "lessons": {"lessons_view": "handout"},
+    "diagnosis": {},
     "similarity": {
         "similarity_list": "one cat\ntwo dogs",
         "similarity_pooling": "first token",

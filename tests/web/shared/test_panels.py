@@ -123,8 +123,11 @@ def test_a_cut_sentence_says_whose_limit_has_cut_it(
 
 RUN_A_SENTENCE = (
     "overview", "attention", "norms", "compare", "positions", "step_by_step", "encoder_decoder", "gradient_flow",
-    "what_if",
+    "what_if", "diagnosis",
 )  # fmt: skip
+WITHOUT_CHARTS = ("exercises", "lessons", "diagnosis")
+"""Pages that show them after an answer, after a file, or not at all."""
+
 NEEDED = {
     "encoder_decoder": {"encdec_source": "your text"},
     "compare": {"pinned": "true", "compare_lengths": "true"},
@@ -146,10 +149,7 @@ def test_without_a_text_a_page_asks_for_one_and_its_sidebar_is_whole_and_keeps_i
     for text in ("" if PAGES.index(page) % 2 else "  \n \n", "and back"):
         assert values(without_error(choose(app, text=text)), *IN_THE_EXPANDERS) == before
         asks_for_one = page in RUN_A_SENTENCE and not text.strip()
-        shows_charts = not asks_for_one and page not in (
-            "exercises",
-            "lessons",
-        )  # which show them after an answer, and none
+        shows_charts = not asks_for_one and page not in WITHOUT_CHARTS  # which show them after an answer, and none
         assert (len(app.info), bool(charts(app))) == (asks_for_one, shows_charts)
         assert [panel.label for panel in app.sidebar.expander].count("Glossary") == 1
 

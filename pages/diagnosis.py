@@ -1,0 +1,9 @@
+"""Which mistake did I make? Tensors of one's own code beside the model's, and what explains where they part."""
+
+from playground import diagnosis
+from playground.web.shared import panels
+from playground.web.views.diagnosis import draw_diagnosis
+
+panels.heading("Which mistake did I make?")
+draw_diagnosis()
+panels.code_behind("diagnosis", diagnosis.diagnose)

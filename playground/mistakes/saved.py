@@ -1,0 +1,137 @@
+"""A stranger's tensors: from a file of NumPy or safetensors, or as they were printed. Never from a pickle."""
+
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Mapping, Sized
+from typing import Any
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+from numpy.typing import NDArray
+
+from playground.errors import InputError
+
+MAX_BYTES = 8 * 2**20
+"""Of a file, and of all that it unpacks to."""
+
+MAX_ARRAYS = 1_000
+MAX_PRINTED = 200_000
+"""Characters of a printed tensor."""
+
+_MAX_DEPTH = 6
+_MARK = re.compile(r"\[|\]|[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf)")
+_AROUND = re.compile(
+    r"^\s*(?:tensor|array|torch\.tensor|np\.array)?\s*\(?\s*|(?:,\s*(?:dtype|device|grad_fn|requires_grad)=[^)\]]*)?\)?\s*$"
+)
+
+_DAMAGED = (
+    ValueError, OSError, EOFError, KeyError, RuntimeError, MemoryError, SyntaxError, zipfile.BadZipFile, zlib.error
+)  # fmt: skip
+"""What Python raises of an archive that is none."""
+
+HOW_TO_SAVE = "np.savez(file, **tensors), or safetensors.numpy.save_file(tensors, file)"
+
+
+def read_arrays(data: bytes) -> dict[str, NDArray[Any]]:
+    """The arrays of a file by name: `.npz` or safetensors.
+
+    Raises:
+        InputError: it is neither, is damaged, or is larger than `MAX_BYTES`.
+    """
+    if len(data) > MAX_BYTES:
+        raise InputError(f"The file has {len(data):,} bytes; at most {MAX_BYTES:,} are read. Save fewer tensors.")
+    if data[:2] in (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"):
+        raise InputError(f"This is a pickle, which can run code when it is opened. Save it with {HOW_TO_SAVE}.")
+    if data[:4] == b"PK\x03\x04":
+        return _read_npz(data)
+    try:
+        arrays: dict[str, NDArray[Any]] = safetensors.numpy.load(data)
+    except (safetensors.SafetensorError, *_DAMAGED, TypeError) as error:
+        raise InputError(f"This is neither a file of NumPy nor of safetensors: save it with {HOW_TO_SAVE}.") from error
+    _check_number(arrays)
+    return arrays
+
+
+def _read_npz(data: bytes) -> dict[str, NDArray[Any]]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = archive.infolist()
+        if any(entry.filename.endswith(".pkl") for entry in entries):
+            raise InputError(
+                f"This is a file of torch.save, which can run code when it is opened. Save it with {HOW_TO_SAVE}."
+            )
+        _check_number(entries)
+        if sum(entry.file_size for entry in entries) > MAX_BYTES:
+            raise InputError(f"The file unpacks to more than {MAX_BYTES:,} bytes. Save fewer tensors.")
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except InputError:
+        raise
+    except _DAMAGED as error:
+        raise InputError(
+            f"The file can't be read: it is damaged, or holds more than numbers. Save it with {HOW_TO_SAVE}."
+        ) from error
+
+
+def _check_number(arrays: Sized) -> None:
+    if len(arrays) > MAX_ARRAYS:
+        raise InputError(f"The file has {len(arrays):,} tensors; at most {MAX_ARRAYS:,} are read.")
+
+
+def read_printed(text: str) -> tuple[NDArray[np.float64], float]:
+    """A tensor as torch or NumPy prints it, and how far its numbers may be off, as they were rounded.
+
+    Raises:
+        InputError: it is no tensor, or not all of it.
+    """
+    if len(text) > MAX_PRINTED:
+        raise InputError(f"This has {len(text):,} characters; at most {MAX_PRINTED:,} are read. Save a file instead.")
+    if "..." in text:
+        raise InputError(
+            "Numbers are left out of this (“...”): print all of them with torch.set_printoptions(threshold=10_000) or "
+            "np.set_printoptions(threshold=10_000)."
+        )
+    body = _AROUND.sub("", text)
+    marks = _MARK.findall(body)
+    left = re.sub(r"[\s,]", "", _MARK.sub("", body))
+    if not marks or left:
+        raise InputError("This is no printed tensor: paste it from its first bracket to its last one.")
+    stack: list[list[Any]] = [[]]
+    for mark in marks:
+        if mark == "[":
+            stack.append([])
+            if len(stack) > _MAX_DEPTH:
+                raise InputError(f"A tensor here has at most {_MAX_DEPTH - 1} axes.")
+        elif mark == "]":
+            if len(stack) == 1:
+                raise InputError("A bracket is missing at the beginning.")
+            inner = stack.pop()
+            stack[-1].append(inner)
+        else:
+            stack[-1].append(float(mark))
+    if len(stack) > 1:
+        raise InputError("A bracket is missing at the end.")
+    values = stack[0][0] if len(stack[0]) == 1 else stack[0]
+    try:
+        array = np.array(values, dtype=np.float64)
+    except ValueError as error:
+        raise InputError("The rows of this tensor are not equally long.") from error
+    digits = [len(mark.partition(".")[2].partition("e")[0]) for mark in marks if "." in mark]
+    return array, 10.0 ** -max(digits, default=0)
+
+
+def list_hooks(names: Mapping[str, Any]) -> str:
+    """Code that keeps a module tree's outputs by the names of a trace, and saves them; to be adapted to one's own."""
+    wanted = [name for name in names if name.endswith((".attn.out", ".ffn.out", ".norm1.out", ".norm2.out"))]
+    wanted = [name for name in wanted if name.startswith("layers.0.")] + ["final"]
+    lines = "\n".join(f'keep("{name}", model.layers[0].{name.split(".")[2]})' for name in wanted[:-1])
+    return (
+        "import numpy as np\n\ntensors = {}\n\n\ndef keep(name, module):\n"
+        "    module.register_forward_hook(\n"
+        "        lambda module, inputs, output: tensors.update({name: output.detach().cpu().numpy()})\n    )\n\n\n"
+        f"# On the right: where these are in your own model.\n{lines}\n"
+        'tensors["final"] = model(ids).detach().cpu().numpy()\nnp.savez("mine.npz", **tensors)\n'
+    )

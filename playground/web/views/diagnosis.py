@@ -1,0 +1,182 @@
+"""The page Diagnosis: somebody's tensors, from a file or pasted, beside those of the sidebar's model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+import torch
+
+from playground.charts.chart import Paragraph
+from playground.charts.markdown import escape_markdown
+from playground.charts.scene import Scene
+from playground.diagnosis import TOLERANCE, diagnose
+from playground.errors import InputError, PlaygroundError
+from playground.link.opening import Focus
+from playground.mistakes.edits import Input, run_edited
+from playground.mistakes.saved import HOW_TO_SAVE, MAX_BYTES, list_hooks, read_arrays, read_printed
+from playground.model import Encoder
+from playground.model.attention import causal_and_padding
+from playground.text.wording import quote_text
+from playground.views.diagnosis import Diagnosed, describe_names, show_diagnosis
+from playground.web.choices.setup import current_setup
+from playground.web.session import caches
+from playground.web.session.services import services
+from playground.web.shared import panels, uploads
+from playground.web.shared.page_end import PageEndError
+from playground.web.shared.renderer import render
+
+_UPLOADER = "diagnosis_file"
+"""Name of the uploader."""
+
+_PROBLEM = "_diagnosis_problem"
+"""Session key of the sentence that says why the last tensors were not taken."""
+
+_GIVEN = "_diagnosis_given"
+"""Session key, in the run after, of what the visitor gave."""
+
+_FOUND = "_diagnosis_found"
+"""Session key of what was found in what they gave last."""
+
+_INVITATION = (
+    "Bring the numbers that your own encoder computes. This page finds the first tensor that is wrong, and the mistake "
+    "that makes all of them."
+)
+
+_NO_SCENE = Scene(None, Focus(0, 0, 0, 0))
+
+_MOST_TOKENS = 64
+"""Of the sentence: a search runs the model some hundred times."""
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What a visitor gave."""
+
+    name: str
+    """What it is called."""
+    tensors: Mapping[str, Any]
+    tolerance: float = TOLERANCE
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What was found, of which the session keeps the first differing tensor alone."""
+
+    name: str
+    key: caches.RunKey
+    """Of the model and the sentence that it was compared with."""
+    diagnosed: Diagnosed
+
+
+def draw_diagnosis() -> None:
+    """The page below its heading."""
+    setup = current_setup()
+    panels.require_text(setup, "Type a sentence into “Your text”: your encoder and this one are to read the same.")
+    if setup.takes_vectors:
+        st.info("The tokenizer vectors draws other numbers than your code would: choose another one in the sidebar.")
+        raise PageEndError
+    key = setup.untouched_key
+    with panels.explain_errors(), caches.turn_on_text(key) as (encoder, batch):
+        if batch.ids.shape[1] > _MOST_TOKENS:
+            raise InputError(
+                f"The sentence has more than {_MOST_TOKENS} tokens, too many to look for mistakes: shorten it."
+            )
+        row = slice(setup.sentence, setup.sentence + 1)
+        ids, keys = batch.ids[row], batch.mask[row]
+        mask = causal_and_padding(keys) if setup["causal"] else None if bool(keys.all()) else keys
+        names = run_edited(encoder, Input(ids, mask), [])
+    given: _Given | None = st.session_state.pop(_GIVEN, None)
+    if given is not None:
+        st.session_state[_FOUND] = _compare(given, key, ids, mask, encoder, names)
+    _draw_found(key)
+    _draw_ways_in(names, ids, mask)
+
+
+def _compare(
+    given: _Given,
+    key: caches.RunKey,
+    ids: torch.Tensor,
+    mask: torch.Tensor | None,
+    encoder: Encoder,
+    ours: Mapping[str, torch.Tensor],
+) -> _Found | None:
+    """What was found in what was given; None where it cannot be compared, which the page says."""
+    bar = st.progress(0.0, "Looking for what explains it …")
+
+    def show(done: int, most: int) -> None:
+        bar.progress(min(done / max(most, 1), 1.0), "Looking for what explains it …")
+
+    try:
+        with services().turns.hold_long_place(), services().turns.take():
+            found = diagnose(encoder, ids, given.tensors, mask, tolerance=given.tolerance, on_progress=show)
+    except PlaygroundError as error:
+        services().meters.count_refusal(error)
+        st.error(f"{escape_markdown(given.name)}: {escape_markdown(error)}")
+        return None
+    finally:
+        bar.empty()
+    setup = current_setup()
+    first = [] if found.first is None else [found.first]
+    diagnosed = Diagnosed(
+        replace(found, theirs={}),
+        {name: found.theirs[name].numpy() for name in first},
+        {name: ours[name].numpy() for name in first},
+        setup.batch.tokens[setup.sentence],
+    )
+    return _Found(given.name, key, diagnosed)
+
+
+def _draw_found(key: caches.RunKey) -> None:
+    """The report on what was given last."""
+    found: _Found | None = st.session_state.get(_FOUND)
+    if found is None:
+        render([Paragraph(_INVITATION, "answer")], _NO_SCENE)
+        return
+    if found.key != key:
+        st.info(
+            "The sidebar's model or its sentence has changed since: bring your tensors again to compare them with it."
+        )
+    st.caption(f"Of {escape_markdown(found.name)}.")
+    scene = Scene(found.diagnosed, Focus(0, 0, 0, 0))
+    render(show_diagnosis(scene, {}), scene)
+
+
+def _draw_ways_in(names: Mapping[str, torch.Tensor], ids: torch.Tensor, mask: torch.Tensor | None) -> None:
+    st.header("Your tensors", anchor=False)
+    st.markdown(
+        "Give your code the weights and the ids of the sidebar's model, and bring what it computed. *Take it with "
+        "you*, under **More** in the sidebar, has the weights as code."
+    )
+    st.file_uploader(
+        "A file of NumPy (.npz) or safetensors", key=uploads.uploader_key(_UPLOADER), on_change=_open_file,
+        max_upload_size=MAX_BYTES // 2**20, help=f"Saved with {HOW_TO_SAVE}, by the names below.",
+    )  # fmt: skip
+    if _PROBLEM in st.session_state:
+        st.error(st.session_state[_PROBLEM])
+    with st.expander("Paste a printed tensor", icon=":material/content_paste:"):
+        st.selectbox("Which one is it?", list(names), index=list(names).index("final"), key="diagnosis_name")
+        st.text_area("As it was printed", key="diagnosis_text", placeholder="tensor([[[ 0.1234, -0.5678, …")
+        st.button("Compare", key="diagnosis_compare", on_click=_take_printed)
+    with st.expander("How do I save mine?", icon=":material/code:"):
+        given = f"ids = torch.tensor({ids.tolist()})" + (
+            f"\nmask = torch.tensor({mask.int().tolist()}).bool()" if mask is not None else ""
+        )
+        st.code(f"import torch\n\n{given}\n{list_hooks(names)}", language="python", wrap_lines=True)
+        st.caption("Every name, with its shape. Any of them will do; the earlier ones say more.")
+        shapes = {name: tensor.numpy() for name, tensor in names.items()}
+        st.dataframe(describe_names(shapes), hide_index=True, height=240)
+
+
+def _open_file() -> None:
+    file = uploads.take_file(_UPLOADER)
+    if file is not None:
+        with uploads.explain_failure(_PROBLEM, quote_text(file.name)):
+            st.session_state[_GIVEN] = _Given(quote_text(file.name), read_arrays(file.getvalue()))
+
+
+def _take_printed() -> None:
+    with uploads.explain_failure(_PROBLEM, "the pasted tensor"):
+        array, rounding = read_printed(str(st.session_state.get("diagnosis_text") or ""))
+        name = str(st.session_state["diagnosis_name"])
+        st.session_state[_GIVEN] = _Given("the pasted tensor", {name: array}, max(TOLERANCE, rounding))

@@ -1,0 +1,54 @@
+"""The page Diagnosis in the browser: a file with a mistake, a right one and a broken one, on laptop and phone."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from playground.link.opening import open_link
+from tests.browser.test_every_page import AXE, grave_violations
+from tests.browser.visitor import Visitor
+from tests.mistakes.plain_pass import plain_pass
+
+LINK = (
+    "/diagnosis?weights=random&tokenizer=word&text=the+cat+sat&d_model=16&n_heads=4&n_layers=2&d_ff=32"
+    "&positions=sinusoidal&norm_eps=1e-05&embedding_norm=false&n_segments=0&activation=relu"
+)
+
+
+@pytest.fixture(params=["visitor", "phone"])
+def student(request: pytest.FixtureRequest) -> Visitor:
+    """On a laptop, and on a phone."""
+    found: Visitor = request.getfixturevalue(request.param)
+    return found
+
+
+def write(folder: Path, *made: str) -> Path:
+    view, saved = open_link(LINK.removeprefix("/")), io.BytesIO()
+    plain = plain_pass(view.encoder.state_dict(), view.config, view.batch.ids, made=made)
+    np.savez(saved, **{name: tensor.numpy() for name, tensor in plain.items()})  # type: ignore[arg-type]
+    file = folder / f"{'-'.join(made) or 'right'}.npz"
+    file.write_bytes(saved.getvalue())
+    return file
+
+
+def test_files_with_a_mistake_without_and_broken(student: Visitor, tmp_path: Path) -> None:
+    student.open(LINK)
+    field = student.page.locator("[class*=st-key-diagnosis_file] input[type=file]")
+    field.set_input_files(write(tmp_path, "merge-without-transpose"))
+    expect(student.widget("answer")).to_contain_text("heads are joined without a transpose")
+    student.eventually(lambda: len(student.charts()) == 3, "three maps")
+    student.settled()
+    assert student.page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
+    student.page.evaluate(AXE)
+    assert grave_violations(student) == set()
+    field.set_input_files(write(tmp_path))
+    expect(student.widget("answer")).to_contain_text("Nothing:")
+    expect(student.widget("diagnosis_yours")).to_have_count(0)
+    broken = tmp_path / "broken.npz"
+    broken.write_bytes(b"PK\x03\x04 nothing")
+    field.set_input_files(broken)
+    expect(student.page.get_by_test_id("stAlert").filter(has_text="broken.npz")).to_be_visible()
+    student.settled().assert_well()

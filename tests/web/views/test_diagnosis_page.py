@@ -1,0 +1,104 @@
+"""The page Diagnosis without a browser: a file with a mistake, a right one, broken ones, and a pasted tensor."""
+
+import io
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from playground.link.opening import LinkedView, open_link
+from tests.mistakes.plain_pass import plain_pass
+from tests.web.app_test import answer, charts, open_page, press, prose, sentences, upload, without_error, working
+
+LINK = {
+    "weights": "random", "tokenizer": "word", "text": "the cat sat on the mat", "d_model": "16", "n_heads": "4",
+    "n_layers": "2", "d_ff": "32", "positions": "sinusoidal", "norm_eps": "1e-05", "embedding_norm": "false",
+    "n_segments": "0", "activation": "relu",
+}  # fmt: skip
+
+
+def linked() -> LinkedView:
+    return open_link("diagnosis?" + "&".join(f"{key}={value.replace(' ', '+')}" for key, value in LINK.items()))
+
+
+def tensors(*made: str) -> dict[str, torch.Tensor]:
+    view = linked()
+    return plain_pass(view.encoder.state_dict(), view.config, view.batch.ids, made=made)
+
+
+def file(*made: str) -> bytes:
+    saved = io.BytesIO()
+    np.savez(saved, **{name: tensor.numpy() for name, tensor in tensors(*made).items()})  # type: ignore[arg-type]
+    return saved.getvalue()
+
+
+def give(app: AppTest, data: bytes) -> AppTest:
+    return upload(app, "diagnosis_file", data, "mine.npz")
+
+
+def test_a_file_with_a_mistake_is_read_beside_the_model() -> None:
+    app = give(without_error(open_page("diagnosis", **LINK)), file("scale-by-d-model"))
+    assert "**scores are divided by √d_model**" in answer(app)
+    assert "`scale-by-d-model`" in prose(app)
+    assert set(charts(app)) == {"diagnosis_yours", "diagnosis_ours", "diagnosis_difference"}
+    assert sentences(app) == ""
+    app.session_state["n_layers"] = 3
+    assert "has changed since" in sentences(working(app.run()))
+
+
+def test_two_mistakes_and_none() -> None:
+    app = give(open_page("diagnosis", **LINK), file("doubled-exponent", "activation-forgotten"))
+    assert "exponent counts i twice" in answer(app)
+    assert "no activation" in answer(app)
+    app = without_error(give(app, file()))
+    assert answer(app).startswith("Nothing: ")
+    assert not charts(app)
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\x03\x04 nothing", b"\x80\x04.", b"x" * 100])
+def test_a_broken_file_is_one_sentence(data: bytes) -> None:
+    app = give(open_page("diagnosis", **LINK), data)
+    (error,) = app.error
+    assert "mine.npz" in error.value
+    assert "Something went wrong" not in error.value
+
+
+def test_names_and_shapes_that_are_not_the_models_are_told() -> None:
+    saved = io.BytesIO()
+    np.savez(saved, encoder_output=np.zeros((1, 6, 16)))
+    app = give(open_page("diagnosis", **LINK), saved.getvalue())
+    assert "No tensor of this model is called “encoder_output”" in sentences(app)
+    saved = io.BytesIO()
+    np.savez(saved, final=np.zeros((1, 6, 15)))
+    assert "no order of its axes fits" in sentences(give(app, saved.getvalue()))
+
+
+def test_a_printed_tensor_is_compared_as_it_was_rounded() -> None:
+    app = open_page("diagnosis", **LINK)
+    app.text_area(key="diagnosis_text").set_value(repr(tensors()["final"]))
+    press(app, "diagnosis_compare")
+    assert answer(app).startswith("Nothing: ")
+    app.text_area(key="diagnosis_text").set_value(repr(tensors("residual-forgotten")["final"]))
+    press(app, "diagnosis_compare")
+    assert "input is not added" in answer(app)
+    app.text_area(key="diagnosis_text").set_value("tensor([[1, 2], [3")
+    press(app, "diagnosis_compare")
+    assert "bracket is missing" in sentences(app)
+
+
+def test_vectors_and_long_sentences_are_told() -> None:
+    assert "draws other numbers" in sentences(open_page("diagnosis", **LINK | {"tokenizer": "vectors"}))
+    long = " ".join(["cat"] * 80)
+    assert "too many to look for" in sentences(open_page("diagnosis", **LINK | {"text": long}))
+
+
+def test_a_causal_mask_is_the_models_too() -> None:
+    view = linked()
+    n = view.batch.ids.shape[1]
+    mask = torch.ones(1, n, n).tril().bool()
+    plain = plain_pass(view.encoder.state_dict(), view.config, view.batch.ids, mask, ["mask-forgotten"])
+    saved = io.BytesIO()
+    np.savez(saved, **{name: tensor.numpy() for name, tensor in plain.items()})  # type: ignore[arg-type]
+    app = give(open_page("diagnosis", **LINK | {"causal": "true"}), saved.getvalue())
+    assert "the mask is not handed on" in answer(app)
