@@ -16,14 +16,13 @@ from playground.link.opening import Focus
 from playground.mistakes.edits import Input, run_edited
 from playground.mistakes.saved import HOW_TO_SAVE, MAX_BYTES, list_hooks, read_arrays, read_printed
 from playground.model import Encoder
-from playground.model.attention import causal_and_padding
+from playground.runs.forward_pass import read_rows
 from playground.text.wording import quote_text
 from playground.views.diagnosis import Diagnosed, describe_names, show_diagnosis
 from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.session.services import services
 from playground.web.shared import panels, uploads
-from playground.web.shared.page_end import PageEndError
 from playground.web.shared.renderer import render
 
 _UPLOADER = "diagnosis_file"
@@ -73,18 +72,14 @@ def draw_diagnosis() -> None:
     """The page below its heading."""
     setup = current_setup()
     panels.require_text(setup, "Type a sentence into “Your text”: your encoder and this one are to read the same.")
-    if setup.takes_vectors:
-        st.info("The tokenizer vectors draws other numbers than your code would: choose another one in the sidebar.")
-        raise PageEndError
     key = setup.untouched_key
     with panels.explain_errors(), caches.turn_on_text(key) as (encoder, batch):
         if batch.ids.shape[1] > _MOST_TOKENS:
             raise InputError(
                 f"The sentence has more than {_MOST_TOKENS} tokens, too many to look for mistakes: shorten it."
             )
-        row = slice(setup.sentence, setup.sentence + 1)
-        ids, keys = batch.ids[row], batch.mask[row]
-        mask = causal_and_padding(keys) if setup["causal"] else None if bool(keys.all()) else keys
+        rows = read_rows(encoder, batch, [setup.sentence], seed=setup["seed"], causal=setup["causal"])
+        ids, mask = rows.x, None if bool(rows.mask.all()) else rows.mask
         names = run_edited(encoder, Input(ids, mask), [])
     given: _Given | None = st.session_state.pop(_GIVEN, None)
     if given is not None:
@@ -159,13 +154,20 @@ def _draw_ways_in(names: Mapping[str, torch.Tensor], ids: torch.Tensor, mask: to
         st.text_area("As it was printed", key="diagnosis_text", placeholder="tensor([[[ 0.1234, -0.5678, …")
         st.button("Compare", key="diagnosis_compare", on_click=_take_printed)
     with st.expander("How do I save mine?", icon=":material/code:"):
-        given = f"ids = torch.tensor({ids.tolist()})" + (
-            f"\nmask = torch.tensor({mask.int().tolist()}).bool()" if mask is not None else ""
-        )
+        lines = [_write_input(ids)]
+        lines += [] if mask is None else [f"mask = torch.tensor({mask.int().tolist()}).bool()"]
+        given = "\n".join(lines)
         st.code(f"import torch\n\n{given}\n{list_hooks(names)}", language="python", wrap_lines=True)
         st.caption("Every name, with its shape. Any of them will do; the earlier ones say more.")
         shapes = {name: tensor.numpy() for name, tensor in names.items()}
         st.dataframe(describe_names(shapes), hide_index=True, height=240)
+
+
+def _write_input(ids: torch.Tensor) -> str:
+    """The line that makes what the model reads; vectors of words are too many numbers for one."""
+    if ids.is_floating_point():
+        return "# ids: the vectors of the words, as the code of “Take it with you” draws them."
+    return f"ids = torch.tensor({ids.tolist()})"
 
 
 def _open_file() -> None:

@@ -87,8 +87,16 @@ def test_a_printed_tensor_is_compared_as_it_was_rounded() -> None:
     assert "bracket is missing" in sentences(app)
 
 
-def test_vectors_and_long_sentences_are_told() -> None:
-    assert "draws other numbers" in sentences(open_page("diagnosis", **LINK | {"tokenizer": "vectors"}))
+def test_vectors_of_words_are_compared_too() -> None:
+    view = open_link("diagnosis?weights=random&tokenizer=vectors&text=a+b+c&d_model=16&n_heads=4&n_layers=1&d_ff=32")
+    saved = io.BytesIO()
+    np.savez(saved, **{name: view.run.arrays[name] for name in ("embed.tokens", "embed.out", "final")})  # type: ignore[arg-type]
+    link = {"weights": "random", "tokenizer": "vectors", "text": "a b c", "d_model": 16, "n_heads": 4, "n_layers": 1}
+    app = without_error(give(open_page("diagnosis", **link, d_ff=32), saved.getvalue()))
+    assert answer(app).startswith("Nothing: **3**")
+
+
+def test_a_long_sentence_is_told() -> None:
     long = " ".join(["cat"] * 80)
     assert "too many to look for" in sentences(open_page("diagnosis", **LINK | {"text": long}))
 
