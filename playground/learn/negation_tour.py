@@ -222,6 +222,7 @@ NEGATION = Tour(
             page="similarity",
             target="similarity_list",
             answers=lambda _: _GUESSES,
+            hides=("answer", "similarity_matrix"),
         ),
         Step(
             "write",

@@ -241,6 +241,7 @@ PRONOUN = Tour(
             target="why_tests",
             has_target=lambda state: state.values["attention_show"] == "one head",
             answers=_list_guesses,
+            hides=("why_tests",),
         ),
         Step(
             "off",

@@ -123,6 +123,8 @@ class Step:
     """The container that the visitor needs where columns are stacked, if it is another."""
     has_target: Callable[[TourState], bool] = lambda _: True
     """Whether the page has that container."""
+    hides: tuple[str, ...] = ()
+    """Containers, by their keys, that would give away what is to be guessed: they are not seen during the step."""
     in_sidebar: bool = False
     """Whether it is done in the sidebar, which a phone hides."""
     hint: Callable[[TourState], str | None] = _nothing

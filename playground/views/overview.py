@@ -108,11 +108,13 @@ def _explain_chips(read: ReadSentence) -> str:
         if read.run.config.vocab_size
         else "which word of the text it is. Equal words have equal vectors"
     )
+    has_unknown = any(read.batch.unknown[read.sentence])
+    unknown = " A thin red frame marks text that the vocabulary lacks." * has_unknown
     return (
         f"Each chip is a token: a piece of text that the model reads as one unit. Below it stands {number}. A dashed "
-        "frame marks what was added: special tokens and padding. A red frame marks text that the vocabulary lacks. "
-        "Press a token to make it the *query*, the token that asks: it has the thick frame. The thin one marks the "
-        "*key*, the token that is asked."
+        f"frame marks what was added: special tokens and padding.{unknown} "
+        "Press a token to make it the *query*, the token that asks: it has the thickest frame. The other red frame is "
+        "the *key*'s, the token that is asked."
     )
 
 

@@ -68,6 +68,7 @@ def test_from_the_front_page_a_newcomer_comes_to_a_tested_answer_and_a_classmate
     visitor.settled().widget("why_rival_choice").locator("input").click()
     visitor.page.get_by_role("option", name="tom₃", exact=True).click()
     expect_step(visitor, 3)
+    expect(visitor.widget("why_tests")).to_be_hidden()  # which is to be guessed
     expect_clean(visitor)
     guess = line(visitor).get_by_role("button", name="the word decides")
     guess.focus()
@@ -115,6 +116,7 @@ def test_on_a_phone_the_experiment_is_done_with_a_finger(phone: Visitor) -> None
     choice.locator("input").tap()
     phone.page.get_by_role("option", name="tom₃", exact=True).tap()
     expect_step(phone, 3)
+    expect(phone.widget("why_tests")).to_be_hidden()
     box = line(phone).bounding_box()
     assert box
     assert box["height"] < 844 / 3

@@ -49,8 +49,10 @@ def write_list(visitor: Visitor, *sentences: str) -> None:
 def test_the_cosine_of_a_negation_is_tested_to_the_end(student: Visitor) -> None:
     student.open(f"/similarity?tour=1&experiment=negation&text={OWN}")
     expect_step(student, 1, 4)
+    expect(student.widget("answer")).to_be_hidden()  # which is to be guessed
     act(student, student.widget("tour_answer_far").get_by_role("button"))
     expect_step(student, 2, 4)
+    expect(student.widget("answer")).to_be_visible()
     write_list(student, DENIED)
     expect_step(student, 3, 4)
     act(student, line(student).get_by_role("button", name="Show me"))

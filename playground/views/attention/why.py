@@ -162,7 +162,8 @@ def ask_why(run: Run, focus: Focus) -> str:
         looks = "not look at"
     elif weights[key] < (1 - ROUNDING) * weights.max():
         looks = "not look more at"
-    return f"Why does {quote_place(run.tokens, query)} {looks} {quote_place(run.tokens, key)}?"
+    whom = "itself" if query == key else quote_place(run.tokens, key)
+    return f"Why does {quote_place(run.tokens, query)} {looks} {whom}?"
 
 
 def is_hidden(run: Run, focus: Focus) -> bool:

@@ -145,6 +145,11 @@ def mark_open_group(place: int) -> None:
     st.html(f"<style>{_OPEN_GROUP.substitute(place=place)}</style>")
 
 
+def hide(keys: Collection[str]) -> None:
+    """Hide containers of these keys: small letters, digits and underscores."""
+    st.html(f"<style>{', '.join(f'.st-key-{key}' for key in keys)} {{ display: none; }}</style>")
+
+
 def show_only(keys: Collection[str]) -> None:
     """Hide everything on the page but notices and containers of these keys: small letters, digits and underscores."""
     st.html(f"<style>{_SINGLE.substitute(shown=', '.join(['.stAlert', *(f'.st-key-{key}' for key in keys)]))}</style>")

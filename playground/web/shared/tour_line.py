@@ -8,7 +8,7 @@ from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.learn.tour import Conclusion, Evidence, Step, Tour, Verdict
 from playground.learn.tours import TOURS
-from playground.web.components.without_picture import announce, scroll_to
+from playground.web.components.without_picture import announce, hide, scroll_to
 from playground.web.shared import tour as session_tour
 from playground.web.shared.attempts import current_codes, current_results
 from playground.web.shared.navigation import page_named, request_page
@@ -80,6 +80,8 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
         with st.container(key="tour_phone"):
             st.caption("The button » at the top left opens the sidebar.")
     is_here = step.page in (None, state.page)
+    if is_here and step.hides:
+        hide(step.hides)
     with st.container(key="tour_buttons", horizontal=True, vertical_alignment="center", gap="small"):
         if step.opens and not (is_here and step.page == "exercises"):
             _draw_opening(step, is_here)
