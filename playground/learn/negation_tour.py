@@ -146,7 +146,7 @@ def conclude(evidence: Evidence) -> Conclusion:
         test = "This could not be tested: there is no third sentence that says the same in other words."
         return Conclusion(said, test, "untested", more)
     verdict, test = judge_meaning(near, float(cosines[pair.first, other]))
-    third = f"“{escape_markdown(sentences[other])}” says the same as the first."
+    third = f"Suppose “{escape_markdown(sentences[other])}” says the same as the first."
     return Conclusion(said, f"A claim: a higher cosine means more of the same. {third} {test}", verdict, more)
 
 

@@ -168,7 +168,7 @@ def _judge_left(state: TourState, found: Reversal) -> str:
         return ""
     left = found.accuracy_off
     right = "all" if left > _MOST else "none" if left < _FEW else "half"
-    return f"You guessed “{_GUESSES[guess].lower()}”: {'you were right' if guess == right else f'it is {left:.0%}'}. "
+    return f"You guessed “{_GUESSES[guess].lower()}”: {'you were right' if guess == right else f'it is {left:.1%}'}. "
 
 
 def _capital(head: Head) -> str:

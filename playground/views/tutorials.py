@@ -65,11 +65,11 @@ def show_tutorials(scene: Scene[FiveTutorials], options: Options) -> Iterator[It
     """The page: what is different in the chosen tutorial, what it teaches where, and panels."""
     five, letter = scene.now, options["tutorials_letter"]
     yield Paragraph(answer_what_is_different(five, letter), "answer")
-    yield Control("tutorials_letter", "Which one do you follow?")
     yield Paragraph(
         "These are five lessons on the transformer encoder. If you follow none of them, you do not need this page.",
         "caption",
     )
+    yield Control("tutorials_letter", "Which one do you follow?")
     if letter != PAPER:
         yield Paragraph(f"Different in yours: {'; '.join(map(_explain, _departures(five, letter)))}.")
     yield show_departures(letter)

@@ -26,10 +26,19 @@ def say_who_attends(subject: HeadsRun, focus: Focus, options: Options) -> str:
         told = _describe_row(run, place, heads.mean(axis=0), where)
     else:
         where = f"in layer {place.layer}, head {place.head}"
-        told = _describe_row(run, place, heads[place.head], where)
+        told = _describe_row(run, place, heads[place.head], where) + _note_off(run, place)
     changed = f"With your change{'s' if len(run.interventions) > 1 else ''}: " if run.interventions else ""
     chance = " The weights are random, so this is chance." if subject.is_random else ""
     return f"{changed}{told}{chance}"
+
+
+def _note_off(run: Run, focus: Focus) -> str:
+    """What it means that the head is off: its map is as before; empty where it is not."""
+    off = any(
+        each.kind == "zero" and each.strength == 1 and each.layer == focus.layer and each.head in (None, focus.head)
+        for each in run.interventions
+    )
+    return " This head is off: it still computes its weights, and nothing reads what it gathers." if off else ""
 
 
 def _describe_row(run: Run, focus: Focus, row: Array, where: str) -> str:

@@ -284,8 +284,8 @@ _REPLACED = "_phone_text_replaced"
 def draw_phone_controls(menu: Mapping[str, Sequence[StreamlitPage]], opened: StreamlitPage) -> None:
     """Draw a second menu, a second one of the link's button, and one of the field for the text where that is read.
 
-    The front page has that field itself, in its own place. `menu` has the pages of each fold, and those of the first
-    row under the empty name.
+    The front page has that field itself, in its own place, and some pages read no text. `menu` has the pages of each
+    fold, and those of the first row under the empty name.
     """
     with st.container(key=_KEY, gap="xsmall"):
         with st.container(key=f"{_KEY}_menu", horizontal=True, gap="xxsmall"):
@@ -294,7 +294,8 @@ def draw_phone_controls(menu: Mapping[str, Sequence[StreamlitPage]], opened: Str
                     for page in pages:
                         st.page_link(page, label=f":small[{page.title}]", width="stretch" if group else "content")
         copy_link("phone_copy_link", is_small=True)
-        if page_at(st.session_state[OPEN_PAGE]).path != "overview" and not shows_example():
+        shown = page_at(st.session_state[OPEN_PAGE])
+        if shown.path != "overview" and shown.runs_text and not shows_example():
             _draw_second_field(has_label=False)
             explain_cut_text("text")
 
