@@ -278,17 +278,18 @@ class _Search:
         ruled_out = {key: self._names[place] for key, place in later.items()}
         if not found:
             # One of two along the way of the data mends the beginning, unless the first tensor shows both.
-            begins = [MISTAKES[key] for key in later]
-            shown = self._list_shown(self._names[first])
-            pairs = dict.fromkeys(
-                self._in_order(one, other)
-                for one in begins or shown
-                for other in (self._candidates if begins else shown)
-                if one.part != other.part
-            )
-            self._most += len(pairs)
-            found = [pair for pair in pairs if self._find_first(pair) is None]
+            found = self._find_pairs([MISTAKES[key] for key in later])
+        if not found:
+            found = self._find_pairs(self._list_shown(self._names[first]))
         return self._describe(found), ruled_out
+
+    def _find_pairs(self, ones: Sequence[Mistake]) -> list[tuple[Mistake, ...]]:
+        """Each of these with any other of another part, where the two reproduce every tensor."""
+        pairs = dict.fromkeys(
+            self._in_order(one, other) for one in ones for other in self._candidates if one.part != other.part
+        )
+        self._most += len(pairs)
+        return [pair for pair in pairs if self._find_first(pair) is None]
 
     def _list_shown(self, name: str) -> list[Mistake]:
         """The mistakes that change a tensor."""

@@ -260,7 +260,7 @@ _ALL = (
     Mistake(
         "doubled-exponent",
         "the exponent counts i twice",
-        "tutorial B",
+        "tutorial B · Encoder Block",
         "positions",
         "embed.sum",
         "Nothing fails; far positions are told apart by fewer columns.",
@@ -302,7 +302,7 @@ _ALL = (
     Mistake(
         "merge-without-transpose",
         "heads are joined without a transpose",
-        "tutorial C",
+        "tutorial C · Explanation",
         "merge",
         "attn.out",
         "Positions leak into each other, even through a causal mask.",
@@ -370,7 +370,7 @@ _ALL = (
     Mistake(
         "mask-forgotten",
         "the mask is not handed on",
-        "tutorial C: the block passes mask=None always",
+        "tutorial C · Explanation: the block passes mask=None always",
         "mask",
         "attn.scores",
         "Padding is attended to, or the future is.",
@@ -412,7 +412,7 @@ _ALL = (
     Mistake(
         "masked-query-rows",
         "padding is masked as queries, not as keys",
-        "tutorial E",
+        "tutorial E · From Scratch",
         "mask",
         "attn.scores",
         "Padded rows are even, and padded keys are attended to.",
@@ -440,7 +440,7 @@ _ALL = (
     Mistake(
         "unbiased-variance",
         "the variance is divided by d − 1",
-        "tutorial A, and every x.std() of PyTorch",
+        "tutorial A · Implementing an Encoder, and every x.std() of PyTorch",
         "variance",
         "norm1.normalized",
         "Vectors are a little too short.",
@@ -454,7 +454,7 @@ _ALL = (
     Mistake(
         "eps-outside-root",
         "eps is added to the deviation",
-        "tutorial A",
+        "tutorial A · Implementing an Encoder",
         "variance",
         "norm1.normalized",
         "Nothing that anybody sees, unless eps is large.",
@@ -468,7 +468,7 @@ _ALL = (
     Mistake(
         "norm-order-swapped",
         "norms stand on the other side of the sublayers",
-        "tutorial D, whose text says pre-norm and whose code is post-norm",
+        "tutorial D · Notebook 05, whose text says pre-norm and whose code is post-norm",
         "residual",
         "attn.in",
         "Lengths grow through the layers where they should not, or do not where they should.",
@@ -510,7 +510,7 @@ _ALL = (
     Mistake(
         "activation-forgotten",
         "the feed-forward network has no activation",
-        "tutorial E builds one and never applies it",
+        "tutorial E · From Scratch, which builds one and never applies it",
         "activation",
         "ffn.hidden",
         "The feed-forward network is one linear map.",
@@ -542,7 +542,7 @@ _ALL = (
     Mistake(
         "dropout-left-on",
         "dropout is left on",
-        "tutorial A's printed output",
+        "the printed output of tutorial A · Implementing an Encoder",
         "dropout",
         "out",
         "The same input gives other numbers each time.",
@@ -569,7 +569,7 @@ _ALL = (
     Mistake(
         "cross-attention-from-target",
         "cross-attention reads the target",
-        "tutorial B's “self-attention”, the other way round",
+        "the “self-attention” of tutorial B · Encoder Block, the other way round",
         "cross-attention",
         "cross_attn.k",
         "The translation does not depend on the source.",
