@@ -16,7 +16,7 @@ def explore_norms() -> None:
     render(show_norms(scene, read_options("norms")), scene)
 
 
-panels.heading("How large do the vectors grow?")
+panels.heading("How long are the vectors, layer by layer?")
 pinning.draw_pin_line()
 panels.current_run()
 pinning.explain_pinned_run()

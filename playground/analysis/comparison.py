@@ -131,15 +131,15 @@ def describe_parting(pinned: Run, now: Run, differences: list[PointDifference]) 
         return f"{told} Those {_describe_first(first)}{deeper}"
     if heads != heads_now and not (differences and differences[0].is_apart):
         return (
-            f"**They first part in {_place(_PATTERN)}** (`{_PATTERN}`), which have {n_heads}. The embeddings are the "
-            f"same but for rounding. The numbers that can be compared {_describe_first(first)}{deeper}"
+            f"**They first part in {name_point(_PATTERN)}** (`{_PATTERN}`), which have {n_heads}. The embeddings are "
+            f"the same but for rounding. The numbers that can be compared {_describe_first(first)}{deeper}"
         )
     if first is None:
         return f"Nothing parts them: every number that is compared is the same but for rounding.{deeper}"
     is_at_once = first is differences[0]
     opening = "They part at once, in" if is_at_once else "They first part in"
     before = "" if is_at_once else " What is compared before that is the same but for rounding."
-    return f"**{opening} {_place(first.name)}** (`{first.name}`): {_describe_size(first)}{before}{deeper}"
+    return f"**{opening} {name_point(first.name)}** (`{first.name}`): {_describe_size(first)}{before}{deeper}"
 
 
 _PATTERN = "layers.0.attn.pattern"
@@ -150,14 +150,15 @@ def _describe_first(first: PointDifference | None) -> str:
     """What becomes of numbers in the plural, of which the first that differ are these."""
     if first is None:
         return "are the same but for rounding."
-    return f"first differ in {_place(first.name)} (`{first.name}`): {_describe_size(first)}"
+    return f"first differ in {name_point(first.name)} (`{first.name}`): {_describe_size(first)}"
 
 
 def _describe_size(found: PointDifference) -> str:
     return f"numbers there are up to {found.size:.3g} in size, and differ by up to {found.largest:.3g}."
 
 
-def _place(name: str) -> str:
+def name_point(name: str) -> str:
+    """A point of the forward pass in words."""
     if name == "embed.out":
         return "the embeddings"
     if name == "final":

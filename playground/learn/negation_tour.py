@@ -105,6 +105,11 @@ def _write_pair(evidence: Evidence) -> Choices:
     return {"similarity_list": opposite}
 
 
+def _ask_for_word(state: TourState) -> str:
+    look = "" if "guess" in state.answers else "Look at their cosine. "
+    return f"{look}Which word did it? Set **View** to *leave a word out*."
+
+
 def _ask_for_paraphrase(state: TourState) -> str:
     pair, _ = _find_others(state)
     own = "your sentence" if pair is None else f"“{escape_markdown(list_sentences(state)[pair.first])}”"
@@ -141,7 +146,7 @@ def conclude(evidence: Evidence) -> Conclusion:
     said = f"{own} and {opposite} have a cosine of {near:.2f}, though one denies the other."
     if found.weights == "random":
         said += " The weights are random: this is chance, nothing was learnt."
-    more = f"{_judge_guess(state, near)}{describe_words(found, pair)}"
+    more = describe_words(found, pair)
     if other is None:
         test = "This could not be tested: there is no third sentence that says the same in other words."
         return Conclusion(said, test, "untested", more)
@@ -185,14 +190,16 @@ def describe_words(found: Sentences, pair: NegatedPair) -> str:
     return " ".join(parts)
 
 
-def _judge_guess(state: TourState, cosine: float) -> str:
-    """Whether the visitor's guess was right; empty without one."""
-    guess = state.answers.get("guess")
-    if guess not in _GUESSES:
+def _reply_to_guess(evidence: Evidence) -> str:
+    """The two sentences' cosine, and whether the visitor's guess was right; empty without one."""
+    guess, sentences = evidence.state.answers.get("guess"), list_sentences(evidence.state)
+    pair, _ = _find_others(evidence.state)
+    if guess not in _GUESSES or pair is None:
         return ""
+    cosine = float(evidence.compare_sentences(sentences).depths.similarity("mean")[pair])
     right = "near" if cosine > NEAR else "far" if cosine < FAR else "middle"
-    told = "you were right" if guess == right else f"it is {cosine:.2f}"
-    return f"You guessed “{_GUESSES[guess].lower()}”: {told}. "
+    told = "you were right" if guess == right else f"you guessed “{_GUESSES[guess].lower()}”"
+    return f"Their cosine is {cosine:.2f}: {told}."
 
 
 def _draw_numbers(evidence: Evidence) -> SmallNumbers:
@@ -235,11 +242,12 @@ NEGATION = Tour(
         ),
         Step(
             "word",
-            lambda _: "Look at their cosine. Which word did it? Set **View** to *leave a word out*.",
+            _ask_for_word,
             lambda state: state.page == "similarity" and state.values["similarity_view"] == "leave a word out",
             page="similarity",
             target="similarity_view",
             sets=lambda _: {"similarity_view": "leave a word out"},
+            reply=_reply_to_guess,
         ),
         Step(
             "meaning",

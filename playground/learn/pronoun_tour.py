@@ -4,7 +4,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from playground.analysis.counterfactuals import Claim, Outcome, compare, find_claim, judge_swap, run_tests
+from playground.analysis.counterfactuals import (
+    Claim,
+    Kind,
+    Outcome,
+    compare,
+    find_claim,
+    judge_swap,
+    list_alike,
+    run_tests,
+)
 from playground.analysis.vector_changes import sentence_change
 from playground.charts.markdown import escape_markdown, quote_token
 from playground.learn.tour import Choices, Conclusion, Evidence, SmallMap, Step, Tour, TourState, Verdict
@@ -109,9 +118,8 @@ def _list_guesses(state: TourState) -> Mapping[str, str]:
     return {"word": f"{key}: the word decides", "place": f"{rival}: the place decides"}
 
 
-def _ask_to_switch_off(state: TourState) -> str:
-    told = "Look at **Test it**: were you right? " if "swap" in state.answers else ""
-    return f"{told}Now press **What if this head were off?** to see what is lost without it."
+def _ask_to_switch_off(_: TourState) -> str:
+    return "Now press **What if this head were off?** to see what is lost without it."
 
 
 def _is_head_off(state: TourState) -> bool:
@@ -139,19 +147,16 @@ def _find_claim(evidence: Evidence, heads: HeadsRun, rival: int | None) -> Claim
 def conclude(evidence: Evidence) -> Conclusion:
     """Which word the head looks at and which not, and whether that is still so after the two change places."""
     heads, focus = evidence.heads(), evidence.find_focus()
-    run, state = heads.run, evidence.state
+    run = heads.run
     where = f"Layer {focus.layer}, head {focus.head}"
     query, key = (quote_token(run.tokens[place]) for place in (focus.query, focus.key))
     weight = float(run.pattern(focus.layer)[focus.head, focus.query, focus.key])
-    claim = _find_claim(evidence, heads, state.place("attention_rival"))
     lost = _describe_loss(evidence, run, Change("zero", focus.layer, focus.head))
-    if claim is None or heads.sentence is None:
+    tested = _test_claim(evidence)
+    if tested is None:
         test = f"This could not be tested: nothing can change places with {key}. Choose two words of the sentence."
         return Conclusion(f"{where} looks from {query} at {key} with weight {weight:.2f}.", test, "untested", lost)
-    found = run_tests(
-        claim, heads.sentence.batch, heads.sentence.index, heads.sentence.read, focus.layer, focus.head, ""
-    )
-    swap = found["swap"]
+    claim, found = tested
     order = compare(claim.weights)
     names = [quote_token(claim.word(place)) for place in (claim.key, claim.rival)]
     (winner, loser), (more, less) = (names, claim.weights) if order >= 0 else (names[::-1], claim.weights[::-1])
@@ -160,21 +165,56 @@ def conclude(evidence: Evidence) -> Conclusion:
         looks = f"{where} gives {winner} and {loser} the same weight from {query}, {more:.2f}."
     if heads.is_random:
         looks += " The weights are random: this is chance, nothing was learnt."
+    swap = found["swap"]
     if not isinstance(swap, Outcome):
         return Conclusion(looks, f"This could not be tested by a swap: {swap}.", "untested", lost)
-    verdict = judge_swap(claim.weights, swap.weights)
     if order:
-        looks += f" A claim: it looks for the word {winner}, wherever that stands."
+        looks += f" A claim: between these two, the word {winner} decides, not the place where it stands."
     test = f"Swap the two: “{escape_markdown(swap.text.text)}” {describe_swap(claim, swap.weights)}"
-    return Conclusion(looks, test, _VERDICTS.get(verdict, "undecided"), f"{_judge_guess(state, verdict)}{lost}")
+    verdict = _VERDICTS.get(judge_swap(claim.weights, swap.weights), "undecided")
+    return Conclusion(looks, test, verdict, f"{_describe_another_word(claim, found['replace'])}{lost}")
 
 
-def _judge_guess(state: TourState, verdict: str) -> str:
-    """Whether the visitor's guess was right; empty without one."""
-    guess = state.answers.get("swap")
-    if guess is None:
+def _test_claim(evidence: Evidence) -> tuple[Claim, Mapping[Kind, Outcome | str]] | None:
+    """The claim about the visitor's two words, and what the head does in other sentences; None where it has none."""
+    heads = evidence.heads()
+    claim = _find_claim(evidence, heads, evidence.state.place("attention_rival"))
+    if claim is None or heads.sentence is None:
+        return None
+    focus, sentence = evidence.find_focus(), heads.sentence
+    another = next(iter(list_alike(claim.word(claim.key), claim.text)), "")
+    found = run_tests(claim, sentence.batch, sentence.index, sentence.read, focus.layer, focus.head, another)
+    return claim, found
+
+
+def _reply_to_guess(evidence: Evidence) -> str:
+    """Whether the visitor's guess was right, with the weights before → after; empty without one."""
+    guess = evidence.state.answers.get("swap")
+    tested = _test_claim(evidence) if guess else None
+    if tested is None or not isinstance(tested[1]["swap"], Outcome):
         return ""
-    return f"You guessed that the {guess} decides: {'you were right' if guess == verdict else 'it does not, alone'}. "
+    claim, swap = tested[0], tested[1]["swap"]
+    verdict = judge_swap(claim.weights, swap.weights)
+    decides = f"the {verdict} decides" if verdict in ("word", "place") else "neither decides alone"
+    told = "You were right" if guess == verdict else f"You guessed the {guess}"
+    words = (claim.word(place) for place in (claim.key, claim.rival))
+    moved = [
+        f"{quote_token(word)} {before:.2f} → {after:.2f}"
+        for word, before, after in zip(words, claim.weights, swap.weights, strict=True)
+    ]
+    return f"{told}: {decides} ({', '.join(moved)})."
+
+
+def _describe_another_word(claim: Claim, found: Outcome | str) -> str:
+    """Whether another word in the key's place has more weight than the rival too; empty where none can stand there."""
+    if isinstance(found, str):
+        return ""
+    new, rival = quote_token(found.text.new), quote_token(claim.word(claim.rival))
+    order = {1: "more than", 0: "as much as", -1: "less than"}[compare(found.weights)]
+    return (
+        f"With {new} in the place of {quote_token(claim.word(claim.key))}, that word has {found.weights[0]:.2f}, "
+        f"{order} {rival} ({found.weights[1]:.2f}). "
+    )
 
 
 def _describe_loss(evidence: Evidence, run: Run, off: Change) -> str:
@@ -221,6 +261,7 @@ PRONOUN = Tour(
             has_target=lambda state: state.pronoun is not None,
             hint=_explain_cell,
             sets=_choose_cell,
+            hides=("answer", "why", "why_tests"),
         ),
         Step(
             "rival",
@@ -251,6 +292,8 @@ PRONOUN = Tour(
             target="quick_changes",
             has_target=lambda state: state.values["attention_show"] == "one head",
             sets=_switch_off,
+            reply=_reply_to_guess,
+            scrolls=True,
         ),
     ),
     conclude=conclude,

@@ -47,13 +47,18 @@ def _list_layers(state: TourState) -> Mapping[str, str]:
 
 def _ask_for_line(_: TourState) -> str:
     return (
-        "Scroll down to its map, and try each **layer** and **head**. Where does a line run from the bottom left to "
-        "the top right? It reads each letter from the mirrored place."
+        "Here is what its heads look at: try each **layer** and **head**. Where does a line run from the bottom left "
+        "to the top right? It reads each letter from the mirrored place."
     )
 
 
 def _is_chosen(state: TourState) -> bool:
     return state.values["weights"] == "trained here" and not state.values["untrained"] and _is_trained(state)
+
+
+def _ask_for_head(state: TourState) -> str:
+    to_open = "" if state.page == "attention" else "Open **Attention**. "
+    return f"{to_open}Click a head whose small map has the line. Then press **What if this head were off?**"
 
 
 def _explain_choice(state: TourState) -> str | None:
@@ -103,29 +108,32 @@ def conclude(evidence: Evidence) -> Conclusion:
     learnt = f"After {results.kept_step:,} steps, your network gets {found.accuracy:.1%} of the letters right"
     rule = f"the simple rule gets {results.baseline:.1%}"
     best = found.mirrored[0] if found.mirrored else None
-    guess = _judge_layer(evidence.state, best, config.n_layers)
     if best is None:
         most = f"The most is {found.weights.max():.2f}, in {found.ranked[0]}; evenly, it would be {found.even:.2f}."
         return Conclusion(
             f"{learnt} ({rule}), and no head has found the anti-diagonal.",
             f"Does a head give half of its weight to the mirrored place? None does. {most}",
             "refuted",
-            f"{guess}Training for more steps, or from another seed, may find it.",
+            "Training for more steps, or from another seed, may find it.",
         )
-    said = f"{learnt}. {_capital(best)} gives {found.weights[best]:.2f} of its weight to the mirrored place."
+    first = found.first_off
+    said = f"{learnt}. {_capital(first)} gives {found.weights[first]:.2f} of its weight to the mirrored place"
+    if first != best:
+        said += f"; the most is {found.weights[best]:.2f}, in {best}"
+    said = f"{said}. A claim: {first} does it alone."
     verdict, test = judge_head(found, results.baseline)
-    return Conclusion(said, test, verdict, f"{guess}{_judge_left(evidence.state, found)}{describe_others(found, rule)}")
+    return Conclusion(said, test, verdict, describe_others(found, rule))
 
 
 def judge_head(found: Reversal, baseline: float) -> tuple[Verdict, str]:
     """Whether the reversal hangs on the head that is switched off: most of what was learnt is lost without it."""
     learnt = found.accuracy - baseline
-    asked = f"Does {found.first_off} do it alone? Without it, {found.accuracy_off:.1%} stay right"
+    asked = f"Switch it off: {found.accuracy_off:.1%} stay right"
     if learnt <= 0:
-        return "untested", f"{asked}; but the network beats no simple rule, so there is nothing to lose."
+        return "untested", f"{asked}. But the network beats no simple rule, so there is nothing to lose."
     if found.accuracy - found.accuracy_off > learnt / 2:
-        return "held", f"{asked}: most of what it learnt is lost, so it is needed."
-    return "refuted", f"{asked}: most of what it learnt is still there, so others can do it too."
+        return "held", f"{asked}. Most of what it learnt is lost, so it is needed."
+    return "refuted", f"{asked}. Most of what it learnt is still there, so others can do it too."
 
 
 def describe_others(found: Reversal, rule: str) -> str:
@@ -143,32 +151,32 @@ def describe_others(found: Reversal, rule: str) -> str:
     )
 
 
-def _judge_layer(state: TourState, best: Head | None, n_layers: int) -> str:
+def _reply_to_line(evidence: Evidence) -> str:
     """Whether the visitor saw the line where it is strongest; empty without an answer."""
-    answer = state.answers.get("line")
-    if answer is None:
+    answer, trained = evidence.state.answers.get("line"), evidence.find_trained()
+    if answer is None or trained is None or trained.task.name != TASK:
         return ""
-    right = (
-        "nowhere"
-        if best is None
-        else "first"
-        if not best.layer
-        else "last"
-        if best.layer == n_layers - 1
-        else "between"
-    )
-    told = "you were right" if answer == right else "no head has it" if best is None else f"it is strongest in {best}"
-    return f"Where the line is: {told}. "
+    found = evidence.measure_reversal(())
+    if not found.mirrored:
+        told = "You were right: no" if answer == "nowhere" else "No"
+        return f"{told} head gives half of its weight to the mirrored place."
+    best = found.mirrored[0]
+    last = trained.config.n_layers - 1
+    right = "first" if not best.layer else "last" if best.layer == last else "between"
+    told = "You were right: the" if answer == right else "The"
+    return f"{told} line is strongest in {best}, with {found.weights[best]:.2f} of the weight."
 
 
-def _judge_left(state: TourState, found: Reversal) -> str:
-    """Whether the visitor's guess of what stays right was right; empty without one."""
-    guess = state.answers.get("left")
-    if guess is None:
+def _reply_to_left(evidence: Evidence) -> str:
+    """How much stays right, and whether that is what the visitor guessed; empty without a guess."""
+    guess, trained = evidence.state.answers.get("left"), evidence.find_trained()
+    off = heads_off(evidence.state)[:1]
+    if guess is None or not off or trained is None or trained.task.name != TASK:
         return ""
-    left = found.accuracy_off
+    left = evidence.measure_reversal(tuple(off)).accuracy_off
     right = "all" if left > _MOST else "none" if left < _FEW else "half"
-    return f"You guessed “{_GUESSES[guess].lower()}”: {'you were right' if guess == right else f'it is {left:.1%}'}. "
+    told = "you were right" if guess == right else f"you guessed “{_GUESSES[guess].lower()}”"
+    return f"Without that head {left:.1%} stay right: {told}."
 
 
 def _capital(head: Head) -> str:
@@ -199,10 +207,11 @@ REVERSE = Tour(
             _ask_for_line,
             lambda state: "line" in state.answers,
             page="training",
-            target="training_pattern",
+            target="training_map",
             has_target=_is_trained,
             hint=_explain_choice,
             answers=_list_layers,
+            scrolls=True,
         ),
         Step(
             "look",
@@ -213,10 +222,11 @@ REVERSE = Tour(
             has_target=_is_trained,
             hint=_explain_choice,
             sets=_choose_network,
+            reply=_reply_to_line,
         ),
         Step(
             "off",
-            lambda _: "Click a head whose small map has the line. Then press **What if this head were off?**",
+            _ask_for_head,
             lambda state: bool(heads_off(state)),
             page="attention",
             target="attention_grid",
@@ -238,6 +248,7 @@ REVERSE = Tour(
             target="attention_grid",
             hint=_explain_choice,
             sets=lambda evidence: _switch_off(evidence, 2),
+            reply=_reply_to_left,
         ),
     ),
     conclude=conclude,

@@ -132,6 +132,10 @@ class Step:
     answers: Callable[[TourState], Mapping[str, str]] = lambda _: {}
     """What can be guessed, each a button: its word in `TourState.answers` → its label. One of them ends the step, and
     shows the step's target."""
+    reply: Callable[[Evidence], str] = lambda _: ""
+    """What came of a guess that was made in a step before, said above the sentence as the step begins; markdown."""
+    scrolls: bool = False
+    """Whether the step's target is scrolled to as the step begins, where the visitor is on its page."""
     sets: Callable[[Evidence], Choices] | None = None
     """What a press on “Do it for me” chooses; None: there is no such button."""
     set_label: str = "Do it for me"

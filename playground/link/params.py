@@ -286,7 +286,7 @@ POOLINGS = ("mean", "first token", "mean with padding")
 """Those of `analysis.effects.sentence_vectors`, whose import would bring pandas along."""
 
 AUTOMATIC, MEAN = "automatic", "mean"
-"""The words of `attention_rival` beside a key's position: the strongest other key, and the mean over the keys."""
+"""The words of `attention_rival` beside a key's position: the strongest other word or key, and the mean over all."""
 
 
 ENCODERS = (

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from playground.charts.markdown import escape_markdown
@@ -27,6 +28,33 @@ def explain_changes(changes: Sequence[Change], tokens: Sequence[str]) -> str:
     """One sentence on changes that are made together: one, or one and the same in every layer."""
     told = explain_change(changes[0], tokens)
     return told if len(changes) == 1 else told.replace(f"In layer {changes[0].layer},", "In every layer,", 1)
+
+
+def name_changes(changes: Sequence[Change], tokens: Sequence[str] = ()) -> str:
+    """What changes that are made together change in a few words: one, or one and the same in every layer."""
+    told = name_change(changes[0], tokens)
+    return told if len(changes) == 1 else told.replace(f"layer {changes[0].layer}", "every layer", 1)
+
+
+def group_layers(changes: Sequence[Change], n_layers: int) -> list[tuple[Change, ...]]:
+    """The changes as somebody makes them: a token that is hidden in every layer is one, at the place of its first."""
+    alike: dict[Change, list[Change]] = {}
+    for each in changes:
+        if each.kind == "hide":
+            alike.setdefault(replace(each, layer=None), []).append(each)
+    groups: list[tuple[Change, ...]] = []
+    for each in changes:
+        same = alike.get(replace(each, layer=None), [])
+        if n_layers < 2 or {other.layer for other in same} != set(range(n_layers)):
+            groups.append((each,))
+        elif each is same[0]:
+            groups.append(tuple(same))
+    return groups
+
+
+def count_changes(run: Run) -> int:
+    """How many changes a run has, as somebody makes them."""
+    return len(group_layers(run.interventions, run.config.n_layers))
 
 
 def name_tokens(sentence: str, tokens: Sequence[str]) -> str:

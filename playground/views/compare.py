@@ -18,6 +18,7 @@ from playground.analysis.comparison import (
     find_parting,
     have_same_tokens,
     list_unequal_points,
+    name_point,
 )
 from playground.analysis.positions import ROUNDING
 from playground.charts import figure as figures
@@ -181,8 +182,9 @@ def compare_points(scene: Scene[Run], pinned: Run, differences: list[PointDiffer
     yield Picture[Run](
         key="compare_points",
         alt="The largest difference of the two runs at each point of the forward pass.",
-        caption="A bar is a point of the forward pass, in the order of computation: the largest difference of two "
-        "numbers there, as a share of the largest number. Grey bars, below the dotted line, are rounding. "
+        caption="A bar is a point of the forward pass, in the order of computation; each layer has five. Its height is "
+        "the largest difference of two numbers there, as a share of the largest number. Grey bars, below the "
+        "dotted line, are rounding. "
         f"The same numbers, bit by bit, have no height.{lost}{unequal}",
         figure=lambda _: differences_on_the_way(shares, names),
         table=lambda _: pd.DataFrame([asdict(each) for each in differences]).rename(
@@ -203,8 +205,11 @@ def differences_on_the_way(shares: Array, points: Sequence[str]) -> Figure:
         "y": np.maximum(shares, np.float32(SMALLEST_SHARE)),
         "marker": {"color": np.where(shares <= ROUNDING, palette.MUTED, palette.ATTENTION)},
         "customdata": shares,
-        "hovertemplate": "%{x}<br>largest difference: %{customdata:.3g} of the largest number<extra></extra>",
+        "hovertext": [name_point(point) for point in points],
+        "hovertemplate": "%{hovertext}<br>largest difference: %{customdata:.3g} of the largest number<extra></extra>",
     }
+    middles = {point: f"layer {point.split('.')[1]}" for point in points if point.endswith(".resid_mid")}
+    ticks = {"embed.out": "embeddings", **middles, "final": "output"}
     line = {"color": palette.RESIDUAL, "width": 1.5, "dash": "dot"}
     threshold = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": ROUNDING, "y1": ROUNDING, "line": line}
     top = math.log10(float(np.max(shares, where=np.isfinite(shares), initial=1)))
@@ -213,8 +218,8 @@ def differences_on_the_way(shares: Array, points: Sequence[str]) -> Figure:
             "title": "point of the forward pass",
             "type": "category",
             "tickangle": -figures.SLANT,
-            "tickvals": list(points),
-            "ticktext": [point.removeprefix("layers.") for point in points],
+            "tickvals": [point for point in ticks if point in points],
+            "ticktext": [text for point, text in ticks.items() if point in points],
         },
         "yaxis": {
             "title": "largest difference (log scale)",

@@ -160,11 +160,12 @@ def gradients_by_layer(comparison: Comparison, part: str, variants: Sequence[Var
         "logarithmic axis cannot show: 0, infinite (∞), not a number (NaN)."
     )
     name = "blocks passed" if stream else "layer"
+    learns = "Weights learn by it: near 0 they hardly change, and far above 1 they jump."
     return Picture(
         key="gradient_six_by_layer" if is_all else "gradient_by_layer",
         alt=f"Gradient norm of the {part} by layer, a line each on a logarithmic axis: {verdicts}.",
         caption=rf"**Backwards:** $\lVert \partial\mathcal{{L}} / \partial {symbol} \rVert_2$, the gradient's length. "
-        f"${symbol}$: {meaning}. The gradient travels from right to left.{looks if is_all else ''}",
+        f"${symbol}$: {meaning}. The gradient travels from right to left. {learns}{looks if is_all else ''}",
         figure=lambda six: draw_by_layer(values(six), "gradient norm", DEPTH if stream else LAYER),
         table=lambda six: reading.by_layer(values(six)).rename_axis(name),
     )
@@ -305,6 +306,9 @@ def _format_number(x: float) -> str:
 
 
 COLOURS = {"post": palette.POST_NORM, "pre": palette.PRE_NORM, "none": palette.NO_NORM}
+PAIR = (palette.ATTENTION, palette.K)
+"""Of two encoders alone, in their order."""
+
 SYMBOLS = {"post": "circle", "pre": "square", "none": "diamond"}
 """Of a line and its points, by where the norms stand; a dashed line has no residual connections."""
 
@@ -348,16 +352,20 @@ def _draw(
     low, high = _decades(values)
     span = high - low
     high, low = high + 0.04 * span, low - 0.04 * span
+    is_pair = len(values) <= len(PAIR)
+    colours = dict(zip(values, PAIR, strict=False)) if is_pair else {each: COLOURS[each.norm] for each in values}
     traces = []
     for variant, y in values.items():
-        traces.append(_line(variant, x, _drawable(y)))
+        traces.append(_line(variant, x, _drawable(y), colours[variant]))
         for beyond, side in ((np.isnan(y) | np.isinf(y), 1), (y == 0, -1)):
             if beyond.any():
                 edge = high if side == 1 else low
-                traces.append(_crosses(variant, x[beyond], y[beyond], 10 ** (edge + side * _ROW * span / 2)))
+                traces.append(
+                    _crosses(variant, x[beyond], y[beyond], 10 ** (edge + side * _ROW * span / 2), colours[variant])
+                )
                 high, low = (high + _ROW * span, low) if side == 1 else (high, low - _ROW * span)
     room = 0.1 * (ends[1] - ends[0]) if len(traces) > len(values) else 0
-    if len(values) <= 2:  # each has an entry of its own
+    if is_pair:  # each has an entry of its own
         for trace, variant in zip((each for each in traces if each["mode"] == "lines+markers"), values, strict=True):
             trace |= {"showlegend": True, "legendgroup": variant.name}
         return _style(traces, y_title, {**x_axis, "range": [ends[0], ends[1] + room]}, x_hover, (low, high))
@@ -386,7 +394,7 @@ def _style(
     return figures.style(traces, layout, height=380, legend=True)
 
 
-def _line(variant: Variant, x: NDArray[np.int_], y: Norms) -> dict[str, Any]:
+def _line(variant: Variant, x: NDArray[np.int_], y: Norms, colour: str) -> dict[str, Any]:
     """An encoder's line; two share an entry of the legend, so that it fits a line."""
     return {
         "type": "scatter",
@@ -394,7 +402,7 @@ def _line(variant: Variant, x: NDArray[np.int_], y: Norms) -> dict[str, Any]:
         "x": x,
         "y": y,
         "name": variant.name,
-        "line": {"color": COLOURS[variant.norm], "width": 2, "dash": "solid" if variant.residual else "dash"},
+        "line": {"color": colour, "width": 2, "dash": "solid" if variant.residual else "dash"},
         "marker": {"size": 6, "symbol": SYMBOLS[variant.norm] + ("" if variant.residual else "-open")},
         "legendgroup": variant.norm,
         "showlegend": variant.residual,
@@ -402,10 +410,9 @@ def _line(variant: Variant, x: NDArray[np.int_], y: Norms) -> dict[str, Any]:
     }
 
 
-def _crosses(variant: Variant, x: NDArray[np.int_], y: Norms, height: float) -> dict[str, Any]:
+def _crosses(variant: Variant, x: NDArray[np.int_], y: Norms, height: float, colour: str) -> dict[str, Any]:
     """What a logarithmic axis cannot show, in a row beyond its end; the last cross carries the name."""
     names = np.array(["NaN" if np.isnan(norm) else "∞" if norm else "0" for norm in y])
-    colour = COLOURS[variant.norm]
     return {
         "type": "scatter",
         "mode": "markers+text",

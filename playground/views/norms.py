@@ -102,13 +102,17 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
         alt="Median L2 norm by depth of the residual stream and of the outputs of attention and feed-forward",
         caption=r"The length of a vector is its L2 norm, $\sqrt{\sum_i x_i^2}$. A line is the median over tokens; a "
         "band holds their middle 80 %. *Residual stream*: what passes from block to block.",
-        reading=lambda run: f"{describe_outliers(run)}The frame marks what layer {scene.focus.layer} adds.",
+        reading=lambda run: f"{describe_outliers(run)}{_explain_frame(scene.focus.layer)}",
         curves=length_curves,
         x=Axis("blocks passed (0 = embeddings)", place="layer", numbers=_layers_by_depth),
         y=[figures.length_axis("median L2 norm")],
         table=_summarise_lengths,
         click="The chosen layer. Arrow keys choose its neighbours.",
     )
+
+
+def _explain_frame(layer: int) -> str:
+    return f"The frame marks what layer {layer} adds, as block {layer + 1}: layers are counted from 0."
 
 
 def describe_outliers(run: Run) -> str:

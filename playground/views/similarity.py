@@ -209,7 +209,7 @@ def _matrix(subject: Sentences, pooling: Pooling, pair: Pair) -> Heatmap[Sentenc
         values=lambda shown: shown.depths.similarity(pooling).astype(np.float32),
         rows=Axis("", lambda _: names, place=PLACES[0], numbers=lambda _: numbers, options={"nticks": n + 1}),
         columns=Axis(
-            "sentence",
+            "",
             lambda _: [str(number) for number in numbers],
             place=PLACES[1],
             numbers=lambda _: numbers,

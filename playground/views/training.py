@@ -233,8 +233,7 @@ def show_attention(scene: Scene[WatchedRun], options: Options) -> Iterator[Item]
         Control("training_layer", "layer", high=n_layers - 1),
         Control("training_head", "head", high=n_heads - 1),
     )
-    yield Group("", choices, is_row=True)
-    yield saved_attention(scene.now, options)
+    yield Group("training_map", (Group("", choices, is_row=True), saved_attention(scene.now, options)))
 
 
 def name_attention(patterns: Mapping[str, Array], options: Options) -> str:

@@ -101,7 +101,7 @@ def answer_what_is_different(five: FiveTutorials, letter: str) -> str:
     place = np.unravel_index(np.abs(yours - papers).argmax(), yours.shape)
     main = _explain(_departures(five, letter)[0])
     return (
-        f"{name} computes other numbers than the paper's encoder: with the same random weights, one of its outputs is "
+        f"If you follow {name}, your encoder is not the paper's: with the same random weights, one of its outputs is "
         f"**{yours[place]:.2f}** instead of **{papers[place]:.2f}**. The largest single reason: {main}."
     )
 

@@ -10,6 +10,7 @@ from playground.charts.markdown import quote_place
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.views.attention.why import ROUNDING, HeadsRun, is_hidden, nearest_head
+from playground.views.change_names import count_changes
 
 NOT_FINITE = "left the range of 32-bit floats"
 
@@ -27,7 +28,7 @@ def say_who_attends(subject: HeadsRun, focus: Focus, options: Options) -> str:
     else:
         where = f"in layer {place.layer}, head {place.head}"
         told = _describe_row(run, place, heads[place.head], where) + _note_off(run, place)
-    changed = f"With your change{'s' if len(run.interventions) > 1 else ''}: " if run.interventions else ""
+    changed = f"With your change{'s' if count_changes(run) > 1 else ''}: " if run.interventions else ""
     chance = " The weights are random, so this is chance." if subject.is_random else ""
     return f"{changed}{told}{chance}"
 

@@ -52,7 +52,10 @@ def show_test(sentence: SentenceOfRun, walk: Walk, rival: int | None, typed: str
         typed: the word to put in the key's place; by default the first of its kind that the text has not.
         is_random: whether the weights are.
     """
-    yield Paragraph("**Test it.** Does the head look for this word, or at this place? Three other sentences tell.")
+    yield Paragraph(
+        "**Test it.** Does the head look for this word, or at this place? The bars are about this sentence alone; "
+        "three other sentences tell."
+    )
     if list_row_changes(walk):
         text = "Your changes set weights of this row: switch them off to test what the head itself does."
         yield Paragraph(text)

@@ -122,7 +122,7 @@ class Explanation:
 def explain_cell(subject: HeadsRun, focus: Focus, rival: str = AUTOMATIC) -> Explanation:
     """What explains a cell, set beside a rival, as `attention_rival` names it; raises as the run.
 
-    By default that is the key that won where this one lost, and the strongest other one where this one won.
+    By default that is the strongest other word where the key is one, and else the strongest other key.
     """
     walk = Walk(subject.trace_layer(focus.layer), focus.head, focus.query, focus.key)
     stream, maps, rivals = subject.split_stream(focus.layer), subject.head_maps(walk), compete(walk)
@@ -133,7 +133,7 @@ def explain_cell(subject: HeadsRun, focus: Focus, rival: str = AUTOMATIC) -> Exp
 
 def _choose_rival(walk: Walk, rivals: Competition, asked: str) -> tuple[int | None, str]:
     """The rival's position, None for the mean over the keys, and a sentence where it is not the one asked for."""
-    automatic = None if rivals.best_other is None else int(rivals.keys[rivals.best_other])
+    automatic = _find_rival(walk, rivals)
     if asked == MEAN or automatic is None:
         return None, ""
     if asked == AUTOMATIC:
@@ -147,7 +147,27 @@ def _choose_rival(walk: Walk, rivals: Competition, asked: str) -> tuple[int | No
         why = f"{quote_place(tokens, place)} is the key itself"
     else:
         why = f"{quote_place(tokens, place)} is hidden from the query"
-    return automatic, f"{why}, so the rival here is the strongest other key. "
+    return automatic, f"{why}, so the rival here is {_name_automatic(walk, automatic)}. "
+
+
+def _find_rival(walk: Walk, rivals: Competition) -> int | None:
+    """The position of the strongest key beside this one, among words where this is one; None where there is no other.
+
+    Heads that find no word look at [CLS] or [SEP]: as the rival of a word it would say little about that word.
+    """
+    others = [int(key) for key in rivals.keys if key != walk.key]
+    words = [key for key in others if _is_word(walk, key)] if _is_word(walk, walk.key) else []
+    return next(iter(words or others), None)
+
+
+def _is_word(walk: Walk, place: int) -> bool:
+    run = walk.layer.run
+    return not run.special[place] and any(map(str.isalnum, run.tokens[place]))
+
+
+def _name_automatic(walk: Walk, place: int) -> str:
+    is_among_words = _is_word(walk, walk.key) and _is_word(walk, place)
+    return "the strongest other word" if is_among_words else "the strongest other key"
 
 
 def ask_why(run: Run, focus: Focus) -> str:
@@ -301,10 +321,10 @@ def _show_parts(found: Explanation) -> Iterator[Item]:
 def _name_rivals(found: Explanation) -> dict[str, str]:
     """What may be asked for as rival, as plain text by its word in the link."""
     names, keys = token_names(found.walk.layer.run.tokens), found.rivals.keys
-    best = found.rivals.best_other
-    automatic = "" if best is None else f": {names[keys[best]]}"
+    best = _find_rival(found.walk, found.rivals)
+    automatic = "no other key" if best is None else f"{_name_automatic(found.walk, best)}: {names[best]}"
     rivals = {str(key): names[key] for key in sorted(keys.tolist()) if key != found.walk.key}
-    return {AUTOMATIC: f"the strongest other key{automatic}", MEAN: "the mean over its keys", **rivals}
+    return {AUTOMATIC: automatic, MEAN: "the mean over its keys", **rivals}
 
 
 def _bars(key: str, drawn: bars.Bars, **chart: Any) -> LabelledBars[HeadsRun]:

@@ -40,6 +40,7 @@ from playground.link.opening import Focus
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
 from playground.text.wording import write_share
+from playground.views.change_names import count_changes
 from playground.views.what_if.verdict import HeadEffects, judge_changes
 
 POOLING_HELP = (
@@ -99,7 +100,7 @@ class Followed:
     @property
     def your_changes(self) -> str:
         """What a sentence calls them."""
-        return "your change" if len(self.run.interventions) == 1 else "your changes"
+        return "your change" if count_changes(self.run) == 1 else "your changes"
 
 
 def show_followed(scene: Scene[Followed], options: Options) -> Iterator[Item]:

@@ -9,6 +9,7 @@ from playground.analysis.vector_changes import sentence_change
 from playground.charts.figure import Array
 from playground.runs.encoder_run import Run
 from playground.text.wording import write_share
+from playground.views.change_names import count_changes
 
 MUCH, LITTLE = 2.0, 0.5
 """How many times the median head's effect is called much, and from where down little."""
@@ -30,7 +31,8 @@ def judge_changes(untouched: Run, run: Run, heads: HeadEffects | None, *, is_ran
     The sentence's vector is the mean over its tokens, as it is where heads are measured.
     """
     moved = float(sentence_change(untouched, run).relative)
-    whose = "your change" if len(run.interventions) == 1 else f"your {len(run.interventions)} changes"
+    n_changes = count_changes(run)
+    whose = "your change" if n_changes == 1 else f"your {n_changes} changes"
     weights = "The weights are random." if is_random else ""
     if not np.isfinite(moved):
         return (

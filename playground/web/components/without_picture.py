@@ -111,7 +111,7 @@ def scroll_to(key: str, *, on_phone: str | None = None) -> None:
         key: the container's. It comes to the middle of the window, or with its top to the window's where it is tall.
         on_phone: the container's in a window that is as narrow as a phone's, where it is another.
     """
-    _scroll(key="scroll_to", data={"target": key, "onPhone": on_phone or key, "moment": moment()})
+    _scroll(key=f"scroll_to_{key}", data={"target": key, "onPhone": on_phone or key, "moment": moment()})
 
 
 def request_scroll(key: str) -> None:

@@ -12,7 +12,7 @@ from playground.model.changes import Change
 from playground.model.interventions import check_change
 from playground.pages import page_at
 from playground.runs.inputs import intervention_subject
-from playground.views.change_names import explain_change, name_change, name_tokens
+from playground.views.change_names import explain_changes, group_layers, name_changes, name_tokens
 from playground.web.choices import changes
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
 from playground.web.components.rows import CHANGES_KEY, Chip, draw_chips
@@ -97,24 +97,25 @@ def draw_change_chips() -> None:
     if not setup.changes:
         return
     tokens, fitted, waits = _read_text(setup)
+    groups = _group(setup)
     with st.container(key=f"{CHANGES_KEY}_line", horizontal=True, vertical_alignment="center", gap="small"):
         draw_chips(
             [
                 Chip(
-                    write_change(each),
-                    name_change(each, tokens),
-                    explain_change(each, tokens),
+                    _write_group(group),
+                    name_changes(group, tokens),
+                    explain_changes(group, tokens),
                     is_on,
-                    name_tokens(fitted.reasons.get(each, ""), tokens),
-                    waits if is_on and waits else _note_idle(fitted.idle.get(each)),
+                    name_tokens(next((fitted.reasons[each] for each in group if each in fitted.reasons), ""), tokens),
+                    waits if is_on and waits else _note_idle(group, fitted),
                     is_on and bool(waits),
                 )
-                for each, is_on in setup.changes
+                for group, is_on in groups
             ],
             _switch,
             _take_back,
         )
-        if len(setup.changes) > 1:
+        if len(groups) > 1:
             st.button("Take all back", key="changes_back", type="tertiary", on_click=changes.take_back_all)
         if st.session_state[OPEN_PAGE] != "what-if" and not st.context.is_embedded:
             draw_followed_button("changes_followed")
@@ -133,19 +134,37 @@ def _read_text(setup: Setup) -> tuple[Sequence[str], FittedChanges, str]:
         return (), FittedChanges(), "Waits until the model can run."
 
 
-def _note_idle(off: str | None) -> str:
-    return f"No effect on what follows: {off}." if off else ""
+def _group(setup: Setup) -> list[tuple[tuple[Change, ...], bool]]:
+    """The changes as they were made, one in every layer as one, each with whether it is switched on."""
+    made = dict(setup.changes)
+    groups = [
+        (group, is_on)
+        for is_on in (True, False)
+        for group in group_layers([each for each in made if made[each] == is_on], setup.config.n_layers)
+    ]
+    places = list(made)
+    return sorted(groups, key=lambda found: places.index(found[0][0]))
+
+
+def _note_idle(group: Sequence[Change], fitted: FittedChanges) -> str:
+    """Why no change of these has an effect; empty where one may have."""
+    off = [fitted.idle.get(each) for each in group]
+    return f"No effect on what follows: {off[0]}." if off[0] and all(off) else ""
 
 
 def _switch() -> None:
-    text = st.session_state[CHANGES_KEY].switched
-    changes.switch_changes([each for each, is_on in current_setup().changes if is_on != _is(each, text)])
+    pressed = _find_group(st.session_state[CHANGES_KEY].switched)
+    changes.switch_changes([each for each, is_on in current_setup().changes if is_on != (each in pressed)])
 
 
 def _take_back() -> None:
-    text = st.session_state[CHANGES_KEY].taken
-    changes.take_back([each for each, _ in current_setup().changes if _is(each, text)])
+    changes.take_back(_find_group(st.session_state[CHANGES_KEY].taken))
 
 
-def _is(change: Change, text: object) -> bool:
-    return write_change(change) == text
+def _find_group(text: object) -> tuple[Change, ...]:
+    """The changes of the chip that sends a text back; none where it is there no more."""
+    return next((group for group, _ in _group(current_setup()) if _write_group(group) == text), ())
+
+
+def _write_group(group: Sequence[Change]) -> str:
+    return ",".join(map(write_change, group))

@@ -13,7 +13,7 @@ from playground.errors import PlaygroundError
 from playground.training.recipe import Recipe
 from playground.training.regularisers.ablation import AblationState, seeds_of
 from playground.training.tasks import TASKS
-from playground.web.components.without_picture import ask_before_reload, say_if_lost
+from playground.web.components.without_picture import ask_before_reload, request_scroll, say_if_lost
 from playground.web.session.experiments import Experiment, session_experiments
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
@@ -163,6 +163,7 @@ def buttons(
     has_network: bool = False,
     start: str = "Start",
     is_first_choice: bool = True,
+    scrolls_to: str = "",
 ) -> None:
     """Start, pause, cancel, reset: all of them at any time, so that nothing moves; those without effect are grey.
 
@@ -173,6 +174,7 @@ def buttons(
         has_network: whether what an earlier session has trained came back.
         start: what is written on the first of them.
         is_first_choice: whether that is what a newcomer is to press, which then has the theme's colour.
+        scrolls_to: the container, by its key, in which the visitor can watch what was started; empty: where it is.
     """
     experiments = session_experiments()
     experiment, active_page = experiments.get(page), experiments.active_page()
@@ -186,7 +188,7 @@ def buttons(
             icon=":material/play_arrow:",
             type="primary" if is_first_choice else "secondary",
             disabled=plan is None or active_page is not None,
-            on_click=None if plan is None else partial(experiments.start, page, partial(create, plan)),
+            on_click=None if plan is None else partial(_start, page, partial(create, plan), scrolls_to),
         )
         if job is not None and job.status == "paused":
             st.button("Resume", key=f"{page}_resume", icon=":material/resume:", on_click=job.resume, width=WIDTH)
@@ -215,6 +217,12 @@ def buttons(
             f"What you started on the page “{page_named(active_page).title}” {status}. Only one thing runs at a time: "
             "end it there first."
         )
+
+
+def _start(page: str, create: Callable[[], Experiment[Any]], scrolls_to: str) -> None:
+    session_experiments().start(page, create)
+    if scrolls_to:
+        request_scroll(scrolls_to)
 
 
 def show_progress(experiment: Experiment[Any], share: float, status: str) -> None:

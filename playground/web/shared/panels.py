@@ -16,6 +16,7 @@ from playground.link.params import write_changed
 from playground.link.query import explain_cut
 from playground.runs.encoder_run import Run
 from playground.text.sentences import foreign_script, is_english
+from playground.views.change_names import count_changes
 from playground.web.choices.focus import settle_tokens
 from playground.web.choices.setup import Setup, current_notices, current_setup, current_value, describe_other_weights
 from playground.web.choices.shortcuts import can_undo, undo_reset
@@ -91,7 +92,7 @@ def current_run(*, changed: bool = True) -> Run:
     vectors = "" if run.config.vocab_size else " · words are vectors drawn from the seed, not learned"
     n_sentences = len(setup.text.sentences)
     which = f"sentence {setup.sentence + 1} of {n_sentences} · " if n_sentences > 1 else ""
-    n = len(run.interventions)
+    n = count_changes(run)
     changes = f" · :violet-badge[{n} {'change' if n == 1 else 'changes'}]" if n else ""
     st.caption(
         f"{which}{tokens} {of_tokens}{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "

@@ -9,10 +9,12 @@ import streamlit as st
 from playground.analysis.comparison import SharedWeights, count_shared, have_same_tokens
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
+from playground.link.changes import Changes
 from playground.link.kinds import Size
 from playground.link.params import SHARED, write
 from playground.runs.encoder_run import Run
 from playground.text.wording import join_words, quote_word
+from playground.views.change_names import name_change
 from playground.web.choices import setup, shortcuts
 from playground.web.choices.setup import Setup, current_setup, pinned_setup, pinned_values, replace_notices
 from playground.web.session import caches
@@ -131,8 +133,16 @@ def _word(key: str, value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if key == "do":
-        return quote_word(str(value), longest=24) if value else "nothing"
+        return _name_made(value)
     return quote_word(value, longest=24) if key == "text" else write(value)
+
+
+def _name_made(made: Changes) -> str:
+    """The changes of the computation that are switched on, in words."""
+    on = [name_change(each) for each, is_on in made.made if is_on]
+    if not on:
+        return "switched off" if made else "nothing"
+    return f"“{on[0]}” and {len(on) - 1} more" if len(on) > 1 else f"“{on[0]}”"
 
 
 def _name_side(side: str, words: list[str]) -> str:

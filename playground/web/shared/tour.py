@@ -48,8 +48,11 @@ _ANSWERS = "_tour_answers"
 """Session key of what the visitor guessed on this tour, by the step's name."""
 
 
+_REPLY = "_tour_reply"
+"""Session key of what came of the visitor's guess, as the step that says so began."""
+
 _ARRIVED = "_tour_arrived"
-"""Session key of whether the tour has come to its end just now."""
+"""Session key of whether the tour has come to another step, or to its end, just now."""
 
 
 def current_tour() -> Tour | None:
@@ -103,7 +106,7 @@ def is_finished() -> bool:
 
 
 def has_arrived() -> bool:
-    """Whether the visitor's last action has led to the tour's end; true once."""
+    """Whether the visitor's last action has led to another step, or to the tour's end; true once."""
     return bool(st.session_state.pop(_ARRIVED, False))
 
 
@@ -205,8 +208,18 @@ def go_to(number: int) -> None:
     clear_actions()
     st.session_state["tour"] = number
     open_step()
-    st.session_state.update({_HELD: False, _BEGAN: _all_values()})
-    st.session_state[_ARRIVED] = is_finished()
+    st.session_state.update({_HELD: False, _BEGAN: _all_values(), _ARRIVED: True})
+    st.session_state.pop(_REPLY, None)
+
+
+def say_reply(gather_evidence: Callable[[], Evidence]) -> str:
+    """What came of the guess that this step replies to; as the step began, whatever was changed since."""
+    step = current_step()
+    if step is not None and _REPLY not in st.session_state:
+        st.session_state[_REPLY] = ""
+        with suppress(PlaygroundError):  # the page says what is wrong
+            st.session_state[_REPLY] = step.reply(gather_evidence())
+    return str(st.session_state.get(_REPLY, ""))
 
 
 def open_step() -> None:

@@ -56,9 +56,11 @@ def draw_tour_line(gather_evidence: Callable[[], Evidence], draw_copy_link: Call
     else:
         with st.container(key=END_KEY, border=True, gap="small"):
             _draw_end(tour, gather_evidence, draw_copy_link)
-    shown = st.session_state.pop(_SHOWN, None)
-    if session_tour.has_arrived():
+    shown, arrived = st.session_state.pop(_SHOWN, None), session_tour.has_arrived()
+    if step is None and arrived:
         scroll_to(END_KEY)
+    elif step is not None and arrived and step.scrolls and session_tour.current_state().page == step.page:
+        scroll_to(step.target or KEY, on_phone=step.target_on_phone)
     elif shown:
         scroll_to(shown[0], on_phone=shown[1])
 
@@ -72,6 +74,9 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
     number, state = session_tour.step_number(), session_tour.current_state()
     sentence, hint, has_target, _ = session_tour.current_words()
     place = f"tep {number} of {len(tour.steps)}"
+    is_here = step.page in (None, state.page)
+    if is_here:
+        sentence = " ".join(filter(None, [session_tour.say_reply(gather_evidence), str(sentence)]))
     if tour.conclude is None:  # a lesson's words may be a list, or several paragraphs
         _say(str(sentence), hint, f"**{tour.title}** · s{place}")
     else:
@@ -79,7 +84,6 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
     if step.in_sidebar:
         with st.container(key="tour_phone"):
             st.caption("The button » at the top left opens the sidebar.")
-    is_here = step.page in (None, state.page)
     if is_here and step.hides:
         hide(step.hides)
     with st.container(key="tour_buttons", horizontal=True, vertical_alignment="center", gap="small"):
@@ -129,11 +133,12 @@ def _draw_end(tour: Tour, gather_evidence: Callable[[], Evidence], draw_copy_lin
         if tour.conclude is not None:
             draw_copy_link()
         if following is not None:
-            st.page_link(
-                page_named("overview"),
-                label=f"Next: {following.title}",
+            st.button(
+                f"Next: {following.title}",
+                key="tour_next",
                 icon=":material/arrow_forward:",
-                width="content",
+                on_click=_begin_next,
+                args=(following, gather_evidence),
             )
         if tour.conclude is None:
             st.button("All lessons", key="tour_lessons", icon=":material/arrow_forward:", on_click=_open_lessons)
@@ -168,7 +173,7 @@ def _draw_conclusion(
         found = Conclusion(escape_markdown(error), "Nothing was computed, so nothing could be tested.", "untested")
     session_tour.current_words()
     _say(f"**{tour.title} Your run says:** {found.sentence}")
-    st.markdown(f"**A test that could have refuted it** {_VERDICTS[found.verdict]} {found.test}")
+    st.markdown(f"**A test that could have refuted it.** {found.test} {_VERDICTS[found.verdict]}")
     if found.more:
         st.caption(found.more)
 
@@ -208,6 +213,11 @@ def _do(gather_evidence: Callable[[], Evidence]) -> None:
     step = session_tour.current_step()
     if _try(lambda: session_tour.do_step(gather_evidence())) and step is not None and step.target:
         _show(step)
+
+
+def _begin_next(following: Tour, gather_evidence: Callable[[], Evidence]) -> None:
+    if start_tour(following.name, gather_evidence):
+        request_page(following.page)
 
 
 def _open_lessons() -> None:

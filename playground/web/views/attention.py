@@ -33,7 +33,7 @@ from playground.text import Batch, words
 from playground.training.network import Tagger
 from playground.views.attention.counterfactuals import SentenceOfRun
 from playground.views.attention.why import HeadsRun
-from playground.views.change_names import explain_change
+from playground.views.change_names import count_changes, explain_change
 from playground.web.choices import changes
 from playground.web.choices.focus import choose_places, current_focus, move_focus
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random, record_action
@@ -243,7 +243,7 @@ def draw_rival(names: Mapping[str, str]) -> None:
         format_func=lambda word: names.get(word, f"position {word}, which cannot be the rival here"),
         key="why_rival_choice",
         help="The bars and the sentence say what this key has ahead of the rival, or the rival ahead of it. By "
-        "default, the rival is the strongest other key.",
+        "default, the rival is the strongest other word.",
         on_change=_take_rival,
     )
 
@@ -335,7 +335,7 @@ def _describe_off(run: Run, focus: Focus) -> str:
     moved = float(sentence_change(untouched, run).relative)
     if not np.isfinite(moved):
         return f"{told} What moved is beyond the range of 32-bit floats."
-    whose = "That" if len(run.interventions) == 1 else "All your changes together"
+    whose = "That" if count_changes(run) == 1 else "All your changes together"
     told += f" {whose} moved the sentence's vector by **{moved:.1%}** of its length"
     by_token = stream_change(untouched, run).relative[-1]
     if np.isfinite(by_token).all() and by_token.max() >= LEAST_MOVED:

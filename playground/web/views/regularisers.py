@@ -219,6 +219,7 @@ def _start_ready(settings: Mapping[str, Any]) -> None:
     st.session_state.update(settings)
     with suppress(PlaygroundError):  # the page draws the same plan, and says what is wrong with it
         session_experiments().start(PAGE, partial(create_experiment, make_plan()))
+        request_scroll(f"{PAGE}_train")
 
 
 def describe_cost(plan: AblationPlan) -> str:

@@ -59,7 +59,7 @@ from playground.web.session.memory_budget import MemoryReservation
 from playground.web.session.services import services
 from playground.web.session.trained_slot import TrainedSlot
 from playground.web.session.weights_cache import cache_in_session
-from playground.web.shared import experiment_buttons, panels, uploads
+from playground.web.shared import experiment_buttons, panels, tour, uploads
 from playground.web.shared.experiment_buttons import (
     cancelled_clause,
     continuing_sentence,
@@ -282,9 +282,10 @@ def follow_attention(experiment: Experiment[TrainingState]) -> None:
 
 
 def _open_most_changed_head(snapshots: Sequence[Snapshot]) -> None:
-    """Choose the head whose attention changed most, unless a link or the visitor has chosen one."""
+    """Choose the head whose attention changed most, unless a link or the visitor has chosen one, or is to find it."""
     options = read_options(PAGE)
-    if not snapshots or _CHOSEN in st.session_state or options["training_layer"] or options["training_head"]:
+    is_chosen = _CHOSEN in st.session_state or options["training_layer"] or options["training_head"]
+    if not snapshots or is_chosen or tour.current_tour() is not None:
         return
     most = most_changed_head(snapshots, name_attention(snapshots[0].patterns, options))
     if most not in (None, (0, 0)):

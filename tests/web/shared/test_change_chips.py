@@ -10,7 +10,7 @@ from playground.link import changes as link_changes
 from playground.model import interventions
 from playground.model.change_texts import read_change, write_change
 from playground.model.changes import Change, Subject
-from playground.views.change_names import explain_change, name_change
+from playground.views.change_names import explain_change, group_layers, name_change
 from tests.changes import made
 from tests.web.app_test import (
     SMALL,
@@ -20,6 +20,7 @@ from tests.web.app_test import (
     component_data,
     open_page,
     press,
+    prose,
     sentences,
     table,
     widgets,
@@ -192,3 +193,23 @@ def test_a_preset_keeps_the_changes_and_says_which_do_not_fit() -> None:
     chips = component_data(app, "change_chips")["chips"]
     assert [chip["text"] for chip in chips] == ["1.3:zero", "0.0:zero"]
     assert not chips[1]["reason"]
+
+
+def test_a_word_hidden_in_every_layer_is_one_chip() -> None:
+    hidden = ",".join(f"{layer}.*:hide_2" for layer in range(2))
+    app = open_page("what_if", **SMALL, do=f"{hidden},1.1:zero")
+    names = [chip["name"] for chip in component_data(app, "change_chips")["chips"]]
+    assert len(names) == 2
+    assert names[0].startswith("every layer, all heads: ")
+    assert "your 2 changes" in prose(app)
+    partly = open_page("what_if", **SMALL, do="0.*:hide_2,-1.*:hide_2")
+    assert len(component_data(partly, "change_chips")["chips"]) == 2, "one is switched off"
+
+
+@pytest.mark.parametrize("n_layers", [1, 2, 3])
+def test_only_one_change_made_in_every_layer_is_grouped(n_layers: int) -> None:
+    changes = [made(text) for text in ("0.*:hide_2", "1.1:zero", "1.*:hide_2", "0.*:hide_3", "positions:shuffle_1")]
+    groups = group_layers(changes, n_layers)
+    assert len(groups) == (4 if n_layers == 2 else 5)
+    assert {each for group in groups for each in group} == set(changes)
+    assert all(len({each["key"] for each in group}) == 1 for group in groups)

@@ -100,13 +100,24 @@ def test_without_a_pronoun_the_button_types_a_sentence_that_has_one() -> None:
     assert "the row of *it*" in prose(app)
 
 
-def test_what_was_guessed_is_judged_at_the_end_and_a_link_has_the_end_without_it() -> None:
-    app = press(open_page("attention", text=TEXT, tour=3, query=HE, key=ANNA, attention_rival=TOM), "tour_answer_place")
-    app = press(app, "tour_skip")
-    assert "You guessed that the place decides: it does not" in " ".join(each.value for each in app.caption)
-    other = open_page("attention", text=TEXT, tour=END, query=HE, key=ANNA, attention_rival=TOM)
-    assert shown_step(other) == "end"
-    assert "You guessed" not in " ".join(each.value for each in other.caption)
+def test_what_was_guessed_is_judged_in_the_next_step_and_a_link_has_that_step_without_it() -> None:
+    place = {"text": TEXT, "query": HE, "key": ANNA, "attention_rival": TOM}
+    now = trained_trace(TEXT)["layers.3.attn.pattern"][0, 1, HE]
+    then = trained_trace("Tom gave Anna the book because he had asked for it.")["layers.3.attn.pattern"][0, 1, HE]
+    moved = f"(`Anna` {now[ANNA]:.2f} → {then[TOM]:.2f}, `Tom` {now[TOM]:.2f} → {then[ANNA]:.2f})."
+    app = press(open_page("attention", tour=3, **place), "tour_answer_place")
+    assert f"You guessed the place: the word decides {moved} Now press" in prose(app)
+    assert "You guessed the place" in prose(choose(app, query=2)), "it is about the words that were guessed"
+    app = press(open_page("attention", tour=3, **place), "tour_answer_word")
+    assert f"You were right: the word decides {moved}" in prose(app)
+    assert "You were right" not in prose(press(app, "tour_skip"))
+    assert "You" not in prose(open_page("attention", tour=4, **place)).partition("Now press")[0].partition("Step 4")[2]
+
+
+def test_the_end_leads_into_the_next_experiment() -> None:
+    app = open_page("attention", text=TEXT, tour=END, query=HE, key=ANNA, attention_rival=TOM)
+    app.button(key="tour_next").click().run()
+    assert (app.session_state["experiment"], app.session_state["tour"]) == ("negation", 1)
 
 
 def test_a_step_that_is_gone_back_to_waits_for_something_to_happen() -> None:

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.charts.names import subscript
 from playground.link import open_link
+from playground.runs.arrays import Array
 from playground.weights import checkpoint
 from tests.web.app_test import (
     SMALL,
@@ -64,7 +65,7 @@ def test_the_trained_models_cell_is_explained_with_its_own_numbers() -> None:
     assert app.header[0].value == f"Why does `it`₁₀ look at `animal`{'₀₁₂₃₄₅₆₇₈₉'[key]}?"
     assert told(app, r"weight \*\*([\d.]+)\*\*") == round(float(pattern[key]), 2)
     assert told(app, r"score is (-?[\d.]+):") == round(float(scores[key]), 2)
-    rival = int(np.where(np.arange(16) == key, -np.inf, scores).argmax())
+    rival = strongest_other_word(scores, key)
     lead = float(scores[key] - scores[rival])
     for chart in STEPS["sources"]:
         bars = drawn_bars(app)[chart]
@@ -220,7 +221,9 @@ def test_a_hidden_key_has_a_reason_and_no_charts(query: int, key: int, reason: s
 @pytest.mark.parametrize(("layer", "head", "query", "key"), [(3, 1, 10, 9), (2, 9, 8, 2), (5, 11, 10, 5)])
 def test_a_key_that_lost_is_set_beside_the_key_that_won(layer: int, head: int, query: int, key: int) -> None:
     """The question, the sentence, all bars and the numbers below them are of one and the same difference."""
-    app = without_error(open_page("attention", layer=layer, head=head, query=query, key=key, attention_steps=True))
+    won = int(trained_trace()[f"layers.{layer}.attn.scores"][0, head, query].argmax())
+    place = {"layer": layer, "head": head, "query": query, "key": key, "attention_rival": won}
+    app = without_error(open_page("attention", attention_steps=True, **place))
     scores = trained_trace()[f"layers.{layer}.attn.scores"][0, head, query].numpy()
     winner, rank = int(scores.argmax()), 1 + int((scores > scores[key]).sum())
     assert winner != key
@@ -241,8 +244,25 @@ def test_a_key_that_lost_is_set_beside_the_key_that_won(layer: int, head: int, q
     assert sum(drawn_bars(app)["why_parts"]["values"]) > 0
 
 
+def strongest_other_word(scores: Array, key: int) -> int:
+    is_word = np.array([token.isalnum() and place != key for place, token in enumerate(trained_tokens())])
+    return int(np.where(is_word, scores, -np.inf).argmax())
+
+
+def test_the_rival_of_a_word_is_a_word_though_a_special_token_won() -> None:
+    scores = trained_trace()["layers.3.attn.scores"][0, 1, 8].numpy()  # street looks at [CLS] most
+    rival = strongest_other_word(scores, 2)
+    assert scores.argmax() == 0
+    app = open_page("attention", query=8, key=2)
+    assert sum(drawn_bars(app)["why_parts"]["values"]) == pytest.approx(scores[2] - scores[rival], abs=1e-3)
+    assert f"the strongest other word: {trained_tokens()[rival]}" in app.selectbox(key="why_rival_choice").options[0]
+    app = open_page("attention", query=8, key=0)  # of [CLS] itself, any key
+    others = np.delete(scores, 0)
+    assert sum(drawn_bars(app)["why_parts"]["values"]) == pytest.approx(scores[0] - others.max(), abs=1e-3)
+
+
 def test_a_hidden_winner_is_still_the_opponent_and_that_is_said() -> None:
-    app = open_page("attention", query=8, key=2)  # the trained model's street looks at [CLS] most
+    app = open_page("attention", query=8, key=2, attention_rival=0)  # street looks at [CLS] most
     said = prose(app)
     assert "below the strongest, `[CLS]`₀" in said
     assert "hidden or not" not in said

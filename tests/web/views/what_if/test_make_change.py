@@ -13,7 +13,7 @@ PAIR = {**SMALL, "text": "abcdefgh\nhgfedcba\nabc", "layer": "1", "head": "2", "
 
 
 def chips(app: AppTest) -> list[str]:
-    return [chip["text"] for chip in component_data(app, "change_chips").get("chips", [])]
+    return [text for chip in component_data(app, "change_chips").get("chips", []) for text in chip["text"].split(",")]
 
 
 def composed(app: AppTest, kind: str, **choices: Any) -> AppTest:
