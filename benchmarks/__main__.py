@@ -13,6 +13,7 @@ from benchmarks import (
     cluster,
     comparing,
     crowd,
+    diagnosis,
     environment,
     export,
     first_visit,
@@ -28,6 +29,7 @@ from playground.web.server.settings import read_settings
 
 PARTS: dict[str, Callable[[], Iterable[Result]]] = {
     "model": model.measure,
+    "diagnosis": diagnosis.measure,
     "export": export.measure,
     "training": training.measure,
     "pages": pages.measure,
