@@ -111,20 +111,21 @@ def test_below_the_menu_are_at_most_three_screens_before_a_run_of_regularisers(p
     assert height - menu["y"] - menu["height"] <= 3 * 844
 
 
-def test_the_link_is_copied_by_a_button_at_the_thumb(phone: Visitor) -> None:
+def test_the_link_is_copied_by_a_button_that_is_always_there_and_covers_nothing(phone: Visitor) -> None:
     phone.open("/attention?head=3")
     button = phone.widget("phone_copy_link").get_by_role("button")
     phone.page.locator(".stMain").evaluate("main => main.scrollTo(0, 900)")
-    box = button.bounding_box()
+    box, header = button.bounding_box(), phone.page.get_by_test_id("stHeader").bounding_box()
     assert box is not None
-    assert box["y"] > 0.66 * 844
+    assert header is not None
+    assert box["y"] + box["height"] <= header["y"] + header["height"], "it stands where Streamlit has its own buttons"
     assert min(box["width"], box["height"]) >= 44
+    others = phone.page.get_by_test_id("stHeader").locator("button:visible").all()
+    edges = [each for each in map(Locator.bounding_box, others) if each]
+    assert edges
+    assert all(each["x"] + each["width"] <= box["x"] or box["x"] + box["width"] <= each["x"] for each in edges)
     phone.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     button.tap()
     expect(button).to_have_text("Copied")
     copied = parse_qs(urlsplit(phone.page.evaluate("navigator.clipboard.readText()")).query)
     assert copied == {"head": ["3"], "v": [VERSION]}
-    phone.page.locator(".stMain").evaluate("main => main.scrollTo(0, main.scrollHeight)")
-    last = phone.page.locator(".stMain [data-testid=stExpander]").last.bounding_box()
-    assert last is not None
-    assert last["y"] + last["height"] <= box["y"], "the end of the page lies above the button"
