@@ -90,6 +90,16 @@ PAGES = {
             group="Learn",
         ),
         Page(
+            "bug-lab",
+            "Bug lab",
+            "An encoder that runs and is wrong: find its mistake with the cheapest tests.",
+            prefix="lab",
+            own_networks=True,
+            runs_text=False,
+            unchanged=f"{_ENCODER_ALONE} this page has encoders of its own.",
+            group="Learn",
+        ),
+        Page(
             "tutorials",
             "Tutorials",
             "The five tutorials side by side: where they differ, what it does, and what went wrong.",

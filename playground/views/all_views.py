@@ -30,6 +30,7 @@ from playground.runs.encoder_run import LayerRun, Run, trace_layer
 from playground.text import Batch, split_sentences
 from playground.views.attention.page import show_attention, visible_tokens
 from playground.views.attention.why import HeadsRun
+from playground.views.bug_lab import linked_lab, show_bug_lab
 from playground.views.change_names import note_set_weights
 from playground.views.encoder_decoder import linked_pair, show_encoder_decoder
 from playground.views.gradient_flow import linked_encoders, show_gradient_flow
@@ -240,6 +241,7 @@ VIEWS: Mapping[str, View] = {
     "positions": View(show_positions, lambda view: scene_of(place_words, without_changes(view))),
     "encoder-decoder": View(show_encoder_decoder, linked_pair),
     "gradient-flow": View(show_gradient_flow, linked_encoders),
+    "bug-lab": View(show_bug_lab, linked_lab),
     "tutorials": View(show_tutorials, linked_tutorials),
 }
 """By the pages' paths, in the order of the menu."""

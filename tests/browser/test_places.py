@@ -20,6 +20,7 @@ PAGES = (
     "exercises",
     "lessons",
     "diagnosis",
+    "bug-lab",
     "tutorials",
     "parameters",
     "similarity",

@@ -3,6 +3,7 @@
 from copy import copy
 from functools import cache
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
@@ -61,6 +62,12 @@ def pages_by_group() -> dict[str, list[StreamlitPage]]:
     for name, page in PAGES.items():
         groups.setdefault(page.group, []).append(page_named(name))
     return groups
+
+
+def current_server() -> str:
+    """Where this app is, such as `https://host`, from what the browser says."""
+    address = urlsplit(st.context.url or "")
+    return urlunsplit((address.scheme, address.netloc, address.path.rpartition("/")[0], "", ""))
 
 
 def place_in_menu(path: str) -> int:

@@ -20,10 +20,11 @@ from playground.web.session.downloads import in_turn
 from playground.web.session.exercises import shipped_exercises
 from playground.web.shared import panels, uploads
 from playground.web.shared import tour as session_tour
+from playground.web.shared.navigation import current_server
 from playground.web.shared.renderer import render
 from playground.web.views.exercises.posed import pose_variant, take_turn
 from playground.web.views.lessons.editor import begin_draft, current_draft, draw_editor
-from playground.web.views.lessons.places import TOP, current_server, draw_way_back, open_lesson, student_link
+from playground.web.views.lessons.places import TOP, draw_way_back, open_lesson, student_link
 
 _UPLOADER = "lesson_file"
 """Name of the uploader."""

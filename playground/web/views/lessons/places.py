@@ -1,10 +1,11 @@
 """Where a lesson is: in the session, and behind which link."""
 
-from urllib.parse import urlencode, urlsplit, urlunsplit
+from urllib.parse import urlencode
 
 import streamlit as st
 
 from playground.web.components.without_picture import request_scroll
+from playground.web.shared.navigation import current_server
 
 TOP = "lessons_top"
 """Key of what stands first on the page, to which it scrolls."""
@@ -22,12 +23,6 @@ def draw_way_back() -> None:
         "All lessons", key="lesson_list", icon=":material/arrow_back:", type="tertiary",
         on_click=open_lesson, args=("",),
     )  # fmt: skip
-
-
-def current_server() -> str:
-    """Where this app is, such as `https://host`, from what the browser says."""
-    address = urlsplit(st.context.url or "")
-    return urlunsplit((address.scheme, address.netloc, address.path.rpartition("/")[0], "", ""))
 
 
 def student_link(name: str) -> str:

@@ -1,0 +1,700 @@
+"""Find the mistake: a small encoder that somebody got wrong, suspects, and tests that cost points.
+
+A case follows from its seed and level alone. Every result of a test is computed, with the mistake made in the model's
+own pass; what a right encoder with the same weights computes stands beside it where a test asks for it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from playground.config import ModelConfig
+from playground.mistakes.edits import EditedTrace, Input, run_edited
+from playground.mistakes.registry import MISTAKES, Mistake
+from playground.model import Encoder
+from playground.text.wording import join_words
+
+Array = NDArray[np.float32]
+
+LEVELS = ("easy", "any", "two")
+"""One mistake with clear signs; any one; two of different parts."""
+
+MAX_SEED = 9_999
+
+WRONG_COST = 5
+"""Points for a suspect that is none."""
+
+WORDS = ("[PAD]", "a", "cat", "dog", "sees", "the", "old", "red", "bird", "and", "runs", "home")
+"""The vocabulary; the first is padding."""
+
+N_TOKENS, N_PADDING = 8, 2
+
+_BATCH = 24
+"""Sequences in a step of training."""
+
+SEEN = 1e-3
+"""The difference from which on a number is another one, as a share of the largest, or of 1 where that is smaller."""
+
+_EASY = (
+    "positions-not-added",
+    "no-embedding-scale",
+    "softmax-over-queries",
+    "mask-forgotten",
+    "mask-inverted",
+    "mask-after-softmax",
+    "no-peek-off-by-one",
+    "residual-forgotten",
+    "activation-forgotten",
+    "shared-layers",
+    "no-score-scale",
+)
+
+_LEFT_OUT = ("dropout-left-on", "cross-attention-from-target", "eps-outside-root")
+"""Other numbers in each run; of a decoder; and one that needs an eps that nobody has."""
+
+_N_SUSPECTS = 5
+"""Mistakes to choose from, those of the case among them; decoys come on top."""
+
+
+# --- what looks wrong and is right
+
+
+@dataclass(frozen=True)
+class Decoy:
+    """What looks wrong in the code of every case, and is right."""
+
+    key: str
+    title: str
+    why: str
+    """Why it is right."""
+    change: Callable[["Lab"], float]
+    """How much is different without it: the largest difference of what it could spoil."""
+
+
+def _merge_by_view(lab: "Lab") -> float:
+    z = lab.ours["layers.0.attn.z"]  # (B, H, T, d_head)
+    B, H, T, D = z.shape  # noqa: N806
+    by_view = z.transpose(1, 2).contiguous().view(B, T, H * D)
+    by_hand = torch.cat([z[:, head] for head in range(H)], dim=-1)
+    return float((by_view - by_hand).abs().max())
+
+
+def _scaled_table(lab: "Lab") -> float:
+    """Against a table whose rows are √d_model times as long, read without the factor."""
+    table = lab.encoder.state_dict()["embed.tokens.weight"] * lab.config.d_model**0.5
+    return float((table[lab.given.ids] - lab.ours["embed.tokens"]).abs().max())
+
+
+def _without_key_bias(lab: "Lab") -> float:
+    """Of all weights of all layers, without the biases of the keys."""
+    encoder = deepcopy(lab.encoder)
+    weights = encoder.state_dict()
+    biases = {name: torch.zeros_like(each) for name, each in weights.items() if name.endswith("attn.k.bias")}
+    encoder.load_state_dict({**weights, **biases})
+    others = run_edited(encoder, lab.given, [])
+    names = [name for name in others if name.endswith(".pattern")]
+    return max(float((others[name] - lab.ours[name]).abs().max()) for name in names)
+
+
+_ALL_DECOYS = (
+    Decoy(
+        "view-after-transpose",
+        "the heads are merged by `view` after `transpose(1, 2).contiguous()`",
+        "The copy puts each token's heads side by side in memory first, so `view` reads them in the right order.",
+        _merge_by_view,
+    ),
+    Decoy(
+        "root-on-the-table",
+        "token vectors are multiplied by √d_model",
+        "Vaswani et al. 2017, section 3.4: the table's rows are short, because it also makes the outputs. A table with "
+        "rows √d_model times as long, read without the factor, gives the same vectors.",
+        _scaled_table,
+    ),
+    Decoy(
+        "bias-of-the-keys",
+        "the keys have a bias",
+        "It adds q · b to every score of a query, the same number for each key, and the softmax sees differences of "
+        "scores alone.",
+        _without_key_bias,
+    ),
+)
+
+DECOYS: Mapping[str, Decoy] = {each.key: each for each in _ALL_DECOYS}
+
+SUSPECTS: tuple[str, ...] = (*(key for key in MISTAKES if key not in _LEFT_OUT), *DECOYS)
+"""All that can be suspected, by their keys."""
+
+
+def name_suspect(key: str) -> str:
+    """What a suspect is said to be, in a few words."""
+    return DECOYS[key].title if key in DECOYS else MISTAKES[key].title
+
+
+# --- a case
+
+
+@dataclass(frozen=True)
+class Case:
+    """An encoder with mistakes, and who is suspected."""
+
+    seed: int
+    level: str
+    config: ModelConfig
+    mask: str
+    """`none`, `padding` or `causal`: what the encoder is given."""
+    mistakes: tuple[str, ...]
+    suspects: tuple[str, ...]
+    """Mistakes and decoys, in the order in which they are shown."""
+
+
+def _build_mask(name: str) -> Tensor | None:
+    if name == "none":
+        return None
+    if name == "causal":
+        return torch.ones(N_TOKENS, N_TOKENS).tril().bool()[None]
+    keys = torch.ones(1, N_TOKENS, dtype=torch.bool)
+    keys[:, -N_PADDING:] = False
+    return keys
+
+
+Option = TypeVar("Option")
+
+
+def _pick(draw: np.random.Generator, options: Sequence[Option]) -> Option:
+    return options[int(draw.integers(len(options)))]
+
+
+def _sample(draw: np.random.Generator, options: Sequence[Option], n: int) -> list[Option]:
+    """So many of them, each once, in any order."""
+    return [options[i] for i in draw.permutation(len(options))[:n].tolist()]
+
+
+def _draw_config(draw: np.random.Generator) -> ModelConfig:
+    return ModelConfig(
+        vocab_size=len(WORDS),
+        d_model=16,
+        n_heads=4,
+        n_layers=2,
+        d_ff=32,
+        positions="sinusoidal",
+        scale_embeddings=True,
+        norm_placement=_pick(draw, ("post", "pre")),
+        activation=_pick(draw, ("relu", "gelu")),
+        norm_eps=1e-5,
+        dropout=0.0,
+    )
+
+
+@lru_cache(maxsize=256)
+def open_lab(seed: int, level: str) -> "Lab":
+    """The case of a seed and a level, with what can be tested of it: the same at any time.
+
+    Args:
+        seed: from 0 to `MAX_SEED`.
+        level: one of `LEVELS`.
+    """
+    draw = np.random.default_rng([seed, LEVELS.index(level)])
+    while True:
+        config, mask = _draw_config(draw), _pick(draw, ("none", "padding", "causal"))
+        possible = [key for key in SUSPECTS if key in MISTAKES and MISTAKES[key].applies(config, _build_mask(mask))]
+        pool = [key for key in possible if key in _EASY or level != "easy"]
+        mistakes = tuple(_sample(draw, pool, 2 if level == "two" else 1))
+        others = _sample(draw, [key for key in possible if key not in mistakes], _N_SUSPECTS - len(mistakes))
+        suspects = [*mistakes, *others, _pick(draw, tuple(DECOYS))]
+        lab = Lab(Case(seed, level, config, mask, mistakes, tuple(_sample(draw, suspects, len(suspects)))))
+        parts = {MISTAKES[key].part for key in mistakes}
+        if len(parts) == len(mistakes) and lab.shows_each() and all(map(lab.tells_from, others)):
+            return lab
+
+
+@dataclass(frozen=True, eq=False)
+class Lab:
+    """A case's encoder, what it computes with the mistakes, and what it would without."""
+
+    case: Case
+    _trained: dict[str, list[float]] = field(default_factory=dict)
+
+    @property
+    def config(self) -> ModelConfig:
+        """Of the encoder."""
+        return self.case.config
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The right one; its biases are no zeros."""
+        made = Encoder(self.config, self.case.seed).eval()
+        generator = torch.Generator().manual_seed(self.case.seed)
+        with torch.no_grad():
+            for parameter in made.parameters():
+                parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator))
+        return made
+
+    @cached_property
+    def given(self) -> Input:
+        """A sentence of eight words, of which the last two are padding under a padding mask."""
+        draw = np.random.default_rng(self.case.seed)
+        ids = _sample(draw, range(1, len(WORDS)), N_TOKENS)
+        if self.case.mask == "padding":
+            ids[-N_PADDING:] = [0] * N_PADDING
+        return Input(torch.tensor([ids]), _build_mask(self.case.mask))
+
+    @property
+    def tokens(self) -> list[str]:
+        """The words that it reads."""
+        return [WORDS[i] for i in self.given.ids[0].tolist()]
+
+    @property
+    def n_real(self) -> int:
+        """Tokens that are no padding."""
+        return N_TOKENS - N_PADDING if self.case.mask == "padding" else N_TOKENS
+
+    @cached_property
+    def ours(self) -> Mapping[str, Tensor]:
+        """What is right, by the names of a trace, in the order of the computation: each with a batch axis, of one."""
+        return self._run((), self.given.ids)
+
+    @cached_property
+    def theirs(self) -> Mapping[str, Tensor]:
+        """What the case computes."""
+        return self._run(self.case.mistakes, self.given.ids)
+
+    def run_theirs(self, ids: Tensor) -> Tensor:
+        """What the case makes of other words, (1, T) int64: the real tokens' last vectors, (T', D)."""
+        return self._run(self.case.mistakes, ids)["final"][0, : self.n_real]
+
+    def run_ours(self, ids: Tensor) -> Tensor:
+        """What is right for other words: (T', D)."""
+        return self._run((), ids)["final"][0, : self.n_real]
+
+    def _run(self, keys: Sequence[str], ids: Tensor) -> Mapping[str, Tensor]:
+        return run_edited(self.encoder, Input(ids, self.given.mask), [MISTAKES[key].making for key in keys])
+
+    def shows_each(self) -> bool:
+        """Whether each mistake changes what the real tokens' vectors become, alone and beside the other."""
+        whole = self.theirs["final"]
+        for key in self.case.mistakes:
+            alone = self._run((key,), self.given.ids)["final"]
+            without = self._run([each for each in self.case.mistakes if each != key], self.given.ids)["final"]
+            if not (self._differ(alone, self.ours["final"]) and self._differ(whole, without)):
+                return False
+        return True
+
+    def tells_from(self, key: str) -> bool:
+        """Whether some tensor is other than with another mistake alone."""
+        other = self._run((key,), self.given.ids)
+        rows = (each[..., : self.n_real, :].numpy() for name in other for each in (other[name], self.theirs[name]))
+        return any(is_other(one, theirs) for one, theirs in zip(rows, rows, strict=True))
+
+    def _differ(self, one: Tensor, other: Tensor) -> bool:
+        return is_other(one[:, : self.n_real].numpy(), other[:, : self.n_real].numpy())
+
+    def train(self, makes_mistakes: bool, n_steps: int = 100) -> list[float]:
+        """The losses of a short training, one a step: each token is to name the one before it.
+
+        Args:
+            makes_mistakes: whether with the case's mistakes.
+            n_steps: of Adam, with `_BATCH` new sequences each.
+        """
+        name = f"{makes_mistakes} {n_steps}"
+        if name not in self._trained:
+            self._trained[name] = self._train(self.case.mistakes if makes_mistakes else (), n_steps)
+        return self._trained[name]
+
+    def _train(self, keys: Sequence[str], n_steps: int) -> list[float]:
+        encoder, makings = deepcopy(self.encoder), [MISTAKES[key].making for key in keys]
+        head = nn.Linear(self.config.d_model, len(WORDS))
+        generator = torch.Generator().manual_seed(self.case.seed)
+        with torch.no_grad():
+            head.weight.copy_(0.1 * torch.randn(head.weight.shape, generator=generator))
+            head.bias.zero_()
+        edited = encoder
+        for each in makings:
+            edited = edited if each.module is None else each.module(edited)
+        edits = [each.scores for each in makings if each.scores is not None]
+        mask = None if self.given.mask is None else self.given.mask.expand(_BATCH, *self.given.mask.shape[1:])
+        optimizer = torch.optim.Adam([*encoder.parameters(), *head.parameters()], lr=3e-3)
+        losses = []
+        for _ in range(n_steps):
+            ids = torch.randint(1, len(WORDS), (_BATCH, N_TOKENS), generator=generator)
+            if self.case.mask == "padding":
+                ids[:, -N_PADDING:] = 0
+            final = edited(ids, mask, EditedTrace(edits, edited, mask))
+            logits, answers = head(final[:, 1 : self.n_real]), ids[:, : self.n_real - 1]
+            loss = F.cross_entropy(logits.flatten(0, 1), answers.flatten())
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(float(loss.detach()))
+        return losses
+
+
+def is_other(one: NDArray[np.floating], other: NDArray[np.floating]) -> bool:
+    """Whether two arrays differ by more than rounding."""
+    if one.shape != other.shape:
+        return True
+    finite = np.isfinite(one) & np.isfinite(other)
+    if not finite.all():
+        return bool((np.isfinite(one) != np.isfinite(other)).any()) or is_other(one[finite], other[finite])
+    size = max(1.0, float(np.abs(other).max(initial=0)))
+    return float(np.abs(one - other).max(initial=0)) > SEEN * size
+
+
+def _largest_difference(one: NDArray[np.floating], other: NDArray[np.floating]) -> float:
+    """Of the numbers that are finite in both."""
+    finite = np.isfinite(one) & np.isfinite(other)
+    return float(np.abs(one[finite] - other[finite]).max(initial=0))
+
+
+# --- tests
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a test shows."""
+
+    sentence: str
+    """With its numbers, in markdown."""
+    tells: bool
+    """Whether a right encoder shows something else."""
+    maps: Mapping[str, Array] = field(default_factory=dict)
+    """Matrices to draw, by what they are."""
+    of_tokens: bool = False
+    """Whether a map's columns are tokens too, as its rows."""
+    curves: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Losses by step, by whose they are."""
+
+
+@dataclass(frozen=True)
+class LabTest:
+    """What can be tested, and what it costs."""
+
+    key: str
+    title: str
+    cost: int
+    run: Callable[[Lab], Finding]
+    fits: Callable[[Case], bool] = lambda _: True
+    """Whether it can be done in this case."""
+
+
+def _check_shapes(lab: Lab) -> Finding:
+    wrong = [name for name in lab.ours if lab.theirs[name].shape != lab.ours[name].shape]
+    told = f"{join_words([f'`{name}`' for name in wrong])} have other shapes." if wrong else "Every shape is right."
+    n = len(lab.ours)
+    return Finding(f"{told} That is of {n} tensors, from `embed.tokens` to `final`.", bool(wrong))
+
+
+def _add_rows_up(lab: Lab) -> Finding:
+    sums, right = (
+        run["layers.0.attn.pattern"][0, :, : lab.n_real].sum(dim=-1).numpy() for run in (lab.theirs, lab.ours)
+    )
+    told = f"In layer 0, the weights of a query add up to between **{sums.min():.2f}** and **{sums.max():.2f}**."
+    return Finding(told, is_other(sums, right))
+
+
+def _measure_lengths(lab: Lab) -> Finding:
+    def lengths(run: Mapping[str, Tensor]) -> tuple[float, float]:
+        tokens = run["embed.tokens"][0, : lab.n_real]
+        positions = run["embed.sum"][0, : lab.n_real] - tokens
+        return float(tokens.norm(dim=-1).mean()), float(positions.norm(dim=-1).mean())
+
+    (tokens, positions), right = lengths(lab.theirs), lengths(lab.ours)
+    told = (
+        f"A token's vector has a mean length of **{tokens:.2f}**, what is added for its position **{positions:.2f}**. "
+        f"d_model is {lab.config.d_model}."
+    )
+    return Finding(told, is_other(np.array([tokens, positions]), np.array(right)))
+
+
+def _compare_positions(lab: Lab) -> Finding:
+    def rows(run: Mapping[str, Tensor]) -> Array:
+        added: Array = (run["embed.sum"] - run["embed.tokens"])[0, : lab.n_real].numpy()
+        return added
+
+    theirs, right = rows(lab.theirs), rows(lab.ours)
+    told = "What is added for each position, a row each, in its 16 numbers. A right table has waves of many lengths."
+    return Finding(told, is_other(theirs, right), {"what is added for positions": theirs})
+
+
+def _measure_norm(lab: Lab) -> Finding:
+    def moments(run: Mapping[str, Tensor]) -> Array:
+        x = run["layers.0.norm1.normalized"][0, : lab.n_real]
+        found: Array = torch.stack([x.mean(-1), x.var(-1, correction=0), x.var(-1, correction=1)]).mean(-1).numpy()
+        return found
+
+    mean, biased, unbiased = theirs = moments(lab.theirs)
+    told = (
+        f"Behind layer 0's first norm, before gain and bias, a vector's numbers have the mean **{mean:.3f}**. Their "
+        f"variance is **{biased:.3f}** where the squares' sum is divided by n = 16, and **{unbiased:.3f}** by n − 1."
+    )
+    return Finding(told, is_other(theirs, moments(lab.ours)))
+
+
+def _look_at_norm_input(lab: Lab) -> Finding:
+    def matches(run: Mapping[str, Tensor]) -> Array:
+        stream, normed = run["layers.0.attn.in"], run["embed.out"]
+        around = [float((stream - normed)[0, : lab.n_real].abs().max())]
+        read = run["layers.0.norm1.in"]
+        around.append(float((read - normed)[0, : lab.n_real].abs().max()))
+        return np.array(around, np.float32)
+
+    attention, norm = theirs = matches(lab.theirs)
+    told = (
+        f"Attention of layer 0 reads the embeddings themselves: {_yes(attention)}. The first norm reads them: "
+        f"{_yes(norm)}. The case is said to be {lab.config.norm_placement}-norm."
+    )
+    return Finding(told, bool(((theirs > SEEN) != (matches(lab.ours) > SEEN)).any()))
+
+
+def _yes(difference: float) -> str:
+    return "**yes**" if difference <= SEEN else f"**no**, they are up to {difference:.2f} apart"
+
+
+def _count_negative(lab: Lab) -> Finding:
+    def shares(run: Mapping[str, Tensor]) -> Array:
+        hidden = run["layers.0.ffn.hidden"][0, : lab.n_real]
+        return np.array([(hidden == 0).float().mean(), (hidden < 0).float().mean(), hidden.min()], np.float32)
+
+    def judge(found: Array) -> tuple[bool, bool, bool]:
+        return bool(found[0] > 0.05), bool(found[1] > 0.05), bool(found[2] < _LEAST_GELU)
+
+    zero, below, least = theirs = shares(lab.theirs)
+    told = (
+        f"Of layer 0's hidden numbers, **{zero:.0%}** are 0 and **{below:.0%}** below 0; the least is {least:.2f}. The "
+        f"activation is said to be {lab.config.activation}."
+    )
+    return Finding(told, judge(theirs) != judge(shares(lab.ours)))
+
+
+_LEAST_GELU = -0.18
+"""A little below the least value that a GELU has."""
+
+
+def _score_by_hand(lab: Lab) -> Finding:
+    def ratios(run: Mapping[str, Tensor]) -> Array:
+        name = "layers.0.attn"
+        q, k, scores = (run[f"{name}.{each}"][0] for each in ("q", "k", "scores"))
+        seen = torch.isfinite(scores)
+        by_hand = q @ k.transpose(-2, -1)
+        kept = seen & (by_hand.abs() > 0.05)
+        found: Array = (scores[kept] / by_hand[kept]).numpy()
+        return found
+
+    theirs, right = ratios(lab.theirs), ratios(lab.ours)
+    spread = float(np.ptp(theirs)) if theirs.size else 0.0
+    middle = float(np.median(theirs)) if theirs.size else float("nan")
+    one = f"**{middle:.3f}** times q · k" if spread < SEEN else "no fixed multiple of q · k: the factor varies"
+    told = f"In layer 0, a score is {one}. d_head is {lab.config.d_head}, d_model {lab.config.d_model}."
+    return Finding(told, is_other(np.array([middle, spread > SEEN]), np.array([np.median(right), False])))
+
+
+def _check_sum(lab: Lab) -> Finding:
+    def off(run: Mapping[str, Tensor]) -> float:
+        after = run["layers.0.resid_mid"] - run["embed.out"] - run["layers.0.attn.out"]
+        return float(after[0, : lab.n_real].abs().max())
+
+    theirs = off(lab.theirs)
+    verdict = "it is" if theirs <= SEEN else f"**it is not**, by up to {theirs:.2f}"
+    told = f"Is the stream after layer 0's attention the sum of what went in and what attention wrote? {verdict}."
+    return Finding(told, (theirs > SEEN) != (off(lab.ours) > SEEN))
+
+
+def _check_layers(lab: Lab) -> Finding:
+    def nearest(run: Mapping[str, Tensor]) -> Array:
+        read, got = run["layers.1.ffn.in"], run["layers.1.ffn.up"]
+        off = [float((block.ffn.up(read) - got).abs().max()) for block in lab.encoder.layers]  # type: ignore[operator,union-attr]
+        return np.array(off, np.float32) <= SEEN
+
+    with torch.inference_mode():
+        theirs, right = nearest(lab.theirs), nearest(lab.ours)
+    which = join_words([f"layer {layer}'s" for layer in np.flatnonzero(theirs)]) or "no layer's"
+    return Finding(f"Layer 1's feed-forward computes with **{which}** weights.", bool((theirs != right).any()))
+
+
+def _permute(lab: Lab) -> Finding:
+    order = torch.arange(N_TOKENS)
+    order[: lab.n_real] = torch.arange(lab.n_real).flip(0)
+    ids = lab.given.ids[:, order]
+
+    def off(run: Callable[[Tensor], Tensor]) -> float:
+        return float((run(ids) - run(lab.given.ids).flip(0)).abs().max())
+
+    theirs, right = off(lab.run_theirs), off(lab.run_ours)
+    told = f"The words in reverse order: each word's vector changes by up to **{theirs:.2f}**."
+    return Finding(f"{told} Without positions it would stay, but for rounding.", (theirs > SEEN) != (right > SEEN))
+
+
+def _change_last(lab: Lab) -> Finding:
+    ids = lab.given.ids.clone()
+    ids[0, lab.n_real - 1] = 1 + ids[0, lab.n_real - 1] % (len(WORDS) - 1)
+
+    def off(run: Callable[[Tensor], Tensor]) -> Array:
+        moved: Array = (run(ids) - run(lab.given.ids)).abs().amax(dim=-1)[: lab.n_real - 1].numpy()
+        return moved
+
+    theirs, right = off(lab.run_theirs), off(lab.run_ours)
+    moved = np.flatnonzero(theirs > SEEN)
+    which = f"**{len(moved)}** of the {len(theirs)} tokens before it change"
+    told = f"Another last word, under a causal mask: {which if len(moved) else 'no token before it changes'}."
+    return Finding(told, bool(((theirs > SEEN) != (right > SEEN)).any()))
+
+
+def _change_padding(lab: Lab) -> Finding:
+    ids = lab.given.ids.clone()
+    ids[0, lab.n_real :] = 3
+
+    def off(run: Callable[[Tensor], Tensor]) -> float:
+        return float((run(ids) - run(lab.given.ids)).abs().max())
+
+    theirs, right = off(lab.run_theirs), off(lab.run_ours)
+    told = f"Other ids in the place of padding: the real tokens' vectors change by up to **{theirs:.2g}**."
+    return Finding(told, (theirs > SEEN) != (right > SEEN))
+
+
+def _map_pattern(lab: Lab) -> Finding:
+    theirs, right = (run["layers.0.attn.pattern"][0, :, : lab.n_real].numpy() for run in (lab.theirs, lab.ours))
+    told = "The weights of layer 0, head 0: a row is a query, a column a key."
+    tells = bool(((theirs > SEEN) != (right > SEEN)).any())
+    return Finding(told, tells, {"attention weights": theirs[0]}, True)
+
+
+def _beside(name: str, title: str) -> Callable[[Lab], Finding]:
+    def run(lab: Lab) -> Finding:
+        theirs, right = (_first_map(each[name])[: lab.n_real] for each in (lab.theirs, lab.ours))
+        is_wrong = is_other(theirs, right)
+        most = _largest_difference(theirs, right)
+        told = f"they part by up to **{most:.2f}**" if is_wrong else "they are **the same**"
+        told = f"{title}, beside a right encoder's with the same weights: {told}."
+        return Finding(told, is_wrong, {"this encoder": theirs, "a right one": right}, name.endswith("pattern"))
+
+    return run
+
+
+def _first_map(tensor: Tensor) -> Array:
+    """The sentence's matrix, of the first head where there are heads: (T, …)."""
+    while tensor.ndim > 2:
+        tensor = tensor[0]
+    found: Array = tensor.numpy()
+    return found
+
+
+def _train(lab: Lab) -> Finding:
+    theirs, right = (lab.train(makes_mistakes) for makes_mistakes in (True, False))
+    ends = [float(np.mean(each[-10:])) for each in (theirs, right)]
+    told = (
+        f"Both learn for {len(theirs)} steps to name the word before each word. The loss ends at **{ends[0]:.2f}**; a "
+        f"right encoder's ends at {ends[1]:.2f}. A guess costs ln 11 = {np.log(11):.2f}."
+    )
+    tells = abs(ends[0] - ends[1]) > 0.1 * max(ends)
+    return Finding(told, tells, curves={"this encoder": theirs, "a right one": right})
+
+
+_BESIDE = {
+    "embed.out": "What the layers read",
+    "layers.0.attn.q": "The queries of layer 0, head 0",
+    "layers.0.attn.pattern": "The weights of layer 0, head 0",
+    "layers.0.attn.out": "What attention of layer 0 writes",
+    "layers.0.resid_mid": "The stream after attention of layer 0",
+    "layers.0.ffn.out": "What the feed-forward network of layer 0 writes",
+    "layers.0.out": "What leaves layer 0",
+    "final": "What leaves the encoder",
+}
+
+
+_ALL_TESTS = (
+    LabTest("shapes", "The shape of every tensor", 1, _check_shapes),
+    LabTest("row-sums", "Do weights add up to 1?", 1, _add_rows_up),
+    LabTest("lengths", "How long are embeddings?", 1, _measure_lengths),
+    LabTest("norm", "Mean and variance behind a norm", 1, _measure_norm),
+    LabTest("hidden", "Signs of hidden numbers", 1, _count_negative),
+    LabTest("norm-place", "What does the first norm read?", 2, _look_at_norm_input),
+    LabTest("score", "One score by hand", 2, _score_by_hand),
+    LabTest("sum", "Is the residual sum one?", 2, _check_sum),
+    LabTest("layers", "Whose weights has layer 1?", 2, _check_layers),
+    LabTest("positions", "Map: what is added for positions", 2, _compare_positions),
+    LabTest("pattern", "Map: attention weights", 2, _map_pattern),
+    LabTest("permute", "Reverse the words", 3, _permute, lambda case: case.mask != "causal"),
+    LabTest("last-word", "Change the last word", 3, _change_last, lambda case: case.mask == "causal"),
+    LabTest("padding", "Change the padding", 3, _change_padding, lambda case: case.mask == "padding"),
+    *(
+        LabTest(f"beside-{name.replace('.', '-')}", f"`{name}` beside a right one", 4, _beside(name, title))
+        for name, title in _BESIDE.items()
+    ),
+    LabTest("train", "Train both for some seconds", 8, _train),
+)
+
+TESTS: Mapping[str, LabTest] = {each.key: each for each in _ALL_TESTS}
+"""All tests, by their keys, the cheapest first."""
+
+
+def offered_tests(case: Case) -> list[LabTest]:
+    """Those that can be done in a case."""
+    return [each for each in TESTS.values() if each.fits(case)]
+
+
+def cheapest_test(lab: Lab) -> LabTest:
+    """The cheapest offered test that shows something else than in a right encoder; of equally cheap ones the first."""
+    return min((each for each in offered_tests(lab.case) if each.run(lab).tells), key=lambda each: each.cost)
+
+
+# --- how far somebody is
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What somebody has tested and whom they have accused, in their order."""
+
+    case: Case
+    tests: tuple[str, ...] = ()
+    accused: tuple[str, ...] = ()
+
+    @property
+    def taken(self) -> list[LabTest]:
+        """The tests that were taken; those that do not fit the case are none."""
+        offered = {each.key: each for each in offered_tests(self.case)}
+        return [offered[key] for key in self.tests if key in offered]
+
+    @property
+    def found(self) -> list[str]:
+        """The mistakes that were accused."""
+        return [key for key in self.accused if key in self.case.mistakes]
+
+    @property
+    def wrong(self) -> list[str]:
+        """The suspects that were accused and are none."""
+        return [key for key in self.accused if key in self.case.suspects and key not in self.case.mistakes]
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether all mistakes are found."""
+        return len(self.found) == len(self.case.mistakes)
+
+    @property
+    def cost(self) -> int:
+        """Points so far: few are good."""
+        return sum(each.cost for each in self.taken) + WRONG_COST * len(self.wrong)
+
+
+def explain_innocence(lab: Lab, key: str) -> str:
+    """Why a suspect is none, by a number of this case, in markdown."""
+    if key in DECOYS:
+        decoy = DECOYS[key]
+        return f"{decoy.why} Here the difference that it makes is {decoy.change(lab):.0e}."
+    mistake: Mistake = MISTAKES[key]
+    made = run_edited(lab.encoder, lab.given, [mistake.making])
+    names = [name for name in lab.theirs if name.endswith(mistake.shows)] or list(lab.theirs)
+    for name in (*names, *lab.theirs):
+        one, other = (each[name][..., : lab.n_real, :].numpy() for each in (made, lab.theirs))
+        if (np.isfinite(one) != np.isfinite(other)).any():
+            return f"With it alone, other numbers of `{name}` would be masked."
+        if is_other(one, other):
+            most = _largest_difference(one, other)
+            return f"With it alone, `{name}` would be other than it is here, by up to {most:.2g}."
+    return "It would show in rows of padding alone."

@@ -1,0 +1,193 @@
+"""The page Bug lab: an encoder with a mistake, what was tested of it, who is suspected, and what it was."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from playground.charts import figure as figures
+from playground.charts import palette
+from playground.charts.chart import (
+    Axis,
+    Code,
+    Columns,
+    Control,
+    Group,
+    Heatmap,
+    Item,
+    Options,
+    Paragraph,
+    Picture,
+    Widget,
+)
+from playground.charts.figure import Array, Figure, around_zero, between_ends
+from playground.charts.scene import Scene
+from playground.link.opening import Focus, LinkedView
+from playground.mistakes.bug_lab import (
+    DECOYS,
+    Attempt,
+    Finding,
+    Lab,
+    LabTest,
+    cheapest_test,
+    explain_innocence,
+    name_suspect,
+    open_lab,
+)
+from playground.mistakes.registry import MISTAKES
+from playground.text.wording import join_words
+
+
+@dataclass(frozen=True, eq=False)
+class ShownLab:
+    """What the page looks at."""
+
+    lab: Lab
+    attempt: Attempt
+    to_beat: int = 0
+    """What the case has cost whoever sent the link; 0 where nobody has solved it before."""
+
+
+def read_lab(values: Any) -> ShownLab:
+    """What a link's values say: the case, and how far somebody is."""
+    lab = open_lab(values["lab_seed"], values["lab_level"])
+    attempt = Attempt(lab.case, tuple(values["lab_tests"]), tuple(values["lab_accused"]))
+    return ShownLab(lab, attempt, values["lab_beat"])
+
+
+def linked_lab(view: LinkedView) -> Scene[ShownLab]:
+    """What a link's page looks at."""
+    return Scene(read_lab(view.values), Focus(0, 0, 0, 0))
+
+
+def show_bug_lab(scene: Scene[ShownLab], _: Options) -> Iterator[Item]:
+    """The case, what was found by now, and at the end what it was."""
+    shown = scene.now
+    attempt, lab = shown.attempt, shown.lab
+    yield Paragraph(answer_how_far(shown), "answer")
+    if attempt.is_solved:
+        yield from _reveal(lab)
+    yield Paragraph(_describe_case(lab))
+    for key in attempt.wrong:
+        yield Paragraph(f"**Not this one:** {name_suspect(key)}. {explain_innocence(lab, key)}", "info")
+    for number, test in enumerate(reversed(attempt.taken)):
+        yield from _show_finding(test, test.run(lab), len(attempt.taken) - number)
+    if not attempt.is_solved:
+        yield Widget("lab_suspects", {"attempt": attempt})
+        yield Widget("lab_tests", {"attempt": attempt})
+    yield Group("lab_case", (Control("lab_level", "Level"), Widget("lab_next", {"attempt": attempt})), is_row=True)
+
+
+def answer_how_far(shown: ShownLab) -> str:
+    """What is to be found or was found, and for how many points."""
+    attempt = shown.attempt
+    beat = f" Whoever sent you this case found it for **{shown.to_beat}**." if shown.to_beat else ""
+    spent = f"**{attempt.cost} {'point' if attempt.cost == 1 else 'points'}**"
+    n, n_found = len(attempt.case.mistakes), len(attempt.found)
+    if attempt.is_solved:
+        titles = join_words([f"**{name_suspect(key)}**" for key in attempt.case.mistakes])
+        best = cheapest_test(shown.lab)
+        return f"Found, for {spent}: {titles}. The cheapest test that shows it: “{best.title}”, {best.cost}.{beat}"
+    what = "one mistake" if n == 1 else "two mistakes"
+    spent = f"You have spent {spent}" if attempt.cost else "Each test costs points: find it with few"
+    found = f" One is found: **{name_suspect(attempt.found[0])}**." if n_found else ""
+    return f"This encoder runs, and it has **{what}**. {spent}.{found}{beat}"
+
+
+_MASKS = {"none": "no mask", "padding": "a padding mask, for the two last tokens", "causal": "a causal mask"}
+
+
+def _describe_case(lab: Lab) -> str:
+    """What its maker says of it, and what they see."""
+    case, config = lab.case, lab.config
+    seen = " ".join(MISTAKES[key].symptom for key in case.mistakes)
+    return (
+        f"**What its maker sees.** {seen}\n\n**What it is meant to be.** {config.n_layers} layers × {config.n_heads} "
+        f"heads, d_model {config.d_model}, d_ff {config.d_ff}, {config.norm_placement}-norm, "
+        f"{config.activation}, sinusoidal positions, {_MASKS[case.mask]}. It reads: *{' '.join(lab.tokens)}*. "
+        "The weights are random."
+    )
+
+
+def _show_finding(test: LabTest, found: Finding, number: int) -> Iterator[Item]:
+    """A test's result: its sentence, then its maps or curves."""
+    points = "1 point" if test.cost == 1 else f"{test.cost} points"
+    items: list[Item] = [Paragraph(f"**{number}. {test.title}** ({points}). {found.sentence}")]
+    key = test.key.replace("-", "_")
+    if found.maps:
+        colours = partial(_share_colours, list(found.maps.values()))
+        maps = [
+            (_draw_map(f"lab_{key}_{place}", title, values, colours, of_tokens=found.of_tokens),)
+            for place, (title, values) in enumerate(found.maps.items())
+        ]
+        items.append(Columns(tuple(maps)) if len(maps) > 1 else Columns((maps[0], ()), (2, 1)))
+    if found.curves:
+        items.append(
+            Picture[ShownLab](
+                key=f"lab_{key}_curves",
+                alt="Two lines: the loss by step, of this encoder and of a right one.",
+                caption="**Loss by step**, the mean over a batch, in nats: both learn from the same sequences.",
+                figure=lambda _: _draw_losses(found),
+                compares=False,
+            )
+        )
+    yield Group(f"lab_finding_{key}", tuple(items), is_card=True)
+
+
+def _share_colours(maps: list[Array], _: object) -> figures.Colours:
+    return between_ends(maps) if min(map(np.nanmin, maps)) >= 0 else around_zero()(maps)
+
+
+def _draw_map(key: str, title: str, values: Array, colours: Any, *, of_tokens: bool) -> Heatmap[ShownLab]:
+    finite = np.where(np.isfinite(values), values, np.nan)
+    names = partial(_name_tokens, len(values))
+    return Heatmap(
+        key=key,
+        alt=f"{title}, as colours.",
+        caption=f"**{title[0].upper()}{title[1:]}.** A row is a token.",
+        values=lambda _: finite,
+        rows=Axis("token", names),
+        columns=Axis("key", names) if of_tokens else Axis("number"),
+        bar="",
+        hover="%{y}, %{x}",
+        more="a larger number",
+        colours=colours,
+        compares=False,
+    )
+
+
+def _name_tokens(n: int, shown: ShownLab) -> list[str]:
+    return [f"{token} ({place})" for place, token in enumerate(shown.lab.tokens)][:n]
+
+
+def _draw_losses(found: Finding) -> Figure:
+    colours = (palette.CHANGE, palette.MUTED)
+    traces = [
+        trace
+        for (name, losses), colour in zip(found.curves.items(), colours, strict=True)
+        for trace in figures.curve_traces(
+            figures.Curve(name, np.arange(1, len(losses) + 1), np.asarray(losses, np.float32), colour)
+        )
+    ]
+    axes = {"xaxis": {"title": "step"}, "yaxis": {"title": "loss, nats", "rangemode": "tozero"}}
+    return figures.style(traces, axes, height=280, legend=True)
+
+
+def _reveal(lab: Lab) -> Iterator[Item]:
+    """Each mistake: its lines, who makes it, and what cannot show it; then the decoy."""
+    for key in lab.case.mistakes:
+        mistake = MISTAKES[key]
+        yield Paragraph(
+            f"**{mistake.title[0].upper()}{mistake.title[1:]}.** Who makes it: {mistake.source}. The cheapest test: "
+            f"{_lower(mistake.test)} What cannot show it: {_lower(mistake.hidden_from)}"
+        )
+        yield Code(f"# wrong\n{mistake.wrong}\n\n# right\n{mistake.right}")
+    for key in lab.case.suspects:
+        if key in DECOYS:
+            yield Paragraph(f"**Looks wrong, and is right:** {name_suspect(key)}. {explain_innocence(lab, key)}")
+
+
+def _lower(sentence: str) -> str:
+    return f"{sentence[0].lower()}{sentence[1:]}"

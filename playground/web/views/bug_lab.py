@@ -1,0 +1,104 @@
+"""The page Bug lab: buttons for tests, suspects and the next case, and the link that sends a case on."""
+
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from playground.charts.scene import Scene
+from playground.link.opening import Focus
+from playground.link.params import OWN
+from playground.mistakes.bug_lab import MAX_SEED, WRONG_COST, Attempt, LabTest, name_suspect, offered_tests
+from playground.views.bug_lab import read_lab, show_bug_lab
+from playground.web.choices.setup import current_value
+from playground.web.components.without_picture import request_scroll
+from playground.web.session.services import services
+from playground.web.shared.navigation import current_server
+from playground.web.shared.renderer import WIDGETS, read_options, render
+
+_NO_WIDGET = ("lab_seed", "lab_tests", "lab_accused", "lab_beat")
+"""Parameters that presses change; no widget has them, and the address is written of the session."""
+
+_TOP = "answer"
+"""Key of the container that a press scrolls to: what came out stands below it."""
+
+
+def draw_bug_lab() -> None:
+    """The page below its heading."""
+    st.session_state.update({key: current_value(key) for key in _NO_WIDGET})
+    with services().turns.take():
+        shown = read_lab(read_options("lab"))
+        items = list(show_bug_lab(Scene(shown, Focus(0, 0, 0, 0)), {}))
+    render(items, Scene(shown, Focus(0, 0, 0, 0)))
+
+
+def draw_suspects(attempt: Attempt) -> None:
+    """A button each; those who were accused are grey."""
+    n = len(attempt.case.mistakes) - len(attempt.found)
+    left = "which" if n == len(attempt.case.mistakes) == 1 else "who is the other" if attempt.found else "which two"
+    st.markdown(f"**Suspects: {left}?** A wrong one costs {WRONG_COST}. Some look wrong, and are right.")
+    with st.container(key="lab_suspects", horizontal=True, gap="small"):
+        for key in attempt.case.suspects:
+            st.button(
+                name_suspect(key),
+                key=f"lab_accuse_{key.replace('-', '_')}",
+                on_click=_accuse,
+                args=(key,),
+                disabled=key in attempt.accused,
+            )
+
+
+def draw_tests(attempt: Attempt) -> None:
+    """A button each, the cheapest first; those that were done are grey."""
+    st.markdown("**Tests**, with what they cost:")
+    with st.container(key="lab_tests_offered", horizontal=True, gap="small"):
+        for test in offered_tests(attempt.case):
+            st.button(
+                f"{test.title} · {test.cost}",
+                key=f"lab_test_{test.key.replace('-', '_')}",
+                on_click=_take,
+                args=(test,),
+                disabled=test.key in attempt.tests,
+            )
+
+
+def draw_next(attempt: Attempt) -> None:
+    """What leads to another case, and, once this one is solved, the link that sends it to a classmate."""
+    icon = ":material/arrow_forward:"
+    kind = "primary" if attempt.is_solved else "tertiary"
+    st.button("Next case", key="lab_next", icon=icon, type=kind, on_click=_open_next)
+    if attempt.tests or attempt.accused:
+        st.button("Start this case again", key="lab_again", icon=":material/replay:", type="tertiary", on_click=_forget)
+    if attempt.is_solved:
+        st.caption("A link to this case with your points, for a classmate to find it for fewer:", width="stretch")
+        with st.container(key="lab_link", width="stretch"):
+            st.code(write_duel(attempt), language=None, wrap_lines=True)
+
+
+def write_duel(attempt: Attempt) -> str:
+    """The link that opens the case as it began, with what it has cost."""
+    values = {"lab_seed": attempt.case.seed, "lab_level": attempt.case.level, "lab_beat": attempt.cost}
+    return f"{current_server()}/bug-lab?{urlencode(values)}"
+
+
+def _take(test: LabTest) -> None:
+    st.session_state["lab_tests"] = (*current_value("lab_tests"), test.key)
+    request_scroll(_TOP)
+
+
+def _accuse(key: str) -> None:
+    st.session_state["lab_accused"] = (*current_value("lab_accused"), key)
+    request_scroll(_TOP)
+
+
+def _open_next() -> None:
+    seed = (current_value("lab_seed") + 1) % (MAX_SEED + 1)
+    st.session_state.update({"lab_seed": seed, "lab_beat": 0})
+    _forget()
+
+
+def _forget() -> None:
+    st.session_state.update({key: OWN[key].default for key in ("lab_tests", "lab_accused")})
+    request_scroll(_TOP)
+
+
+WIDGETS |= {"lab_suspects": draw_suspects, "lab_tests": draw_tests, "lab_next": draw_next}
