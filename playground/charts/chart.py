@@ -302,6 +302,8 @@ class Code:
     """A text to copy as it is, in letters of equal width; a page shows some lines of it at once."""
 
     text: str
+    wraps: bool = False
+    """Whether a line that is too long goes on in the next, and all lines are shown."""
 
 
 @dataclass(frozen=True)

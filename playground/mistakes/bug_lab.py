@@ -686,7 +686,8 @@ def explain_innocence(lab: Lab, key: str) -> str:
     """Why a suspect is none, by a number of this case, in markdown."""
     if key in DECOYS:
         decoy = DECOYS[key]
-        return f"{decoy.why} Here the difference that it makes is {decoy.change(lab):.0e}."
+        change = decoy.change(lab)
+        return f"{decoy.why} Here it makes {f'a difference of {change:.0e}' if change else 'no difference'}."
     mistake: Mistake = MISTAKES[key]
     made = run_edited(lab.encoder, lab.given, [mistake.making])
     names = [name for name in lab.theirs if name.endswith(mistake.shows)] or list(lab.theirs)

@@ -72,11 +72,12 @@ def show_bug_lab(scene: Scene[ShownLab], _: Options) -> Iterator[Item]:
     yield Paragraph(_describe_case(lab))
     for key in attempt.wrong:
         yield Paragraph(f"**Not this one:** {name_suspect(key)}. {explain_innocence(lab, key)}", "info")
-    for number, test in enumerate(reversed(attempt.taken)):
-        yield from _show_finding(test, test.run(lab), len(attempt.taken) - number)
+    findings = [_show_finding(test, test.run(lab), number) for number, test in enumerate(attempt.taken, start=1)]
+    yield from findings[-1:]
     if not attempt.is_solved:
         yield Widget("lab_suspects", {"attempt": attempt})
         yield Widget("lab_tests", {"attempt": attempt})
+    yield from findings[-2::-1]
     yield Group("lab_case", (Control("lab_level", "Level"), Widget("lab_next", {"attempt": attempt})), is_row=True)
 
 
@@ -111,7 +112,7 @@ def _describe_case(lab: Lab) -> str:
     )
 
 
-def _show_finding(test: LabTest, found: Finding, number: int) -> Iterator[Item]:
+def _show_finding(test: LabTest, found: Finding, number: int) -> Group:
     """A test's result: its sentence, then its maps or curves."""
     points = "1 point" if test.cost == 1 else f"{test.cost} points"
     items: list[Item] = [Paragraph(f"**{number}. {test.title}** ({points}). {found.sentence}")]
@@ -133,7 +134,7 @@ def _show_finding(test: LabTest, found: Finding, number: int) -> Iterator[Item]:
                 compares=False,
             )
         )
-    yield Group(f"lab_finding_{key}", tuple(items), is_card=True)
+    return Group(f"lab_finding_{key}", tuple(items), is_card=True)
 
 
 def _share_colours(maps: list[Array], _: object) -> figures.Colours:
@@ -168,7 +169,7 @@ def _draw_losses(found: Finding) -> Figure:
         trace
         for (name, losses), colour in zip(found.curves.items(), colours, strict=True)
         for trace in figures.curve_traces(
-            figures.Curve(name, np.arange(1, len(losses) + 1), np.asarray(losses, np.float32), colour)
+            figures.Curve(name, np.arange(1, len(losses) + 1), np.asarray(losses, np.float32), colour, marker=0)
         )
     ]
     axes = {"xaxis": {"title": "step"}, "yaxis": {"title": "loss, nats", "rangemode": "tozero"}}
@@ -183,7 +184,7 @@ def _reveal(lab: Lab) -> Iterator[Item]:
             f"**{mistake.title[0].upper()}{mistake.title[1:]}.** Who makes it: {mistake.source}. The cheapest test: "
             f"{_lower(mistake.test)} What cannot show it: {_lower(mistake.hidden_from)}"
         )
-        yield Code(f"# wrong\n{mistake.wrong}\n\n# right\n{mistake.right}")
+        yield Code(f"# wrong\n{mistake.wrong}\n\n# right\n{mistake.right}", wraps=True)
     for key in lab.case.suspects:
         if key in DECOYS:
             yield Paragraph(f"**Looks wrong, and is right:** {name_suspect(key)}. {explain_innocence(lab, key)}")

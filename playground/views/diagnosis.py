@@ -48,7 +48,7 @@ def show_diagnosis(scene: Scene[Diagnosed], _: Options) -> Iterator[Item]:
             f"**What cannot show it.** {mistake.hidden_from} **Who makes it.** "
             f"{mistake.source[0].upper()}{mistake.source[1:]}."
         )
-        yield Code(f"# wrong\n{mistake.wrong}\n\n# right\n{mistake.right}")
+        yield Code(f"# wrong\n{mistake.wrong}\n\n# right\n{mistake.right}", wraps=True)
     if found.differences:
         yield Table[Diagnosed](
             key="diagnosis_differences",

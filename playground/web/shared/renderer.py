@@ -154,8 +154,8 @@ def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, 
             _PARAGRAPHS[kind](text, **options)
         case Formula(latex):
             st.latex(latex)
-        case Code(text):
-            st.code(text, language=None, height=_CODE_HEIGHT)
+        case Code(text, wraps):
+            st.code(text, language=None, height="content" if wraps else _CODE_HEIGHT, wrap_lines=wraps)
         case Control(key, label, help_text, high):
             limits: dict[str, Any] = {} if high is None else {"high": high}
             if key in ON_CHANGE:

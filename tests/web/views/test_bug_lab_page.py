@@ -73,7 +73,7 @@ def test_two_mistakes_are_found_one_after_the_other() -> None:
 def test_a_link_holds_tests_and_accusations_in_their_order() -> None:
     app = page(lab_tests=["score", "pattern"], lab_accused=[WRONG])
     assert f"**{TESTS['score'].cost + TESTS['pattern'].cost + WRONG_COST} points**" in prose(app)
-    assert prose(app).index("**2. Map") < prose(app).index("**1. One score")
+    assert prose(app).index("**2. Map") < prose(app).index("**1. One score"), "the newest comes first"
 
 
 def test_the_next_case_begins_with_nothing_spent() -> None:

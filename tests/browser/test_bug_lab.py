@@ -1,0 +1,41 @@
+"""A bug is found, on a laptop and on a phone; a classmate opens the case as it began."""
+
+import pytest
+from playwright.sync_api import expect
+
+from playground.mistakes.bug_lab import name_suspect, open_lab
+from playground.mistakes.registry import MISTAKES
+from tests.browser.test_tour import expect_clean
+from tests.browser.visitor import Visitor
+
+CASE = open_lab(2, "easy").case
+(GUILTY,) = CASE.mistakes
+WRONG = next(key for key in CASE.suspects if key not in CASE.mistakes)
+
+
+def accuse(visitor: Visitor, key: str) -> None:
+    visitor.widget(f"lab_accuse_{key.replace('-', '_')}").get_by_role("button").click()
+
+
+@pytest.mark.parametrize("who", ["visitor", "phone"])
+def test_a_bug_is_found_and_sent_on(who: str, request: pytest.FixtureRequest) -> None:
+    person: Visitor = request.getfixturevalue(who)
+    person.open("/bug-lab?lab_seed=2")
+    expect(person.widget("answer")).to_contain_text("it has one mistake")
+    person.widget("lab_test_pattern").get_by_role("button").click()
+    expect(person.widget("answer")).to_contain_text("2 points")
+    expect(person.widget("answer")).to_be_in_viewport()
+    assert person.settled().array("lab_pattern_0").shape == (8, 8)
+    accuse(person, WRONG)
+    expect(person.widget("answer")).to_contain_text("7 points")
+    expect(person.page.get_by_text("Not this one:")).to_be_visible()
+    accuse(person, GUILTY)
+    expect(person.widget("answer")).to_contain_text(f"Found, for 7 points: {name_suspect(GUILTY)}")
+    expect(person.page.get_by_text(MISTAKES[GUILTY].source)).to_be_visible()
+    assert person.settled().settings()["lab_tests"] == ["pattern"]
+    expect_clean(person)
+    assert person.page.locator(".stMain").evaluate("main => main.scrollWidth") <= person.page.viewport_size["width"]  # type: ignore[index]
+    link = person.widget("lab_link").inner_text()
+    person.open(f"/bug-lab{link[link.index('?') :].strip()}")
+    expect(person.widget("answer")).to_contain_text("found it for 7")
+    expect(person.widget("answer")).to_contain_text("it has one mistake")
