@@ -330,7 +330,7 @@ class Lab:
             logits, answers = head(final[:, 1 : self.n_real]), ids[:, : self.n_real - 1]
             loss = F.cross_entropy(logits.flatten(0, 1), answers.flatten())
             optimizer.zero_grad()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             losses.append(float(loss.detach()))
         return losses
@@ -507,10 +507,10 @@ def _check_sum(lab: Lab) -> Finding:
 
 
 def _check_layers(lab: Lab) -> Finding:
-    def nearest(run: Mapping[str, Tensor]) -> Array:
+    def nearest(run: Mapping[str, Tensor]) -> NDArray[np.bool_]:
         read, got = run["layers.1.ffn.in"], run["layers.1.ffn.up"]
         off = [float((block.ffn.up(read) - got).abs().max()) for block in lab.encoder.layers]  # type: ignore[operator,union-attr]
-        return np.array(off, np.float32) <= SEEN
+        return np.array([each <= SEEN for each in off])
 
     with torch.inference_mode():
         theirs, right = nearest(lab.theirs), nearest(lab.ours)

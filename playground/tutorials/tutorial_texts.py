@@ -34,6 +34,8 @@ class Mistake:
     """What comes of it."""
     demonstration: Callable[[], str] | None
     """Computes one sentence of evidence; None where there is nothing to compute."""
+    keys: tuple[str, ...] = ()
+    """The mistakes of the registry that it is, which say what its maker sees, how to find it, and the right lines."""
 
 
 @dataclass(frozen=True)
@@ -104,14 +106,19 @@ TUTORIALS: dict[str, Tutorial] = {
             Mistake(
                 "output",
                 "the numbers of a model in training mode",
-                "Dropout was on: the same sentence gives other numbers in every call.",
+                "",
                 show.dropout_left_on,
+                keys=("dropout-left-on",),
             ),
             Mistake(
                 "norm",
                 "one α and one bias for all features, unbiased deviation, eps added to the deviation",
                 "It is not LayerNorm: outputs are scaled differently, and no feature has a weight of its own.",
                 show.scalar_norm,
+                keys=(
+                    "unbiased-variance",
+                    "eps-outside-root",
+                ),
             ),
             _MINUS_A_BILLION,
             _ODD_WIDTH,
@@ -154,6 +161,7 @@ TUTORIALS: dict[str, Tutorial] = {
                 "Each frequency is the square of the standard one. From pair to pair, wavelengths grow by the squared "
                 "factor. Nothing fails.",
                 show.doubled_exponent,
+                keys=("doubled-exponent",),
             ),
             Mistake(
                 "self-attention",
@@ -203,8 +211,9 @@ TUTORIALS: dict[str, Tutorial] = {
             Mistake(
                 "merging heads",
                 "values (B, H, T, d_head) reshaped to (B, T, d_model) at once",
-                "Heads and positions are mixed. The future leaks through a causal mask; nothing fails.",
+                "",
                 show.leaking_merge,
+                keys=("merge-without-transpose",),
             ),
             Mistake(
                 "scores",
@@ -217,6 +226,7 @@ TUTORIALS: dict[str, Tutorial] = {
                 "each block hands mask=None to its attention",
                 "Attention alone can be masked; the encoder never is.",
                 show.mask_never_arrives,
+                keys=("mask-forgotten",),
             ),
             Mistake(
                 "text",
@@ -267,6 +277,7 @@ TUTORIALS: dict[str, Tutorial] = {
                 "“we used pre-norm”",
                 "The block is post-norm. The norm after the last block gets vectors that are normalised already.",
                 show.post_norm_called_pre,
+                keys=("norm-order-swapped",),
             ),
             Mistake(
                 "text",
@@ -359,6 +370,7 @@ TUTORIALS: dict[str, Tutorial] = {
                 "builds a ReLU from the input instead of applying one",
                 "TypeError in dropout, which gets a module instead of a tensor.",
                 demonstrations.built_instead_of_applied,
+                keys=("activation-forgotten",),
             ),
             Mistake(
                 "blocks",
@@ -372,6 +384,7 @@ TUTORIALS: dict[str, Tutorial] = {
                 "Padded queries attend evenly to everything, later tokens too. Padded keys stay visible to later "
                 "tokens.",
                 show.queries_masked_for_keys,
+                keys=("masked-query-rows",),
             ),
             _MINUS_A_BILLION,
         ),

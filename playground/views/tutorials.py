@@ -13,6 +13,7 @@ from playground.charts import palette
 from playground.charts.bars import Bars
 from playground.charts.chart import (
     Axis,
+    Code,
     Columns,
     Control,
     Group,
@@ -28,6 +29,7 @@ from playground.charts.chart import (
 from playground.charts.scene import Scene
 from playground.config import Initialisation
 from playground.link.opening import Focus, LinkedView
+from playground.mistakes.registry import MISTAKES, Mistake
 from playground.model import Trace
 from playground.presets import PRESETS
 from playground.tutorials import comparison
@@ -183,10 +185,24 @@ def show_mistakes(letter: str) -> Iterator[Item]:
         yield Widget("tutorial_flow", flow)
     for number, mistake in enumerate(tutorial.mistakes, start=1):
         where = f"{mistake.where[0].upper()}{mistake.where[1:]}"
-        words = [Paragraph(f"**{where}**: {mistake.printed}. {mistake.happens}")]
+        known = [MISTAKES[key] for key in mistake.keys]
+        told = " ".join(filter(None, [mistake.happens, *(each.symptom for each in known)]))
+        items: list[Item] = [Paragraph(f"**{where}**: {mistake.printed}. {told}")]
         if mistake.demonstration is not None:
-            words.append(Paragraph(f":material/play_arrow: {mistake.demonstration()}", "caption"))
-        yield Group(f"tutorials_mistake_{number}", tuple(words), is_card=True)
+            items.append(Paragraph(f":material/play_arrow: {mistake.demonstration()}", "caption"))
+        items += [item for each in known for item in _explain_known(each)]
+        yield Group(f"tutorials_mistake_{number}", tuple(items), is_card=True)
+
+
+def _explain_known(mistake: Mistake) -> Iterator[Item]:
+    """How a mistake of the registry is found, and its lines."""
+    title = f"{mistake.title[0].upper()}{mistake.title[1:]}"
+    yield Paragraph(
+        f"**{title}.** The cheapest test: {mistake.test} What cannot show it: {mistake.hidden_from} The page "
+        "*Diagnosis* finds it in the numbers of your own code.",
+        "caption",
+    )
+    yield Code(f"# wrong\n{mistake.wrong}\n\n# right\n{mistake.right}", wraps=True)
 
 
 def show_side_by_side(letter: str) -> Iterator[Item]:

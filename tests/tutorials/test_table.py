@@ -9,6 +9,7 @@ from unittest import mock
 import pytest
 
 from playground.config import ModelConfig
+from playground.mistakes.registry import MISTAKES
 from playground.presets import PRESETS
 from playground.tutorials import table as module
 from playground.tutorials.table import NAMES, Row, build_table
@@ -132,7 +133,7 @@ def test_what_stands_in_quotation_marks_stands_in_the_tutorial() -> None:
 @pytest.mark.parametrize("letter", TUTORIALS)
 def test_every_mistake_is_shown_where_there_is_something_to_compute(letter: str) -> None:
     for mistake in TUTORIALS[letter].mistakes:
-        assert mistake.happens.endswith(".")
+        assert mistake.happens.endswith(".") or (not mistake.happens and mistake.keys)
         assert not mistake.printed.endswith(".")
         if mistake.demonstration is None:
             assert mistake.happens == "NameError."
@@ -141,3 +142,14 @@ def test_every_mistake_is_shown_where_there_is_something_to_compute(letter: str)
             assert told == mistake.demonstration()
             assert "\n" not in told
             assert "nan" not in told
+
+
+def test_a_tutorials_mistakes_are_those_of_the_registry_that_name_it() -> None:
+    named = {(letter, key) for letter, each in TUTORIALS.items() for one in each.mistakes for key in one.keys}
+    sources = {
+        (letter, key)
+        for key, mistake in MISTAKES.items()
+        for letter in re.findall(r"\btutorial ([A-E]) ·", mistake.source)
+        if mistake.decoder is None
+    }
+    assert named == sources

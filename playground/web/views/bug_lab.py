@@ -64,8 +64,10 @@ def draw_tests(attempt: Attempt) -> None:
 def draw_next(attempt: Attempt) -> None:
     """What leads to another case, and, once this one is solved, the link that sends it to a classmate."""
     icon = ":material/arrow_forward:"
-    kind = "primary" if attempt.is_solved else "tertiary"
-    st.button("Next case", key="lab_next", icon=icon, type=kind, on_click=_open_next)
+    st.button(
+        "Next case", key="lab_next", icon=icon, type="primary" if attempt.is_solved else "tertiary",
+        on_click=_open_next,
+    )  # fmt: skip
     if attempt.tests or attempt.accused:
         st.button("Start this case again", key="lab_again", icon=":material/replay:", type="tertiary", on_click=_forget)
     if attempt.is_solved:
