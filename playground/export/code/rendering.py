@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -115,8 +115,18 @@ def encoder_sections(shown: ShownEncoder) -> list[Section]:
 
 
 def exercise_sections(shown: ShownEncoder) -> list[Section]:
-    """Tutorial D's three exercises on this encoder, each with a cell that checks the answer."""
-    return list(render_sections(["exercise_shares", "exercise_decoder", "exercise_gradients"], _encoder_values(shown)))
+    """Tutorial D's three exercises on this encoder, each with its check, and another encoder beside it."""
+    names = ["exercise_shares", "exercise_decoder", "exercise_gradients", "another_encoder"]
+    return list(render_sections(names, _encoder_values(shown)))
+
+
+def _list_settings(config: ModelConfig) -> list[str]:
+    """The arguments that make a config, without those that are as they are anyway."""
+    return [
+        f"{each.name}={json.dumps(value) if isinstance(value, str) else repr(value)}"
+        for each in fields(config)
+        if (value := getattr(config, each.name)) != each.default
+    ]
 
 
 def has_embeddings(config: ModelConfig) -> bool:
@@ -169,6 +179,7 @@ def architecture_values(
 
     return {
         **asdict(config),
+        "config_lines": _list_settings(config),
         "d_head": config.d_head,
         "norm_class": _NORMS[config.norm],
         "activation_name": _ACTIVATIONS[config.activation],

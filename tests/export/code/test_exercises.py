@@ -106,7 +106,7 @@ class Notebook:
     """A notebook's cells, run once up to the exercises."""
 
     def __init__(self, notebook: str) -> None:
-        *given, self._shares, self._check_1, _, self._check_2, gradients, self._check_3 = code_cells(notebook)
+        *given, self._shares, self._check_1, _, self._check_2, gradients, self._check_3, _ = code_cells(notebook)
         self._loss = gradients[: gradients.index("def gradient_lengths")]
         self.checks = (self._check_1, self._check_2, self._check_3)
         self._names: dict[str, Any] = {}

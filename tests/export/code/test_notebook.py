@@ -53,10 +53,10 @@ def test_it_runs_from_top_to_bottom_and_ends_in_open_exercises(
 
 def test_right_answers_are_called_right_in_jupyter(notebook: str) -> None:
     node = read_notebook(notebook)
-    cells = [cell for cell in node.cells if cell.cell_type == "code"][-6:]
+    cells = [cell for cell in node.cells if cell.cell_type == "code"][-7:-1]
     loss, _, _ = cells[4].source.partition("def gradient_lengths")
     cells[0].source, cells[2].source, cells[4].source = SHARES, POST_NORM, loss + LENGTHS + PLAIN
-    printed = "\n".join(execute(nbformat.writes(node))[-5::2])
+    printed = "\n".join(execute(nbformat.writes(node))[-6:-1:2])
     assert printed.count("right") == 4 + 6 + 2
     assert not re.search("not yet|open", printed)
     assert len(re.findall(r"layer \d: \S+ as on the page", printed)) == SMALL.n_layers
@@ -66,18 +66,28 @@ def test_one_concept_has_one_explanation_and_one_cell(notebook: str) -> None:
     node = read_notebook(notebook)
     kinds = [cell.cell_type for cell in node.cells]
     assert kinds[:3] == ["markdown", "code", "code"]
-    assert kinds[3:-9] == ["markdown", "code"] * ((len(kinds) - 12) // 2)
+    assert kinds[3:-11] == ["markdown", "code"] * ((len(kinds) - 14) // 2)
+    assert kinds[-2:] == ["markdown", "code"]
     assert all(len(cell.source.split("\n\n", 1)[1]) > 40 for cell in node.cells[3:] if cell.cell_type == "markdown")
 
 
 def test_file_and_notebook_have_the_same_code(notebook: str) -> None:
     code = as_python(SMALL)
     cells = code_cells(notebook)
-    assert all(cell in code for cell in cells[2:-6])
+    assert all(cell in code for cell in cells[2:-7])
     imports = set(code.partition('"""\n\n')[2].split("\n\n\n")[0].splitlines())
     assert {line for line in imports if "import" in line} <= set(cells[1].splitlines())
     defined = set(re.findall(r"^(?:class|def) (\w+)", code, re.MULTILINE))
-    assert defined == set(re.findall(r"^(?:class|def) (\w+)", "\n".join(cells[:-6]), re.MULTILINE))
+    assert defined == set(re.findall(r"^(?:class|def) (\w+)", "\n".join(cells[:-7]), re.MULTILINE))
+
+
+def test_another_encoder_is_compared_with_it_and_its_mistake_is_named(
+    notebook: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exec("\n".join(code_cells(notebook)), {})
+    printed = capsys.readouterr().out
+    assert "All 6 tensors agree with the model." in printed
+    assert "`activation-forgotten`" in printed
 
 
 @settings(max_examples=12, deadline=None, derandomize=True)
