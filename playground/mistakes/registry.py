@@ -468,7 +468,7 @@ _ALL = (
     Mistake(
         "norm-order-swapped",
         "norms stand on the other side of the sublayers",
-        "tutorial D · Notebook 05, whose text says pre-norm and whose code is post-norm",
+        "often: a text says one order and its code has the other, as in tutorial D · Notebook 05",
         "residual",
         "attn.in",
         "Lengths grow through the layers where they should not, or do not where they should.",
@@ -510,7 +510,7 @@ _ALL = (
     Mistake(
         "activation-forgotten",
         "the feed-forward network has no activation",
-        "tutorial E · From Scratch, which builds one and never applies it",
+        "often, in layers that are written by hand",
         "activation",
         "ffn.hidden",
         "The feed-forward network is one linear map.",
@@ -542,7 +542,7 @@ _ALL = (
     Mistake(
         "dropout-left-on",
         "dropout is left on",
-        "the printed output of tutorial A · Implementing an Encoder",
+        "tutorial A · Implementing an Encoder, in its printed output",
         "dropout",
         "out",
         "The same input gives other numbers each time.",

@@ -277,7 +277,6 @@ TUTORIALS: dict[str, Tutorial] = {
                 "“we used pre-norm”",
                 "The block is post-norm. The norm after the last block gets vectors that are normalised already.",
                 show.post_norm_called_pre,
-                keys=("norm-order-swapped",),
             ),
             Mistake(
                 "text",
@@ -370,7 +369,6 @@ TUTORIALS: dict[str, Tutorial] = {
                 "builds a ReLU from the input instead of applying one",
                 "TypeError in dropout, which gets a module instead of a tensor.",
                 demonstrations.built_instead_of_applied,
-                keys=("activation-forgotten",),
             ),
             Mistake(
                 "blocks",

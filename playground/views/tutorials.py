@@ -186,20 +186,23 @@ def show_mistakes(letter: str) -> Iterator[Item]:
     for number, mistake in enumerate(tutorial.mistakes, start=1):
         where = f"{mistake.where[0].upper()}{mistake.where[1:]}"
         known = [MISTAKES[key] for key in mistake.keys]
-        told = " ".join(filter(None, [mistake.happens, *(each.symptom for each in known)]))
-        items: list[Item] = [Paragraph(f"**{where}**: {mistake.printed}. {told}")]
+        items: list[Item] = [Paragraph(f"**{where}**: {mistake.printed}. {mistake.happens}".rstrip())]
         if mistake.demonstration is not None:
             items.append(Paragraph(f":material/play_arrow: {mistake.demonstration()}", "caption"))
         items += [item for each in known for item in _explain_known(each)]
         yield Group(f"tutorials_mistake_{number}", tuple(items), is_card=True)
+    yield Widget("tutorial_topic", {"topic": IN_YOUR_CODE, "key": "tutorials_diagnosis", "preset": NAMES[letter]})
+
+
+IN_YOUR_CODE = Topic("finds such a mistake in your own code, by the numbers that it computes.", "diagnosis")
 
 
 def _explain_known(mistake: Mistake) -> Iterator[Item]:
     """How a mistake of the registry is found, and its lines."""
     title = f"{mistake.title[0].upper()}{mistake.title[1:]}"
     yield Paragraph(
-        f"**{title}.** The cheapest test: {mistake.test} What cannot show it: {mistake.hidden_from} The page "
-        "*Diagnosis* finds it in the numbers of your own code.",
+        f"**{title}.** What its maker sees: {mistake.symptom} The cheapest test: {mistake.test} What cannot show it: "
+        f"{mistake.hidden_from}",
         "caption",
     )
     yield Code(f"# wrong\n{mistake.wrong}\n\n# right\n{mistake.right}", wraps=True)

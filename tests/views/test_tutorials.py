@@ -12,11 +12,12 @@ from playground.charts.chart import Control, Heatmap, Item, LabelledBars, Panel,
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
+from playground.mistakes.registry import MISTAKES
 from playground.presets import PRESETS
 from playground.tutorials import comparison
 from playground.tutorials.table import DEPARTURES, NAMES, SHORT_TITLES, build_table
 from playground.tutorials.tutorial_texts import TUTORIALS
-from playground.views.tutorials import FiveTutorials, list_properties, show_tutorials, trace_tutorials
+from playground.views.tutorials import IN_YOUR_CODE, FiveTutorials, list_properties, show_tutorials, trace_tutorials
 from tests.views.scenes import parts_of
 
 FIVE = FiveTutorials(7, trace_tutorials(7), partial(comparison.causes, seed=7))
@@ -132,12 +133,13 @@ def test_each_tutorial_says_what_it_teaches_where_and_what_is_wrong(letter: str)
     text = "\n".join(texts(items))
     assert f"**{PRESETS[NAMES[letter]].title}.** {tutorial.what}" in text
     for mistake in tutorial.mistakes:
-        assert f"{mistake.printed}. {mistake.happens}" in text
+        assert f"{mistake.printed}. {mistake.happens}".rstrip() in text
+        assert all(MISTAKES[key].symptom in text for key in mistake.keys)
         assert mistake.demonstration is None or mistake.demonstration() in text
     odd = "; ".join(f"**{row.name}** {row.cells[letter]}" for row in build_table() if letter in row.unusual())
     assert f"{odd}." in text
     topics = [each.data["topic"] for each in items if isinstance(each, Widget) and each.name == "tutorial_topic"]
-    assert topics[1:] == list(tutorial.topics)
+    assert topics[1:] == [*tutorial.topics, IN_YOUR_CODE]
     assert any(isinstance(each, Widget) and each.name == "tutorial_flow" for each in items) == bool(
         tutorial.order_in_text
     )

@@ -1,6 +1,7 @@
 """A notebook is valid, runs from top to bottom, and its cells check the answers to its exercises."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,12 +83,23 @@ def test_file_and_notebook_have_the_same_code(notebook: str) -> None:
 
 
 def test_another_encoder_is_compared_with_it_and_its_mistake_is_named(
-    notebook: str, capsys: pytest.CaptureFixture[str]
+    notebook: str,
 ) -> None:
-    exec("\n".join(code_cells(notebook)), {})
-    printed = capsys.readouterr().out
-    assert "All 6 tensors agree with the model." in printed
-    assert "`activation-forgotten`" in printed
+    (printed,) = execute(notebook)[-1:]
+    agree, _, named = printed.partition("\n")
+    assert agree == "All 6 tensors agree with the model."
+    assert "`activation-forgotten`" in named
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("vocab_size", [SMALL.vocab_size, 0])
+def test_it_agrees_under_masks_and_for_raw_vectors_too(
+    causal: bool, vocab_size: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = replace(SMALL, vocab_size=vocab_size)
+    cutter, text = "word" if vocab_size else "vectors", "one two\none two three four"
+    exec("\n".join(code_cells(as_notebook(config, causal=causal, text=text, tokenizer=cutter))), {})
+    assert "All 6 tensors agree with the model." in capsys.readouterr().out
 
 
 @settings(max_examples=12, deadline=None, derandomize=True)
