@@ -37,7 +37,7 @@ WORDS = ("[PAD]", "a", "cat", "dog", "sees", "the", "old", "red", "bird", "and",
 
 N_TOKENS, N_PADDING = 8, 2
 
-_BATCH = 24
+_BATCH = 16
 """Sequences in a step of training."""
 
 SEEN = 1e-3
@@ -296,7 +296,7 @@ class Lab:
     def _differ(self, one: Tensor, other: Tensor) -> bool:
         return is_other(one[:, : self.n_real].numpy(), other[:, : self.n_real].numpy())
 
-    def train(self, makes_mistakes: bool, n_steps: int = 100) -> list[float]:
+    def train(self, makes_mistakes: bool, n_steps: int = 80) -> list[float]:
         """The losses of a short training, one a step: each token is to name the one before it.
 
         Args:

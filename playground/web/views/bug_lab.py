@@ -1,5 +1,7 @@
 """The page Bug lab: buttons for tests, suspects and the next case, and the link that sends a case on."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -12,6 +14,7 @@ from playground.views.bug_lab import read_lab, show_bug_lab
 from playground.web.choices.setup import current_value
 from playground.web.components.without_picture import request_scroll
 from playground.web.session.services import services
+from playground.web.shared import panels
 from playground.web.shared.navigation import current_server
 from playground.web.shared.renderer import WIDGETS, read_options, render
 
@@ -25,10 +28,22 @@ _TOP = "answer"
 def draw_bug_lab() -> None:
     """The page below its heading."""
     st.session_state.update({key: current_value(key) for key in _NO_WIDGET})
-    with services().turns.take():
-        shown = read_lab(read_options("lab"))
+    options = read_options("lab")
+    with panels.explain_errors(), _take_turn(trains="train" in options["lab_tests"]):
+        shown = read_lab(options)
         items = list(show_bug_lab(Scene(shown, Focus(0, 0, 0, 0)), {}))
     render(items, Scene(shown, Focus(0, 0, 0, 0)))
+
+
+@contextmanager
+def _take_turn(*, trains: bool) -> Iterator[None]:
+    """Hold a turn to compute; the long place too where two encoders are trained. Raises `BusyError`."""
+    with ExitStack() as held:
+        if trains:
+            held.enter_context(st.spinner("Two small encoders are trained, which may take a moment."))
+            held.enter_context(services().turns.hold_long_place())
+        held.enter_context(services().turns.take())
+        yield
 
 
 def draw_suspects(attempt: Attempt) -> None:
