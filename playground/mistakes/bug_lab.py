@@ -627,7 +627,7 @@ _ALL_TESTS = (
         LabTest(f"beside-{name.replace('.', '-')}", f"`{name}` beside a right one", 4, _beside(name, title))
         for name, title in _BESIDE.items()
     ),
-    LabTest("train", "Train both for some seconds", 8, _train),
+    LabTest("train", "Train both for 80 steps", 8, _train),
 )
 
 TESTS: Mapping[str, LabTest] = {each.key: each for each in _ALL_TESTS}
