@@ -6,7 +6,7 @@ own pass; what a right encoder with the same weights computes stands beside it w
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TypeVar
 
@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from playground.config import ModelConfig
 from playground.mistakes.edits import EditedTrace, Input, run_edited
-from playground.mistakes.registry import MISTAKES, Mistake
+from playground.mistakes.registry import MISTAKES
 from playground.model import Encoder
 from playground.text.wording import join_words
 
@@ -28,6 +28,9 @@ LEVELS = ("easy", "any", "two")
 """One mistake with clear signs; any one; two of different parts."""
 
 MAX_SEED = 9_999
+
+NOBODY = -1
+"""The points of a case that nobody has solved before."""
 
 WRONG_COST = 5
 """Points for a suspect that is none."""
@@ -75,6 +78,8 @@ class Decoy:
     title: str
     why: str
     """Why it is right."""
+    part: str
+    """The part of the code that it is in: beside a mistake of that part it would be none."""
     change: Callable[["Lab"], float]
     """How much is different without it: the largest difference of what it could spoil."""
 
@@ -109,6 +114,7 @@ _ALL_DECOYS = (
         "view-after-transpose",
         "the heads are merged by `view` after `transpose(1, 2).contiguous()`",
         "The copy puts each token's heads side by side in memory first, so `view` reads them in the right order.",
+        "merge",
         _merge_by_view,
     ),
     Decoy(
@@ -116,6 +122,7 @@ _ALL_DECOYS = (
         "token vectors are multiplied by √d_model",
         "Vaswani et al. 2017, section 3.4: the table's rows are short, because it also makes the outputs. A table with "
         "rows √d_model times as long, read without the factor, gives the same vectors.",
+        "embedding",
         _scaled_table,
     ),
     Decoy(
@@ -123,6 +130,7 @@ _ALL_DECOYS = (
         "the keys have a bias",
         "It adds q · b to every score of a query, the same number for each key, and the softmax sees differences of "
         "scores alone.",
+        "keys",
         _without_key_bias,
     ),
 )
@@ -207,11 +215,12 @@ def open_lab(seed: int, level: str) -> "Lab":
         possible = [key for key in SUSPECTS if key in MISTAKES and MISTAKES[key].applies(config, _build_mask(mask))]
         pool = [key for key in possible if key in _EASY or level != "easy"]
         mistakes = tuple(_sample(draw, pool, 2 if level == "two" else 1))
-        others = _sample(draw, [key for key in possible if key not in mistakes], _N_SUSPECTS - len(mistakes))
-        suspects = [*mistakes, *others, _pick(draw, tuple(DECOYS))]
-        lab = Lab(Case(seed, level, config, mask, mistakes, tuple(_sample(draw, suspects, len(suspects)))))
         parts = {MISTAKES[key].part for key in mistakes}
-        if len(parts) == len(mistakes) and lab.shows_each() and all(map(lab.tells_from, others)):
+        others = _sample(draw, [key for key in possible if key not in mistakes], _N_SUSPECTS - len(mistakes))
+        decoy = _pick(draw, [key for key, each in DECOYS.items() if each.part not in parts])
+        suspects = _sample(draw, [*mistakes, *others, decoy], _N_SUSPECTS + 1)
+        lab = Lab(Case(seed, level, config, mask, mistakes, tuple(suspects)))
+        if len(parts) == len(mistakes) and lab.shows_each() and all(map(lab.find_alibi, others)):
             return lab
 
 
@@ -287,11 +296,32 @@ class Lab:
                 return False
         return True
 
-    def tells_from(self, key: str) -> bool:
-        """Whether some tensor is other than with another mistake alone."""
-        other = self._run((key,), self.given.ids)
-        rows = (each[..., : self.n_real, :].numpy() for name in other for each in (other[name], self.theirs[name]))
-        return any(is_other(one, theirs) for one, theirs in zip(rows, rows, strict=True))
+    def find_alibi(self, key: str) -> str:
+        """Why another mistake is none of the case's, by a number of it, in markdown; empty where nothing tells.
+
+        Of one mistake it is what that mistake alone would make; of two, what it would make beside either of them.
+        """
+        case = self.case
+        if len(case.mistakes) == 1:
+            sets: list[tuple[str, ...]] = [(key,)]
+        else:
+            sets = [(key, each) for each in case.mistakes if MISTAKES[each].part != MISTAKES[key].part]
+        alibis = [self._find_difference(each, MISTAKES[key].shows) for each in sets]
+        if not alibis or not all(alibis):
+            return ""
+        return f"{'With it' if len(case.mistakes) == 1 else 'Beside either of the two mistakes'}, {alibis[0]}."
+
+    def _find_difference(self, keys: tuple[str, ...], shows: str) -> str:
+        """Where a pass with these mistakes is another one, as the end of a sentence; empty where it is not."""
+        other = self._run(keys, self.given.ids)
+        names = [name for name in other if name.endswith(shows)]
+        for name in (*names, *other):
+            one, theirs = (each[name][..., : self.n_real, :].numpy() for each in (other, self.theirs))
+            if (np.isfinite(one) != np.isfinite(theirs)).any():
+                return f"other numbers of `{name}` would be masked"
+            if is_other(one, theirs):
+                return f"`{name}` would be other than it is here, by up to {_largest_difference(one, theirs):.2g}"
+        return ""
 
     def _differ(self, one: Tensor, other: Tensor) -> bool:
         return is_other(one[:, : self.n_real].numpy(), other[:, : self.n_real].numpy())
@@ -639,8 +669,12 @@ def offered_tests(case: Case) -> list[LabTest]:
     return [each for each in TESTS.values() if each.fits(case)]
 
 
-def cheapest_test(lab: Lab) -> LabTest:
-    """The cheapest offered test that shows something else than in a right encoder; of equally cheap ones the first."""
+def cheapest_tests(lab: Lab) -> list[LabTest]:
+    """Of each mistake, made alone, the cheapest offered test that shows something else than in a right encoder."""
+    return [_find_cheapest(Lab(replace(lab.case, mistakes=(key,)))) for key in lab.case.mistakes]
+
+
+def _find_cheapest(lab: Lab) -> LabTest:
     return min((each for each in offered_tests(lab.case) if each.run(lab).tells), key=lambda each: each.cost)
 
 
@@ -688,14 +722,4 @@ def explain_innocence(lab: Lab, key: str) -> str:
         decoy = DECOYS[key]
         change = decoy.change(lab)
         return f"{decoy.why} Here it makes {f'a difference of {change:.0e}' if change else 'no difference'}."
-    mistake: Mistake = MISTAKES[key]
-    made = run_edited(lab.encoder, lab.given, [mistake.making])
-    names = [name for name in lab.theirs if name.endswith(mistake.shows)] or list(lab.theirs)
-    for name in (*names, *lab.theirs):
-        one, other = (each[name][..., : lab.n_real, :].numpy() for each in (made, lab.theirs))
-        if (np.isfinite(one) != np.isfinite(other)).any():
-            return f"With it alone, other numbers of `{name}` would be masked."
-        if is_other(one, other):
-            most = _largest_difference(one, other)
-            return f"With it alone, `{name}` would be other than it is here, by up to {most:.2g}."
-    return "It would show in rows of padding alone."
+    return lab.find_alibi(key)

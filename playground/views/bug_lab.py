@@ -27,11 +27,12 @@ from playground.charts.scene import Scene
 from playground.link.opening import Focus, LinkedView
 from playground.mistakes.bug_lab import (
     DECOYS,
+    NOBODY,
     Attempt,
     Finding,
     Lab,
     LabTest,
-    cheapest_test,
+    cheapest_tests,
     explain_innocence,
     name_suspect,
     open_lab,
@@ -46,8 +47,8 @@ class ShownLab:
 
     lab: Lab
     attempt: Attempt
-    to_beat: int = 0
-    """What the case has cost whoever sent the link; 0 where nobody has solved it before."""
+    to_beat: int = NOBODY
+    """What the case has cost whoever sent the link, or `NOBODY`."""
 
 
 def read_lab(values: Any) -> ShownLab:
@@ -84,13 +85,14 @@ def show_bug_lab(scene: Scene[ShownLab], _: Options) -> Iterator[Item]:
 def answer_how_far(shown: ShownLab) -> str:
     """What is to be found or was found, and for how many points."""
     attempt = shown.attempt
-    beat = f" Whoever sent you this case found it for **{shown.to_beat}**." if shown.to_beat else ""
+    beat = f" Whoever sent you this case found it for **{shown.to_beat}**." if shown.to_beat > NOBODY else ""
     spent = f"**{attempt.cost} {'point' if attempt.cost == 1 else 'points'}**"
     n, n_found = len(attempt.case.mistakes), len(attempt.found)
     if attempt.is_solved:
         titles = join_words([f"**{name_suspect(key)}**" for key in attempt.case.mistakes])
-        best = cheapest_test(shown.lab)
-        return f"Found, for {spent}: {titles}. The cheapest test that shows it: “{best.title}”, {best.cost}.{beat}"
+        best = join_words([f"“{test.title}” ({test.cost})" for test in dict.fromkeys(cheapest_tests(shown.lab))])
+        shows = "The cheapest test that shows it" if n == 1 else "The cheapest that show them"
+        return f"Found, for {spent}: {titles}. {shows}: {best}.{beat}"
     what = "one mistake" if n == 1 else "two mistakes"
     spent = f"You have spent {spent}" if attempt.cost else "Each test costs points: find it with few"
     found = f" One is found: **{name_suspect(attempt.found[0])}**." if n_found else ""

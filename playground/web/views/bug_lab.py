@@ -109,7 +109,7 @@ def _accuse(key: str) -> None:
 
 def _open_next() -> None:
     seed = (current_value("lab_seed") + 1) % (MAX_SEED + 1)
-    st.session_state.update({"lab_seed": seed, "lab_beat": 0})
+    st.session_state.update({"lab_seed": seed, "lab_beat": OWN["lab_beat"].default})
     _forget()
 
 

@@ -79,7 +79,7 @@ def test_a_link_holds_tests_and_accusations_in_their_order() -> None:
 def test_the_next_case_begins_with_nothing_spent() -> None:
     app = press(accuse(page(lab_beat=3), GUILTY), "lab_next")
     state = app.session_state
-    assert (state["lab_seed"], state["lab_tests"], state["lab_accused"], state["lab_beat"]) == (3, (), (), 0)
+    assert (state["lab_seed"], state["lab_tests"], state["lab_accused"], state["lab_beat"]) == (3, (), (), -1)
     app = press(page(lab_tests=["score"]), "lab_again")
     assert app.session_state["lab_tests"] == ()
 
