@@ -28,6 +28,7 @@ CHARTS = {
     "encoder-decoder": {"encdec_grid", "encdec_pattern", "encdec_mask_combined", "encdec_mask_no_peek",
                         "encdec_mask_source_padding", "encdec_mask_target_padding"},
     "gradient-flow": {"gradient_by_layer", "gradient_lengths", "gradient_six_by_layer"},
+    "bug-lab": {"lab_pattern_0", "lab_train_curves"},
     "tutorials": {"tutorials_effects", "tutorials_matrix", "tutorials_where"},
 }  # fmt: skip
 
@@ -39,7 +40,7 @@ def test_every_view_is_shown_with_its_charts_beside_pinned_settings(page: str, m
     displayed: list[Any] = []
     monkeypatch.setattr(notebook, "_display_chart", shown.append)
     monkeypatch.setattr(notebook, "_put", displayed.append)
-    show(f"http://host/{page}?{SMALL}&b_n_layers=3&do=0.1:zero&{FOLDS}")
+    show(f"http://host/{page}?{SMALL}&b_n_layers=3&do=0.1:zero&lab_tests=pattern&lab_tests=train&{FOLDS}")
     assert {each.key for each in shown} == CHARTS[page]
     assert all(go.Figure(each.figure).data for each in shown), "Plotly takes what was drawn"
     texts = [each.data for each in displayed if isinstance(each, Markdown)]
