@@ -42,8 +42,13 @@ class SignedResult(Record):
 
 
 def make_keys() -> tuple[str, str]:
-    """A new private key, and the public key that belongs to it, as texts."""
+    """A new private key, and the public key that belongs to it, as texts.
+
+    The public one never starts with `-`, as then a command line would take it for an option.
+    """
     private = Ed25519PrivateKey.generate()
+    while public_key_of(private).startswith("-"):
+        private = Ed25519PrivateKey.generate()
     return _write(private.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())), public_key_of(private)
 
 

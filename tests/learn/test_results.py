@@ -29,6 +29,10 @@ def test_a_code_says_what_was_signed() -> None:
     key.verify(signature, b"playground result 1\n" + text)
 
 
+def test_a_public_key_is_a_value_on_a_command_line() -> None:
+    assert not any(make_keys()[1].startswith("-") for _ in range(1_000)), "one of 64 texts of bytes does"
+
+
 def test_every_change_of_a_code_is_found() -> None:
     for i, letter in enumerate(CODE):
         changed = CODE[:i] + ("A" if letter != "A" else "B") + CODE[i + 1 :]
