@@ -2,7 +2,7 @@
 
 from playground.analysis import streams
 from playground.analysis.streams import normalise_by_hand
-from playground.model.blocks import LayerNorm
+from playground.model.norms import LayerNorm
 from playground.views.norms import show_norms
 from playground.web.shared import panels, pinning
 from playground.web.shared.page_end import fragment

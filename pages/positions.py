@@ -1,7 +1,7 @@
 """How words are told apart by their place: the table that is added, and what is lost without it."""
 
 from playground.analysis import positions as analysis
-from playground.model import encoder as model_positions
+from playground.model import positions as model_positions
 from playground.model.encoder import Embeddings
 from playground.web.shared import panels, pinning
 from playground.web.views import positions
@@ -11,4 +11,6 @@ pinning.draw_pin_line()
 panels.current_run(changed=False)
 pinning.explain_pinned_run()
 positions.explore_positions()
-panels.code_behind("positions", model_positions.sinusoids, Embeddings.place, analysis.swap_words)
+panels.code_behind(
+    "positions", model_positions.sinusoids, Embeddings.place, model_positions.rotate, analysis.swap_words
+)

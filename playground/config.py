@@ -1,18 +1,22 @@
 """The one description of an architecture: every model, count, chart and link starts from a `ModelConfig`."""
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from playground.errors import ConfigError
 from playground.limits import MAX_TOKENS
 
-NormPlacement = Literal["post", "pre"]
+NormPlacement = Literal["post", "pre", "both"]
 Norm = Literal["layer", "scalar", "rms", "none"]
-Activation = Literal["relu", "gelu", "silu"]
-Positions = Literal["sinusoidal", "sinusoidal-doubled", "learned", "none"]
+Activation = Literal["relu", "gelu", "gelu-tanh", "silu"]
+Positions = Literal["sinusoidal", "sinusoidal-doubled", "learned", "rotary", "alibi", "relative", "none"]
 HeadMerge = Literal["transpose", "reshape"]
 Initialisation = Literal["xavier", "torch"]
+
+POSITION_TABLES = ("sinusoidal", "sinusoidal-doubled", "learned")
+"""Of the positions, those that are a table added to the embeddings."""
 
 _HIGHEST = 2**31 - 1
 """Of every whole number; far above any model, low enough to look for divisors at once."""
@@ -36,9 +40,19 @@ class ModelConfig:
     d_model: PositiveInt = 512
     """Width of the residual stream: numbers per token."""
     n_heads: PositiveInt = 8
-    """Attention heads; must divide `d_model`."""
+    """Attention heads; must divide `d_model`, unless `d_head` says how wide they are."""
+    n_kv_heads: NonNegativeInt = 0
+    """Heads of keys and values, each read by n_heads / n_kv_heads heads of queries (Ainslie et al. 2023); 1 is
+    multi-query attention (Shazeer 2019); 0 = as many as `n_heads`."""
+    d_head: NonNegativeInt = 0
+    """Width of one head; 0 = d_model / n_heads. `head_width` is the number itself."""
+    qk_norm: bool = False
+    """A norm on each head's queries and keys, over its features: a root mean square with a gain per feature, which the
+    heads share. Henry et al. 2020 divide by the length, which is √d_head times that."""
     n_layers: PositiveInt = 6
     """Encoder blocks."""
+    share_layers: bool = False
+    """All blocks have the same weights (Lan et al. 2019, ALBERT)."""
     d_ff: PositiveInt = 2048
     """Hidden width of the feed-forward network."""
     max_len: PositiveInt = 512
@@ -46,7 +60,8 @@ class ModelConfig:
     dropout: float = 0.1
     """Probability in [0, 1) that a number is zeroed; only while training."""
     norm_placement: NormPlacement = "post"
-    """`post`: norm(x + f(x)), the paper's; `pre`: x + f(norm(x)) (Xiong et al. 2020)."""
+    """`post`: norm(x + f(x)), the paper's; `pre`: x + f(norm(x)) (Xiong et al. 2020); `both`: x + norm(f(norm(x))), a
+    sandwich (Ding et al. 2021)."""
     norm: Norm = "layer"
     """`layer`: gain and bias per feature (Ba et al. 2016); `scalar`: one of each for all features (tutorial A);
     `rms`: no mean, no bias (Zhang & Sennrich 2019); `none`: no normalisation."""
@@ -54,16 +69,43 @@ class ModelConfig:
     """Added to the variance (for `scalar`: to the standard deviation) before dividing."""
     final_norm: bool = False
     """One more norm after the last block."""
+    first_norm: bool = True
+    """The norm before the first block's attention, where norms stand before sublayers. ModernBERT leaves it out, as its
+    embeddings have just been normed."""
+    bias: bool = True
+    """Linear maps add a bias, and so do norms of the kinds that have one."""
     activation: Activation = "relu"
-    """Between the feed-forward's two linear maps."""
+    """Between the feed-forward's two linear maps; `gelu-tanh` is GELU as BERT's first code and T5 approximate it."""
+    gated: bool = False
+    """Multiply what the activation gives by a third linear map of the same input (Shazeer 2020, equation 6): GEGLU
+    with gelu, SwiGLU with silu."""
     positions: Positions = "sinusoidal"
-    """How a token's place is told; `sinusoidal-doubled` is tutorial B's table, whose exponent counts twice."""
+    """How a token's place is told. By a table that is added to the embeddings: `sinusoidal`, `learned`, or
+    `sinusoidal-doubled`, tutorial B's, whose exponent counts twice. Or attention is told of distances: `rotary` turns
+    queries and keys (Su et al. 2021), `alibi` subtracts a multiple of the distance from each score (Press et al. 2022),
+    `relative` adds a learned number for each range of distances (Raffel et al. 2020)."""
+    position_offset: NonNegativeInt = 0
+    """Row of the learned table that the first token gets: RoBERTa's is 2. The row before it is padding's."""
+    rotary_base: PositiveInt = 10_000
+    """The larger, the slower rotary positions turn."""
+    local_rotary_base: NonNegativeInt = 0
+    """That of layers with a window, where layers do not share their weights; 0 = the same."""
+    relative_buckets: PositiveInt = 32
+    """Ranges of distances that `relative` tells apart, half of them to either side."""
+    relative_distance: PositiveInt = 128
+    """Distance from which on all are alike to `relative`."""
+    window: NonNegativeInt = 0
+    """Tokens around it that a token may attend to, half of them to either side (Beltagy et al. 2020); 0 = all."""
+    global_every: NonNegativeInt = 0
+    """With a window, the first of so many layers has none: 3 = layers 0, 3, 6, …; 0 = every layer has it."""
     scale_embeddings: bool = True
     """Multiply token embeddings by √d_model (Vaswani et al. 2017, section 3.4)."""
     embedding_norm: bool = False
     """A norm on the summed embeddings, as in BERT."""
     n_segments: NonNegativeInt = 0
     """Rows of the segment table, as in BERT; 0 = no table."""
+    d_embedding: NonNegativeInt = 0
+    """Width of the tables; a linear map brings their sum to d_model (Lan et al. 2019, ALBERT). 0 = d_model, no map."""
     fused_qkv: bool = False
     """One projection for Q, K and V, laid out head by head: (head, [q k v], d_head) (tutorial C)."""
     head_merge: HeadMerge = "transpose"
@@ -74,9 +116,37 @@ class ModelConfig:
     """How random weights are drawn, by `model.init.initialise`; `torch`: as torch's own layers do (the tutorials)."""
 
     @property
-    def d_head(self) -> int:
-        """Width of one head: d_model / n_heads."""
-        return self.d_model // self.n_heads
+    def head_width(self) -> int:
+        """Numbers of one head's query, key or value: `d_head`, or d_model / n_heads."""
+        return self.d_head or self.d_model // self.n_heads
+
+    @property
+    def kv_heads(self) -> int:
+        """Heads of keys and values: `n_kv_heads`, or `n_heads`."""
+        return self.n_kv_heads or self.n_heads
+
+    @property
+    def embedding_width(self) -> int:
+        """Width of the token table and of those added to it: `d_embedding`, or d_model."""
+        return self.d_embedding or self.d_model
+
+    @property
+    def has_position_table(self) -> bool:
+        """Whether a table of positions is added to the embeddings."""
+        return self.positions in POSITION_TABLES
+
+    def has_norm1(self, layer: int) -> bool:
+        """Whether a block, from 0, has the norm of its attention."""
+        return self.first_norm or self.norm_placement == "post" or (layer > 0 and not self.share_layers)
+
+    def window_of(self, layer: int) -> int:
+        """The window of a layer, from 0; 0 = it has none."""
+        return 0 if self.global_every and layer % self.global_every == 0 else self.window
+
+    def rotary_base_of(self, layer: int) -> int:
+        """The base of a layer's rotary positions."""
+        is_local = self.window_of(layer) > 0 and not self.share_layers
+        return self.local_rotary_base if self.local_rotary_base and is_local else self.rotary_base
 
     def __post_init__(self) -> None:
         has_heads = isinstance(self.n_heads, int) and 1 <= self.n_heads <= _HIGHEST // 64
@@ -88,7 +158,9 @@ class ModelConfig:
             raise ConfigError("norm_eps", self.norm_eps, "is not between 0 and 1", (1e-5,))
         if self.norm == "scalar" and self.d_model < 2:
             raise ConfigError("d_model", self.d_model, "has no unbiased standard deviation to divide by", (fitting,))
-        if self.d_model % self.n_heads:
+        if self.norm == "scalar" and self.d_embedding == 1:
+            raise ConfigError("d_embedding", 1, "has no unbiased standard deviation to divide by", (2,))
+        if not self.d_head and self.d_model % self.n_heads:
             raise ConfigError(
                 "n_heads",
                 self.n_heads,
@@ -96,6 +168,35 @@ class ModelConfig:
                 f"{self.d_model} features, and {self.d_model} / {self.n_heads} is not a whole number",
                 nearest_divisors(self.d_model, self.n_heads),
             )
+        self._check_attention()
+
+    def _check_attention(self) -> None:
+        """Raise the error for the first field that attention cannot be built with."""
+        if self.n_heads % self.kv_heads:
+            raise ConfigError(
+                "n_kv_heads",
+                self.n_kv_heads,
+                f"does not divide n_heads={self.n_heads}: each head of keys and values is read by equally many heads",
+                nearest_divisors(self.n_heads, self.n_kv_heads),
+            )
+        if self.fused_qkv and self.kv_heads != self.n_heads:
+            reason = f"lays queries, keys and values out head by head, and there are {self.kv_heads} heads of keys"
+            raise ConfigError("fused_qkv", True, reason, (False,))
+        if self.window % 2:
+            raise ConfigError("window", self.window, "has no half for either side", (self.window - 1, self.window + 1))
+        if self.positions == "rotary" and self.head_width % 2:
+            reason = f"makes heads of {self.head_width} features, and rotary positions turn pairs of them"
+            raise ConfigError("d_head", self.d_head, reason, (self.head_width + 1,))
+        if self.positions == "relative" and (self.relative_buckets < 4 or self.relative_buckets % 4):
+            reason = (
+                "is not a multiple of 4: half of the buckets are for either side, and half of these for one distance"
+            )
+            raise ConfigError(
+                "relative_buckets", self.relative_buckets, reason, (max(4, self.relative_buckets // 4 * 4),)
+            )
+        if self.positions == "relative" and self.relative_distance <= self.relative_buckets // 4:
+            reason = f"is not above {self.relative_buckets // 4}, the distances that have a bucket each"
+            raise ConfigError("relative_distance", self.relative_distance, reason, (self.relative_buckets // 4 + 1,))
 
 
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -112,6 +213,12 @@ class Setting:
     help_text: str
     stops: tuple[float, ...] = ()
     """Where a slider stops, smallest first; none for words and switches."""
+    needs: Callable[[Mapping[str, Any]], bool] | None = None
+    """Whether the other fields' values let it change anything; None: it always may."""
+
+    def has_effect(self, values: Mapping[str, Any]) -> bool:
+        """Whether it changes anything beside these values of all fields."""
+        return self.needs is None or self.needs(values)
 
 
 SETTINGS: dict[str, Setting] = {
@@ -125,19 +232,63 @@ SETTINGS: dict[str, Setting] = {
         "Attention heads. Each works on d_model / n_heads features, so n_heads must divide d_model.",
         (*range(1, 17), 20, 24, 25, 32, 48, 64, 96),
     ),
+    "n_kv_heads": Setting(
+        "heads of keys and values",
+        "Fewer heads of keys and values than of queries: each is read by n_heads / n_kv_heads of them. That is "
+        "grouped-query attention, and with 1 multi-query attention. 0 is as many as heads.",
+        (0, *range(1, 17), 20, 24, 25, 32, 48, 64, 96),
+    ),
+    "d_head": Setting(
+        "width of a head",
+        "Numbers of one head's query, key or value. 0 is d_model / n_heads.",
+        (0, 1, 2, 4, 6, 8, 10, 12, 16, 24, 32, 40, 48, 64, 80, 96, 128, 256),
+    ),
+    "qk_norm": Setting(
+        "norm on queries and keys",
+        "Each head's queries and keys are divided by their root mean square before they meet, so that no score grows "
+        "with their lengths.",
+    ),
     "n_layers": Setting(
         "layers",
         "Encoder blocks, one after the other.",
-        (*range(1, 13), 16, 24, 32, 48, 96),
+        (*range(1, 13), 16, 22, 24, 28, 32, 48, 96),
+    ),
+    "share_layers": Setting(
+        "one block's weights for all",
+        "Every block has the same weights, as in ALBERT.",
     ),
     "d_ff": Setting(
         "feed-forward width",
         "Hidden width of the feed-forward network; usually 4 × d_model.",
-        (8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6400, 8192, 16384, 49152),
+        (
+            8,
+            16,
+            32,
+            64,
+            96,
+            128,
+            192,
+            256,
+            384,
+            512,
+            768,
+            1024,
+            1152,
+            1536,
+            2048,
+            2624,
+            3072,
+            4096,
+            6400,
+            8192,
+            16384,
+            49152,
+        ),
     ),
     "norm_placement": Setting(
         "norm placement",
-        "post: norm(x + f(x)), as in the paper. pre: x + f(norm(x)), easier to train when deep.",
+        "post: norm(x + f(x)), as in the paper. pre: x + f(norm(x)), easier to train when deep. "
+        "both: x + norm(f(norm(x))), a sandwich.",
     ),
     "norm": Setting(
         "kind of norm",
@@ -153,18 +304,75 @@ SETTINGS: dict[str, Setting] = {
         "norm after the last layer",
         "One more norm after the last block.",
     ),
+    "first_norm": Setting(
+        "norm before the first attention",
+        "Where norms stand before sublayers, the first block's may be left out, as in ModernBERT.",
+        needs=lambda values: values["norm_placement"] != "post",
+    ),
+    "bias": Setting(
+        "biases",
+        "Linear maps and norms add a learned vector. Many models since 2020 have none.",
+    ),
     "residual": Setting(
         "residual connections",
         "Add each sublayer's input to its output.",
     ),
     "activation": Setting(
         "activation function",
-        "Between the feed-forward network's two linear maps.",
+        "Between the feed-forward network's two linear maps. gelu-tanh approximates gelu by a hyperbolic tangent.",
+    ),
+    "gated": Setting(
+        "gated feed-forward",
+        "A third linear map of the same input, which multiplies what the activation gives (Shazeer 2020): GEGLU with "
+        "gelu, SwiGLU with silu.",
     ),
     "positions": Setting(
-        "position table",
-        "How a token's place is told. sinusoidal-doubled is the table of tutorial B · Encoder Block: its "
-        "exponent counts twice.",
+        "positions",
+        "How a token's place is told. By a table that is added to the embeddings: sinusoidal, learned, or "
+        "sinusoidal-doubled, that of tutorial B · Encoder Block, whose exponent counts twice. Or in attention, by "
+        "distance: rotary turns queries and keys, alibi lowers scores with distance, relative learns what to add.",
+    ),
+    "position_offset": Setting(
+        "row of the first token",
+        "Row of the learned table that the first token gets; the row before it is padding's. RoBERTa's is 2.",
+        (0, 1, 2),
+        needs=lambda values: values["positions"] == "learned",
+    ),
+    "rotary_base": Setting(
+        "base of rotary positions",
+        "The larger, the slower the slowest pairs of features turn, and the further they reach.",
+        (100, 500, 1_000, 10_000, 100_000, 160_000, 500_000, 1_000_000),
+        needs=lambda values: values["positions"] == "rotary",
+    ),
+    "local_rotary_base": Setting(
+        "base in layers with a window",
+        "Layers with a window may have a base of their own. 0 is the same.",
+        (0, 100, 500, 1_000, 10_000, 100_000, 160_000, 500_000, 1_000_000),
+        needs=lambda values: values["positions"] == "rotary" and values["window"] > 0,
+    ),
+    "relative_buckets": Setting(
+        "ranges of distances",
+        "How many ranges of distances have a learned number each, half of them to either side. Short distances have "
+        "one each, long ones share.",
+        (4, 8, 16, 32, 64, 128),
+        needs=lambda values: values["positions"] == "relative",
+    ),
+    "relative_distance": Setting(
+        "farthest distance told apart",
+        "All distances from here on share one learned number.",
+        (8, 14, 16, 32, 64, 128, 256, 512),
+        needs=lambda values: values["positions"] == "relative",
+    ),
+    "window": Setting(
+        "window of attention",
+        "Each token attends to so many tokens around it, half of them to either side. 0 is to all.",
+        (0, 2, 4, 6, 8, 16, 32, 64, 128, 256),
+    ),
+    "global_every": Setting(
+        "layers without the window",
+        "The first of so many layers attends to all: 3 is layers 0, 3, 6 and so on. 0 is none.",
+        (0, 1, 2, 3, 4, 6, 8),
+        needs=lambda values: values["window"] > 0,
     ),
     "scale_embeddings": Setting(
         "scaled embeddings",
@@ -178,6 +386,12 @@ SETTINGS: dict[str, Setting] = {
         "segments",
         "Rows of the segment table, as in BERT; 0 is none.",
         (0, 1, 2),
+    ),
+    "d_embedding": Setting(
+        "width of the tables",
+        "Token, position and segment tables may be narrower than d_model, as in ALBERT: a linear map brings their sum "
+        "to d_model. 0 is d_model, without a map.",
+        (0, 8, 16, 32, 64, 128, 256, 512),
     ),
     "fused_qkv": Setting(
         "one map for Q, K and V",
@@ -203,7 +417,7 @@ SETTINGS: dict[str, Setting] = {
         "longest sentence",
         "Longest sentence in tokens: the number of rows in the position table. This server reads at most "
         f"{MAX_TOKENS:,} tokens of a sentence, whatever stands here.",
-        (5, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 5000),
+        (5, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 5000, 8192),
     ),
 }
 """Every field but `vocab_size`, which follows from the tokens; in the sidebar's order."""

@@ -30,19 +30,43 @@ def _vaswani(d_model: int, n_heads: int, d_ff: int, dropout: float) -> ModelConf
     return ModelConfig(vocab_size=37_000, d_model=d_model, n_heads=n_heads, d_ff=d_ff, dropout=dropout)
 
 
-def _bert(vocab_size: int, d_model: int, n_heads: int, n_layers: int) -> ModelConfig:
+def _bert(vocab_size: int, d_model: int, n_heads: int, n_layers: int, **others: Any) -> ModelConfig:
+    fields = {"norm_eps": 1e-12, "activation": "gelu", "n_segments": 2, **others}
     return ModelConfig(
         vocab_size=vocab_size,
         d_model=d_model,
         n_heads=n_heads,
         n_layers=n_layers,
         d_ff=4 * d_model,
-        norm_eps=1e-12,
-        activation="gelu",
         positions="learned",
         scale_embeddings=False,
         embedding_norm=True,
-        n_segments=2,
+        **fields,
+    )
+
+
+def _modernbert(d_model: int, n_heads: int, n_layers: int, d_ff: int) -> ModelConfig:
+    return ModelConfig(
+        vocab_size=50_368,
+        d_model=d_model,
+        n_heads=n_heads,
+        n_layers=n_layers,
+        d_ff=d_ff,
+        max_len=8_192,
+        dropout=0.0,
+        norm_placement="pre",
+        final_norm=True,
+        first_norm=False,
+        bias=False,
+        activation="gelu",
+        gated=True,
+        positions="rotary",
+        rotary_base=160_000,
+        local_rotary_base=10_000,
+        window=128,
+        global_every=3,
+        scale_embeddings=False,
+        embedding_norm=True,
     )
 
 
@@ -123,6 +147,61 @@ PRESETS: dict[str, Preset] = {
         _bert(30_522, 1_024, 16, 24),
         "Devlin et al. 2018, section 3; without its pooler",
         tokenizer="wordpiece",
+    ),
+    "roberta-base": Preset(
+        "RoBERTa base",
+        _bert(50_265, 768, 12, 12, norm_eps=1e-5, n_segments=1, position_offset=2),
+        "Liu et al. 2019; without its head",
+        tokenizer="bpe",
+    ),
+    "distilbert-base": Preset(
+        "DistilBERT base",
+        _bert(30_522, 768, 12, 6, n_segments=0),
+        "Sanh et al. 2019; without its head",
+        tokenizer="wordpiece",
+    ),
+    "albert-base": Preset(
+        "ALBERT base",
+        _bert(30_000, 768, 12, 12, activation="gelu-tanh", share_layers=True, d_embedding=128),
+        "Lan et al. 2019, table 1; without its pooler",
+        tokenizer="bpe",
+    ),
+    "electra-small": Preset(
+        "ELECTRA small",
+        _bert(30_522, 256, 4, 12, d_embedding=128),
+        "Clark et al. 2020; the discriminator without its head",
+        tokenizer="wordpiece",
+    ),
+    "t5-base": Preset(
+        "T5 base",
+        ModelConfig(
+            vocab_size=32_128,
+            d_model=768,
+            n_heads=12,
+            n_layers=12,
+            d_ff=3_072,
+            norm_placement="pre",
+            norm="rms",
+            norm_eps=1e-6,
+            final_norm=True,
+            bias=False,
+            positions="relative",
+            scale_embeddings=False,
+        ),
+        "Raffel et al. 2020, section 3.1.1; its encoder",
+        tokenizer="bpe",
+    ),
+    "modernbert-base": Preset(
+        "ModernBERT base",
+        _modernbert(768, 12, 22, 1_152),
+        "Warner et al. 2024; without its head",
+        tokenizer="bpe",
+    ),
+    "modernbert-large": Preset(
+        "ModernBERT large",
+        _modernbert(1_024, 16, 28, 2_624),
+        "Warner et al. 2024; without its head",
+        tokenizer="bpe",
     ),
     "gpt-2": Preset(
         "GPT-2",

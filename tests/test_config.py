@@ -28,6 +28,16 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "d_ff": (*NOT_INTEGERS, 0, -1),
     "max_len": (*NOT_INTEGERS, 0, -1),
     "n_segments": (*NOT_INTEGERS, -1),
+    "n_kv_heads": (*NOT_INTEGERS, -1, 2, 4),
+    "d_head": (*NOT_INTEGERS, -1),
+    "d_embedding": (*NOT_INTEGERS, -1),
+    "position_offset": (*NOT_INTEGERS, -1),
+    "rotary_base": (*NOT_INTEGERS, 0),
+    "local_rotary_base": (*NOT_INTEGERS, -1),
+    "relative_buckets": (*NOT_INTEGERS, 0),
+    "relative_distance": (*NOT_INTEGERS, 0),
+    "window": (*NOT_INTEGERS, -1, 1, 3),
+    "global_every": (*NOT_INTEGERS, -1),
     "dropout": (*NOT_NUMBERS, -0.1, 1, 1.0, 1.5),
     "norm_eps": (*NOT_NUMBERS, 0, 0.0, -1e-5, 1, 2.0),
     **dict.fromkeys(CHOICES, NOT_CHOICES),
@@ -84,6 +94,8 @@ RIGHT: dict[str, tuple[Any, ...]] = {
     "dropout": (0, 0.999),
     "norm_eps": (1e-12,),
     "n_heads": (1, 12),
+    "n_kv_heads": (0, 1, 3),
+    "window": (0, 2),
 }
 
 
@@ -107,6 +119,21 @@ def test_the_defaults_are_the_papers_base_model() -> None:
         norm_eps=1e-5,
         final_norm=False,
         activation="relu",
+        gated=False,
+        bias=True,
+        n_kv_heads=0,
+        d_head=0,
+        qk_norm=False,
+        share_layers=False,
+        first_norm=True,
+        position_offset=0,
+        rotary_base=10_000,
+        local_rotary_base=0,
+        relative_buckets=32,
+        relative_distance=128,
+        window=0,
+        global_every=0,
+        d_embedding=0,
         positions="sinusoidal",
         scale_embeddings=True,
         embedding_norm=False,
@@ -125,8 +152,35 @@ def test_a_config_is_frozen_and_a_key() -> None:
 
 
 def test_heads_share_the_width() -> None:
-    assert SMALL.d_head == 4
-    assert replace(SMALL, n_heads=12).d_head == 1
+    assert SMALL.head_width == 4
+    assert replace(SMALL, n_heads=12).head_width == 1
+    assert replace(SMALL, n_heads=5, d_head=7).head_width == 7
+
+
+ODD: list[tuple[dict[str, Any], str]] = [
+    ({"positions": "rotary", "d_head": 3}, r"d_head=3 makes heads of 3 features, .*; 4 would work"),
+    ({"positions": "rotary", "n_heads": 4}, r"d_head=0 makes heads of 3 features, .*; 4 would work"),
+    ({"fused_qkv": True, "n_kv_heads": 1}, r"fused_qkv=True lays .* out head by head, and there are 1 heads of keys"),
+    ({"positions": "relative", "relative_buckets": 6}, r"relative_buckets=6 is not a multiple of 4"),
+    ({"positions": "relative", "relative_distance": 8}, r"relative_distance=8 is not above 8, .*; 9 would work"),
+    ({"norm": "scalar", "d_embedding": 1}, r"d_embedding=1 has no unbiased .*; 2 would work"),
+]
+
+
+@pytest.mark.parametrize(("fields", "sentence"), ODD, ids=str)
+def test_fields_that_do_not_fit_each_other_are_refused(fields: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence) as caught:
+        replace(SMALL, **fields)
+    repaired: Any = fields | {caught.value.field: caught.value.works[0]}
+    assert getattr(replace(SMALL, **repaired), caught.value.field) == caught.value.works[0]
+
+
+def test_windows_and_bases_are_by_layer() -> None:
+    config = replace(SMALL, window=4, global_every=3, rotary_base=160_000, local_rotary_base=10_000)
+    assert [config.window_of(i) for i in range(5)] == [0, 4, 4, 0, 4]
+    assert [config.rotary_base_of(i) for i in range(3)] == [160_000, 10_000, 10_000]
+    assert replace(config, global_every=0).window_of(0) == 4
+    assert replace(SMALL, local_rotary_base=7).rotary_base_of(1) == 10_000
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)

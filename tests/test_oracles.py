@@ -14,7 +14,8 @@ from playground import Encoder, EncoderDecoder, ModelConfig, Trace
 from playground.errors import WeightsError
 from playground.model import causal_mask
 from playground.model.attention import Attention, AttentionMask
-from playground.model.blocks import FeedForward, build_norm
+from playground.model.blocks import FeedForward
+from playground.model.norms import build_norm
 from playground.presets import PRESETS
 from playground.weights import load_weights
 

@@ -19,6 +19,13 @@ TOTALS = {
     "vaswani-big": 113_465_344,
     "bert-base": 108_891_648,  # 109,482,240 with its pooler
     "bert-large": 334_092_288,  # 335,141,888 with its pooler
+    "roberta-base": 124_055_040,  # these are the published checkpoints' own, without poolers and heads
+    "distilbert-base": 66_362_880,
+    "albert-base": 11_092_992,
+    "electra-small": 13_483_008,
+    "t5-base": 109_628_544,
+    "modernbert-base": 149_014_272,
+    "modernbert-large": 394_781_696,
     "gpt-2": 124_439_808,
     "gpt-3": 174_604_259_328,
 }

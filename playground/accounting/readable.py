@@ -10,8 +10,12 @@ from playground.config import ModelConfig
 
 
 def substitute(formula: str, config: ModelConfig, **sizes: int) -> str:
-    """Put numbers in place of a formula's names: the config's fields, and sizes such as B and T."""
+    """Put numbers in place of a formula's names: the config's fields, and sizes such as B and T.
+
+    A field that is 0 where it is as another's is that number.
+    """
     names = vars(config) | sizes
+    names |= {"d_head": config.head_width, "n_kv_heads": config.kv_heads, "d_embedding": config.embedding_width}
     return re.sub("[A-Za-z_]+", lambda name: f"{names[name[0]]:,}" if name[0] in names else name[0], formula)
 
 

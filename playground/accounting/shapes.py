@@ -24,16 +24,21 @@ def list_shapes(
     the norms measure. B = `n_sentences`, T = `n_tokens`, padding included.
     """
     sizes = {"B": n_sentences, "T": n_tokens, "H": config.n_heads, "1": 1}
-    sizes |= {"d_model": config.d_model, "d_head": config.d_head, "d_ff": config.d_ff}
-    sizes |= {"3·d_model": 3 * config.d_model, "3·d_head": 3 * config.d_head}
+    sizes |= {"d_model": config.d_model, "d_head": config.head_width, "d_ff": config.d_ff}
+    sizes |= {"H_kv": config.kv_heads, "d_embedding": config.embedding_width}
+    width, kv_width = config.n_heads * config.head_width, config.kv_heads * config.head_width
+    sizes |= {"H·d_head": width, "H_kv·d_head": kv_width, "3·H·d_head": 3 * width}
+    sizes |= {"3·d_model": 3 * config.d_model, "3·d_head": 3 * config.head_width}
     return [(name, tuple(sizes[symbol] for symbol in symbols)) for name, symbols in symbolic_shapes(config, causal)]
 
 
 def symbolic_shapes(config: ModelConfig, causal: bool = False) -> Steps:
     """As `list_shapes`, in letters: B sentences, T tokens, H heads."""
     steps = _embedding(config)
+    if config.positions in ("alibi", "relative"):
+        steps.append(("position_bias", ("1", "H", "T", "T")))
     for i in range(config.n_layers):
-        steps += [(f"layers.{i}.{name}", symbols) for name, symbols in _block(config, causal)]
+        steps += [(f"layers.{i}.{name}", symbols) for name, symbols in _block(config, i, causal)]
     if config.final_norm:
         steps += _norm("final_norm", config)
     return [*steps, ("final", _STREAM)]
@@ -41,52 +46,72 @@ def symbolic_shapes(config: ModelConfig, causal: bool = False) -> Steps:
 
 def _embedding(config: ModelConfig) -> Steps:
     steps: Steps = [("ids", ("B", "T"))] if config.vocab_size else []
-    steps.append(("embed.tokens", _STREAM))
-    if config.positions != "none":
-        steps.append(("embed.positions", ("T", "d_model")))
+    width = "d_embedding" if config.d_embedding else "d_model"
+    steps.append(("embed.tokens", ("B", "T", width)))
+    if config.has_position_table:
+        steps.append(("embed.positions", ("T", width)))
     if config.n_segments:
-        steps.append(("embed.segment", ("d_model",)))
-    steps.append(("embed.sum", _STREAM))
+        steps.append(("embed.segment", (width,)))
+    steps.append(("embed.sum", ("B", "T", width)))
     if config.embedding_norm:
-        steps += _norm("embed.norm", config)
+        steps += _norm("embed.norm", config, width)
     return [*steps, ("embed.out", _STREAM)]
 
 
-def _block(config: ModelConfig, causal: bool) -> Steps:
+def _block(config: ModelConfig, layer: int, causal: bool) -> Steps:
     steps: Steps = []
-    feed_forward: Steps = [("ffn.up", ("B", "T", "d_ff")), ("ffn.hidden", ("B", "T", "d_ff")), ("ffn.out", _STREAM)]
-    sublayers = ((_attention(config, causal), "resid_mid", "norm1"), (feed_forward, "resid_post", "norm2"))
+    hidden = ("B", "T", "d_ff")
+    gate: Steps = [("ffn.gate", hidden)] if config.gated else []
+    feed_forward: Steps = [("ffn.up", hidden), *gate, ("ffn.hidden", hidden), ("ffn.out", _STREAM)]
+    attention = _attention(config, causal or config.window_of(layer) > 0)
+    sublayers = ((attention, "resid_mid", "norm1"), (feed_forward, "resid_post", "norm2"))
     for sublayer, added, norm in sublayers:
-        if config.norm_placement == "pre":
-            steps += [*_norm(norm, config), *sublayer, (added, _STREAM)]
-        else:
+        if config.norm_placement == "post":
             steps += [*sublayer, (added, _STREAM), *_norm(norm, config)]
+            continue
+        behind = _norm(f"post_{norm}", config) if config.norm_placement == "both" else []
+        kind = config if norm != "norm1" or config.has_norm1(layer) else replace(config, norm="none")
+        steps += [*_norm(norm, kind), *sublayer, *behind, (added, _STREAM)]
     return [*steps, ("out", _STREAM)]
 
 
-def _attention(config: ModelConfig, causal: bool) -> Steps:
+def _attention(config: ModelConfig, by_query: bool) -> Steps:
     pairs: Symbols = ("B", "H", "T", "T")
     steps: Steps = []
+    joined: Symbols = ("B", "T", "H·d_head" if config.d_head else "d_model")
     if config.fused_qkv:
-        steps.append(("attn.qkv", ("B", "T", "3·d_model")))
+        steps.append(("attn.qkv", ("B", "T", "3·H·d_head" if config.d_head else "3·d_model")))
         steps.append(("attn.qkv.reshaped", ("B", "T", "H", "3·d_head")))
         steps.append(("attn.qkv.permuted", ("B", "H", "T", "3·d_head")))
     else:
+        shared = config.kv_heads < config.n_heads
         for letter in "qkv":
-            steps.append((f"attn.{letter}.projected", _STREAM))
-            steps.append((f"attn.{letter}.reshaped", ("B", "T", "H", "d_head")))
+            is_shared = shared and letter != "q"
+            steps.append((f"attn.{letter}.projected", ("B", "T", "H_kv·d_head") if is_shared else joined))
+            steps.append((f"attn.{letter}.reshaped", ("B", "T", "H_kv" if is_shared else "H", "d_head")))
+    steps += _projected(config)
     steps += [(f"attn.{letter}", _HEADS) for letter in "qkv"]
     steps.append(("attn.products", pairs))
-    steps.append(("attn.mask", ("B", "1", "T" if causal else "1", "T")))
+    steps.append(("attn.mask", ("B", "1", "T" if by_query else "1", "T")))
     steps += [("attn.scores", pairs), ("attn.pattern", pairs), ("attn.z", _HEADS)]
     if config.head_merge == "transpose":
         steps.append(("attn.z.permuted", ("B", "T", "H", "d_head")))
-    return [*steps, ("attn.merged", _STREAM), ("attn.out", _STREAM)]
+    return [*steps, ("attn.merged", joined), ("attn.out", _STREAM)]
 
 
-def _norm(name: str, config: ModelConfig) -> Steps:
+def _projected(config: ModelConfig) -> Steps:
+    """Queries, keys and values before they are normed, turned or given to every head, where they are."""
+    is_shared, is_prepared = config.kv_heads < config.n_heads, config.qk_norm or config.positions == "rotary"
+    steps: Steps = [("attn.q_projected", _HEADS)] if is_prepared else []
+    keys: Symbols = ("B", "H_kv" if is_shared else "H", "T", "d_head")
+    steps += [("attn.k_projected", keys)] if is_prepared or is_shared else []
+    steps += [("attn.q_normed", _HEADS), ("attn.k_normed", keys)] if config.qk_norm else []
+    return [*steps, ("attn.v_projected", keys)] if is_shared else steps
+
+
+def _norm(name: str, config: ModelConfig, width: str = "d_model") -> Steps:
     steps: Steps = [(f"{name}.{what}", ("B", "T", "1")) for what in _STATISTICS[config.norm]]
-    return [*steps, (f"{name}.normalized", _STREAM), (f"{name}.out", _STREAM)]
+    return [*steps, (f"{name}.normalized", ("B", "T", width)), (f"{name}.out", ("B", "T", width))]
 
 
 @dataclass(frozen=True)
@@ -109,34 +134,44 @@ class Stage:
 
 
 def list_stages(config: ModelConfig, n_tokens: int) -> list[Stage]:
-    """The stages of a forward pass over one sentence of `n_tokens` tokens, in order."""
+    """The stages of a forward pass over one sentence of `n_tokens` tokens, in order; of the blocks, the last one's."""
     parameters, flops = count_parameters(config), count_flops(config, n_tokens)
     work = flops.by(lambda term: term.component)
     stream = f"({n_tokens}, {config.d_model})"
     has_norms = config.norm != "none"
+    last = config.n_layers - 1
+    block = f"layers.{0 if config.share_layers else last}"
     embedding_norm = _under(parameters, "embed.norm")
-    added = ["positions"] * (config.positions != "none") + ["segments"] * (config.n_segments > 0)
+    added = ["positions"] * config.has_position_table + ["segments"] * (config.n_segments > 0)
     embed = "embed" if config.vocab_size else " & ".join(added)
 
     def list_sublayer(number: int, title: str, component: Component, name: str, shape: str) -> list[Stage]:
-        """A sublayer with its norm, and with the residual connection around it."""
+        """A sublayer with its norms, and with the residual connection around it."""
         past = number if config.residual else 0
-        share, n_learned = work[component] / flops.total, _under(parameters, f"layers.0.{name}")
+        share, n_learned = work[component] / flops.total, _under(parameters, f"{block}.{name}")
         sublayer = Stage(title, component, shape, n_learned, share, in_block=True, residual=past)
         add = [Stage("add", None, stream, in_block=True, residual=past)] * config.residual
         if not has_norms:
             return [sublayer, *add]
-        norm = Stage("norm", "norms", stream, _under(parameters, f"layers.0.norm{number}"), in_block=True)
+        norm = Stage("norm", "norms", stream, _under(parameters, f"{block}.norm{number}"), in_block=True)
         if config.norm_placement == "post":
             return [sublayer, *add, norm]
-        return [replace(norm, residual=past), sublayer, *add]
+        before = [replace(norm, residual=past)] if config.has_norm1(last) or number > 1 else []
+        n_behind = _under(parameters, f"{block}.post_norm{number}")
+        behind = [replace(norm, residual=past, parameters=n_behind)] if config.norm_placement == "both" else []
+        return [*before, sublayer, *behind, *add]
 
+    embedding_share = work.get("embeddings", 0) / flops.total
+    n_embedding = _under(parameters, "embed") - embedding_norm
+    distances = _under(parameters, "relative")
+    pairs = f"{config.n_heads} × ({n_tokens}, {n_tokens})"
     final_norm = Stage("final norm", "norms", stream, _under(parameters, "final_norm"))
     return [
         Stage("tokens", None, f"({n_tokens},) ids") if config.vocab_size else Stage("raw vectors", None, stream),
-        *([Stage(embed, "embeddings", stream, _under(parameters, "embed") - embedding_norm)] if embed else []),
+        *([Stage(embed, "embeddings", stream, n_embedding, embedding_share)] if embed else []),
         *([Stage("norm", "norms", stream, embedding_norm)] if config.embedding_norm and has_norms else []),
-        *list_sublayer(1, "attention", "attention", "attn", f"{config.n_heads} × ({n_tokens}, {n_tokens})"),
+        *([Stage("distances", "embeddings", pairs, distances)] if distances else []),
+        *list_sublayer(1, "attention", "attention", "attn", pairs),
         *list_sublayer(2, "feed-forward", "feed_forward", "ffn", f"({n_tokens}, {config.d_ff})"),
         *([final_norm] if config.final_norm and has_norms else []),
         Stage("vectors", None, stream),

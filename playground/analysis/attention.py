@@ -215,9 +215,10 @@ def pattern_spread(run: Run) -> Array:
     NaN where no token has two keys to choose from. Padding's rows do not count.
     """
     rows = ~run.padding
-    highest = highest_entropy(run.allowed, rows)
+    highest = np.array([[highest_entropy(run.allowed_in(i), rows)] for i in range(run.config.n_layers)])  # (L, 1)
     spread = mean_entropy(run.patterns(), rows)
-    return (spread / highest if highest > 0 else np.full_like(spread, np.nan)).astype(np.float32)
+    shares: Array = np.divide(spread, highest, out=np.full_like(spread, np.nan), where=highest > 0).astype(np.float32)
+    return shares
 
 
 def rank_correlation(one: NDArray[np.floating], two: NDArray[np.floating]) -> float:

@@ -1,7 +1,8 @@
 """Why one token attends to another: a score taken apart by source, its rivals, and what its weight moves.
 
 The score is bilinear: s = (W_Q x_q + b_Q) · (W_K x_k + b_K) / √d_head. With x_q and x_k split by source, it is a
-matrix that adds up to s (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits").
+matrix that adds up to s (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"). Rotary positions
+turn each part alike. What a score gets by distance is one more source, which meets itself alone.
 
 Legend: T tokens, padding included; H heads; D = d_model; S sources.
 """
@@ -9,6 +10,7 @@ Legend: T tokens, padding included; H heads; D = d_model; S sources.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -16,12 +18,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from playground.analysis.changes import list_row_changes
-from playground.analysis.stream_sources import BIASES, CHANGES, Source, StreamSplit
+from playground.analysis.stream_sources import BIASES, CHANGES, DISTANCE, Source, StreamSplit
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk
 from playground.model import Encoder
 from playground.model.attention import maps_by_head
 from playground.model.blocks import EncoderBlock
+from playground.model.positions import frequencies
 from playground.runs.arrays import Array
 from playground.text.wording import join_words, write_amount
 
@@ -144,7 +147,7 @@ def compete(walk: Walk) -> Competition:
     if not walk.allowed[walk.key]:
         raise ValueError("a hidden key does not compete")
     keys = np.flatnonzero(walk.allowed)
-    scores = walk.scaled()
+    scores = walk.unmasked()
     # Ties go to the chosen key, so that its rank says how many are stronger.
     keys = keys[np.lexsort((keys != walk.key, -scores[keys]))]
     rank = 1 + int(np.flatnonzero(keys == walk.key)[0])
@@ -172,7 +175,7 @@ def move(walk: Walk, maps: HeadMaps) -> Moved:
     token, _ = destination(walk)
     written = maps.o @ moved  # (D,)
     output = walk.layer["attn.out"][token].astype(np.float64)
-    read = walk.layer["norm1.in" if walk.config.norm_placement == "pre" else "attn.in"][token]
+    read = walk.layer["attn.in" if walk.config.norm_placement == "post" else "norm1.in"][token]
     return Moved(
         value_norm=_length(values[walk.key]),
         moved_norm=_length(moved),
@@ -244,21 +247,27 @@ def split_score(walk: Walk, stream: StreamSplit, maps: HeadMaps, opponent: int |
         maps: of its head.
         opponent: the key to compare with; None compares with the mean over the keys that the query may attend to.
     """
-    scores, compared = walk.scaled(), walk.allowed if opponent is None else np.arange(len(walk.allowed)) == opponent
+    scores, compared = walk.unmasked(), walk.allowed if opponent is None else np.arange(len(walk.allowed)) == opponent
     sources, parts = stream.sources, stream.parts
     changed_q, changed_k = (_changes_of(walk, name) for name in ("q", "k"))
     if CHANGES not in sources and (changed_q.any() or changed_k.any()):
         sources, parts = (CHANGES, *sources), np.concatenate([np.zeros_like(parts[:1]), parts])
-    query_parts = _project(sources, parts[:, walk.query], maps.q, maps.q_bias, changed_q[walk.query])  # (S, d_head)
-    key_parts = _project(sources, parts[:, walk.key], maps.k, maps.k_bias, changed_k[walk.key])
-    matrix = query_parts @ key_parts.T / math.sqrt(walk.config.d_head)
+    carry = partial(_project, walk, maps, sources, parts)
+    root, bias = math.sqrt(walk.config.head_width), walk.position_bias()
+    query_parts, key_parts = carry("q", [walk.query], changed_q), carry("k", [walk.key], changed_k)  # (S, d_head)
+    matrix = query_parts @ key_parts.T / root
     score = float(scores[walk.key])
     if not compared.any():
-        return ScoreSplit(sources, matrix, np.full_like(matrix, math.nan), score, math.nan)
-    mean_parts = parts[:, compared].mean(axis=1, dtype=np.float64)
-    opponent_parts = _project(sources, mean_parts, maps.k, maps.k_bias, changed_k[compared].mean(axis=0))  # (S, d_head)
-    relative = query_parts @ (key_parts - opponent_parts).T / math.sqrt(walk.config.d_head)
-    return ScoreSplit(sources, matrix, relative, score, float(scores[compared].mean()), opponent)
+        relative, opponent_bias, opponent_score = np.full_like(matrix, math.nan), math.nan, math.nan
+    else:
+        opponent_parts = carry("k", np.flatnonzero(compared), changed_k)
+        relative = query_parts @ (key_parts - opponent_parts).T / root
+        opponent_bias, opponent_score = float(bias[compared].mean()), float(scores[compared].mean())
+    if walk.config.positions in ("alibi", "relative"):  # what no vector wrote: a source that meets itself alone
+        sources = (*sources, DISTANCE)
+        matrix, relative = np.pad(matrix, (0, 1)), np.pad(relative, (0, 1))
+        matrix[-1, -1], relative[-1, -1] = bias[walk.key], bias[walk.key] - opponent_bias
+    return ScoreSplit(sources, matrix, relative, score, opponent_score, opponent)
 
 
 def _changes_of(walk: Walk, name: str) -> Floats:
@@ -268,16 +277,87 @@ def _changes_of(walk: Walk, name: str) -> Floats:
     return np.zeros(shape) if change is None else change[walk.head].astype(np.float64)
 
 
-def _project(sources: Sequence[Source], parts: Floats, weight: Floats, bias: Floats, change: Floats) -> Floats:
-    """(S, D) → (S, d_head); the map's bias joins the biases, and what was changed behind the map the changes."""
-    projected = parts.astype(np.float64) @ weight.T
-    projected[sources.index(BIASES)] += bias
+def _project(
+    walk: Walk,
+    maps: HeadMaps,
+    sources: Sequence[Source],
+    parts: Floats,
+    name: Literal["q", "k"],
+    tokens: Sequence[int] | NDArray[np.intp],
+    change: Floats,
+) -> Floats:
+    """What each source writes into queries or keys: (S, T, D) → (S, d_head), the mean over some tokens.
+
+    The map's bias joins the biases, and what was changed behind the map the changes. A norm of queries and keys divides
+    by a number that is held at this run's, and rotary positions turn, so that both are linear.
+    """
+    weight, bias = (maps.q, maps.q_bias) if name == "q" else (maps.k, maps.k_bias)
+    if not walk.config.qk_norm and walk.config.positions != "rotary":
+        tokens_mean = parts[:, tokens].mean(axis=1, dtype=np.float64)
+        projected: Floats = tokens_mean @ weight.T
+        projected[sources.index(BIASES)] += bias
+    else:
+        each: Floats = parts[:, tokens].astype(np.float64) @ weight.T  # (S, tokens, d_head)
+        each[sources.index(BIASES)] += bias
+        if walk.config.qk_norm:
+            read = walk.projected(name)[tokens].astype(np.float64)
+            rms = np.sqrt((read * read).mean(axis=-1, keepdims=True) + walk.config.norm_eps)
+            each = each * walk.layer.learned[f"{name}_norm.gain"] / rms
+        if walk.config.positions == "rotary":
+            each = _turn(walk, each, np.asarray(tokens))
+        projected = each.mean(axis=1)
     if CHANGES in sources:
-        projected[sources.index(CHANGES)] += change
+        projected[sources.index(CHANGES)] += change[tokens].mean(axis=0)
     return projected
 
 
-Group = Literal["token", "position", "attention", "feed-forward", "change", "others"]
+def _turn(walk: Walk, x: Floats, places: NDArray[np.intp]) -> Floats:
+    """Vectors (…, tokens, d_head) turned by the tokens' rotary positions, as the walk's layer turns them."""
+    frequency = frequencies(walk.config.head_width, base=walk.config.rotary_base_of(walk.layer.layer)).numpy()
+    cosines, sines = np.cos(places[:, None] * frequency), np.sin(places[:, None] * frequency)  # (tokens, d_head / 2)
+    first, second = np.split(x, 2, axis=-1)
+    return np.concatenate([first * cosines - second * sines, second * cosines + first * sines], axis=-1)
+
+
+@dataclass(frozen=True)
+class RotaryPairs:
+    """A score of rotary positions as a sum over the pairs of features that turn together.
+
+    Each pair adds a cos(distance · θ − φ) of the distance query − key: fast pairs see neighbours, slow ones meaning.
+    """
+
+    frequencies: Floats
+    """(d_head / 2,): radians that a pair turns by from one position to the next, the fastest first."""
+    amplitudes: Floats
+    """(d_head / 2,): a, the most that the pair can add at any distance."""
+    phases: Floats
+    """(d_head / 2,): φ."""
+    distance: int
+    """query − key, in tokens."""
+
+    def at(self, distances: Floats) -> Floats:
+        """What each pair adds at distances (n,): (d_head / 2, n)."""
+        angles = self.frequencies[:, None] * distances - self.phases[:, None]
+        found: Floats = self.amplitudes[:, None] * np.cos(angles)
+        return found
+
+    @property
+    def now(self) -> Floats:
+        """(d_head / 2,): what each pair adds at this distance. They add up to the score."""
+        return self.at(np.array([float(self.distance)]))[:, 0]
+
+
+def rotary_pairs(walk: Walk) -> RotaryPairs:
+    """The walk's score by pairs of features: the same query and key at any distance."""
+    q, k = walk.normed("q")[walk.query].astype(np.float64), walk.normed("k")[walk.key].astype(np.float64)
+    (q1, q2), (k1, k2) = np.split(q, 2), np.split(k, 2)
+    # As complex numbers, a pair's product is Re(q k̄ e^{i (t − j) θ}).
+    product = (q1 + 1j * q2) * (k1 - 1j * k2) / math.sqrt(walk.config.head_width)
+    found = frequencies(walk.config.head_width, base=walk.config.rotary_base_of(walk.layer.layer)).numpy()
+    return RotaryPairs(found, np.abs(product), -np.angle(product), walk.query - walk.key)
+
+
+Group = Literal["token", "position", "distance", "attention", "feed-forward", "change", "others"]
 Kind = Literal["mostly", "mixed", "even", "only key", "rounding", "not finite"]
 
 MOST = 0.5
@@ -295,6 +375,7 @@ LEAST_TOLD = 0.005
 NAMES: dict[Group, str] = {
     "token": "the tokens",
     "position": "their positions",
+    "distance": "their distances",
     "attention": "earlier attention",
     "feed-forward": "earlier feed-forward",
     "change": "your changes",
@@ -305,6 +386,7 @@ NAMES: dict[Group, str] = {
 OPENINGS: dict[Group, str] = {
     "token": "Mostly the tokens themselves.",
     "position": "Mostly the positions of the keys.",
+    "distance": "Mostly how far away the keys are: what every score gets by distance.",
     "attention": "Mostly what attention of earlier layers wrote at the keys.",
     "feed-forward": "Mostly what feed-forward networks of earlier layers wrote at the keys.",
     "change": "Mostly what your changes write at the keys.",

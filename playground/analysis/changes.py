@@ -15,7 +15,7 @@ from playground.runs.encoder_run import Run
 
 _POINTS = {
     "embedding": (("embed.sum", "x_t"), ("embed.out", "x_t")),
-    "projections": (("attn.q", "q_t"), ("attn.k", "k_j"), ("attn.v", "v_j")),
+    "projections": (("attn.v", "v_j"),),
     "mask": (("attn.scores", "s_{t,j}"),),
     "softmax": (("attn.pattern", "a_{t,j}"),),
     "weighted sum": (("attn.z", "z_t"),),
@@ -24,6 +24,9 @@ _POINTS = {
     "feed-forward": (("ffn.out", "f_t"),),
 }
 """By stage, the points of the trace that a change may set after it, and their symbols."""
+
+_MEETING = (("attn.q", "q_t"), ("attn.k", "k_j"))
+"""The points that a change may set before queries and keys meet, and their symbols."""
 
 _LAST = (("out", "y_t"),)
 """The points that a change may set after the last stage of a block, and their symbols."""
@@ -48,7 +51,10 @@ class ChangedPoint:
 
 def list_changed_points(walk: Walk, stage: str) -> list[ChangedPoint]:
     """The points after a stage whose numbers, of this walk's tokens and head, changes have set."""
-    points = _POINTS.get(stage, ()) + (_LAST if stage == order(walk.config)[-1] else ())
+    stages = order(walk.config)
+    points = _POINTS.get(stage, ()) + (_LAST if stage == stages[-1] else ())
+    met = next(each for each in ("rotation", "norm of q and k", "projections") if each in stages)
+    points = (_MEETING if stage == met else ()) + points
     found = (_change_point(walk, point, symbol) for point, symbol in points)
     return [each for each in found if each is not None]
 

@@ -190,7 +190,7 @@ def draw_vocabulary(tokenizer: Tokenizer, config: ModelConfig, seed: int) -> Ten
     if config.vocab_size:
         return None
     words = [tokenizer.id_to_token(i) for i in range(tokenizer.vocab_size)]
-    return draw_vectors(words, config.d_model, seed)
+    return draw_vectors(words, config.embedding_width, seed)
 
 
 DepthNorms = Mapping[Variant, Mapping[int, Mapping[str, float]]]

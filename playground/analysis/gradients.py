@@ -24,7 +24,8 @@ from playground.runs.arrays import freeze
 from playground.runs.budget import check_interrupted
 
 MAP_POINTS = frozenset(
-    {"attn.in", "attn.q", "attn.k", "attn.v", "attn.z", "attn.out", "ffn.in", "ffn.up", "ffn.hidden", "ffn.out"}
+    [f"attn.{name}" for name in ("in", "q", "k", "v", "q_projected", "k_projected", "v_projected", "z", "out")]
+    + [f"ffn.{name}" for name in ("in", "up", "gate", "hidden", "out")]
 )
 """What a block's linear maps read and what they give, by the names of its trace."""
 
@@ -64,10 +65,12 @@ def through_block(step: BlockStep, gradient: Tensor) -> tuple[Tensor, dict[str, 
 def _linear_maps(step: BlockStep) -> dict[str, list[tuple[Tensor, list[Tensor]]]]:
     """By sublayer, what linear maps read, (T, d_in), and what those that read it give, in the graph."""
     trace = step.trace
-    q, k, v, merged = (*(trace[f"attn.{name}"] for name in "qkv"), step.block.attn.merge(trace["attn.z"]))
+    qkv = [trace.get(f"attn.{name}_projected", trace[f"attn.{name}"]) for name in "qkv"]
+    merged = step.block.attn.merge(trace["attn.z"])
+    up = [trace[name] for name in ("ffn.up", "ffn.gate") if name in trace]
     return {
-        "attention": [(trace["attn.in"][0], [q, k, v]), (merged[0], [trace["attn.out"]])],
-        "feed-forward": [(trace["ffn.in"][0], [trace["ffn.up"]]), (trace["ffn.hidden"][0], [trace["ffn.out"]])],
+        "attention": [(trace["attn.in"][0], qkv), (merged[0], [trace["attn.out"]])],
+        "feed-forward": [(trace["ffn.in"][0], up), (trace["ffn.hidden"][0], [trace["ffn.out"]])],
     }
 
 

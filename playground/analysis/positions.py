@@ -4,7 +4,6 @@ Legend: N positions, T real tokens, D = d_model; padding never counts.
 """
 
 import copy
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,8 +16,8 @@ from playground.analysis.tex import factor, number
 from playground.config import ModelConfig, Positions
 from playground.errors import InputError
 from playground.model import Encoder
-from playground.model.attention import AttentionMask
-from playground.model.encoder import frequencies, sinusoids
+from playground.model.encoder import layer_masks
+from playground.model.positions import alibi_slopes, distance_buckets, frequencies, sinusoids
 from playground.runs.arrays import Array
 from playground.runs.forward_pass import read_rows, run_rows
 from playground.text import Batch
@@ -36,12 +35,12 @@ NEARLY_ALIKE = 1e-2
 def first_rows(encoder: Encoder, n: int) -> Array:
     """The first rows of the table that an encoder adds: (n or max_len, whichever is less, D), read-only.
 
-    One with positions="none" adds no table: these are the standard sinusoids then, to compare with.
+    Where none is added, these are the standard sinusoids, to compare with.
     """
     config = encoder.config
     table = encoder.embed.position_table()
     if table is None:
-        table = sinusoids(min(n, config.max_len), config.d_model)
+        table = sinusoids(min(n, config.max_len), config.embedding_width)
     rows: Array = table[:n].detach().cpu().numpy().copy()
     rows.flags.writeable = False
     return rows
@@ -141,8 +140,9 @@ def swap_words(
     models = with_positions(encoder, "sinusoidal") if none else encoder, with_positions(encoder, "none")
     with torch.inference_mode():
         embedded = [run_rows(model, replace(rows, x=x), end=0) for model in models]
-        mask = AttentionMask(rows.mask[:, None])
-        outputs = [output.cpu() for output in _encode_in_float64(encoder, embedded, mask)]
+        outputs = [
+            _encode_in_float64(model, x, rows.mask[:, None]).cpu() for model, x in zip(models, embedded, strict=True)
+        ]
     order = places if unchanged else swapped
     moved = [(before - after[order]).abs()[:n_tokens] for before, after in outputs]
     placed, bare = (differences.amax(dim=-1).numpy() for differences in moved)
@@ -151,22 +151,44 @@ def swap_words(
     return Swap(placed, bare, float(words.abs().max()), spread, unchanged)
 
 
-def _encode_in_float64(encoder: Encoder, embedded: Sequence[Tensor], mask: AttentionMask) -> list[Tensor]:
-    """Embedded sentences, each (B, T, D), through the blocks and the final norm, as `Encoder.encode` has them."""
-    outputs = [x.double() for x in embedded]
-    for layer in encoder.layers:
-        wide = copy.deepcopy(layer).double()  # one at a time: the whole encoder would take twice its memory again
-        outputs = [wide(x, mask) for x in outputs]
-    if encoder.final_norm is not None:
-        norm = copy.deepcopy(encoder.final_norm).double()
-        outputs = [norm(x) for x in outputs]
-    return outputs
+def _encode_in_float64(encoder: Encoder, embedded: Tensor, allowed: Tensor) -> Tensor:
+    """An embedded sentence (B, T, D) through the blocks and the final norm, as `Encoder.encode` has them."""
+    x = embedded.double()
+    relative = None if encoder.relative is None else copy.deepcopy(encoder.relative).double()
+    masks = layer_masks(encoder.config, relative, allowed, x)
+    for layer, mask in zip(encoder.layers, masks, strict=True):
+        x = copy.deepcopy(layer).double()(x, mask)  # one at a time: the whole encoder would take twice its memory again
+    return x if encoder.final_norm is None else copy.deepcopy(encoder.final_norm).double()(x)
+
+
+def by_distance(encoder: Encoder, n: int) -> Array:
+    """What an encoder that adds no table makes of distances key − query, from 1 − n to n − 1: a curve a row.
+
+    Rotary positions: what each pair of features keeps of a product of equal vectors, cos(distance · θ), the fastest
+    first. ALiBi and relative positions: what each head's scores get. Others tell no distances: no curves.
+
+    Returns:
+        (curves, 2 n − 1), read-only.
+    """
+    config, distances = encoder.config, torch.arange(1 - n, n)
+    curves = torch.zeros(0, 2 * n - 1)
+    if config.positions == "rotary":
+        curves = torch.cos(frequencies(config.head_width, base=config.rotary_base)[:, None] * distances)
+    elif config.positions == "alibi":
+        curves = -alibi_slopes(config.n_heads)[:, None] * distances.abs()
+    elif encoder.relative is not None:
+        buckets = distance_buckets(distances, config.relative_buckets, config.relative_distance)
+        curves = encoder.relative.weight.detach().cpu()[buckets].T
+    found: Array = curves.float().numpy().copy()
+    found.flags.writeable = False
+    return found
 
 
 def with_positions(encoder: Encoder, positions: Positions) -> Encoder:
     """An encoder that shares an encoder's weights, with a fixed position table instead of its own, or with none."""
     other = Encoder(replace(encoder.config, positions=positions), seed=None)
-    weights = {name: tensor for name, tensor in encoder.state_dict().items() if name != "embed.positions.weight"}
+    wanted = other.state_dict()
+    weights = {name: tensor for name, tensor in encoder.state_dict().items() if name in wanted}
     other.load_state_dict(weights, assign=True)
     return other.to(next(encoder.parameters()))
 
@@ -190,9 +212,9 @@ def describe_swap(config: ModelConfig, swap: Swap, *, causal: bool = False) -> s
             f" The tokens are nearly alike here: without positions, their outputs differ from each other by at most "
             f"{swap.spread:.2g}."
         )
-    reasons = ["the causal mask shows each token only those before it, which tells the order too"] * causal + [
-        "the reshape merge mixes the numbers of different positions"
-    ] * (config.head_merge == "reshape")
+    reasons = ["the causal mask shows each token only those before it, which tells the order too"] * causal
+    reasons += ["the reshape merge mixes the numbers of different positions"] * (config.head_merge == "reshape")
+    reasons += ["the window shows each token only those around it, which tells the order too"] * (config.window > 0)
     if reasons:
         because = " and ".join(reasons)
         return f"**Even without positions, outputs change** by up to {bare:.2g}: {because}. {with_table}{alike}"

@@ -6,14 +6,16 @@ computed at the stage itself stands beside it. Legend: T tokens, H heads, D = d_
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import torch
 
 from playground.analysis import streams
 from playground.analysis.tex import Floats, factor, number, sum_of_products
 from playground.analysis.walkthrough import Walk
+from playground.model.positions import alibi_slopes, distance_buckets, frequencies
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,13 @@ def _embedding(walk: Walk) -> Step:
         x, norm_formulas, norm_lines = _normalise(walk, "embed.norm", x.astype(np.float32))
         formulas, lines = [*formulas, *norm_formulas], [*lines, *norm_lines]
     traced = walk.layer.run.computed.get("embed.out", arrays["embed.out"])[walk.query]
+    if config.d_embedding:
+        weight, bias = learned["embed.project.weight"][0], learned["embed.project.bias"][0]
+        y = weight.astype(np.float64) @ x + bias
+        formulas.append(r"x \leftarrow W_E\, x" + " + b_E" * config.bias)
+        lines.append(sum_of_products("x_0", weight, x, y, bias if config.bias else None))
+        x = np.array([y])
+        traced = traced[:1]
     return Step(tuple(formulas), tuple(lines), x, traced)
 
 
@@ -74,32 +83,96 @@ def _projections(walk: Walk) -> Step:
     for name, token, index in (("q", walk.query, "t"), ("k", walk.key, "j"), ("v", walk.key, "j")):
         weight, bias = learned[f"{name}.weight"][walk.head], learned[f"{name}.bias"][walk.head]
         results.append(weight.astype(np.float64) @ x[token] + bias)
-        traced.append(replace(walk, query=token).computed(f"attn.{name}")[0])
-        lines.append(sum_of_products(f"{name}_{{{index},0}}", weight, x[token], results[-1], bias))
-    formulas: tuple[str, ...] = r"q_t = W_Q\, x_t + b_Q", r"k_j = W_K\, x_j + b_K", r"v_j = W_V\, x_j + b_V"
+        traced.append(walk.projected(name)[token, 0])
+        shown = bias if walk.config.bias else None
+        lines.append(sum_of_products(f"{name}_{{{index},0}}", weight, x[token], results[-1], shown))
+    letters = (("q", "t"), ("k", "j"), ("v", "j"))
+    formulas = tuple(
+        rf"{name}_{index} = W_{name.upper()}\, x_{index}" + rf" + b_{name.upper()}" * walk.config.bias
+        for name, index in letters
+    )
     if walk.config.fused_qkv:
         head = f"^{{({walk.head})}}_{{QKV}}"
-        formulas = (rf"[\, q_t \;;\; k_t \;;\; v_t \,] = W{head}\, x_t + b{head}",)
+        formulas = (rf"[\, q_t \;;\; k_t \;;\; v_t \,] = W{head}\, x_t" + f" + b{head}" * walk.config.bias,)
     return Step(formulas, tuple(lines), np.array(results), np.array(traced))
+
+
+def _query_key_norm(walk: Walk) -> Step:
+    learned, by_hand, traced, lines = walk.layer.learned, list[Floats](), list[Floats](), list[str]()
+    for name, token, index in (("q", walk.query, "t"), ("k", walk.key, "j")):
+        x, gain = walk.projected(name)[token].astype(np.float64), learned[f"{name}_norm.gain"]
+        rms = math.sqrt(float((x * x).mean()) + walk.config.norm_eps)
+        by_hand.append(gain * x / rms)
+        traced.append(walk.normed(name)[token])
+        fraction = rf"\frac{{{number(x[0])}}}{{{number(rms)}}}"
+        lines.append(rf"{name}_{{{index},0}} = {factor(gain[0])} \cdot {fraction} = {number(by_hand[-1][0])}")
+    root = r"\sqrt{\frac{1}{d_\text{head}} \sum_i %s_i^2 + \epsilon}"
+    formulas = tuple(rf"{name}_i \leftarrow \gamma_i\, {name}_i \,/\, {root % name}" for name in "qk")
+    return Step(formulas, tuple(lines), np.concatenate(by_hand), np.concatenate(traced))
+
+
+def _rotation(walk: Walk) -> Step:
+    by_hand, traced, lines = list[Floats](), list[Floats](), list[str]()
+    for name, token, index in (("q", walk.query, "t"), ("k", walk.key, "j")):
+        x = walk.normed(name)[token].astype(np.float64)
+        first, second = np.split(x, 2)
+        angles = token * rotary_frequencies(walk)
+        turned = first * np.cos(angles) - second * np.sin(angles), second * np.cos(angles) + first * np.sin(angles)
+        by_hand.append(np.concatenate(turned))
+        traced.append(walk.layer.computed(f"attn.{name}")[walk.head, token])
+        lines.append(
+            rf"{name}_{{{index},0}} = {number(first[0])} \cdot \cos {token} - {factor(second[0])} \cdot \sin {token} = "
+            f"{number(turned[0][0])}"
+        )
+    formulas = (
+        r"x_{t,i} \leftarrow x_{t,i} \cos t\theta_i - x_{t,i+d/2} \sin t\theta_i",
+        r"x_{t,i+d/2} \leftarrow x_{t,i+d/2} \cos t\theta_i + x_{t,i} \sin t\theta_i",
+        rf"\theta_i = {walk.config.rotary_base_of(walk.layer.layer)}^{{-2i/d}}, \quad d = d_\text{{head}}",
+    )
+    return Step(formulas, tuple(lines), np.concatenate(by_hand), np.concatenate(traced))
+
+
+def rotary_frequencies(walk: Walk) -> Floats:
+    """Radians that each pair of features turns by from one position to the next, in the walk's layer: (d_head / 2,)."""
+    base = walk.config.rotary_base_of(walk.layer.layer)
+    found: Floats = frequencies(walk.config.head_width, base=base).numpy()
+    return found
+
+
+def _position_bias(walk: Walk) -> Step:
+    bias, scores = walk.position_bias(), walk.unmasked()
+    distance, chosen = walk.key - walk.query, walk.key
+    if walk.config.positions == "alibi":
+        slope = float(alibi_slopes(walk.config.n_heads)[walk.head])
+        formula = r"s_{t,j} \leftarrow s_{t,j} - m\, |t - j|"
+        given = rf"b = -{number(slope)} \cdot {abs(distance)} = {number(bias[chosen])}"
+    else:
+        formula = r"s_{t,j} \leftarrow s_{t,j} + b_{\text{bucket}(j - t)}"
+        sizes = walk.config.relative_buckets, walk.config.relative_distance
+        bucket = int(distance_buckets(torch.tensor(distance), *sizes))
+        given = rf"j - t = {distance} \text{{ is in bucket }} {bucket}: \quad b = {number(bias[chosen])}"
+    line = rf"s_{{t,j}} = {number(walk.scaled()[chosen])} + {factor(bias[chosen])} = {number(scores[chosen])}"
+    return Step((formula,), (given, line), scores[walk.allowed], walk.computed("attn.scores")[walk.allowed])
 
 
 def _dot_products(walk: Walk) -> Step:
     products, q, k = walk.dot_products(), walk.of_query("attn.q"), walk.layer["attn.k"][walk.head, walk.key]
-    traced = walk.computed("attn.scores") * math.sqrt(walk.config.d_head)
+    traced = (walk.computed("attn.scores") - walk.position_bias()) * math.sqrt(walk.config.head_width)
     line = sum_of_products(r"q_t \cdot k_j", q, k, products[walk.key])
     formula = r"q_t \cdot k_j = \sum_i q_{t,i}\, k_{j,i}"
     return Step((formula,), (line,), products[walk.allowed], traced[walk.allowed])
 
 
 def _scale(walk: Walk) -> Step:
-    product, scaled, d_head = walk.dot_products()[walk.key], walk.scaled(), walk.config.d_head
+    product, scaled, d_head = walk.dot_products()[walk.key], walk.scaled(), walk.config.head_width
     line = rf"s_{{t,j}} = \frac{{{number(product)}}}{{\sqrt{{{d_head}}}}} = {number(scaled[walk.key])}"
     formula = r"s_{t,j} = \frac{q_t \cdot k_j}{\sqrt{d_\text{head}}}"
-    return Step((formula,), (line,), scaled[walk.allowed], walk.computed("attn.scores")[walk.allowed])
+    traced = walk.computed("attn.scores") - walk.position_bias()
+    return Step((formula,), (line,), scaled[walk.allowed], traced[walk.allowed])
 
 
 def _mask(walk: Walk) -> Step:
-    scores = np.where(walk.allowed, walk.scaled(), -np.inf)
+    scores = np.where(walk.allowed, walk.unmasked(), -np.inf)
     formula = r"s_{t,j} \leftarrow -\infty \quad \text{where } t \text{ may not attend to } j"
     line = rf"s_{{t,j}} = {number(scores[walk.key])}"
     return Step((formula,), (line,), scores, walk.computed("attn.scores"))
@@ -139,8 +212,11 @@ def _output_projection(walk: Walk) -> Step:
     weight, bias = walk.layer.learned["o.weight"][0], walk.layer.learned["o.bias"][0]
     merged = walk.layer.merged[walk.query]
     result = weight.astype(np.float64) @ merged + bias
-    line = sum_of_products("o_{t,0}", weight, merged, result, bias)
-    return Step((r"o_t = W_O\, c_t + b_O",), (line,), np.array([result]), walk.computed("attn.out")[:1])
+    shown = bias if walk.config.bias else None
+    line = sum_of_products("o_{t,0}", weight, merged, result, shown)
+    return Step(
+        (r"o_t = W_O\, c_t" + " + b_O" * walk.config.bias,), (line,), np.array([result]), walk.computed("attn.out")[:1]
+    )
 
 
 def _residual(walk: Walk, name: str) -> Step:
@@ -148,7 +224,7 @@ def _residual(walk: Walk, name: str) -> Step:
     if name == "resid_mid":
         result, symbols, (stream, added) = "x'_t", ("x_t", "o_t"), walk.first_sum
     else:
-        base = "x'_t" if walk.config.norm_placement == "pre" else "y_t"
+        base = "y_t" if walk.config.norm_placement == "post" else "x'_t"
         result, symbols, (stream, added) = "x''_t", (base, "f_t"), walk.second_sum
     first = result.replace("_t", "_{t,0}")
     if not walk.config.residual:
@@ -166,7 +242,7 @@ def _norm(walk: Walk, name: str) -> Step:
 def _normalise(walk: Walk, name: str, x: Floats) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
     """The norm of one vector (D,) by hand, its formulas, and the same with numbers."""
     config, learned = walk.config, walk.layer.learned
-    if config.norm == "none":
+    if config.norm == "none" or f"{name}.gain" not in learned:
         return x, ("y = x",), (f"y_0 = {number(x[0])}",)
     hand = streams.normalise_by_hand(x, config)
     gain, bias = learned[f"{name}.gain"], learned.get(f"{name}.bias")
@@ -184,21 +260,47 @@ def _feed_forward(walk: Walk) -> Step:
     up = float(w1[0].astype(np.float64) @ x + b1[0])
     down = float(w2[0].astype(np.float64) @ hidden + b2[0])
     name = rf"\mathrm{{{walk.config.activation}}}"
+    biased = walk.config.bias
+    ends = (
+        r"f_t = W_2\, h" + " + b_2" * biased,
+        sum_of_products("f_{t,0}", w2[0], hidden, down, b2[0] if biased else None),
+    )
+    begins = r"u = W_1\, y_t" + " + b_1" * biased, sum_of_products("u_0", w1[0], x, up, b1[0] if biased else None)
+    if not walk.config.gated:
+        return Step(
+            (begins[0], rf"h = {name}(u) = {definition}", ends[0]),
+            (begins[1], f"h_0 = {name}({number(up)}) = {number(activate(up))}", ends[1]),
+            np.array([up, activate(up), down]),
+            np.array([walk.of_query("ffn.up")[0], hidden[0], walk.computed("ffn.out")[0]]),
+        )
+    w3, b3 = learned["gate.weight"], learned["gate.bias"]
+    gate = float(w3[0].astype(np.float64) @ x + b3[0])
+    product = activate(up) * gate
     return Step(
-        (r"u = W_1\, y_t + b_1", rf"h = {name}(u) = {definition}", r"f_t = W_2\, h + b_2"),
         (
-            sum_of_products("u_0", w1[0], x, up, b1[0]),
-            f"h_0 = {name}({number(up)}) = {number(activate(up))}",
-            sum_of_products("f_{t,0}", w2[0], hidden, down, b2[0]),
+            begins[0],
+            r"g = W_3\, y_t" + " + b_3" * biased,
+            rf"h = {name}(u) \odot g, \quad {name}(u) = {definition}",
+            ends[0],
         ),
-        np.array([up, activate(up), down]),
-        np.array([walk.of_query("ffn.up")[0], hidden[0], walk.computed("ffn.out")[0]]),
+        (
+            begins[1],
+            sum_of_products("g_0", w3[0], x, gate, b3[0] if biased else None),
+            rf"h_0 = {name}({number(up)}) \cdot {factor(gate)} = {number(product)}",
+            ends[1],
+        ),
+        np.array([up, gate, product, down]),
+        np.array([walk.of_query("ffn.up")[0], walk.of_query("ffn.gate")[0], hidden[0], walk.computed("ffn.out")[0]]),
     )
 
 
 _ACTIVATIONS: dict[str, tuple[str, Callable[[float], float]]] = {
     "relu": (r"\max(0, u)", lambda u: float(np.maximum(0, u))),
     "gelu": (r"u\, \Phi(u)", lambda u: u * (1 + math.erf(u / math.sqrt(2))) / 2),
+    "gelu-tanh": (
+        r"\tfrac{1}{2} u\, (1 + \tanh(\sqrt{2 / \pi}\, (u + 0.044715\, u^3)))",
+        lambda u: u * (1 + math.tanh(math.sqrt(2 / math.pi) * (u + 0.044715 * u**3))) / 2,
+    ),
     "silu": (r"u\, \sigma(u)", lambda u: u / (1 + float(np.exp(-u)))),
 }
 """As in the model's feed-forward, for one number; in LaTeX and worked out."""
@@ -206,16 +308,21 @@ _ACTIVATIONS: dict[str, tuple[str, Callable[[float], float]]] = {
 _STEPS: dict[str, Callable[[Walk], Step]] = {
     "embedding": _embedding,
     "projections": _projections,
+    "norm of q and k": _query_key_norm,
+    "rotation": _rotation,
     "dot products": _dot_products,
     "scale": _scale,
+    "distance bias": _position_bias,
     "mask": _mask,
     "softmax": _softmax,
     "weighted sum": _weighted_sum,
     "merge": _merge,
     "output projection": _output_projection,
+    "norm after attention": partial(_norm, name="post_norm1"),
     "first residual": partial(_residual, name="resid_mid"),
     "first norm": partial(_norm, name="norm1"),
     "feed-forward": _feed_forward,
+    "norm after feed-forward": partial(_norm, name="post_norm2"),
     "second residual": partial(_residual, name="resid_post"),
     "second norm": partial(_norm, name="norm2"),
 }

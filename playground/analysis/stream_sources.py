@@ -20,10 +20,11 @@ from playground.analysis.tex import Floats
 from playground.config import ModelConfig
 from playground.model import Encoder
 from playground.model.blocks import EncoderBlock
+from playground.model.norms import NoNorm
 from playground.runs.arrays import Array, freeze
 from playground.runs.encoder_run import Run
 
-SourceKind = Literal["token", "position", "segment", "attention", "feed-forward", "change", "bias"]
+SourceKind = Literal["token", "position", "segment", "attention", "feed-forward", "change", "bias", "distance"]
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,9 @@ class Source:
 
     kind: SourceKind
     """`token`: its row of the token table, scaled where the config says so, or its raw vector. `attention` and
-    `feed-forward`: the output of an earlier layer, its own bias included. `change`: what the visitor's changes add to
-    the stream itself; what they make of a layer's output is part of that output. `bias`: those of the norms."""
+    `feed-forward`: what an earlier layer's sublayer added, its own bias and the norm behind it included. `change`: what
+    the visitor's changes add to the stream itself; what they make of a layer's output is part of that output. `bias`:
+    those of the norms, and of the map to d_model. `distance`: what a score gets by distance, which is in no vector."""
     layer: int | None = None
     """Of attention or feed-forward, from 0."""
 
@@ -45,10 +47,12 @@ class Source:
         return self.kind if self.layer is None else f"layer {self.layer} {self.kind}"
 
 
-_NAMES = {"bias": "biases", "change": "your changes"}
+_NAMES = {"bias": "biases", "change": "your changes", "distance": "distance"}
 
 BIASES = Source("bias")
 CHANGES = Source("change")
+DISTANCE = Source("distance")
+"""What a score gets by distance; it writes to no vector."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,8 @@ def split_stream(run: Run, encoder: Encoder, layer: int) -> StreamSplit:
     _add_changes(run, "embed.sum", parts, written)
     if encoder.embed.norm is not None:
         parts = _carry_through(run, "embed.norm", encoder.embed.norm, parts)
+    if encoder.embed.project is not None:
+        parts = _project(encoder.embed.project, parts)
     _add_changes(run, "embed.out", parts, written)
     for i in range(layer):
         block: EncoderBlock = blocks[i]  # type: ignore[assignment]
@@ -90,7 +96,8 @@ def split_stream(run: Run, encoder: Encoder, layer: int) -> StreamSplit:
         ):
             if not config.residual:  # what came before goes no further, but through the sublayer
                 parts = {BIASES: np.zeros((len(run.tokens), config.d_model))}
-            parts[source] = _wide(run.arrays[f"{name}.{sublayer}.out"])
+            sandwich = f"{name}.post_{norm_name}.out"
+            parts[source] = _wide(run.arrays.get(sandwich, run.arrays[f"{name}.{sublayer}.out"]))
             written[source] = np.linalg.norm(parts[source], axis=-1)
             if source.kind == "attention":
                 _add_changes(run, f"{name}.resid_mid", parts, written)
@@ -100,7 +107,7 @@ def split_stream(run: Run, encoder: Encoder, layer: int) -> StreamSplit:
     is_last = layer == config.n_layers
     if is_last and encoder.final_norm is not None:
         parts = _carry_through(run, "final_norm", encoder.final_norm, parts)
-    elif not is_last and config.norm_placement == "pre":
+    elif not is_last and config.norm_placement != "post":
         parts = _carry_through(run, f"layers.{layer}.norm1", blocks[layer].norm1, parts)  # type: ignore[arg-type]
     parts[BIASES] = parts.pop(BIASES)  # to the end
     written[BIASES] = np.full(len(run.tokens), np.nan)
@@ -116,12 +123,21 @@ def _embedding_parts(run: Run, encoder: Encoder) -> dict[Source, Floats]:
     """What the embeddings are the sum of, each (T, D)."""
     tokens, embed = run.arrays["embed.tokens"], encoder.embed
     parts: dict[Source, Floats] = {BIASES: np.zeros(tokens.shape), Source("token"): _wide(tokens)}
-    if run.config.positions != "none":
+    if run.config.has_position_table:
         parts[Source("position")] = _wide(embed.position_vectors(len(tokens)).detach().cpu().numpy())
     if embed.segments is not None:
         segment = _wide(embed.segments.weight[0].detach().cpu().numpy())
         parts[Source("segment")] = np.broadcast_to(segment, tokens.shape)
     return parts
+
+
+def _project(linear: nn.Linear, parts: dict[Source, Floats]) -> dict[Source, Floats]:
+    """Each part behind the map to d_model; the map's bias joins the biases."""
+    weight = _wide(linear.weight.detach().cpu().numpy())
+    projected: dict[Source, Floats] = {source: part @ weight.T for source, part in parts.items()}
+    if linear.bias is not None:
+        projected[BIASES] = projected[BIASES] + _wide(linear.bias.detach().cpu().numpy())
+    return projected
 
 
 def _add_changes(run: Run, point: str, parts: dict[Source, Floats], written: dict[Source, Floats]) -> None:
@@ -136,7 +152,7 @@ def _add_changes(run: Run, point: str, parts: dict[Source, Floats], written: dic
 
 def _carry_through(run: Run, name: str, norm: nn.Module, parts: dict[Source, Floats]) -> dict[Source, Floats]:
     """Each part behind a norm whose scale is that of this run; the norm's bias joins the biases."""
-    if run.config.norm == "none":
+    if isinstance(norm, NoNorm):
         return parts
     learned = {part: _wide(tensor.detach().cpu().numpy()) for part, tensor in norm.named_parameters()}
     factors = learned["gain"] / norm_scale(_wide(run.arrays[f"{name}.in"]), run.config)  # (T, D)

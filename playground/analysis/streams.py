@@ -17,7 +17,7 @@ from playground.analysis.tex import factor, number
 from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.model import Trace
-from playground.model.blocks import build_norm
+from playground.model.norms import build_norm
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 
@@ -35,6 +35,8 @@ def norm_points(run: Run) -> list[NormPoint]:
     """Every norm, in the order of the computation."""
     real, arrays = ~run.padding, run.arrays
     names = [name.removesuffix(".in") for name in arrays if re.search(r"norm\d?\.in$", name)]
+    left_out = {f"layers.{i}.norm1" for i in range(run.config.n_layers) if not run.config.has_norm1(i)}
+    names = [name for name in names if name not in left_out]
     return [NormPoint(name, arrays[f"{name}.in"][real], arrays[f"{name}.out"][real]) for name in names]
 
 
@@ -88,7 +90,7 @@ def normalise_by_hand(x: Array, config: ModelConfig) -> ByHand:
     else:
         raise InputError("norm='none' hands its input on: there is nothing to normalise.")
     trace = Trace()
-    build_norm(config)(torch.tensor(x), trace=trace)
+    build_norm(config, x.size)(torch.tensor(x), trace=trace)
     off = float(np.abs(normalized - trace["normalized"].numpy()).max())
     return ByHand(mean, spread, normalized.astype(np.float32), off)
 

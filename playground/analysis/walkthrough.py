@@ -17,20 +17,25 @@ from playground.runs.encoder_run import LayerRun
 STAGES = (
     "embedding",
     "projections",
+    "norm of q and k",
+    "rotation",
     "dot products",
     "scale",
+    "distance bias",
     "mask",
     "softmax",
     "weighted sum",
     "merge",
     "output projection",
+    "norm after attention",
     "first residual",
     "first norm",
     "feed-forward",
+    "norm after feed-forward",
     "second residual",
     "second norm",
 )
-"""Every stage, in the order of a post-norm block."""
+"""Every stage, in the order of a post-norm block; `order` has those of an architecture."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +55,14 @@ class Walk:
     @property
     def allowed(self) -> NDArray[np.bool_]:
         """(T,) bool: the keys that the query may attend to."""
-        keys: NDArray[np.bool_] = self.layer.run.allowed[self.query]
+        keys: NDArray[np.bool_] = self.layer.run.allowed_in(self.layer.layer)[self.query]
         return keys
 
     def hidden(self) -> tuple[int, int]:
         """How many keys the mask hides from the query because they come later, and because they are padding."""
         padding = self.layer.run.padding
-        return int((~self.allowed & ~padding).sum()), int((~self.allowed & padding).sum())
+        everywhere = self.layer.run.allowed[self.query]
+        return int((~everywhere & ~padding).sum()), int((~everywhere & padding).sum())
 
     def of_query(self, name: str) -> Floats:
         """The query token's row of an array of this layer, or the head's if it has heads."""
@@ -81,8 +87,9 @@ class Walk:
         return self._stream_and_output("ffn", "norm2")
 
     def _stream_and_output(self, sublayer: str, norm: str) -> tuple[Floats, Floats]:
-        reader = norm if self.config.norm_placement == "pre" else sublayer  # of the stream, before the sublayer
-        return self.of_query(f"{reader}.in"), self.of_query(f"{sublayer}.out")
+        reader = sublayer if self.config.norm_placement == "post" else norm  # of the stream, before the sublayer
+        added = f"post_{norm}.out" if self.config.norm_placement == "both" else f"{sublayer}.out"
+        return self.of_query(f"{reader}.in"), self.of_query(added)
 
     def dot_products(self) -> Floats:
         """The query with every key, (T,), before scale and mask."""
@@ -91,7 +98,32 @@ class Walk:
 
     def scaled(self) -> Floats:
         """The dot products over √d_head, (T,), before the mask."""
-        return self.dot_products() / math.sqrt(self.config.d_head)
+        return self.dot_products() / math.sqrt(self.config.head_width)
+
+    def position_bias(self) -> Floats:
+        """What the query's scores get by distance, (T,): zeros where the architecture adds nothing."""
+        bias = self.layer.run.arrays.get("position_bias")
+        found: Floats = np.zeros(len(self.layer.run.tokens)) if bias is None else bias[self.head, self.query]
+        return found.astype(np.float64)
+
+    def unmasked(self) -> Floats:
+        """The scores, (T,), before the mask: the scaled products and what they get by distance."""
+        return self.scaled() + self.position_bias()
+
+    def projected(self, name: str) -> Floats:
+        """The head's queries, keys or values, `q`, `k` or `v`, as the linear map gives them: (T, d_head)."""
+        return self._of_head(name, "projected", "")
+
+    def normed(self, name: str) -> Floats:
+        """The head's queries or keys behind their norm, where there is one: (T, d_head)."""
+        return self._of_head(name, "normed", "projected", "")
+
+    def _of_head(self, name: str, *points: str) -> Floats:
+        """The head's array at the first of these points that the trace has."""
+        arrays, start = self.layer.run.arrays, f"layers.{self.layer.layer}.attn.{name}"
+        found = next(key for point in points if (key := f"{start}_{point}" if point else start) in arrays)
+        array: Floats = self.layer.run.computed.get(found, arrays[found])
+        return array[self.head * len(array) // self.config.n_heads]  # type: ignore[no-any-return]
 
     @property
     def merge_moves_results(self) -> bool:
@@ -109,12 +141,19 @@ class Walk:
 
 def order(config: ModelConfig) -> tuple[str, ...]:
     """The stages in the order in which this architecture computes them."""
-    if config.norm_placement == "post":
-        return STAGES
-    others = [stage for stage in STAGES if not stage.endswith("norm")]
-    others.insert(others.index("projections"), "first norm")
-    others.insert(others.index("feed-forward"), "second norm")
-    return tuple(others)
+    has = {
+        "norm of q and k": config.qk_norm,
+        "rotation": config.positions == "rotary",
+        "distance bias": config.positions in ("alibi", "relative"),
+        "norm after attention": config.norm_placement == "both",
+        "norm after feed-forward": config.norm_placement == "both",
+    }
+    stages = [stage for stage in STAGES if has.get(stage, True)]
+    if config.norm_placement != "post":
+        stages = [stage for stage in stages if not stage.endswith(" norm")]
+        stages.insert(stages.index("projections"), "first norm")
+        stages.insert(stages.index("feed-forward"), "second norm")
+    return tuple(stages)
 
 
 @dataclass(frozen=True)
@@ -176,7 +215,7 @@ def tutorial_b(config: ModelConfig) -> tuple[Chapter, ...]:
         ),
         Chapter(
             "Multi-head attention",
-            f"{config.n_heads} such heads work side by side, on {config.d_head} features each; their results are "
+            f"{config.n_heads} such heads work side by side, on {config.head_width} features each; their results are "
             "joined, and one more map mixes them.",
             ("merge", "output projection"),
             (2, 5, 16),

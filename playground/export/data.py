@@ -88,7 +88,7 @@ def _list_points(config: ModelConfig) -> dict[str, tuple[str, ...]]:
 
 def list_sizes(config: ModelConfig, n_tokens: int, points: Iterable[str], layers: Iterable[int]) -> list[PointSize]:
     """The arrays of these points, a layer's in each of `layers`, as a run of so many tokens has them."""
-    sizes = {"T": n_tokens, "H": config.n_heads, "d_head": config.d_head, "D": config.d_model, "d_ff": config.d_ff}
+    sizes = {"T": n_tokens, "H": config.n_heads, "d_head": config.head_width, "D": config.d_model, "d_ff": config.d_ff}
     known, chosen = list_points(config), list(layers)
     found = []
     for point in points:

@@ -139,7 +139,7 @@ def _find_claim(evidence: Evidence, heads: HeadsRun, rival: int | None) -> Claim
     if sentence is None:
         return None
     weights, pair = run.pattern(focus.layer)[focus.head, focus.query], (focus.query, focus.key)
-    allowed = (run.allowed[focus.query] & ~run.padding).tolist()
+    allowed = (run.allowed_in(focus.layer)[focus.query] & ~run.padding).tolist()
     claim = find_claim(sentence.batch, sentence.index, weights, allowed, pair, rival)
     return claim if isinstance(claim, Claim) else None
 

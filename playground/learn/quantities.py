@@ -31,7 +31,7 @@ from playground.link.params import RECIPE, TASK_TITLES, TRAINED_SIZES
 from playground.link.query import model_config
 from playground.model import EncoderDecoder, Trace
 from playground.model.changes import Change
-from playground.model.encoder import wavelengths
+from playground.model.positions import wavelengths
 from playground.runs import encoder_run
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import LayerRun, Run, trace_layer
@@ -174,7 +174,7 @@ def _config(view: LinkedView, name: Place) -> float | str:
 
 @quantity("d_head", "How many numbers one head's queries have: d_model / n_heads.")
 def _d_head(view: LinkedView) -> float:
-    return view.config.d_head
+    return view.config.head_width
 
 
 @quantity("focus", "What the link looks at, counted from 0: layer, head, query or key.", "place")
@@ -244,7 +244,7 @@ def _shape_count(view: LinkedView, name: Place) -> float:
 
 @quantity("flops.overtake", "The fewest tokens with which attention takes more operations than the feed-forward.")
 def _overtake(view: LinkedView) -> float:
-    return attention_overtakes(view.config)
+    return attention_overtakes(view.config) or math.inf
 
 
 @quantity("weight", "The weight that the link's head gives from the link's query to the link's key.")
@@ -259,7 +259,7 @@ def _weight_tempered(view: LinkedView, percent: Place) -> float:
 
 @quantity("weight.undivided", "That weight if scores were not divided by √d_head.")
 def _weight_undivided(view: LinkedView) -> float:
-    return float(_softmax(_focus_scores(view) * math.sqrt(view.config.d_head))[view.focus.key])
+    return float(_softmax(_focus_scores(view) * math.sqrt(view.config.head_width))[view.focus.key])
 
 
 @quantity("weight.shifted", "That weight if a whole number were added to all of its query's scores.", "number")
@@ -339,13 +339,13 @@ def _pattern_total(view: LinkedView, layer: Place | None = None, head: Place | N
 
 @quantity("pattern.allowed", "How many cells of a head's map the mask leaves open.")
 def _allowed(view: LinkedView) -> float:
-    return float((view.run.allowed & ~view.run.padding[:, None]).sum())
+    return float((view.run.allowed_in(view.focus.layer) & ~view.run.padding[:, None]).sum())
 
 
 @quantity("keys", "How many keys each query may look at; of one query, or of each along the text.", "query")
 def _keys(view: LinkedView, query: Place | None = None) -> float | Numbers:
     run = view.run
-    counts: Floats = run.allowed.sum(axis=1).astype(np.float64)
+    counts: Floats = run.allowed_in(view.focus.layer).sum(axis=1).astype(np.float64)
     if query is not None:
         return float(counts[_token(run, query)])
     return Numbers(counts, run.tokens, (), "query", "", "keys that a query may look at")

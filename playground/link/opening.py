@@ -73,7 +73,7 @@ def choose_pair(run: Run, focus: Focus, query: int | None = None) -> Focus:
     ranks = np.where(run.padding, -1, np.where(run.special, 0, np.where(is_word, 2, 1)))
     if query is None:
         query = _choose_query(run, ranks)
-    ranks = np.where(run.allowed[query], ranks, -1)
+    ranks = np.where(run.allowed_in(focus.layer)[query], ranks, -1)
     ranks[query] = min(ranks[query], 0)
     weights = np.nan_to_num(run.pattern(focus.layer)[focus.head, query], nan=-1.0)
     return replace(focus, query=query, key=int(np.where(ranks == ranks.max(), weights, -2.0).argmax()))

@@ -185,7 +185,7 @@ SHARED: dict[str, Param] = {
     ),
     "table_rows": Size(
         0,
-        (0, 1_000, 5_000, 10_000, 30_522, 37_000, 50_257),
+        (0, 1_000, 5_000, 10_000, 30_000, 30_522, 32_128, 37_000, 50_257, 50_265, 50_368),
         help_text="Rows of the token table, used or not, with random weights. The table has at least one row for each "
         "of the tokenizer's tokens; 0 adds none.",
         label="rows of the token table · `table_rows`",

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from playground.config import ModelConfig
+from playground.config import POSITION_TABLES, ModelConfig
 from playground.errors import ConfigError
 from playground.limits import MAX_TOKENS
 from playground.link.kinds import Notation, Param, Several, Switch, Text
@@ -175,13 +175,30 @@ def settle(
         _apply_recognised(values, recognised, notices)
     else:  # an upload that was open until now may have left sizes between the sliders' stops
         values.update({key: size.read(write(values[key]))[0] for key, size in SIZES.items()})
+    while (error := _find_error(values)) is not None:  # each is in its domain, so it is one that does not fit another
+        key = error.field
+        new = _next_divisor(values, shown_before or {}) if key == "n_heads" else _nearest_fit(values, error)
+        notices.append(f"{str(error).rstrip('.')}. {'Moved' if key in SIZES else 'Set'} to {write(new)}.")
+        values[key] = new
+    return values, notices
+
+
+def _find_error(values: Mapping[str, Any]) -> ConfigError | None:
     try:
         model_config(values, vocab_size=1)
-    except ConfigError as error:  # each parameter is in its domain, so it is n_heads that does not divide d_model
-        heads = _next_divisor(values, shown_before or {})
-        notices.append(f"{str(error).rstrip('.')}. Moved to {heads}.")
-        values["n_heads"] = heads
-    return values, notices
+    except ConfigError as error:
+        return error
+    return None
+
+
+def _nearest_fit(values: Mapping[str, Any], error: ConfigError) -> Any:
+    """The value of the error's field that is nearest to one that would work, and is a stop of its slider, if it has."""
+    key, (nearest, *_) = error.field, error.works
+    if key not in SIZES:
+        return nearest
+    near = sorted(SIZES[key].options, key=lambda stop: abs(stop - nearest))  # type: ignore[operator]
+    errors = ((stop, _find_error({**values, key: stop})) for stop in near)
+    return next(stop for stop, found in errors if found is None or found.field != key)
 
 
 def model_config(values: Mapping[str, Any], vocab_size: int) -> ModelConfig:
@@ -318,12 +335,12 @@ def choose_tokenizer(values: Mapping[str, Any]) -> tuple[str, int]:
 
 def longest_sentence(values: Mapping[str, Any]) -> int:
     """Tokens after which a sentence is cut; without a position table, none ends before the limit of all texts."""
-    return MAX_TOKENS if values["positions"] == "none" else min(int(values["max_len"]), MAX_TOKENS)
+    return min(int(values["max_len"]), MAX_TOKENS) if values["positions"] in POSITION_TABLES else MAX_TOKENS
 
 
 def explain_cut(values: Mapping[str, Any]) -> str:
     """Why a long sentence is cut there: the model's own `max_len`, or this server's limit."""
-    if values["positions"] == "none":
+    if values["positions"] not in POSITION_TABLES:
         return f"This server reads no more than {MAX_TOKENS:,} tokens of a sentence."
     if int(values["max_len"]) <= MAX_TOKENS:
         return f"The model reads no more: its `max_len` is {values['max_len']:,}."

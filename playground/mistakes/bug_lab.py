@@ -521,7 +521,7 @@ def _score_by_hand(lab: Lab) -> Finding:
     spread = float(np.ptp(theirs)) if theirs.size else 0.0
     middle = float(np.median(theirs)) if theirs.size else float("nan")
     one = f"**{middle:.3f}** times q · k" if spread < SEEN else "no fixed multiple of q · k: the factor varies"
-    told = f"In layer 0, a score is {one}. d_head is {lab.config.d_head}, d_model {lab.config.d_model}."
+    told = f"In layer 0, a score is {one}. d_head is {lab.config.head_width}, d_model {lab.config.d_model}."
     return Finding(told, is_other(np.array([middle, spread > SEEN]), np.array([np.median(right), False])))
 
 

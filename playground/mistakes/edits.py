@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from playground.model import Encoder, Trace
 from playground.model.attention import Attention, over_heads
 from playground.model.blocks import EncoderBlock, FeedForward
+from playground.model.positions import window_mask
 
 Edit = Callable[["Scores"], None]
 """Changes how scores become a pattern."""
@@ -29,7 +30,7 @@ class Scores:
     """What one layer's attention computes between its projections and its weighted sum, as an edit may change it."""
 
     product: Tensor
-    """q kᵀ / √d_head, not masked: (B, H, T, T)."""
+    """q kᵀ / √d_head and what they get by distance, not masked: (B, H, T, T)."""
     allowed: Tensor
     """Who may attend to whom: (B, H, T, T), bool."""
     d_model: int
@@ -93,7 +94,10 @@ class EditedTrace(Trace):
         given = over_heads(self._mask, scores.shape[0], *scores.shape[-2:])
         if given is not None:
             allowed &= given
-        product = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1)
+        config, layer = self._encoder.config, int(self._prefix.split(".")[1])
+        if config.window_of(layer):
+            allowed &= window_mask(scores.shape[-1], config.window, scores.device)
+        product = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1) + self._tensors.get("position_bias", 0)
         edited = Scores(product, allowed, self._encoder.config.d_model, q.shape[-1])
         for edit in self._edits:
             edit(edited)

@@ -27,9 +27,10 @@ from playground.mistakes.edits import (
 )
 from playground.model import Encoder
 from playground.model.attention import Attention
-from playground.model.blocks import EncoderBlock, LayerNorm, Transform
-from playground.model.encoder import sinusoids
+from playground.model.blocks import EncoderBlock, Transform
 from playground.model.encoder_decoder import EncoderDecoder
+from playground.model.norms import LayerNorm, scale
+from playground.model.positions import sinusoids
 from playground.model.trace import UNTRACED, Trace
 
 Applies = Callable[[ModelConfig, Tensor | None], bool]
@@ -76,16 +77,16 @@ def _place(table: Callable[[int, int], Tensor]) -> Callable[[Encoder], Encoder]:
     """The encoder with another position table: (n_tokens, d_model) → rows."""
 
     def change(encoder: Encoder) -> Encoder:
-        device, d_model = device_of(encoder), encoder.config.d_model
-        return change_embeddings(encoder, position_vectors=lambda n: table(n, d_model).to(device))
+        device, width = device_of(encoder), encoder.config.embedding_width
+        return change_embeddings(encoder, position_vectors=lambda n, _=None: table(n, width).to(device))
 
     return change
 
 
 def _split_straight(attention: Attention) -> Mapping[str, Any]:
-    def heads(x: Tensor, width: int = -1) -> Tensor:
-        B, T, D = x.shape  # noqa: N806
-        return x.reshape(B, attention.n_heads, T, D // attention.n_heads if width == -1 else width)
+    def heads(x: Tensor, width: int = 0) -> Tensor:
+        B, T, _ = x.shape  # noqa: N806
+        return x.reshape(B, -1, T, width or attention.d_head)
 
     return {"heads": heads}
 
@@ -146,7 +147,7 @@ def _norm(forward: Callable[[LayerNorm, Tensor], Tensor]) -> Callable[[nn.Module
 
         def normalise(x: Tensor, trace: Trace = UNTRACED) -> Tensor:
             normalized = trace.record("normalized", forward(norm, trace.record("in", x)))
-            return trace.record("out", torch.addcmul(norm.bias, norm.gain, normalized))
+            return trace.record("out", scale(normalized, norm.gain, norm.bias))
 
         return copy_module(norm, forward=normalise)
 
@@ -219,7 +220,7 @@ def _hides_what_lies_ahead(_: ModelConfig, mask: Tensor | None) -> bool:
 
 
 def _adds_positions(config: ModelConfig, _: Tensor | None) -> bool:
-    return config.positions != "none"
+    return config.has_position_table
 
 
 def _is_layer_norm(config: ModelConfig, _: Tensor | None) -> bool:
@@ -338,7 +339,7 @@ _ALL = (
         "scores = q @ k.transpose(-2, -1)",
         "scores = q @ k.transpose(-2, -1) / math.sqrt(d_head)",
         Making(scores=_scale(lambda scores: math.sqrt(scores.d_head))),
-        lambda config, mask: config.d_head > 1,
+        lambda config, mask: config.head_width > 1,
     ),
     Mistake(
         "scale-by-d-model",

@@ -16,18 +16,35 @@ from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.model.dropout import Dropout
 from playground.model.init import Linear
+from playground.model.norms import RMSNorm
+from playground.model.positions import rotate, window_mask
 from playground.model.trace import UNTRACED, Trace
 
 
 class AttentionMask:
-    """A mask as every layer of one pass reads it; what is derived from it is computed at most once.
+    """Who may attend to whom in a layer, and what its scores get by distance; what follows is computed at most once.
 
     Args:
         allowed: bool, broadcast to (B, H, Tq, Tk), True = may attend; None hides nothing.
+        bias: (1, H, Tq, Tk), added to the scores; None adds nothing.
     """
 
-    def __init__(self, allowed: Tensor | None = None) -> None:
-        self.allowed = allowed
+    window = 0
+    """Tokens around it that a token may attend to, half of them to either side, as `allowed` says too; 0 = all."""
+    beside_window: Tensor | None = None
+    """What is allowed but for the window."""
+
+    def __init__(self, allowed: Tensor | None = None, bias: Tensor | None = None) -> None:
+        self.allowed, self.bias = allowed, bias
+
+    def within(self, window: int, n_tokens: int, device: torch.device) -> "AttentionMask":
+        """The mask of a layer with a window; itself where the window hides nothing."""
+        if not window or window // 2 >= n_tokens - 1:
+            return self
+        near = window_mask(n_tokens, window, device)[:, None]
+        narrow = AttentionMask(near if self.allowed is None else near & self.allowed, self.bias)
+        narrow.window, narrow.beside_window = window, self.allowed
+        return narrow
 
     @cached_property
     def hidden(self) -> Tensor | None:
@@ -41,6 +58,14 @@ class AttentionMask:
             return None
         empty = self.hidden.all(dim=-1, keepdim=True)
         return empty if bool(empty.any()) else None
+
+    @cached_property
+    def biased(self) -> Tensor | None:
+        """(B or 1, H, Tq, Tk): the bias, and −∞ where a key is hidden from a query that has others."""
+        if self.bias is None or self.hidden is None:
+            return self.bias
+        hidden = self.hidden if self.empty_queries is None else self.hidden & ~self.empty_queries
+        return self.bias.masked_fill(hidden, -math.inf)
 
 
 UNMASKED = AttentionMask()
@@ -116,11 +141,11 @@ def attend(
     dropout: Dropout | None = None,
     trace: Trace = UNTRACED,
 ) -> Tensor:
-    """softmax(q kᵀ / √d_head) v (equation 1).
+    """softmax(q kᵀ / √d_head + bias) v (equation 1).
 
     Args:
         q: (B, H, Tq, d_head). k, v: (B, H, Tk, d_head).
-        mask: who may attend to whom. A query that may attend to nothing gets zeros.
+        mask: who may attend to whom, and the bias, if any. A query that may attend to nothing gets zeros.
         dropout: what zeroes weights of the pattern.
         trace: notes `scores` and `pattern`; where neither it nor dropout does anything, torch's fused kernel computes
             this.
@@ -130,8 +155,10 @@ def attend(
     """
     dropping = dropout is not None and dropout.drops
     if not (trace.recording or dropping):
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask.allowed)
+        return _attend_untraced(q, k, v, mask)
     scores = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1)  # (B, H, Tq, Tk)
+    if mask.bias is not None:
+        scores = scores + mask.bias
     if mask.hidden is not None:
         scores = scores.masked_fill_(mask.hidden, -math.inf)
     pattern = trace.record("scores", scores).softmax(dim=-1)  # (B, H, Tq, Tk)
@@ -142,34 +169,101 @@ def attend(
     return (pattern if dropout is None else dropout(pattern, trace, "weight_dropout")) @ v
 
 
-class Attention(nn.Module):
-    """Project to queries, keys and values, attend in every head, merge the heads, project back."""
+def _attend_untraced(q: Tensor, k: Tensor, v: Tensor, mask: AttentionMask) -> Tensor:
+    """`attend` by torch's fused kernels; arguments as there."""
+    if mask.bias is not None:
+        z = F.scaled_dot_product_attention(q, k, v, attn_mask=mask.biased)
+        return z if mask.empty_queries is None else z.masked_fill(mask.empty_queries, 0.0)
+    hides_keys_alone = mask.beside_window is None or mask.beside_window.shape[-2] == 1
+    if mask.window and hides_keys_alone and q.shape[-2] >= 2 * mask.window:
+        return attend_in_blocks(q, k, v, mask.window, mask.beside_window)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask.allowed)
 
-    def __init__(self, config: ModelConfig) -> None:
+
+def attend_in_blocks(q: Tensor, k: Tensor, v: Tensor, window: int, key_mask: Tensor | None = None) -> Tensor:
+    """`attend` within a window, without the scores outside it: queries in blocks, each with the keys that it may reach.
+
+    Args:
+        q, k, v: (B, H, T, d_head).
+        window: tokens that a query reaches, half of them to either side.
+        key_mask: (B or 1, 1, 1, T) bool, True = may be attended to; None hides nothing.
+
+    Returns:
+        (B, H, T, d_head)
+    """
+    B, H, T, d_head = q.shape  # noqa: N806
+    half = window // 2
+    size = max(64, 2 * half)  # queries in a block
+    n_blocks, width = -(-T // size), size + 2 * half
+    behind = n_blocks * size - T
+
+    def cut(x: Tensor) -> Tensor:
+        """(B, H, T, d_head) → (B · blocks, H, width, d_head): the keys or values that each block reaches."""
+        blocks = F.pad(x, (0, 0, half, half + behind)).unfold(2, width, size)  # (B, H, blocks, d_head, width)
+        return blocks.permute(0, 2, 1, 4, 3).reshape(B * n_blocks, H, width, d_head)
+
+    queries = F.pad(q, (0, 0, 0, behind)).view(B, H, n_blocks, size, d_head).transpose(1, 2).flatten(0, 1)
+    steps = torch.arange(width, device=q.device) - torch.arange(size, device=q.device)[:, None]  # key − query + half
+    near = (steps >= 0) & (steps <= 2 * half)  # (size, width)
+    there = torch.ones(1, T, dtype=torch.bool, device=q.device) if key_mask is None else key_mask[:, 0, 0]
+    keys = F.pad(there, (half, half + behind)).unfold(1, width, size)  # (B or 1, blocks, width)
+    allowed = (near & keys[:, :, None]).expand(B, -1, -1, -1).flatten(0, 1)[:, None]  # (B · blocks, 1, size, width)
+    z = F.scaled_dot_product_attention(queries, cut(k), cut(v), attn_mask=allowed)
+    return z.view(B, n_blocks, H, size, d_head).transpose(1, 2).flatten(2, 3)[:, :, :T]
+
+
+class Attention(nn.Module):
+    """Project to queries, keys and values, attend in every head, merge the heads, project back.
+
+    Args:
+        config: the architecture.
+        layer: which one, from 0; layers with a window may turn by another base.
+    """
+
+    def __init__(self, config: ModelConfig, layer: int = 0) -> None:
         super().__init__()
-        self.n_heads, self.d_head = config.n_heads, config.d_head
+        self.n_heads, self.kv_heads, self.d_head = config.n_heads, config.kv_heads, config.head_width
         self.head_merge, self.fused = config.head_merge, config.fused_qkv
+        width, kv_width = self.n_heads * self.d_head, self.kv_heads * self.d_head
         if self.fused:
-            self.qkv = Linear(config.d_model, 3 * config.d_model, parts=("q", "k", "v"), n_heads=config.n_heads)
+            parts = ("q", "k", "v")
+            self.qkv = Linear(config.d_model, 3 * width, config.bias, parts=parts, n_heads=config.n_heads)
         else:
-            self.q = Linear(config.d_model, config.d_model)
-            self.k = Linear(config.d_model, config.d_model)
-            self.v = Linear(config.d_model, config.d_model)
-        self.o = Linear(config.d_model, config.d_model)
+            self.q = Linear(config.d_model, width, config.bias)
+            self.k = Linear(config.d_model, kv_width, config.bias)
+            self.v = Linear(config.d_model, kv_width, config.bias)
+        self.o = Linear(width, config.d_model, config.bias)
+        self.q_norm = RMSNorm(self.d_head, config.norm_eps) if config.qk_norm else None
+        self.k_norm = RMSNorm(self.d_head, config.norm_eps) if config.qk_norm else None
+        self.rotary_base = config.rotary_base_of(layer) if config.positions == "rotary" else None
         self.weight_dropout = Dropout(config.dropout, "attention")
         self.dropout = Dropout(config.dropout, "residual")
 
     def forward(
         self, x: Tensor, mask: AttentionMask = UNMASKED, trace: Trace = UNTRACED, memory: Tensor | None = None
     ) -> Tensor:
-        """x (B, Tq, d_model) attends to memory (B, Tk, d_model), or itself → (B, Tq, d_model); mask as in `attend`."""
+        """x (B, Tq, d_model) attends to memory (B, Tk, d_model), or itself → (B, Tq, d_model); mask as in `attend`.
+
+        Of another sequence no distances are known: then nothing is turned.
+        """
         q, k, v = self.project(trace.record("in", x), memory)
+        base = self.rotary_base if memory is None else None
+        if base is not None or self.q_norm is not None:
+            q, k = trace.record("q_projected", q), trace.record("k_projected", k)
+        elif self.kv_heads < self.n_heads:
+            k = trace.record("k_projected", k)
+        if self.q_norm is not None and self.k_norm is not None:
+            q, k = trace.record("q_normed", self.q_norm(q)), trace.record("k_normed", self.k_norm(k))
+        if base is not None:
+            q, k = rotate(q, base), rotate(k, base)
+        if self.kv_heads < self.n_heads:
+            k, v = self.for_every_head(k), self.for_every_head(trace.record("v_projected", v))
         q, k, v = trace.record("q", q), trace.record("k", k), trace.record("v", v)
         z = trace.record("z", attend(q, k, v, mask, self.weight_dropout, trace))
         return trace.record("out", self.dropout(self.o(self.merge(z)), trace))
 
     def project(self, x: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """x (B, Tq, d_model) → q (B, H, Tq, d_head); memory (B, Tk, d_model), x if None → k, v (B, H, Tk, d_head)."""
+        """From x (B, Tq, d_model) q (B, H, Tq, d_head); from memory, or x, k and v (B, kv_heads, Tk, d_head)."""
         if self.fused:
             q, k, v = self.heads(self.qkv(x), 3 * self.d_head).chunk(3, dim=-1)
             if memory is not None:
@@ -178,12 +272,16 @@ class Attention(nn.Module):
         source = x if memory is None else memory
         return self.heads(self.q(x)), self.heads(self.k(source)), self.heads(self.v(source))
 
-    def heads(self, x: Tensor, width: int = -1) -> Tensor:
-        """(B, T, H · width) → (B, H, T, width)."""
-        return x.view(*x.shape[:2], self.n_heads, width).transpose(1, 2)
+    def heads(self, x: Tensor, width: int = 0) -> Tensor:
+        """(B, T, n · width) → (B, n, T, width), n heads; a head's own width by default."""
+        return x.view(*x.shape[:2], -1, width or self.d_head).transpose(1, 2)
+
+    def for_every_head(self, x: Tensor) -> Tensor:
+        """(B, kv_heads, T, d_head) → (B, H, T, d_head): each is read by n_heads / kv_heads heads in a row."""
+        return x.repeat_interleave(self.n_heads // self.kv_heads, dim=1)
 
     def merge(self, z: Tensor) -> Tensor:
-        """(B, H, T, d_head) → (B, T, d_model); `reshape` skips the transpose and so mixes positions."""
+        """(B, H, T, d_head) → (B, T, H · d_head); `reshape` skips the transpose and so mixes positions."""
         B, H, T, d_head = z.shape  # noqa: N806
         if self.head_merge == "transpose":
             z = z.transpose(1, 2)  # (B, T, H, d_head)
@@ -191,11 +289,21 @@ class Attention(nn.Module):
 
 
 def maps_by_head(attention: Attention) -> dict[str, tuple[Tensor, Tensor]]:
-    """Weights (H, d_head, d_model) and biases (H, d_head) of `q`, `k` and `v`: views, fused or not."""
-    if attention.fused:
-        qkv = attention.qkv
-        weights, biases = qkv.part_rows(qkv.weight), qkv.part_rows(qkv.bias)
-        return {name: (weights[name], biases[name]) for name in "qkv"}
-    heads = (attention.n_heads, attention.d_head)
-    maps = {"q": attention.q, "k": attention.k, "v": attention.v}
-    return {name: (each.weight.view(*heads, -1), each.bias.view(heads)) for name, each in maps.items()}
+    """Weights (H, d_head, d_model) and biases (H, d_head) of `q`, `k` and `v`, fused or not; without biases, zeros.
+
+    Of keys and values that several heads read, each head has a copy.
+    """
+    found: dict[str, tuple[Tensor, Tensor]] = {}
+    for name in "qkv":
+        linear: Linear = attention.qkv if attention.fused else getattr(attention, name)
+        weight: Tensor = linear.weight
+        bias: Tensor = weight.new_zeros(len(weight)) if linear.bias is None else linear.bias
+        if attention.fused:
+            weight, bias = linear.part_rows(weight)[name], linear.part_rows(bias)[name]
+        else:
+            weight, bias = weight.view(-1, attention.d_head, weight.shape[1]), bias.view(-1, attention.d_head)
+        copies = attention.n_heads // len(weight)
+        if copies > 1:
+            weight, bias = weight.repeat_interleave(copies, dim=0), bias.repeat_interleave(copies, dim=0)
+        found[name] = weight, bias
+    return found

@@ -39,6 +39,7 @@ from torch import Tensor
 from playground.config import ModelConfig
 from playground.errors import InterventionError
 from playground.model.init import fill_uniform
+from playground.model.positions import window_mask
 
 Arg = int | float | str | None
 
@@ -126,7 +127,7 @@ class Subject:
 
     config: ModelConfig
     allowed: Tensor
-    """(T, T) bool: the keys that each query may attend to."""
+    """(T, T) bool: the keys that each query may attend to, but for windows; `allowed_in` has these too."""
     lengths: tuple[int, ...]
     """Tokens of each sentence of the batch, padding not counted."""
     sentence: int
@@ -135,6 +136,13 @@ class Subject:
     def n_tokens(self) -> int:
         """Tokens of the sentence, padding not counted."""
         return self.lengths[self.sentence]
+
+    def allowed_in(self, layer: int | None) -> Tensor:
+        """(T, T) bool: the keys that each query may attend to in a layer."""
+        window = self.config.window_of(layer or 0)
+        if not window:
+            return self.allowed
+        return self.allowed & window_mask(len(self.allowed), window, self.allowed.device)[0]
 
     @cached_property
     def _identity(self) -> Hashable:
@@ -384,11 +392,14 @@ def _write_score(change: Change, symbol: str, write: WriteNumber) -> str:
 
 def _miss_pair(change: Change, subject: Subject) -> str | None:
     query, key = change["query"], change["key"]
-    return None if subject.allowed[query, key] else f"the mask hides token {key} from token {query}"
+    if subject.allowed_in(change.layer)[query, key]:
+        return None
+    hides = "the mask" if not subject.allowed[query, key] else "this layer's window"
+    return f"{hides} hides token {key} from token {query}"
 
 
 def _find_readers(change: Change, subject: Subject) -> Tensor:
-    readers = subject.allowed[: subject.n_tokens, change["key"]].clone()
+    readers = subject.allowed_in(change.layer)[: subject.n_tokens, change["key"]].clone()
     readers[change["key"]] = False
     return readers
 
@@ -557,7 +568,7 @@ def _shuffle_positions(change: Change, x: Tensor, computed: Tensor, around: Surr
 
 
 def _miss_positions(change: Change, subject: Subject) -> str | None:
-    if subject.config.positions == "none":
+    if not subject.config.has_position_table:
         return "this model adds no positions"
     return "the sentence has no two tokens to exchange" if subject.n_tokens < 2 else None
 

@@ -1,6 +1,7 @@
 """The encoder: embeddings with their positions, N blocks, and a final norm where the config has one."""
 
 import math
+from collections.abc import Callable
 from itertools import islice
 
 import torch
@@ -9,36 +10,12 @@ from torch import Tensor, nn
 from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.model.attention import AttentionMask, over_heads
-from playground.model.blocks import EncoderBlock, build_norm
+from playground.model.blocks import EncoderBlock
 from playground.model.dropout import Dropout
-from playground.model.init import Embedding, initial_weights
+from playground.model.init import Embedding, Linear, initial_weights
+from playground.model.norms import build_norm
+from playground.model.positions import RelativePositions, alibi, sinusoids
 from playground.model.trace import UNTRACED, Trace, or_untraced
-
-
-def frequencies(d_model: int, *, doubled: bool = False) -> Tensor:
-    """Radians per position of each sine-cosine pair: (⌈d_model / 2⌉,), float64.
-
-    Pair i turns at 1 / 10000^(2i / d_model) (Vaswani et al. 2017, section 3.5). `doubled` counts the exponent twice, as
-    tutorial B does: each frequency is then the square of the standard one.
-    """
-    exponents = torch.arange(0, d_model, 2, dtype=torch.float64, device="cpu") / d_model
-    return 10_000.0 ** -(2 * exponents if doubled else exponents)
-
-
-def wavelengths(d_model: int, *, doubled: bool = False) -> Tensor:
-    """Positions after which each sine-cosine pair repeats: (⌈d_model / 2⌉,), float64."""
-    return 2 * math.pi / frequencies(d_model, doubled=doubled)
-
-
-def sinusoids(n_positions: int, d_model: int, *, doubled: bool = False) -> Tensor:
-    """Sines in the even columns, cosines in the odd ones: (n_positions, d_model), float32.
-
-    An odd d_model ends on a sine. Always on the CPU, so that a model whose weights are not there yet has its table.
-    """
-    positions = torch.arange(n_positions, dtype=torch.float64, device="cpu")
-    angles = positions[:, None] * frequencies(d_model, doubled=doubled)  # (n_positions, ⌈d_model / 2⌉)
-    pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)  # (n_positions, ⌈d_model / 2⌉, 2)
-    return pairs.flatten(1)[:, :d_model].float()
 
 
 class Embeddings(nn.Module):
@@ -49,20 +26,21 @@ class Embeddings(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
-        self.tokens = Embedding(config.vocab_size, config.d_model) if config.vocab_size else None
+        width = config.embedding_width
+        self.tokens = Embedding(config.vocab_size, width) if config.vocab_size else None
         self.positions: Embedding | None = None
         if config.positions == "learned":
-            self.positions = Embedding(config.max_len, config.d_model)
-        elif config.positions != "none":
-            doubled = config.positions == "sinusoidal-doubled"
-            table = sinusoids(config.max_len, config.d_model, doubled=doubled)
+            self.positions = Embedding(config.position_offset + config.max_len, width)
+        elif config.has_position_table:
+            table = sinusoids(config.max_len, width, doubled=config.positions == "sinusoidal-doubled")
             self.register_buffer("sinusoids", table, persistent=False)
-        self.segments = Embedding(config.n_segments, config.d_model) if config.n_segments else None
-        self.norm = build_norm(config) if config.embedding_norm else None
+        self.segments = Embedding(config.n_segments, width) if config.n_segments else None
+        self.norm = build_norm(config, width) if config.embedding_norm else None
+        self.project = Linear(width, config.d_model, config.bias) if config.d_embedding else None
         self.dropout = Dropout(config.dropout, "positions")
 
-    def forward(self, ids: Tensor, trace: Trace | None = UNTRACED) -> Tensor:
-        """Embed ids (B, T) int64 → (B, T, d_model).
+    def forward(self, ids: Tensor, trace: Trace | None = UNTRACED, keys: Tensor | None = None) -> Tensor:
+        """Embed ids (B, T) int64 → (B, T, d_model); `keys` as in `place`.
 
         Raises:
             InputError: the model has no token table, ids are not (B, T), or T is over the config's max_len.
@@ -74,23 +52,27 @@ class Embeddings(nn.Module):
         x = self.tokens(ids)  # (B, T, d_model)
         if self.config.scale_embeddings:
             x = x * math.sqrt(self.config.d_model)
-        return self.place(x, trace)
+        return self.place(x, trace, keys)
 
-    def place(self, x: Tensor, trace: Trace | None = UNTRACED) -> Tensor:
-        """Add positions and segments to vectors (B, T, d_model), then norm and dropout where the config has them."""
+    def place(self, x: Tensor, trace: Trace | None = UNTRACED, keys: Tensor | None = None) -> Tensor:
+        """Add positions and segments to vectors (B, T, width of the tables), then norm, dropout and the map to d_model.
+
+        With an offset, positions skip padding wherever it stands, where `keys` (B, T), True = a token, says so.
+        """
         trace = or_untraced(trace)
         x = trace.record("tokens", x)
-        if self.config.positions != "none":
-            x = x + self.position_vectors(x.shape[1])
+        if self.config.has_position_table:
+            x = x + self.position_vectors(x.shape[1], keys)
         if self.segments is not None:
             x = x + self.segments.weight[0]  # a single sentence is segment 0 throughout
         x = trace.record("sum", x)
         if self.norm is not None:
             x = self.norm(x, trace.scope("norm"))
-        return trace.record("out", self.dropout(x, trace))
+        x = self.dropout(x, trace)
+        return trace.record("out", x if self.project is None else self.project(x))
 
-    def position_vectors(self, n_tokens: int) -> Tensor:
-        """Return the first T rows of the position table: (T, d_model).
+    def position_vectors(self, n_tokens: int, keys: Tensor | None = None) -> Tensor:
+        """Return the rows of the position table for T tokens: (T, width of the tables); `keys` as in `place`.
 
         Raises:
             InputError: T is over the config's max_len.
@@ -100,18 +82,55 @@ class Embeddings(nn.Module):
                 f"A sentence of {n_tokens} tokens is longer than the position table, which has "
                 f"max_len={self.config.max_len} rows; shorten the sentence or raise max_len to {n_tokens}."
             )
-        table: Tensor = self.sinusoids if self.positions is None else self.positions.weight
-        return table[:n_tokens]
+        if self.positions is None:
+            return self.sinusoids[:n_tokens]
+        first = self.config.position_offset
+        if first and keys is not None:
+            return self.positions(keys.cumsum(dim=1) * keys + first - 1)  # type: ignore[no-any-return]
+        return self.positions.weight[first : first + n_tokens]
 
     def position_table(self) -> Tensor | None:
-        """The whole position table, (max_len, d_model), or None where the config has no positions."""
-        return None if self.config.positions == "none" else self.position_vectors(self.config.max_len)
+        """The table's rows of tokens, (max_len, width of the tables), or None where the config has no table."""
+        return self.position_vectors(self.config.max_len) if self.config.has_position_table else None
 
 
 def check_vectors(x: Tensor, d_model: int) -> None:
     """Refuse vectors that are not (B, T, d_model)."""
     if x.ndim != 3 or x.shape[-1] != d_model or not torch.is_floating_point(x):
         raise InputError(f"Vectors have shape (sentences, tokens, {d_model}); these have {tuple(x.shape)}.")
+
+
+def build_layers(config: ModelConfig, block: Callable[[ModelConfig, int], nn.Module]) -> nn.ModuleList:
+    """The blocks of a stack; where they share their weights, the first stands in every place."""
+    if config.share_layers:
+        return nn.ModuleList([block(config, 0)] * config.n_layers)
+    return nn.ModuleList(block(config, i) for i in range(config.n_layers))
+
+
+def build_relative(config: ModelConfig) -> RelativePositions | None:
+    """The numbers that every layer of a stack adds to its scores, where the config has them."""
+    return RelativePositions(config) if config.positions == "relative" else None
+
+
+def layer_masks(
+    config: ModelConfig, relative: RelativePositions | None, allowed: Tensor | None, x: Tensor
+) -> list[AttentionMask]:
+    """What each layer of a stack is told of who may attend to whom, and of distances.
+
+    Args:
+        config: the stack's.
+        relative: as `build_relative` makes it.
+        allowed: the mask, as `over_heads` gives it.
+        x: (B, T, d_model), of the device and the type that the pass has.
+    """
+    n_tokens, bias = x.shape[1], None
+    if relative is not None:
+        bias = relative.between(n_tokens)
+    elif config.positions == "alibi":
+        bias = alibi(config.n_heads, n_tokens, x)
+    everywhere = AttentionMask(allowed, bias)
+    within = everywhere.within(config.window, n_tokens, x.device)
+    return [within if config.window_of(i) else everywhere for i in range(config.n_layers)]
 
 
 class Encoder(nn.Module):
@@ -131,8 +150,9 @@ class Encoder(nn.Module):
         self.config = config
         with initial_weights(self, seed, config.initialisation):
             self.embed = Embeddings(config)
-            self.layers = nn.ModuleList(EncoderBlock(config) for _ in range(config.n_layers))
+            self.layers = build_layers(config, EncoderBlock)
             self.final_norm = build_norm(config) if config.final_norm else None
+            self.relative = build_relative(config)
 
     def forward(self, ids: Tensor, mask: Tensor | None = None, trace: Trace | None = UNTRACED) -> Tensor:
         """Encode token ids (B, T) int64 → (B, T, d_model); the output is the same with and without a trace.
@@ -144,11 +164,12 @@ class Encoder(nn.Module):
             InputError: ids or mask have another shape, or the sentence is longer than the config's max_len.
         """
         trace = or_untraced(trace)
-        return self.encode(self.embed(ids, trace.scope("embed")), mask, trace)
+        keys = mask if mask is not None and mask.shape == ids.shape else None
+        return self.encode(self.embed(ids, trace.scope("embed"), keys), mask, trace)
 
     def embed_vectors(self, x: Tensor, trace: Trace | None = UNTRACED) -> Tensor:
-        """Place raw vectors (B, T, d_model) as `embed` places rows of its table (tutorials B and C)."""
-        check_vectors(x, self.config.d_model)
+        """Place raw vectors (B, T, width of the tables) as `embed` places rows of its table (tutorials B and C)."""
+        check_vectors(x, self.config.embedding_width)
         return self.embed.place(x, or_untraced(trace).scope("embed"))
 
     def encode(
@@ -167,9 +188,11 @@ class Encoder(nn.Module):
         """
         check_vectors(x, self.config.d_model)
         trace = or_untraced(trace)
-        prepared = AttentionMask(over_heads(mask, x.shape[0], x.shape[1], x.shape[1]))
+        masks = layer_masks(self.config, self.relative, over_heads(mask, x.shape[0], x.shape[1], x.shape[1]), x)
+        if trace.recording and masks[0].bias is not None:
+            trace.record("position_bias", masks[0].bias)
         for i, layer in islice(enumerate(self.layers), first_layer, end_layer):
-            x = layer(x, prepared, trace.scope(f"layers.{i}"))
+            x = layer(x, masks[i], trace.scope(f"layers.{i}"))
         if end_layer is not None:
             return x
         if self.final_norm is not None:

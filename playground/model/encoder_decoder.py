@@ -11,9 +11,10 @@ from torch import Tensor, nn
 from playground.config import ModelConfig
 from playground.errors import ConfigError, InputError
 from playground.model.attention import UNMASKED, Attention, AttentionMask, no_peek, over_heads
-from playground.model.blocks import FeedForward, ResidualBlock, build_norm
-from playground.model.encoder import Embeddings, Encoder, check_vectors
+from playground.model.blocks import FeedForward, ResidualBlock, Transform, build_post_norm, sandwich
+from playground.model.encoder import Embeddings, Encoder, build_layers, build_relative, check_vectors, layer_masks
 from playground.model.init import Linear, initial_weights
+from playground.model.norms import NoNorm, build_norm
 from playground.model.trace import UNTRACED, Trace, or_untraced
 
 
@@ -21,17 +22,19 @@ class DecoderBlock(ResidualBlock):
     """One layer of a decoder: self-attention, cross-attention, feed-forward.
 
     A trace gets `self_attn.…`, `cross_attn.…` and `ffn.…` as an encoder's block notes them, `norm1.…` to `norm3.…`, the
-    residual stream after each sublayer is added, `resid_mid`, `resid_cross` and `resid_post`, and `out`.
+    residual stream after each sublayer is added, `resid_mid`, `resid_cross` and `resid_post`, and `out`. Arguments
+    as of `EncoderBlock`.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, layer: int = 0) -> None:
         super().__init__(config)
-        self.self_attn = Attention(config)
-        self.cross_attn = Attention(config)
+        self.self_attn = Attention(config, layer)
+        self.cross_attn = Attention(config, layer)
         self.ffn = FeedForward(config)
-        self.norm1 = build_norm(config)
+        self.norm1 = build_norm(config) if config.has_norm1(layer) else NoNorm()
         self.norm2 = build_norm(config)
         self.norm3 = build_norm(config)
+        self.post_norm1, self.post_norm2, self.post_norm3 = (build_post_norm(config) for _ in range(3))
 
     def forward(
         self,
@@ -46,15 +49,19 @@ class DecoderBlock(ResidualBlock):
         `mask` is over the target, (Tt, Tt), and `memory_mask` over the source, (Tt, Ts), both as in `attend`. No norm
         of the decoder reads the memory.
         """
-        self_attn = partial(self.self_attn, mask=mask, trace=trace.scope("self_attn"))
+        self_attn: Transform = partial(self.self_attn, mask=mask, trace=trace.scope("self_attn"))
+        self_attn = sandwich(self_attn, self.post_norm1, trace.scope("post_norm1"))
         norm1 = partial(self.norm1, trace=trace.scope("norm1"))
         x = self.connect(x, self_attn, norm1, partial(trace.record, "resid_mid"))
 
-        cross_attn = partial(self.cross_attn, mask=memory_mask, trace=trace.scope("cross_attn"), memory=memory)
+        noted = trace.scope("cross_attn")
+        cross_attn: Transform = partial(self.cross_attn, mask=memory_mask, trace=noted, memory=memory)
+        cross_attn = sandwich(cross_attn, self.post_norm2, trace.scope("post_norm2"))
         norm2 = partial(self.norm2, trace=trace.scope("norm2"))
         x = self.connect(x, cross_attn, norm2, partial(trace.record, "resid_cross"))
 
-        ffn = partial(self.ffn, trace=trace.scope("ffn"))
+        ffn: Transform = partial(self.ffn, trace=trace.scope("ffn"))
+        ffn = sandwich(ffn, self.post_norm3, trace.scope("post_norm3"))
         norm3 = partial(self.norm3, trace=trace.scope("norm3"))
         x = self.connect(x, ffn, norm3, partial(trace.record, "resid_post"))
         return trace.record("out", x)
@@ -72,8 +79,9 @@ class Decoder(nn.Module):
         super().__init__()
         self.config = replace(config, vocab_size=tgt_vocab_size)
         self.embed = Embeddings(self.config)
-        self.layers = nn.ModuleList(DecoderBlock(config) for _ in range(config.n_layers))
+        self.layers = build_layers(config, DecoderBlock)
         self.final_norm = build_norm(config) if config.final_norm else None
+        self.relative = build_relative(config)
 
     def forward(
         self,
@@ -95,10 +103,10 @@ class Decoder(nn.Module):
         check_vectors(memory, self.config.d_model)
         if memory.shape[0] != x.shape[0]:
             raise InputError(f"The memory holds {memory.shape[0]} sentences, the target {x.shape[0]}.")
-        target_mask = AttentionMask(no_peek(mask, x.shape[0], x.shape[1], x.device))
+        target_masks = layer_masks(self.config, self.relative, no_peek(mask, x.shape[0], x.shape[1], x.device), x)
         source_mask = AttentionMask(over_heads(memory_mask, x.shape[0], 1, memory.shape[1]))  # one row for all queries
         for i, layer in enumerate(self.layers):
-            x = layer(x, memory, target_mask, source_mask, trace.scope(f"layers.{i}"))
+            x = layer(x, memory, target_masks[i], source_mask, trace.scope(f"layers.{i}"))
         if self.final_norm is not None:
             x = self.final_norm(x, trace.scope("final_norm"))
         return trace.record("final", x)

@@ -96,12 +96,14 @@ def _series(coefficients: Sequence[float], x: np.ndarray) -> np.ndarray:
 class Linear(nn.Linear):
     """A linear map whose weights `initialise` draws, instead of torch's constructor drawing them a first time."""
 
-    def __init__(self, in_features: int, out_features: int, parts: Sequence[str] = (), n_heads: int = 1) -> None:
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, *, parts: Sequence[str] = (), n_heads: int = 1
+    ) -> None:
         """Map (…, in_features) to (…, out_features).
 
         A fused projection has the names of its `parts`, maps of equal size whose rows stand head by head: (head, part).
         """
-        super().__init__(in_features, out_features)
+        super().__init__(in_features, out_features, bias)
         self.parts, self.n_heads = tuple(parts), n_heads
 
     def reset_parameters(self) -> None:
@@ -243,7 +245,7 @@ def share_weights(model: nn.Module, scheme: Initialisation, find: Callable[[Init
             weights[tensor.name] = find(tensor)
         else:
             place.copy_(find(tensor).view(place.shape))
-    model.load_state_dict(weights, assign=True)
+    model.load_state_dict(weights, assign=True, strict=False)  # of layers that share their weights, the first's are all
 
 
 def _fill(place: Tensor, tensor: InitialTensor, seed: int) -> None:

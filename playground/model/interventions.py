@@ -171,7 +171,7 @@ def _find_last_key(subject: Subject, change: Change, applied: Sequence[Change]) 
             for each in beside
             if each.spec.readers and each.head in (None, head)
         ]
-        left = subject.allowed[: subject.n_tokens].clone()
+        left = subject.allowed_in(change.layer)[: subject.n_tokens].clone()
         for each, weight, queries in setters:
             if weight == 0 and each.strength == 1:
                 left[queries, each["key"]] = False

@@ -8,7 +8,8 @@ from torch import Tensor
 class Trace(Mapping[str, Tensor]):
     """Every intermediate of one forward pass, by the name of the exact point where it was taken.
 
-    Legend: B sentences, T tokens, Tq/Tk queries/keys, H heads, D = d_model; `i` counts layers from 0.
+    Legend: B sentences, T tokens, Tq/Tk queries/keys, H heads, D = d_model; `i` counts layers from 0. What a config
+    has not is not there. Before a map to d_model, embeddings are d_embedding wide.
 
     | name | shape | the point |
     |-|-|-|
@@ -16,15 +17,21 @@ class Trace(Mapping[str, Tensor]):
     | `embed.sum` | (B, T, D) | with positions and segments, before any norm |
     | `embed.out` | (B, T, D) | what enters the first block |
     | `layers.i.attn.in`, `layers.i.ffn.in` | (B, T, D) | what the sublayer reads |
-    | `layers.i.attn.q`, `.k`, `.v` | (B, H, T, d_head) | projections, cut into heads |
-    | `layers.i.attn.scores` | (B, H, Tq, Tk) | q·k / √d_head, −inf where masked |
+    | `layers.i.attn.q`, `.k`, `.v` | (B, H, T, d_head) | projections, cut into heads, as they meet |
+    | `layers.i.attn.q_projected`, `.k_projected` | (B, n, T, d_head) | the same before a norm or a rotation |
+    | `layers.i.attn.q_normed`, `.k_normed` | (B, n, T, d_head) | and behind their norm |
+    | `layers.i.attn.k_projected`, `.v_projected` | (B, n_kv_heads, T, d_head) | before several heads get one of them |
+    | `position_bias` | (1, H, T, T) | what every layer adds to its scores by distance |
+    | `layers.i.attn.scores` | (B, H, Tq, Tk) | q·k / √d_head, and that, −inf where masked |
     | `layers.i.attn.pattern` | (B, H, Tq, Tk) | softmax of the scores, before dropout |
     | `layers.i.attn.z` | (B, H, T, d_head) | each head's weighted sum of values |
     | `layers.i.attn.out`, `layers.i.ffn.out` | (B, T, D) | what the sublayer hands to the residual stream |
-    | `layers.i.ffn.up`, `.hidden` | (B, T, d_ff) | before and after the activation |
+    | `layers.i.ffn.up`, `.hidden` | (B, T, d_ff) | before and after the activation, and the gate where there is one |
+    | `layers.i.ffn.gate` | (B, T, d_ff) | what a gated feed-forward multiplies by |
     | `layers.i.norm1.in`, `norm2.…` | (B, T, D) | what the norm reads |
     | `layers.i.norm1.normalized`, `norm2.…` | (B, T, D) | after dividing, before gain and bias |
     | `layers.i.norm1.out`, `norm2.…` | (B, T, D) | after gain and bias |
+    | `layers.i.post_norm1.…`, `post_norm2.…` | (B, T, D) | the same three points of the norms behind sublayers |
     | `layers.i.resid_mid` | (B, T, D) | block input + attn.out, before any post-norm |
     | `layers.i.resid_post` | (B, T, D) | the feed-forward's input stream + ffn.out, before any post-norm |
     | `layers.i.out` | (B, T, D) | what leaves the block |

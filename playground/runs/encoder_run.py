@@ -27,7 +27,7 @@ from playground.runs.forward_pass import read_rows, run_rows
 from playground.runs.inputs import Sources, intervention_trace
 from playground.text import Batch
 
-_LEFT_OUT = (".q", ".k", ".v", ".scores", ".z", ".up", ".hidden", ".normalized")
+_LEFT_OUT = (".q", ".k", ".v", "_projected", "_normed", ".scores", ".z", ".up", ".gate", ".hidden", ".normalized")
 """Intermediates that no page needs of every layer at once; the rest of the trace is kept."""
 
 
@@ -43,7 +43,7 @@ class Run:
     padding: NDArray[np.bool_]
     """(T,)"""
     allowed: NDArray[np.bool_]
-    """(T, T): which key each query may attend to."""
+    """(T, T): which key each query may attend to, but for windows; `allowed_in` has these too."""
     arrays: Mapping[str, Array]
     """The trace without its sentence axis, by its names; read-only. See `Trace`."""
     device: str
@@ -57,6 +57,14 @@ class Run:
     def pattern(self, layer: int) -> Array:
         """One layer's attention: (H, T, T); padding's own rows are zero, nobody reads what padding attends to."""
         return self.arrays[f"layers.{layer}.attn.pattern"] * ~self.padding[:, None]
+
+    def allowed_in(self, layer: int) -> NDArray[np.bool_]:
+        """(T, T): which key each query may attend to in a layer, from 0: what a window hides is hidden as by a mask."""
+        window, places = self.config.window_of(layer), np.arange(len(self.tokens))
+        if not window:
+            return self.allowed
+        near: NDArray[np.bool_] = np.abs(places[:, None] - places) <= window // 2
+        return self.allowed & near
 
     def changes_at(self, name: str) -> tuple[Change, ...]:
         """What was changed at a point of the trace, in the order in which it was."""
@@ -137,8 +145,9 @@ class LayerRun:
     """(T, D), the heads' results joined, before W_O; by the model's own merge."""
     learned: Mapping[str, Array]
     """Read-only, by name. `embed.positions` (T, D) and `embed.segments` (D,), where there are any; `gain` and `bias` of
-    `embed.norm`, `norm1`, `norm2`; of the linear maps only what the first number of an output takes: `q.weight` (H, D)
-    and `q.bias` (H,), a row a head, `k` and `v` alike, `o` and `up` (1, D), `down` (1, d_ff)."""
+    `embed.norm`, `norm1`, `norm2`, `post_norm1`, `post_norm2`, `q_norm`, `k_norm`; of the linear maps only what the
+    first number of an output takes: `q.weight` (H, D) and `q.bias` (H,), a row a head, `k` and `v` alike, `o` and `up`
+    (1, D), `down` (1, d_ff), `embed.project` (1, d_embedding). Where there are no biases, they are zeros."""
 
     def __getitem__(self, name: str) -> Array:
         """An array of this layer, such as `attn.q`."""
@@ -200,26 +209,36 @@ def _run_layer(
 
 
 def is_of_layer(name: str, layer: int) -> bool:
-    """Whether a point of the trace is the embeddings' or this layer's."""
-    return name.startswith(("embed.", f"layers.{layer}."))
+    """Whether a point of the trace is the embeddings', this layer's, or what every layer's scores get."""
+    return name.startswith(("embed.", "position_bias", f"layers.{layer}."))
 
 
 def _embedding_numbers(encoder: Encoder, n_tokens: int) -> dict[str, Tensor]:
     embed = encoder.embed
     numbers = {} if embed.norm is None else _norm_numbers("embed.norm", embed.norm)
-    if encoder.config.positions != "none":
+    if encoder.config.has_position_table:
         numbers["embed.positions"] = embed.position_vectors(n_tokens)
     if embed.segments is not None:
         numbers["embed.segments"] = embed.segments.weight[0]
+    if embed.project is not None:
+        linear = embed.project
+        numbers["embed.project.weight"] = linear.weight[:1]
+        numbers["embed.project.bias"] = linear.weight.new_zeros(1) if linear.bias is None else linear.bias[:1]
     return numbers
 
 
 def _block_numbers(block: EncoderBlock) -> dict[str, Tensor]:
     attn = block.attn
     rows = {name: (weight[:, 0], bias[:, 0]) for name, (weight, bias) in maps_by_head(attn).items()}
-    for name, linear in (("o", attn.o), ("up", block.ffn.up), ("down", block.ffn.down)):
-        rows[name] = (linear.weight[:1], linear.bias[:1])
-    numbers = _norm_numbers("norm1", block.norm1) | _norm_numbers("norm2", block.norm2)
+    for name, linear in (("o", attn.o), ("up", block.ffn.up), ("gate", block.ffn.gate), ("down", block.ffn.down)):
+        if linear is not None:
+            bias = linear.weight.new_zeros(1) if linear.bias is None else linear.bias[:1]
+            rows[name] = (linear.weight[:1], bias)
+    norms = {"norm1": block.norm1, "norm2": block.norm2, "post_norm1": block.post_norm1, "post_norm2": block.post_norm2}
+    norms |= {"q_norm": attn.q_norm, "k_norm": attn.k_norm}
+    numbers: dict[str, Tensor] = {}
+    for name, norm in norms.items():
+        numbers |= {} if norm is None else _norm_numbers(name, norm)
     for name, (weight, bias) in rows.items():
         numbers |= {f"{name}.weight": weight, f"{name}.bias": bias}
     return numbers

@@ -23,8 +23,8 @@ class Rows:
     """What goes through an encoder together, on its device."""
 
     x: Tensor
-    """Before the embeddings ids (B, T) int64, or raw vectors (B, T, D) where there is no token table; else what the
-    layer `start` reads, (B, T, D)."""
+    """Before the embeddings ids (B, T) int64, or raw vectors (B, T, width of the tables) where there is no token table;
+    else what the layer `start` reads, (B, T, D)."""
     mask: Tensor
     """(B or 1, T or 1, T) bool, True = may attend."""
     start: int = EMBEDDINGS
@@ -74,9 +74,9 @@ def run_rows(encoder: Encoder, rows: Rows, trace: Trace = UNTRACED, *, end: int 
 
 def _read_sentence(encoder: Encoder, batch: Batch, sentence: int, seed: int) -> Tensor:
     """Ids (T,) of one sentence, or vectors (T, D) of its words."""
-    weights, d_model = next(encoder.parameters()), encoder.config.d_model
+    weights, width = next(encoder.parameters()), encoder.config.embedding_width
     ids, words = batch.ids[sentence], batch.tokens[sentence]
     if encoder.config.vocab_size:
         return ids.to(weights.device)
-    padding = torch.zeros(len(ids) - len(words), d_model)
-    return torch.cat([draw_vectors(words, d_model, seed), padding]).to(weights)
+    padding = torch.zeros(len(ids) - len(words), width)
+    return torch.cat([draw_vectors(words, width, seed), padding]).to(weights)

@@ -41,7 +41,7 @@ class VariantBatch:
 
 def rows_at_once(config: ModelConfig, n_tokens: int) -> int:
     """How many variants of a sentence go through a layer together: as many as the budget allows, one at least."""
-    row = n_tokens * (2 * config.d_ff + 8 * config.d_model) + 3 * config.n_heads * n_tokens**2
+    row = n_tokens * ((2 + config.gated) * config.d_ff + 8 * config.d_model) + 3 * config.n_heads * n_tokens**2
     return max(1, MAX_AT_ONCE // row)
 
 

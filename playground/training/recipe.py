@@ -96,7 +96,7 @@ def architecture(config: ModelConfig, recipe: Recipe, data: Data) -> ModelConfig
         RecipeError: the recipe's longest sequence, with a decoder's [BOS], is longer than the config's max_len.
     """
     longest = recipe.length + data.task.has_decoder  # its [BOS]
-    if config.positions != "none" and longest > config.max_len:
+    if config.has_position_table and longest > config.max_len:
         works = max(2, recipe.length - (longest - config.max_len))
         raise RecipeError(
             "length",

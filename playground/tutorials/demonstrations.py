@@ -15,8 +15,8 @@ from torch.nn import functional as F
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace, causal_mask
 from playground.model.attention import AttentionMask, attend
-from playground.model.blocks import build_norm
-from playground.model.encoder import sinusoids, wavelengths
+from playground.model.norms import build_norm
+from playground.model.positions import sinusoids, wavelengths
 from playground.presets import PRESETS
 
 

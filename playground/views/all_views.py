@@ -37,7 +37,7 @@ from playground.views.gradient_flow import linked_encoders, show_gradient_flow
 from playground.views.norms import show_norms
 from playground.views.overview import ReadSentence, show_overview
 from playground.views.parameters import show_parameters
-from playground.views.positions import PlacedWords, show_positions
+from playground.views.positions import MAX_DISTANCE, PlacedWords, show_positions
 from playground.views.similarity import EXAMPLE, Sentences, show_similarity
 from playground.views.step_by_step import compare_walks, nearest_focus, show_steps
 from playground.views.tutorials import linked_tutorials, show_tutorials
@@ -172,7 +172,8 @@ def place_words(view: LinkedView, run: Run) -> PlacedWords:
     """What the page Positions shows of a run."""
     swap = partial(positions.swap_words, view.encoder, view.batch, view.sentence, seed=view.seed, causal=view.causal)
     rows = positions.first_rows(view.encoder, MAX_TOKENS)
-    return PlacedWords(view.config, rows, run, cache(swap), view.causal, view.weights == "random")
+    by_distance = positions.by_distance(view.encoder, MAX_DISTANCE)
+    return PlacedWords(view.config, rows, run, cache(swap), view.causal, view.weights == "random", by_distance)
 
 
 def sentences_scene(view: LinkedView) -> Scene[Sentences]:

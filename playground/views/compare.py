@@ -145,7 +145,7 @@ def _head_in_both(scene: Scene[Run]) -> Heatmap[Run]:
         in_one_row=True,
         weights=lambda run: _pattern(run, focus),
         tokens=lambda run: run.tokens,
-        allowed=lambda run: run.allowed & ~run.padding[:, None],
+        allowed=lambda run: run.allowed_in(focus.layer) & ~run.padding[:, None],
         caption=f"**{escape_markdown(scene.now_name)}.** Layer {focus.layer}, head {focus.head}.",
         alt="Attention: queries in rows, keys in columns.",
         nearest=name_nearest,

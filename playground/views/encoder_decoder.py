@@ -358,7 +358,7 @@ def write_formula(run: PairRun, attention: str) -> Formula:
     )
     return Formula(
         rf"\underbrace{{\mathrm{{softmax}}(Q_{{{query_side}}} K_{{{key_side}}}^\top / "
-        rf"\sqrt{{{run.config.d_head}}})}}_{{{queries.padding.size} \times {keys.padding.size}}}\, V_{{{key_side}}}"
+        rf"\sqrt{{{run.config.head_width}}})}}_{{{queries.padding.size} \times {keys.padding.size}}}\, V_{{{key_side}}}"
     )
 
 

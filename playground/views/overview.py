@@ -136,7 +136,7 @@ def show_shapes(read: ReadSentence, options: Options) -> Iterator[Item]:
     yield Control("overview_batch", "Batch", "The sentences that are computed together.")
     config, causal = read.run.config, read.is_causal
     n_sentences, n_tokens = read.batch.ids.shape if options["overview_batch"] == "this text" else TUTORIAL_C_BATCH
-    if config.positions != "none" and n_tokens > config.max_len:
+    if config.has_position_table and n_tokens > config.max_len:
         rows = f"The position table has {config.max_len} rows (max_len)"
         yield Paragraph(f"{rows}: the {n_tokens} tokens are cut to as many.", "caption")
         n_tokens = config.max_len

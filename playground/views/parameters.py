@@ -47,10 +47,11 @@ COMPONENTS = {LABELS[name]: colour for name, colour in palette.COMPONENTS.items(
 """What components are called, in the order of every page, and their colours."""
 
 PARTS = {
-    **dict.fromkeys(("tokens", "segments", "positions"), palette.EMBEDDINGS),
+    **dict.fromkeys(("tokens", "segments", "positions", "distances", "to d_model"), palette.EMBEDDINGS),
     **dict.fromkeys(("QKV", "O", "scores", "weighted sum"), palette.ATTENTION),
-    **dict.fromkeys(("W₁", "W₂"), palette.FEED_FORWARD),
+    **dict.fromkeys(("W₁", "W₂", "W₃"), palette.FEED_FORWARD),
     **dict.fromkeys(("embedding norm", "norm 1", "norm 2", "final norm"), palette.NORMS),
+    **dict.fromkeys(("Q norm", "K norm", "norm 1 after", "norm 2 after"), palette.NORMS),
     "Q": palette.Q,
     "K": palette.K,
     "V": palette.V,
@@ -357,10 +358,10 @@ def explain_heads(config: ModelConfig) -> Paragraph:
     counts = {accounting.count_parameters(replace(config, n_heads=n)).total for n in choices}
     return Paragraph(
         f"**Do more heads cost parameters?** No. A head works on d_head = d_model / n_heads = {d:,} / {h} = "
-        f"{config.d_head:,} features. All heads together are n_heads · d_head = {h} · {config.d_head:,} = {d:,} "
-        f"features wide: n_heads cancels. So the weights Q, K, V and O (query, key, value and output) stay {d:,} × "
-        f"{d:,}. With {', '.join(map(str, choices))} heads: {', '.join(f'{n:,}' for n in sorted(counts))} parameters "
-        "each time."
+        f"{config.head_width:,} features. All heads together are n_heads · d_head = {h} · {config.head_width:,} = "
+        f"{d:,} features wide: n_heads cancels. So the weights Q, K, V and O (query, key, value and output) stay "
+        f"{d:,} × {d:,}. With {', '.join(map(str, choices))} heads: {', '.join(f'{n:,}' for n in sorted(counts))} "
+        "parameters each time."
     )
 
 
@@ -389,8 +390,11 @@ def show_costs(scene: Costs) -> Iterator[Item]:
 
 def _flops_by_length(now: ModelCosts) -> Chart[ModelCosts]:
     config, overtakes = now.config, accounting.attention_overtakes(now.config)
-    where = "at every length" if overtakes == 1 else f"from T = {overtakes:,} on"
-    lengths = np.unique(np.geomspace(1, max(256, 4 * overtakes), 64).round().astype(int)).tolist()
+    where = (
+        "at every length" if overtakes == 1 else "at no length" if overtakes is None else f"from T = {overtakes:,} on"
+    )
+    longest = max(256, 4 * (overtakes or config.window))
+    lengths = np.unique(np.geomspace(1, longest, 64).round().astype(int)).tolist()
     x = np.array(lengths, np.float64)
 
     def curves(costs: ModelCosts) -> list[Curve]:
@@ -402,18 +406,21 @@ def _flops_by_length(now: ModelCosts) -> Chart[ModelCosts]:
             for component, total in accounting.flops_by_length(costs.config, lengths).items()
         ]  # fmt: skip
 
+    length = "3 · d_ff / 2 − 2 · d_model" if config.gated else "d_ff − 2 · d_model"
+    has_formula = not (config.d_head or config.window or config.kv_heads < config.n_heads)
+    above = f"above {length} = {substitute(length, config)} = {(overtakes or 1) - 1:,} tokens: " if has_formula else ""
     return Curves(
         key="flops_by_length",
         alt=f"FLOPs a token by length; attention costs more than the feed-forward {where}.",
         caption="How does the work for one token grow with the sentence? The feed-forward's stays the same. "
-        "Attention's rises, since each token meets all T tokens. Attention costs more above d_ff − 2 · d_model = "
-        f"{substitute('d_ff − 2 · d_model', config)} = {config.d_ff - 2 * config.d_model:,} tokens: {where}.",
+        f"Attention's rises, since each token meets {'more' if config.window else 'all T'} tokens. "
+        f"Attention costs more {above}{where}.",
         curves=curves,
         x=Axis("length of the sentence T, in tokens", options={"type": "log", "exponentformat": "SI", "dtick": 1}),
         y=[lambda _: {"title": "FLOPs a token", "exponentformat": "SI", "nticks": 6, "rangemode": "tozero"}],
         marks=(
             Mark(now.n_tokens, f"this sentence: {now.n_tokens:,}"),
-            Mark(overtakes, f"attention overtakes: {overtakes:,}", "dash"),
+            *([] if overtakes is None else [Mark(overtakes, f"attention overtakes: {overtakes:,}", "dash")]),
         ),
         height=340,
         table=lambda costs: pd.DataFrame(

@@ -34,7 +34,7 @@ from playground.charts.markdown import escape_markdown, quote_place
 from playground.charts.names import token_names
 from playground.charts.scene import Scene
 from playground.config import ModelConfig, Positions
-from playground.model.encoder import sinusoids, wavelengths
+from playground.model.positions import sinusoids, wavelengths
 from playground.runs.encoder_run import Run
 
 MAX_POSITIONS = 128
@@ -50,7 +50,32 @@ DESCRIPTIONS: Mapping[Positions, str] = {
     "sinusoidal-doubled": "**This is the table of tutorial B · Encoder Block.** Its exponent counts twice, so most "
     "dimensions hardly change. Nothing in the table is learned.",
     "none": "**This encoder adds no positions** (`positions = none`). The standard table is drawn for comparison.",
+    "rotary": "**This encoder turns queries and keys** (`positions = rotary`): each pair of their numbers by the "
+    "position times a speed of its own. The product of two turned vectors depends on their distance.",
+    "alibi": "**This encoder lowers scores with distance** (`positions = alibi`): by so much for each token in "
+    "between, in each head another number. Nothing of it is learned.",
+    "relative": "**This encoder adds a learned number to each score** (`positions = relative`): one for each range of "
+    "distances, in each head another.",
 }
+
+BEYOND: Mapping[Positions, str] = {
+    "learned": "A longer sentence than the table is cut: there is no row for the rest.",
+    "sinusoidal": "Sines go on for ever, but a model has only learned from the rows that it has seen.",
+    "sinusoidal-doubled": "Sines go on for ever, but a model has only learned from the rows that it has seen.",
+    "rotary": "In a sentence longer than any seen, slow pairs meet angles that no training has shown; a larger base "
+    "slows them further.",
+    "alibi": "In a sentence longer than any seen, the lines go on as they are: what is far counts little.",
+    "relative": "In a sentence longer than any seen, the farthest range takes all further distances: they are not told "
+    "apart.",
+    "none": "",
+}
+"""What becomes of sentences longer than any that a model has learned from."""
+
+MAX_DISTANCE = 64
+"""Tokens to either side that the curves of distances are drawn for."""
+
+_COLOURS = ("#4a3aa8", "#4a7bd0", "#2f9fb5", "#3fa65c", "#9aa332", "#d19a2a", "#d76a34", "#c93756")
+"""Of curves, from the first to the last."""
 
 HEIGHT = 420
 """Pixels of heatmaps, and of what stands beside one."""
@@ -73,6 +98,13 @@ class PlacedWords:
     is_causal: bool = False
     is_random: bool = False
     """Whether the model's weights are."""
+    by_distance: Array | None = None
+    """What it makes of distances, as `positions.by_distance` gives it for `MAX_DISTANCE`; None if unknown."""
+
+    @property
+    def adds_table(self) -> bool:
+        """Whether the model adds a table to the embeddings."""
+        return self.config.has_position_table
 
     @property
     def tokens(self) -> list[str]:
@@ -109,9 +141,12 @@ def _same_words(scene: Scene[PlacedWords]) -> PlacedWords | None:
 
 def show_positions(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
     """The page: two words change places, then the table that tells places apart, and the closer view."""
+    now = scene.now
     yield from show_swap(scene, options)
     table = tuple(show_table(scene)) if options["positions_table"] else ()
-    yield Panel("positions_table", "The position table that tells places apart", table, ":material/table_rows:")
+    is_of_distances = not now.adds_table and now.config.positions != "none"
+    title = "How scores change with distance" if is_of_distances else "The position table that tells places apart"
+    yield Panel("positions_table", title, table, ":material/table_rows:")
     closer = tuple(show_closer(scene, options)) if options["positions_closer"] else ()
     yield Panel(
         "positions_closer", "Look closer: what is added, and how the table is made", closer, ":material/search:"
@@ -122,11 +157,14 @@ def show_table(scene: Scene[PlacedWords]) -> Iterator[Item]:
     """The table that the model uses, and what kind of table it is."""
     now, pinned = scene.now, scene.pinned
     config, rows = now.config, now.rows
+    if not now.adds_table and config.positions != "none":
+        yield from show_distances(scene)
+        return
     caution = " Its numbers are random: nothing is trained yet." * (config.positions == "learned" and now.is_random)
     yield Paragraph(
         "Attention by itself treats the tokens as a set: it does not know their order. A position table can add the "
         "order. Its row $P_t$ is added to the vector of the token at position $t$. "
-        f"{DESCRIPTIONS[config.positions]}{caution}"
+        f"{DESCRIPTIONS[config.positions]}{caution} {BEYOND[config.positions]}"
     )
     n, d = _drawn_cells(now).shape
     why_not = "" if pinned is None else _explain_no_difference(now, pinned)
@@ -139,14 +177,57 @@ def show_table(scene: Scene[PlacedWords]) -> Iterator[Item]:
         f"Drawn: positions 0 to {n - 1} of {config.max_len}, dimensions 0 to {d - 1} of {rows.shape[1]}. "
         f"Colours end at ±{limit:.3g}; at least 99 % of the numbers lie within. {_describe_lengths(now.drawn_rows)}",
         change=lambda one, other: f"The largest: {_largest_change(one, other):.3g}.",
-        nearest=lambda other: (
-            "This encoder adds no positions: the standard table is drawn." * (other.config.positions == "none")
-        ),
+        nearest=lambda other: "This encoder adds no table: the standard one is drawn." * (not other.adds_table),
         height=HEIGHT,
         compares=not why_not,
     )
     if why_not:
         yield Paragraph(f"**{escape_markdown(scene.pinned_name)}.** {why_not}", "caption")
+
+
+def show_distances(scene: Scene[PlacedWords]) -> Iterator[Item]:
+    """What the encoder makes of distances, where it adds no table: one chart, and what lies beyond it."""
+    now, kind = scene.now, scene.now.config.positions
+    caution = " Its numbers are random: nothing is trained yet." * (kind == "relative" and now.is_random)
+    yield Paragraph(
+        "Attention by itself treats the tokens as a set: it does not know their order. "
+        f"{DESCRIPTIONS[kind]}{caution} {BEYOND[kind]}"
+    )
+
+    def curves(placed: PlacedWords) -> list[Curve]:
+        rows = placed.by_distance
+        if rows is None or not len(rows):
+            return []
+        shown = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), len(_COLOURS))).round().astype(int))
+        x = np.arange(rows.shape[1]) - rows.shape[1] // 2
+        name = "pair" if placed.config.positions == "rotary" else "head"
+        return [Curve(f"{name} {i}", x, rows[i], colour) for i, colour in zip(shown, _COLOURS, strict=False)]
+
+    def table(placed: PlacedWords) -> pd.DataFrame:
+        rows = placed.by_distance if placed.by_distance is not None else np.zeros((0, 1))
+        index = pd.Index(np.arange(rows.shape[1]) - rows.shape[1] // 2, name="key − query")
+        return pd.DataFrame(rows.T, index)
+
+    what = {
+        "rotary": "Of a pair of features that is equal in query and key, this is left in the score: 1 where both stand "
+        "at the same place, less where the pair has turned. Fast pairs tell neighbours apart; slow ones hardly turn, "
+        "and can carry what words mean.",
+        "alibi": "What each head's scores get: nothing for the token itself, and less the further a key stands away. "
+        "Heads with steep lines look near, flat ones far.",
+        "relative": "What each head's scores get, whatever the words are: keys before the query to the left, keys "
+        "behind it to the right. Ranges grow with the distance.",
+    }[kind]
+    yield Curves(
+        key="distance_curves",
+        alt="Lines: what becomes of a score by the distance of key and query.",
+        caption=f"{what} Drawn: {len(curves(now))} of {0 if now.by_distance is None else len(now.by_distance)}.",
+        curves=curves,
+        x=Axis("key − query, in tokens"),
+        y=[lambda _: {"title": "share of the product" if kind == "rotary" else "added to the score"}],
+        height=HEIGHT,
+        table=table,
+        compares=scene.pinned is not None and scene.pinned.config.positions == kind,
+    )
 
 
 def _table_heatmap(key: str, values: Callable[[PlacedWords], Array], alt: str, **options: Any) -> Heatmap[PlacedWords]:
@@ -256,8 +337,8 @@ def describe_swap(now: PlacedWords, swap: positions.Swap, first: int, second: in
     moved = f"the outputs change by up to **{placed:.2g}**"
     if swap.alike:
         told = f"{moved} with positions. Without them all tokens have the same output, so no swap can be seen."
-    elif now.is_causal or config.head_merge == "reshape":
-        other = "causal mask" if now.is_causal else "reshape merge"
+    elif now.is_causal or config.window or config.head_merge == "reshape":
+        other = "causal mask" if now.is_causal else "window" if config.window else "reshape merge"
         told = f"{moved} with positions, and by **{bare:.2g}** without. The {other} tells the order too."
     elif not swap.ordered:
         told = f"{moved} with positions, and by **{bare:.1g}** without. This encoder cannot tell the order."
@@ -314,7 +395,8 @@ def explain_swap(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
     _, _, swap = _swap(now, options)
     if swap is not None and not swap.unchanged:
         yield Paragraph(positions.describe_swap(now.config, swap, causal=now.is_causal))
-    table = "the sinusoidal table" if now.config.positions == "none" else "its position table"
+    none = now.config.positions == "none"
+    table = "the sinusoidal table" if none else "its position table" if now.adds_table else "its positions"
     yield Paragraph(
         f"Both colours of the swap above use the same weights: the encoder with {table}, and without it. There the "
         "blocks compute in 64-bit floats, so that a small change is not taken for rounding.",
@@ -371,7 +453,7 @@ def show_addition(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]
 
 def _describe_addition(placed: PlacedWords) -> str:
     added = placed.added
-    is_added = "would be" if placed.config.positions == "none" else "is"
+    is_added = "is" if placed.adds_table else "would be"
     return (
         f"The row {is_added} {added['relative'].min():.3g} to {added['relative'].max():.3g} times as long as the "
         f"embedding. The mean cosine between embedding and sum is {added['cosine'].mean():.3g}; 1 means the same "
@@ -387,7 +469,7 @@ def show_curves(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
     yield Columns(tuple((Control(key, f"dimension, curve {i}", high=last),) for i, key in enumerate(keys, 1)))
     chosen = [min(options[key], last) for key in keys]
     colours = dict(zip(dict.fromkeys(chosen), (palette.EMBEDDINGS, palette.Q, palette.V), strict=False))
-    kind: Positions = "sinusoidal" if now.config.positions == "none" else now.config.positions
+    kind: Positions = now.config.positions if now.adds_table else "sinusoidal"
     yield Formula(positions.formula(kind))
     yield Formula(positions.formula_with_numbers(kind, rows, len(now.tokens) - 1, chosen[1]))
     reading = "A learned table has no wavelengths: only training can bring regularity into it."

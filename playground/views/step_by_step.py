@@ -10,7 +10,7 @@ import pandas as pd
 
 from playground.analysis.changes import ChangedPoint, list_changed_points
 from playground.analysis.comparison import describe_vector_change
-from playground.analysis.steps import work_out
+from playground.analysis.steps import rotary_frequencies, work_out
 from playground.analysis.streams import l2
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk, order
@@ -65,9 +65,11 @@ def show_steps(scene: Scene[Walk], options: Options) -> Iterator[Item]:
     yield Paragraph(answer_what_the_layer_does(walk, is_random=options["weights"] == "random"), "answer")
     yield Group("step_computation", (Paragraph(_describe_stage(walk, stage)), *STAGES[stage].show(walk)), is_proof=True)
     yield from _work_out_stage(walk, stage)
-    if scene.pinned is not None:
+    if scene.pinned is not None and stage in order(scene.pinned.config):
         yield Paragraph("**Before and now**")
         yield _compare_results(walk, scene.pinned, stage)
+    elif scene.pinned is not None:
+        yield Paragraph(f"The encoder of {escape_markdown(scene.pinned_name)} has no such stage.", "caption")
 
 
 def answer_what_the_layer_does(walk: Walk, *, is_random: bool) -> str:
@@ -228,7 +230,7 @@ def _draw_matrix(walk: Walk, key: str, title: str, reading: str, *, signed: bool
         caption=f"{reading} The frame marks {' and '.join(_quote_tokens(walk))}; click a cell to choose others.",
         weights=lambda walk: walk.layer.computed(name)[walk.head],
         tokens=lambda walk: walk.layer.run.tokens,
-        allowed=lambda walk: walk.layer.run.allowed,
+        allowed=lambda walk: walk.layer.run.allowed_in(walk.layer.layer),
         colours=figures.around_zero() if signed else figures.from_zero,
         bar=title,
         click="The chosen query, in its row, and key, in its column. Arrow keys move them.",
@@ -269,7 +271,7 @@ def _show_embedding(walk: Walk) -> Iterator[Item]:
 def _show_projections(walk: Walk) -> Iterator[Item]:
     """Queries, keys and values of every token, the chosen query and key framed."""
     query, key = _quote_tokens(walk)
-    d_head = walk.config.d_head
+    d_head = walk.config.head_width
     drawn = "" if d_head <= SHOWN else f"; the first {SHOWN} are drawn"
     yield Picture(
         key="step_projections",
@@ -328,6 +330,44 @@ def draw_projections(walk: Walk) -> Figure:
 _COLOURS = {"q": palette.Q, "k": palette.K, "v": palette.V}
 
 
+def _show_query_key_norm(walk: Walk) -> Iterator[Item]:
+    """The query and the key before and after their norm."""
+    pairs = (("query", "q", walk.query), ("key", "k", walk.key))
+    rows: dict[str, Floats] = {}
+    for name, letter, token in pairs:
+        rows |= {f"{name}, projected": walk.projected(letter)[token], f"{name}, normed": walk.normed(letter)[token]}
+    lengths = [
+        f"the {name}'s length goes from {l2(rows[f'{name}, projected']):.3g} to {l2(rows[f'{name}, normed']):.3g}"
+        for name, _, _ in pairs
+    ]
+    yield _draw_vectors("norm_of_q_and_k", rows, f"Here {lengths[0]}, and {lengths[1]}.")
+
+
+def _show_rotation(walk: Walk) -> Iterator[Item]:
+    """The query and the key before and after their rotation."""
+    rows: dict[str, Floats] = {}
+    for name, letter, token in (("query", "q", walk.query), ("key", "k", walk.key)):
+        turned = walk.layer.computed(f"attn.{letter}")[walk.head, token]
+        rows |= {f"{name}, not turned": walk.normed(letter)[token], f"{name}, at {token}": turned}
+    speed = rotary_frequencies(walk)
+    half = len(speed)
+    reading = (
+        f"Numbers 0 and {half} are a pair, as are 1 and {half + 1}, and so on. The fastest pair turns by "
+        f"{speed[0]:.3g} radian from one token to the next, the slowest by {speed[-1]:.2g}: it repeats after "
+        f"{2 * np.pi / speed[-1]:,.0f} tokens. Lengths stay as they are."
+    )
+    yield _draw_vectors("rotation", rows, reading)
+
+
+def _show_position_bias(walk: Walk) -> Iterator[Item]:
+    """What the query's scores get by distance."""
+    query, _ = _quote_tokens(walk)
+    bias = walk.position_bias()
+    what = "A slope of this head alone, times the distance" if walk.config.positions == "alibi" else "A learned number"
+    reading = f"{what}, is added to {query}'s score with each key: from {bias.min():.3g} to {bias.max():.3g}."
+    yield _draw_keys(walk, "distance_bias", "added by distance", Walk.position_bias, reading, masked=False)
+
+
 def _show_dot_products(walk: Walk) -> Iterator[Item]:
     """Query times key, number by number, and the dot product with every key."""
     query, key = _quote_tokens(walk)
@@ -342,7 +382,7 @@ def _show_scale(walk: Walk) -> Iterator[Item]:
     """The dot products divided by √d_head."""
     before, after = walk.dot_products().std(), walk.scaled().std()
     reading = (
-        f"The dot products, divided by √{walk.config.d_head} = {walk.config.d_head**0.5:.4g}. "
+        f"The dot products, divided by √{walk.config.head_width} = {walk.config.head_width**0.5:.4g}. "
         f"Their standard deviation goes from {before:.3g} to {after:.3g}."
     )
     yield _draw_keys(walk, "scale", "q · k / √d_head", Walk.scaled, reading, masked=False)
@@ -354,6 +394,9 @@ def _show_mask(walk: Walk) -> Iterator[Item]:
     reasons = [f"{later} later in the sentence (the mask is causal)"] * (later > 0)
     reasons += [f"{padding} of padding (which is no word)"] * (padding > 0)
     query, _ = _quote_tokens(walk)
+    window = walk.config.window_of(walk.layer.layer)
+    if window and (far := int((~walk.allowed & ~walk.layer.run.padding).sum()) - later) > 0:
+        reasons.append(f"{far} further away than {window // 2} tokens (this layer's window)")
     hidden = f"Keys hidden from {query}: {', '.join(reasons)}." if reasons else f"No key is hidden from {query}."
     reading = f"The scores of every query with every key; grey is −∞. {hidden}"
     yield _draw_matrix(walk, "mask", "score", reading, signed=True)
@@ -391,7 +434,9 @@ def _show_merge(walk: Walk) -> Iterator[Item]:
     """The pieces that the merged vector is made of."""
     names, z = token_names(walk.layer.run.tokens), walk.layer["attn.z"]
     pieces = walk.pieces()
-    reading = f"{len(pieces)} pieces of {walk.config.d_head} numbers. Read row after row, they are the merged vector."
+    reading = (
+        f"{len(pieces)} pieces of {walk.config.head_width} numbers. Read row after row, they are the merged vector."
+    )
     if walk.merge_moves_results:
         strangers = sum(token != walk.query for _, token in pieces)
         reading += (
@@ -424,16 +469,27 @@ def _show_residual(walk: Walk, number: Literal[1, 2]) -> Iterator[Item]:
     yield _draw_vectors(f"{key}_residual", rows | {"goes on": walk.computed(result)}, reading)
 
 
-def _show_norm(walk: Walk, number: Literal[1, 2]) -> Iterator[Item]:
-    """The vector before and after the block's first or second norm."""
-    name = f"norm{number}"
+_NORM_KEYS = {
+    "norm1": "first_norm",
+    "norm2": "second_norm",
+    "post_norm1": "norm_after_attention",
+    "post_norm2": "norm_after_feed_forward",
+}
+"""The charts of norms, by the norms' names."""
+
+
+def _show_norm(walk: Walk, name: str) -> Iterator[Item]:
+    """The vector before and after one of the block's norms."""
     before, after = walk.of_query(f"{name}.in"), walk.of_query(f"{name}.out")
+    if not walk.config.has_norm1(walk.layer.layer) and name == "norm1":
+        yield _draw_vectors("first_norm", {"goes on": after}, "This layer has no norm here: nothing is changed.")
+        return
     output = {"rms": "after gain", "none": "after"}.get(walk.config.norm, "after gain and bias")
     rows = {"before": before, "normalised": walk.of_query(f"{name}.normalized"), output: after}
     reading = (
         f"The standard deviation of the {before.size:,} numbers is {before.std():.3g} before, {after.std():.3g} after."
     )
-    yield _draw_vectors("first_norm" if number == 1 else "second_norm", rows, reading)
+    yield _draw_vectors(_NORM_KEYS[name], rows, reading)
 
 
 def _show_feed_forward(walk: Walk) -> Iterator[Item]:
@@ -443,7 +499,8 @@ def _show_feed_forward(walk: Walk) -> Iterator[Item]:
     rows = {
         "input y": walk.of_query("ffn.in"),
         "u, before activation": walk.of_query("ffn.up"),
-        "h, after activation": hidden,
+        **({"g, the gate": walk.of_query("ffn.gate")} if walk.config.gated else {}),
+        "h, after activation and gate" if walk.config.gated else "h, after activation": hidden,
         "output f": walk.computed("ffn.out"),
     }
     reading = (
@@ -482,6 +539,20 @@ STAGES: Mapping[str, Stage] = {
         _show_projections,
         lambda walk: {name: walk.layer[f"attn.{name}"][walk.head, _framed_row(walk, name)] for name in "qkv"},
     ),
+    "norm of q and k": Stage(
+        "Each head's queries and keys are divided by their root mean square: no score grows with their lengths.",
+        _show_query_key_norm,
+        lambda walk: {"query": walk.normed("q")[walk.query], "key": walk.normed("k")[walk.key]},
+    ),
+    "rotation": Stage(
+        "Pairs of numbers turn by the token's position times a speed of their own. The product of two turned vectors "
+        "depends on how far apart they stand, and on no position alone.",
+        _show_rotation,
+        lambda walk: {
+            "query": walk.layer["attn.q"][walk.head, walk.query],
+            "key": walk.layer["attn.k"][walk.head, walk.key],
+        },
+    ),
     "dot products": Stage(
         "The query is compared with every key. The more they point the same way, the larger the product.",
         _show_dot_products,
@@ -492,6 +563,12 @@ STAGES: Mapping[str, Stage] = {
         "A sum of more products spreads wider. Dividing by √d_head keeps the softmax from being all or nothing.",
         _show_scale,
         lambda walk: {"q · k / √d_head": walk.scaled()},
+        is_by_key=True,
+    ),
+    "distance bias": Stage(
+        "Each score gets a number by how far away the key stands, whatever the words are.",
+        _show_position_bias,
+        lambda walk: {"score": walk.unmasked()},
         is_by_key=True,
     ),
     "mask": Stage(
@@ -520,6 +597,11 @@ STAGES: Mapping[str, Stage] = {
         _show_output_projection,
         _row("attention's output", "attn.out"),
     ),
+    "norm after attention": Stage(
+        "A norm stands behind the sublayer too: what is added to the stream has a common scale.",
+        partial(_show_norm, name="post_norm1"),
+        _row("after", "post_norm1.out"),
+    ),
     "first residual": Stage(
         "A *residual connection* adds attention's output to the vector that entered the block.",
         partial(_show_residual, number=1),
@@ -527,13 +609,18 @@ STAGES: Mapping[str, Stage] = {
     ),
     "first norm": Stage(
         "A *norm* brings the vector to a common scale. Learned numbers then stretch it, and may shift it.",
-        partial(_show_norm, number=1),
+        partial(_show_norm, name="norm1"),
         _row("after", "norm1.out"),
     ),
     "feed-forward": Stage(
         "Each token is treated alone: out to d_ff features, through the activation, and back.",
         _show_feed_forward,
         _row("output f", "ffn.out"),
+    ),
+    "norm after feed-forward": Stage(
+        "A norm stands behind the feed-forward too: what is added to the stream has a common scale.",
+        partial(_show_norm, name="post_norm2"),
+        _row("after", "post_norm2.out"),
     ),
     "second residual": Stage(
         "A second residual connection adds the feed-forward's output to the stream.",
@@ -542,7 +629,7 @@ STAGES: Mapping[str, Stage] = {
     ),
     "second norm": Stage(
         "A second norm brings the vector to a common scale once more.",
-        partial(_show_norm, number=2),
+        partial(_show_norm, name="norm2"),
         _row("after", "norm2.out"),
     ),
 }

@@ -13,9 +13,10 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from playground.config import ModelConfig
-from playground.errors import ConfigError, InputError, PretrainedError, WeightsError
+from playground.errors import InputError, PretrainedError, WeightsError
 from playground.model import Encoder
 from playground.text import Tokenizer, wordpiece
+from playground.weights.huggingface import read_config
 from playground.weights.load import load_weights
 
 logger = logging.getLogger(__name__)
@@ -44,21 +45,24 @@ def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]
 
     Args:
         source: "minilm" for all-MiniLM-L6-v2 (Reimers & Gurevych 2019; Wang et al. 2020), whose files must have the
-            known SHA-256; or the folder of a BERT checkpoint (config.json, model.safetensors, tokenizer.json).
+            known SHA-256; or a folder as Hugging Face saves one (config.json, model.safetensors, tokenizer.json) of
+            BERT, RoBERTa, DistilBERT, ALBERT, ELECTRA, T5, whose encoder is taken, or ModernBERT. Poolers and heads
+            are left out.
 
     Raises:
-        PretrainedError: a file is missing, damaged, not the published one, or does not describe a BERT encoder.
+        PretrainedError: a file is missing, damaged, not the published one, of another kind of model, or asks for what
+            this encoder has not.
     """
     if source == "minilm":
         folder, published = minilm_path() or _download_minilm(), MINILM_SHA256
     else:
         folder, published = Path(source), {}
-    config = _read_config(folder / CONFIG, published)
+    config, scheme = _read_config(folder / CONFIG, published)
     tokenizer = _read_tokenizer(folder / VOCABULARY, published, config)
     weights = _read_weights(folder / WEIGHTS, published)
     encoder = Encoder(config, seed=None)
     try:
-        load_weights(encoder, weights, "bert")
+        load_weights(encoder, weights, scheme)
     except WeightsError as error:
         raise PretrainedError(f"{folder / WEIGHTS} does not fit its {CONFIG}: {error}") from error
     return encoder.requires_grad_(False), tokenizer
@@ -72,7 +76,8 @@ def minilm_path() -> Path | None:
 
 def read_minilm_tokenizer(folder: Path) -> Tokenizer:
     """The tokenizer in the folder that `minilm_path` found, without its weights; raises PretrainedError as `load`."""
-    return _read_tokenizer(folder / VOCABULARY, MINILM_SHA256, _read_config(folder / CONFIG, MINILM_SHA256))
+    config, _ = _read_config(folder / CONFIG, MINILM_SHA256)
+    return _read_tokenizer(folder / VOCABULARY, MINILM_SHA256, config)
 
 
 def _minilm_folders() -> Iterator[Path]:
@@ -137,37 +142,15 @@ def _read_weights(path: Path, published: Mapping[str, str]) -> dict[str, Tensor]
         raise PretrainedError(f"{path} is damaged: {error}.") from error
 
 
-def _read_config(path: Path, published: Mapping[str, str]) -> ModelConfig:
-    """Read Hugging Face's description of a BERT as a ModelConfig."""
+def _read_config(path: Path, published: Mapping[str, str]) -> tuple[ModelConfig, str]:
+    """Read Hugging Face's description of a model as a ModelConfig, and how its tensors are named."""
     content = _read_published(path, published)
     try:
-        bert = json.loads(content)
+        return read_config(json.loads(content))
     except (ValueError, RecursionError) as error:
         raise PretrainedError(f"{path} is not valid JSON: {error}.") from error
-    if not isinstance(bert, dict) or bert.get("model_type", "bert") != "bert":
-        raise PretrainedError(f"{path} does not describe a BERT model.")
-    if bert.get("position_embedding_type", "absolute") != "absolute":
-        raise PretrainedError(f"{path} asks for relative positions; only absolute ones are known here.")
-    try:
-        return ModelConfig(
-            vocab_size=bert["vocab_size"],
-            d_model=bert["hidden_size"],
-            n_heads=bert["num_attention_heads"],
-            n_layers=bert["num_hidden_layers"],
-            d_ff=bert["intermediate_size"],
-            max_len=bert["max_position_embeddings"],
-            dropout=bert.get("hidden_dropout_prob", 0.1),
-            norm_eps=bert["layer_norm_eps"],
-            activation=bert["hidden_act"],
-            positions="learned",
-            scale_embeddings=False,
-            embedding_norm=True,
-            n_segments=bert["type_vocab_size"],
-        )
-    except KeyError as error:
-        raise PretrainedError(f"{path} has no {error}.") from error
-    except ConfigError as error:
-        raise PretrainedError(f"{path} describes no encoder: {error}") from error
+    except PretrainedError as error:
+        raise PretrainedError(f"{path} can't be used: {error}") from error
 
 
 def _read_tokenizer(path: Path, published: Mapping[str, str], config: ModelConfig) -> Tokenizer:

@@ -1,5 +1,6 @@
 """Foreign tensors into our models, checked before anything changes."""
 
+import math
 import re
 from collections.abc import Collection, Mapping
 
@@ -9,7 +10,7 @@ from torch import Tensor
 from playground.config import ModelConfig
 from playground.errors import WeightsError
 from playground.model import Encoder, EncoderDecoder
-from playground.model.encoder import sinusoids
+from playground.model.positions import sinusoids
 from playground.weights.schemes import SCHEMES, Names, Scheme, encoder_prefix, names_of_file, respelled
 
 
@@ -40,12 +41,14 @@ def load_weights(model: Encoder | EncoderDecoder, tensors: Mapping[str, Tensor],
     """
     if scheme not in SCHEMES:
         raise WeightsError(f"Unknown naming scheme {scheme!r}; the known ones are {', '.join(SCHEMES)}.")
-    given = respelled(tensors, SCHEMES[scheme])
+    given = _split(respelled(tensors, SCHEMES[scheme]), SCHEMES[scheme])
+    if model.config.share_layers:  # our own files repeat the one block in every place
+        given = {name: tensor for name, tensor in given.items() if not re.match(r"layers\.[1-9]", name)}
     known = names_of_file(given, SCHEMES[scheme])
     known = known | _take_position_table(given, known, SCHEMES[scheme], model.config)
     shapes = _stacked_shapes(model)
     names = _names_in(shapes, known, scheme, model.config.n_layers)
-    _check(given, names, shapes)
+    _check(given, names, shapes, model.config)
     untouched = next((ours for ours in shapes if ours not in names), None)
     is_meta = next(model.parameters()).is_meta
     if untouched is not None and is_meta:
@@ -58,6 +61,15 @@ def load_weights(model: Encoder | EncoderDecoder, tensors: Mapping[str, Tensor],
         else:
             state[ours] = tensor
     model.load_state_dict(state, strict=False, assign=is_meta)
+
+
+def _split(given: dict[str, Tensor], scheme: Scheme) -> dict[str, Tensor]:
+    """Tensors that hold several of ours, cut into these."""
+    for part, names in scheme.split.items():
+        for whole in [name for name in given if part in name]:
+            pieces = given.pop(whole).chunk(len(names))
+            given |= {whole.replace(part, name): piece for name, piece in zip(names, pieces, strict=False)}
+    return given
 
 
 def _take_position_table(given: dict[str, Tensor], known: Names, scheme: Scheme, config: ModelConfig) -> Names:
@@ -111,12 +123,18 @@ def _stacked_shapes(model: Encoder | EncoderDecoder) -> dict[str, tuple[int, ...
     return shapes
 
 
-def _check(given: dict[str, Tensor], names: Names, shapes: dict[str, tuple[int, ...]]) -> None:
+def _head_rows(config: ModelConfig) -> list[int]:
+    """How many rows queries, keys and values have."""
+    keys = config.kv_heads * config.head_width
+    return [config.n_heads * config.head_width, keys, keys]
+
+
+def _check(given: dict[str, Tensor], names: Names, shapes: dict[str, tuple[int, ...]], config: ModelConfig) -> None:
     """Raise WeightsError for the first tensor that stands between `given` and the model."""
     for ours, theirs in names.items():
         rows, *columns = shapes[ours]
-        for name in theirs:
-            shape = (rows // len(theirs), *columns)
+        for name, part in zip(theirs, _head_rows(config) if len(theirs) == 3 else [rows], strict=True):
+            shape = (part, *columns)
             if name not in given:
                 raise WeightsError(f"{name} is missing; the model needs it with shape {shape}.")
             if given[name].shape != shape:
@@ -130,11 +148,13 @@ def _check(given: dict[str, Tensor], names: Names, shapes: dict[str, tuple[int, 
 
 
 def _as_stored(ours: str, qkv: Tensor, scheme: Scheme, config: ModelConfig) -> dict[str, Tensor]:
-    """Lay queries, keys and values (3 · d_model, …) out as the model has them: fused head by head, or apart."""
+    """Lay queries, keys and values, one below the other, out as the model has them: fused head by head, or apart."""
+    if scheme.scores_undivided:
+        qkv[: config.n_heads * config.head_width] *= math.sqrt(config.head_width)
     if scheme.head_by_head != config.fused_qkv:
         blocks = (config.n_heads, 3) if scheme.head_by_head else (3, config.n_heads)
-        qkv = qkv.view(*blocks, config.d_head, *qkv.shape[1:]).transpose(0, 1).flatten(0, 2)
+        qkv = qkv.view(*blocks, config.head_width, *qkv.shape[1:]).transpose(0, 1).flatten(0, 2)
     if config.fused_qkv:
         return {ours: qkv}
-    parts = zip("qkv", qkv.chunk(3), strict=True)
+    parts = zip("qkv", torch.split(qkv, _head_rows(config)), strict=True)
     return {ours.replace(".qkv.", f".{letter}."): part.clone() for letter, part in parts}

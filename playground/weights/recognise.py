@@ -12,6 +12,7 @@ from playground.config import ModelConfig, nearest_divisors
 from playground.errors import ConfigError, WeightsError
 from playground.model import Encoder, EncoderDecoder
 from playground.presets import PRESETS
+from playground.weights.huggingface import FAMILIES
 from playground.weights.load import kind_of_positions, load_weights
 from playground.weights.schemes import (
     SCHEMES,
@@ -30,11 +31,20 @@ MAX_COMPUTED_POSITIONS = 5_000
 _USUAL = {name: PRESETS[name].config if name in PRESETS else ModelConfig(vocab_size=0) for name in SCHEMES}
 _USUAL["bert"] = PRESETS["minilm-l6"].config
 
+_WITH_CONFIG = {family.scheme: family.title for family in FAMILIES.values() if family.scheme != "bert"}
+"""Schemes whose names and shapes leave too much open, and whose they are."""
+
 _OPEN = (
     "n_heads", "norm_placement", "norm_eps", "activation", "positions", "max_len", "scale_embeddings", "head_merge",
     "residual",
 )  # fmt: skip
 """Fields that leave no trace in names and shapes, but for a table of positions."""
+
+_OPEN_IN_OURS = (
+    "n_kv_heads", "d_head", "share_layers", "first_norm", "position_offset", "rotary_base", "local_rotary_base",
+    "relative_buckets", "relative_distance", "window", "global_every",
+)  # fmt: skip
+"""Fields that our own models may have in any way beside these; of other schemes they are known."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +58,15 @@ class RecognisedWeights:
     """What the shapes leave open, each with its usual value in this scheme."""
     tgt_vocab_size: int = 0
     """Words of the target language; 0 where there is no decoder."""
+    table_rows: int = 0
+    """Rows of the learned positions, those before the first token's among them; 0 where there are none."""
 
     def config(self, **answers: Any) -> ModelConfig:
         """The encoder's architecture: settings go before answers, answers before usual values; ConfigError if unfit."""
-        return ModelConfig(**{**self.open_settings, **answers, **self.settings})
+        fields = {**self.open_settings, **answers, **self.settings}
+        if self.table_rows:
+            fields["max_len"] = self.table_rows - fields["position_offset"]
+        return ModelConfig(**fields)
 
 
 def recognise(header: Mapping[str, Shape]) -> RecognisedWeights:
@@ -63,33 +78,58 @@ def recognise(header: Mapping[str, Shape]) -> RecognisedWeights:
         WeightsError: no scheme has these names, or the shapes describe no encoder.
     """
     scheme = scheme_of(header)
+    if scheme in _WITH_CONFIG:
+        raise WeightsError(
+            f"These names are of {_WITH_CONFIG[scheme]}: add its config.json, which says what they leave open."
+        )
     given = respelled(header, SCHEMES[scheme])
     names = names_of_file(given, SCHEMES[scheme])
     shapes, n_layers = encoder_shapes(given, names)
     d_ff, d_model = _widths(shapes, names)
+    usual = vars(_USUAL[scheme])
+    project = shapes.get("embed.project.weight")
+    width = project[1] if project is not None and len(project) == 2 else d_model
     settings: dict[str, Any] = {
-        "vocab_size": _rows(shapes, "embed.tokens.weight", names, d_model),
+        "vocab_size": _rows(shapes, "embed.tokens.weight", names, width),
         "d_model": d_model,
         "n_layers": n_layers,
         "d_ff": d_ff,
+        "gated": "layers.{i}.ffn.gate.weight" in shapes,
+        "bias": "layers.{i}.ffn.up.bias" in shapes,
+        "qk_norm": "layers.{i}.attn.q_norm.gain" in shapes,
+        "d_embedding": width if project is not None else 0,
         "norm": _norm(shapes, scheme, d_model),
         "final_norm": "final_norm.gain" in shapes,
         "embedding_norm": "embed.norm.gain" in shapes,
-        "n_segments": _rows(shapes, "embed.segments.weight", names, d_model),
+        "n_segments": _rows(shapes, "embed.segments.weight", names, width),
         "fused_qkv": SCHEMES[scheme].head_by_head,
     }
-    computed = SCHEMES[scheme].position_table
+    table_rows, computed = 0, SCHEMES[scheme].position_table
     if "embed.positions.weight" in shapes:
-        settings |= {"positions": "learned", "max_len": _rows(shapes, "embed.positions.weight", names, d_model)}
+        table_rows = _rows(shapes, "embed.positions.weight", names, width)
+        settings |= {"positions": "learned", "max_len": table_rows}
     elif computed is not None and computed in given:
         settings["max_len"] = _computed_rows(computed, given[computed], d_model)
-    usual = {field: vars(_USUAL[scheme])[field] for field in _OPEN if field not in settings}
+    if "relative.weight" in shapes and len(shapes["relative.weight"]) == 2:
+        buckets, n_heads = shapes["relative.weight"]
+        settings |= {"positions": "relative", "relative_buckets": buckets, "n_heads": n_heads}
+    if "layers.{i}.post_norm1.gain" in shapes:
+        settings["norm_placement"] = "both"
+    if scheme.startswith("playground") and not settings["bias"] and settings["norm"] == "layer":
+        del settings["norm"]  # a root mean square has a gain too
+    if not scheme.startswith("playground"):
+        settings = {field: usual[field] for field in _OPEN_IN_OURS} | settings
+    elif _head_rows(given) == (d_model, d_model):
+        settings |= {"d_head": 0, "n_kv_heads": 0}
+    usual = {field: usual[field] for field in (*_OPEN, *_OPEN_IN_OURS, "norm") if field not in settings}
+    if "d_head" in usual:
+        usual |= _guess_heads(*_head_rows(given), settings.get("n_heads"))
     tgt_vocab_size = _target_words(given, names, d_model)
     try:
-        ModelConfig(**usual | settings | {"n_heads": 1})
-        if d_model % usual["n_heads"]:
+        ModelConfig(**usual | settings | ({"n_heads": 1} if not usual.get("d_head") and "n_heads" in usual else {}))
+        if not usual.get("d_head") and "n_heads" in usual and d_model % usual["n_heads"]:
             usual["n_heads"] = nearest_divisors(d_model, usual["n_heads"])[0]
-        recognised = RecognisedWeights(scheme, settings, usual, tgt_vocab_size)
+        recognised = RecognisedWeights(scheme, settings, usual, tgt_vocab_size, table_rows)
         needed, held = count_parameters(recognised.config()).total, sum(map(math.prod, header.values()))
     except ConfigError as error:
         raise WeightsError(f"These shapes describe no encoder: {error}") from error
@@ -150,13 +190,27 @@ def _computed_rows(name: str, shape: Shape, d_model: int) -> int:
     return rows
 
 
+def _head_rows(given: Mapping[str, Shape]) -> tuple[int, int]:
+    """How many rows queries have, and how many keys, in a file of our own; 0 where that cannot be told."""
+    fused, *apart = (given.get(f"layers.0.attn.{name}.weight", ()) for name in ("qkv", "q", "k"))
+    q, k = (shape[0] if shape else 0 for shape in apart)
+    return (fused[0] // 3, fused[0] // 3) if fused else (q, k)
+
+
+def _guess_heads(q_rows: int, k_rows: int, n_heads: int | None) -> dict[str, int]:
+    """Heads that have so many rows in all; as wide as they can be, where their number is not known."""
+    n_heads = n_heads or max(1, q_rows // max(1, k_rows))
+    d_head = max(1, q_rows // n_heads)
+    return {"n_heads": n_heads, "d_head": d_head, "n_kv_heads": max(1, k_rows // d_head)}
+
+
 def _norm(shapes: Mapping[str, Shape], scheme: str, d_model: int) -> str:
     """The kind of norm; only our own models may have none, or one without a bias."""
-    gain = shapes.get("layers.{i}.norm1.gain")
+    gain = shapes.get("layers.{i}.norm2.gain")
     if scheme.startswith("playground"):
         if gain is None:
             return "none"
-        if "layers.{i}.norm1.bias" not in shapes:
+        if "layers.{i}.norm2.bias" not in shapes and "layers.{i}.ffn.up.bias" in shapes:
             return "rms"
     return "scalar" if gain == (1,) and d_model > 1 else "layer"
 

@@ -30,6 +30,12 @@ class Scheme:
     ignored: str | None = None
     """Pattern of the foreign tensors that are no part of a model."""
 
+    split: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Foreign parts of a name whose tensors hold several of ours, one below the other, and what to call each."""
+
+    scores_undivided: bool = False
+    """Their scores are not divided by √d_head: our queries are made larger by as much."""
+
     position_table: str | None = None
     """A foreign table (…, d_model), buffer or parameter; it may be missing. Sines and cosines are computed, not copied;
     a table that was trained is our learned positions."""
@@ -78,6 +84,10 @@ def _own(*qkv: str) -> Names:
         f"embed.{table}.weight": (f"embed.{table}.weight",) for table in ("tokens", "positions", "segments")
     }
     names |= _block("layers.{i}", qkv=qkv, o="attn.o", up="ffn.up", down="ffn.down", gain="gain")
+    names |= _linear("layers.{i}.ffn.gate", "layers.{i}.ffn.gate") | _linear("embed.project", "embed.project")
+    names["relative.weight"] = ("relative.weight",)
+    for norm in ("attn.q_norm", "attn.k_norm", "post_norm1", "post_norm2"):
+        names |= _norm(f"layers.{{i}}.{norm}", f"layers.{{i}}.{norm}", "gain")
     return names | _norm("embed.norm", "embed.norm", "gain") | _norm("final_norm", "final_norm", "gain")
 
 
@@ -118,6 +128,63 @@ _BERT = {
         down="output.dense",
         norms=("attention.output.LayerNorm", "output.LayerNorm"),
     ),
+}
+
+_DISTILBERT = {
+    "embed.tokens.weight": ("embeddings.word_embeddings.weight",),
+    "embed.positions.weight": ("embeddings.position_embeddings.weight",),
+    **_norm("embed.norm", "embeddings.LayerNorm"),
+    **_block(
+        "transformer.layer.{i}",
+        qkv=("attention.q_lin", "attention.k_lin", "attention.v_lin"),
+        o="attention.out_lin",
+        up="ffn.lin1",
+        down="ffn.lin2",
+        norms=("sa_layer_norm", "output_layer_norm"),
+    ),
+}
+
+_ALBERT = {
+    **{ours: theirs for ours, theirs in _BERT.items() if ours.startswith("embed.")},
+    **_linear("embed.project", "encoder.embedding_hidden_mapping_in"),
+    **_block(
+        "encoder.albert_layer_groups.0.albert_layers.{i}",
+        qkv=("attention.query", "attention.key", "attention.value"),
+        o="attention.dense",
+        up="ffn",
+        down="ffn_output",
+        norms=("attention.LayerNorm", "full_layer_layer_norm"),
+    ),
+}
+
+_T5 = {
+    "embed.tokens.weight": ("shared.weight",),
+    "relative.weight": ("encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight",),
+    **_block(
+        "encoder.block.{i}.layer",
+        qkv=("0.SelfAttention.q", "0.SelfAttention.k", "0.SelfAttention.v"),
+        o="0.SelfAttention.o",
+        up="1.DenseReluDense.wi",
+        down="1.DenseReluDense.wo",
+        norms=("0.layer_norm", "1.layer_norm"),
+    ),
+    **_linear("layers.{i}.ffn.gate", "encoder.block.{i}.layer.1.DenseReluDense.wi_1"),
+    **_norm("final_norm", "encoder.final_layer_norm"),
+}
+
+_MODERNBERT = {
+    "embed.tokens.weight": ("embeddings.tok_embeddings.weight",),
+    **_norm("embed.norm", "embeddings.norm"),
+    **_block(
+        "layers.{i}",
+        qkv=("attn.Wqkv",),
+        o="attn.Wo",
+        up="mlp.Wi.up",
+        down="mlp.Wo",
+        norms=("attn_norm", "mlp_norm"),
+    ),
+    **_linear("layers.{i}.ffn.gate", "layers.{i}.mlp.Wi.gate"),
+    **_norm("final_norm", "final_norm"),
 }
 
 _A = {
@@ -191,6 +258,39 @@ SCHEMES = {
         _BERT,
         spellings=((r"^bert\.", ""), (r"\.gamma$", ".weight"), (r"\.beta$", ".bias")),
         ignored=r"pooler\.|cls\.|embeddings\.position_ids$",
+    ),
+    # its relatives, as Hugging Face saves them, alone or with a head
+    "roberta": Scheme(
+        _BERT,
+        spellings=((r"^roberta\.", ""),),
+        ignored=r"pooler\.|lm_head\.|classifier\.|qa_outputs\.|embeddings\.position_ids$",
+    ),
+    "electra": Scheme(
+        {**_BERT, **_linear("embed.project", "embeddings_project")},
+        spellings=((r"^electra\.", ""),),
+        ignored=r"(discriminator|generator)_|classifier\.|qa_outputs\.|embeddings\.position_ids$",
+    ),
+    "distilbert": Scheme(
+        _DISTILBERT,
+        spellings=((r"^distilbert\.", ""),),
+        ignored=r"vocab_|(pre_)?classifier\.|qa_outputs\.",
+    ),
+    "albert": Scheme(
+        _ALBERT,
+        spellings=((r"^albert\.", ""),),
+        ignored=r"pooler\.|predictions\.|sop_classifier\.|classifier\.|qa_outputs\.|embeddings\.position_ids$",
+    ),
+    "t5": Scheme(
+        _T5,
+        spellings=((r"\.DenseReluDense\.wi_0\.", ".DenseReluDense.wi."),),
+        ignored=r"decoder\.|lm_head\.|encoder\.embed_tokens\.",
+        scores_undivided=True,
+    ),
+    "modernbert": Scheme(
+        _MODERNBERT,
+        spellings=((r"^model\.", ""),),
+        ignored=r"head\.|decoder\.|classifier\.",
+        split={".mlp.Wi.": (".mlp.Wi.up.", ".mlp.Wi.gate.")},
     ),
     # the tutorials' whole models, or their encoder alone; of B the blocks, or one block
     "tutorial-a": Scheme(_A, _inside("encoder.", _A), position_table="pos_encoding.positional_encoding"),
@@ -292,7 +392,7 @@ def _respell(name: str, scheme: Scheme) -> str:
 
 def _template(name: str) -> tuple[str, int | None]:
     """A name with `{i}` for its layer, and the layer."""
-    match = re.search(r"layers?\.([0-9]{1,9})\.", name)
+    match = re.search(r"(?:layers?|block)\.([0-9]{1,9})\.", name)
     if match is None:
         return name, None
     return f"{name[: match.start(1)]}{{i}}{name[match.end(1) :]}", int(match[1])

@@ -44,7 +44,8 @@ def test_each_term_counts_the_parameters_under_its_name(config: ModelConfig, tgt
 
 @given(configs(), st.integers(1, 20))
 def test_each_formula_computes_its_count(config: ModelConfig, tgt_vocab_size: int) -> None:
-    names = {field: getattr(config, field) for field in ("vocab_size", "d_model", "d_ff", "max_len", "n_segments")}
+    names = {name: value for name, value in vars(config).items() if isinstance(value, int)}
+    names |= {"d_head": config.head_width, "n_kv_heads": config.kv_heads, "d_embedding": config.embedding_width}
     for term in count_parameters(config):
         assert evaluate(term.formula, names) == term.count
     for term in count_encoder_decoder(config, tgt_vocab_size):
@@ -55,7 +56,8 @@ def test_each_formula_computes_its_count(config: ModelConfig, tgt_vocab_size: in
 
 def evaluate(formula: str, names: dict[str, int]) -> int:
     """Compute a formula that is shown to people."""
-    value = eval(formula.replace("·", "*").replace("²", "**2"), {"__builtins__": {}}, names)
+    python = formula.replace("·", "*").replace("²", "**2").replace("−", "-").replace("/", "//")
+    value = eval(python, {"__builtins__": {}}, names)
     assert isinstance(value, int)
     return value
 
@@ -89,6 +91,8 @@ def test_sums_by_any_property_keep_the_order_of_first_appearance() -> None:
         (replace(SMALL, fused_qkv=True, n_layers=3), 8, 3),
         (replace(SMALL, head_merge="reshape", norm_placement="pre", norm="rms", final_norm=True), 1, 2),
         (ModelConfig(vocab_size=1, d_model=16, n_heads=4, n_layers=1, d_ff=8, max_len=40), 33, 2),
+        (replace(SMALL, n_kv_heads=1, gated=True, positions="rotary"), 5, 2),
+        (replace(SMALL, d_head=10, d_embedding=6, bias=False), 6, 1),
     ],
 )
 def test_flops_are_what_torch_counts_on_a_traced_pass(config: ModelConfig, n_tokens: int, n_sentences: int) -> None:
@@ -115,14 +119,17 @@ def test_attention_overtakes_at_the_first_length_that_costs_more(d_model: int, d
     assert attention_costs_more(first + 1)
 
 
-@pytest.mark.parametrize("n_heads", [1, 4, 6])
-def test_memory_is_bytes_of_real_tensors(n_heads: int) -> None:
-    config = replace(SMALL, n_heads=n_heads)
-    model, trace = Encoder(config), Trace(lambda name: name.endswith("pattern"))
+@pytest.mark.parametrize(("n_heads", "n_kv_heads"), [(1, 0), (4, 0), (6, 0), (6, 2)])
+def test_memory_is_bytes_of_real_tensors(n_heads: int, n_kv_heads: int) -> None:
+    config = replace(SMALL, n_heads=n_heads, n_kv_heads=n_kv_heads)
+    model, trace = Encoder(config), Trace()
     model(torch.zeros(1, 5, dtype=torch.int64), trace=trace)
     weights = sum(parameter.nbytes for parameter in model.parameters())
-    patterns = sum(pattern.nbytes for pattern in trace.values())
-    assert [row.n_bytes for row in count_memory(config, 5)] == [weights, weights // 2, 4 * weights, patterns]
+    patterns, kept = (
+        sum(tensor.nbytes for name, tensor in trace.items() if name.endswith(ends))
+        for ends in (".pattern", ("k_projected", "v_projected") if n_kv_heads else (".k", ".v"))
+    )
+    assert [row.n_bytes for row in count_memory(config, 5)] == [weights, weights // 2, 4 * weights, kept, patterns]
 
 
 def test_adam_keeps_what_memory_says() -> None:
@@ -154,7 +161,7 @@ def test_heads_are_a_layers_attention_without_the_bias_of_its_output(config: Mod
 
 def test_a_heads_parameters_are_those_that_nothing_depends_on_without_it() -> None:
     config = small_config(n_layers=1)
-    encoder, head = Encoder(config, seed=3), slice(config.d_head, 2 * config.d_head)  # head 1
+    encoder, head = Encoder(config, seed=3), slice(config.head_width, 2 * config.head_width)  # head 1
     own = [encoder.get_parameter(f"layers.0.attn.{name}")[head] for name in ("q.weight", "k.weight", "v.weight")]
     own += [encoder.get_parameter(f"layers.0.attn.{name}")[head] for name in ("q.bias", "k.bias", "v.bias")]
     own.append(encoder.get_parameter("layers.0.attn.o.weight")[:, head])

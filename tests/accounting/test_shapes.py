@@ -13,6 +13,7 @@ from playground import Encoder, ModelConfig, Trace, count_parameters
 from playground.accounting.shapes import list_shapes, list_stages, symbolic_shapes
 from playground.model import causal_and_padding
 from playground.model.attention import Attention, over_heads
+from playground.model.norms import NoNorm
 from playground.presets import PRESETS
 from tests.model.strategies import configs
 
@@ -40,18 +41,18 @@ def between_the_traced_points(model: Encoder, ids: Tensor, mask: Tensor) -> dict
 
         return hook
 
-    for name, module in model.named_modules():
+    for name, module in model.named_modules(remove_duplicate=False):
         if name.endswith(".o"):
             module.register_forward_pre_hook(keep_merged(name.removesuffix("o") + "merged"))
         elif name.endswith(".qkv"):
             module.register_forward_hook(keep_output(name))
         elif name.endswith((".attn.q", ".attn.k", ".attn.v")):
             module.register_forward_hook(keep_output(f"{name}.projected"))
-        elif name.endswith(("norm", "norm1", "norm2")):
+        elif name.endswith(("norm", "norm1", "norm2")) and not isinstance(module, NoNorm) and ".attn." not in name:
             module.register_forward_pre_hook(keep_statistics(name))
     trace = Trace()
     model(ids, mask, trace)
-    if config.positions != "none":
+    if config.has_position_table:
         seen["embed.positions"] = shape_of(model.embed.position_vectors(ids.shape[1]))
     if model.embed.segments is not None:
         seen["embed.segment"] = shape_of(model.embed.segments.weight[0])
@@ -64,14 +65,16 @@ def between_the_traced_points(model: Encoder, ids: Tensor, mask: Tensor) -> dict
         q, k, v, z = (trace[f"{name}.{letter}"] for letter in "qkvz")
         seen[f"{name}.products"] = shape_of(q @ k.transpose(-2, -1))
         seen[f"{name}.mask"] = shape_of(spread)
+        if config.window_of(i):
+            seen[f"{name}.mask"] = (*spread.shape[:2], *trace[f"{name}.scores"].shape[2:])
         if config.fused_qkv:
             permuted = torch.cat([q, k, v], dim=-1)
             seen[f"{name}.qkv.permuted"] = shape_of(permuted)
             seen[f"{name}.qkv.reshaped"] = shape_of(permuted.transpose(1, 2))
         else:
-            seen |= {
-                f"{name}.{letter}.reshaped": shape_of(trace[f"{name}.{letter}"].transpose(1, 2)) for letter in "qkv"
-            }
+            for letter in "qkv":
+                heads = trace.get(f"{name}.{letter}_projected", trace[f"{name}.{letter}"])
+                seen[f"{name}.{letter}.reshaped"] = shape_of(heads.transpose(1, 2))
         if config.head_merge == "transpose":
             seen[f"{name}.z.permuted"] = shape_of(z.transpose(1, 2))
     return seen
@@ -125,8 +128,12 @@ def test_order_of_a_block() -> None:
 @given(config=configs(), n_tokens=st.integers(1, 9))
 def test_boxes_add_up_to_the_model(config: ModelConfig, n_tokens: int) -> None:
     boxes = list_stages(config, n_tokens)
-    times = [config.n_layers if box.in_block else 1 for box in boxes]
-    assert sum(n * box.parameters for n, box in zip(times, boxes, strict=True)) == count_parameters(config).total
+    times = [config.n_layers if box.in_block and not config.share_layers else 1 for box in boxes]
+    left_out = 0  # the boxes of blocks are the last one's
+    if config.has_norm1(config.n_layers - 1) and not config.has_norm1(0) and config.norm != "none":
+        left_out = next(box.parameters for box in boxes if box.in_block)
+    added_up = sum(n * box.parameters for n, box in zip(times, boxes, strict=True)) - left_out
+    assert added_up == count_parameters(config).total
     assert sum(box.share for box in boxes) == pytest.approx(1)
     assert all(box.title for box in boxes)
     inside = [i for i, box in enumerate(boxes) if box.in_block]

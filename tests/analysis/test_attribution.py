@@ -94,7 +94,8 @@ def test_what_a_weight_moves_is_what_the_model_loses_without_it(config: ModelCon
     share = walk.of_query("attn.pattern")[walk.key] * walk.layer["attn.v"][head, walk.key] @ z / (z @ z)
     assert found.head_shares[walk.key] == pytest.approx(share, abs=1e-7)
     if config.residual:
-        mid = walk.layer["resid_mid"][found.token] - output
+        added = walk.layer["post_norm1.out"][found.token] if config.norm_placement == "both" else output
+        mid = walk.layer["resid_mid"][found.token] - added
         assert found.stream_norm == pytest.approx(np.linalg.norm(mid), rel=1e-6)
     else:
         assert math.isnan(found.stream_share)

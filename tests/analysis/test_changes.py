@@ -10,7 +10,7 @@ from playground.analysis.attribution import head_maps, split_score
 from playground.analysis.changes import list_changed_points, list_places
 from playground.analysis.steps import work_out
 from playground.analysis.stream_sources import CHANGES, split_stream
-from playground.analysis.walkthrough import STAGES, Walk, order
+from playground.analysis.walkthrough import Walk, order
 from playground.model.changes import Change
 from playground.model.interventions import divide_changes
 from playground.runs.encoder_run import run, trace_layer
@@ -50,14 +50,14 @@ def walk_with(config: ModelConfig, *changes: Change) -> Walk:
 @pytest.mark.parametrize(("stage", "change"), EVERY)
 def test_a_change_stands_at_its_stage_with_what_it_sets(stage: str, change: Change) -> None:
     walk = walk_with(ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=3), change)
-    for name in STAGES:
+    for name in order(walk.config):
         points = list_changed_points(walk, name)
         assert [point.changes for point in points] == [(change,)] * (name == stage)
         for point in points:
             assert point.before.shape == point.after.shape
             assert not np.array_equal(point.before, point.after)
             assert len(point.formulas) == 2
-    for name in STAGES:
+    for name in order(walk.config):
         assert_close(work_out(walk, name), walk.config)
 
 

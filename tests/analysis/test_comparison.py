@@ -194,7 +194,7 @@ def built(config: ModelConfig) -> dict[str, Tensor]:
     """The tensors of an encoder that hold more than one value, a fused projection's parts apart."""
     tensors = dict(Encoder(config, SEED).state_dict())
     for name in [name for name in tensors if ".qkv." in name]:
-        by_head = tensors.pop(name).unflatten(0, (config.n_heads, 3, config.d_head))
+        by_head = tensors.pop(name).unflatten(0, (config.n_heads, 3, config.head_width))
         for i, part in enumerate("qkv"):
             tensors[name.replace("qkv", part)] = by_head[:, i].flatten(0, 1)
     return {name: tensor for name, tensor in tensors.items() if tensor.unique().numel() > 1}

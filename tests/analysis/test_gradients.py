@@ -51,7 +51,7 @@ def test_the_loss_is_its_formula() -> None:
     [
         {},
         {"norm": "rms", "fused_qkv": True, "positions": "none", "scale_embeddings": False},
-        {"norm": "scalar", "head_merge": "reshape", "final_norm": True, "activation": "silu"},
+        {"norm": "scalar", "head_merge": "reshape", "final_norm": True, "activation": "silu", "gated": True},
     ],
     ids=str,
 )

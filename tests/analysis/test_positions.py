@@ -15,7 +15,7 @@ from playground import Encoder, ModelConfig
 from playground.analysis import positions
 from playground.analysis.tex import number
 from playground.config import Positions
-from playground.model.encoder import sinusoids
+from playground.model.positions import sinusoids
 from playground.runs.arrays import Array
 from playground.text import words
 from tests.model.strategies import MAX_LEN

@@ -67,13 +67,14 @@ def frozen_stream(encoder: Encoder, trace: Trace, layer: int, sources: tuple[Sou
     """
     config = encoder.config
     wrote = {Source("token"): trace["embed.tokens"][0]}
-    if config.positions != "none":
+    if config.has_position_table:
         wrote[Source("position")] = encoder.embed.position_vectors(6).double()
     if encoder.embed.segments is not None:
         wrote[Source("segment")] = encoder.embed.segments.weight[0].expand(6, -1)
     for i in range(layer):
-        wrote[Source("attention", i)] = trace[f"layers.{i}.attn.out"][0]
-        wrote[Source("feed-forward", i)] = trace[f"layers.{i}.ffn.out"][0]
+        both = config.norm_placement == "both"
+        wrote[Source("attention", i)] = trace[f"layers.{i}.{'post_norm1' if both else 'attn'}.out"][0]
+        wrote[Source("feed-forward", i)] = trace[f"layers.{i}.{'post_norm2' if both else 'ffn'}.out"][0]
 
     def forward(factors: Tensor) -> Tensor:
         def scaled(source: Source) -> Tensor:
@@ -81,7 +82,7 @@ def frozen_stream(encoder: Encoder, trace: Trace, layer: int, sources: tuple[Sou
             return wrote[source] * (factors[sources.index(source)] if source in sources else 1.0)
 
         def normalise(x: Tensor, name: str) -> Tensor:
-            if config.norm == "none":
+            if config.norm == "none" or (name.startswith("layers.") and not config.has_norm1(int(name.split(".")[1]))):
                 return x
             learned, seen = dict(encoder.get_submodule(name).named_parameters()), trace[f"{name}.in"][0]
             if config.norm == "rms":
@@ -90,19 +91,23 @@ def frozen_stream(encoder: Encoder, trace: Trace, layer: int, sources: tuple[Sou
                 divisor = seen.std(-1, keepdim=True) + config.norm_eps
             else:
                 divisor = (seen.var(-1, keepdim=True, correction=0) + config.norm_eps).sqrt()
-            bias = learned["bias"] * factors[sources.index(Source("bias"))]
+            bias = learned["bias"] * factors[sources.index(Source("bias"))] if "bias" in learned else 0
             return (x - x.mean(-1, keepdim=True)) / divisor * learned["gain"] + bias
 
         x = sum((scaled(source) for source in wrote if source.layer is None), torch.zeros(()))
         if config.embedding_norm:
             x = normalise(x, "embed.norm")
+        if encoder.embed.project is not None:
+            x = x @ encoder.embed.project.weight.T
+            if config.bias:
+                x = x + encoder.embed.project.bias * factors[sources.index(Source("bias"))]
         for i in range(layer):
             for kind, norm in (("attention", "norm1"), ("feed-forward", "norm2")):
                 output = scaled(Source(kind, i))  # type: ignore[arg-type]
                 x = x + output if config.residual else output
                 if config.norm_placement == "post":
                     x = normalise(x, f"layers.{i}.{norm}")
-        return normalise(x, f"layers.{layer}.norm1") if config.norm_placement == "pre" else x
+        return x if config.norm_placement == "post" else normalise(x, f"layers.{layer}.norm1")
 
     jacobian: Tensor = torch.func.jacrev(forward)(torch.ones(len(sources), dtype=torch.float64))
     return jacobian
@@ -237,6 +242,8 @@ def test_in_every_architecture_the_sources_add_up_to_the_output(config: ModelCon
     assert np.isnan(found.written[-1])
     for i, source in enumerate(found.sources[:-1]):
         points = {"attention": "attn", "feed-forward": "ffn"}
+        if config.norm_placement == "both":
+            points = {"attention": "post_norm1", "feed-forward": "post_norm2"}
         if source.kind in points:
             wrote = result.arrays[f"layers.{source.layer}.{points[source.kind]}.out"][token]
             assert found.written[i] == pytest.approx(np.linalg.norm(wrote), rel=1e-5)

@@ -160,7 +160,9 @@ def run_of_numbers(config: ModelConfig, sentence: int = 0) -> Run:
 @given(configs(vocab_size=3))
 def test_every_norm_is_there_and_does_what_its_formula_says(config: ModelConfig) -> None:
     points = streams.norm_points(run_of_numbers(config))
-    blocks = [f"layers.{i}.norm{n}" for i in range(config.n_layers) for n in (1, 2)]
+    behind = [""] if config.norm_placement != "both" else ["", "post_"]
+    blocks = [f"layers.{i}.{where}norm{n}" for i in range(config.n_layers) for n in (1, 2) for where in behind]
+    blocks = [name for name in blocks if config.has_norm1(int(name.split(".")[1])) or not name.endswith(".norm1")]
     names = ["embed.norm"] * config.embedding_norm + blocks + ["final_norm"] * config.final_norm
     assert [point.name for point in points] == names
     for point in points:  # a new norm has gain 1 and bias 0: what it hands out is what its formula gives

@@ -55,8 +55,8 @@ def test_chosen_rows_come_in_their_order() -> None:
 
 
 def test_pairs_are_all_that_a_head_may_link_but_last_keys() -> None:
-    assert sweeps.list_pairs(run(ENCODER, BATCH)) == [(query, key) for query in range(5) for key in range(5)]
-    causal = sweeps.list_pairs(run(ENCODER, BATCH, causal=True))
+    assert sweeps.list_pairs(run(ENCODER, BATCH), 0) == [(query, key) for query in range(5) for key in range(5)]
+    causal = sweeps.list_pairs(run(ENCODER, BATCH, causal=True), 0)
     assert causal == [(query, key) for query in range(1, 5) for key in range(query + 1)]
 
 

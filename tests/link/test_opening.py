@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from playground import ModelConfig, open_link
 from playground.errors import InputError, PlaygroundError, PretrainedError, UnavailableError
 from playground.link.params import DEFAULT_TEXT, PARAMS, SHARED
-from playground.link.query import MARKER, PINNED_KEYS, write_query
+from playground.link.query import MARKER, PINNED_KEYS, settle, write_query
 from playground.web.session import caches
 from playground.web.session.result_cache import EVERYBODY
 from playground.web.session.weights_cache import WeightsId
@@ -112,8 +112,8 @@ def test_an_old_link_opens_and_says_which_weights_changed() -> None:
 @given(values=values_of_the_sidebar(), pinned=st.none() | values_of_the_sidebar())
 def test_a_written_link_opens_as_what_was_written(values: dict[str, Any], pinned: dict[str, Any] | None) -> None:
     usable = {"weights": "random", "text": "a few words", "sentence": 1, "d_model": 16, "n_heads": 4}
-    values |= usable
-    pinned = None if pinned is None else pinned | usable
+    values = settle(values | usable)[0]
+    pinned = None if pinned is None else settle(pinned | usable)[0]
     view = open_link(write_query(values, pinned))
     assert {key: view.values[key] for key in SHARED} == values
     assert set(view.notices) == set(view.changes.reasons.values())

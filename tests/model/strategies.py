@@ -11,13 +11,13 @@ from playground import Encoder, ModelConfig
 from playground.config import CHOICES
 from tests.model.reference import scramble
 
-SWITCHES = ("scale_embeddings", "embedding_norm", "final_norm", "fused_qkv", "residual")
+SWITCHES = ("scale_embeddings", "embedding_norm", "final_norm", "residual", "gated", "first_norm", "bias", "qk_norm")
 MAX_LEN = 9
 
 
 @st.composite
 def configs(draw: st.DrawFn, /, **fixed: Any) -> ModelConfig:
-    """Any architecture up to d_model 24 and 3 layers; `fixed` pins fields."""
+    """Any architecture up to d_model 24 and 3 layers; `fixed` pins fields, and those that do not fit it follow."""
     # One feature alone has no unbiased deviation, which the scalar norm needs.
     n_heads, d_head = draw(st.tuples(st.integers(1, 4), st.integers(1, 6)).filter(lambda pair: pair != (1, 1)))
     fields: dict[str, Any] = {
@@ -30,8 +30,25 @@ def configs(draw: st.DrawFn, /, **fixed: Any) -> ModelConfig:
         "n_segments": draw(st.integers(0, 2)),
     }
     fields |= {name: draw(st.sampled_from(choices)) for name, choices in CHOICES.items()}
-    fields |= {name: draw(st.booleans()) for name in SWITCHES}
-    return ModelConfig(**fields | fixed)
+    fields |= {name: draw(st.booleans()) for name in (*SWITCHES, "share_layers", "fused_qkv")}
+    fields |= {
+        "d_head": draw(st.sampled_from([0, 0, 2, 4, 6])),
+        "n_kv_heads": draw(st.sampled_from([0, *(n for n in range(1, n_heads + 1) if n_heads % n == 0)])),
+        "d_embedding": draw(st.sampled_from([0, 0, 2, 5])),
+        "window": draw(st.sampled_from([0, 0, 2, 4])),
+        "global_every": draw(st.integers(0, 2)),
+        "position_offset": draw(st.integers(0, 2)),
+        "rotary_base": draw(st.sampled_from([10, 10_000])),
+        "local_rotary_base": draw(st.sampled_from([0, 100])),
+        "relative_buckets": draw(st.sampled_from([4, 8])),
+        "relative_distance": draw(st.sampled_from([5, 128])),
+    }
+    fields |= fixed
+    if fields["fused_qkv"]:
+        fields["n_kv_heads"] = 0
+    if fields["positions"] == "rotary" and (fields["d_head"] or d_head) % 2:
+        fields["d_head"] = d_head + 1
+    return ModelConfig(**fields)
 
 
 @dataclass(frozen=True)

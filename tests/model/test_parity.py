@@ -93,16 +93,21 @@ def test_an_encoder_decoder_is_torchs(variant: dict[str, Any], masks: str) -> No
 @pytest.mark.parametrize("positions", CHOICES["positions"])
 def test_an_embedding_is_its_formula(positions: Any, scaled: bool, n_segments: int, embedding_norm: bool) -> None:
     config = small_config(
-        d_model=15, positions=positions, scale_embeddings=scaled, n_segments=n_segments, embedding_norm=embedding_norm
+        d_model=14,
+        n_heads=1,
+        positions=positions,
+        scale_embeddings=scaled,
+        n_segments=n_segments,
+        embedding_norm=embedding_norm,
     )
     embed, ids, trace = scramble(Encoder(config)).embed, torch.tensor([[4, 0, 8], [1, 1, 2]]), Trace()
     weights = {name: float64(parameter) for name, parameter in embed.named_parameters()}
-    expected = weights["tokens.weight"][ids.numpy()] * (math.sqrt(15) if scaled else 1)
+    expected = weights["tokens.weight"][ids.numpy()] * (math.sqrt(14) if scaled else 1)
     if positions == "learned":
         expected += weights["positions.weight"][:3]
-    elif positions != "none":
+    elif positions.startswith("sinusoidal"):
         doubled = positions == "sinusoidal-doubled"
-        expected += [[sinusoid(place, column, 15, doubled=doubled) for column in range(15)] for place in range(3)]
+        expected += [[sinusoid(place, column, 14, doubled=doubled) for column in range(14)] for place in range(3)]
     if n_segments:
         expected += weights["segments.weight"][0]
     out = embed(ids, trace)

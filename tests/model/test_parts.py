@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +13,10 @@ from torch import Tensor
 from playground import Encoder, ModelConfig, Trace
 from playground.config import CHOICES, Activation, HeadMerge, Norm
 from playground.model.attention import Attention, AttentionMask, attend, causal_mask, over_heads
-from playground.model.blocks import FeedForward, LayerNorm, NoNorm, RMSNorm, ScalarNorm, build_norm
-from playground.model.encoder import frequencies, sinusoids, wavelengths
+from playground.model.blocks import FeedForward
 from playground.model.init import initialise
+from playground.model.norms import LayerNorm, NoNorm, RMSNorm, ScalarNorm, build_norm
+from playground.model.positions import frequencies, sinusoids, wavelengths
 from tests.model.reference import (
     Array,
     attention_float64,
@@ -81,14 +83,19 @@ FORMULAS: dict[str, Callable[[Array], Array]] = {
 }
 
 
+@pytest.mark.parametrize("gated", [False, True])
 @pytest.mark.parametrize("name", FORMULAS)
-def test_feed_forward_is_the_formulas(name: Activation) -> None:
-    ffn = FeedForward(ModelConfig(vocab_size=0, d_model=6, n_heads=1, d_ff=11, activation=name))
+def test_feed_forward_is_the_formulas(name: Activation, gated: bool) -> None:
+    ffn = FeedForward(ModelConfig(vocab_size=0, d_model=6, n_heads=1, d_ff=11, activation=name, gated=gated))
     initialise(ffn, seed=0)
     scramble(ffn).eval()
     x, trace = vectors(2, 5, 6), Trace()
     up = float64(x) @ float64(ffn.up.weight).T + float64(ffn.up.bias)
     hidden = FORMULAS[name](up)
+    if ffn.gate is not None:
+        gate = float64(x) @ float64(ffn.gate.weight).T + float64(ffn.gate.bias)
+        hidden = hidden * gate
+    assert (ffn.gate is not None) == gated
     expected = hidden @ float64(ffn.down.weight).T + float64(ffn.down.bias)
     np.testing.assert_allclose(float64(ffn(x, trace)), expected, atol=1e-5, rtol=0)
     np.testing.assert_allclose(float64(trace["up"]), up, atol=1e-5, rtol=0)
@@ -97,11 +104,11 @@ def test_feed_forward_is_the_formulas(name: Activation) -> None:
 
 
 D_MODEL = 7
-KINDS: dict[str, type[LayerNorm | ScalarNorm | RMSNorm]] = {"layer": LayerNorm, "scalar": ScalarNorm, "rms": RMSNorm}
+KINDS: dict[str, Any] = {"layer": LayerNorm, "scalar": ScalarNorm, "rms": RMSNorm}
 
 
-def new_norm(kind: str, eps: float = 1e-5) -> LayerNorm | ScalarNorm | RMSNorm:
-    norm = KINDS[kind](D_MODEL, eps)
+def new_norm(kind: str, eps: float = 1e-5) -> Any:
+    norm = ScalarNorm(eps) if kind == "scalar" else KINDS[kind](D_MODEL, eps)
     initialise(norm, seed=0)
     return scramble(norm)
 
@@ -194,7 +201,7 @@ def test_a_pair_repeats_after_its_wavelength(doubled: bool) -> None:
 def test_raw_vectors_get_the_first_rows_of_the_table(positions: str) -> None:
     model, x = Encoder(small_config(positions=positions)), vectors(2, 5, 24)
     table = model.embed.position_table()
-    assert (table is None) == (positions == "none")
+    assert (table is None) == (positions in ("rotary", "alibi", "relative", "none"))
     assert table is None or table.shape == (8, 24)
     torch.testing.assert_close(model.embed_vectors(x), x if table is None else x + table[:5])
 

@@ -57,14 +57,18 @@ SUBLAYERS = {
 
 @given(configs(), st.integers(1, 4), st.integers(1, 4))
 def test_each_sublayer_reads_the_stream_and_is_added_to_it(config: ModelConfig, n_source: int, n_target: int) -> None:
-    model, trace, pre = EncoderDecoder(config, 13), Trace(), config.norm_placement == "pre"
+    model, trace, pre = EncoderDecoder(config, 13), Trace(), config.norm_placement != "post"
     model(torch.zeros(2, n_source, dtype=torch.int64), torch.zeros(2, n_target, dtype=torch.int64), trace=trace)
     for half, sublayers in SUBLAYERS.items():
         stream = trace[f"{half}.embed.out"]
         for block in (f"{half}.layers.{i}" for i in range(config.n_layers)):
             for sublayer, norm, added in sublayers:
                 total = trace[f"{block}.{added}"]
-                assert torch.equal(total, trace[f"{block}.{sublayer}.out"] + (stream if config.residual else 0))
+                wrote = trace[f"{block}.{sublayer}.out"]
+                if config.norm_placement == "both":
+                    assert trace[f"{block}.post_{norm}.in"] is wrote
+                    wrote = trace[f"{block}.post_{norm}.out"]
+                assert torch.equal(total, wrote + (stream if config.residual else 0))
                 assert trace[f"{block}.{norm}.in"] is (stream if pre else total)
                 assert trace[f"{block}.{sublayer}.in"] is (trace[f"{block}.{norm}.out"] if pre else stream)
                 stream = total if pre else trace[f"{block}.{norm}.out"]
@@ -85,6 +89,9 @@ def test_every_row_of_every_pattern_sums_to_one_or_is_hidden(case: Case) -> None
     for i in range(case.config.n_layers):
         scores, pattern = trace[f"layers.{i}.attn.scores"], trace[f"layers.{i}.attn.pattern"]
         may_attend = case.may_attend.expand(pattern.shape)
+        if case.config.window_of(i):
+            places = torch.arange(pattern.shape[-1])
+            may_attend = may_attend & ((places[:, None] - places).abs() <= case.config.window // 2)
         assert torch.equal(scores.isneginf(), ~may_attend)
         assert not pattern[~may_attend].any()
         assert (pattern >= 0).all()

@@ -121,7 +121,7 @@ def test_a_teacher_learns_first_and_is_twice_as_wide() -> None:
     trainer = Trainer(CONFIG, replace(SMALL, steps=4, distill=0.5))
     assert trainer.teacher is not None
     assert (trainer.teacher.config.d_model, trainer.teacher.config.d_ff) == (64, 128)
-    assert trainer.teacher.config.d_head == 2 * CONFIG.d_head
+    assert trainer.teacher.config.head_width == 2 * CONFIG.head_width
     seen = [(trainer.teacher.step, trainer.step, trainer.progress) for _ in trainer.run()]
     assert [pair[:2] for pair in seen] == [(i, 0) for i in range(1, 5)] + [(4, i) for i in range(1, 5)]
     assert [pair[2] for pair in seen[:3]] == [1 / 8, 2 / 8, 3 / 8]

@@ -11,14 +11,14 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig
-from playground.analysis.positions import describe_swap, first_rows, sum_with_numbers, swap_words
+from playground.analysis.positions import by_distance, describe_swap, first_rows, sum_with_numbers, swap_words
 from playground.charts.chart import Bars, Chart, Control, Curves, Formula, Heatmap, Item, Paragraph, Widget
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
-from playground.model.encoder import sinusoids, wavelengths
+from playground.model.positions import sinusoids, wavelengths
 from playground.text import characters
-from playground.views.positions import VIEWS, PlacedWords, show_closer, show_positions, show_table
+from playground.views.positions import MAX_DISTANCE, VIEWS, PlacedWords, show_closer, show_positions, show_table
 from tests.views.scenes import SMALL, parts_of, small_run, words
 
 OPTIONS = {"positions_table": False, "positions_closer": True,
@@ -35,7 +35,8 @@ def place(text: str = "abcdef", *, seed: int = 0, is_causal: bool = False, **cha
         return swap_words(encoder, batch, 0, first, second, causal=is_causal)
 
     run, _ = small_run(text, seed=seed, n_segments=2, **changes)
-    return PlacedWords(config, first_rows(encoder, 256), run, swap, is_causal, is_random=True)
+    curves = by_distance(encoder, MAX_DISTANCE)
+    return PlacedWords(config, first_rows(encoder, 256), run, swap, is_causal, is_random=True, by_distance=curves)
 
 
 def scene(now: PlacedWords, pinned: PlacedWords | None = None, *, same_tokens: bool = True) -> Scene[PlacedWords]:
@@ -107,7 +108,7 @@ def test_tables_are_subtracted_where_they_are_as_wide_and_differ() -> None:
         assert told in words(items)
     bare = place(positions="none", seed=5)
     drawing = draw_chart(heatmap(list(show_table(scene(doubled, bare)))), scene(doubled, bare))
-    assert "adds no positions: the standard table is drawn" in drawing.beside[0].caption
+    assert "adds no table: the standard one is drawn" in drawing.beside[0].caption
 
 
 @pytest.mark.parametrize(
@@ -256,3 +257,60 @@ def test_plotly_takes_every_view(view: str, pinned: dict[str, Any] | None) -> No
             for drawn in (drawing.now, *drawing.beside):
                 go.Figure(drawn.figure)  # raises where a name or a value is none of Plotly's
                 assert drawn.table is None or len(drawn.table())
+
+
+# --- positions that are told in attention
+
+
+@pytest.mark.parametrize("kind", ["rotary", "alibi", "relative"])
+def test_what_distances_do_to_scores_is_drawn(kind: str) -> None:
+    now = place(positions=kind, relative_buckets=8, relative_distance=20)
+    items = page(scene(now), positions_table=True)
+    (chart,) = (item for item in items if isinstance(item, Chart) and item.key == "distance_curves")
+    drawn = draw_chart(chart, scene(now)).now
+    assert now.by_distance is not None
+    names = [trace["name"] for trace in drawn.figure["data"]]
+    assert len(names) == min(8, len(now.by_distance))
+    middle = MAX_DISTANCE - 1
+    for trace in drawn.figure["data"]:
+        row = now.by_distance[int(trace["name"].split()[1])]
+        np.testing.assert_allclose(trace["y"], row)
+        assert trace["x"][middle] == 0
+    at_zero = now.by_distance[:, middle]
+    if kind == "rotary":
+        assert (at_zero == 1).all()
+        assert now.by_distance[0, middle + 1] == pytest.approx(np.cos(1.0))
+        assert (np.diff(np.arccos(now.by_distance[:, middle + 1])) < 0).all(), "fast pairs first"
+    elif kind == "alibi":
+        assert (at_zero == 0).all()
+        np.testing.assert_allclose(now.by_distance, now.by_distance[:, ::-1])
+    else:
+        assert (now.by_distance[:, :10] == now.by_distance[:, :1]).all(), "the farthest range is one"
+        assert (now.by_distance[:, middle - 1] != now.by_distance[:, middle + 1]).all(), "sides are told apart"
+    told = " ".join(item.text for item in items if isinstance(item, Paragraph))
+    assert f"positions = {kind}" in told
+    assert "longer than any seen" in told
+    assert not [item for item in items if isinstance(item, Heatmap)]
+
+
+@pytest.mark.parametrize("kind", ["rotary", "alibi", "relative"])
+def test_swapped_words_are_noticed_by_distances_alone(kind: str) -> None:
+    now = place(positions=kind, relative_buckets=8, relative_distance=20)
+    swap = now.swap(1, 4)
+    assert swap.ordered
+    assert swap.equivariant
+    told = " ".join(item.text for item in page(scene(now)) if isinstance(item, Paragraph))
+    assert "Only positions tell the order" in told
+
+
+def test_a_window_tells_the_order_too() -> None:
+    now = place(positions="none", window=2)
+    assert float(now.swap(1, 4).bare.max()) > 1e-3
+    told = " ".join(item.text for item in page(scene(now)) if isinstance(item, Paragraph))
+    assert "The window tells the order too" in told
+
+
+def test_beside_a_table_there_are_no_curves_of_distances() -> None:
+    now = place(positions="learned")
+    assert now.by_distance is not None
+    assert now.by_distance.shape == (0, 2 * MAX_DISTANCE - 1)

@@ -71,10 +71,28 @@ def expected(trace: Any, stage: str) -> Any:
     return numbers[FOCUS.head, FOCUS.query] if numbers.ndim == 3 else numbers[FOCUS.query]
 
 
+LATER: dict[str, dict[str, Any]] = {
+    "norm of q and k": {"qk_norm": True},
+    "rotation": {"positions": "rotary"},
+    "distance bias": {"positions": "alibi"},
+    "norm after attention": {"norm_placement": "both"},
+    "norm after feed-forward": {"norm_placement": "both"},
+}
+"""Stages that only some architectures have, and what these have."""
+
+
+@pytest.mark.parametrize("stage", LATER)
+def test_a_stage_that_the_pinned_encoder_has_not_is_said_not_to_be_there(stage: str) -> None:
+    walk, _ = small_walk("abcab", focus=FOCUS, **LATER[stage])
+    scene = compare_walks(walk, small_walk("abcab", focus=FOCUS)[0], "pinned: as in 2017")
+    assert "has no such stage" in words(scene, stage)
+    assert "step_pinned" not in charts_of(scene, stage)
+
+
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_is_drawn_and_its_result_stands_beside_the_pinned_one(stage: str) -> None:
-    walk, trace = small_walk("abcab", focus=FOCUS)
-    other, pinned_trace = small_walk("abcab", focus=FOCUS, seed=5)
+    walk, trace = small_walk("abcab", focus=FOCUS, **LATER.get(stage, {}))
+    other, pinned_trace = small_walk("abcab", focus=FOCUS, seed=5, **LATER.get(stage, {}))
     scene = compare_walks(walk, other, "pinned: seed 5")
     for key, chart in charts_of(scene, stage).items():
         drawn = draw_chart(chart, scene)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from playground import Encoder, EncoderDecoder
 from playground.errors import WeightsError
-from playground.model.encoder import sinusoids
+from playground.model.positions import sinusoids
 from playground.weights import SAVING_CELLS, build_encoder, load_weights, read_tensors, recognise_tensors
 from playground.weights.load import kind_of_positions
 from tests.weights.as_saved import (

@@ -128,15 +128,15 @@ def list_sublayers(config: ModelConfig) -> list[Change]:
     return [Change("off", layer, None, (sublayer,)) for layer in range(config.n_layers) for sublayer in SUBLAYERS]
 
 
-def list_pairs(run: Run) -> list[tuple[int, int]]:
-    """Each query with each key that it may attend to, where it has another one left: of every head the same."""
-    allowed = run.allowed & ~run.padding[:, None]
+def list_pairs(run: Run, layer: int) -> list[tuple[int, int]]:
+    """Each query with each key that it may attend to in a layer, where it has another one left: of every head alike."""
+    allowed = run.allowed_in(layer) & ~run.padding[:, None]
     return [(int(query), int(key)) for query, key in np.argwhere(allowed & (allowed.sum(axis=1) > 1)[:, None])]
 
 
 def list_cuts(run: Run, layer: int, head: int) -> list[Change]:
     """Every pair of `list_pairs` cut before the softmax in one head."""
-    return [Change("weight", layer, head, (query, key, 0.0)) for query, key in list_pairs(run)]
+    return [Change("weight", layer, head, (query, key, 0.0)) for query, key in list_pairs(run, layer)]
 
 
 def list_hidden(run: Run) -> list[Variant]:

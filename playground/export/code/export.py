@@ -58,9 +58,7 @@ class OwnWeights:
 
 def save_weights(model: nn.Module) -> OwnWeights:
     """A model's parameters under its own names; raises TooLargeError above `MAX_BYTES`."""
-    tensors: dict[str, Tensor] = {
-        name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()
-    }
+    tensors: dict[str, Tensor] = {name: tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
     n_bytes = sum(tensor.nbytes for tensor in tensors.values())
     if n_bytes > MAX_BYTES:
         raise TooLargeError(

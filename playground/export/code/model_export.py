@@ -12,10 +12,10 @@ from playground.export.code.rendering import (
     MASK,
     NO_MASK,
     OPTIONAL_MASK,
-    MaskArgument,
     architecture_values,
     encoder_sections,
     exercise_sections,
+    memory_masks,
     render_sections,
 )
 from playground.export.code.shown import SHOWN, Expected, Place, ShownEncoder, checksum, cut_text, refuse_infinite
@@ -150,7 +150,8 @@ def _sections(shown: ShownPair) -> list[Section]:
         "has_memory": True,
         "has_two_tables": True,
         "has_halves": True,
-        "memory_mask": MaskArgument(", memory_mask: Tensor", ", memory_mask") if has_padding else NO_MASK,
+        **memory_masks(values, has_padding=has_padding),
+        "has_plain_head": True,
         "forward_masks": ", ".join([*(["src_mask: Tensor"] if has_padding else []), "tgt_mask: Tensor"]),
         "tgt_vocab_size": shown.tgt_vocab_size,
         "seed": shown.seed,

@@ -1,7 +1,7 @@
 """Sections from templates: explanation and code of one configuration alone."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from hashlib import sha256
@@ -15,6 +15,7 @@ from playground.accounting.counts import Component
 from playground.config import ModelConfig
 from playground.export.code.export import SEPARATOR, Section
 from playground.export.code.shown import ShownEncoder
+from playground.model.positions import alibi_slopes
 from playground.training.recipe import Recipe
 from playground.weights import checkpoint
 
@@ -86,7 +87,12 @@ _TEMPLATES = Path(__file__).resolve().parent / "templates"
 
 
 _NORMS = {"layer": "LayerNorm", "scalar": "ScalarNorm", "rms": "RMSNorm", "none": ""}
-_ACTIVATIONS = {"relu": "ReLU, max(0, x)", "gelu": "GELU, x Φ(x)", "silu": "SiLU, x σ(x)"}
+_ACTIVATIONS = {
+    "relu": "ReLU, max(0, x)",
+    "gelu": "GELU, x Φ(x)",
+    "gelu-tanh": "GELU, with Φ(x) by a hyperbolic tangent",
+    "silu": "SiLU, x σ(x)",
+}
 
 
 _SECTIONS_BEFORE = {"minilm": ["trained_files"], "file": ["own_weights"]}
@@ -115,8 +121,16 @@ def encoder_sections(shown: ShownEncoder) -> list[Section]:
 
 
 def exercise_sections(shown: ShownEncoder) -> list[Section]:
-    """Tutorial D's three exercises on this encoder, each with its check, and another encoder beside it."""
-    names = ["exercise_shares", "exercise_decoder", "exercise_gradients", "another_encoder"]
+    """Tutorial D's three exercises on this encoder, each with its check, and another encoder beside it.
+
+    The third runs blocks on their own and compares with blocks that have nothing but attention and a feed-forward
+    network: it is left out where blocks share weights, take more than a mask, or have other norms than before or after.
+    """
+    config = shown.config
+    adds = config.positions in ("alibi", "relative") or config.window > 0
+    is_odd = adds or config.share_layers or config.qk_norm or config.d_embedding or config.norm_placement == "both"
+    third = [] if is_odd or not all(map(config.has_norm1, range(config.n_layers))) else ["exercise_gradients"]
+    names = ["exercise_shares", "exercise_decoder", *third, "another_encoder"]
     return list(render_sections(names, _encoder_values(shown)))
 
 
@@ -132,7 +146,8 @@ def _list_settings(config: ModelConfig) -> list[str]:
 def has_embeddings(config: ModelConfig) -> bool:
     """Whether anything is done to what an encoder reads, before its first block."""
     has_norm = config.embedding_norm and config.norm != "none"
-    return bool(config.vocab_size or config.positions != "none" or config.n_segments or has_norm)
+    has_tables = config.vocab_size or config.has_position_table or config.n_segments
+    return bool(has_tables or has_norm or config.d_embedding)
 
 
 def render_sections(names: list[str], values: Mapping[str, Any]) -> Iterator[Section]:
@@ -168,28 +183,48 @@ def architecture_values(
     """What templates of a model's parts read: how encoders take a mask, and attention, where that is another way."""
     noise, dropout = (recipe.noise, recipe.dropout_positions) if recipe else (0.0, 0.0)
     normed = config.norm != "none"
-    has_tables = bool(config.vocab_size or config.n_segments or config.positions == "learned")
+    has_tables = bool(config.vocab_size or config.n_segments or config.positions in ("learned", "relative"))
+    adds = config.positions in ("alibi", "relative") or config.window > 0
+    block_mask = MaskArgument(", added: Tensor", ", added") if adds else mask
 
     def before(norm: str, x: str) -> str:
-        return f"self.{norm}({x})" if normed and config.norm_placement == "pre" else x
+        return f"self.{norm}({x})" if normed and config.norm_placement != "post" else x
 
     def after(norm: str, sublayer: str) -> str:
+        if normed and config.norm_placement == "both":
+            sublayer = f"self.post_{norm}({sublayer})"
         added = f"x + {sublayer}" if config.residual else sublayer
         return f"self.{norm}({added})" if normed and config.norm_placement == "post" else added
 
     return {
         **asdict(config),
         "config_lines": _list_settings(config),
-        "d_head": config.d_head,
+        "d_head": config.head_width,
+        "has_own_width": config.d_head > 0,
+        "heads_width": "n_heads * d_head" if config.d_head else "d_model",
+        "kv_heads": config.kv_heads,
+        "is_grouped": config.kv_heads < config.n_heads,
+        "table_width": "d_embedding" if config.d_embedding else "d_model",
+        "has_position_table": config.has_position_table,
+        "linear": lambda d_in, d_out: f"nn.Linear({d_in}, {d_out}{'' if config.bias else ', bias=False'})",
+        "adds_to_scores": adds,
+        "added_lines": _added_lines(config, has_mask=bool(mask.arg)) if adds else "",
+        "target_lines": _added_lines(config, has_mask=True) if adds else "",
+        "alibi_slopes": alibi_slopes(config.n_heads).tolist(),
+        **_layer_values(config),
         "norm_class": _NORMS[config.norm],
         "activation_name": _ACTIVATIONS[config.activation],
-        "activation_call": f"F.{config.activation}",
+        "activate": _activate(config.activation),
         "has_embeddings": has_embeddings(config),
         "has_tables": has_tables,
         "has_normal": config.initialisation == "torch" and has_tables,
         "embedding_lines": _embedding_lines(config, noise, dropout) if has_embeddings(config) else [],
         "mask": mask,
-        "attention_mask": attention_mask or mask,
+        "block_mask": block_mask,
+        "attention_mask": _as_added(attention_mask or mask) if adds else attention_mask or mask,
+        "own_mask": "added" if adds else "mask",
+        "memory_block_mask": NO_MASK,
+        "has_plain_head": False,
         "has_memory": False,
         "has_two_tables": False,
         "has_halves": False,
@@ -200,17 +235,103 @@ def architecture_values(
     }
 
 
+def memory_masks(values: Mapping[str, Any], *, has_padding: bool) -> dict[str, MaskArgument]:
+    """How a decoder and its blocks take the source's mask: blocks may get it as numbers that are added to scores."""
+    if not has_padding:
+        return {"memory_mask": NO_MASK, "memory_block_mask": NO_MASK}
+    mask = MaskArgument(", memory_mask: Tensor", ", memory_mask")
+    added = MaskArgument(", memory_added: Tensor", ", memory_added")
+    return {"memory_mask": mask, "memory_block_mask": added if values["adds_to_scores"] else mask}
+
+
+def _as_added(mask: MaskArgument) -> MaskArgument:
+    """The same argument as numbers that are added to scores, −∞ where a key is hidden."""
+    if mask.is_optional:
+        return MaskArgument(", added: Tensor | None = None", ", added", is_optional=True)
+    return MaskArgument(", added: Tensor", ", added")
+
+
+def _activate(name: str) -> Callable[[str], str]:
+    """Code that applies an activation function to something."""
+    if name == "gelu-tanh":
+        return lambda x: f'F.gelu({x}, approximate="tanh")'
+    return lambda x: f"F.{name}({x})"
+
+
+def _added_lines(config: ModelConfig, *, has_mask: bool) -> str:
+    """What an encoder adds to every layer's scores, and within a window."""
+    if config.positions == "alibi":
+        lines = ["added = position_bias(x.shape[1])  # (H, T, T)"]
+    elif config.positions == "relative":
+        lines = ["added = self.relative(distance_buckets(x.shape[1])).permute(2, 0, 1)  # (H, T, T)"]
+    else:
+        lines = ["added = torch.zeros(x.shape[1], x.shape[1])"]
+    if has_mask:
+        lines.append("added = added.masked_fill(~mask, -math.inf)  # so that their share of the softmax is 0")
+    if config.window:
+        lines.append("places = torch.arange(x.shape[1])")
+        lines.append("near = (places[:, None] - places).abs() <= window // 2")
+        lines.append("within = added.masked_fill(~near, -math.inf)")
+    return "\n".join(f"        {line}" for line in lines)
+
+
+def _layer_values(config: ModelConfig) -> dict[str, Any]:
+    """What blocks are built with: some differ by their layer."""
+    bases = [config.rotary_base_of(i) for i in range(config.n_layers)] if config.positions == "rotary" else []
+    norms = [config.has_norm1(i) for i in range(config.n_layers)]
+    two_bases = len(set(bases)) > 1
+    by_layer = two_bases or len(set(norms)) > 1
+    local, everywhere = config.local_rotary_base, config.rotary_base
+    base = f"{local:_} if layer % {config.global_every} else {everywhere:_}" if two_bases else ""
+
+    def block_norms(n: int) -> str:
+        if config.norm == "none":
+            return ""
+        new = f"{_NORMS[config.norm]}()"
+        first = new if norms[-1] else "nn.Identity()"
+        if by_layer and norms[-1] and not norms[0]:
+            first = f"{new} if layer else nn.Identity()"
+        names = [f"self.norm{i}" for i in range(1, n + 1)]
+        if first == new:
+            lines = [f"{', '.join(names)} = {', '.join([new] * n)}"]
+        else:
+            lines = [f"self.norm1 = {first}", f"{', '.join(names[1:])} = {', '.join([new] * (n - 1))}"]
+        if config.norm_placement == "both":
+            behind = ", ".join(f"self.post_norm{i}" for i in range(1, n + 1))
+            lines.append(f"{behind} = {', '.join([new] * n)}")
+        return "".join(f"\n        {line}" for line in lines)
+
+    def build_layers(block: str) -> str:
+        if config.share_layers:
+            return f"        self.layers = nn.ModuleList([{block}()] * n_layers)  # the same one in every place"
+        each = f"{block}(i) for i in" if by_layer else f"{block}() for _ in"
+        return f"        self.layers = nn.ModuleList({each} range(n_layers))"
+
+    return {
+        "two_bases": two_bases,
+        "base": "self.base" if two_bases else f"{bases[0]:_}" if bases else "",
+        "by_layer": by_layer,
+        "base_of_layer": base,
+        "block_norms": block_norms,
+        "build_layers": build_layers,
+    }
+
+
 def _embedding_lines(config: ModelConfig, noise: float, dropout: float) -> list[str]:
     """What the embeddings do, a line a step; the last returns."""
     scale = " * math.sqrt(d_model)" if config.scale_embeddings else ""
     rows = "self.positions.weight" if config.positions == "learned" else "self.sinusoids"
+    offset = config.position_offset if config.positions == "learned" else 0
+    taken = f"{offset} : {offset} + x.shape[1]" if offset else ": x.shape[1]"
+    width = "d_embedding" if config.d_embedding else "d_model"
     steps = {
-        f"self.tokens(ids){scale}  # (B, T, d_model)": config.vocab_size > 0,
-        f"x + {rows}[: x.shape[1]]  # (T, d_model), broadcast over sentences": config.positions != "none",
+        f"self.tokens(ids){scale}  # (B, T, {width})": config.vocab_size > 0,
+        f"x + {rows}[{taken}]  # (T, {width}), broadcast over sentences": config.has_position_table,
         "x + self.segments.weight[0]  # a single sentence is segment 0 throughout": config.n_segments > 0,
         "self.norm(x)": config.embedding_norm and config.norm != "none",
         f"add_noise(x, {noise})": noise > 0,
         f'dropout(x, {dropout}, "positions")': dropout > 0,
+        "self.project(x)": config.d_embedding > 0,
     }
     *before, last = (step for step, is_taken in steps.items() if is_taken)
     return [*(f"x = {step}" for step in before), f"return {last}"]

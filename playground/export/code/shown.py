@@ -165,7 +165,7 @@ def cut_text(
     cutter = _tokenizer(tokenizer, config, sentences)
     if of_table:
         _check_table(config, tokenizer, cutter)
-    longest = MAX_TOKENS if config.positions == "none" else min(config.max_len, MAX_TOKENS)
+    longest = min(config.max_len, MAX_TOKENS) if config.has_position_table else MAX_TOKENS
     return cutter.encode_batch(sentences, longest), cutter.vocab_size
 
 

@@ -14,8 +14,8 @@ from playground.export.code.rendering import (
     MASK,
     NO_MASK,
     OPTIONAL_MASK,
-    MaskArgument,
     architecture_values,
+    memory_masks,
     render_sections,
 )
 from playground.training import augment
@@ -97,7 +97,8 @@ def _sections(trainer: Trainer, losses: list[float]) -> list[Section]:
         "has_augment": is_augmented,
         "has_memory": has_decoder,
         "has_two_tables": has_decoder,
-        "memory_mask": MaskArgument(", memory_mask: Tensor", ", memory_mask") if recipe.mask_padding else NO_MASK,
+        **memory_masks(values, has_padding=recipe.mask_padding),
+        "has_plain_head": True,
         "forward_masks": ", ".join([*(["src_mask: Tensor"] if recipe.mask_padding else []), "tgt_mask: Tensor"]),
     }
     return list(render_sections(names, values))

@@ -34,7 +34,14 @@ FORMAT = "playground-trained-2"
 OTHER_WEIGHTS = "playground-trained-1"
 """The format of files whose networks began with other weights than their seed gives today; the parts are the same."""
 
-ADDED_LATER = {"recipe": ("noise", "shuffling"), "config": ("initialisation",)}
+ADDED_LATER = {
+    "recipe": ("noise", "shuffling"),
+    "config": (
+        *("initialisation", "gated", "bias", "n_kv_heads", "d_head", "qk_norm", "share_layers", "first_norm"),
+        *("position_offset", "rotary_base", "local_rotary_base", "relative_buckets", "relative_distance"),
+        *("window", "global_every", "d_embedding"),
+    ),
+}
 """By part: fields that files had not at first; a file without one was made at its default."""
 
 RunOutcome = Literal["finished", "stopped early", "diverged", "cancelled"]
@@ -207,7 +214,8 @@ def from_trainer(trainer: Trainer) -> TrainedNetwork:
 def save(trained: TrainedNetwork) -> bytes:
     """A safetensors file of the network's own names, whose metadata says the rest."""
     metadata = write_description(trained.recipe, trained.config, trained.results, has_initial=trained.has_initial)
-    return safetensors.torch.save(dict(trained.network.state_dict()), metadata)
+    tensors = {name: tensor.clone() for name, tensor in trained.network.state_dict().items()}  # layers may share some
+    return safetensors.torch.save(tensors, metadata)
 
 
 def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:

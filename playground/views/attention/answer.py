@@ -47,7 +47,7 @@ def _describe_row(run: Run, focus: Focus, row: Array, where: str) -> str:
     name = partial(_name_token, run)
     query, key = name(focus.query), name(focus.key)
     target = partial(_name_target, run, focus)
-    keys = np.flatnonzero(run.allowed[focus.query])
+    keys = np.flatnonzero(run.allowed_in(focus.layer)[focus.query])
     if not len(keys):
         return f"{query} has no key that it may attend to."
     if not np.isfinite(row[keys]).all():

@@ -167,7 +167,7 @@ def pattern_map(scene: Heads, options: Options) -> Heatmap[HeadsRun]:
         key="attention_pattern",
         beside_key="head",
         weights=lambda subject: shown_pattern(subject.run, focus, options),
-        allowed=lambda subject: subject.run.allowed & ~subject.run.padding[:, None],
+        allowed=lambda subject: subject.run.allowed_in(focus.layer) & ~subject.run.padding[:, None],
         colours=figures.around_zero() if is_difference else weight_colours(weight_scale(scene, options)),
         bar="difference" if is_difference else "weight",
         magnitude=1.0 if is_difference else None,
@@ -296,11 +296,11 @@ def show_ranking(scene: Heads, options: Options) -> Iterator[Item]:
     """What the focus's query attends to, of the visible keys."""
     run, focus = scene.now.run, scene.focus
     query, visible, names = focus.query, visible_tokens(run, options), token_names(run.tokens)
-    row, allowed = shown_pattern(run, focus, options)[query], run.allowed[query] & visible
+    row, allowed = shown_pattern(run, focus, options)[query], run.allowed_in(focus.layer)[query] & visible
     before, first = None, "the strongest key first"
     if scene.pinned is not None and scene.same_tokens:
         before = shown_pattern(scene.pinned.run, focus, options)[query]
-        allowed = allowed | (scene.pinned.run.allowed[query] & visible)
+        allowed = allowed | (scene.pinned.run.allowed_in(focus.layer)[query] & visible)
         first = f"{first}, by the larger of its two weights"
     ranked = ranked_keys(row, allowed, before)
     hidden = "" if visible.all() else f" Hidden keys are left out; theirs add up to {row[~visible].sum():.2f}."
@@ -334,9 +334,10 @@ def show_entropies(scene: Heads, options: Options) -> Iterator[Item]:
 
     def describe(subject: HeadsRun) -> str:
         run, place = subject.run, nearest_head(subject.run, scene.focus)
+        highest = highest_entropy(run.allowed_in(place.layer), ~run.padding)
         odd = " Rows with a weight set after the softmax do not add up to 1, and count as they are." * has_odd_rows(run)
         return (
-            f"It is {highest_entropy(run.allowed, ~run.padding):.2f} if every query spreads evenly over all keys that "
+            f"It is {highest:.2f} if every query spreads evenly over all keys that "
             f"it may attend to. Layer {place.layer}, head {place.head}: "
             f"{entropies(subject)[place.layer, place.head]:.2f} bits. {note_special_tokens(run)}{odd}"
         )

@@ -188,7 +188,7 @@ def ask_why(run: Run, focus: Focus) -> str:
 
 def is_hidden(run: Run, focus: Focus) -> bool:
     """Whether the mask hides the key from the query."""
-    return bool(run.padding[focus.query] or not run.allowed[focus.query, focus.key])
+    return bool(run.padding[focus.query] or not run.allowed_in(focus.layer)[focus.query, focus.key])
 
 
 def nearest_head(run: Run, focus: Focus) -> Focus:
@@ -476,7 +476,7 @@ def show_products(explained: Explanation) -> Iterator[Item]:
     walk, (query, key, _) = explained.walk, explained.names
     found = multiply(walk)
     q, k = walk.of_query("attn.q")[found.numbers], walk.layer["attn.k"][walk.head, walk.key][found.numbers]
-    dot, d_head = float(found.running[-1]), walk.config.d_head
+    dot, d_head = float(found.running[-1]), walk.config.head_width
     root = math.sqrt(d_head)
     half = 1 + int(np.argmax(np.abs(found.products).cumsum() >= np.abs(found.products).sum() / 2))
     words = (

@@ -291,7 +291,7 @@ def _map_by_layer(key: str, effects: Effects, columns: Axis[Parts], n_layers: in
 def show_pairs(scene: Scene[Parts], options: Options) -> Iterator[Item]:
     """The effects of the chosen head's pairs of tokens, cut one at a time."""
     run, effects, focus = scene.now.run, scene.now.effects, scene.focus
-    pairs, n_tokens = list_pairs(run), len(run.tokens)
+    pairs, n_tokens = list_pairs(run, focus.layer), len(run.tokens)
     cells = np.full((n_tokens, n_tokens), np.nan, np.float32)
     cells[tuple(np.transpose(pairs))] = effects.values
     yield from _answer_largest(effects, lambda i: _name_pair(run, *pairs[i]), "pairs")
@@ -341,7 +341,7 @@ def show_hidden_tokens(scene: Scene[Parts], options: Options) -> Iterator[Item]:
         click="The chosen layer, in its row, and key, in its column. Arrow keys move them.",
         height=92 + 34 * n_layers + text_width(token_names(tokens)),
     )
-    if np.delete(run.allowed[~run.padding, focus.key], focus.key).any():
+    if np.delete(run.allowed_in(focus.layer)[~run.padding, focus.key], focus.key).any():
         word = quote_place(run.tokens, focus.key)
         layers = {"in every layer": range(n_layers), f"in layer {focus.layer} alone": [focus.layer]}
         offers = {

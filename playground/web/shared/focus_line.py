@@ -52,7 +52,7 @@ def show_focus(run: Run) -> Focus:
     weight = run.pattern(focus.layer)[focus.head, focus.query, focus.key]
     moved = [f"the last {place} is {last[place]}" for place in moved_places(run)]
     note = f"Not all that was chosen is here: {', '.join(moved)}." if moved else ""
-    masked = "" if run.allowed[focus.query, focus.key] else " (masked)"
+    masked = "" if run.allowed_in(focus.layer)[focus.query, focus.key] else " (masked)"
     amount = f"weight {weight:.2f}{masked}" if np.isfinite(weight) else "no finite weight"
     draw_focus_line(
         asdict(focus),

@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
 from playground.charts.markdown import quote_token
+from playground.config import SETTINGS
 from playground.link import params
 from playground.link.params import ARCHITECTURE, PARAMS, SHARED
 from playground.link.query import VERSION
@@ -184,8 +185,12 @@ def _draw_expert(setup: Setup, locked: Collection[str]) -> None:
     st.caption(_nearest_preset(setup))
     st.markdown("**Architecture**")
     for key in ARCHITECTURE:
-        if key != "max_len" and (key not in SHAPE or key in locked):  # how long a sentence may be is about tokens
+        if key == "max_len" or (key in SHAPE and key not in locked):  # how long a sentence may be is about tokens
+            continue
+        if SETTINGS[key].has_effect(setup.values):
             widgets.draw(key, disabled=key in locked)
+        else:
+            widgets.keep(key)
     st.markdown("**Tokens, masks and chance**")
     if setup.trained_network is None:
         widgets.draw("tokenizer", disabled="tokenizer" in locked or bool(setup.own_tokenizer))

@@ -32,6 +32,14 @@ def position_rows(weights: WeightsId, config: ModelConfig, seed: int) -> Array:
 
 
 @cache_by_weights
+def distance_curves(weights: WeightsId, config: ModelConfig, seed: int) -> Array:
+    """What the encoder makes of distances, as `positions.by_distance` gives it."""
+    check_budget(config, services().settings.max_parameters)
+    with services().turns.take():
+        return positions.by_distance(caches.encoder(weights, config, seed), view.MAX_DISTANCE)
+
+
+@cache_by_weights
 def swap_words(key: RunKey, first: int, second: int) -> positions.Swap:
     """Exchange the tokens at two positions of a sentence, without the key's changes; raises as `run_sentence`."""
     with caches.turn_on_text(key) as (model, batch):
@@ -63,8 +71,9 @@ def _compared_scene(run: Run, focus: Focus) -> Scene[view.PlacedWords]:
 
 def _place_words(setup: Setup, run: Run | None) -> view.PlacedWords:
     rows = position_rows(setup.weights, setup.config, setup["seed"])
+    curves = distance_curves(setup.weights, setup.config, setup["seed"])
 
     def swap(first: int, second: int) -> positions.Swap:
         return swap_words(setup.untouched_key, first, second)
 
-    return view.PlacedWords(setup.config, rows, run, swap, setup["causal"], is_random(setup.weights))
+    return view.PlacedWords(setup.config, rows, run, swap, setup["causal"], is_random(setup.weights), curves)

@@ -34,7 +34,7 @@ def plain_forward(model: Encoder, ids: Tensor, allowed: Tensor, changes: dict[st
         spread = (centred.square().mean(-1, keepdim=True) + config.norm_eps).sqrt()
         return torch.addcmul(numbers[f"{name}.bias"], centred / spread, numbers[f"{name}.gain"])
 
-    n_tokens, n_heads, d_head = len(ids), config.n_heads, config.d_head
+    n_tokens, n_heads, d_head = len(ids), config.n_heads, config.head_width
     x = numbers["embed.tokens.weight"][ids]
     if config.scale_embeddings:
         x = x * math.sqrt(config.d_model)

@@ -36,6 +36,6 @@ def test_a_networks_accuracies_are_those_with_the_heads_own_output_weights_at_ze
     assert found.first_off == Head(0, 1)
     assert found.accuracy == accuracy()
     weight = network.state_dict()["encoder.layers.0.attn.o.weight"]
-    width = trained.config.d_head
+    width = trained.config.head_width
     weight[:, width : 2 * width] = 0
     np.testing.assert_allclose(found.accuracy_off, accuracy(), atol=1e-6)

@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.accounting import count_parameters
+from playground.config import SETTINGS
 from playground.limits import MAX_CHARACTERS
 from playground.link import query
 from playground.link.params import (
@@ -53,14 +54,17 @@ def test_without_a_link_every_widget_stands_at_its_default() -> None:
     app = open_page()
     assert values(app) == DEFAULTS
     assert values(app, "text", "seed", "weights") == {"text": DEFAULT_TEXT, "seed": 0, "weights": "minilm"}
-    assert locked(app) == set(LOCKED) - {"table_rows"}
+    without_effect = {key for key, setting in SETTINGS.items() if not setting.has_effect(DEFAULTS)}
+    assert locked(app) == set(LOCKED) - {"table_rows"} - without_effect
+    assert without_effect >= {"rotary_base", "global_every", "first_norm"}
 
 
 def test_a_link_sets_every_widget() -> None:
     options: dict[str, Any] = {key: getattr(param, "options", (False, True)) for key, param in ARCHITECTURE.items()}
     asked = {key: next(value for value in options[key] if value != DEFAULTS[key]) for key in ARCHITECTURE}
     asked |= {"d_model": 64, "n_heads": 2, "n_layers": 3, "d_ff": 96, "n_segments": 0, "max_len": 32}
-    assert all(asked[key] != default for key, default in DEFAULTS.items())
+    asked |= {"n_kv_heads": 0, "d_head": 16}  # of a fused projection, each head has its own keys
+    assert all(asked[key] != default for key, default in DEFAULTS.items() if key != "n_kv_heads")
     app = open_page(weights="random", seed="11", **{key: write(value) for key, value in asked.items()})
     assert sentences(app) == ""
     assert values(app, *asked, "seed") == {**asked, "seed": 11}

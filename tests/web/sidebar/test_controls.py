@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from playground.config import SETTINGS
 from playground.link.params import ARCHITECTURE
 from tests.web.app_test import choose, open_page, press, values, widgets
 
@@ -42,7 +43,7 @@ def test_a_link_opens_what_is_for_experts_where_it_sets_some_of_it(link: dict[st
 def test_four_sizes_stand_in_sight_where_no_weights_lock_them() -> None:
     shape = {"n_layers", "n_heads", "d_model", "norm_placement"}
     app = open_page("norms")
-    assert expert_keys(app) >= set(ARCHITECTURE)
+    assert expert_keys(app) >= {key for key in ARCHITECTURE if SETTINGS[key].has_effect(values(app))}
     assert expert_keys(choose(app, weights="random")).isdisjoint(shape)
     assert shape <= set(widgets(app))
 

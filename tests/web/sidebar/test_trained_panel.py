@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
+from playground.config import SETTINGS
 from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, SIZES
 from playground.link.query import model_config, settle
 from playground.training.after import trained_network
@@ -62,7 +63,7 @@ def test_its_shape_is_locked_its_tokens_are_its_own_and_its_results_are_told() -
     assert values(app) == {key: getattr(one.config, key) for key in ARCHITECTURE}
     assert "tokenizer" not in widgets(app)
     assert values(app, "causal", "seed") == {"causal": True, "seed": one.recipe.seed}
-    assert locked(app) == set(ARCHITECTURE)
+    assert locked(app) == {key for key in ARCHITECTURE if SETTINGS[key].has_effect(values(app))}
     assert "seed" not in widgets(app)
     for number in ("**Sort**, trained for 6 steps", one.results.validation_accuracy, one.results.baseline):
         assert (number if isinstance(number, str) else f"{number:.1%}") in captions(app)

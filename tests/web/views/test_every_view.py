@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.analysis.walkthrough import STAGES
+from playground.analysis.walkthrough import order
 from playground.link.params import FOCUS
+from playground.presets import PRESETS
 from tests.web.app_test import (
     ODD_TEXT,
     SMALL,
@@ -23,6 +24,7 @@ from tests.web.app_test import (
     words,
 )  # fmt: skip
 
+STAGES = order(PRESETS["minilm-l6"].config)
 STEPS = {stage: {f"step_{stage.replace(' ', '_').replace('-', '_')}"} for stage in STAGES} | {
     "dot products": {"step_products", "step_dot_products"}, "softmax": {"step_softmax", "step_pattern"},
 }  # fmt: skip
@@ -75,7 +77,14 @@ def look(app: AppTest, page: str, view: str) -> AppTest:
 ODD: tuple[dict[str, object], ...] = (
     {"norm_placement": "pre", "final_norm": True, "norm": "scalar", "sentence": 2, "causal": True},
     {"norm": "none", "residual": False, "n_heads": 1, "n_layers": 1, "positions": "none", "n_segments": 0},
-    {"norm": "rms", "fused_qkv": True, "head_merge": "reshape", "activation": "relu", "embedding_norm": False},
+    {
+        "norm": "rms",
+        "fused_qkv": True,
+        "head_merge": "reshape",
+        "activation": "silu",
+        "gated": True,
+        "embedding_norm": False,
+    },
     {"d_model": 15, "n_heads": 15, "norm": "scalar", "positions": "sinusoidal-doubled", "sentence": 3},
     {"tokenizer": "bpe", "vocab_size": 300, "text": "hello world", "max_len": 5, "scale_embeddings": True},
     {"tokenizer": "word", "text": "x", "encdec_target": "x", "attention_show": "average of heads"},

@@ -13,7 +13,7 @@ from playground import Encoder, ModelConfig, Trace, count_parameters
 from playground.analysis.attention import mean_entropy
 from playground.analysis.comparison import count_shared
 from playground.link.params import SHARED
-from playground.model.encoder import sinusoids
+from playground.model.positions import sinusoids
 from playground.web.choices.shortcuts import preset_values
 from playground.web.shared.pinning import Difference, list_differences, summarise_shared
 from tests.web.app_test import (

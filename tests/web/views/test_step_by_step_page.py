@@ -9,8 +9,9 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig, Trace
-from playground.analysis.walkthrough import STAGES
+from playground.analysis.walkthrough import order
 from playground.charts.figure import SHOWN
+from playground.presets import PRESETS
 from playground.text.batch import draw_vectors
 from playground.tutorials.table import SHORT_TITLES
 from playground.web.choices.shortcuts import preset_values
@@ -46,7 +47,7 @@ def page(**query: object) -> AppTest:
 
 def test_every_stage_of_the_trained_model() -> None:
     app, pattern = page(layer=2, head=5), trained_trace()["layers.2.attn.pattern"][0, 5].numpy()
-    for stage in STAGES:
+    for stage in order(PRESETS["minilm-l6"].config):
         choose(app, step_stage=stage)
         assert app.header[0].value.lower() == stage
         assert shown_focus(app) == {"layer": 2, "head": 5, "query": 10, "key": 2}
@@ -87,7 +88,7 @@ def test_next_and_back_walk_through_the_stages_in_the_blocks_own_order() -> None
     while not app.button(key="stage_next").disabled:
         seen.append(press(app, "stage_next").header[0].value)
     assert seen[:3] == ["Embedding", "First norm", "Projections"]
-    assert (seen[-1], len(seen)) == ("Second residual", len(STAGES))
+    assert (seen[-1], len(seen)) == ("Second residual", len(order(PRESETS["minilm-l6"].config)))
     assert press(app, "stage_back").header[0].value == "Feed-forward"
     assert app.session_state["step_stage"] == "feed-forward"
     choose(app, norm_placement="post")

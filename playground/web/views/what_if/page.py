@@ -275,7 +275,7 @@ def draw_parts(run: Run, focus: Focus) -> None:
     parts = SweepKey(kind)
     if kind == "pairs of one head":
         parts = SweepKey(kind, focus.layer, focus.head)
-        if not list_pairs(run):
+        if not list_pairs(run, focus.layer):
             st.info("No token has a second key here, so that no pair can be cut.")
             return
     measure = _choose_measure(setup, kind, target, run)

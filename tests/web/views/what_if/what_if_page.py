@@ -48,7 +48,7 @@ def without_heads(heads: Sequence[tuple[int, int]], config: ModelConfig = CONFIG
     encoder = Encoder(config, seed)
     with torch.no_grad():
         for layer, head in heads:
-            columns = slice(head * config.d_head, (head + 1) * config.d_head)
+            columns = slice(head * config.head_width, (head + 1) * config.head_width)
             encoder.get_parameter(f"layers.{layer}.attn.o.weight")[:, columns] = 0
     return encoder
 

@@ -1,0 +1,95 @@
+"""Steps, sources and scores of architectures since 2017: each stage by hand, and every split adds up."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from playground.analysis.attribution import rotary_pairs
+from playground.analysis.steps import work_out
+from playground.analysis.stream_sources import split_stream
+from playground.analysis.walkthrough import order
+from playground.runs.encoder_run import run, trace_layer
+from tests.analysis.walks import BATCH, MODERN, score_of, small_encoder, walk_through
+from tests.changes import made
+
+
+@pytest.mark.parametrize("fields", MODERN, ids=str)
+def test_every_stage_by_hand_is_the_models(fields: dict[str, Any]) -> None:
+    encoder = small_encoder(**fields)
+    for layer, (query, key) in product(range(3), ((3, 1), (0, 5), (2, 2))):
+        walk = walk_through(encoder, layer, 1, query, key)
+        for stage in order(encoder.config):
+            step = work_out(walk, stage)
+            assert step.off <= 1e-6, stage
+            assert len(step.formulas) > 0
+            assert len(step.numbers) > 0
+
+
+@pytest.mark.parametrize("fields", MODERN, ids=str)
+def test_stages_are_those_that_the_architecture_has(fields: dict[str, Any]) -> None:
+    stages = order(small_encoder(**fields).config)
+    assert ("rotation" in stages) == (fields["positions"] == "rotary")
+    assert ("distance bias" in stages) == (fields["positions"] in ("alibi", "relative"))
+    assert ("norm of q and k" in stages) == fields.get("qk_norm", False)
+    assert ("norm after attention" in stages) == (fields.get("norm_placement") == "both")
+    assert len(set(stages)) == len(stages)
+
+
+@pytest.mark.parametrize("fields", MODERN, ids=str)
+def test_sources_and_scores_add_up(fields: dict[str, Any]) -> None:
+    encoder = small_encoder(**fields)
+    result = run(encoder, BATCH)
+    for layer in range(4):
+        assert split_stream(result, encoder, layer).off <= 1e-6
+    for layer, head, (query, key, opponent) in product(range(3), range(4), ((3, 1, 2), (0, 1, 0), (2, 3, 4))):
+        walk = walk_through(encoder, layer, head, query, key)
+        scores = walk.unmasked()
+        np.testing.assert_allclose(scores[walk.allowed], walk.of_query("attn.scores")[walk.allowed], atol=1e-6)
+        against = score_of(encoder, walk, opponent=opponent)
+        assert against.matrix.sum() == pytest.approx(scores[key], abs=1e-6)
+        assert against.relative.sum() == pytest.approx(scores[key] - scores[opponent], abs=1e-6)
+        mean = score_of(encoder, walk)
+        assert mean.relative.sum() == pytest.approx(scores[key] - scores[walk.allowed].mean(), abs=1e-6)
+        assert ("distance" in [source.name for source in mean.sources]) == (
+            fields["positions"] in ("alibi", "relative")
+        )
+
+
+@pytest.mark.parametrize("fields", [each for each in MODERN if each["positions"] == "rotary"], ids=str)
+def test_pairs_of_features_add_up_to_the_score_at_any_distance(fields: dict[str, Any]) -> None:
+    encoder = small_encoder(**fields)
+    walk = walk_through(encoder, 1, 2, 4, 1)
+    pairs = rotary_pairs(walk)
+    assert (pairs.distance, len(pairs.frequencies)) == (3, encoder.config.head_width // 2)
+    assert pairs.now.sum() == pytest.approx(walk.scaled()[1], abs=1e-6)
+    assert (np.abs(pairs.now) <= pairs.amplitudes + 1e-12).all()
+    assert (np.diff(pairs.frequencies) < 0).all()
+    # The same query, one place further on: by turning both by hand.
+    moved = pairs.at(np.array([4.0]))[:, 0].sum()
+    q, k = walk.normed("q")[4].astype(np.float64), walk.normed("k")[1].astype(np.float64)
+    half = len(q) // 2
+    by_hand = sum(
+        (complex(q[i], q[i + half]) * np.exp(4j * theta) * complex(k[i], -k[i + half])).real
+        for i, theta in enumerate(pairs.frequencies)
+    )
+    assert moved == pytest.approx(by_hand / np.sqrt(2 * half), abs=1e-9)
+
+
+def test_a_window_is_a_mask_of_its_layers() -> None:
+    encoder = small_encoder(window=2, global_every=2)
+    result = run(encoder, BATCH)
+    near = np.abs(np.arange(6)[:, None] - np.arange(6)) <= 1
+    assert result.allowed_in(0).all()
+    assert (result.allowed_in(1) == near).all()
+    assert (result.pattern(1)[:, ~near] == 0).all()
+    assert (result.pattern(0)[:, ~near] > 0).all()
+
+
+@pytest.mark.parametrize("fields", MODERN, ids=str)
+def test_changes_apply(fields: dict[str, Any]) -> None:
+    encoder = small_encoder(**fields)
+    changed = run(encoder, BATCH, interventions=[made("1.2:zero"), made("2.ffn:off")])
+    assert (changed.arrays["layers.2.ffn.out"] == 0).all()
+    assert trace_layer(encoder, BATCH, 0, 1, interventions=changed.interventions)["attn.z"][2].max() == 0

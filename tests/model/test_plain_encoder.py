@@ -1,0 +1,118 @@
+"""Every architecture against loops in plain torch: random ones, and every pair of fields' values."""
+
+from itertools import combinations, product
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+
+from playground import Encoder, ModelConfig, Trace
+from playground.config import CHOICES
+from playground.errors import ConfigError
+from playground.model.attention import AttentionMask, attend, attend_in_blocks
+from tests.model.plain_encoder import encode
+from tests.model.reference import scramble, vectors
+from tests.model.strategies import Case, cases
+
+
+@given(cases())
+def test_any_architecture_is_the_plain_one(case: Case) -> None:
+    trace = Trace()
+    out = case.model(case.ids, case.mask, trace)
+    keys = case.mask if case.mask is not None and case.mask.shape == case.ids.shape else None
+    expected, patterns = encode(case.model, case.ids, case.may_attend, keys)
+    torch.testing.assert_close(out, expected, atol=1e-6, rtol=1e-6)  # a computed table and a distance's bucket are fp32
+    for i, pattern in enumerate(patterns):
+        torch.testing.assert_close(trace[f"layers.{i}.attn.pattern"], pattern, atol=1e-6, rtol=0)
+
+
+VALUES: dict[str, tuple[Any, ...]] = {
+    **{name: choices for name, choices in CHOICES.items() if name != "initialisation"},
+    **dict.fromkeys(("final_norm", "gated", "bias", "qk_norm", "share_layers", "first_norm"), (True, False)),
+    **dict.fromkeys(("embedding_norm", "residual", "fused_qkv", "scale_embeddings"), (True, False)),
+    "n_kv_heads": (0, 1, 2),
+    "d_head": (0, 6),
+    "d_embedding": (0, 6),
+    "window": (0, 2),
+    "global_every": (0, 2),
+    "local_rotary_base": (0, 50),
+    "position_offset": (0, 2),
+    "n_segments": (0, 2),
+}
+IDS = torch.tensor([[3, 1, 4, 1, 5, 9], [2, 6, 5, 3, 5, 8]])
+KEYS = torch.tensor([[True] * 6, [True, True, False, True, True, False]])
+
+
+def pairwise() -> list[dict[str, Any]]:
+    """Few architectures in which each pair of fields has each pair of values once at least, where these fit."""
+    left = {
+        pair
+        for (a, first), (b, second) in combinations(VALUES.items(), 2)
+        for pair in product([(a, value) for value in first], [(b, value) for value in second])
+        if fits(dict(pair))
+    }
+    covering = []
+    while left:
+        chosen = dict(min(left, key=str))
+        for name, values in VALUES.items():
+            if name in chosen:
+                continue
+            fitting = [value for value in values if fits(chosen | {name: value})]
+            chosen[name] = max(fitting, key=lambda value: sum(is_in(pair, chosen | {name: value}) for pair in left))
+        covering.append(chosen)
+        left = {pair for pair in left if not is_in(pair, chosen)}
+    return covering
+
+
+def fits(fields: dict[str, Any]) -> bool:
+    try:
+        make(fields)
+    except ConfigError:
+        return False
+    return True
+
+
+def make(fields: dict[str, Any]) -> ModelConfig:
+    sizes = {"vocab_size": 10, "d_model": 16, "n_heads": 4, "n_layers": 3, "d_ff": 12, "max_len": 8}
+    buckets = {"relative_buckets": 8, "relative_distance": 5, "rotary_base": 100}
+    return ModelConfig(**sizes | buckets | fields)
+
+
+def is_in(pair: tuple[tuple[str, Any], tuple[str, Any]], fields: dict[str, Any]) -> bool:
+    return all(name in fields and fields[name] == value for name, value in pair)
+
+
+@pytest.mark.parametrize("fields", pairwise(), ids=lambda fields: "-".join(map(str, fields.values())))
+def test_each_pair_of_fields_is_the_plain_pass(fields: dict[str, Any]) -> None:
+    model = scramble(Encoder(make(fields))).double()
+    for mask in (None, KEYS):
+        trace = Trace()
+        traced, untraced = model(IDS, mask, trace), model(IDS, mask)
+        may_attend = (torch.ones_like(KEYS) if mask is None else KEYS)[:, None, None].expand(2, 1, 6, 6)
+        expected, patterns = encode(model, IDS, may_attend, mask)
+        torch.testing.assert_close(traced, expected, atol=1e-6, rtol=1e-6)
+        torch.testing.assert_close(untraced, expected, atol=1e-6, rtol=1e-6)
+        for i, pattern in enumerate(patterns):
+            torch.testing.assert_close(trace[f"layers.{i}.attn.pattern"], pattern, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("window", [2, 10, 64, 130])
+@pytest.mark.parametrize("n_tokens", [5, 64, 130, 300])
+@pytest.mark.parametrize("padded", [False, True])
+def test_a_window_in_blocks_is_the_masked_matrix(window: int, n_tokens: int, padded: bool) -> None:
+    q, k, v = (vectors(2, 3, n_tokens, 8, seed=seed).double() for seed in range(3))
+    keys = (torch.rand(2, n_tokens, generator=torch.Generator().manual_seed(0)) < 0.4) if padded else None
+    everywhere = None if keys is None else keys[:, None, None]
+    whole = attend(q, k, v, AttentionMask(everywhere).within(window, n_tokens, q.device), trace=Trace())
+    torch.testing.assert_close(attend_in_blocks(q, k, v, window, everywhere), whole)
+    assert torch.equal(attend_in_blocks(q, k, v, window, everywhere) == 0, whole == 0), (
+        "a query without keys gets zeros"
+    )
+
+
+def test_a_far_window_uses_blocks_and_gives_the_same() -> None:
+    config = ModelConfig(vocab_size=9, d_model=8, n_heads=2, n_layers=2, d_ff=8, positions="rotary", window=8)
+    model, ids = Encoder(config), torch.arange(200).view(2, 100) % 9
+    keys = ids > 0
+    torch.testing.assert_close(model(ids, keys), model(ids, keys, Trace()), atol=1e-5, rtol=0)
