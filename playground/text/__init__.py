@@ -8,8 +8,8 @@ from playground.text.tokenizer import (
     bpe,
     build_tokenizer,
     characters,
+    published_tokenizer,
     word_level_tokenizer,
-    wordpiece,
     words,
 )
 
@@ -22,9 +22,9 @@ __all__ = [
     "bpe",
     "build_tokenizer",
     "characters",
+    "published_tokenizer",
     "read_vocabulary",
     "split_sentences",
     "word_level_tokenizer",
-    "wordpiece",
     "words",
 ]

@@ -1,5 +1,6 @@
 """One face for every tokenizer, sentences in, a padded `Batch` out, and the four that the app offers."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -39,15 +40,17 @@ def visible_bytes(piece: str) -> str:
 
 
 PAD, UNKNOWN = "[PAD]", "[UNK]"
+PADS, UNKNOWNS = (PAD, "<pad>"), (UNKNOWN, "<unk>")
+"""How published tokenizers write them."""
 
 
 @contextmanager
 def backend_errors(problem: str) -> Iterator[None]:
-    """Context in which what tokenizers raises for a text or a file, a bare `Exception`, becomes an InputError."""
+    """Context in which what tokenizers raises for a text or a file, which has no type, becomes an InputError."""
     try:
         yield
-    except Exception as error:
-        if type(error) is not Exception:
+    except BaseException as error:
+        if type(error) is not Exception and type(error).__name__ != "PanicException":  # of its Rust part
             raise
         raise InputError(f"{problem}: {error}") from error
 
@@ -56,7 +59,7 @@ class Tokenizer(ABC):
     """A tokenizer that many threads may share: encoding changes nothing in it."""
 
     name: str
-    """`wordpiece`, `word`, `char`, `bpe`, `trained`, `vocabulary` or `ids`."""
+    """`wordpiece`, `unigram`, `word`, `char`, `bpe`, `trained`, `vocabulary` or `ids`."""
     vocab_size: int
     """One more than its highest id."""
     pad_id: int
@@ -101,8 +104,8 @@ class LibraryTokenizer(Tokenizer):
         backend.no_truncation()
         self.name = name
         self.vocab_size = backend.get_vocab_size()
-        self.pad_id = backend.token_to_id(PAD) or 0  # without [PAD] any id will do: padding is masked
-        self._unknown_id = backend.token_to_id(UNKNOWN)
+        self.pad_id = _find_id(backend, PADS) or 0  # without [PAD] any id will do: padding is masked
+        self._unknown_id = _find_id(backend, UNKNOWNS)
         self._backend = backend
         self._show = show
 
@@ -131,6 +134,12 @@ class LibraryTokenizer(Tokenizer):
         )
 
 
+def _find_id(backend: tokenizers.Tokenizer, spellings: Sequence[str]) -> int | None:
+    """The id of the first of these tokens that a tokenizer has."""
+    found = (backend.token_to_id(spelling) for spelling in spellings)
+    return next((token_id for token_id in found if token_id is not None), None)
+
+
 def english_texts() -> list[str]:
     """Return the help topics, about 450,000 characters in all, in a fixed order.
 
@@ -146,19 +155,56 @@ MAX_BPE_VOCABULARY = 8_000
 """The corpus runs out of pairs to merge a little above 9,000."""
 
 
-def wordpiece(content: bytes) -> Tokenizer:
-    """A trained WordPiece tokenizer (Wu et al. 2016, section 4.1) of what its `tokenizer.json` holds.
+MAX_TOKENIZER_BYTES = 20_000_000
+"""Of a `tokenizer.json`; the largest of the usual ones have 17 MB."""
+
+_KINDS = {"WordPiece": "wordpiece", "BPE": "bpe", "Unigram": "unigram", "WordLevel": "word"}
+"""What a published tokenizer's model is called here."""
+
+_KNOWN_PATTERNS = {" {2,}", r"\s+", "\n", r"[\s\S]"}
+"""Regular expressions that published tokenizers have, and that take no longer than the text is long."""
+
+
+def published_tokenizer(content: bytes) -> Tokenizer:
+    """The trained tokenizer that a `tokenizer.json` holds: WordPiece, BPE, Unigram or whole words.
 
     Raises:
-        InputError: it is not a tokenizer's.
+        InputError: it is not a tokenizer's, or holds a pattern that might take for ever on some text.
     """
+    problem = "no tokenizer can be read from it"
+    if len(content) > MAX_TOKENIZER_BYTES:
+        raise InputError(f"{problem}: it has more than {MAX_TOKENIZER_BYTES // 1_000_000} MB")
     try:
         text = content.decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"no tokenizer can be read from it: {error}") from error
-    with backend_errors("no tokenizer can be read from it"):
+        given = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{problem}: {error}") from error
+    pattern = next((each for each in _list_patterns(given) if each not in _KNOWN_PATTERNS), None)
+    if pattern is not None:
+        raise InputError(f"{problem}: its pattern {pattern[:40]!r} is not among those that are known to be quick")
+    with backend_errors(problem):
         backend = tokenizers.Tokenizer.from_str(text)
-    return LibraryTokenizer("wordpiece", backend)
+    kind = _KINDS.get(type(backend.model).__name__, "published")
+    is_of_bytes = '"ByteLevel"' in text
+    return LibraryTokenizer(kind, backend, _visible_if_bytes if is_of_bytes else visible)
+
+
+def _list_patterns(given: object) -> Iterator[str]:
+    """Every regular expression in a tokenizer's description."""
+    rest = [given]
+    while rest:
+        found = rest.pop()
+        if isinstance(found, dict):
+            if isinstance(found.get("Regex"), str):
+                yield found["Regex"]
+            rest += [value for key, value in found.items() if key != "vocab"]
+        elif isinstance(found, list):
+            rest += [each for each in found if isinstance(each, dict | list)]
+
+
+def _visible_if_bytes(piece: str) -> str:
+    """A byte-level piece as the text it stands for; a special token, which is none, as it is."""
+    return visible_bytes(piece) if all(map(BYTE_OF_CHARACTER.__contains__, piece)) else visible(piece)
 
 
 def words(sentences: Sequence[str]) -> Tokenizer:

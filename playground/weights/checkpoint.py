@@ -15,7 +15,7 @@ from torch import Tensor
 from playground.config import ModelConfig
 from playground.errors import InputError, PretrainedError, WeightsError
 from playground.model import Encoder
-from playground.text import Tokenizer, wordpiece
+from playground.text import Tokenizer, published_tokenizer
 from playground.weights.huggingface import read_config
 from playground.weights.load import load_weights
 
@@ -156,7 +156,7 @@ def _read_config(path: Path, published: Mapping[str, str]) -> tuple[ModelConfig,
 def _read_tokenizer(path: Path, published: Mapping[str, str], config: ModelConfig) -> Tokenizer:
     content = _read_published(path, published)
     try:
-        tokenizer = wordpiece(content)
+        tokenizer = published_tokenizer(content)
     except InputError as error:
         raise PretrainedError(f"{path} is damaged: {error}.") from error
     if tokenizer.vocab_size > config.vocab_size:

@@ -2,15 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
+import tokenizers
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import pre_tokenizers
+from tokenizers import models, pre_tokenizers
 
+from playground.errors import InputError
 from playground.limits import MAX_TOKENS
-from playground.text import Batch, Tokenizer, bpe, characters, wordpiece, words
+from playground.text import Batch, Tokenizer, bpe, characters, published_tokenizer, words
 from playground.text.batch import draw_vectors
 from playground.text.tokenizer import BYTE_OF_CHARACTER, visible, visible_bytes
 from playground.weights.checkpoint import minilm_path
@@ -33,7 +36,7 @@ HARD_TEXTS = [
 def _minilm() -> Tokenizer:
     folder = minilm_path()
     assert folder is not None, "the trained weights' package is not installed"
-    return wordpiece((folder / "tokenizer.json").read_bytes())
+    return published_tokenizer((folder / "tokenizer.json").read_bytes())
 
 
 MINILM = _minilm()
@@ -230,3 +233,51 @@ def test_the_numbers_are_standard_normal() -> None:
 
 def test_no_words_are_no_vectors() -> None:
     assert draw_vectors([], 8, 0).shape == (0, 8)
+
+
+# --- published tokenizers, which visitors may bring
+
+
+def published(model: models.Model, **parts: Any) -> tokenizers.Tokenizer:
+    backend = tokenizers.Tokenizer(model)
+    for name, part in parts.items():
+        setattr(backend, name, part)
+    return backend
+
+
+def saved(backend: tokenizers.Tokenizer) -> bytes:
+    return str(backend.to_str()).encode()
+
+
+def test_each_kind_of_published_tokenizer_is_read() -> None:
+    words = {"<pad>": 0, "<unk>": 1, "▁one": 2, "▁two": 3}
+    pieces = [("<pad>", 0.0), ("<unk>", 0.0), ("▁one", -1.0), ("▁two", -2.0)]
+    spaced = {"pre_tokenizer": pre_tokenizers.Metaspace()}
+    for backend, name in (
+        (published(models.Unigram(pieces, unk_id=1), **spaced), "unigram"),
+        (published(models.WordLevel(words, "<unk>"), **spaced), "word"),
+    ):
+        tokenizer = published_tokenizer(saved(backend))
+        assert (tokenizer.name, tokenizer.pad_id, tokenizer.vocab_size) == (name, 0, 4)
+        batch = tokenizer.encode_batch(["one two three"])
+        assert batch.tokens[0][:2] == ["▁one", "▁two"]
+        assert batch.unknown[0][-1]
+    letters = {letter: i for i, letter in enumerate(pre_tokenizers.ByteLevel.alphabet())}
+    backend = published(models.BPE(letters, []), pre_tokenizer=pre_tokenizers.ByteLevel(add_prefix_space=False))
+    backend.add_special_tokens(["<s>…"])
+    tokenizer = published_tokenizer(saved(backend))
+    assert tokenizer.encode_batch(["a b"]).tokens == [["a", "␣", "b"]]
+    assert tokenizer.id_to_token(tokenizer.vocab_size - 1) == "<s>…"
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b"[" * 100_000, b" " * 20_000_001, b'{"model": 3}'])
+def test_what_is_no_tokenizer_is_refused(content: bytes) -> None:
+    with pytest.raises(InputError, match="no tokenizer can be read from it"):
+        published_tokenizer(content)
+
+
+def test_a_pattern_that_might_take_for_ever_is_refused_unread() -> None:
+    splitter = pre_tokenizers.Split(tokenizers.Regex("(a+)+$"), "isolated")
+    backend = published(models.WordLevel({"a": 0}, "a"), pre_tokenizer=pre_tokenizers.Sequence([splitter]))
+    with pytest.raises(InputError, match=r"pattern '\(a\+\)\+\$' is not among those"):
+        published_tokenizer(saved(backend))

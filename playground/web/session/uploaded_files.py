@@ -13,13 +13,14 @@ import streamlit as st
 from torch import Tensor
 
 from playground.config import ModelConfig
-from playground.errors import UnavailableError
+from playground.errors import InputError, UnavailableError
 from playground.model import Encoder
 from playground.runs.budget import check_budget, choose_device
-from playground.text import IdTokenizer, Tokenizer, VocabularyTokenizer, read_vocabulary
+from playground.text import IdTokenizer, Tokenizer, VocabularyTokenizer, published_tokenizer, read_vocabulary
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_in_session
 from playground.weights import build_encoder, encoder_half, first_not_finite, read_tensors, recognise_tensors
+from playground.weights.huggingface import read_config
 from playground.weights.recognise import RecognisedWeights
 
 UPLOAD = "_uploaded_weights"
@@ -39,6 +40,8 @@ class UploadedWeights:
     recognised: RecognisedWeights
     not_finite: str | None
     """The first tensor that holds NaN or an infinite number."""
+    tokenizer: Tokenizer | None = None
+    """Its own, where a tokenizer.json lay beside it."""
 
     @property
     def n_bytes(self) -> int:
@@ -62,20 +65,47 @@ def uploaded_encoder(sha256: str, config: ModelConfig, seed: int) -> Encoder:
     return built.requires_grad_(False).to(choose_device(services().settings.device))
 
 
-def read_upload(file: str, data: bytes) -> UploadedWeights:
+def read_upload(
+    file: str, data: bytes, config_json: bytes | None = None, tokenizer_json: bytes | None = None
+) -> UploadedWeights:
     """Read a file's bytes; the encoder is built once, so that whatever does not fit is found now.
 
+    Beside the tensors may lie what Hugging Face saves with them: the config says what names and shapes leave open, and
+    the tokenizer how text becomes ids.
+
     Raises:
-        InputError, WeightsError, TooLargeError: the file or its model can't be used here, in one sentence.
+        InputError, WeightsError, PretrainedError, TooLargeError: the file or its model can't be used here, in one
+            sentence.
     """
     tensors = encoder_half(read_tensors(data))
-    recognised = recognise_tensors(tensors)
+    recognised = recognise_tensors(tensors) if config_json is None else _read_config(config_json)
     config = recognised.config()
     check_budget(config, services().settings.max_parameters)
-    upload = UploadedWeights(file, hashlib.sha256(data).hexdigest(), tensors, recognised, first_not_finite(tensors))
+    tokenizer = None if tokenizer_json is None else published_tokenizer(tokenizer_json)
+    if tokenizer is not None and tokenizer.vocab_size > config.vocab_size:
+        n, rows = f"{tokenizer.vocab_size:,}", f"{config.vocab_size:,}"
+        raise InputError(f"The tokenizer.json has {n} tokens, and the token table {rows} rows: it is another model's.")
+    digest = hashlib.sha256(data + (config_json or b"") + (tokenizer_json or b"")).hexdigest()
+    upload = UploadedWeights(file, digest, tensors, recognised, first_not_finite(tensors), tokenizer)
     services().memory.reserve(upload)
     build_encoder(tensors, recognised, config)
     return upload
+
+
+MAX_CONFIG_BYTES = 1_000_000
+"""Of a config.json."""
+
+
+def _read_config(data: bytes) -> RecognisedWeights:
+    """What a config.json says: nothing is left open."""
+    if len(data) > MAX_CONFIG_BYTES:
+        raise InputError(f"The config.json has more than {MAX_CONFIG_BYTES // 1_000_000} MB.")
+    try:
+        given = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InputError("The config.json is not valid JSON.") from error
+    config, scheme = read_config(given)
+    return RecognisedWeights(scheme, vars(config), {})
 
 
 Reading = Literal["tokenizer", "vocabulary", "ids"]
@@ -86,7 +116,7 @@ READING = "_uploaded_reading"
 VOCABULARY = "_uploaded_vocabulary"
 """Session key of the `UploadedVocabulary`."""
 
-_IDS, _WORDS = "ids-", "vocabulary-"
+_IDS, _WORDS, _PUBLISHED = "ids-", "vocabulary-", "published-"
 """How the keys of a visitor's own tokenizers begin."""
 
 _BYTES_PER_WORD = 300
@@ -128,6 +158,9 @@ def current_vocabulary() -> UploadedVocabulary | None:
 
 def own_tokenizer_key() -> str:
     """The key of the tokenizer that the upload has of its own; empty where the sidebar's reads the text."""
+    upload = current_upload()
+    if upload is not None and upload.tokenizer is not None:
+        return f"{_PUBLISHED}{upload.sha256}"
     n_rows, reading, vocabulary = token_rows(), current_reading(), current_vocabulary()
     if n_rows and reading == "ids":
         return f"{_IDS}{n_rows}"
@@ -136,13 +169,16 @@ def own_tokenizer_key() -> str:
 
 def is_own_tokenizer(key: str) -> bool:
     """Whether a text's tokenizer is the upload's own."""
-    return key.startswith((_IDS, _WORDS))
+    return key.startswith((_IDS, _WORDS, _PUBLISHED))
 
 
 def find_tokenizer(key: str) -> Tokenizer:
     """The upload's own tokenizer with this key; UnavailableError if it is another session's vocabulary."""
     if key.startswith(_IDS):
         return IdTokenizer(int(key.removeprefix(_IDS)))
+    upload = current_upload()
+    if upload is not None and upload.tokenizer is not None and key == f"{_PUBLISHED}{upload.sha256}":
+        return upload.tokenizer
     vocabulary = current_vocabulary()
     if vocabulary is None or vocabulary.key != key:
         raise UnavailableError("This vocabulary is not in your session; open its file in the sidebar.")

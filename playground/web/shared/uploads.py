@@ -26,13 +26,21 @@ def uploader_key(name: str) -> str:
 
 def take_file(name: str) -> UploadedFile | None:
     """The uploaded file, of which the server keeps nothing more; None after a click on an uploader without a file."""
-    upload: UploadedFile | None = st.session_state.get(uploader_key(name))
-    if upload is not None:
+    files = take_files(name)
+    return files[0] if files else None
+
+
+def take_files(name: str) -> list[UploadedFile]:
+    """The uploaded files, of which the server keeps nothing more, of an uploader that takes one or several."""
+    uploaded: UploadedFile | list[UploadedFile] | None = st.session_state.get(uploader_key(name))
+    files = uploaded if isinstance(uploaded, list) else [uploaded] if uploaded is not None else []
+    if files:
         st.session_state[f"_{name}_uploads"] = st.session_state.get(f"_{name}_uploads", 0) + 1
-        context = get_script_run_ctx()
-        if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
-            context.uploaded_file_mgr.remove_file(context.session_id, upload.file_id)
-    return upload
+    context = get_script_run_ctx()
+    if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
+        for file in files:
+            context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
+    return files
 
 
 @contextmanager

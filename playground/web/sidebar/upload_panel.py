@@ -30,6 +30,8 @@ from playground.web.session.uploaded_files import (
 from playground.web.session.weights_cache import clear_session_caches
 from playground.web.shared import uploads
 from playground.weights import SAVING_CELLS, read_file
+from playground.weights.checkpoint import CONFIG, VOCABULARY
+from playground.weights.huggingface import FAMILIES
 
 VOCABULARY_PROBLEM = "_own_vocabulary_problem"
 """Session key of the sentence that says why the last vocabulary can't be used."""
@@ -60,6 +62,10 @@ _LONGEST = 40
 
 def draw_vocabulary_panel(setup: Setup) -> None:
     """Draw the choice of a reading, and what belongs to the chosen one; nothing where the file has no token table."""
+    upload = current_upload()
+    if upload is not None and upload.tokenizer is not None:
+        st.caption(f"Text is read with its own tokenizer, which has {upload.tokenizer.vocab_size:,} tokens.")
+        return
     if not token_rows():
         return
     if VOCABULARY_CHOICE not in st.session_state:  # Streamlit forgets it while the panel is not drawn
@@ -199,7 +205,9 @@ def draw(setup: Setup) -> None:
         "A state_dict, saved as safetensors",
         key=uploads.uploader_key(UPLOADER),
         on_change=_open_upload,
-        help="At most 200 MB. It stays in your session, is shown to nobody else, gone when you close it or leave.",
+        accept_multiple_files=True,
+        help="At most 200 MB. It stays in your session, is shown to nobody else, gone when you close it or leave. Of a "
+        "Hugging Face checkpoint, choose model.safetensors, config.json and tokenizer.json together.",
     )
     if files := files_on_server():
         label, hint = "Or a file on this server", "a safetensors file …"
@@ -240,12 +248,14 @@ def _describe(upload: UploadedWeights, setup: Setup) -> list[str]:
     # A table of positions settles how long it is, and tells how it was computed, which may still be changed.
     told = {"positions"} if "max_len" in settled else set()
     not_in_file = ", ".join(key for key in upload.recognised.open_settings if key not in told)
-    names = _SCHEMES.get(scheme) or f"the names of {PRESETS[scheme].title}"
+    families = {family.scheme: f"{family.title}'s names" for family in FAMILIES.values()}
+    names = _SCHEMES.get(scheme) or families.get(scheme) or f"the names of {PRESETS[scheme].title}"
     n = sum(tensor.numel() for tensor in upload.tensors.values())
-    remarks = [
-        f"**{quote_text(upload.file)}**: {names}, {len(upload.tensors)} tensors, {n:,} numbers.",
-        f"The locked settings follow it; it does not tell **{not_in_file}**: set them as in your code.",
-    ]
+    remarks = [f"**{quote_text(upload.file)}**: {names}, {len(upload.tensors)} tensors, {n:,} numbers."]
+    if not_in_file:
+        remarks.append(f"The locked settings follow it; it does not tell **{not_in_file}**: set them as in your code.")
+    else:
+        remarks.append("Its config.json says everything.")
     if scheme == "tutorial-e":
         remarks.append("The encoder half is what these pages run.")
     if not settled["vocab_size"]:
@@ -262,11 +272,20 @@ def _describe(upload: UploadedWeights, setup: Setup) -> list[str]:
 
 
 def _open_upload() -> None:
-    file = uploads.take_file(UPLOADER)
-    if file is not None:
-        _open(file.name, file.getvalue())
-        if CHOICE in st.session_state:
-            st.session_state[CHOICE] = None
+    files = uploads.take_files(UPLOADER)
+    if not files:
+        return
+    described = {file.name: file for file in files if file.name in (CONFIG, VOCABULARY)}
+    others = [file for file in files if file.name not in described]
+    if len(others) != 1:
+        st.session_state[PROBLEM] = (
+            f"Choose one safetensors file; {CONFIG} and {VOCABULARY} may come with it, and nothing else."
+        )
+        return
+    beside = [described[name].getvalue() if name in described else None for name in (CONFIG, VOCABULARY)]
+    _open(others[0].name, others[0].getvalue(), *beside)
+    if CHOICE in st.session_state:
+        st.session_state[CHOICE] = None
 
 
 def _open_from_server() -> None:
@@ -277,19 +296,20 @@ def _open_from_server() -> None:
         close()
 
 
-def _open(file: str, source: bytes | Path) -> None:
+def _open(file: str, source: bytes | Path, config: bytes | None = None, tokenizer: bytes | None = None) -> None:
     """Keep the file in place of the one before, and set what it does not tell to what is likely.
 
     Where it can't be used, the one before stays open, and the session gets the reason.
     """
     with uploads.explain_failure(PROBLEM, quote_text(file)):
         with services().turns.hold_long_place(), services().turns.take():
-            upload = read_upload(file, source if isinstance(source, bytes) else read_file(source))
+            data = source if isinstance(source, bytes) else read_file(source)
+            upload = read_upload(file, data, config, tokenizer)
         _forget_file()
         st.session_state[UPLOAD] = upload
         for key, likely in upload.recognised.open_settings.items():
             st.session_state[key] = likely
-        if 0 < upload.recognised.settings["vocab_size"] < TRAINED.vocab_size:
+        if upload.tokenizer is None and 0 < upload.recognised.settings["vocab_size"] < TRAINED.vocab_size:
             st.session_state["tokenizer"] = "word"
 
 

@@ -19,7 +19,7 @@ REAL = (6, 4)
 
 def upload(app: AppTest, data: bytes, name: str = "model.safetensors") -> AppTest:
     app_test.upload(app, "own_file", data, name)
-    assert uploader(app, "own_file").value is None, "the uploader still keeps its copy"
+    assert not uploader(app, "own_file").value, "the uploader still keeps its copy"
     return app
 
 

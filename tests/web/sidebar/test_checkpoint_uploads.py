@@ -1,0 +1,75 @@
+"""Hugging Face checkpoints as visitors have them: three files at once in the sidebar, and the pages run their model."""
+
+import json
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from playground.web.sidebar.upload_panel import PROBLEM
+from tests.web.app_test import captions, charts, open_page, uploader, values, without_error, working
+
+FOLDER = Path(__file__).parents[2] / "data" / "families"
+TEXT = "w5 w6 w7 w8 w9 w10"
+
+
+def give(app: AppTest, kind: str, *names: str, **other: bytes) -> AppTest:
+    files = {name: (FOLDER / kind / name).read_bytes() for name in names}
+    files |= {name.replace("_", ".", 1): data for name, data in other.items()}
+    listed = [(name, data, "application/octet-stream") for name, data in files.items()]
+    return working(uploader(app, "own_file").set_value(listed).run())
+
+
+def opened(kind: str, page: str = "attention") -> AppTest:
+    app = open_page(page, weights="mine", text=TEXT)
+    return without_error(give(app, kind, "model.safetensors", "config.json", "tokenizer.json"))
+
+
+@pytest.mark.parametrize("kind", sorted(path.name for path in FOLDER.iterdir()))
+def test_a_checkpoint_opens_with_its_config_and_its_tokenizer(kind: str) -> None:
+    app = opened(kind)
+    assert PROBLEM not in app.session_state
+    shown = captions(app)
+    assert "Its config.json says everything." in shown
+    assert "its own tokenizer, which has 64 tokens" in shown
+    assert values(app, "d_model", "n_heads", "n_layers", "d_ff") == {
+        "d_model": 32, "n_heads": 4, "n_layers": 4, "d_ff": 48,
+    }  # fmt: skip
+    assert "attention_grid" in charts(app)
+    assert "attention_pattern" in charts(app)
+
+
+def test_tensors_alone_ask_for_their_config() -> None:
+    app = give(open_page("attention", weights="mine", text=TEXT), "modernbert", "model.safetensors")
+    assert "These names are of ModernBERT" in app.session_state[PROBLEM]
+    app = without_error(give(app, "modernbert", "model.safetensors", "config.json"))
+    assert PROBLEM not in app.session_state
+    assert values(app, "positions", "window") == {"positions": "rotary", "window": 6}
+
+
+@pytest.mark.parametrize(
+    ("names", "other", "sentence"),
+    [
+        (("config.json",), {}, "Choose one safetensors file"),
+        (("model.safetensors",), {"other_safetensors": b"x"}, "Choose one safetensors file"),
+        (("model.safetensors",), {"config_json": b"[" * 100_000}, "is not valid JSON"),
+        (("model.safetensors",), {"config_json": b" " * 1_000_001}, "more than 1 MB"),
+        (("model.safetensors", "config.json"), {"tokenizer_json": b"{}"}, "no tokenizer can be read"),
+        (("model.safetensors",), {"config_json": json.dumps({"model_type": "llama"}).encode()}, "llama"),
+    ],
+)
+def test_what_cannot_be_opened_is_told_in_a_sentence_and_loses_nothing(
+    names: tuple[str, ...], other: dict[str, bytes], sentence: str
+) -> None:
+    app = opened("roberta")
+    app = give(app, "bert", *names, **other)
+    assert sentence in app.session_state[PROBLEM]
+    assert values(app, "position_offset") == {"position_offset": 2}, "the one before stays open"
+
+
+def test_a_tokenizer_with_more_tokens_than_rows_is_another_models() -> None:
+    tokenizer = json.loads((FOLDER / "bert" / "tokenizer.json").read_text())
+    tokenizer["model"]["vocab"]["one more"] = 64
+    app = open_page("attention", weights="mine", text=TEXT)
+    app = give(app, "bert", "model.safetensors", "config.json", tokenizer_json=json.dumps(tokenizer).encode())
+    assert "65 tokens, and the token table 64 rows" in app.session_state[PROBLEM]
