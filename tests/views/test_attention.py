@@ -330,3 +330,37 @@ def test_a_running_sum_ends_at_the_score() -> None:
     assert bars["customdata"].tolist() == [4, 0, 2]
     assert curve["y"].tolist() == [3.0, 1.0, 1.5]
     assert (bars["marker"]["color"], curve["line"]["color"]) == (palette.Q, palette.K)
+
+
+# --- positions that are told in attention
+
+
+def explained(**changes: Any) -> Any:
+    now, _ = subject(**changes)
+    return explain_cell(now, FOCUS)
+
+
+@pytest.mark.parametrize("changes", [{"positions": "rotary"}, {"positions": "rotary", "qk_norm": True}])
+def test_a_rotary_score_is_drawn_at_every_distance(changes: dict[str, Any]) -> None:
+    found = explained(**changes)
+    items = parts_of(STEPS["products"](found))
+    pairs = chart(items, "why_rotation")
+    lines = {each.name: each for each in pairs.curves(None)}
+    walk = found.walk
+    here = int(np.flatnonzero(lines["the score"].x == walk.query - walk.key)[0])
+    assert lines["the score"].y[here] == pytest.approx(walk.unmasked()[walk.key], abs=1e-5)
+    np.testing.assert_allclose(lines["the score"].y, lines["fast pairs"].y + lines["slow pairs"].y)
+    assert "turn a radian in a few tokens" in pairs.caption
+
+
+@pytest.mark.parametrize("kind", ["alibi", "relative"])
+def test_what_a_score_gets_by_distance_is_a_bar_of_its_own(kind: str) -> None:
+    found = explained(positions=kind, relative_buckets=8, relative_distance=20)
+    items = parts_of(STEPS["sources"](found))
+    table = chart(items, "why_key_sources").table(None)
+    bias = found.walk.position_bias()
+    assert table.loc["distance", "distance"] == pytest.approx(
+        bias[found.walk.key] - bias[found.split.opponent], abs=1e-6
+    )
+    assert (table.loc["distance"].drop("distance") == 0).all()
+    assert "the distance adds" in chart(parts_of(STEPS["products"](found)), "why_products").caption

@@ -22,6 +22,7 @@ from playground.analysis.attribution import (
     largest_pair,
     move,
     multiply,
+    rotary_pairs,
     split_score,
 )
 from playground.analysis.changes import list_output_changes, list_row_changes
@@ -31,19 +32,22 @@ from playground.analysis.walkthrough import Walk
 from playground.charts import bars, palette
 from playground.charts import figure as figures
 from playground.charts.chart import (
+    Axis,
     Columns,
     Control,
+    Curves,
     Formula,
     Group,
     Item,
     LabelledBars,
+    Mark,
     Options,
     Panel,
     Paragraph,
     Picture,
     Widget,
 )
-from playground.charts.figure import Array, Figure
+from playground.charts.figure import Array, Curve, Figure
 from playground.charts.markdown import escape_markdown, quote_place
 from playground.charts.names import token_names
 from playground.charts.scene import Scene
@@ -491,16 +495,52 @@ def show_products(explained: Explanation) -> Iterator[Item]:
         ),
     )
     columns = {"number": found.numbers, "q": q, "k": k, "q × k": found.products, "sum so far": found.running}
+    bias = float(walk.position_bias()[walk.key])
+    ends = (
+        f"the score, {dot / root:.4g}" if not bias else f"{dot / root:.4g}; the distance adds {bias:.4g} to the score"
+    )
     chart = Picture[HeadsRun](
         key="why_products",
         alt="Bars: products of query and key; line: their running sum",
         caption=f"**All {d_head} products**, each over √d_head = {root:.4g}. Blue: one product. Amber: their sum "
-        f"so far, which ends at the score, {dot / root:.4g}.",
+        f"so far, which ends at {ends}.",
         figure=lambda _: running_sum(found.numbers, found.products / root, found.running / root),
         table=lambda _: pd.DataFrame(columns),
         compares=False,
     )
     yield Columns((words, (chart,)), (2, 3))
+    if walk.config.positions == "rotary":
+        yield from _show_pairs(explained)
+
+
+def _show_pairs(explained: Explanation) -> Iterator[Item]:
+    """With rotary positions: the same query and key at any distance, by pairs of features that turn fast or slowly."""
+    walk, (query, key, _) = explained.walk, explained.names
+    pairs = rotary_pairs(walk)
+    half = (len(pairs.frequencies) + 1) // 2
+    parts = {"fast pairs": slice(None, half), "slow pairs": slice(half, None)}
+    now = {name: float(pairs.now[part].sum()) for name, part in parts.items()}
+    most = max(len(walk.layer.run.tokens) - 1, 8)
+    distances = np.arange(-most, most + 1, dtype=np.float64)
+    by_pair = pairs.at(distances)
+    lines = {"the score": by_pair.sum(axis=0)} | {name: by_pair[part].sum(axis=0) for name, part in parts.items()}
+    colours = {"the score": palette.ATTENTION, "fast pairs": palette.Q, "slow pairs": palette.K}
+    frame = pd.DataFrame(lines, pd.Index(distances.astype(int), name="query − key"))
+    yield Curves[HeadsRun](
+        key="why_rotation",
+        alt="Lines: the score of the same two vectors at other distances, and its parts by fast and slow pairs.",
+        caption=f"**The same two words further apart or closer.** Queries and keys turn by their positions, so the "
+        f"score of {query} with {key} changes with their distance alone. Here, at {pairs.distance:+d} tokens, fast pairs "
+        f"add {now['fast pairs']:.3g} and slow pairs {now['slow pairs']:.3g}. Fast pairs turn a radian in a few tokens and "
+        "tell neighbours apart; slow ones hardly change with the distance, and can compare what words mean.",
+        curves=lambda _: [Curve(name, distances, line, colours[name]) for name, line in lines.items()],
+        x=Axis("query − key, in tokens"),
+        y=[lambda _: {"title": "part of the score"}],
+        marks=(Mark(pairs.distance, f"here: {pairs.distance:+d}"),),
+        height=340,
+        table=lambda _: frame,
+        compares=False,
+    )
 
 
 def running_sum(numbers: Any, products: Array, running: Array) -> Figure:
