@@ -12,11 +12,13 @@ from benchmarks.results import Result, interleaved, paired_ratio
 from playground.analysis.effects.sweeps import Sweep, list_heads, score_change
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace
+from playground.model.attention import AttentionMask, attend
 from playground.presets import PRESETS
 from playground.runs import encoder_run
 from playground.runs.inputs import intervention_trace
 from playground.text import Batch, words
 from playground.weights import load_weights
+from playground.weights.huggingface import read_config
 
 CONFIG = ModelConfig(vocab_size=0, d_model=512, n_heads=8, d_ff=2048, n_layers=6, positions="none", fused_qkv=True)
 """The base model of Vaswani et al. 2017, with the fused projection that torch's encoder has too."""
@@ -35,6 +37,8 @@ def measure() -> Iterator[Result]:
     """Forward passes, and making a model."""
     yield from passes()
     yield from full_traces()
+    yield from families()
+    yield window()
     yield large_batch()
     yield from part_effects()
     yield construction()
@@ -91,6 +95,51 @@ def full_traces() -> Iterator[Result]:
         times = interleaved({"theirs": theirs, "ours": ours}, rounds)
         what = f"MiniLM's shape, {n_tokens} tokens: pass with the full trace / BertModel with attentions"
         yield compare(what, times["ours"], times["theirs"], 1.0)
+
+
+FAMILY_LENGTHS = {16: 30, 64: 20, 128: 12, 512: 6}
+"""Tokens of the one sentence that BERT's and ModernBERT's shapes read, and rounds."""
+
+N_FAMILY_LAYERS = 6
+"""Of 12 and of 22: enough for local and global layers."""
+
+
+@torch.inference_mode()
+def families() -> Iterator[Result]:
+    """Untraced passes of BERT's and ModernBERT's base shapes over Hugging Face's with torch's fused attention."""
+    transformers = importlib.import_module("transformers")
+    sizes = {
+        "vocab_size": 1_000,
+        "pad_token_id": 0,
+        "num_hidden_layers": N_FAMILY_LAYERS,
+        "attn_implementation": "sdpa",
+    }
+    bert = transformers.BertModel(transformers.BertConfig(**sizes), add_pooling_layer=False)
+    modern = transformers.ModernBertModel(transformers.ModernBertConfig(**sizes))
+    for name, scheme, theirs in (("BERT", "bert", bert), ("ModernBERT", "modernbert", modern)):
+        config, _ = read_config(theirs.config.to_dict())
+        encoder = Encoder(config, seed=None)
+        load_weights(encoder, theirs.eval().state_dict(), scheme)
+        for n_tokens, rounds in FAMILY_LENGTHS.items():
+            ids = torch.randint(config.vocab_size, (1, n_tokens), generator=torch.Generator().manual_seed(0))
+            mask = torch.ones_like(ids)
+            reference = partial(theirs, ids, mask)
+            torch.testing.assert_close(encoder(ids, mask.bool()), reference().last_hidden_state, atol=1e-3, rtol=0)
+            times = interleaved({"theirs": reference, "ours": partial(encoder, ids, mask.bool())}, rounds)
+            what = (
+                f"{name}'s base shape, {N_FAMILY_LAYERS} layers, {n_tokens} tokens: untraced pass / transformers' sdpa"
+            )
+            yield compare(what, times["ours"], times["theirs"], 1.0)
+
+
+@torch.inference_mode()
+def window() -> Result:
+    """Attention of 2,048 tokens in ModernBERT's 12 heads of 64, within a window of 128, over attention to all."""
+    q, k, v = torch.randn(3, 1, 12, 2_048, 64, generator=torch.Generator().manual_seed(0)).unbind()
+    everywhere = AttentionMask()
+    local = everywhere.within(128, 2_048, q.device)
+    times = interleaved({"local": partial(attend, q, k, v, local), "global": partial(attend, q, k, v, everywhere)}, 20)
+    return compare("2,048 tokens: attention in a window of 128 / to all tokens", times["local"], times["global"], 0.35)
 
 
 @torch.inference_mode()

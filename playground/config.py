@@ -205,10 +205,23 @@ CHOICES: dict[str, tuple[str, ...]] = {
 """What each choice field may be set to."""
 
 
+SettingGroup = Literal[
+    "size",
+    "attention",
+    "positions",
+    "norms, residuals, biases",
+    "feed-forward and embeddings",
+    "initial weights and dropout",
+]
+"""What settings are about, in the sidebar's order."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """How somebody sets a field by hand: on a slider, by a word of `CHOICES`, or by a switch."""
 
+    group: SettingGroup
+    """What it belongs to."""
     label: str
     help_text: str
     stops: tuple[float, ...] = ()
@@ -223,41 +236,49 @@ class Setting:
 
 SETTINGS: dict[str, Setting] = {
     "d_model": Setting(
+        "size",
         "width",
         "Width of the residual stream: how many numbers stand for one token.",
         (8, 15, 16, 24, 32, 48, 64, 96, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1600, 2048, 4096, 12288),
     ),
     "n_heads": Setting(
+        "attention",
         "attention heads",
         "Attention heads. Each works on d_model / n_heads features, so n_heads must divide d_model.",
         (*range(1, 17), 20, 24, 25, 32, 48, 64, 96),
     ),
     "n_kv_heads": Setting(
+        "attention",
         "heads of keys and values",
         "Fewer heads of keys and values than of queries: each is read by n_heads / n_kv_heads of them. That is "
         "grouped-query attention, and with 1 multi-query attention. 0 is as many as heads.",
         (0, *range(1, 17), 20, 24, 25, 32, 48, 64, 96),
     ),
     "d_head": Setting(
+        "attention",
         "width of a head",
         "Numbers of one head's query, key or value. 0 is d_model / n_heads.",
         (0, 1, 2, 4, 6, 8, 10, 12, 16, 24, 32, 40, 48, 64, 80, 96, 128, 256),
     ),
     "qk_norm": Setting(
+        "attention",
         "norm on queries and keys",
         "Each head's queries and keys are divided by their root mean square before they meet, so that no score grows "
         "with their lengths.",
     ),
     "n_layers": Setting(
+        "size",
         "layers",
         "Encoder blocks, one after the other.",
         (*range(1, 13), 16, 22, 24, 28, 32, 48, 96),
     ),
     "share_layers": Setting(
+        "size",
         "one block's weights for all",
         "Every block has the same weights, as in ALBERT.",
     ),
     "d_ff": Setting(
+        "size",
         "feed-forward width",
         "Hidden width of the feed-forward network; usually 4 × d_model.",
         (
@@ -286,71 +307,85 @@ SETTINGS: dict[str, Setting] = {
         ),
     ),
     "norm_placement": Setting(
+        "norms, residuals, biases",
         "norm placement",
         "post: norm(x + f(x)), as in the paper. pre: x + f(norm(x)), easier to train when deep. "
         "both: x + norm(f(norm(x))), a sandwich.",
     ),
     "norm": Setting(
+        "norms, residuals, biases",
         "kind of norm",
         "layer: gain and bias per feature. scalar: one of each for all, as in tutorial A · Implementing an "
         "Encoder. rms: no mean, no bias.",
     ),
     "norm_eps": Setting(
+        "norms, residuals, biases",
         "epsilon of the norms",
         "Added before dividing, so that nothing is divided by zero.",
         (1e-12, 1e-8, 1e-6, 1e-5, 1e-3, 1e-1),
     ),
     "final_norm": Setting(
+        "norms, residuals, biases",
         "norm after the last layer",
         "One more norm after the last block.",
     ),
     "first_norm": Setting(
+        "norms, residuals, biases",
         "norm before the first attention",
         "Where norms stand before sublayers, the first block's may be left out, as in ModernBERT.",
         needs=lambda values: values["norm_placement"] != "post",
     ),
     "bias": Setting(
+        "norms, residuals, biases",
         "biases",
         "Linear maps and norms add a learned vector. Many models since 2020 have none.",
     ),
     "residual": Setting(
+        "norms, residuals, biases",
         "residual connections",
         "Add each sublayer's input to its output.",
     ),
     "activation": Setting(
+        "feed-forward and embeddings",
         "activation function",
         "Between the feed-forward network's two linear maps. gelu-tanh approximates gelu by a hyperbolic tangent.",
     ),
     "gated": Setting(
+        "feed-forward and embeddings",
         "gated feed-forward",
         "A third linear map of the same input, which multiplies what the activation gives (Shazeer 2020): GEGLU with "
         "gelu, SwiGLU with silu.",
     ),
     "positions": Setting(
         "positions",
+        "positions",
         "How a token's place is told. By a table that is added to the embeddings: sinusoidal, learned, or "
         "sinusoidal-doubled, that of tutorial B · Encoder Block, whose exponent counts twice. Or in attention, by "
         "distance: rotary turns queries and keys, alibi lowers scores with distance, relative learns what to add.",
     ),
     "position_offset": Setting(
+        "positions",
         "row of the first token",
         "Row of the learned table that the first token gets; the row before it is padding's. RoBERTa's is 2.",
         (0, 1, 2),
         needs=lambda values: values["positions"] == "learned",
     ),
     "rotary_base": Setting(
+        "positions",
         "base of rotary positions",
         "The larger, the slower the slowest pairs of features turn, and the further they reach.",
         (100, 500, 1_000, 10_000, 100_000, 160_000, 500_000, 1_000_000),
         needs=lambda values: values["positions"] == "rotary",
     ),
     "local_rotary_base": Setting(
+        "positions",
         "base in layers with a window",
         "Layers with a window may have a base of their own. 0 is the same.",
         (0, 100, 500, 1_000, 10_000, 100_000, 160_000, 500_000, 1_000_000),
         needs=lambda values: values["positions"] == "rotary" and values["window"] > 0,
     ),
     "relative_buckets": Setting(
+        "positions",
         "ranges of distances",
         "How many ranges of distances have a learned number each, half of them to either side. Short distances have "
         "one each, long ones share.",
@@ -358,62 +393,74 @@ SETTINGS: dict[str, Setting] = {
         needs=lambda values: values["positions"] == "relative",
     ),
     "relative_distance": Setting(
+        "positions",
         "farthest distance told apart",
         "All distances from here on share one learned number.",
         (8, 14, 16, 32, 64, 128, 256, 512),
         needs=lambda values: values["positions"] == "relative",
     ),
     "window": Setting(
+        "attention",
         "window of attention",
         "Each token attends to so many tokens around it, half of them to either side. 0 is to all.",
         (0, 2, 4, 6, 8, 16, 32, 64, 128, 256),
     ),
     "global_every": Setting(
+        "attention",
         "layers without the window",
         "The first of so many layers attends to all: 3 is layers 0, 3, 6 and so on. 0 is none.",
         (0, 1, 2, 3, 4, 6, 8),
         needs=lambda values: values["window"] > 0,
     ),
     "scale_embeddings": Setting(
+        "feed-forward and embeddings",
         "scaled embeddings",
         "Multiply token embeddings by √d_model, as in the paper.",
     ),
     "embedding_norm": Setting(
+        "norms, residuals, biases",
         "norm on the embeddings",
         "A norm on the summed embeddings, as in BERT.",
     ),
     "n_segments": Setting(
+        "feed-forward and embeddings",
         "segments",
         "Rows of the segment table, as in BERT; 0 is none.",
         (0, 1, 2),
     ),
     "d_embedding": Setting(
+        "size",
         "width of the tables",
         "Token, position and segment tables may be narrower than d_model, as in ALBERT: a linear map brings their sum "
         "to d_model. 0 is d_model, without a map.",
         (0, 8, 16, 32, 64, 128, 256, 512),
     ),
     "fused_qkv": Setting(
+        "attention",
         "one map for Q, K and V",
         "One projection for Q, K and V, laid out head by head, as in tutorial C · Explanation.",
     ),
     "head_merge": Setting(
+        "attention",
         "joining the heads",
         "reshape forgets to move the head axis back: the mistake of tutorial C · Explanation. It mixes positions.",
     ),
     "initialisation": Setting(
+        "initial weights and dropout",
         "initial weights",
         "How random weights are drawn. xavier: linear maps small enough for deep models (Glorot & Bengio "
         "2010), and token tables so that positions are about as long as tokens. torch: as torch's own layers do, and "
         "so the tutorials; tokens dwarf positions.",
     ),
     "dropout": Setting(
+        "initial weights and dropout",
         "dropout rate",
         "The share of numbers that a model zeroes while it learns. No page runs with it. The page Steps "
         "shows where it would act. What trains here has rates of its own, among its regularisers.",
         (0.0, 0.1, 0.2, 0.3, 0.5),
     ),
     "max_len": Setting(
+        "initial weights and dropout",
         "longest sentence",
         "Longest sentence in tokens: the number of rows in the position table. This server reads at most "
         f"{MAX_TOKENS:,} tokens of a sentence, whatever stands here.",

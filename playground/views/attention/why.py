@@ -530,9 +530,9 @@ def _show_pairs(explained: Explanation) -> Iterator[Item]:
         key="why_rotation",
         alt="Lines: the score of the same two vectors at other distances, and its parts by fast and slow pairs.",
         caption=f"**The same two words further apart or closer.** Queries and keys turn by their positions, so the "
-        f"score of {query} with {key} changes with their distance alone. Here, at {pairs.distance:+d} tokens, fast pairs "
-        f"add {now['fast pairs']:.3g} and slow pairs {now['slow pairs']:.3g}. Fast pairs turn a radian in a few tokens and "
-        "tell neighbours apart; slow ones hardly change with the distance, and can compare what words mean.",
+        f"score of {query} with {key} changes with their distance alone. Here, at {pairs.distance:+d} tokens, fast "
+        f"pairs add {now['fast pairs']:.3g} and slow pairs {now['slow pairs']:.3g}. Fast pairs turn a radian in a few "
+        "tokens and tell neighbours apart; slow ones hardly change with the distance, and can compare what words mean.",
         curves=lambda _: [Curve(name, distances, line, colours[name]) for name, line in lines.items()],
         x=Axis("query − key, in tokens"),
         y=[lambda _: {"title": "part of the score"}],

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
 from playground.charts.markdown import quote_token
-from playground.config import SETTINGS
+from playground.config import SETTINGS, SettingGroup
 from playground.link import params
 from playground.link.params import ARCHITECTURE, PARAMS, SHARED
 from playground.link.query import VERSION
@@ -183,14 +183,8 @@ def _draw_expert(setup: Setup, locked: Collection[str]) -> None:
         label, icon = "Unlock: same shape, random weights", ":material/lock_open:"
         st.button(label, key="unlock", icon=icon, on_click=_unlock, width="stretch")
     st.caption(_nearest_preset(setup))
-    st.markdown("**Architecture**")
-    for key in ARCHITECTURE:
-        if key == "max_len" or (key in SHAPE and key not in locked):  # how long a sentence may be is about tokens
-            continue
-        if SETTINGS[key].has_effect(setup.values):
-            widgets.draw(key, disabled=key in locked)
-        else:
-            widgets.keep(key)
+    for group in get_args(SettingGroup):
+        _draw_group(group, setup, locked)
     st.markdown("**Tokens, masks and chance**")
     if setup.trained_network is None:
         widgets.draw("tokenizer", disabled="tokenizer" in locked or bool(setup.own_tokenizer))
@@ -206,6 +200,20 @@ def _draw_expert(setup: Setup, locked: Collection[str]) -> None:
         widgets.number("seed")
     else:
         widgets.keep("seed")
+
+
+def _draw_group(group: str, setup: Setup, locked: Collection[str]) -> None:
+    """Draw the settings of a group, under its name; those without an effect keep their values."""
+    keys = [key for key in ARCHITECTURE if SETTINGS[key].group == group]
+    keys = [key for key in keys if key != "max_len" and (key not in SHAPE or key in locked)]  # that is about tokens
+    shown = [key for key in keys if SETTINGS[key].has_effect(setup.values)]
+    if shown:
+        st.markdown(f"**{group.capitalize()}**")
+    for key in keys:
+        if key in shown:
+            widgets.draw(key, disabled=key in locked)
+        else:
+            widgets.keep(key)
 
 
 def _draws_random(setup: Setup) -> bool:
