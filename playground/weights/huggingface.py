@@ -177,7 +177,7 @@ def _read_modernbert(given: Given) -> dict[str, Any]:
     biases = [given.get(name, False) for name in ("attention_bias", "mlp_bias", "norm_bias")]
     if len(set(biases)) > 1:
         raise _refuse("biases in some parts and none in others")
-    every, n_layers = given["global_attn_every_n_layers"], given["num_hidden_layers"]
+    n_layers, every = given["num_hidden_layers"], _read_global_every(given)
     types = ["full_attention" if i % every == 0 else "sliding_attention" for i in range(n_layers)]
     if given.get("layer_types", types) != types:
         raise _refuse(f"windows in other layers than all but one of {every}")
@@ -205,6 +205,14 @@ def _read_modernbert(given: Given) -> dict[str, Any]:
         "scale_embeddings": False,
         "embedding_norm": True,
     }
+
+
+def _read_global_every(given: Given) -> int:
+    """Of how many layers the first has no window, as newer and older files write it."""
+    if "layer_types" not in given:
+        return int(given["global_attn_every_n_layers"])
+    types = list(given["layer_types"])
+    return types.index("full_attention", 1) if "full_attention" in types[1:] else len(types)
 
 
 def _read_rotary(given: Given) -> dict[str, int]:

@@ -105,7 +105,7 @@ ODD: list[tuple[str, dict[str, Any], str]] = [
     ("t5", {"feed_forward_proj": "gated-swiglu"}, "feed-forward network 'gated-swiglu'"),
     ("t5", {"feed_forward_proj": 3}, "wrong type"),
     ("modernbert", {"mlp_bias": True}, "biases in some parts and none in others"),
-    ("modernbert", {"layer_types": ["full_attention"] * 4}, "windows in other layers"),
+    ("modernbert", {"layer_types": ["sliding_attention"] * 4}, "windows in other layers"),
     (
         "modernbert",
         {"rope_parameters": {"full_attention": {"rope_type": "yarn", "rope_theta": 10_000.0}}},
@@ -125,6 +125,11 @@ def test_older_files_of_modernbert_name_their_bases_otherwise(tmp_path: Path) ->
     older: dict[str, Any] = {"rope_parameters": "left out", "layer_types": "left out"}
     bases: dict[str, Any] = {"global_rope_theta": 160000.0, "local_rope_theta": 10000.0}
     folder = copied("modernbert", tmp_path, **older, **bases)
+    assert load(folder)[0].config == load(FOLDER / "modernbert")[0].config
+
+
+def test_newer_files_of_modernbert_name_each_layers_kind_alone(tmp_path: Path) -> None:
+    folder = copied("modernbert", tmp_path, global_attn_every_n_layers="left out")
     assert load(folder)[0].config == load(FOLDER / "modernbert")[0].config
 
 
