@@ -4,7 +4,6 @@ import importlib
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor, nn

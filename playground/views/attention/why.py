@@ -40,14 +40,13 @@ from playground.charts.chart import (
     Group,
     Item,
     LabelledBars,
-    Mark,
     Options,
     Panel,
     Paragraph,
     Picture,
     Widget,
 )
-from playground.charts.figure import Array, Curve, Figure
+from playground.charts.figure import Array, Curve, Figure, Mark
 from playground.charts.markdown import escape_markdown, quote_place
 from playground.charts.names import token_names
 from playground.charts.scene import Scene
