@@ -12,13 +12,13 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from playground.analysis.streams import cosine_between_tokens, mean_of_pairs
 from playground.errors import InputError
 from playground.model import Encoder, Trace, causal_mask
-from playground.model.attention import UNMASKED, AttentionMask
 from playground.model.blocks import EncoderBlock
+from playground.model.encoder import layer_masks
 from playground.model.init import Embedding
 from playground.runs.arrays import freeze
 from playground.runs.budget import check_interrupted
@@ -45,7 +45,7 @@ class BlockStep:
 
 def through_block(step: BlockStep, gradient: Tensor) -> tuple[Tensor, dict[str, float]]:
     """The gradient at a block's start, (1, T, D), of that at its end; and the norms of its parameters' by part."""
-    norms = [*step.block.norm1.parameters(), *step.block.norm2.parameters()]
+    norms = [parameter for norm in list_norms(step.block) for parameter in norm.parameters()]
     maps = _linear_maps(step)
     outputs = [output for pairs in maps.values() for _, together in pairs for output in together]
     at_start, *others = torch.autograd.grad(step.out, [step.start, *outputs, *norms], gradient, retain_graph=True)
@@ -54,12 +54,18 @@ def through_block(step: BlockStep, gradient: Tensor) -> tuple[Tensor, dict[str, 
         squares = 0.0
         for read, together in pairs:
             gradients = [_by_token(others.pop(0)) for _ in together]
-            squares += map_gradient(read, torch.cat(gradients, dim=1))
+            squares += map_gradient(read, torch.cat(gradients, dim=1), has_bias=step.block.attn.o.bias is not None)
         lengths[part] = math.sqrt(squares)
     if norms:
         lengths["norms"] = l2_norm(others)
     whole = float(np.linalg.norm(list(lengths.values())))
     return at_start, {"stream": l2_norm([at_start]), **lengths, "whole layer": whole}
+
+
+def list_norms(block: EncoderBlock) -> list[nn.Module]:
+    """A block's norms, those of its heads' queries and keys among them."""
+    norms = block.norm1, block.norm2, block.post_norm1, block.post_norm2, block.attn.q_norm, block.attn.k_norm
+    return [norm for norm in norms if norm is not None]
 
 
 def _linear_maps(step: BlockStep) -> dict[str, list[tuple[Tensor, list[Tensor]]]]:
@@ -79,7 +85,7 @@ def _by_token(x: Tensor) -> Tensor:
     return x[0] if x.ndim == 3 else x[0].transpose(0, 1).flatten(1)
 
 
-def map_gradient(read: Tensor, gradient: Tensor) -> float:
+def map_gradient(read: Tensor, gradient: Tensor, *, has_bias: bool = True) -> float:
     """‖∂L/∂W‖² + ‖∂L/∂b‖² of a linear map y = W x + b, in fp64, where squares far from 1 have a place.
 
     With G = ∂L/∂Y these gradients are Gᵀ X and Σₜ Gₜ. Their squares add up to Σₛₜ (G Gᵀ)ₛₜ (X Xᵀ + 1)ₛₜ. So two
@@ -88,9 +94,10 @@ def map_gradient(read: Tensor, gradient: Tensor) -> float:
     Args:
         read: X, (T, d_in).
         gradient: G, (T, d_out); of several maps that read the same, side by side.
+        has_bias: whether there is a b; without one, the 1 is left out.
     """
     x, g = read.detach().double(), gradient.double()
-    return float(((g @ g.T) * (x @ x.T + 1)).sum().clamp_min(0))
+    return float(((g @ g.T) * (x @ x.T + has_bias)).sum().clamp_min(0))
 
 
 def l2_norm(tensors: Iterable[Tensor]) -> float:
@@ -112,9 +119,10 @@ class Flow:
     """As `next_token_loss` gives it."""
     gradients: Mapping[str, Norms]
     """By part. `whole layer`, `attention`, `feed-forward` and, where there are any, `norms`: of a layer's parameters,
-    (L,); `stream`: of the vectors between the blocks, by depth, (L + 1,)."""
+    (L,), or what this layer adds to it where layers share their parameters; `stream`: of the vectors between the
+    blocks, by depth, (L + 1,)."""
     embeddings: float | None
-    """Norm of the gradient of the tables and of the norm on them; None where there are none."""
+    """Norm of the gradient of the tables, of the norm on them and their map to d_model; None where there are none."""
     lengths: Norms
     """Mean length of a token's vector, by depth, (L + 1,)."""
     read_length: float
@@ -210,11 +218,13 @@ def sweep_depths(
 
 def _forward(encoder: Encoder, ids: Tensor, vectors: Tensor | None, n_layers: int | None, causal: bool) -> _Pass:
     """Run some blocks of an encoder, each with a graph of its own; arguments and errors as of `backward`."""
-    mask = AttentionMask(causal_mask(len(ids), ids.device)[:, None]) if causal else UNMASKED  # (1, 1, T, T)
     embedded = encoder.embed(ids[None]) if vectors is None else encoder.embed_vectors(vectors[ids][None])
     table = loss_table(encoder, vectors)
+    allowed = causal_mask(len(ids), ids.device)[:, None] if causal else None  # (1, 1, T, T)
+    with torch.no_grad():
+        masks = layer_masks(encoder.config, encoder.relative, allowed, embedded)
     x, steps = embedded, []
-    for block in encoder.layers[:n_layers]:
+    for block, mask in zip(encoder.layers[:n_layers], masks, strict=False):
         check_interrupted()
         start, trace = x.detach().requires_grad_(), Trace(MAP_POINTS.__contains__)
         x = block(start, mask, trace)
@@ -236,8 +246,12 @@ def _mean_length(vectors: Tensor) -> float:
 
 
 def loss_table(encoder: Encoder, vectors: Tensor | None) -> Tensor:
-    """The table (V, D) whose rows the loss names, as `backward` says; raises InputError as `token_table`."""
-    return token_table(encoder).weight if vectors is None else vectors / math.sqrt(encoder.config.d_model)
+    """The table (V, D) whose rows the loss names, as `backward` says; raises InputError as `token_table`.
+
+    Narrower tables are mapped to d_model as the embeddings are.
+    """
+    table = token_table(encoder).weight if vectors is None else vectors / math.sqrt(encoder.config.d_model)
+    return table if encoder.embed.project is None else encoder.embed.project(table)
 
 
 def token_table(encoder: Encoder) -> Embedding:

@@ -352,16 +352,35 @@ BREAKDOWNS: Mapping[str, Callable[[Costs, bool], Chart[ModelCosts]]] = {
 
 
 def explain_heads(config: ModelConfig) -> Paragraph:
-    """Why n_heads leaves the count alone, with counts for several n_heads."""
-    d, h = config.d_model, config.n_heads
-    choices = sorted({h, *nearest_divisors(d, h)})
-    counts = {accounting.count_parameters(replace(config, n_heads=n)).total for n in choices}
+    """What n_heads does to the count, with counts for several n_heads."""
+    d, h, width = config.d_model, config.n_heads, config.head_width
+    question = "**Do more heads cost parameters?**"
+    if config.kv_heads < h:
+        return Paragraph(f"{question} {_explain_grouping(config)}")
+    choices = sorted({max(1, h // 2), h, 2 * h} if config.d_head else {h, *nearest_divisors(d, h)})
+    counts = {accounting.count_parameters(replace(config, n_heads=n, n_kv_heads=0)).total for n in choices}
+    counted = f"With {', '.join(map(str, choices))} heads: {', '.join(f'{n:,}' for n in sorted(counts))} parameters"
+    if config.d_head:
+        return Paragraph(
+            f"{question} Here they do: each is d_head = {width:,} features wide, however many there are. So each of "
+            f"the weights Q, K, V and O (query, key, value and output) has {d:,} × n_heads · d_head = {d:,} × "
+            f"{h * width:,} numbers. {counted}."
+        )
     return Paragraph(
-        f"**Do more heads cost parameters?** No. A head works on d_head = d_model / n_heads = {d:,} / {h} = "
-        f"{config.head_width:,} features. All heads together are n_heads · d_head = {h} · {config.head_width:,} = "
-        f"{d:,} features wide: n_heads cancels. So the weights Q, K, V and O (query, key, value and output) stay "
-        f"{d:,} × {d:,}. With {', '.join(map(str, choices))} heads: {', '.join(f'{n:,}' for n in sorted(counts))} "
-        "parameters each time."
+        f"{question} No. A head works on d_head = d_model / n_heads = {d:,} / {h} = {width:,} features. All heads "
+        f"together are n_heads · d_head = {h} · {width:,} = {d:,} features wide: n_heads cancels. So the weights Q, K, "
+        f"V and O (query, key, value and output) stay {d:,} × {d:,}. {counted} each time."
+    )
+
+
+def _explain_grouping(config: ModelConfig) -> str:
+    """What sharing heads of keys and values saves."""
+    h, groups, whole = config.n_heads, config.kv_heads, replace(config, n_kv_heads=0)
+    saved = accounting.count_parameters(whole).total - accounting.count_parameters(config).total
+    return (
+        f"Heads of keys and values do. There are only {groups} here, each read by {h // groups} of the {h} heads of "
+        f"queries (*grouped queries*). With {h} of them, the model would have {saved:,} parameters more, and the keys "
+        f"and values of a sentence would take {h // groups} times the memory."
     )
 
 

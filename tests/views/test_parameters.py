@@ -245,3 +245,18 @@ def test_captions_name_the_largest_share() -> None:
     embeddings = built(CONFIG) - 6 * 1_774_464 - 2 * 384
     assert f"embeddings, {share(embeddings, built(CONFIG))}. Blocks: 6 × 1,774,464 parameters." in drawn.caption
     assert drawn.alt.startswith(f"Parameters by component: embeddings {embeddings:,}")
+
+
+def test_what_grouped_queries_save_is_told() -> None:
+    config = replace(CONFIG, n_kv_heads=1)
+    saved = count_parameters(CONFIG).total - count_parameters(config).total
+    text = view.explain_heads(config).text
+    assert f"{saved:,} parameters more" in text
+    assert f"{CONFIG.n_heads} times the memory" in text
+
+
+def test_heads_of_a_width_of_their_own_cost_parameters() -> None:
+    config = replace(CONFIG, d_head=10)
+    text = view.explain_heads(config).text
+    assert f"{count_parameters(replace(config, n_heads=2 * CONFIG.n_heads)).total:,}" in text
+    assert "Here they do" in text
