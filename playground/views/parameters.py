@@ -244,11 +244,13 @@ def _count_axis(unit: str) -> Mapping[str, Any]:
 def _describe_largest(costs: ModelCosts) -> str:
     sums = sum_by_component(costs.parameters)
     largest = max(sums, key=sums.__getitem__)
-    block = sum(term.count for term in costs.parameters if term.layer == 0)
-    return (
-        f"The largest share: {largest}, {share(sums[largest], costs.parameters.total)}. Blocks: "
-        f"{costs.config.n_layers} × {block:,} parameters."
-    )
+    config, told = costs.config, f"The largest share: {largest}, {share(sums[largest], costs.parameters.total)}."
+    last = 0 if config.share_layers else config.n_layers - 1
+    block = sum(term.count for term in costs.parameters if term.layer == last)
+    if config.share_layers:
+        return f"{told} One block for all {config.n_layers} layers: {block:,} parameters."
+    first = "; the first lacks a norm" if config.has_norm1(last) and not config.has_norm1(0) else ""
+    return f"{told} Blocks: {config.n_layers} × {block:,} parameters{first}."
 
 
 def show_layers(scene: Costs, has_focus: bool) -> Chart[ModelCosts]:

@@ -71,10 +71,10 @@ BEYOND: Mapping[Positions, str] = {
 }
 """What becomes of sentences longer than any that a model has learned from."""
 
-MAX_DISTANCE = 64
+MAX_DISTANCE = 33
 """Tokens to either side that the curves of distances are drawn for."""
 
-_COLOURS = ("#4a3aa8", "#4a7bd0", "#2f9fb5", "#3fa65c", "#9aa332", "#d19a2a", "#d76a34", "#c93756")
+_COLOURS = ("#4a7bd0", "#3fa65c", "#d19a2a", "#c93756")
 """Of curves, from the first to the last."""
 
 HEIGHT = 420
@@ -201,7 +201,7 @@ def show_distances(scene: Scene[PlacedWords]) -> Iterator[Item]:
         shown = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), len(_COLOURS))).round().astype(int))
         x = np.arange(rows.shape[1]) - rows.shape[1] // 2
         name = "pair" if placed.config.positions == "rotary" else "head"
-        return [Curve(f"{name} {i}", x, rows[i], colour) for i, colour in zip(shown, _COLOURS, strict=False)]
+        return [Curve(f"{name} {i}", x, rows[i], colour, marker=0) for i, colour in zip(shown, _COLOURS, strict=False)]
 
     def table(placed: PlacedWords) -> pd.DataFrame:
         rows = placed.by_distance if placed.by_distance is not None else np.zeros((0, 1))

@@ -270,7 +270,7 @@ def test_what_distances_do_to_scores_is_drawn(kind: str) -> None:
     drawn = draw_chart(chart, scene(now)).now
     assert now.by_distance is not None
     names = [trace["name"] for trace in drawn.figure["data"]]
-    assert len(names) == min(8, len(now.by_distance))
+    assert len(names) == min(4, len(now.by_distance))
     middle = MAX_DISTANCE - 1
     for trace in drawn.figure["data"]:
         row = now.by_distance[int(trace["name"].split()[1])]
