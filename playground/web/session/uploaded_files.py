@@ -12,7 +12,7 @@ from typing import Literal
 import streamlit as st
 from torch import Tensor
 
-from playground.config import ModelConfig
+from playground.config import SETTINGS, ModelConfig
 from playground.errors import InputError, UnavailableError
 from playground.model import Encoder
 from playground.runs.budget import check_budget, choose_device
@@ -105,6 +105,12 @@ def _read_config(data: bytes) -> RecognisedWeights:
     except (ValueError, RecursionError) as error:
         raise InputError("The config.json is not valid JSON.") from error
     config, scheme = read_config(given)
+    for field in ("n_layers", "n_heads"):  # a file can't be so small that it has few parameters and many of these
+        most = int(SETTINGS[field].stops[-1])
+        if vars(config)[field] > most:
+            raise InputError(
+                f"The config.json asks for {field}={vars(config)[field]:,}; these pages show at most {most}."
+            )
     return RecognisedWeights(scheme, vars(config), {})
 
 

@@ -47,6 +47,11 @@ def test_tensors_alone_ask_for_their_config() -> None:
     assert values(app, "positions", "window") == {"positions": "rotary", "window": 6}
 
 
+def albert(**change: object) -> bytes:
+    """A config of layers that share their weights, so that any number of them has few parameters."""
+    return json.dumps(json.loads((FOLDER / "albert" / "config.json").read_text()) | change).encode()
+
+
 @pytest.mark.parametrize(
     ("names", "other", "sentence"),
     [
@@ -55,6 +60,8 @@ def test_tensors_alone_ask_for_their_config() -> None:
         (("model.safetensors",), {"config_json": b"[" * 100_000}, "is not valid JSON"),
         (("model.safetensors",), {"config_json": b" " * 1_000_001}, "more than 1 MB"),
         (("model.safetensors", "config.json"), {"tokenizer_json": b"{}"}, "no tokenizer can be read"),
+        (("model.safetensors",), {"config_json": albert(num_hidden_layers=2**31 - 1)}, "layers=2,147,483,647"),
+        (("model.safetensors",), {"config_json": albert(num_attention_heads=2**20, hidden_size=2**20)}, "at most 96"),
         (("model.safetensors",), {"config_json": json.dumps({"model_type": "llama"}).encode()}, "llama"),
     ],
 )
