@@ -363,4 +363,8 @@ def test_what_a_score_gets_by_distance_is_a_bar_of_its_own(kind: str) -> None:
         bias[found.walk.key] - bias[found.split.opponent], abs=1e-6
     )
     assert (table.loc["distance"].drop("distance") == 0).all()
+    now, _ = subject(positions=kind, relative_buckets=8, relative_distance=20)
+    labels = chart(show(Scene(now, FOCUS)), "why_parts").bars(now).labels
+    assert "their distances" in labels
+    assert "their positions" not in labels
     assert "the distance adds" in chart(parts_of(STEPS["products"](found)), "why_products").caption

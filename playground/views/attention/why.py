@@ -308,7 +308,13 @@ def _show_parts(found: Explanation) -> Iterator[Item]:
     """The lead over the opponent by kinds of sources, the same for every cell, so that nothing below them moves."""
     if not found.has_parts:
         return
-    groups = [group for group in NAMES if group != "change" or CHANGES in found.split.sources]
+    kind = found.walk.config.positions
+    is_there = {
+        "change": CHANGES in found.split.sources,
+        "distance": kind in ("alibi", "relative"),
+        "position": kind not in ("alibi", "relative", "rotary"),  # told in attention, no vector holds them
+    }
+    groups = [group for group in NAMES if is_there.get(group, True)]
     amounts = np.array([found.verdict.amounts.get(group, 0.0) for group in groups])
     kinds = ["bias" if group == "others" else group for group in groups]
     _, key, opponent = found.names
