@@ -180,7 +180,7 @@ class ModelConfig:
                 nearest_divisors(self.n_heads, self.n_kv_heads),
             )
         if self.fused_qkv and self.kv_heads != self.n_heads:
-            reason = f"lays queries, keys and values out head by head, and there are {self.kv_heads} heads of keys"
+            reason = f"lays queries, keys and values out head by head, and n_kv_heads={self.kv_heads} is another count"
             raise ConfigError("fused_qkv", True, reason, (False,))
         if self.window % 2:
             raise ConfigError("window", self.window, "has no half for either side", (self.window - 1, self.window + 1))

@@ -20,7 +20,7 @@ KIND_COLOURS = {
     "attention": palette.ATTENTION,
     "feed-forward": palette.FEED_FORWARD,
     "change": palette.CHANGE,
-    "distance": palette.POSITIONS if hasattr(palette, "POSITIONS") else palette.EMBEDDINGS,
+    "distance": palette.EMBEDDINGS,
     "bias": palette.NORMS,
 }
 """By the kind of a source."""
