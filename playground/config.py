@@ -135,6 +135,11 @@ class ModelConfig:
         """Whether a table of positions is added to the embeddings."""
         return self.positions in POSITION_TABLES
 
+    @property
+    def has_position_bias(self) -> bool:
+        """Whether every score gets a number by the distance of its query and key."""
+        return self.positions in ("alibi", "relative")
+
     def has_norm1(self, layer: int) -> bool:
         """Whether a block, from 0, has the norm of its attention."""
         return self.first_norm or self.norm_placement == "post" or (layer > 0 and not self.share_layers)

@@ -126,9 +126,14 @@ def _linear(
 ) -> Term:
     """A linear map of the config, with a bias where it has biases."""
     (d_in, n_in), (d_out, n_out) = given, gives
-    product = f"{d_in}²" if d_in == d_out else f"{d_in} · {d_out}"
+    product = _product(d_in, d_out)
     formula, count = f"{product} + {d_out}" if config.bias else product, n_in * n_out + n_out * config.bias
     return Term(name, component, part, layer, formula, count)
+
+
+def _product(one: str, other: str) -> str:
+    """Two widths' product, as formulas write it."""
+    return f"{one}²" if one == other else f"{one} · {other}"
 
 
 def _norm(
@@ -195,8 +200,7 @@ def count_flops(config: ModelConfig, n_tokens: int, n_sentences: int = 1) -> Cou
         queries = w_name, width
         maps = {"q": (model, queries), "k": (model, kv), "v": (model, kv), "o": (queries, model)}
         for letter, ((d_in, n_in), (d_out, n_out)) in maps.items():
-            product = f"{d_in}²" if d_in == d_out else f"{d_in} · {d_out}"
-            name, formula = f"{attn}.{letter}", f"2 · B · T · {product}"
+            name, formula = f"{attn}.{letter}", f"2 · B · T · {_product(d_in, d_out)}"
             terms.append(Term(name, "attention", letter.upper(), i, formula, tokens * n_in * n_out))
         pairs_name, pairs = _pairs(config, i, n_tokens)
         formula, n = f"2 · B · {pairs_name} · {w_name}", 2 * n_sentences * pairs * width

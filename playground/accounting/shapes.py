@@ -35,7 +35,7 @@ def list_shapes(
 def symbolic_shapes(config: ModelConfig, causal: bool = False) -> Steps:
     """As `list_shapes`, in letters: B sentences, T tokens, H heads."""
     steps = _embedding(config)
-    if config.positions in ("alibi", "relative"):
+    if config.has_position_bias:
         steps.append(("position_bias", ("1", "H", "T", "T")))
     for i in range(config.n_layers):
         steps += [(f"layers.{i}.{name}", symbols) for name, symbols in _block(config, i, causal)]

@@ -24,7 +24,6 @@ from playground.analysis.walkthrough import Walk
 from playground.model import Encoder
 from playground.model.attention import maps_by_head
 from playground.model.blocks import EncoderBlock
-from playground.model.positions import frequencies
 from playground.runs.arrays import Array
 from playground.text.wording import join_words, write_amount
 
@@ -263,7 +262,7 @@ def split_score(walk: Walk, stream: StreamSplit, maps: HeadMaps, opponent: int |
         opponent_parts = carry("k", np.flatnonzero(compared), changed_k)
         relative = query_parts @ (key_parts - opponent_parts).T / root
         opponent_bias, opponent_score = float(bias[compared].mean()), float(scores[compared].mean())
-    if walk.config.positions in ("alibi", "relative"):  # what no vector wrote: a source that meets itself alone
+    if walk.config.has_position_bias:  # what no vector wrote: a source that meets itself alone
         sources = (*sources, DISTANCE)
         matrix, relative = np.pad(matrix, (0, 1)), np.pad(relative, (0, 1))
         matrix[-1, -1], relative[-1, -1] = bias[walk.key], bias[walk.key] - opponent_bias
@@ -313,7 +312,7 @@ def _project(
 
 def _turn(walk: Walk, x: Floats, places: NDArray[np.intp]) -> Floats:
     """Vectors (…, tokens, d_head) turned by the tokens' rotary positions, as the walk's layer turns them."""
-    frequency = frequencies(walk.config.head_width, base=walk.config.rotary_base_of(walk.layer.layer)).numpy()
+    frequency = walk.rotary_frequencies()
     cosines, sines = np.cos(places[:, None] * frequency), np.sin(places[:, None] * frequency)  # (tokens, d_head / 2)
     first, second = np.split(x, 2, axis=-1)
     return np.concatenate([first * cosines - second * sines, second * cosines + first * sines], axis=-1)
@@ -353,8 +352,7 @@ def rotary_pairs(walk: Walk) -> RotaryPairs:
     (q1, q2), (k1, k2) = np.split(q, 2), np.split(k, 2)
     # As complex numbers, a pair's product is Re(q k̄ e^{i (t − j) θ}).
     product = (q1 + 1j * q2) * (k1 - 1j * k2) / math.sqrt(walk.config.head_width)
-    found = frequencies(walk.config.head_width, base=walk.config.rotary_base_of(walk.layer.layer)).numpy()
-    return RotaryPairs(found, np.abs(product), -np.angle(product), walk.query - walk.key)
+    return RotaryPairs(walk.rotary_frequencies(), np.abs(product), -np.angle(product), walk.query - walk.key)
 
 
 Group = Literal["token", "position", "distance", "attention", "feed-forward", "change", "others"]

@@ -15,7 +15,7 @@ import torch
 from playground.analysis import streams
 from playground.analysis.tex import Floats, factor, number, sum_of_products
 from playground.analysis.walkthrough import Walk
-from playground.model.positions import alibi_slopes, distance_buckets, frequencies
+from playground.model.positions import alibi_slopes, distance_buckets
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _rotation(walk: Walk) -> Step:
     for name, token, index in (("q", walk.query, "t"), ("k", walk.key, "j")):
         x = walk.normed(name)[token].astype(np.float64)
         first, second = np.split(x, 2)
-        angles = token * rotary_frequencies(walk)
+        angles = token * walk.rotary_frequencies()
         turned = first * np.cos(angles) - second * np.sin(angles), second * np.cos(angles) + first * np.sin(angles)
         by_hand.append(np.concatenate(turned))
         traced.append(walk.layer.computed(f"attn.{name}")[walk.head, token])
@@ -130,13 +130,6 @@ def _rotation(walk: Walk) -> Step:
         rf"\theta_i = {walk.config.rotary_base_of(walk.layer.layer)}^{{-2i/d}}, \quad d = d_\text{{head}}",
     )
     return Step(formulas, tuple(lines), np.concatenate(by_hand), np.concatenate(traced))
-
-
-def rotary_frequencies(walk: Walk) -> Floats:
-    """Radians that each pair of features turns by from one position to the next, in the walk's layer: (d_head / 2,)."""
-    base = walk.config.rotary_base_of(walk.layer.layer)
-    found: Floats = frequencies(walk.config.head_width, base=base).numpy()
-    return found
 
 
 def _position_bias(walk: Walk) -> Step:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from playground.analysis.attention import merge_moves_results
 from playground.analysis.tex import Floats
 from playground.config import ModelConfig
+from playground.model.positions import frequencies
 from playground.runs.encoder_run import LayerRun
 
 STAGES = (
@@ -100,6 +101,11 @@ class Walk:
         """The dot products over √d_head, (T,), before the mask."""
         return self.dot_products() / math.sqrt(self.config.head_width)
 
+    def rotary_frequencies(self) -> Floats:
+        """Radians by which each pair of features turns from one position to the next, in this layer: (d_head / 2,)."""
+        found: Floats = frequencies(self.config.head_width, base=self.config.rotary_base_of(self.layer.layer)).numpy()
+        return found
+
     def position_bias(self) -> Floats:
         """What the query's scores get by distance, (T,): zeros where the architecture adds nothing."""
         bias = self.layer.run.arrays.get("position_bias")
@@ -144,7 +150,7 @@ def order(config: ModelConfig) -> tuple[str, ...]:
     has = {
         "norm of q and k": config.qk_norm,
         "rotation": config.positions == "rotary",
-        "distance bias": config.positions in ("alibi", "relative"),
+        "distance bias": config.has_position_bias,
         "norm after attention": config.norm_placement == "both",
         "norm after feed-forward": config.norm_placement == "both",
     }

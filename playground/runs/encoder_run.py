@@ -21,6 +21,7 @@ from playground.model.attention import maps_by_head
 from playground.model.blocks import EncoderBlock
 from playground.model.changes import Change
 from playground.model.interventions import InterventionTrace
+from playground.model.positions import window_mask
 from playground.runs.arrays import Array, first_sentence, freeze, to_array
 from playground.runs.budget import check_kept, time_pass
 from playground.runs.forward_pass import read_rows, run_rows
@@ -60,11 +61,8 @@ class Run:
 
     def allowed_in(self, layer: int) -> NDArray[np.bool_]:
         """(T, T): which key each query may attend to in a layer, from 0: what a window hides is hidden as by a mask."""
-        window, places = self.config.window_of(layer), np.arange(len(self.tokens))
-        if not window:
-            return self.allowed
-        near: NDArray[np.bool_] = np.abs(places[:, None] - places) <= window // 2
-        return self.allowed & near
+        window = self.config.window_of(layer)
+        return self.allowed & window_mask(len(self.tokens), window)[0].numpy() if window else self.allowed
 
     def changes_at(self, name: str) -> tuple[Change, ...]:
         """What was changed at a point of the trace, in the order in which it was."""

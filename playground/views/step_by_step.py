@@ -10,7 +10,7 @@ import pandas as pd
 
 from playground.analysis.changes import ChangedPoint, list_changed_points
 from playground.analysis.comparison import describe_vector_change
-from playground.analysis.steps import rotary_frequencies, work_out
+from playground.analysis.steps import work_out
 from playground.analysis.streams import l2
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk, order
@@ -349,7 +349,7 @@ def _show_rotation(walk: Walk) -> Iterator[Item]:
     for name, letter, token in (("query", "q", walk.query), ("key", "k", walk.key)):
         turned = walk.layer.computed(f"attn.{letter}")[walk.head, token]
         rows |= {f"{name}, not turned": walk.normed(letter)[token], f"{name}, at {token}": turned}
-    speed = rotary_frequencies(walk)
+    speed = walk.rotary_frequencies()
     half = len(speed)
     reading = (
         f"Numbers 0 and {half} are a pair, as are 1 and {half + 1}, and so on. The fastest pair turns by "

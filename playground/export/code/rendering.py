@@ -127,8 +127,13 @@ def exercise_sections(shown: ShownEncoder) -> list[Section]:
     network: it is left out where blocks share weights, take more than a mask, or have other norms than before or after.
     """
     config = shown.config
-    adds = config.positions in ("alibi", "relative") or config.window > 0
-    is_odd = adds or config.share_layers or config.qk_norm or config.d_embedding or config.norm_placement == "both"
+    is_odd = (
+        _adds_to_scores(config)
+        or config.share_layers
+        or config.qk_norm
+        or config.d_embedding
+        or config.norm_placement == "both"
+    )
     third = [] if is_odd or not all(map(config.has_norm1, range(config.n_layers))) else ["exercise_gradients"]
     names = ["exercise_shares", "exercise_decoder", *third, "another_encoder"]
     return list(render_sections(names, _encoder_values(shown)))
@@ -184,7 +189,7 @@ def architecture_values(
     noise, dropout = (recipe.noise, recipe.dropout_positions) if recipe else (0.0, 0.0)
     normed = config.norm != "none"
     has_tables = bool(config.vocab_size or config.n_segments or config.positions in ("learned", "relative"))
-    adds = config.positions in ("alibi", "relative") or config.window > 0
+    adds = _adds_to_scores(config)
     block_mask = MaskArgument(", added: Tensor", ", added") if adds else mask
 
     def before(norm: str, x: str) -> str:
@@ -242,6 +247,11 @@ def memory_masks(values: Mapping[str, Any], *, has_padding: bool) -> dict[str, M
     mask = MaskArgument(", memory_mask: Tensor", ", memory_mask")
     added = MaskArgument(", memory_added: Tensor", ", memory_added")
     return {"memory_mask": mask, "memory_block_mask": added if values["adds_to_scores"] else mask}
+
+
+def _adds_to_scores(config: ModelConfig) -> bool:
+    """Whether blocks get numbers that are added to scores, instead of a mask."""
+    return config.has_position_bias or config.window > 0
 
 
 def _as_added(mask: MaskArgument) -> MaskArgument:

@@ -308,11 +308,11 @@ def _show_parts(found: Explanation) -> Iterator[Item]:
     """The lead over the opponent by kinds of sources, the same for every cell, so that nothing below them moves."""
     if not found.has_parts:
         return
-    kind = found.walk.config.positions
+    config = found.walk.config
     is_there = {
         "change": CHANGES in found.split.sources,
-        "distance": kind in ("alibi", "relative"),
-        "position": kind not in ("alibi", "relative", "rotary"),  # told in attention, no vector holds them
+        "distance": config.has_position_bias,
+        "position": config.has_position_table or config.positions == "none",  # else no vector holds them
     }
     groups = [group for group in NAMES if is_there.get(group, True)]
     amounts = np.array([found.verdict.amounts.get(group, 0.0) for group in groups])
