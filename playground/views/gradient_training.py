@@ -13,9 +13,8 @@ from playground.charts.chart import Item, Paragraph, Picture
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
+from playground.training.ablation import AblationResult, AblationState, AblationTraining, difference_noise
 from playground.training.recipe import Recipe, architecture
-from playground.training.regularisers.ablation import AblationResult, AblationState, AblationTraining
-from playground.training.regularisers.ablation_report import difference_noise
 from playground.training.tasks import Data
 from playground.views.gradient_flow import COLOURS
 

@@ -14,21 +14,21 @@ from playground.charts.chart import Columns, Control, Group, Item, Options, Para
 from playground.charts.figure import Array, Figure
 from playground.charts.scene import Scene
 from playground.link.params import TASK_TITLES
-from playground.training.evaluation import Measured
-from playground.training.recipe import Recipe
-from playground.training.regularisers.ablation import (
+from playground.training.ablation import (
     AblationResult,
     AblationState,
+    Effect,
+    group_by_name,
     seeds_of,
     trainings_of_one_seed,
 )
+from playground.training.evaluation import Measured
+from playground.training.recipe import Recipe
 from playground.training.regularisers.ablation_report import (
     COLUMNS,
     SPREAD_COLUMNS,
-    Effect,
     ablation_table,
     answer_ablation,
-    group_by_name,
     measure_effects,
     summarise_ablation,
 )

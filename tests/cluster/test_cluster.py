@@ -15,9 +15,10 @@ import pytest
 from playground.analysis.gradient_variants import VARIANTS, DepthSweep, SweepRequest, common_config
 from playground.jobs import JobStatus, Member, SharedRuns
 from playground.jobs.cluster.queue import ENVIRONMENT, UNREACHABLE
+from playground.training.ablation import Ablation, AblationRequest
 from playground.training.after.run_state import TrainingRequest, TrainingState
 from playground.training.after.trained_network import from_trainer
-from playground.training.regularisers.ablation import Ablation, AblationRequest, ablation_trainings
+from playground.training.regularisers.comparison import ablation_trainings
 from playground.views.gradient_flow import list_depths
 from playground.web.session.caches import TextKey
 from playground.web.session.services import other_services, services
@@ -37,9 +38,9 @@ def ended(member: Member[Any]) -> str:
 
 
 def test_an_ablations_runs_go_side_by_side_and_give_the_numbers_of_one_after_the_other(two_nodes: TwoNodes) -> None:
-    runs = ablation_trainings(replace(SMALL, steps=60), ["clip"])
+    runs = ablation_trainings(CONFIG, replace(SMALL, steps=60), ["clip"])
     assert two_nodes.queue.max_running == 2
-    member = SharedRuns(two_nodes.queue, 4, 10**8).join("ablation", AblationRequest(CONFIG, runs))
+    member = SharedRuns(two_nodes.queue, 4, 10**8).join("ablation", AblationRequest(runs))
     until(lambda: member.run.steps.computation is not None)
     run: Any = member.run.steps.computation
     most = 0
@@ -48,7 +49,7 @@ def test_an_ablations_runs_go_side_by_side_and_give_the_numbers_of_one_after_the
         time.sleep(0.02)
     assert ended(member) == "finished"
     assert most == 2
-    here = Ablation(CONFIG, runs)
+    here = Ablation(runs)
     for _ in here.run():
         pass
     assert member.state is not None

@@ -7,8 +7,8 @@ import pytest
 from playground.analysis.gradient_variants import BY_NAME, VARIANTS
 from playground.link.params import PARAMS
 from playground.presets import PRESETS
+from playground.training.ablation import Ablation, AblationState
 from playground.training.evaluation import Measure
-from playground.training.regularisers.ablation import Ablation, AblationState
 from playground.training.tasks import make_data
 from playground.views.gradient_training import (
     N_LAYERS,
@@ -28,7 +28,7 @@ def pair(first: str, second: str, steps: int = 3) -> TrainedPair:
     recipe = replace(pair_recipe(1), steps=steps, n_train=64)
     data = make_data(recipe)
     trainings = pair_trainings(CONFIG, [BY_NAME[first], BY_NAME[second]], recipe, data)
-    ablation = Ablation(CONFIG, trainings, data={1: data})
+    ablation = Ablation(trainings, data={1: data})
     for _ in ablation.run():
         pass
     return TrainedPair(ablation.state, data)

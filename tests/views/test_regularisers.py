@@ -18,14 +18,8 @@ from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.link.opening import Focus
 from playground.link.params import COMPARED
+from playground.training.ablation import Ablation, AblationState
 from playground.training.evaluation import Measured
-from playground.training.regularisers.ablation import (
-    SIZES,
-    Ablation,
-    AblationState,
-    ablation_recipe,
-    ablation_trainings,
-)
 from playground.training.regularisers.ablation_report import (
     COLUMNS,
     SPREAD_COLUMNS,
@@ -34,6 +28,7 @@ from playground.training.regularisers.ablation_report import (
     summarise_ablation,
 )
 from playground.training.regularisers.catalogue import REGULARISERS, TEN, explain_regulariser
+from playground.training.regularisers.comparison import SIZES, ablation_recipe, ablation_trainings
 from playground.training.tasks import TASKS, make_data
 from playground.views.regularisers import (
     LINES,
@@ -58,9 +53,8 @@ def make_ablation(*fields: str, n_seeds: int = 1, n_done: int | None = None) -> 
     usual = {field: REGULARISERS[field].usual for field in fields if not REGULARISERS[field].on_by_default}
     recipe = replace(ablation_recipe("reverse", "small", 7, usual), n_validation=40, steps=N_STEPS)
     data = make_data(recipe)
-    ablation = Ablation(
-        ModelConfig(vocab_size=len(data.vocabulary), **SIZES), ablation_trainings(recipe, fields, n_seeds)
-    )
+    config = ModelConfig(vocab_size=len(data.vocabulary), **SIZES)
+    ablation = Ablation(ablation_trainings(config, recipe, fields, n_seeds))
     for _ in islice(ablation.run(), n_done):
         pass
     return ShownAblation(ablation.state, data, grows=n_done is not None)

@@ -12,6 +12,7 @@ from streamlit.testing.v1.local_script_runner import LocalScriptRunner, require_
 
 from playground.jobs import JobQueue, SharedRuns
 from playground.training.cost import Speed
+from playground.web.session import experiments
 from playground.web.session.services import other_services, services
 from playground.web.views import regularisers, training
 from tests.waiting import job_threads, until
@@ -50,7 +51,7 @@ def one_experiment_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A queue of the test's own, on a machine that is known to be fast; nothing runs on after the test."""
     monkeypatch.setattr(regularisers, "ablation_recipe", short_ablation)
     queue = JobQueue(1)
-    for module in (training, regularisers):
+    for module in (training, experiments):
         monkeypatch.setattr(module, "machine_speed", lambda: Speed(1e-6, 1e-12))
     clear_session_resource_cache(SESSION)  # every AppTest has the same session: what an earlier test had is forgotten
     with other_services(backend=queue, runs=SharedRuns(queue, max_results=8, max_bytes=10**8)):

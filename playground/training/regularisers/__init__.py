@@ -1,6 +1,6 @@
 """Tutorial C's ten regularisers, and experiments that measure what each does."""
 
-from playground.training.regularisers.ablation import Ablation, AblationResult, AblationTraining, ablation_trainings
 from playground.training.regularisers.catalogue import REGULARISERS, TEN, Regulariser
+from playground.training.regularisers.comparison import ablation_trainings
 
-__all__ = ["REGULARISERS", "TEN", "Ablation", "AblationResult", "AblationTraining", "Regulariser", "ablation_trainings"]
+__all__ = ["REGULARISERS", "TEN", "Regulariser", "ablation_trainings"]

@@ -5,15 +5,22 @@ Each kind of training stands beside the baseline, over one seed or several.
 
 import math
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from statistics import fmean
+from collections.abc import Sequence
 
 import pandas as pd
 
 from playground.text.wording import join_words, lower_first
-from playground.training.evaluation import Measure
-from playground.training.regularisers.ablation import AblationResult, AblationTraining, seeds_of, trainings_of_one_seed
+from playground.training.ablation import (
+    AblationResult,
+    AblationTraining,
+    Effect,
+    compare_to_baseline,
+    difference_noise,
+    group_by_name,
+    mean_evaluation,
+    seeds_of,
+    trainings_of_one_seed,
+)
 
 COLUMNS = {
     "training": "training, %",
@@ -32,68 +39,6 @@ SPREAD_COLUMNS = {"accuracy_spread": "spread, points", "loss_spread": "spread, n
 """Short names and titles of the columns that several seeds add: the seeds' highest change less their lowest."""
 
 
-@dataclass(frozen=True)
-class Effect:
-    """What one kind of training measures once it has ended, and how it differs from the baseline of the same seed.
-
-    Over several seeds, every number is a mean, but for the spreads.
-    """
-
-    training: AblationTraining
-    """That of the first seed."""
-    n_seeds: int
-    """How many seeds are compared."""
-    diverged: tuple[AblationResult, ...]
-    """Those that ran away, and have earlier weights."""
-    train: Measure
-    """Of sequences that are learnt from, as they are measured while training."""
-    validation: Measure
-    """Of sequences that never are, as they are measured while training."""
-    unbatched: Measure
-    """As of `AblationResult`; what the changes are of."""
-    accuracy_change: float
-    """Right answers more, as a share of all."""
-    loss_change: float
-    """Nats; below 0 where the loss is lower."""
-    accuracy_spread: float
-    """The seeds' highest change less their lowest; 0 with one seed."""
-    loss_spread: float
-    """Of the loss, the seeds' highest change less their lowest, in nats."""
-    gap_change: float
-    """As of `Evaluation.gap`."""
-
-    @property
-    def gap(self) -> float:
-        """Training accuracy − validation accuracy: how much was learnt by heart."""
-        return self.train.accuracy - self.validation.accuracy
-
-
-def compare_to_baseline(results: Sequence[AblationResult], baselines: Sequence[AblationResult]) -> Effect | None:
-    """One kind of training beside the baseline, seed by seed in the same order; None until both have ended once."""
-    pairs = [(own, other) for own, other in zip(results, baselines, strict=False) if _has_ended(own, other)]
-    if not pairs:
-        return None
-    own, other = ([pair[i] for pair in pairs] for i in (0, 1))
-    unbatched, usual = ([each.unbatched for each in results if each.unbatched] for results in (own, other))
-    accuracy = [a.accuracy - b.accuracy for a, b in zip(unbatched, usual, strict=True)]
-    loss = [a.loss - b.loss for a, b in zip(unbatched, usual, strict=True)]
-    (train, validation), (usual_train, usual_validation) = _mean_evaluation(own), _mean_evaluation(other)
-    gap, usual_gap = train.accuracy - validation.accuracy, usual_train.accuracy - usual_validation.accuracy
-    return Effect(
-        training=own[0].training,
-        n_seeds=len(pairs),
-        diverged=tuple(result for result in own if result.outcome == "diverged"),
-        train=train,
-        validation=validation,
-        unbatched=_mean_measure(unbatched),
-        accuracy_change=fmean(accuracy),
-        loss_change=fmean(loss),
-        accuracy_spread=max(accuracy) - min(accuracy),
-        loss_spread=max(loss) - min(loss),
-        gap_change=gap - usual_gap,
-    )
-
-
 def measure_effects(results: Sequence[AblationResult]) -> dict[str, Effect]:
     """By name, the baseline first: each kind that has ended, over the seeds with which all kinds have ended.
 
@@ -105,31 +50,6 @@ def measure_effects(results: Sequence[AblationResult]) -> dict[str, Effect]:
     n_seeds = max(1, min(n_ended, default=1))
     compared = {name: compare_to_baseline(of_kind[:n_seeds], baselines) for name, of_kind in kinds.items()}
     return {name: effect for name, effect in compared.items() if effect is not None}
-
-
-def group_by_name(results: Iterable[AblationResult]) -> dict[str, list[AblationResult]]:
-    """Each kind of training's results, in the order of the seeds, by the training's name."""
-    kinds: dict[str, list[AblationResult]] = {}
-    for result in results:
-        kinds.setdefault(result.training.name, []).append(result)
-    return kinds
-
-
-def _has_ended(*results: AblationResult) -> bool:
-    return all(result.unbatched is not None and result.evaluation is not None for result in results)
-
-
-def _mean_evaluation(results: Sequence[AblationResult]) -> tuple[Measure, Measure]:
-    """The mean over the results of what was measured on the training and on the validation set."""
-    evaluations = [result.evaluation for result in results if result.evaluation is not None]
-    return (
-        _mean_measure([each.train for each in evaluations]),
-        _mean_measure([each.validation for each in evaluations]),
-    )
-
-
-def _mean_measure(measures: Sequence[Measure]) -> Measure:
-    return Measure(fmean(each.loss for each in measures), fmean(each.accuracy for each in measures))
 
 
 def ablation_table(results: Sequence[AblationResult], trainings: Sequence[AblationTraining]) -> pd.DataFrame:
@@ -160,7 +80,7 @@ def _row(results: Sequence[AblationResult], effect: Effect | None, n_seeds: int)
     compared = list(results[: effect.n_seeds if effect else 1])
     if all(result.evaluation is None for result in compared):
         return {"ending": "has just begun"}
-    train, validation = (measure.accuracy for measure in _mean_evaluation(compared))
+    train, validation = (measure.accuracy for measure in mean_evaluation(compared))
     row: dict[str, object] = {"training": 100 * train, "validation": 100 * validation}
     row |= {"gap": 100 * (train - validation), "ending": _ending(results[-1])}
     if n_seeds > 1:
@@ -183,15 +103,6 @@ def _ending(result: AblationResult) -> str:
         return f"after {step} steps"
     word = {"stopped early": "stopped", "diverged": "ran away"}.get(result.outcome, "ended")
     return f"{word} at {step}, kept {evaluation.step}"
-
-
-def difference_noise(share: float, n_answers: int) -> float:
-    """Two standard errors of a difference of two shares near `share`, each of n answers that are right or wrong.
-
-    Answers within one sequence depend on each other, and two trainings answer the same questions: it is a rough guide.
-    """
-    share = (share * n_answers + 2) / (n_answers + 4)  # nobody is sure to be always right (Agresti & Coull 1998)
-    return 2 * math.sqrt(2 * share * (1 - share) / n_answers)
 
 
 def summarise_ablation(results: Sequence[AblationResult], n_answers: int) -> list[str]:

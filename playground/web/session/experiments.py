@@ -5,7 +5,7 @@ At the end stands what they need before they start: data, this machine's speed, 
 
 import secrets
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -15,6 +15,7 @@ import streamlit as st
 from playground.config import ModelConfig
 from playground.errors import BusyError, ClusterError
 from playground.jobs import JobStatus, Member, Request
+from playground.training.ablation import AblationRequest, AblationState, AblationTraining, seeds_of
 from playground.training.cost import Speed, measure_speed
 from playground.training.network import count_network
 from playground.training.recipe import Recipe, teacher_config
@@ -238,6 +239,26 @@ def without_idle(recipe: Recipe) -> Recipe:
         names.append("temperature")
     defaults = vars(Recipe())
     return replace(recipe, **{name: defaults[name] for name in names})
+
+
+def ablation_seconds(trainings: Sequence[AblationTraining]) -> float:
+    """How long these trainings are likely to take here, one after the other; raises as `machine_speed`."""
+    speed = machine_speed()
+    return sum(speed.seconds(training.config, training.recipe) for training in trainings)
+
+
+def join_ablation(page: str, trainings: tuple[AblationTraining, ...]) -> Experiment[AblationState]:
+    """Take part in trainings for a page; start them in the background if nobody has yet."""
+    data = {seed: training_data(replace(trainings[0].recipe, seed=seed)) for seed in seeds_of(trainings)}
+    n_bytes = max(training_bytes(training.config, training.recipe, *data.values()) for training in trainings)
+    threads = services().settings.threads
+    return Experiment(
+        trainings,
+        AblationRequest(trainings, device=str(caches.device()), threads=threads, data=data),
+        reservation=MemoryReservation(n_bytes),
+        key=(page, trainings),
+        seconds=ablation_seconds(trainings),
+    )
 
 
 def training_bytes(config: ModelConfig, recipe: Recipe, *data: Data) -> int:

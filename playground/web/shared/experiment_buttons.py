@@ -10,8 +10,8 @@ from playground.accounting.readable import duration
 from playground.charts.markdown import escape_markdown
 from playground.config import ModelConfig
 from playground.errors import PlaygroundError
+from playground.training.ablation import AblationState, seeds_of
 from playground.training.recipe import Recipe
-from playground.training.regularisers.ablation import AblationState, seeds_of
 from playground.training.tasks import TASKS
 from playground.web.components.without_picture import ask_before_reload, request_scroll, say_if_lost
 from playground.web.session.experiments import Experiment, session_experiments

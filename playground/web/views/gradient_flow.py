@@ -23,8 +23,7 @@ from playground.config import ModelConfig
 from playground.link import query
 from playground.link.opening import Focus
 from playground.model import Encoder
-from playground.training.regularisers.ablation import AblationRequest, AblationState, AblationTraining
-from playground.training.tasks import Data
+from playground.training.ablation import AblationState, AblationTraining
 from playground.views.gradient_flow import SixEncoders, list_depths, show_gradient_flow
 from playground.views.gradient_training import (
     QUESTION,
@@ -41,11 +40,9 @@ from playground.web.session.caches import TextKey
 from playground.web.session.experiments import (
     Experiment,
     compute_on_cluster,
-    machine_speed,
-    training_bytes,
+    join_ablation,
     training_data,
 )
-from playground.web.session.memory_budget import MemoryReservation
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.shared import experiment_buttons, panels
@@ -166,38 +163,13 @@ def check_text() -> None:
 PAGE = "gradient-flow"
 
 
-@dataclass(frozen=True)
-class PairPlan:
-    """Two encoders that can be trained."""
-
-    trainings: tuple[AblationTraining, ...]
-    data: Data
-
-
-def plan_pair() -> PairPlan:
+def plan_pair() -> tuple[AblationTraining, ...]:
     """The training of the chosen pair, or of one encoder where both are the same; raises ConfigError, RecipeError."""
     pair = dict.fromkeys(BY_NAME[current_value(f"gradient_{which}")] for which in ("first", "second"))
     recipe = pair_recipe(current_value("seed"))
     data = training_data(recipe)
     config = query.model_config({**current_setup().values, **SIZES}, vocab_size=1)
-    return PairPlan(pair_trainings(config, tuple(pair), recipe, data), data)
-
-
-def create_experiment(plan: PairPlan) -> Experiment[AblationState]:
-    """Take part in the trainings; start them in the background if nobody has yet."""
-    config = plan.trainings[0].config
-    if config is None:
-        raise TypeError("each of the two has its own architecture")
-    speed, recipe = machine_speed(), plan.trainings[0].recipe
-    threads, data = services().settings.threads, {recipe.seed: plan.data}
-    request = AblationRequest(config, plan.trainings, device=str(caches.device()), threads=threads, data=data)
-    return Experiment(
-        plan.trainings,
-        request,
-        reservation=MemoryReservation(training_bytes(config, recipe, plan.data)),
-        key=(PAGE, plan.trainings),
-        seconds=len(plan.trainings) * speed.seconds(config, recipe),
-    )
+    return pair_trainings(config, tuple(pair), recipe, data)
 
 
 def train_both() -> None:
@@ -205,7 +177,7 @@ def train_both() -> None:
     st.markdown(QUESTION)
     plan = experiment_buttons.plan_or_error(plan_pair)
     # The choice is drawn in a fragment of its own, which may have run since: what counts is the one at the click.
-    experiment_buttons.buttons(PAGE, plan, lambda _: create_experiment(plan_pair()), start="Train both")
+    experiment_buttons.buttons(PAGE, plan, lambda _: join_ablation(PAGE, plan_pair()), start="Train both")
     experiment_buttons.follow(follow_pair, PAGE)
 
 

@@ -1,6 +1,6 @@
 """What only the live page Regularisers has: the ablation that its settings describe, and how that is followed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,24 +11,20 @@ import streamlit as st
 from playground.accounting.readable import duration
 from playground.charts.chart import Paragraph
 from playground.charts.scene import Scene
-from playground.config import ModelConfig
 from playground.errors import PlaygroundError, TooLargeError
 from playground.link import query
 from playground.link.opening import Focus
 from playground.link.params import ABLATION, COMPARED, FIELDS, TASK_TITLES
 from playground.text.wording import join_words
-from playground.training.recipe import architecture
-from playground.training.regularisers.ablation import (
-    SIZES,
-    AblationRequest,
+from playground.training.ablation import (
     AblationState,
     AblationTraining,
-    ablation_recipe,
-    ablation_trainings,
     seeds_of,
     trainings_of_one_seed,
 )
+from playground.training.recipe import architecture
 from playground.training.regularisers.catalogue import REGULARISERS, reason_without_effect
+from playground.training.regularisers.comparison import SIZES, ablation_recipe, ablation_trainings
 from playground.training.tasks import TASKS
 from playground.views.regularisers import (
     BEFORE_ANY,
@@ -44,16 +40,14 @@ from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.components.charts import draw_legend
 from playground.web.components.without_picture import request_scroll
-from playground.web.session import caches
 from playground.web.session.experiments import (
     Experiment,
-    machine_speed,
+    ablation_seconds,
+    join_ablation,
     session_experiments,
-    training_bytes,
     training_data,
     without_idle,
 )
-from playground.web.session.memory_budget import MemoryReservation
 from playground.web.session.services import services
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.page_end import as_one_element
@@ -78,16 +72,11 @@ MISSING_MASKS: dict[str, dict[str, Any]] = {
 
 _NOWHERE = Focus(0, 0, 0, 0)
 
-AblationInputs = tuple[ModelConfig, tuple[AblationTraining, ...]]
-"""All that an ablation depends on."""
-
 
 @dataclass(frozen=True)
 class AblationPlan:
     """An ablation that can be started."""
 
-    config: ModelConfig
-    """Without dropout: it is the recipes' four that count."""
     trainings: tuple[AblationTraining, ...]
     """For each seed the baseline and one for each regulariser; the baseline alone if nothing that matters is chosen."""
     left_out: dict[str, str]
@@ -111,11 +100,10 @@ def make_plan() -> AblationPlan:
     config = query.model_config({**current_setup().values, "norm": shortcuts.unlocked_norm(), **SIZES}, vocab_size=1)
     chosen = {FIELDS[title] for title in chosen_titles}
     reasons = {field: reason_without_effect(each, recipe, config.norm) for field, each in REGULARISERS.items()}
-    compared = ablation_trainings(recipe, [field for field in chosen if not reasons[field]], int(seeds))
+    config = replace(architecture(config, recipe, training_data(recipe)), dropout=0.0)  # the recipes' four count
+    compared = ablation_trainings(config, recipe, [field for field in chosen if not reasons[field]], int(seeds))
     trainings = tuple(replace(training, recipe=without_idle(training.recipe)) for training in compared)
-    config = replace(architecture(config, recipe, training_data(recipe)), dropout=0.0)
-    speed = machine_speed()
-    seconds = sum(speed.seconds(config, training.recipe) for training in trainings)
+    seconds = ablation_seconds(trainings)
     longest = services().settings.max_training_seconds
     if seconds > longest:
         raise TooLargeError(
@@ -124,23 +112,12 @@ def make_plan() -> AblationPlan:
             "takes longest, as its teacher learns too."
         )
     left_out = {field: reason for field, reason in reasons.items() if reason and field in chosen}
-    return AblationPlan(config, trainings, left_out, seconds)
+    return AblationPlan(trainings, left_out, seconds)
 
 
 def create_experiment(plan: AblationPlan) -> Experiment[AblationState]:
-    """Take part in the trainings; start them in the background if nobody has yet."""
-    first = plan.trainings[0].recipe
-    data = {seed: training_data(replace(first, seed=seed)) for seed in seeds_of(plan.trainings)}
-    n_bytes = max(training_bytes(plan.config, training.recipe, *data.values()) for training in plan.trainings)
-    return Experiment(
-        (plan.config, plan.trainings),
-        AblationRequest(
-            plan.config, plan.trainings, device=str(caches.device()), threads=services().settings.threads, data=data
-        ),
-        reservation=MemoryReservation(n_bytes),
-        key=(PAGE, plan.config, plan.trainings),
-        seconds=plan.seconds,
-    )
+    """Take part in a plan's trainings."""
+    return join_ablation(PAGE, plan.trainings)
 
 
 @as_one_element
@@ -193,7 +170,7 @@ def draw_answer() -> None:
 
 def follow_answer(experiment: Experiment[AblationState]) -> None:
     """Draw the answer as of now."""
-    scene = make_scene(experiment.inputs[1], experiment.state)
+    scene = make_scene(experiment.inputs, experiment.state)
     render(show_answer(scene), scene)
 
 
@@ -224,7 +201,8 @@ def _start_ready(settings: Mapping[str, Any]) -> None:
 
 def describe_cost(plan: AblationPlan) -> str:
     """How long a plan takes, and what is trained."""
-    recipe, config, seeds = plan.trainings[0].recipe, plan.config, _name_seeds(plan.trainings)
+    first, seeds = plan.trainings[0], _name_seeds(plan.trainings)
+    recipe, config = first.recipe, first.config
     amount, of_one_seed = f"{len(plan.trainings)} runs of {recipe.steps} steps", trainings_of_one_seed(plan.trainings)
     if len(plan.trainings) > len(of_one_seed):
         amount, seeds = f"{amount}, {len(of_one_seed)} with each of the {seeds}", "those of one seed"
@@ -249,9 +227,9 @@ def draw_ablation(plan: AblationPlan | None) -> None:
     # Here and not beside the curves: a whole rerun of the page ends by putting right what the address says.
     widgets.choice(f"{PAGE}_measure", "Curves of")
     if experiment is not None:
-        trainings = experiment.inputs[1]
+        trainings = experiment.inputs
         recipe = trainings[0].recipe
-        differences = [] if plan is None else list_differences(experiment.inputs, (plan.config, plan.trainings))
+        differences = [] if plan is None else list_differences(trainings, plan.trainings)
         if differences:
             measured = f"“{TASKS[recipe.task].title}”, {recipe.n_train:,} sequences, {_name_seeds(trainings)}"
             st.info(experiment_buttons.difference_sentence(experiment, measured, differences))
@@ -264,7 +242,7 @@ def draw_ablation(plan: AblationPlan | None) -> None:
 def follow_ablation(experiment: Experiment[AblationState]) -> None:
     """Draw how far an ablation is, and what it shows by now."""
     experiment_buttons.show_progress(experiment, experiment.progress, experiment_buttons.ablation_status(experiment))
-    scene = make_scene(experiment.inputs[1], experiment.state, grows=experiment.in_progress)
+    scene = make_scene(experiment.inputs, experiment.state, grows=experiment.in_progress)
     render(show_ablation(scene, read_options(PAGE)), scene)
 
 
@@ -276,17 +254,17 @@ def make_scene(
     return Scene(ShownAblation(shown, training_data(trainings[0].recipe), grows), _NOWHERE)
 
 
-def list_differences(before: AblationInputs, now: AblationInputs) -> list[str]:
+def list_differences(before: Sequence[AblationTraining], now: Sequence[AblationTraining]) -> list[str]:
     """The trainings that only one of two ablations has, and the settings in which their common trainings differ."""
     old, new = (
-        {training.title: training.recipe for training in trainings_of_one_seed(trainings)}
-        for _, trainings in (before, now)
+        {training.title: (training.config, training.recipe) for training in trainings_of_one_seed(trainings)}
+        for trainings in (before, now)
     )
     differences = [f"“{title}” is gone" for title in old if title not in new]
     differences += [f"“{title}” is new" for title in new if title not in old]
     for title in (title for title in old if title in new):
-        differences += experiment_buttons.list_changed_settings((before[0], old[title]), (now[0], new[title]))
-    n_before, n_now = (len(seeds_of(trainings)) for _, trainings in (before, now))
+        differences += experiment_buttons.list_changed_settings(old[title], new[title])
+    n_before, n_now = len(seeds_of(before)), len(seeds_of(now))
     differences += [f"seeds {n_before} → {n_now}"] if n_before != n_now else []
     return list(dict.fromkeys(differences))
 

@@ -12,22 +12,19 @@ import pytest
 
 from playground import ModelConfig
 from playground.presets import PRESETS
-from playground.training.evaluation import History, evaluate_unbatched
-from playground.training.recipe import Recipe, architecture
-from playground.training.regularisers.ablation import (
-    PLENTY,
-    SIZES,
+from playground.training.ablation import (
     Ablation,
     AblationRequest,
     AblationState,
     AblationTraining,
-    ablation_recipe,
-    ablation_trainings,
     seeds_of,
     trainings_of_one_seed,
 )
+from playground.training.evaluation import History, evaluate_unbatched
+from playground.training.recipe import Recipe, architecture
 from playground.training.regularisers.ablation_report import measure_effects
 from playground.training.regularisers.catalogue import REGULARISERS, without_regularisers
+from playground.training.regularisers.comparison import PLENTY, SIZES, ablation_recipe, ablation_trainings
 from playground.training.tasks import TASKS, make_data
 from playground.training.trainer import Trainer
 from tests.training.tiny import CONFIG, CPU, SMALL, train
@@ -49,7 +46,9 @@ def changed(each: AblationTraining, baseline: AblationTraining) -> dict[str, obj
 
 def test_every_run_is_the_baseline_with_one_switch_turned_and_the_last_has_all() -> None:
     recipe = replace(RECIPE, clip=0.5, dropout_residual=0.2, token_masking=0.4)
-    baseline, *rest, together = ablation_trainings(recipe, ["clip", "mask_padding", "dropout_residual", "patience"])
+    baseline, *rest, together = ablation_trainings(
+        TINY, recipe, ["clip", "mask_padding", "dropout_residual", "patience"]
+    )
     assert baseline.recipe == RECIPE
     assert [(each.title, changed(each, baseline)) for each in rest] == [
         ("without padding mask", {"mask_padding": False}),
@@ -75,19 +74,19 @@ def test_every_run_is_the_baseline_with_one_switch_turned_and_the_last_has_all()
     ],
 )
 def test_runs_come_in_the_order_of_the_ten(chosen: list[str], names: list[str]) -> None:
-    found = ablation_trainings(RECIPE, chosen)
+    found = ablation_trainings(TINY, RECIPE, chosen)
     assert [each.name for each in found] == ["none", *names]
     assert len({each.recipe for each in found}) == len({each.title for each in found}) == len(found)
 
 
 def test_an_unknown_regulariser_is_refused() -> None:
     with pytest.raises(KeyError):
-        ablation_trainings(RECIPE, ["clipping"])
+        ablation_trainings(TINY, RECIPE, ["clipping"])
 
 
 def test_every_run_goes_as_it_would_alone() -> None:
     switches = ["mask_padding", "label_smoothing", "distill", "token_swapping"]
-    ablation = ended(Ablation(TINY, ablation_trainings(RECIPE, switches)))
+    ablation = ended(Ablation(ablation_trainings(TINY, RECIPE, switches)))
     assert len(ablation.trainings) == 6
     for result, each in zip(ablation.results(), ablation.trainings, strict=True):
         alone = train(each.recipe, TINY)
@@ -105,35 +104,35 @@ def test_every_run_goes_as_it_would_alone() -> None:
 
 def test_with_several_seeds_every_run_goes_as_it_would_with_its_seed_alone() -> None:
     recipe = replace(RECIPE, seed=4)
-    runs = ablation_trainings(recipe, ["clip", "noise"], n_seeds=3)
+    runs = ablation_trainings(TINY, recipe, ["clip", "noise"], n_seeds=3)
     assert seeds_of(runs) == [4, 5, 6]
-    assert trainings_of_one_seed(runs) == list(ablation_trainings(recipe, ["clip", "noise"])) == list(runs[:4])
-    assert list(runs[4:8]) == list(ablation_trainings(replace(recipe, seed=5), ["clip", "noise"]))
-    found = ended(Ablation(TINY, runs)).results()
+    assert trainings_of_one_seed(runs) == list(ablation_trainings(TINY, recipe, ["clip", "noise"])) == list(runs[:4])
+    assert list(runs[4:8]) == list(ablation_trainings(TINY, replace(recipe, seed=5), ["clip", "noise"]))
+    found = ended(Ablation(runs)).results()
     for i, seed in ((0, 4), (4, 5), (9, 6)):
         alone = train(replace(runs[i].recipe, seed=seed), TINY)
         assert found[i].history.loss == alone.history.loss
         assert found[i].unbatched == evaluate_unbatched(alone.network, alone.data.validation, alone.recipe, CPU)
     assert len({tuple(result.history.loss) for result in found}) == 12
     data = {seed: make_data(replace(recipe, seed=seed)) for seed in (4, 5, 6)}
-    given = ended(Ablation(TINY, runs[3:5], data=data)).results()
+    given = ended(Ablation(runs[3:5], data=data)).results()
     assert [result.history.loss for result in given] == [result.history.loss for result in found[3:5]]
 
 
 def test_a_run_is_measured_by_the_weights_that_it_kept_and_the_others_go_on() -> None:
     wild = replace(RECIPE, steps=60, lr=100.0, optimizer="sgd", schedule="constant", clip=1e-3)
-    baseline, clipped = ended(Ablation(TINY, ablation_trainings(wild, ["clip"]))).results()
+    baseline, clipped = ended(Ablation(ablation_trainings(TINY, wild, ["clip"]))).results()
     assert (baseline.outcome, clipped.outcome) == ("diverged", "finished")
     assert baseline.evaluation is not None
     assert baseline.evaluation.step < len(baseline.history.loss)
     by_heart = replace(RECIPE, n_train=8, steps=200, lr=1e-2, schedule="constant", patience=2)
-    (stopped,) = ended(Ablation(TINY, ablation_trainings(by_heart, ["patience"])[1:])).results()
+    (stopped,) = ended(Ablation(ablation_trainings(TINY, by_heart, ["patience"])[1:])).results()
     assert stopped.outcome == "stopped early"
     assert stopped.evaluation == stopped.history.evaluations[-3]
 
 
 def test_progress_rises_from_0_to_1_and_results_grow() -> None:
-    ablation = Ablation(TINY, ablation_trainings(RECIPE, ["clip", "distill"]))
+    ablation = Ablation(ablation_trainings(TINY, RECIPE, ["clip", "distill"]))
     assert ablation.progress == 0
     assert ablation.results() == []
     assert ablation.n_answers == int(make_data(RECIPE).validation.mask.sum())
@@ -152,7 +151,7 @@ def test_progress_rises_from_0_to_1_and_results_grow() -> None:
 
 @pytest.mark.parametrize("how", ["cancelled", "failed"])
 def test_what_is_broken_off_keeps_its_numbers_and_no_network(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    ablation = Ablation(TINY, ablation_trainings(RECIPE, ["clip"]))
+    ablation = Ablation(ablation_trainings(TINY, RECIPE, ["clip"]))
     steps = ablation.run()
     for _ in range(RECIPE.steps + 3):
         next(steps)
@@ -175,7 +174,7 @@ def test_what_is_broken_off_keeps_its_numbers_and_no_network(how: str, monkeypat
 
 def test_another_thread_never_sees_a_run_under_another_s_name() -> None:
     recipe = replace(RECIPE, steps=3, n_train=16)
-    ablation = Ablation(TINY, ablation_trainings(recipe, ["clip", "label_smoothing", "weight_decay", "token_masking"]))
+    ablation = Ablation(ablation_trainings(TINY, recipe, ["clip", "label_smoothing", "weight_decay", "token_masking"]))
     counts, progress, wrong, done = [0], [0.0], list[object](), threading.Event()
 
     def watch() -> None:
@@ -204,7 +203,7 @@ def test_another_thread_never_sees_a_run_under_another_s_name() -> None:
 
 
 SHORT = replace(SMALL, steps=4)
-REQUEST = AblationRequest(CONFIG, ablation_trainings(SHORT, ["clip"], n_seeds=2))
+REQUEST = AblationRequest(ablation_trainings(CONFIG, SHORT, ["clip"], n_seeds=2))
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +224,7 @@ def unfinished(state: AblationState) -> AblationState:
 
 
 def test_all_parts_together_are_the_ablation(states: list[AblationState]) -> None:
-    whole = Ablation(CONFIG, REQUEST.trainings)
+    whole = Ablation(REQUEST.trainings)
     for _ in whole.run():
         pass
     joined = REQUEST.join(states)
@@ -264,7 +263,7 @@ def test_a_request_travels_without_its_data() -> None:
 
 @pytest.mark.parametrize("n_steps", [1, 3, 6])
 def test_an_ablation_goes_on_from_a_checkpoint(n_steps: int, states: list[AblationState]) -> None:
-    request = AblationRequest(CONFIG, REQUEST.trainings[:2])
+    request = AblationRequest(REQUEST.trainings[:2])
     broken_off, going_on = request.build(), request.build()
     steps = broken_off.run()
     for _ in range(n_steps):
@@ -295,7 +294,7 @@ def test_the_amounts_differ_in_the_number_of_sequences_alone(task: str) -> None:
 def test_a_hundred_sequences_are_learnt_by_heart() -> None:
     """The page's default setting, cut short for speed: what happens if nothing is done about it."""
     recipe = replace(without_regularisers(ablation_recipe("reverse", "small", 0, {})), steps=250)
-    ablation = Ablation(OF_THE_PAGE, ablation_trainings(recipe, []))
+    ablation = Ablation(ablation_trainings(OF_THE_PAGE, recipe, []))
     for _ in ablation.run():
         pass
     (result,) = ablation.results()

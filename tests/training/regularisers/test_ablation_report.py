@@ -8,20 +8,19 @@ import pandas as pd
 import pytest
 import torch
 
+from playground.training.ablation import AblationResult, AblationTraining, compare_to_baseline, difference_noise
 from playground.training.evaluation import Evaluation, History, Measure
 from playground.training.recipe import Recipe
-from playground.training.regularisers.ablation import AblationResult, AblationTraining
 from playground.training.regularisers.ablation_report import (
     COLUMNS,
     SPREAD_COLUMNS,
     ablation_table,
     answer_ablation,
-    compare_to_baseline,
-    difference_noise,
     measure_effects,
     summarise_ablation,
 )
 from playground.training.regularisers.catalogue import REGULARISERS
+from tests.training.tiny import CONFIG
 
 N = 2_500
 
@@ -47,7 +46,11 @@ def result(
     used = Measure(loss, validation) if unbatched == "the same" else unbatched
     history = History(loss=[1.0] * steps, evaluations=[evaluation])
     return AblationResult(
-        AblationTraining(switch or "none", title, Recipe(seed=seed)), history, outcome if used else "", evaluation, used
+        AblationTraining(switch or "none", title, Recipe(seed=seed), CONFIG),
+        history,
+        outcome if used else "",
+        evaluation,
+        used,
     )
 
 
@@ -66,7 +69,7 @@ def row(found: pd.DataFrame, title: str) -> dict[str, Any]:
 
 def test_the_table_has_a_row_for_every_run() -> None:
     going_on = result("clip", 0.7, 0.2, 2.5, unbatched=None, steps=123)
-    together = AblationTraining("all", "all of these", Recipe())
+    together = AblationTraining("all", "all of these", Recipe(), CONFIG)
     runs = [*(each.training for each in (NONE, HELPS, STOPPED, going_on)), together]
     found = ablation_table([NONE, HELPS, STOPPED, going_on], runs)
     assert list(found.index) == [run.title for run in runs]
@@ -95,7 +98,7 @@ def test_the_last_column_says_how_far_a_run_is_or_how_it_ended() -> None:
         replace(going_on, training=SURE.training),
         just_begun,
     ]
-    runs = [*(each.training for each in results), AblationTraining("all", "all of these", Recipe())]
+    runs = [*(each.training for each in results), AblationTraining("all", "all of these", Recipe(), CONFIG)]
     assert list(ablation_table(results, runs)[COLUMNS["ending"]]) == [
         "ran away at 12, kept 0", "ended at 500, kept 480", "stopped at 200, kept 75", "at step 123", "has just begun",
         "still to come",

@@ -16,8 +16,8 @@ from playground.training.augment import augment
 from playground.training.evaluation import evaluate, evaluate_unbatched, scores
 from playground.training.network import Tagger, build_network
 from playground.training.recipe import Recipe, architecture, teacher_config
-from playground.training.regularisers.ablation import ablation_trainings
 from playground.training.regularisers.catalogue import REGULARISERS, TEN, reason_without_effect, without_regularisers
+from playground.training.regularisers.comparison import ablation_trainings
 from playground.training.tasks import make_data
 from playground.training.tasks.task import IGNORE, generator
 from playground.training.trainer import Trainer
@@ -202,7 +202,7 @@ def test_the_first_loss_is_that_of_noisy_vectors() -> None:
 def test_a_switch_changes_one_field(switch: str) -> None:
     regulariser = REGULARISERS[switch]
     for recipe in (Recipe(), replace(Recipe(), clip=2.0, dropout_residual=0.5, mask_padding=False, patience=9)):
-        plain, turned = (run.recipe for run in ablation_trainings(recipe, [switch]))
+        plain, turned = (run.recipe for run in ablation_trainings(CONFIG, recipe, [switch]))
         wanted = False if regulariser.on_by_default else getattr(recipe, switch) or regulariser.usual
         assert getattr(turned, switch) == wanted
         assert replace(turned, **{switch: getattr(plain, switch)}) == plain

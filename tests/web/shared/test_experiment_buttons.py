@@ -9,10 +9,10 @@ import pytest
 from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
 
+from playground.training import ablation
 from playground.training.after import run_state
 from playground.training.cost import Speed
-from playground.training.regularisers import ablation
-from playground.training.regularisers.ablation import SIZES
+from playground.training.regularisers.comparison import SIZES
 from playground.training.trainer import Trainer
 from playground.web.session import experiments
 from playground.web.session.experiments import EXPERIMENTS
@@ -169,7 +169,7 @@ def test_a_failure_is_one_sentence_and_leaves_the_page_whole(
 
 
 def test_what_takes_too_long_can_not_start_and_says_what_to_shrink(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (training, regularisers):
+    for module in (training, experiments):
         monkeypatch.setattr(module, "machine_speed", lambda: Speed(10.0, 1e-12))
     app = opened(page, training_steps=600)
     (error,) = app.error

@@ -8,10 +8,12 @@ import pytest
 
 from playground.link.params import COMPARED
 from playground.presets import PRESETS
+from playground.training.ablation import Ablation, AblationTraining
 from playground.training.cost import Speed
-from playground.training.regularisers.ablation import SIZES, Ablation, ablation_trainings
 from playground.training.regularisers.ablation_report import COLUMNS, ablation_table
+from playground.training.regularisers.comparison import SIZES, ablation_trainings
 from playground.views.regularisers import BEFORE_ANY, READY, ReadyExperiment
+from playground.web.session import experiments
 from playground.web.session.experiments import EXPERIMENTS
 from playground.web.session.services import services
 from playground.web.views import regularisers
@@ -65,19 +67,21 @@ def test_a_link_keeps_earlier_words_and_what_is_good_and_says_what_is_not() -> N
 
 def test_what_it_will_cost_stands_beside_start(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = Speed(0.5, 1e-12)
-    monkeypatch.setattr(regularisers, "machine_speed", lambda: slow)
+    monkeypatch.setattr(experiments, "machine_speed", lambda: slow)
     app = regularisers_page("Weight decay", "Knowledge distillation")
     assert "4 runs of 6 steps, each on the same 100 sequences" in captions(app)
     assert "4 runs" in app.button(key="regularisers_start").label
     strengths = {field: param.default for field, param in COMPARED.items()}
-    runs = ablation_trainings(short_ablation("reverse", "small", 0, strengths), ["weight_decay", "distill"])
+    runs = ablation_trainings(
+        ARCHITECTURE, short_ablation("reverse", "small", 0, strengths), ["weight_decay", "distill"]
+    )
     seconds = sum(slow.seconds(replace(ARCHITECTURE, vocab_size=11), run.recipe) for run in runs)
     # four runs and two teachers, 6 steps, 2 layers, the head, and what is around
     assert seconds == pytest.approx(6 * 6 * 4 * 0.5, rel=0.01)
     assert f"About **{seconds:.0f} s** here" in captions(app)
     longest = services().settings.max_training_seconds
     one = Speed(longest / (2 * 2 * 4 * N_STEPS), 1e-12)  # two runs of six steps, four layers' worth: half of the limit
-    monkeypatch.setattr(regularisers, "machine_speed", lambda: one)
+    monkeypatch.setattr(experiments, "machine_speed", lambda: one)
     assert not regularisers_page("Weight decay").error
     app = regularisers_page("Weight decay", regularisers_seeds="3")
     assert "These 6 runs would take about" in sentences(app)
@@ -92,8 +96,8 @@ def test_the_runs_are_those_chosen_and_their_numbers_are_shown() -> None:
     assert "15 runs of 6 steps, 5 with each of the seeds 7, 8 and 9" in captions(app)
     app = measured(app, PAGE)
     recipe = short_ablation("reverse", "small", 7, {"noise": 0.3, "clip": 0.5})
-    runs = ablation_trainings(recipe, ["mask_padding", "noise", "clip"], 3)
-    ablation = Ablation(replace(ARCHITECTURE, **changes), runs)
+    runs = ablation_trainings(replace(ARCHITECTURE, **changes), recipe, ["mask_padding", "noise", "clip"], 3)
+    ablation = Ablation(runs)
     for _ in ablation.run():
         pass
     assert "All 15 runs are done" in status_text(app)
@@ -172,9 +176,9 @@ def test_while_it_runs_the_other_runs_are_still_to_come(monkeypatch: pytest.Monk
 
 
 def test_the_differences_between_two_ablations_name_runs_and_settings() -> None:
-    def inputs(fields: list[str], seed: int = 0, norm: Any = "layer") -> regularisers.AblationInputs:
+    def inputs(fields: list[str], seed: int = 0, norm: Any = "layer") -> tuple[AblationTraining, ...]:
         recipe = short_ablation("reverse", "small", seed, {"weight_decay": 0.3})
-        return config(norm=norm), tuple(ablation_trainings(recipe, fields))
+        return ablation_trainings(config(norm=norm), recipe, fields)
 
     before = inputs(["weight_decay"])
     assert list_differences(before, inputs(["weight_decay"])) == []

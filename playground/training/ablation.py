@@ -1,24 +1,20 @@
-"""One task, many trainings: a baseline, and beside it one training for each chosen regulariser, with that switched.
+"""One task, many trainings, one after the other or side by side, each compared with another of the same seed."""
 
-A network gets so little to learn from that it learns by heart, or plenty. All of it may be run with several seeds.
-"""
-
-from collections.abc import Generator, Mapping, Sequence
+import math
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from itertools import takewhile
-from typing import Any, Literal
+from statistics import fmean
+from typing import Any
 
 import torch
 
 from playground.config import ModelConfig
 from playground.jobs import JobStatus, PortableRequest
 from playground.jobs.job import ResumableComputation
-from playground.text.wording import lower_first
 from playground.training.evaluation import Evaluation, History, Measure, evaluate_unbatched
 from playground.training.recipe import Recipe
-from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, without_regularisers
-from playground.training.tasks import TASKS, Data, make_data
+from playground.training.tasks import Data, make_data
 from playground.training.trainer import Outcome, Trainer
 
 
@@ -27,13 +23,13 @@ class AblationTraining:
     """One training of an ablation."""
 
     name: str
-    """The regulariser's field, or `none` for the baseline, or `all` for the training with all of them."""
+    """What tells it from the others with its seed."""
     title: str
-    """What it has that the baseline has not, or lacks."""
+    """What it is called on a page: what it has that others have not, or lacks."""
     recipe: Recipe
     """All of it."""
-    config: ModelConfig | None = None
-    """Its architecture, where that is not the others'."""
+    config: ModelConfig
+    """Its architecture."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,71 +71,6 @@ class AblationState:
         return 3 * 32 * sum(len(result.history.loss) for result in self.results)
 
 
-Amount = Literal["small", "plenty"]
-
-SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 128, "max_len": 64}
-"""Of the architecture: small enough for many trainings while one waits, large enough to learn a hundred
-sequences by heart."""
-
-PLENTY = 4096
-"""Sequences to learn from, where they are not to be few."""
-
-
-def ablation_recipe(task: str, amount: Amount, seed: int, strengths: dict[str, Any]) -> Recipe:
-    """The training that is varied, with these strengths of the regularisers, by the recipe's fields.
-
-    The amounts differ in the number of sequences to learn from alone: with a `small` one, the validation set falls far
-    behind the training set. RecipeError where a strength is out of range.
-    """
-    return Recipe(
-        task=task,
-        n_train=TASKS[task].ablation_small if amount == "small" else PLENTY,
-        n_validation=512,
-        seed=seed,
-        steps=500,
-        batch_size=32,
-        optimizer="adamw",
-        lr=2e-3,
-        warmup=50,
-        **TASKS[task].ablation_sizes,
-        **strengths,
-    )
-
-
-def ablation_trainings(recipe: Recipe, chosen: Sequence[str], n_seeds: int = 1) -> tuple[AblationTraining, ...]:
-    """The trainings that tell what each chosen regulariser does, each at the recipe's strength, or at its usual one.
-
-    The baseline has none but what a transformer has by nature. Of those, masks and norms, choosing one takes it away.
-    Where several can be added, one more has them all. All come with the recipe's seed, then with the next one, ….
-
-    Args:
-        recipe: the task, the strengths, and the first seed.
-        chosen: fields of regularisers, in any order; KeyError where there is no such regulariser.
-        n_seeds: how often each is done.
-    """
-    baseline = without_regularisers(recipe)
-    wanted = [REGULARISERS[field] for field in chosen]
-    turned = [regulariser for regulariser in REGULARISERS.values() if regulariser in wanted]
-
-    def turn(recipe_so_far: Recipe, regulariser: Regulariser) -> Recipe:
-        strength = regulariser.strength_in(recipe) or regulariser.usual
-        change: dict[str, Any] = {regulariser.field: not regulariser.on_by_default and strength}
-        return replace(recipe_so_far, **change)
-
-    trainings = [AblationTraining("none", "none of them", baseline)]
-    for regulariser in turned:
-        title = lower_first(regulariser.choice) if regulariser.on_by_default else regulariser.title
-        trainings.append(AblationTraining(regulariser.field, title, turn(baseline, regulariser)))
-    added = [regulariser for regulariser in turned if not regulariser.on_by_default]
-    if len(added) > 1:
-        title = "all of these" if added == turned else "all that can be added"
-        trainings.append(AblationTraining("all", title, reduce(turn, added, baseline)))
-    seeds = range(recipe.seed, recipe.seed + n_seeds)
-    return tuple(
-        replace(training, recipe=replace(training.recipe, seed=seed)) for seed in seeds for training in trainings
-    )
-
-
 def trainings_of_one_seed(trainings: Sequence[AblationTraining]) -> list[AblationTraining]:
     """What an ablation compares: the trainings of its first seed."""
     return [training for training in trainings if training.recipe.seed == trainings[0].recipe.seed]
@@ -154,8 +85,7 @@ class Ablation(ResumableComputation[AblationState]):
     """The trainings, one after the other; a seed's have the same data, initial weights and order of batches.
 
     Args:
-        config: the architecture of them all.
-        trainings: what to train, as `ablation_trainings` returns it: recipes of one task and one amount of data.
+        trainings: what to train: recipes of one task and one amount of data.
         device: where; the CPU by default.
         data: their data by seed, if it is there already.
 
@@ -168,14 +98,13 @@ class Ablation(ResumableComputation[AblationState]):
 
     def __init__(
         self,
-        config: ModelConfig,
         trainings: Sequence[AblationTraining],
         device: torch.device | None = None,
         *,
         data: Mapping[int, Data] | None = None,
     ) -> None:
         self.trainings = tuple(trainings)
-        self._config, self._device = config, device or torch.device("cpu")
+        self._device = device or torch.device("cpu")
         first = self.trainings[0].recipe
         data = {seed: make_data(replace(first, seed=seed)) for seed in seeds_of(trainings)} if data is None else data
         self._data: Mapping[int, Data] = data
@@ -214,8 +143,7 @@ class Ablation(ResumableComputation[AblationState]):
         try:
             for number, training in list(enumerate(self.trainings))[len(self._done) :]:
                 data = self._data[training.recipe.seed]
-                config = training.config or self._config
-                trainer = Trainer(config, training.recipe, self._device, data=data)
+                trainer = Trainer(training.config, training.recipe, self._device, data=data)
                 if self._resumed is not None:
                     trainer.restore(self._resumed)
                     self._resumed = None
@@ -246,12 +174,11 @@ def _result(training: AblationTraining, trainer: Trainer) -> AblationResult:
 class AblationRequest(PortableRequest[AblationState]):
     """An ablation in words; its `data` are the trainings', by seed."""
 
-    config: ModelConfig
     trainings: tuple[AblationTraining, ...]
 
     def build(self) -> Ablation:
         """The ablation before its first step; raises as `Trainer`."""
-        return Ablation(self.config, self.trainings, torch.device(self.device), data=self.data)
+        return Ablation(self.trainings, torch.device(self.device), data=self.data)
 
     def prepare_process(self) -> None:
         """Set up a process that computes this and nothing else."""
@@ -280,3 +207,99 @@ class AblationRequest(PortableRequest[AblationState]):
                 going_on.add(name)
         progress = sum(state.progress for state in states if state is not None) / len(self.trainings)
         return AblationState(self.trainings, tuple(results), begun[0].n_answers, progress)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What one kind of training measures once it has ended, and how it differs from the baseline of the same seed.
+
+    Over several seeds, every number is a mean, but for the spreads.
+    """
+
+    training: AblationTraining
+    """That of the first seed."""
+    n_seeds: int
+    """How many seeds are compared."""
+    diverged: tuple[AblationResult, ...]
+    """Those that ran away, and have earlier weights."""
+    train: Measure
+    """Of sequences that are learnt from, as they are measured while training."""
+    validation: Measure
+    """Of sequences that never are, as they are measured while training."""
+    unbatched: Measure
+    """As of `AblationResult`; what the changes are of."""
+    accuracy_change: float
+    """Right answers more, as a share of all."""
+    loss_change: float
+    """Nats; below 0 where the loss is lower."""
+    accuracy_spread: float
+    """The seeds' highest change less their lowest; 0 with one seed."""
+    loss_spread: float
+    """Of the loss, the seeds' highest change less their lowest, in nats."""
+    gap_change: float
+    """As of `Evaluation.gap`."""
+
+    @property
+    def gap(self) -> float:
+        """Training accuracy − validation accuracy: how much was learnt by heart."""
+        return self.train.accuracy - self.validation.accuracy
+
+
+def compare_to_baseline(results: Sequence[AblationResult], baselines: Sequence[AblationResult]) -> Effect | None:
+    """One kind of training beside the baseline, seed by seed in the same order; None until both have ended once."""
+    pairs = [(own, other) for own, other in zip(results, baselines, strict=False) if _has_ended(own, other)]
+    if not pairs:
+        return None
+    own, other = ([pair[i] for pair in pairs] for i in (0, 1))
+    unbatched, usual = ([each.unbatched for each in results if each.unbatched] for results in (own, other))
+    accuracy = [a.accuracy - b.accuracy for a, b in zip(unbatched, usual, strict=True)]
+    loss = [a.loss - b.loss for a, b in zip(unbatched, usual, strict=True)]
+    (train, validation), (usual_train, usual_validation) = mean_evaluation(own), mean_evaluation(other)
+    gap, usual_gap = train.accuracy - validation.accuracy, usual_train.accuracy - usual_validation.accuracy
+    return Effect(
+        training=own[0].training,
+        n_seeds=len(pairs),
+        diverged=tuple(result for result in own if result.outcome == "diverged"),
+        train=train,
+        validation=validation,
+        unbatched=_mean_measure(unbatched),
+        accuracy_change=fmean(accuracy),
+        loss_change=fmean(loss),
+        accuracy_spread=max(accuracy) - min(accuracy),
+        loss_spread=max(loss) - min(loss),
+        gap_change=gap - usual_gap,
+    )
+
+
+def _has_ended(*results: AblationResult) -> bool:
+    return all(result.unbatched is not None and result.evaluation is not None for result in results)
+
+
+def mean_evaluation(results: Sequence[AblationResult]) -> tuple[Measure, Measure]:
+    """The mean over the results of what was measured on the training and on the validation set."""
+    evaluations = [result.evaluation for result in results if result.evaluation is not None]
+    return (
+        _mean_measure([each.train for each in evaluations]),
+        _mean_measure([each.validation for each in evaluations]),
+    )
+
+
+def _mean_measure(measures: Sequence[Measure]) -> Measure:
+    return Measure(fmean(each.loss for each in measures), fmean(each.accuracy for each in measures))
+
+
+def group_by_name(results: Iterable[AblationResult]) -> dict[str, list[AblationResult]]:
+    """Each kind of training's results, in the order of the seeds, by the training's name."""
+    kinds: dict[str, list[AblationResult]] = {}
+    for result in results:
+        kinds.setdefault(result.training.name, []).append(result)
+    return kinds
+
+
+def difference_noise(share: float, n_answers: int) -> float:
+    """Two standard errors of a difference of two shares near `share`, each of n answers that are right or wrong.
+
+    Answers within one sequence depend on each other, and two trainings answer the same questions: it is a rough guide.
+    """
+    share = (share * n_answers + 2) / (n_answers + 4)  # nobody is sure to be always right (Agresti & Coull 1998)
+    return 2 * math.sqrt(2 * share * (1 - share) / n_answers)
