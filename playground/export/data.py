@@ -205,7 +205,13 @@ def weights_sha256(model: nn.Module) -> str:
 _REFERENCES = Path(__file__).resolve().parent / "references.bib"
 
 _NORMS = {"layer": "ba2016layer", "rms": "zhang2019root"}
-_ACTIVATIONS = {"gelu": "hendrycks2016gaussian", "silu": "elfwing2018sigmoid"}
+_PLACEMENTS = {"pre": "xiong2020layer", "both": "ding2021cogview"}
+_ACTIVATIONS = {
+    "gelu": "hendrycks2016gaussian",
+    "gelu-tanh": "hendrycks2016gaussian",
+    "silu": "elfwing2018sigmoid",
+}
+_POSITIONS = {"rotary": "su2021roformer", "alibi": "press2022train", "relative": "raffel2020exploring"}
 _TOKENIZERS = {"wordpiece": "schuster2012japanese", "bpe": "sennrich2016neural"}
 RELEASED = 2026
 """The year of this version."""
@@ -234,9 +240,18 @@ def choose_references(config: ModelConfig, *, weights: str, tokenizer: str, page
         keys += ["wang2020minilm", "reimers2019sentence"]
     if config.residual:
         keys.append("he2016deep")
-    if config.norm_placement == "pre" and config.norm != "none":
-        keys.append("xiong2020layer")
-    chosen = (_NORMS.get(config.norm), _ACTIVATIONS.get(config.activation), _TOKENIZERS.get(tokenizer))
+    chosen = [
+        _PLACEMENTS.get(config.norm_placement) if config.norm != "none" else None,
+        _NORMS.get(config.norm),
+        _ACTIVATIONS.get(config.activation),
+        _POSITIONS.get(config.positions),
+        "shazeer2020glu" if config.gated else None,
+        "ainslie2023gqa" if config.kv_heads < config.n_heads else None,
+        "henry2020query" if config.qk_norm else None,
+        "beltagy2020longformer" if config.window else None,
+        "lan2020albert" if config.share_layers or config.d_embedding else None,
+        _TOKENIZERS.get(tokenizer),
+    ]
     keys += [key for key in (*chosen, *PAGES[page].cites) if key is not None]
     return list(dict.fromkeys(keys))
 

@@ -11,6 +11,7 @@ from playground.mistakes.bug_lab import LEVELS, MAX_SEED, NOBODY, SUSPECTS, TEST
 from playground.pages import page_at
 from playground.presets import PRESETS
 from playground.text.tokenizer import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
+from playground.training.ladder import RUNGS, USUAL
 from playground.training.recipe import Recipe
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.tasks import TASKS
@@ -128,6 +129,15 @@ ABLATION: dict[str, Param] = {
     "regularisers_optimizer": Choice("adamw", ("adamw", "sgd"), **_OPTIMIZER),
     "regularisers_lr": RECIPE["lr"],
     **{f"regularisers_{field}": param for field, param in COMPARED.items()},
+}
+
+
+LADDER: dict[str, Param] = {
+    "ladder_rungs": Several(USUAL, tuple(RUNGS)),
+    "ladder_task": Choice("Fill in the gaps", tuple(TASK_TITLES)),
+    "ladder_seeds": Choice("3", ("1", "3")),
+    "ladder_measure": Choice("right answers", ("right answers", "loss")),
+    "ladder_counted": Choice("as trained here", ("as trained here", "as large as BERT base")),
 }
 
 
@@ -404,6 +414,7 @@ OWN: dict[str, Param] = {
     "encdec_show_costs": Switch(False),
     **TRAINING,
     **ABLATION,
+    **LADDER,
     "similarity_list": Text(""),
     "similarity_pooling": Choice("mean", POOLINGS),
     "similarity_first": Whole(1, 1, MAX_LISTED),

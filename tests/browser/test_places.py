@@ -17,6 +17,7 @@ PAGES = (
     "gradient-flow",
     "training",
     "regularisers",
+    "ladder",
     "exercises",
     "lessons",
     "diagnosis",

@@ -104,7 +104,19 @@ def test_sizes_are_known_of_a_model_that_nobody_can_run() -> None:
 
 
 BASE: dict[str, Any] = {"vocab_size": 5, "d_model": 4, "n_heads": 2, "n_layers": 1, "d_ff": 8, "max_len": 8}
-PAGES = ("attention", "norms", "gradient-flow", "training", "regularisers")
+PAGES = ("attention", "norms", "gradient-flow", "training", "regularisers", "ladder")
+NEWER: dict[str, dict[str, Any]] = {
+    "su2021roformer": {"positions": "rotary"},
+    "press2022train": {"positions": "alibi"},
+    "raffel2020exploring": {"positions": "relative"},
+    "shazeer2020glu": {"gated": True},
+    "ainslie2023gqa": {"n_kv_heads": 1},
+    "henry2020query": {"qk_norm": True},
+    "beltagy2020longformer": {"window": 2},
+    "lan2020albert": {"share_layers": True},
+    "ding2021cogview": {"norm_placement": "both"},
+}
+"""What each paper since 2019 brought, by its key."""
 
 
 def chosen(page: str = "norms", weights: str = "random", tokenizer: str = "char", **fields: Any) -> list[str]:
@@ -117,6 +129,7 @@ def test_all_views_together_cite_every_entry_and_no_other() -> None:
         ("layer", "scalar", "rms", "none"), ("pre", "post"), ("relu", "gelu", "silu"), ("wordpiece", "bpe"), PAGES
     ):
         cited |= set(chosen(page, "minilm", tokenizer, norm=norm, norm_placement=placement, activation=activation))
+    cited |= {key for fields in NEWER.values() for key in chosen(**fields)}
     assert cited | {"devlin2019bert"} == references().keys()
 
 
@@ -128,6 +141,7 @@ def test_all_views_together_cite_every_entry_and_no_other() -> None:
         ({"activation": "gelu"}, "hendrycks2016gaussian"),
         ({"n_segments": 2}, "devlin2019bert"),
         ({"residual": True}, "he2016deep"),
+        *((fields, key) for key, fields in NEWER.items()),
     ],
 )
 def test_a_part_is_cited_where_the_encoder_has_it_and_only_there(fields: dict[str, Any], key: str) -> None:

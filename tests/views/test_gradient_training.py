@@ -52,7 +52,6 @@ def test_the_pages_choices_are_the_variants() -> None:
 def test_two_encoders_differ_in_the_variant_alone_and_their_curves_are_drawn() -> None:
     trained = pair("pre-norm", "no norm, no residual")
     first, second = (training.config for training in trained.state.trainings)
-    assert first is not None
     assert (first.norm, first.norm_placement, first.residual, first.n_layers) == ("layer", "pre", True, N_LAYERS)
     assert second == replace(first, norm="none", norm_placement="post", residual=False)
     table, figure = tabulate_pair(trained), draw_pair(trained)

@@ -1,0 +1,303 @@
+"""The ladder from 2017 to today: what each change costs, what its paper reports, and what trainings here measured."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from statistics import fmean
+
+import pandas as pd
+
+from playground.accounting import count_flops, count_memory, count_parameters
+from playground.accounting.readable import in_units, signed
+from playground.charts import palette
+from playground.charts.bars import Bars
+from playground.charts.chart import Control, Group, Item, LabelledBars, Options, Paragraph, Table, Widget
+from playground.charts.scene import Scene
+from playground.config import ModelConfig
+from playground.link.opening import Focus, LinkedView
+from playground.link.params import TASK_TITLES
+from playground.text.wording import join_words
+from playground.training.ablation import AblationState, AblationTraining, group_by_name, seeds_of
+from playground.training.evaluation import Measure
+from playground.training.ladder import (
+    LARGE,
+    RUNGS,
+    START,
+    Rung,
+    Step,
+    climb,
+    ladder_recipe,
+    ladder_trainings,
+    list_steps,
+)
+from playground.training.tasks import make_data
+
+BEFORE_ANY = (
+    "Nothing is trained yet. **Start** trains the encoder of 2017 and, rung by rung, each change since: the same task, "
+    "data and steps for all."
+)
+"""The page's answer before there is one."""
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """What the page looks at: rungs, and what was trained of them."""
+
+    state: AblationState
+    """Of the trainings of `training.ladder.ladder_trainings`, which may not have begun."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the rungs, in their order."""
+        return tuple(dict.fromkeys(training.name for training in self.state.trainings))[1:]
+
+    @property
+    def first(self) -> AblationTraining:
+        """The training of the encoder of 2017, with the first seed."""
+        return self.state.trainings[0]
+
+    @cached_property
+    def steps(self) -> dict[str, Step]:
+        """Each rung beside the one before it, by name, as far as both are trained."""
+        return {step.rung.name: step for step in list_steps(self.names, self.state.results)}
+
+    @cached_property
+    def used(self) -> dict[str, list[Measure]]:
+        """What was measured in use, one a seed, by rung, where a training has ended."""
+        kinds = group_by_name(self.state.results)
+        used = {name: [each.unbatched for each in kind if each.unbatched] for name, kind in kinds.items()}
+        return {name: measures for name, measures in used.items() if measures}
+
+    @property
+    def n_seeds(self) -> int:
+        """With how many seeds each rung is trained."""
+        return len(seeds_of(self.state.trainings))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every training has ended."""
+        return 0 < len(self.state.trainings) == self.state.n_ended
+
+
+def linked_ladder(view: LinkedView) -> Scene[Ladder]:
+    """What a link's page looks at before anything is trained."""
+    recipe = ladder_recipe(TASK_TITLES[view.values["ladder_task"]], view.seed)
+    trainings = ladder_trainings(
+        view.values["ladder_rungs"], recipe, make_data(recipe), int(view.values["ladder_seeds"])
+    )
+    return Scene(plan_ladder(trainings), Focus(0, 0, 0, 0))
+
+
+def plan_ladder(trainings: tuple[AblationTraining, ...]) -> Ladder:
+    """The ladder of trainings that have not begun."""
+    return Ladder(AblationState(trainings, (), n_answers=0, progress=0.0))
+
+
+def show_ladder(scene: Scene[Ladder], options: Options) -> Iterator[Item]:
+    """What each rung costs, and a card for each: what it changes, what its paper reports, what was measured here."""
+    yield Control("ladder_counted", "Count what each rung costs")
+    yield from tabulate_costs(scene.now, options["ladder_counted"])
+    yield Paragraph("The rungs, one after the other", "header")
+    yield from show_rungs(scene)
+
+
+def show_answer(scene: Scene[Ladder]) -> Iterator[Item]:
+    """What the trainings have shown by now, in a sentence or two."""
+    yield Paragraph(answer_ladder(scene.now), "answer")
+
+
+def answer_ladder(ladder: Ladder) -> str:
+    """How far the ladder leads, which rung brought most, and how many keep their papers' promise (markdown)."""
+    steps, used = ladder.steps, ladder.used
+    if START not in used:
+        return "The encoder of 2017 is being trained: more comes here."
+    first = f"The encoder of 2017 answers **{_share_right(used[START])}** right of what it never saw"
+    if not steps:
+        return f"{first}. The first rung comes next." if ladder.names else f"{first}. There is no rung behind it."
+    last = next(name for name in reversed(ladder.names) if name in steps)
+    reached = f"; with all {len(steps)} changes" if len(steps) == len(ladder.names) > 1 else f"; up to *{last}*"
+    sentences = [f"{first}{reached}, **{_share_right(used[last])}**."]
+    told = [step for step in steps.values() if step.verdict != "no telling"]
+    if told:
+        most = max(told, key=lambda step: abs(step.effect.loss_change))
+        sentences.append(f"*{most.rung.name}* changes most: the loss by {_nats(most.effect.loss_change)}.")
+    if ladder.n_seeds == 1:
+        sentences.append("One seed tells no change from chance: three do.")
+    elif ladder.is_complete and len(told) < len(steps):
+        of_them = f"{len(steps) - len(told)} of {len(steps)} rungs" if len(steps) > 1 else "The rung"
+        sentences.append(f"{of_them} cannot be told apart from chance at this size.")
+    return " ".join(sentences)
+
+
+def _share_right(measures: Sequence[Measure]) -> str:
+    return f"{fmean(each.accuracy for each in measures):.1%}"
+
+
+def _nats(change: float) -> str:
+    return f"{change:+.3f} nats".replace("-", "−")
+
+
+def show_trained(scene: Scene[Ladder], options: Options) -> Iterator[Item]:
+    """Right answers or loss, rung by rung, the numbers, and what they show once all are there."""
+    ladder, measured = scene.now, options["ladder_measure"]
+    of = {"right answers": "Right answers to", "loss": "The loss, in nats, on"}[measured]
+    caption = f"{of} sequences that no training saw, a bar a rung, from 2017 at the top."
+    if ladder.n_seeds > 1:
+        caption += f" A bar is the mean over {ladder.n_seeds} seeds; behind it the lowest and the highest."
+    yield LabelledBars(
+        key="ladder_bars",
+        alt=f"{measured.capitalize()} by rung, a bar each",
+        caption=caption,
+        bars=partial(draw_measured, measured=measured),
+        table=tabulate_trained,
+    )
+    if ladder.is_complete and ladder.n_seeds > 1 and ladder.steps:
+        yield Paragraph(summarise(ladder))
+
+
+def draw_measured(ladder: Ladder, measured: str) -> Bars:
+    """A bar a rung: the mean share of right answers, or the mean loss, and the seeds' lowest and highest."""
+    names = (START, *ladder.names)
+    values = [[getattr(each, MEASURES[measured]) for each in ladder.used.get(name, [])] for name in names]
+    means = [fmean(each) if each else 0.0 for each in values]
+    colours = [palette.RESIDUAL if name == START else palette.ATTENTION for name in names]
+    return Bars(names, means, colours, [_write_measured(each, measured) for each in values], measured)
+
+
+MEASURES = {"right answers": "accuracy", "loss": "loss"}
+"""What a bar shows, as an attribute of a `Measure`."""
+
+
+def _write_measured(values: Sequence[float], measured: str) -> str:
+    if not values:
+        return "still to come"
+    write = "{:.1%}".format if measured == "right answers" else "{:.3f}".format
+    return write(fmean(values)) + (f" ({write(min(values))}–{write(max(values))})" if len(values) > 1 else "")
+
+
+def tabulate_trained(ladder: Ladder) -> pd.DataFrame:
+    """A row a rung: right answers and loss in use, over the seeds that have ended; ±: against the rung before."""
+    rows = {}
+    for name in (START, *ladder.names):
+        used = ladder.used.get(name, [])
+        step = ladder.steps.get(name)
+        rows[name] = {
+            "right, %": 100 * fmean(each.accuracy for each in used) if used else None,
+            "± points": 100 * step.effect.accuracy_change if step else None,
+            "loss, nats": fmean(each.loss for each in used) if used else None,
+            "± nats": step.effect.loss_change if step else None,
+            "spread, nats": step.effect.loss_spread if step else None,
+            "seeds": len(used),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("rung")
+
+
+def summarise(ladder: Ladder) -> str:
+    """Which rungs brought a lower loss, which a higher one, of which that cannot be told (markdown)."""
+    said = {"better": "A lower loss", "worse": "A higher loss", "no telling": "Not told apart from chance"}
+    lines = []
+    for verdict, words in said.items():
+        steps = [step for step in ladder.steps.values() if step.verdict == verdict]
+        if steps:
+            listed = join_words([f"*{step.rung.name}* ({_nats(step.effect.loss_change)})" for step in steps])
+            than = "" if verdict == "no telling" else " than on the rung before"
+            lines.append(f"- {words}{than}: {listed}.")
+    lines.append(
+        f"- {sum(step.keeps_promise for step in ladder.steps.values())} of {len(ladder.steps)} do here what their "
+        "papers report. These networks are tiny and train for seconds: a paper that measured a thousand times more may "
+        "be right all the same."
+    )
+    return "\n".join(lines)
+
+
+def tabulate_costs(ladder: Ladder, counted: str) -> Iterator[Item]:
+    """A row a rung: parameters, work and memory of one sentence, and how each differs from the rung before."""
+    start, n_tokens = ladder.first.config, ladder.first.recipe.length
+    if counted == "as large as BERT base":
+        start, n_tokens = LARGE, LARGE.max_len
+
+    def frame(ladder: Ladder) -> pd.DataFrame:
+        costs = [_count(config, n_tokens) for config in climb(start, ladder.names)]
+        rows = []
+        for before, here in zip((costs[0], *costs), costs, strict=False):
+            row: dict[str, str] = {}
+            for what, unit in UNITS.items():
+                row[what] = in_units(here[what], unit) if unit else f"{here[what]:,}"
+                row[f"± {what}"] = write_change(before[what], here[what])
+            rows.append(row)
+        return pd.DataFrame(rows, index=pd.Index((START, *ladder.names), name="rung"))
+
+    yield Table(key="ladder_costs", frame=frame, compares=False)
+    yield Paragraph(
+        f"Of an encoder with {start.n_layers} layers × {start.n_heads} heads, d_model {start.d_model} and "
+        f"{start.vocab_size:,} tokens in its table. FLOPs: one pass over {n_tokens} tokens. Memory: the weights and "
+        "the keys and values of one such sentence, in fp32. ±: against the rung before.",
+        "caption",
+    )
+
+
+UNITS = {"parameters": "", "FLOPs": "FLOPs", "memory": "B"}
+"""What is counted of a rung, and its unit."""
+
+
+def _count(config: ModelConfig, n_tokens: int) -> dict[str, int]:
+    """Parameters; work for one sentence of so many tokens; bytes of the weights and of its keys and values, in fp32."""
+    memory = {row.purpose: row.n_bytes for row in count_memory(config, n_tokens)}
+    return {
+        "parameters": count_parameters(config).total,
+        "FLOPs": count_flops(config, n_tokens).total,
+        "memory": memory["weights, fp32"] + memory["keys and values of one sentence, fp32"],
+    }
+
+
+def write_change(before: int, after: int) -> str:
+    """A change in percent; one that rounds to nothing as it is."""
+    if before == after:
+        return "±0"
+    percent = 100 * (after / before - 1)
+    return f"{percent:+.1f} %".replace("-", "−") if abs(percent) >= 0.05 else signed(after - before)
+
+
+def show_rungs(scene: Scene[Ladder]) -> Iterator[Item]:
+    """A card for each rung: what it changes, what its paper reports, and what was measured here."""
+    ladder = scene.now
+    for number, name in enumerate(ladder.names, start=1):
+        rung = RUNGS[name]
+        yield Group(
+            f"ladder_rung_{number}",
+            (
+                Paragraph(f"**{number} · {rung.name}** · {rung.year}"),
+                Paragraph(rung.what),
+                Paragraph(f"*The paper:* {rung.claim} ({rung.source})", "caption"),
+                Paragraph(f"*Here:* {describe_step(rung, ladder)}", "caption"),
+                Widget("ladder_rung", {"names": ladder.names, "number": number}),
+            ),
+            is_card=True,
+        )
+
+
+def describe_step(rung: Rung, ladder: Ladder) -> str:
+    """What the step up to a rung has changed, and whether that is what the paper reports (markdown)."""
+    step = ladder.steps.get(rung.name)
+    if step is None:
+        return "not trained yet."
+    effect = step.effect
+    before = "the encoder of 2017" if step.before == START else f"*{step.before}*"
+    points = f"{100 * effect.accuracy_change:+.1f}".replace("-", "−")
+    spread = f", spread {effect.loss_spread:.3f}" if effect.n_seeds > 1 else ""
+    measured = f"against {before}, loss **{_nats(effect.loss_change)}**{spread}; right answers {points} points."
+    if effect.diverged:
+        measured += f" With {len(effect.diverged)} of {effect.n_seeds} seeds the training ran away."
+    verdict = VERDICTS[step.verdict, rung.promise] if effect.n_seeds > 1 else "One seed cannot tell it from chance."
+    return f"{measured} {verdict}"
+
+
+VERDICTS = {
+    ("better", "better"): "It helps here too.",
+    ("better", "as good"): "It even helps here.",
+    ("worse", "better"): "Here it does **not** help: it does harm.",
+    ("worse", "as good"): "Here it is **not** as good.",
+    ("no telling", "better"): "Here it does **not** help: so much may be chance.",
+    ("no telling", "as good"): "As good here too: so much may be chance.",
+}
+"""What a step over several seeds shows, by what became of the loss and by what the paper reports."""

@@ -1,0 +1,214 @@
+"""What only the live page Ladder has: the trainings of its rungs, how they are followed, and buttons on each rung."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import streamlit as st
+
+from playground.accounting.readable import duration
+from playground.charts.chart import Paragraph
+from playground.charts.scene import Scene
+from playground.errors import TooLargeError
+from playground.link.opening import Focus
+from playground.link.params import ARCHITECTURE, PARAMS, SHARED, TASK_TITLES
+from playground.training.ablation import AblationState, AblationTraining
+from playground.training.ladder import TRAINED, USUAL, climb, ladder_recipe, ladder_trainings
+from playground.training.tasks import TASKS
+from playground.views.ladder import BEFORE_ANY, Ladder, plan_ladder, show_answer, show_ladder, show_trained
+from playground.web.choices import setup, widgets
+from playground.web.choices.setup import current_value
+from playground.web.session.experiments import (
+    Experiment,
+    ablation_seconds,
+    join_ablation,
+    session_experiments,
+    training_data,
+)
+from playground.web.session.services import services
+from playground.web.shared import experiment_buttons, panels
+from playground.web.shared.navigation import page_named
+from playground.web.shared.page_end import as_one_element
+from playground.web.shared.renderer import WIDGETS, read_options, render
+
+PAGE = "ladder"
+
+SEEDS_HELP = (
+    "A seed decides the sequences, the initial weights and the order of batches. With 3, every rung is trained with "
+    "the sidebar's seed and the next two: it takes three times as long and shows what chance does."
+)
+
+
+def list_trainings() -> tuple[AblationTraining, ...]:
+    """The trainings of the page's rungs."""
+    recipe = ladder_recipe(TASK_TITLES[current_value(f"{PAGE}_task")], current_value("seed"))
+    n_seeds = int(current_value(f"{PAGE}_seeds"))
+    return ladder_trainings(current_value(f"{PAGE}_rungs"), recipe, training_data(recipe), n_seeds)
+
+
+@dataclass(frozen=True)
+class LadderPlan:
+    """A ladder that can be trained."""
+
+    trainings: tuple[AblationTraining, ...]
+    seconds: float
+    """How long all of it is likely to take here."""
+
+
+def make_plan() -> LadderPlan:
+    """What is trained, and for how long.
+
+    Raises:
+        TooLargeError: the trainings would take more than this server gives.
+        BusyError: the machine's speed is not known yet, and no turn to measure it came free.
+    """
+    trainings, n_seeds = list_trainings(), int(current_value(f"{PAGE}_seeds"))
+    seconds, longest = ablation_seconds(trainings), services().settings.max_training_seconds
+    if seconds > longest:
+        raise TooLargeError(
+            f"These {len(trainings)} trainings would take about {duration(seconds)} here, and this server trains for "
+            f"at most {duration(longest)}: take rungs away{' or choose one seed' if n_seeds > 1 else ''}."
+        )
+    return LadderPlan(trainings, seconds)
+
+
+def make_scene(trainings: tuple[AblationTraining, ...], state: AblationState | None = None) -> Scene[Ladder]:
+    """The ladder of some trainings, which may not have begun; no place of a run is looked at."""
+    return Scene(plan_ladder(trainings) if state is None else Ladder(state), Focus(0, 0, 0, 0))
+
+
+def draw_answer() -> None:
+    """Draw what the session's ladder has shown by now, and before there is one what there is to do."""
+    if session_experiments().get(PAGE) is None:
+        render([Paragraph(BEFORE_ANY, "answer")], Scene(None, Focus(0, 0, 0, 0)))
+    experiment_buttons.follow(follow_answer, PAGE, every=2.0)
+
+
+def follow_answer(experiment: Experiment[AblationState]) -> None:
+    """Draw the answer as of now."""
+    scene = make_scene(experiment.inputs, experiment.state)
+    render(show_answer(scene), scene)
+
+
+@as_one_element
+def draw_settings() -> None:
+    """Draw the settings, the buttons and the cost."""
+    names = [f"{PAGE}_{name}" for name in ("task", "seeds", "rungs")]
+    with panels.fold_settings(f"{PAGE}_own_open", "Choose the task and the rungs", names):
+        columns = st.columns((3, 1), gap="medium")
+        with columns[0]:
+            widgets.menu(f"{PAGE}_task", "What is to be learnt")
+        with columns[1]:
+            widgets.choice(f"{PAGE}_seeds", "Seeds", help_text=SEEDS_HELP)
+        widgets.ordered(f"{PAGE}_rungs", "Rungs in their order: what you add comes last")
+        st.button("The usual ladder", key=f"{PAGE}_usual", on_click=_set_rungs, args=(USUAL,))
+    plan = experiment_buttons.plan_or_error(make_plan)
+    if plan is not None and not current_value(f"{PAGE}_rungs"):
+        st.info("Choose at least one rung; then its encoder is compared with that of 2017.")
+        plan = None
+    start = "Start" if plan is None else f"Start {len(plan.trainings)} trainings"
+    experiment_buttons.buttons(PAGE, plan, lambda plan: join_ablation(PAGE, plan.trainings), start=start)
+    if plan is not None:
+        st.caption(describe_cost(plan))
+
+
+def describe_cost(plan: LadderPlan) -> str:
+    """How long a plan takes, and what is trained."""
+    recipe = plan.trainings[0].recipe
+    return (
+        f"About **{duration(plan.seconds)}** here. Each rung learns for {recipe.steps} steps from the same "
+        f"{recipe.n_train:,} sequences in the same order. {TASKS[recipe.task].question} {TRAINED.n_layers} layers × "
+        f"{TRAINED.n_heads} heads, d_model {TRAINED.d_model}."
+    )
+
+
+def draw_ladder() -> None:
+    """Draw what was trained, what each rung costs, and the rungs."""
+    experiment, now = session_experiments().get(PAGE), list_trainings()
+    trained = None if experiment is None else experiment.inputs
+    if experiment is not None:
+        if trained != now:
+            st.info(describe_difference(experiment, now))
+        # Here and not beside the bars: a whole rerun of the page ends by putting right what the address says.
+        widgets.choice(f"{PAGE}_measure", "Bars of")
+        experiment_buttons.follow(follow_trained, PAGE)
+    scene = make_scene(now, experiment.state if experiment is not None and trained == now else None)
+    render(show_ladder(scene, read_options(PAGE)), scene)
+
+
+def follow_trained(experiment: Experiment[AblationState]) -> None:
+    """Draw how far the trainings are, and what they show by now."""
+    experiment_buttons.show_progress(experiment, experiment.progress, experiment_buttons.ablation_status(experiment))
+    scene = make_scene(experiment.inputs, experiment.state)
+    render(show_trained(scene, read_options(PAGE)), scene)
+
+
+def describe_difference(experiment: Experiment[AblationState], now: tuple[AblationTraining, ...]) -> str:
+    """What the page has now that is not what was trained."""
+    before, after = plan_ladder(experiment.inputs), plan_ladder(now)
+    was, recipe = before.first.recipe, after.first.recipe
+    differences = [f"*{name}* is gone" for name in before.names if name not in after.names]
+    differences += [f"*{name}* is new" for name in after.names if name not in before.names]
+    if not differences and before.names != after.names:
+        differences.append("the order of the rungs")
+    if was.task != recipe.task:
+        differences.append(f"task {TASKS[was.task].title} → {TASKS[recipe.task].title}")
+    if (before.n_seeds, was.seed) != (after.n_seeds, recipe.seed):
+        differences.append("the seeds")
+    measured = f"“{TASKS[was.task].title}”, {len(before.names)} rungs"
+    return experiment_buttons.difference_sentence(experiment, measured, differences)
+
+
+def draw_rung(names: tuple[str, ...], number: int) -> None:
+    """Draw a rung's buttons: what moves it, takes it away, and opens its encoder beside the one before."""
+    i = number - 1
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        compare = page_named("compare")
+        opens = partial(_open_rung, names, number)
+        help_text = "Your text through this rung's encoder, beside the one before it: random weights of the same seed."
+        if st.button("Compare with the one before", key=f"{PAGE}_open_{number}", on_click=opens, help=help_text):
+            st.switch_page(compare, query_params={})
+        swapped = {-1: _swap(names, i, i - 1), 1: _swap(names, i, i + 1)}
+        for step, (word, icon) in {-1: ("earlier", "arrow_upward"), 1: ("later", "arrow_downward")}.items():
+            st.button(
+                "",
+                key=f"{PAGE}_{word}_{number}",
+                icon=f":material/{icon}:",
+                help=f"{names[i]}: one rung {word}",
+                disabled=not 0 <= i + step < len(names),
+                on_click=_set_rungs,
+                args=(swapped[step],),
+            )
+        left = (*names[:i], *names[i + 1 :])
+        st.button(
+            "",
+            key=f"{PAGE}_remove_{number}",
+            icon=":material/close:",
+            help=f"Take {names[i]} away",
+            on_click=_set_rungs,
+            args=(left,),
+        )
+
+
+def _swap(names: tuple[str, ...], i: int, j: int) -> tuple[str, ...]:
+    swapped = list(names)
+    if 0 <= j < len(names):
+        swapped[i], swapped[j] = names[j], names[i]
+    return tuple(swapped)
+
+
+def _set_rungs(names: tuple[str, ...]) -> None:
+    st.session_state[f"{PAGE}_rungs"] = list(names)
+
+
+def _open_rung(names: tuple[str, ...], number: int) -> None:
+    """Set the sidebar to a rung's encoder, and pin that of the rung before."""
+    configs = climb(TRAINED, names[:number])
+    before, here = ({key: getattr(config, key) for key in ARCHITECTURE} for config in configs[-2:])
+    values = {key: st.session_state.get(key, PARAMS[key].default) for key in SHARED}
+    tokens = "word" if values["tokenizer"] == "vectors" else values["tokenizer"]
+    values |= {"weights": "random", "tokenizer": tokens, "table_rows": 0}
+    setup.pin(values | before)
+    st.session_state.update(values | here)
+
+
+WIDGETS |= {"ladder_rung": draw_rung}
