@@ -13,6 +13,7 @@ from playground.analysis.effects.sweeps import Sweep, list_heads, score_change
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace
 from playground.model.attention import AttentionMask, attend
+from playground.model.dropout import DROPOUT_POINTS, set_dropout
 from playground.presets import PRESETS
 from playground.runs import encoder_run
 from playground.runs.inputs import intervention_trace
@@ -38,6 +39,7 @@ def measure() -> Iterator[Result]:
     yield from passes()
     yield from full_traces()
     yield from families()
+    yield from family_steps()
     yield window()
     yield large_batch()
     yield from part_effects()
@@ -104,15 +106,14 @@ N_FAMILY_LAYERS = 6
 """Of 12 and of 22: enough for local and global layers."""
 
 
-@torch.inference_mode()
-def families() -> Iterator[Result]:
-    """Untraced passes of BERT's and ModernBERT's base shapes over Hugging Face's with torch's fused attention."""
+def build_families(attention: str) -> Iterator[tuple[str, nn.Module, Encoder]]:
+    """BERT's and ModernBERT's base shapes as Hugging Face computes them, and our encoder with the same weights."""
     transformers = importlib.import_module("transformers")
     sizes = {
         "vocab_size": 1_000,
         "pad_token_id": 0,
         "num_hidden_layers": N_FAMILY_LAYERS,
-        "attn_implementation": "sdpa",
+        "attn_implementation": attention,
     }
     bert = transformers.BertModel(transformers.BertConfig(**sizes), add_pooling_layer=False)
     modern = transformers.ModernBertModel(transformers.ModernBertConfig(**sizes))
@@ -120,16 +121,61 @@ def families() -> Iterator[Result]:
         config, _ = read_config(theirs.config.to_dict())
         encoder = Encoder(config, seed=None)
         load_weights(encoder, theirs.eval().state_dict(), scheme)
-        for n_tokens, rounds in FAMILY_LENGTHS.items():
-            ids = torch.randint(config.vocab_size, (1, n_tokens), generator=torch.Generator().manual_seed(0))
+        yield f"{name}'s base shape, {N_FAMILY_LAYERS} layers", theirs, encoder
+
+
+@torch.inference_mode()
+def families() -> Iterator[Result]:
+    """Untraced passes over Hugging Face's with torch's fused attention; full traces over its eager ones."""
+    for shape, theirs, encoder in build_families("sdpa"):
+        for ids, rounds in draw_sentences(encoder):
             mask = torch.ones_like(ids)
             reference = partial(theirs, ids, mask)
             torch.testing.assert_close(encoder(ids, mask.bool()), reference().last_hidden_state, atol=1e-3, rtol=0)
             times = interleaved({"theirs": reference, "ours": partial(encoder, ids, mask.bool())}, rounds)
-            what = (
-                f"{name}'s base shape, {N_FAMILY_LAYERS} layers, {n_tokens} tokens: untraced pass / transformers' sdpa"
-            )
+            what = f"{shape}, {ids.shape[1]} tokens: untraced pass / transformers' sdpa"
             yield compare(what, times["ours"], times["theirs"], 1.0)
+    for shape, theirs, encoder in build_families("eager"):
+        for ids, rounds in draw_sentences(encoder):
+            mask = torch.ones_like(ids)
+            reference = partial(theirs, ids, mask, output_attentions=True)
+            ours = partial(traced, partial(encoder, ids, mask.bool()), everything)
+            times = interleaved({"theirs": reference, "ours": ours}, rounds)
+            what = f"{shape}, {ids.shape[1]} tokens: pass with the full trace / transformers' with attentions"
+            yield compare(what, times["ours"], times["theirs"], 1.0)
+
+
+def draw_sentences(encoder: Encoder) -> Iterator[tuple[Tensor, int]]:
+    """Ids of one sentence of each length, and the rounds to measure it."""
+    for n_tokens, rounds in FAMILY_LENGTHS.items():
+        ids = torch.randint(encoder.config.vocab_size, (1, n_tokens), generator=torch.Generator().manual_seed(0))
+        yield ids, rounds
+
+
+def family_steps() -> Iterator[Result]:
+    """A training step, forwards and backwards, of 8 sentences, over Hugging Face's with torch's fused attention."""
+    for shape, theirs, encoder in build_families("sdpa"):
+        set_dropout(encoder, dict.fromkeys(DROPOUT_POINTS, 0.0))
+        for module in theirs.modules():
+            if isinstance(module, nn.Dropout):
+                module.p = 0.0
+        for n_tokens in (16, 64, 128):
+            ids = torch.randint(1_000, (8, n_tokens), generator=torch.Generator().manual_seed(0))
+            mask = torch.ones_like(ids)
+            steps = {
+                "theirs": partial(step, theirs.train(), ids, mask),
+                "ours": partial(step, encoder.train(), ids, mask.bool()),
+            }
+            times = interleaved(steps, rounds=8)
+            what = f"{shape}, 8 × {n_tokens} tokens: a training step / transformers' sdpa"
+            yield compare(what, times["ours"], times["theirs"], 1.0)
+
+
+def step(network: nn.Module, *inputs: Tensor) -> None:
+    """One pass forwards and backwards; no optimiser."""
+    network.zero_grad()
+    output = network(*inputs)
+    getattr(output, "last_hidden_state", output).square().mean().backward()
 
 
 @torch.inference_mode()
