@@ -206,7 +206,7 @@ def climb(start: ModelConfig, names: Sequence[str]) -> tuple[ModelConfig, ...]:
 def ladder_recipe(task: str, seed: int) -> Recipe:
     """How every rung is trained: the same task, data, batches and steps."""
     return Recipe(
-        task=task, n_train=4_096, n_validation=256, seed=seed, steps=200, batch_size=32, optimizer="adamw", lr=2e-3,
+        task=task, n_train=4_096, n_validation=128, seed=seed, steps=150, batch_size=32, optimizer="adamw", lr=2e-3,
         warmup=50, **TASKS[task].ablation_sizes,
     )  # fmt: skip
 

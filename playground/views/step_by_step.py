@@ -344,15 +344,16 @@ def _show_query_key_norm(walk: Walk) -> Iterator[Item]:
 
 
 def _show_rotation(walk: Walk) -> Iterator[Item]:
-    """The query and the key before and after their rotation."""
-    rows: dict[str, Floats] = {}
+    """The query and the key before and after their rotation, each in two halves: a pair stands in one column."""
+    speed = walk.rotary_frequencies()
+    rows, half = dict[str, Floats](), len(speed)
     for name, letter, token in (("query", "q", walk.query), ("key", "k", walk.key)):
         turned = walk.layer.computed(f"attn.{letter}")[walk.head, token]
-        rows |= {f"{name}, not turned": walk.normed(letter)[token], f"{name}, at {token}": turned}
-    speed = walk.rotary_frequencies()
-    half = len(speed)
+        for title, vector in ((name, walk.normed(letter)[token]), (f"{name} at {token}", turned)):
+            rows |= {f"{title}, from {i * half}": vector[i * half : (i + 1) * half] for i in range(2)}
     reading = (
-        f"Numbers 0 and {half} are a pair, as are 1 and {half + 1}, and so on. The fastest pair turns by "
+        f"A vector has two rows, so that its pairs stand below one another: numbers 0 and {half}, 1 and {half + 1}, "
+        "and so on. The fastest pair turns by "
         f"{speed[0]:.3g} radian from one token to the next, the slowest by {speed[-1]:.2g}: it repeats after "
         f"{2 * np.pi / speed[-1]:,.0f} tokens. Lengths stay as they are."
     )

@@ -24,12 +24,14 @@ from tests.web.experiment_pages import short_ablation
 def quick_app_tests() -> Iterator[None]:
     """What every AppTest would do anew is done once: packages searched for components, the pages' scripts compiled.
 
-    And it waits for a run without asking a thousand times a second whether that is done.
+    And it waits for a run without asking a thousand times a second whether that is done. What a page says that an
+    experiment takes is that of one machine, however busy this one is.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         patch.setattr(app_test, "ScriptCache", cache(ScriptCache))
         patch.setattr(local_script_runner, "require_widgets_deltas", _wait_for_run)
+        patch.setattr(experiments, "machine_speed", lambda: Speed(1e-3, 1e-10))
         yield
 
 

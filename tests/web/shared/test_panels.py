@@ -125,8 +125,8 @@ RUN_A_SENTENCE = (
     "overview", "attention", "norms", "compare", "positions", "step_by_step", "encoder_decoder", "gradient_flow",
     "what_if", "diagnosis",
 )  # fmt: skip
-WITHOUT_CHARTS = ("exercises", "lessons", "diagnosis", "bug_lab")
-"""Pages that show them after an answer, after a file, after a test, or not at all."""
+WITHOUT_CHARTS = ("exercises", "lessons", "diagnosis", "bug_lab", "ladder")
+"""Pages that show them after an answer, after a file, after a test, after a training, or not at all."""
 
 NEEDED = {
     "encoder_decoder": {"encdec_source": "your text"},
