@@ -8,7 +8,7 @@ from statistics import fmean
 import pandas as pd
 
 from playground.accounting import count_flops, count_memory, count_parameters
-from playground.accounting.readable import in_units, signed
+from playground.accounting.readable import in_units
 from playground.charts import palette
 from playground.charts.bars import Bars
 from playground.charts.chart import Control, Group, Item, LabelledBars, Options, Paragraph, Table, Widget
@@ -251,11 +251,8 @@ def _count(config: ModelConfig, n_tokens: int) -> dict[str, int]:
 
 
 def write_change(before: int, after: int) -> str:
-    """A change in percent; one that rounds to nothing as it is."""
-    if before == after:
-        return "±0"
-    percent = 100 * (after / before - 1)
-    return f"{percent:+.1f} %".replace("-", "−") if abs(percent) >= 0.05 else signed(after - before)
+    """A change in percent with two digits, however small it is."""
+    return f"{100 * (after / before - 1):+.2g} %".replace("-", "−") if before != after else "±0"
 
 
 def show_rungs(scene: Scene[Ladder]) -> Iterator[Item]:

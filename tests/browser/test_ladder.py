@@ -31,7 +31,7 @@ def test_a_ladder_is_trained_changed_and_sent_on(visitor: Visitor, classmate: Vi
         expect(visitor.widget("ladder_bars")).to_contain_text(text)
     expect(visitor.widget("ladder_bars")).not_to_contain_text("still to come")
     expect(visitor.widget("ladder_rung_2")).to_contain_text("against pre-norm, loss")
-    press(visitor, "later_1")
+    press(visitor, "down_1")
     visitor.eventually(lambda: cards(visitor) == ["rotary positions", "pre-norm"], "the other order")
     expect(visitor.page.locator(".stMain")).to_contain_text("The difference: the order of the rungs.")
     visitor.eventually(

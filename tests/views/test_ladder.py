@@ -78,9 +78,9 @@ def test_costs_are_those_of_each_rungs_encoder() -> None:
 
 @pytest.mark.parametrize(
     ("before", "after", "written"),
-    [(100, 100, "±0"), (1_000, 1_125, "+12.5 %"), (1_000, 900, "−10.0 %"), (10_000_000, 10_000_768, "+768")],
+    [(100, 100, "±0"), (1_000, 1_125, "+12 %"), (1_000, 935, "−6.5 %"), (10_000_000, 10_000_768, "+0.0077 %")],
 )
-def test_a_change_is_a_share_unless_that_rounds_to_nothing(before: int, after: int, written: str) -> None:
+def test_a_change_is_a_share_however_small_it_is(before: int, after: int, written: str) -> None:
     assert write_change(before, after) == written
 
 

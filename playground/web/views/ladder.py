@@ -159,41 +159,23 @@ def describe_difference(experiment: Experiment[AblationState], now: tuple[Ablati
 
 
 def draw_rung(names: tuple[str, ...], number: int) -> None:
-    """Draw a rung's buttons: what moves it, takes it away, and opens its encoder beside the one before."""
-    i = number - 1
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        compare = page_named("compare")
+    """Draw a rung's buttons: what opens its encoder beside the one before, moves it, and takes it away."""
+    i, name = number - 1, names[number - 1]
+    left = (*names[:i], *names[number:])
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         opens = partial(_open_rung, names, number)
         help_text = "Your text through this rung's encoder, beside the one before it: random weights of the same seed."
-        if st.button("Compare with the one before", key=f"{PAGE}_open_{number}", on_click=opens, help=help_text):
-            st.switch_page(compare, query_params={})
-        swapped = {-1: _swap(names, i, i - 1), 1: _swap(names, i, i + 1)}
-        for step, (word, icon) in {-1: ("earlier", "arrow_upward"), 1: ("later", "arrow_downward")}.items():
+        if st.button("Compare", key=f"{PAGE}_open_{number}", on_click=opens, help=help_text):
+            st.switch_page(page_named("compare"), query_params={})
+        for word, place in (("Up", i - 1), ("Down", i + 1)):
             st.button(
-                "",
-                key=f"{PAGE}_{word}_{number}",
-                icon=f":material/{icon}:",
-                help=f"{names[i]}: one rung {word}",
-                disabled=not 0 <= i + step < len(names),
+                word,
+                key=f"{PAGE}_{word.lower()}_{number}",
+                disabled=not 0 <= place < len(names),
                 on_click=_set_rungs,
-                args=(swapped[step],),
+                args=((*left[:place], name, *left[place:]),),
             )
-        left = (*names[:i], *names[i + 1 :])
-        st.button(
-            "",
-            key=f"{PAGE}_remove_{number}",
-            icon=":material/close:",
-            help=f"Take {names[i]} away",
-            on_click=_set_rungs,
-            args=(left,),
-        )
-
-
-def _swap(names: tuple[str, ...], i: int, j: int) -> tuple[str, ...]:
-    swapped = list(names)
-    if 0 <= j < len(names):
-        swapped[i], swapped[j] = names[j], names[i]
-    return tuple(swapped)
+        st.button("Remove", key=f"{PAGE}_remove_{number}", on_click=_set_rungs, args=(left,))
 
 
 def _set_rungs(names: tuple[str, ...]) -> None:

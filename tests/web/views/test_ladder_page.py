@@ -67,13 +67,13 @@ def test_rungs_move_go_and_come_back() -> None:
     moves = {
         button.key
         for button in app.button
-        if button.disabled and ("earlier" in str(button.key) or "later" in str(button.key))
+        if button.disabled and ("_up_" in str(button.key) or "_down_" in str(button.key))
     }
-    assert moves == {"ladder_earlier_1", "ladder_later_3"}
-    app = press(app, "ladder_later_1")
+    assert moves == {"ladder_up_1", "ladder_down_3"}
+    app = press(app, "ladder_down_1")
     assert app.session_state["ladder_rungs"] == ["pre-norm", "GELU", "rotary positions"]
     assert app.query_params["ladder_rungs"] == ["pre-norm", "GELU", "rotary positions"]
-    app = press(app, "ladder_earlier_3")
+    app = press(app, "ladder_up_3")
     assert app.session_state["ladder_rungs"] == ["pre-norm", "rotary positions", "GELU"]
     app = press(app, "ladder_remove_2")
     assert app.session_state["ladder_rungs"] == ["pre-norm", "GELU"]
@@ -88,7 +88,7 @@ def test_rungs_move_go_and_come_back() -> None:
 
 def test_after_a_change_the_page_says_what_was_measured_and_what_is_new() -> None:
     app = measured(ladder_page(), PAGE)
-    app = press(app, "ladder_later_1")
+    app = press(app, "ladder_down_1")
     assert "The difference: the order of the rungs." in sentences(app)
     assert captions(app).count("not trained yet") == 3
     app = press(app, "ladder_remove_3")
