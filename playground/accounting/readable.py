@@ -39,7 +39,7 @@ def signed(difference: int) -> str:
 def times(ratio: float) -> str:
     """How many times as large: `7,738 ×`, `0.21 ×`, `1/7,738 ×`."""
     if ratio < 0.01:
-        return f"1/{1 / ratio:,.0f} ×"
+        return f"1/{in_millions(round(1 / ratio)) if ratio < 1e-6 else f'{1 / ratio:,.0f}'} ×"
     return f"{ratio:,.0f} ×" if ratio >= 10 else f"{ratio:.2g} ×"
 
 

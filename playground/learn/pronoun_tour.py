@@ -47,8 +47,8 @@ def _ask_for_cell(state: TourState) -> str:
         return f"Type a sentence with a word such as *it* or *she*, for example: “{_EXAMPLE}”"
     word = state.word(state.pronoun)
     return (
-        f"Whom does {word} mean? In the large map, find the row of {word}: it shows what {word} looks at. Click its "
-        "strongest word."
+        f"Whom does {word} mean? In the large map, find the row of {word}: it shows what {word} looks at, the "
+        "darker the more. Click the word in it that you think it means."
     )
 
 
@@ -169,9 +169,13 @@ def conclude(evidence: Evidence) -> Conclusion:
     if not isinstance(swap, Outcome):
         return Conclusion(looks, f"This could not be tested by a swap: {swap}.", "untested", lost)
     if order:
-        looks += f" A claim: between these two, the word {winner} decides, not the place where it stands."
+        looks += f" A claim to be tested: between these two, the word {winner} decides, not the place where it stands."
     test = f"Swap the two: “{escape_markdown(swap.text.text)}” {describe_swap(claim, swap.weights)}"
-    verdict = _VERDICTS.get(judge_swap(claim.weights, swap.weights), "undecided")
+    decides = judge_swap(claim.weights, swap.weights)
+    verdict = _VERDICTS.get(decides, "undecided")
+    guess = evidence.state.answers.get("swap")
+    if guess:
+        test += f" You had guessed that the {guess} decides{': you were right' if guess == decides else ''}."
     return Conclusion(looks, test, verdict, f"{_describe_another_word(claim, found['replace'])}{lost}")
 
 
@@ -196,13 +200,13 @@ def _reply_to_guess(evidence: Evidence) -> str:
     claim, swap = tested[0], tested[1]["swap"]
     verdict = judge_swap(claim.weights, swap.weights)
     decides = f"the {verdict} decides" if verdict in ("word", "place") else "neither decides alone"
-    told = "You were right" if guess == verdict else f"You guessed the {guess}"
+    told = "You were right:" if guess == verdict else f"You guessed the {guess}, but"
     words = (claim.word(place) for place in (claim.key, claim.rival))
     moved = [
         f"{quote_token(word)} {before:.2f} → {after:.2f}"
         for word, before, after in zip(words, claim.weights, swap.weights, strict=True)
     ]
-    return f"{told}: {decides} ({', '.join(moved)})."
+    return f"{told} {decides} ({', '.join(moved)})."
 
 
 def _describe_another_word(claim: Claim, found: Outcome | str) -> str:
@@ -261,6 +265,7 @@ PRONOUN = Tour(
             has_target=lambda state: state.pronoun is not None,
             hint=_explain_cell,
             sets=_choose_cell,
+            is_needed=True,
             hides=("answer", "why", "why_tests"),
         ),
         Step(
@@ -273,6 +278,7 @@ PRONOUN = Tour(
             hint=_explain_rival,
             has_target=lambda state: state.values["attention_show"] == "one head",
             sets=_choose_rival,
+            is_needed=True,
         ),
         Step(
             "swap",

@@ -138,6 +138,8 @@ class Step:
     """Whether the step's target is scrolled to as the step begins, where the visitor is on its page."""
     sets: Callable[[Evidence], Choices] | None = None
     """What a press on “Do it for me” chooses; None: there is no such button."""
+    is_needed: bool = False
+    """Whether the next steps need what this one sets: who skips it has it set."""
     set_label: str = "Do it for me"
     skip_label: str = "Skip"
     opens: str = ""

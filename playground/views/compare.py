@@ -240,8 +240,8 @@ def compare_lengths(scene: Scene[Run], pinned: Run) -> Iterator[Item]:
     yield replace(
         lengths_by_depth(scene),
         key="compare_norms",
-        alt="Mean L2 norm by depth, of both runs",
-        caption=f"Mean L2 norm by depth. Lines with bands: {escape_markdown(scene.now_name)}.",
+        alt="Median L2 norm by depth, of both runs",
+        caption=f"Median L2 norm by depth. Lines with bands: {escape_markdown(scene.now_name)}.",
         reading=lambda _: "",
         click="",
     )

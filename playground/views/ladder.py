@@ -117,13 +117,15 @@ def answer_ladder(ladder: Ladder) -> str:
     last = next(name for name in reversed(ladder.names) if name in steps)
     reached = f"; with all {len(steps)} changes" if len(steps) == len(ladder.names) > 1 else f"; up to *{last}*"
     sentences = [f"{first}{reached}, **{_share_right(used[last])}**."]
-    told = [step for step in steps.values() if step.verdict != "no telling"]
-    if told:
-        most = max(told, key=lambda step: abs(step.effect.loss_change))
+    if not ladder.is_complete:
+        return " ".join([*sentences, "More comes while it trains."])
+    if len(steps) > 1:
+        most = max(steps.values(), key=lambda step: abs(step.effect.loss_change))
         sentences.append(f"*{most.rung.name}* changes most: the loss by {_nats(most.effect.loss_change)}.")
+    told = [step for step in steps.values() if step.verdict != "no telling"]
     if ladder.n_seeds == 1:
         sentences.append("One seed tells no change from chance: three do.")
-    elif ladder.is_complete and len(told) < len(steps):
+    elif len(told) < len(steps):
         of_them = f"{len(steps) - len(told)} of {len(steps)} rungs" if len(steps) > 1 else "The rung"
         sentences.append(f"{of_them} cannot be told apart from chance at this size.")
     return " ".join(sentences)
@@ -143,7 +145,7 @@ def show_trained(scene: Scene[Ladder], options: Options) -> Iterator[Item]:
     of = {"right answers": "Right answers to", "loss": "The loss, in nats, on"}[measured]
     caption = f"{of} sequences that no training saw, a bar a rung, from 2017 at the top."
     if ladder.n_seeds > 1:
-        caption += f" A bar is the mean over {ladder.n_seeds} seeds; behind it the lowest and the highest."
+        caption += " A bar is the mean over the seeds so far; behind it the lowest and the highest."
     yield LabelledBars(
         key="ladder_bars",
         alt=f"{measured.capitalize()} by rung, a bar each",
@@ -186,7 +188,7 @@ def tabulate_trained(ladder: Ladder) -> pd.DataFrame:
             "± points": 100 * step.effect.accuracy_change if step else None,
             "loss, nats": fmean(each.loss for each in used) if used else None,
             "± nats": step.effect.loss_change if step else None,
-            "spread, nats": step.effect.loss_spread if step else None,
+            "spread, nats": step.effect.loss_spread if step and step.effect.n_seeds > 1 else None,
             "seeds": len(used),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("rung")

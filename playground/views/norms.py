@@ -86,7 +86,7 @@ def summarise_growth(run: Run, stream: Array) -> str:
             f"**Overflow**: the vectors begin at {first:.3g} ({over}), and after {lost} of {layers} the numbers are "
             "too large for 32-bit floats."
         )
-    peak = f", after a peak of **{medians[top]:.3g}** in layer {top - 1}"
+    peak = f", with a peak of **{medians[top]:.3g}** after {top} block{'s' * (top > 1)}"
     passed = peak * bool(medians[top] > PEAK * max(first, last))
     if f"{first:.3g}" == f"{last:.3g}":
         return f"The vectors end as long as they begin: **{first:.3g}** before and after {layers}{passed} ({over})."

@@ -88,7 +88,7 @@ _COVERED_BY_TOOLBARS = """() => [...document.querySelectorAll("[class*=stElement
     const text = each.getBoundingClientRect()
     return !bar.contains(each) && toolbar.width > 0 && text.width > 0 && text.left < toolbar.right
       && text.right > toolbar.left && text.top < toolbar.bottom && text.bottom > toolbar.top
-      && each.closest(".st-key-phone_copy_link") === null
+      && each.closest(".st-key-phone_copy_link, details:not([open]) > :not(summary)") === null
   }).map(each => each.textContent)
 })"""
 

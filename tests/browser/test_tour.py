@@ -123,7 +123,7 @@ def test_on_a_phone_the_experiment_is_done_with_a_finger(phone: Visitor) -> None
     assert all(edge and edge["x"] >= 0 and edge["x"] + edge["width"] <= 390 for edge in edges)
     line(phone).get_by_role("button", name="the place decides").tap()
     expect_step(phone, 4)
-    expect(line(phone)).to_contain_text("You guessed the place: the word decides")
+    expect(line(phone)).to_contain_text("You guessed the place, but the word decides")
     expect(phone.widget("quick_off").get_by_role("button")).to_be_in_viewport()
     phone.settled().widget("quick_off").get_by_role("button").tap()
     expect_end(phone)

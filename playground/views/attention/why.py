@@ -159,31 +159,40 @@ def _find_rival(walk: Walk, rivals: Competition) -> int | None:
     Heads that find no word look at [CLS] or [SEP]: as the rival of a word it would say little about that word.
     """
     others = [int(key) for key in rivals.keys if key != walk.key]
-    words = [key for key in others if _is_word(walk, key)] if _is_word(walk, walk.key) else []
-    return next(iter(words or others), None)
+    return next(iter(_choose_alike(walk.layer.run, walk.key, others)), None)
 
 
-def _is_word(walk: Walk, place: int) -> bool:
-    run = walk.layer.run
+def _choose_alike(run: Run, key: int, others: list[int]) -> list[int]:
+    """The words among other keys where the key is one and there are any; else all of them."""
+    words = [other for other in others if _is_word(run, other)] if _is_word(run, key) else []
+    return words or others
+
+
+def _is_word(run: Run, place: int) -> bool:
     return not run.special[place] and any(map(str.isalnum, run.tokens[place]))
 
 
 def _name_automatic(walk: Walk, place: int) -> str:
-    is_among_words = _is_word(walk, walk.key) and _is_word(walk, place)
+    is_among_words = all(_is_word(walk.layer.run, each) for each in (walk.key, place))
     return "the strongest other word" if is_among_words else "the strongest other key"
 
 
-def ask_why(run: Run, focus: Focus) -> str:
+def ask_why(run: Run, focus: Focus, rival: int | None = None) -> str:
     """The question in markdown: why the query looks at the key, why not more, or why not at all.
 
-    "Not more" is where another key has more weight: the answer is then what that one has ahead of this one.
+    "Not more" is where the rival has more weight: the answer is then what that one has ahead of this one. Without a
+    rival, it is the strongest other word where the key is a word, and else the strongest other key.
     """
     query, key = focus.query, focus.key
     weights = run.pattern(focus.layer)[focus.head, query]
+    if rival is None:
+        allowed = np.flatnonzero(run.allowed_in(focus.layer)[query] & ~run.padding)
+        others = _choose_alike(run, key, [int(other) for other in allowed if other != key])
+        rival = max(others, key=lambda other: float(weights[other]), default=key)
     looks = "look at"
     if is_hidden(run, focus):
         looks = "not look at"
-    elif weights[key] < (1 - ROUNDING) * weights.max():
+    elif weights[key] < (1 - ROUNDING) * weights[rival]:
         looks = "not look more at"
     whom = "itself" if query == key else quote_place(run.tokens, key)
     return f"Why does {quote_place(run.tokens, query)} {looks} {whom}?"
@@ -214,16 +223,19 @@ def say_present_alone(scene: Scene[Any], what: str) -> Iterator[Item]:
 
 def answer_why(scene: Scene[HeadsRun], options: Options) -> tuple[Group, list[Item], Group]:
     """The answer in words and in bars; its test by other sentences, if there is one; the steps of the computation."""
-    items: list[Item] = [Widget("why_arrival"), Paragraph(ask_why(scene.now.run, scene.focus), "header")]
-    found: Explanation | None = None
-    if is_hidden(scene.now.run, scene.focus):
-        items.append(Paragraph(_describe_hidden(scene.now.run, scene.focus)))
-    else:
+    found, problem = None, None
+    if not is_hidden(scene.now.run, scene.focus):
         try:
             found = explain_cell(scene.now, scene.focus, options["attention_rival"])
         except PlaygroundError as error:
-            items.append(Paragraph(escape_markdown(error), "error"))
-            return Group("why", tuple(items)), [], _fold_steps(scene, None, options)
+            problem = Paragraph(escape_markdown(error), "error")
+    question = ask_why(scene.now.run, scene.focus, None if found is None else found.split.opponent)
+    items: list[Item] = [Widget("why_arrival"), Paragraph(question, "header")]
+    if problem is not None:
+        return Group("why", (*items, problem)), [], _fold_steps(scene, None, options)
+    if found is None:
+        items.append(Paragraph(_describe_hidden(scene.now.run, scene.focus)))
+    else:
         hidden = f" {note_special_tokens(scene.now.run)}" if options["attention_hide"] else ""
         items.append(Widget("why_rival", {"names": _name_rivals(found)}))
         items.append(Paragraph(f"{_describe_changes(found.walk)}{found.note}{_describe(found, has_bars=True)}{hidden}"))
@@ -372,7 +384,7 @@ def _say_why_not(found: Explanation) -> Iterator[Item]:
     reasons = "".join(f"\n- {split.sources[i].name}: {write_amount(float(amounts[i]))}" for i in order)
     rest = against - float(sum(amounts[i] for i in order))
     if rest >= LEAST_TOLD:
-        reasons += f"\n- all others that speak against it: {write_amount(rest)}"
+        reasons += f"\n- all other points against {loser}: {write_amount(rest)}"
     yield Paragraph(
         f"**Why not {loser}?** A key's score becomes its weight: more points, more weight. {winner} has these points "
         f"ahead of it, by what wrote their vectors:\n{reasons}"

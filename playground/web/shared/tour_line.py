@@ -1,6 +1,7 @@
 """The tour on the page: the line above every page's heading that says what to do, and what came out at the end."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import streamlit as st
 
@@ -101,7 +102,7 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
         if is_here and step.sets is not None:
             icon = ":material/auto_fix_high:"
             st.button(step.set_label, key="tour_set", icon=icon, type="tertiary", on_click=_do, args=(gather_evidence,))
-        _draw_ways(step, number)
+        _draw_ways(step, number, gather_evidence)
 
 
 def _draw_opening(step: Step, is_here: bool) -> None:
@@ -111,11 +112,11 @@ def _draw_opening(step: Step, is_here: bool) -> None:
     st.button(label, key="tour_open", icon=icon, type="tertiary", on_click=session_tour.open_step)
 
 
-def _draw_ways(step: Step, number: int) -> None:
+def _draw_ways(step: Step, number: int, gather_evidence: Callable[[], Evidence]) -> None:
     skip_icon = ":material/arrow_forward:" if step.skip_label == "Next" else ":material/skip_next:"
     buttons = (
         ("Back", "tour_back", ":material/arrow_back:", session_tour.go_back, number == 1),
-        (step.skip_label, "tour_skip", skip_icon, _skip, False),
+        (step.skip_label, "tour_skip", skip_icon, partial(_skip, gather_evidence), False),
         ("End", "tour_end", ":material/close:", session_tour.leave, False),
     )
     for label, key, icon, on_click, disabled in buttons:
@@ -225,8 +226,12 @@ def _open_lessons() -> None:
     request_page("lessons")
 
 
-def _skip() -> None:
-    session_tour.go_to(session_tour.step_number() + 1)
+def _skip(gather_evidence: Callable[[], Evidence]) -> None:
+    number, step = session_tour.step_number(), session_tour.current_step()
+    if step is not None and step.is_needed:
+        _try(lambda: session_tour.do_step(gather_evidence()))
+    if session_tour.step_number() == number:
+        session_tour.go_to(number + 1)
 
 
 def _try(act: Callable[[], None]) -> bool:

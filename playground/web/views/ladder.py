@@ -11,7 +11,7 @@ from playground.charts.scene import Scene
 from playground.errors import TooLargeError
 from playground.link.opening import Focus
 from playground.link.params import ARCHITECTURE, PARAMS, SHARED, TASK_TITLES
-from playground.training.ablation import AblationState, AblationTraining
+from playground.training.ablation import AblationState, AblationTraining, seeds_of
 from playground.training.ladder import TRAINED, USUAL, climb, ladder_recipe, ladder_trainings
 from playground.training.tasks import TASKS
 from playground.views.ladder import BEFORE_ANY, Ladder, plan_ladder, show_answer, show_ladder, show_trained
@@ -113,11 +113,12 @@ def draw_settings() -> None:
 
 def describe_cost(plan: LadderPlan) -> str:
     """How long a plan takes, and what is trained."""
-    recipe = plan.trainings[0].recipe
+    recipe, n_seeds = plan.trainings[0].recipe, len(seeds_of(plan.trainings))
+    n_encoders, n_times = len(plan.trainings) // n_seeds, f"with {n_seeds} seeds" if n_seeds > 1 else "once"
     return (
-        f"About **{duration(plan.seconds)}** here. Each rung learns for {recipe.steps} steps from the same "
-        f"{recipe.n_train:,} sequences in the same order. {TASKS[recipe.task].question} {TRAINED.n_layers} layers × "
-        f"{TRAINED.n_heads} heads, d_model {TRAINED.d_model}."
+        f"It takes about **{duration(plan.seconds)}** here: {n_encoders} encoders, each {n_times}. Each learns for "
+        f"{recipe.steps} steps from the same {recipe.n_train:,} sequences in the same order. "
+        f"{TASKS[recipe.task].question} {TRAINED.n_layers} layers × {TRAINED.n_heads} heads, d_model {TRAINED.d_model}."
     )
 
 
@@ -164,7 +165,10 @@ def draw_rung(names: tuple[str, ...], number: int) -> None:
     left = (*names[:i], *names[number:])
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         opens = partial(_open_rung, names, number)
-        help_text = "Your text through this rung's encoder, beside the one before it: random weights of the same seed."
+        help_text = (
+            "Your text through this rung's encoder, beside the one before it: both with random weights of one seed, "
+            "and not with those that were trained here."
+        )
         if st.button("Compare", key=f"{PAGE}_open_{number}", on_click=opens, help=help_text):
             st.switch_page(page_named("compare"), query_params={})
         for word, place in (("Up", i - 1), ("Down", i + 1)):

@@ -20,7 +20,7 @@ from playground.model.changes import Change
 from playground.runs.variant_runs import count_affordable
 from playground.text import Batch, split_sentences
 from playground.text.sentences import is_english
-from playground.views.similarity import EXAMPLE, Sentences, show_details, show_pairs
+from playground.views.similarity import EXAMPLE, PLACES, Sentences, show_details, show_pairs
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random
 from playground.web.session import caches, trained_slot
@@ -79,6 +79,7 @@ def explore_similarity() -> None:
     except PageEndError:
         _draw_field()
         raise
+    keep_two_sentences(len(listed.sentences))
     scene, options = Scene(_compare(listed, depths), Focus(0, 0, 0, 0)), read_options("similarity")
     keep_answer_place()
     picture, field = st.columns((2, 1), gap="small") if len(listed.sentences) > 1 else [st.container()] * 2
@@ -89,6 +90,13 @@ def explore_similarity() -> None:
         with picture:
             render(show_pairs(scene, options), scene)
         render(show_details(scene, options), scene)
+
+
+def keep_two_sentences(n: int) -> None:
+    """Keep the chosen pair two sentences where both were behind the last one, `n`, of a shorter list."""
+    first, second = (int(current_value(place)) for place in PLACES)
+    if n > 1 and first != second and min(first, n) == min(second, n):
+        st.session_state[PLACES[first < second]] = n - 1
 
 
 def compare_sentences(setup: Setup, texts: Sequence[str]) -> Sentences:

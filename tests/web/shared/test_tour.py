@@ -106,12 +106,28 @@ def test_what_was_guessed_is_judged_in_the_next_step_and_a_link_has_that_step_wi
     then = trained_trace("Tom gave Anna the book because he had asked for it.")["layers.3.attn.pattern"][0, 1, HE]
     moved = f"(`Anna` {now[ANNA]:.2f} → {then[TOM]:.2f}, `Tom` {now[TOM]:.2f} → {then[ANNA]:.2f})."
     app = press(open_page("attention", tour=3, **place), "tour_answer_place")
-    assert f"You guessed the place: the word decides {moved} Now press" in prose(app)
+    assert f"You guessed the place, but the word decides {moved} Now press" in prose(app)
     assert "You guessed the place" in prose(choose(app, query=2)), "it is about the words that were guessed"
     app = press(open_page("attention", tour=3, **place), "tour_answer_word")
     assert f"You were right: the word decides {moved}" in prose(app)
     assert "You were right" not in prose(press(app, "tour_skip"))
     assert "You" not in prose(open_page("attention", tour=4, **place)).partition("Now press")[0].partition("Step 4")[2]
+
+
+def test_who_skips_the_first_steps_has_two_words_to_compare() -> None:
+    app = press(open_page("attention", text=TEXT, tour=1, query=HE, key=HE), "tour_skip")
+    assert (app.session_state["query"], app.session_state["key"]) == (HE, ANNA)
+    app = press(app, "tour_skip")
+    assert shown_step(app) == "swap"
+    assert app.session_state["attention_rival"] == str(TOM)
+
+
+def test_the_end_says_what_had_been_guessed() -> None:
+    place = {"text": TEXT, "query": HE, "key": ANNA, "attention_rival": TOM}
+    app = press(press(open_page("attention", tour=3, **place), "tour_answer_place"), "tour_skip")
+    assert "You had guessed that the place decides." in prose(app)
+    app = press(press(open_page("attention", tour=3, **place), "tour_answer_word"), "tour_skip")
+    assert "You had guessed that the word decides: you were right." in prose(app)
 
 
 def test_the_end_leads_into_the_next_experiment() -> None:
