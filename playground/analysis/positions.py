@@ -232,7 +232,8 @@ def formula(positions: Positions) -> str:
         return r"P_t = \text{row } t \text{ of a table of parameters}"
     exponent = r"2 \cdot 2i/D" if positions == "sinusoidal-doubled" else "2i/D"
     angle = rf"\frac{{t}}{{10000^{{{exponent}}}}}"
-    return rf"P_{{t,\,2i}} = \sin{angle},\quad P_{{t,\,2i+1}} = \cos{angle}"
+    rows = rf"P_{{t,\,2i}} &= \sin{angle} \\[1ex] P_{{t,\,2i+1}} &= \cos{angle}"  # two, as a phone breaks a long one
+    return rf"\begin{{aligned}} {rows} \end{{aligned}}"
 
 
 def formula_with_numbers(positions: Positions, rows: Array, position: int, dimension: int) -> str:

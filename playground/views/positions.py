@@ -22,6 +22,7 @@ from playground.charts.chart import (
     Control,
     Curves,
     Formula,
+    Group,
     Heatmap,
     Item,
     Options,
@@ -298,26 +299,23 @@ def show_swap(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
             (Control("positions_second", "with the token at position", high=last),),
         )
     )
-    if swap is None:
-        why = (
-            "This sentence has only one token: there is nothing to swap it with."
-            if last < 1
-            else "Both sliders name the same token. Choose two different positions to swap."
-        )
-        yield Paragraph(why, "info")
+    if last < 1:
+        yield Paragraph("This sentence has only one token: there is nothing to swap it with.", "info")
+    elif swap is None:
+        yield Paragraph("Both sliders name the same token. Choose two different positions to swap.", "answer")
+        yield Group("", (chosen, _swapped_sentence(tokens, first, second)), is_proof=True)
     elif swap.unchanged:
         yield Paragraph(
             f"{quote_place(tokens, first)} and {quote_place(tokens, second)} are the same token to this encoder. When "
             "they change places, the sentence stays as it is, and so does every output. Choose two different tokens to "
             "swap.",
-            "info",
+            "answer",
         )
+        yield Group("", (chosen, _swapped_sentence(tokens, first, second)), is_proof=True)
     else:
         yield Paragraph(describe_swap(now, swap, first, second), "answer")
-        yield _swap_bars(scene, first, second)
-        yield _swapped_sentence(tokens, first, second)
-    if last >= 1:
-        yield chosen
+        shown = (chosen, _swap_bars(scene, first, second), _swapped_sentence(tokens, first, second))
+        yield Group("", shown, is_proof=True)
 
 
 def _swap(now: PlacedWords, options: Options) -> tuple[int, int, positions.Swap | None]:
@@ -348,7 +346,7 @@ def describe_swap(now: PlacedWords, swap: positions.Swap, first: int, second: in
             f"sinusoidal table it would be **{placed:.2g}**."
         )
     else:
-        told = f"{moved} with positions, and by **{bare:.1g}** (rounding) without. Only positions tell the order."
+        told = f"{moved} with positions, and by rounding alone (**{bare:.1g}**) without. Only positions tell the order."
     return f"{pair}: {told}{random}"
 
 
@@ -398,7 +396,7 @@ def explain_swap(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
     none = now.config.positions == "none"
     table = "the sinusoidal table" if none else "its position table" if now.adds_table else "its positions"
     yield Paragraph(
-        f"Both colours of the swap above use the same weights: the encoder with {table}, and without it. There the "
+        f"Both colours of a swap use the same weights: the encoder with {table}, and without it. There the "
         "blocks compute in 64-bit floats, so that a small change is not taken for rounding.",
         "caption",
     )

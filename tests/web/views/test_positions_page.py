@@ -6,6 +6,7 @@ from streamlit.testing.v1 import AppTest
 from playground.weights import checkpoint
 from tests.web.app_test import (
     SMALL,
+    answer,
     array,
     charts,
     choose,
@@ -35,7 +36,7 @@ def test_sliders_choose_the_words_to_swap_if_there_are_two() -> None:
     assert values(app, "positions_first", "positions_second") == {"positions_first": 2, "positions_second": 5}
     first = array(charts(app)["swap_differences"], 0, "y")
     assert np.abs(array(charts(choose(app, positions_first=0))["swap_differences"], 0, "y") - first).max() > 1e-3
-    assert "Choose two different positions" in sentences(choose(app, positions_second=0))
+    assert "Choose two different positions" in answer(choose(app, positions_second=0))
     choose(app, text="ab", positions_second=1)
     assert list(array(charts(app)["swap_differences"], 0, "x")) == ["a₀", "b₁"]
     assert "only one token" in sentences(choose(app, text="a"))
