@@ -326,21 +326,24 @@ def show_catalogue(options: Options, norm: str, results: Sequence[AblationResult
     """
     recipe = Recipe(task=TASK_TITLES[options["regularisers_task"]])
     effects = measure_effects(results)
+    missing = f"Not {'in this comparison' if effects else 'measured yet'}: choose it above, and start."
     for number, title in TEN.items():
         card: list[Item] = [Paragraph(f"**{number} · {title}**")]
         for regulariser in REGULARISERS.values():
             if regulariser.number == number:
                 effect = effects.get(regulariser.field)
-                card.append(_show_switch(regulariser, recipe, norm, effect, is_alone=regulariser.title == title))
+                card.append(
+                    _show_switch(regulariser, recipe, norm, effect, missing, is_alone=regulariser.title == title)
+                )
         if number == 2:
             card += [Paragraph(WITHOUT_MASKS), Widget("missing_masks")]
         yield Group(f"regularisers_card_{number}", tuple(card), is_card=True, gap="small")
 
 
 def _show_switch(
-    regulariser: Regulariser, recipe: Recipe, norm: str, effect: Effect | None, *, is_alone: bool
+    regulariser: Regulariser, recipe: Recipe, norm: str, effect: Effect | None, missing: str, *, is_alone: bool
 ) -> Columns:
-    """One switch of a card: its explanation, its strength, its effect."""
+    """One switch of a card: its explanation, its strength, its effect, or what is said where that is `missing`."""
     name = "" if is_alone else f"**{regulariser.title}.** "
     explained = Paragraph(f"{name}{explain_regulariser(regulariser, norm)}")
     where = Paragraph(f"Where: {regulariser.where}.", "caption")
@@ -355,7 +358,7 @@ def _show_switch(
     if regulariser.field == "distill":
         label = "temperature of both, before they are compared · `temperature`"
         strength.append(Control("regularisers_temperature", label))
-    measured = describe_effect(regulariser, effect) if effect else "Not measured yet: choose it above, and start."
+    measured = describe_effect(regulariser, effect) if effect else missing
     explanation = Group("", (explained, where), gap="xsmall")
     return Columns(((explanation,), tuple(strength), (Paragraph(measured, "caption"),)), shares=(6, 4, 5))
 

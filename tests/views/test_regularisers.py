@@ -232,4 +232,4 @@ def test_a_card_says_what_was_measured_and_at_what_strength(n_seeds: int) -> Non
             f"{spreads[0]}, loss **{effect.loss_change:+.2f} nats**{spreads[1]}, gap {100 * effect.gap_change:+.1f} "
             "points."
         ) in said
-    assert sum(each.startswith("Not measured yet") for each in said) == len(REGULARISERS) - 2
+    assert sum(each.startswith("Not in this comparison") for each in said) == len(REGULARISERS) - 2

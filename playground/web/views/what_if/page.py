@@ -43,6 +43,7 @@ from playground.views.what_if.patching import Patches, show_patches
 from playground.views.what_if.pruning import Pruning, show_pruning
 from playground.views.what_if.verdict import HeadEffects
 from playground.web.choices import widgets
+from playground.web.choices.changes import switch_changes
 from playground.web.choices.focus import current_focus, move_focus
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random, note_focus_text
 from playground.web.choices.shortcuts import replace_text
@@ -478,6 +479,8 @@ def _encode(key: TextKey, sentences: Sequence[str]) -> Batch:
 
 
 def _look_at_last(text: str, sentence: int, other: int, query: int) -> None:
+    # A change that names a token by its position would mean another one in another sentence.
+    switch_changes([change for change, is_on in current_setup().changes if is_on and change.names_no_token])
     replace_text(text)
     st.session_state.update({"sentence": sentence, "whatif_other": other, _ADDED: True})
     move_focus(query=query)

@@ -95,6 +95,14 @@ def test_an_example_pair_joins_the_text() -> None:
     assert np.abs(embeddings[4:10]).min() > 1e-3
 
 
+def test_a_change_of_one_token_is_switched_off_beside_another_sentence() -> None:
+    app = open_page("what_if", whatif_view=PLACES, text="one two", do="0.1:zero,0.*:hide_3", **SMALL)
+    made = {str(each.change): each.is_on for each in app.session_state["do"].made}
+    assert list(made.values()) == [True, True]
+    press(app, "whatif_example")
+    assert [each.is_on for each in app.session_state["do"].made] == [True, False]
+
+
 def test_the_trained_model_gets_the_doctor_and_the_nurse() -> None:
     app = open_page("what_if", whatif_view=PLACES)
     measured(press(app, "whatif_example"))
