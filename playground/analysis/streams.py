@@ -114,7 +114,7 @@ def formula(config: ModelConfig) -> str:
     """The norm in LaTeX, before gain and bias."""
     return {
         "layer": r"\hat{x}_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}},\quad "
-        r"\mu = \tfrac{1}{D}\sum_j x_j,\quad \sigma^2 = \tfrac{1}{D}\sum_j (x_j - \mu)^2",
+        r"\mu = \tfrac{1}{D}\sum_j x_j,\quad \sigma^2 = \tfrac{1}{D}\sum_j {(x_j - \mu)^2}",
         "rms": r"\hat{x}_i = \frac{x_i}{\sqrt{m + \epsilon}},\quad m = \tfrac{1}{D}\sum_j x_j^2",
         "scalar": r"\hat{x}_i = \frac{x_i - \mu}{s + \epsilon},\quad "
         r"\mu = \tfrac{1}{D}\sum_j x_j,\quad s = \sqrt{\tfrac{1}{D-1}\sum_j (x_j - \mu)^2}",

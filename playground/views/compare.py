@@ -186,11 +186,30 @@ def compare_points(scene: Scene[Run], pinned: Run, differences: list[PointDiffer
         "the largest difference of two numbers there, as a share of the largest number. Grey bars, below the "
         "dotted line, are rounding. "
         f"The same numbers, bit by bit, have no height.{lost}{unequal}",
+        reading=lambda _: describe_way(differences),
         figure=lambda _: differences_on_the_way(shares, names),
         table=lambda _: pd.DataFrame([asdict(each) for each in differences]).rename(
             columns={"name": "point", "largest": "largest difference", "size": "largest number"}
         ),
         compares=False,
+    )
+
+
+def describe_way(differences: Sequence[PointDifference]) -> str:
+    """Whether the difference of two runs grows from where they part to the end, or is mended; empty where none is."""
+    parted = next((each for each in differences if each.is_apart), None)
+    if parted is None or parted is differences[-1]:
+        return ""
+    end = differences[-1]
+    if not end.is_apart:
+        return "At the end nothing is left of the difference: it is mended."
+    if not (np.isfinite(parted.largest) and np.isfinite(end.largest) and parted.size and end.size):
+        return ""
+    first, last = parted.largest / parted.size, end.largest / end.size
+    word = "grows" if last > 1.1 * first else "shrinks" if last < first / 1.1 else "stays as large"
+    return (
+        f"The difference {word} on the way: {write_share(first)} of the largest number where they part, "
+        f"{write_share(last)} at the end."
     )
 
 

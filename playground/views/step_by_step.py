@@ -256,8 +256,9 @@ def _show_embedding(walk: Walk) -> Iterator[Item]:
         rows["segment"] = layer.learned["embed.segments"]
     if (change := layer.run.change("embed.sum")) is not None:
         rows["your changes"] = change[walk.query]
-    reading = "These rows add up to the embedding" if len(rows) > 1 else "Nothing is added to the token's vector"
-    reading += "; a norm then rescales it." if walk.config.embedding_norm else "."
+    n = len(rows)
+    reading = f"The first {n} rows add up to the embedding" if n > 1 else "Nothing is added to the token's vector"
+    reading += "; a norm then rescales the sum, which is the row *embedding*." if walk.config.embedding_norm else "."
     if "position" in rows and (length := l2(rows["token"])) > 0:
         reading += f" The position's vector is {l2(rows['position']) / length:.3g} times as long as the token's."
     rows["embedding"] = layer.run.computed.get("embed.out", arrays["embed.out"])[walk.query]

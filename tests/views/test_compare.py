@@ -9,7 +9,7 @@ import pytest
 from playground import Encoder, ModelConfig
 from playground.accounting import LABELS
 from playground.accounting.costs import ModelCosts
-from playground.analysis.comparison import compare_points, moved_weight
+from playground.analysis.comparison import PointDifference, compare_points, moved_weight
 from playground.charts import palette
 from playground.charts.chart import Chart
 from playground.charts.draw import Drawing, draw_chart
@@ -171,3 +171,22 @@ def test_a_head_that_is_the_same_in_both_is_one_map() -> None:
     scene = Scene(now, Focus(1, 3, 0, 0), pinned, "pinned: other", "now: this")
     drawn = draw(compare.compare_heads(scene, pinned, moved_weight(pinned, now)), scene)
     assert not drawn["head_now"].beside
+
+
+@pytest.mark.parametrize(
+    ("largest", "told"),
+    [
+        ((0.0, 0.1, 0.5), "grows on the way: 10% of the largest number where they part, 50% at the end"),
+        ((0.0, 0.5, 0.2), "shrinks on the way: 50%"),
+        ((0.4, 0.9, 0.41), "stays as large on the way: 40%"),
+        ((0.0, 0.5, 0.0), "it is mended"),
+        ((0.0, 0.0, 0.5), ""),
+        ((0.0, 0.0, 0.0), ""),
+        ((0.1, 0.5, float("nan")), ""),
+    ],
+)
+def test_a_difference_grows_shrinks_or_is_mended(largest: tuple[float, ...], told: str) -> None:
+    points = [PointDifference(f"point {i}", each, 1.0) for i, each in enumerate(largest)]
+    said = compare.describe_way(points)
+    assert told in said
+    assert bool(said) == bool(told)
