@@ -8,6 +8,5 @@ from playground.web.views import ladder
 
 panels.heading("What has each change since 2017 brought?")
 ladder.draw_answer()
-ladder.draw_settings()
-ladder.draw_ladder()
+ladder.draw_ladder(ladder.draw_settings())
 panels.code_behind("ladder", climb, ladder_trainings, list_steps, Ablation, cross_entropy)

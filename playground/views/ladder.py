@@ -107,7 +107,7 @@ def show_answer(scene: Scene[Ladder]) -> Iterator[Item]:
 
 
 def answer_ladder(ladder: Ladder) -> str:
-    """How far the ladder leads, which rung brought most, and how many keep their papers' promise (markdown)."""
+    """How far the ladder leads, which rung changed most, and how many cannot be told from chance (markdown)."""
     steps, used = ladder.steps, ladder.used
     if START not in used:
         return "The encoder of 2017 is being trained: more comes here."

@@ -39,7 +39,7 @@ SEEDS_HELP = (
 
 
 def list_trainings() -> tuple[AblationTraining, ...]:
-    """The trainings of the page's rungs."""
+    """The trainings of the page's rungs; raises RecipeError where there is no further seed."""
     recipe = ladder_recipe(TASK_TITLES[current_value(f"{PAGE}_task")], current_value("seed"))
     n_seeds = int(current_value(f"{PAGE}_seeds"))
     return ladder_trainings(current_value(f"{PAGE}_rungs"), recipe, training_data(recipe), n_seeds)
@@ -54,19 +54,18 @@ class LadderPlan:
     """How long all of it is likely to take here."""
 
 
-def make_plan() -> LadderPlan:
+def make_plan(trainings: tuple[AblationTraining, ...]) -> LadderPlan:
     """What is trained, and for how long.
 
     Raises:
         TooLargeError: the trainings would take more than this server gives.
         BusyError: the machine's speed is not known yet, and no turn to measure it came free.
     """
-    trainings, n_seeds = list_trainings(), int(current_value(f"{PAGE}_seeds"))
     seconds, longest = ablation_seconds(trainings), services().settings.max_training_seconds
     if seconds > longest:
         raise TooLargeError(
             f"These {len(trainings)} trainings would take about {duration(seconds)} here, and this server trains for "
-            f"at most {duration(longest)}: take rungs away{' or choose one seed' if n_seeds > 1 else ''}."
+            f"at most {duration(longest)}: take rungs away{' or choose one seed' * (len(seeds_of(trainings)) > 1)}."
         )
     return LadderPlan(trainings, seconds)
 
@@ -90,8 +89,8 @@ def follow_answer(experiment: Experiment[AblationState]) -> None:
 
 
 @as_one_element
-def draw_settings() -> None:
-    """Draw the settings, the buttons and the cost."""
+def draw_settings() -> tuple[AblationTraining, ...] | None:
+    """Draw the settings, the buttons and the cost; returns the trainings that they describe, if there can be any."""
     names = [f"{PAGE}_{name}" for name in ("task", "seeds", "rungs")]
     with panels.fold_settings(f"{PAGE}_own_open", "Choose the task and the rungs", names):
         columns = st.columns((3, 1), gap="medium")
@@ -101,7 +100,8 @@ def draw_settings() -> None:
             widgets.choice(f"{PAGE}_seeds", "Seeds", help_text=SEEDS_HELP)
         widgets.ordered(f"{PAGE}_rungs", "Rungs in their order: what you add comes last")
         st.button("The usual ladder", key=f"{PAGE}_usual", on_click=_set_rungs, args=(USUAL,))
-    plan = experiment_buttons.plan_or_error(make_plan)
+    trainings = experiment_buttons.plan_or_error(list_trainings)
+    plan = None if trainings is None else experiment_buttons.plan_or_error(partial(make_plan, trainings))
     if plan is not None and not current_value(f"{PAGE}_rungs"):
         st.info("Choose at least one rung; then its encoder is compared with that of 2017.")
         plan = None
@@ -109,6 +109,7 @@ def draw_settings() -> None:
     experiment_buttons.buttons(PAGE, plan, lambda plan: join_ablation(PAGE, plan.trainings), start=start)
     if plan is not None:
         st.caption(describe_cost(plan))
+    return trainings
 
 
 def describe_cost(plan: LadderPlan) -> str:
@@ -122,18 +123,19 @@ def describe_cost(plan: LadderPlan) -> str:
     )
 
 
-def draw_ladder() -> None:
-    """Draw what was trained, what each rung costs, and the rungs."""
-    experiment, now = session_experiments().get(PAGE), list_trainings()
+def draw_ladder(now: tuple[AblationTraining, ...] | None) -> None:
+    """Draw what was trained; and of the trainings that the settings describe, what each rung costs, and the rungs."""
+    experiment = session_experiments().get(PAGE)
     trained = None if experiment is None else experiment.inputs
     if experiment is not None:
-        if trained != now:
+        if now is not None and trained != now:
             st.info(describe_difference(experiment, now))
         # Here and not beside the bars: a whole rerun of the page ends by putting right what the address says.
         widgets.choice(f"{PAGE}_measure", "Bars of")
         experiment_buttons.follow(follow_trained, PAGE)
-    scene = make_scene(now, experiment.state if experiment is not None and trained == now else None)
-    render(show_ladder(scene, read_options(PAGE)), scene)
+    if now is not None:
+        scene = make_scene(now, experiment.state if experiment is not None and trained == now else None)
+        render(show_ladder(scene, read_options(PAGE)), scene)
 
 
 def follow_trained(experiment: Experiment[AblationState]) -> None:

@@ -130,6 +130,13 @@ def test_what_would_take_too_long_says_what_to_leave_out(monkeypatch: pytest.Mon
     assert "**1 · GELU**" in prose(app), "the rungs are there all the same"
 
 
+def test_the_last_seed_has_no_next_one() -> None:
+    app = ladder_page(seed=2**31 - 1, ladder_seeds=3)
+    assert "seed=" in app.error[0].value
+    assert "start" in grey_buttons(app, PAGE)
+    assert not choose(app, ladder_seeds="1").error
+
+
 def test_while_it_runs_it_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ladder, "ladder_recipe", endless_ladder)
     app = until_step(press(ladder_page(), "ladder_start"), f"Training: run 1 of 4: {START}")
