@@ -163,7 +163,10 @@ def answer_which_are_closest(subject: Sentences, pooling: Pooling, pairs: Sequen
     if subject.task:
         return f"{found} This network never learnt to compare sentences."
     if subject.weights != "random":
-        return found
+        tokens = [sorted(token for token in subject.batch.tokens[i] if token.isalnum()) for i in nearest[:2]]
+        same = " They have the same words in another order: close is not the same meaning."
+        is_reordered = subject.texts[nearest.first] != subject.texts[nearest.second] and tokens[0] == tokens[1]
+        return f"{found}{same * is_reordered}"
     if len(pairs) > 1 and cosines[-1] >= _ALL_CLOSE:
         return f"{found} All are close, and it means nothing: these weights are **random**."
     return f"{found} It means nothing: these weights are **random**."

@@ -418,7 +418,7 @@ def show_head(run: Run, focus: Focus) -> Iterator[Item]:
 - *Cut:* {query} gives no weight to {key} in this head. The rest of its row shares it.
 - *Hide:* no other token sees {key}, in any head.
 
-Before you press: how much will the sentence move?
+A guess first: how far will the sentence move? The answer then stands on top.
 """
     drawn: Heatmap[Any] = _map_of_head("whatif_before", run, focus, run.pattern(focus.layer)[focus.head], caption)
     yield Columns(((drawn,), (Paragraph(tries),)), shares=(3, 2))

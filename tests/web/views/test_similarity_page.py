@@ -17,6 +17,7 @@ from playground.weights import checkpoint
 from tests.training.after.trained import trained
 from tests.web.app_test import (
     SMALL,
+    answer,
     array,
     captions,
     charts,
@@ -96,6 +97,13 @@ def test_the_frame_stands_at_the_chosen_pair_or_the_nearest() -> None:
     assert values(shrunk, "similarity_first", "similarity_second") == {"similarity_first": 1, "similarity_second": 2}
     assert "compared with itself" not in words(shrunk)
     assert "compared with itself" in words(choose(shrunk, similarity_first=2))
+
+
+def test_the_same_words_in_another_order_are_not_the_same_meaning() -> None:
+    told = "close is not the same meaning"
+    reordered = open_page("similarity", text="The dog bit the man.\nThe man bit the dog.\nIt rains.")
+    assert told in answer(reordered)
+    assert told not in answer(choose(reordered, text="The dog bit the man.\nThe dog bit a man.\nIt rains."))
 
 
 @pytest.mark.parametrize("task", KINDS)
