@@ -147,7 +147,8 @@ def _describe_way(comparison: Comparison, variant: Variant, part: str) -> str:
     addition = VERDICTS[verdict][1]
     if verdict in ("zero", "infinite", "not a number"):
         return f"{name}: the gradient is {verdict}{addition}."
-    end = f"it reaches {first}{addition}" if verdict in STEADY else f"it is **{verdict}**"
+    length = f"{norms[0]:.3g}"
+    end = f"it reaches {first}, {length} long{addition}" if verdict in STEADY else f"it is **{verdict}**"
     return f"{name}: from {last} to {first} the gradient **{_describe_change(ratio)}**; {end}."
 
 
