@@ -145,7 +145,7 @@ def swap_words(
             _encode_in_float64(model, x, rows.mask[:, None]).cpu() for model, x in zip(models, embedded, strict=True)
         ]
     order = places if unchanged else swapped
-    moved = [(before - after[order]).abs()[:n_tokens] for before, after in ((each[0], each[-1]) for each in outputs)]
+    moved = [(each[0] - each[-1][order]).abs()[:n_tokens] for each in outputs]
     placed, bare = (differences.amax(dim=-1).numpy() for differences in moved)
     words = outputs[1][0, :n_tokens]
     spread = float((words.amax(dim=0) - words.amin(dim=0)).max())

@@ -60,6 +60,11 @@ class AblationState:
     progress: float
     """The share of all trainings that is done; 1 at the end."""
 
+    @classmethod
+    def planned(cls, trainings: tuple[AblationTraining, ...]) -> "AblationState":
+        """That of trainings which have not begun."""
+        return cls(trainings, (), n_answers=0, progress=0.0)
+
     @property
     def n_ended(self) -> int:
         """How many trainings are done."""

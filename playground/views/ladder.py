@@ -16,7 +16,7 @@ from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.link.opening import Focus, LinkedView
 from playground.link.params import TASK_TITLES
-from playground.text.wording import join_words
+from playground.text.wording import join_words, with_minus
 from playground.training.ablation import AblationState, AblationTraining, group_by_name, seeds_of
 from playground.training.evaluation import Measure
 from playground.training.ladder import (
@@ -90,7 +90,7 @@ def linked_ladder(view: LinkedView) -> Scene[Ladder]:
 
 def plan_ladder(trainings: tuple[AblationTraining, ...]) -> Ladder:
     """The ladder of trainings that have not begun."""
-    return Ladder(AblationState(trainings, (), n_answers=0, progress=0.0))
+    return Ladder(AblationState.planned(trainings))
 
 
 def show_ladder(scene: Scene[Ladder], options: Options) -> Iterator[Item]:
@@ -136,7 +136,7 @@ def _share_right(measures: Sequence[Measure]) -> str:
 
 
 def _nats(change: float) -> str:
-    return f"{change:+.3f} nats".replace("-", "−")
+    return with_minus(f"{change:+.3f} nats")
 
 
 def show_trained(scene: Scene[Ladder], options: Options) -> Iterator[Item]:
@@ -254,7 +254,7 @@ def _count(config: ModelConfig, n_tokens: int) -> dict[str, int]:
 
 def write_change(before: int, after: int) -> str:
     """A change in percent with two digits, however small it is."""
-    return f"{100 * (after / before - 1):+.2g} %".replace("-", "−") if before != after else "±0"
+    return with_minus(f"{100 * (after / before - 1):+.2g} %") if before != after else "±0"
 
 
 def show_rungs(scene: Scene[Ladder]) -> Iterator[Item]:
@@ -282,7 +282,7 @@ def describe_step(rung: Rung, ladder: Ladder) -> str:
         return "not trained yet."
     effect = step.effect
     before = "the encoder of 2017" if step.before == START else f"*{step.before}*"
-    points = f"{100 * effect.accuracy_change:+.1f}".replace("-", "−")
+    points = with_minus(f"{100 * effect.accuracy_change:+.1f}")
     spread = f", spread {effect.loss_spread:.3f}" if effect.n_seeds > 1 else ""
     measured = f"against {before}, loss **{_nats(effect.loss_change)}**{spread}; right answers {points} points."
     if effect.diverged:

@@ -31,7 +31,7 @@ from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene
 from playground.config import Norm
 from playground.runs.encoder_run import Run
-from playground.text.wording import join_words
+from playground.text.wording import join_words, with_minus
 
 HELP = {
     "view": "tokens: lengths token by token. statistics: mean and deviation (std) around every norm. "
@@ -206,7 +206,7 @@ def norm_effect(scene: Scene[Run], number: int) -> Curves[Run]:
         (mean, deviation, length) = ([compute(x) for x in both] for compute in MEASURES.values())
         mean = [0.0 if abs(m) < ROUNDING * std else m for m, std in zip(mean, deviation, strict=True)]
         pairs = (f"{first:.3g} → {second:.3g}" for first, second in (length, mean, deviation))
-        return "Length {}, mean {}, deviation {}.".format(*pairs).replace("-", "−")
+        return with_minus("Length {}, mean {}, deviation {}.".format(*pairs))
 
     shares = np.linspace(0.02, 0.98, 97)
     colours = {"before": palette.RESIDUAL, "after": palette.NORMS}

@@ -250,7 +250,7 @@ def make_scene(
     trainings: tuple[AblationTraining, ...], state: AblationState | None, *, grows: bool = False
 ) -> Scene[ShownAblation]:
     """An ablation of these trainings, which may not have begun."""
-    shown = state or AblationState(trainings, (), n_answers=0, progress=0.0)
+    shown = state or AblationState.planned(trainings)
     return Scene(ShownAblation(shown, training_data(trainings[0].recipe), grows), _NOWHERE)
 
 
