@@ -128,6 +128,8 @@ class Heatmap(Chart[S]):
     """The format in which each cell's number is written in it; empty where none is."""
     bar_above: bool = False
     """Whether the bar lies above the cells, which then have all the width."""
+    least_cell: int = 0
+    """Pixels that a cell is wide at least: a phone scrolls a wider map sideways in its own box; 0: as it comes."""
     beside_key: str = ""
     """What the keys of the charts beside it begin with, if not with its own."""
     in_one_row: bool = False

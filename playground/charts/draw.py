@@ -36,6 +36,9 @@ from playground.charts.weights import WeightScale
 
 S = TypeVar("S")
 
+_WIDEST = 1_400
+"""Pixels of a map's cells, where they are so many that it is scrolled: beyond that they are narrower."""
+
 
 @dataclass(frozen=True)
 class Heads:
@@ -73,6 +76,8 @@ class Drawn:
     chosen: Mapping[str, int] = field(default_factory=dict)
     grows: bool = False
     """Whether a live page draws it without Plotly, as it will change."""
+    least_width: int = 0
+    """Pixels: on a phone, a figure that is wider than the page is scrolled sideways; 0: it is as wide as the page."""
 
     @cached_property
     def figure(self) -> Figure:
@@ -222,7 +227,10 @@ def _heatmap_of(
     is_measured = are_tokens or chart.bar_above
     if is_measured and not isinstance(rows, range) and not isinstance(columns, range):
         is_signed = number.startswith("+")
-        margin = figures.room_for_names(rows, columns, is_signed=is_signed, bar_above=chart.bar_above)
+        margin = figures.room_for_names(
+            rows, columns, is_signed=is_signed, bar_above=chart.bar_above, is_slanted=are_tokens
+        )
+    least_width = min(chart.least_cell * values.shape[1], _WIDEST) + sum((margin or {}).get(side, 0) for side in "lr")
     figure, note = figures.heatmap(
         _colour(values, shown),
         x=_on_axis(columns),
@@ -241,6 +249,8 @@ def _heatmap_of(
         empty=palette.MUTED if chart.shown else "",
         written=f"+{chart.written}" if is_change and chart.written else chart.written,
     )
+    if chart.least_cell:
+        figure["layout"]["dragmode"] = False  # a finger scrolls it, and the page
     if frames := figures.draw_frames(chart.frames(subject)):
         figure["layout"]["shapes"] = frames
     alts = {"pinned": "The same heatmap of the pinned settings.", "difference": "Its change."}
@@ -255,6 +265,7 @@ def _heatmap_of(
         else None,
         chart.click,
         f"{chart.saved_as or key.removesuffix(f'_{side}')}_{side}" if side else chart.saved_as,
+        least_width=least_width if chart.least_cell else 0,
     )
 
 

@@ -432,12 +432,19 @@ def draw_over_steps(
 
 
 def room_for_names(
-    rows: Sequence[str], columns: Sequence[str], *, is_signed: bool = False, bar_above: bool = False
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    is_signed: bool = False,
+    bar_above: bool = False,
+    is_slanted: bool = True,
 ) -> dict[str, int]:
     """Margins of a heatmap that its names fit into: where they don't, Plotly draws it once more, with wider ones."""
+    slanted = math.ceil(math.sin(math.radians(SLANT)) * text_width(columns))
+    if bar_above and is_slanted:
+        return {"l": text_width(rows) + 15, "r": 12, "t": ROOM_ABOVE, "b": slanted + 44}
     if bar_above:
         return {"l": text_width(rows), "r": 12, "t": ROOM_ABOVE}
-    slanted = math.ceil(math.sin(math.radians(SLANT)) * text_width(columns))
     return {"l": text_width(rows) + 35, "r": 84 if is_signed else 74, "t": 17, "b": slanted + 44}
 
 
@@ -474,7 +481,7 @@ def style(
     for name, axis in styled.items():
         if name.startswith(("xaxis", "yaxis")):
             title = axis.get("title")
-            titled = {"text": title} if isinstance(title, str) else dict(title or {})
+            titled = {"text": title} if title and isinstance(title, str) else dict(title or {})  # "" would take room
             styled[name] = {**axis, "automargin": True, "title": {**titled, "standoff": 6}}
     return {"data": traces, "layout": styled}
 

@@ -58,7 +58,8 @@ def test_text_and_menu_stand_on_the_page_and_nothing_runs_off_its_edge(page: str
     width, edges = phone.page.evaluate(
         """() => [
           Math.max(...[document.scrollingElement, document.querySelector(".stMain")].map(each => each.scrollWidth)),
-          [...document.querySelectorAll(".js-plotly-plot, .stMain button, .stMain iframe")]
+          [...document.querySelectorAll(".stPlotlyChart, .stMain button, .stMain iframe")]
+            .map(element => element.closest("[style*='--least-width'] > *") ?? element)  // scrolled in its own box
             .map(element => element.getBoundingClientRect()).map(({ left, right }) => [left, right]),
         ]"""
     )
@@ -91,6 +92,35 @@ _COVERED_BY_TOOLBARS = """() => [...document.querySelectorAll("[class*=stElement
       && each.closest(".st-key-phone_copy_link, details:not([open]) > :not(summary)") === null
   }).map(each => each.textContent)
 })"""
+
+
+def test_the_cells_of_the_large_map_are_as_wide_as_a_finger_hits_and_its_box_scrolls_beside_the_rows_names(
+    phone: Visitor,
+) -> None:
+    phone.open("/attention")
+    box, page = phone.widget("attention_pattern_chart"), phone.page.locator(".stMain")
+    n_tokens = len(phone.array("attention_pattern", name="customdata"))
+    cells = box.locator(".nsewdrag").bounding_box()
+    assert cells is not None
+    assert cells["width"] / n_tokens >= 21.9
+    assert cells["height"] / n_tokens >= 21.9
+    name = box.locator(".ytick text").first
+    before = name.bounding_box()
+    assert before is not None
+    box.evaluate("each => each.scrollBy(30, 0)")
+    assert box.evaluate("each => each.scrollLeft") == 30
+    phone.eventually(
+        lambda: abs((name.bounding_box() or before)["x"] - before["x"]) < 1, "the rows' names stay where they are"
+    )
+    x, y = cells["x"] + cells["width"] / 2, 500
+    finger = page.page.context.new_cdp_session(phone.page)
+    scrolled = page.evaluate("each => each.scrollTop")
+    finger.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    for moved in range(20, 200, 20):
+        points = [{"x": x, "y": y - moved}]
+        finger.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": points})
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    phone.eventually(lambda: page.evaluate("each => each.scrollTop") > scrolled, "a finger on the map scrolls the page")
 
 
 def test_text_typed_on_the_page_is_the_sidebars_and_goes_along_to_the_next_page(phone: Visitor) -> None:

@@ -291,6 +291,16 @@ def test_places_without_bars_are_grey_where_both_subjects_have_none() -> None:
     assert drawn.figure["data"][1]["hovertemplate"].startswith("%{x}, weight, pinned: ")
 
 
+def test_a_map_with_a_least_width_of_cells_asks_for_it_with_its_margins_and_a_finger_scrolls_it() -> None:
+    assert draw_chart(HEATMAP, scene()).now.least_width == 0
+    rows, columns = (Axis("", lambda _, names=names: names, of_tokens=True) for names in (list("abc"), NAMES))
+    chart = replace(HEATMAP, rows=rows, columns=columns, bar_above=True, least_cell=22)
+    drawn = draw_chart(chart, scene()).now
+    margin = drawn.figure["layout"]["margin"]
+    assert drawn.least_width == 22 * 2 + margin["l"] + margin["r"]
+    assert drawn.figure["layout"]["dragmode"] is False
+
+
 def test_tables_keep_rows_that_only_one_side_has() -> None:
     now, pinned = pd.DataFrame({"x": [1.0, 2], "name": ["a", "b"]}), pd.DataFrame({"x": [5.0, 6, 7]})
     both = compare_tables(now, pinned)

@@ -58,6 +58,9 @@ HELP = {
 
 Heads = Scene[HeadsRun]
 
+_LEAST_CELL = 22
+"""Pixels of a cell of the large map, which a finger can hit."""
+
 
 def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
     """The page: the answer, heads that link, the large map beside its why, its test, every head; all else is folded."""
@@ -169,7 +172,11 @@ def pattern_map(scene: Heads, options: Options) -> Heatmap[HeadsRun]:
         weights=lambda subject: shown_pattern(subject.run, focus, options),
         allowed=lambda subject: subject.run.allowed_in(focus.layer) & ~subject.run.padding[:, None],
         colours=figures.around_zero() if is_difference else weight_colours(weight_scale(scene, options)),
+        axes=("", "row: who asks (query) · column: asked (key)"),
         bar="difference" if is_difference else "weight",
+        bar_above=True,
+        least_cell=_LEAST_CELL,
+        height_of=lambda n_queries: int(np.clip(185 + _LEAST_CELL * n_queries, 320, 900)),
         magnitude=1.0 if is_difference else None,
         caption=f"**{name}.** {about} Click a cell to choose its query and its key.",
         alt=f"Attention of {name}: queries in rows, keys in columns.",

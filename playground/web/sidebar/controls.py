@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -309,7 +309,7 @@ def draw_phone_controls(menu: Mapping[str, Sequence[StreamlitPage]], opened: Str
         copy_link("phone_copy_link", is_small=True)
         shown = page_at(st.session_state[OPEN_PAGE])
         if shown.path != "overview" and shown.runs_text and not shows_example():
-            _draw_second_field(has_label=False)
+            _draw_second_field()
             explain_cut_text("text")
 
 
@@ -330,7 +330,7 @@ def draw_front_field() -> None:
     explain_cut_text("text")
 
 
-def _draw_second_field(*, is_line: bool = False, has_label: bool = True) -> None:
+def _draw_second_field(*, is_line: bool = False) -> None:
     """Draw a second field of the sidebar's text, on which Enter sends the text where it is a single line."""
     text, key = current_setup()["text"], _LINE if is_line else _TEXT
     # Written only where the sidebar's field says something else: a rerun must not undo what is being typed.
@@ -342,9 +342,7 @@ def _draw_second_field(*, is_line: bool = False, has_label: bool = True) -> None
     if is_line:
         st.text_input("Your sentence, in English", key=key, on_change=_use_text, args=(key,))
     else:
-        label = PARAMS["text"].label
-        seen: Literal["visible", "collapsed"] = "visible" if has_label else "collapsed"
-        st.text_area(label, key=key, height=68, on_change=_use_text, args=(key,), label_visibility=seen)
+        st.text_area(PARAMS["text"].label, key=key, height=68, on_change=_use_text, args=(key,))
 
 
 def _use_text(key: str) -> None:

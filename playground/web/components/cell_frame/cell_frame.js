@@ -23,6 +23,8 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
   if (!chart) return // another view took the chart's place while this script was being loaded
   // From the chart's own corner, so that nothing below it moves the frame, and without room between it and what follows.
   chart.style.position = "relative"
+  if (data.leastWidth) chart.style.setProperty("--least-width", `${data.leastWidth}px`)
+  else chart.style.removeProperty("--least-width")
   Object.assign(host.closest("[data-testid=stElementContainer]").style, { position: "absolute", top: 0, left: 0 })
   const origin = parentElement.querySelector(".origin"), frame = parentElement.querySelector(".frame")
   const state = frames.get(parentElement) ?? moves()
@@ -51,11 +53,19 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     picture.style.cursor = "pointer"
     const inside = shares => shares.map(share => Math.min(Math.max(share, 0), 1))
     const [top, bottom] = inside(down.ends(state.place[0])), [left, right] = inside(across.ends(state.place[1]))
+    const box = scrolledBox().getBoundingClientRect(), middle = inner.left + (left + right) / 2 * inner.width
     frame.hidden = top === bottom || left === right // beyond what is zoomed into
+      || middle < box.left || middle > box.right // or scrolled to
     Object.assign(frame.style, {
       left: `${inner.left - outer.left + left * inner.width - 2}px`, width: `${(right - left) * inner.width + 3}px`,
       top: `${inner.top - outer.top + top * inner.height - 2}px`, height: `${(bottom - top) * inner.height + 3}px`,
     })
+  }
+  const scrolledBox = () => chart.querySelector("[data-testid=stElementContainer]:has(.stPlotlyChart)")
+  const scroll = () => { // the rows' names stay in sight
+    const names = chart.querySelector(".yaxislayer-above")
+    if (names) names.style.transform = `translateX(${scrolledBox().scrollLeft}px)`
+    place()
   }
   const isAmong = (number, cells) => cells ? number >= cells[0] && number <= cells[1] : number === 0
   const isCell = ([row, column]) => isAmong(row, data.rows) && isAmong(column, data.columns)
@@ -101,8 +111,10 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
   const shapes = ["width", "height", "d"] // of what Plotly draws
   state.watch.observe(chart, { subtree: true, childList: true, attributes: true, attributeFilter: shapes })
   place()
+  chart.addEventListener("scroll", scroll, { capture: true, passive: true })
   chart.onpointerdown = press // one for all drawings: a new one takes the place of the one before
   return () => {
+    chart.removeEventListener("scroll", scroll, { capture: true })
     state.watch.disconnect()
     state.sizes.disconnect()
   }
