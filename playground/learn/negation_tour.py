@@ -105,18 +105,23 @@ def _write_pair(evidence: Evidence) -> Choices:
     return {"similarity_list": opposite}
 
 
-def _ask_for_word(state: TourState) -> str:
-    look = "" if "guess" in state.answers else "Look at their cosine. "
-    return f"{look}Which word did it? Set **View** to *leave a word out*."
+def _ask_for_word(_: TourState) -> str:
+    return "Which word did it? Set **View** to *leave a word out*."
+
+
+def _say_words(evidence: Evidence) -> str:
+    """Which words count most for the pair's cosine."""
+    pair, _ = _find_others(evidence.state)
+    if pair is None:
+        return "There are no two sentences any more, one of which denies the other: go back, and write them."
+    found = describe_words(evidence.compare_sentences(list_sentences(evidence.state)), pair)
+    return f"{found or 'No word alone moves their cosine by 0.005 or more.'} The bars show every word."
 
 
 def _ask_for_paraphrase(state: TourState) -> str:
     pair, _ = _find_others(state)
     own = "your sentence" if pair is None else f"“{escape_markdown(list_sentences(state)[pair.first])}”"
-    return (
-        "The longest bars are the words that count most. Now test what the cosine shows: add a third sentence. It says "
-        f"the same in other words as this: {own}"
-    )
+    return f"Now test what the cosine shows: add a third sentence. It says the same in other words as this: {own}"
 
 
 def _write_paraphrase(_: Evidence) -> Choices:
@@ -190,13 +195,17 @@ def describe_words(found: Sentences, pair: NegatedPair) -> str:
     return " ".join(parts)
 
 
-def _reply_to_guess(evidence: Evidence) -> str:
-    """The two sentences' cosine, and whether the visitor's guess was right; empty without one."""
+def _judge_guess(evidence: Evidence) -> str:
+    """The two sentences' cosine, and whether the visitor's guess was right."""
     guess, sentences = evidence.state.answers.get("guess"), list_sentences(evidence.state)
     pair, _ = _find_others(evidence.state)
-    if guess not in _GUESSES or pair is None:
+    if pair is None:
         return ""
     cosine = float(evidence.compare_sentences(sentences).depths.similarity("mean")[pair])
+    if not np.isfinite(cosine):
+        return "They have no cosine: numbers overflowed."
+    if guess not in _GUESSES:
+        return f"Their cosine is {cosine:.2f}, where 1 is the same."
     right = "near" if cosine > NEAR else "far" if cosine < FAR else "middle"
     told = "you were right" if guess == right else f"you guessed “{_GUESSES[guess].lower()}”"
     return f"Their cosine is {cosine:.2f}: {told}."
@@ -239,6 +248,7 @@ NEGATION = Tour(
             target="similarity_list",
             hint=_explain_pair,
             sets=_write_pair,
+            result=_judge_guess,
         ),
         Step(
             "word",
@@ -247,7 +257,7 @@ NEGATION = Tour(
             page="similarity",
             target="similarity_view",
             sets=lambda _: {"similarity_view": "leave a word out"},
-            reply=_reply_to_guess,
+            result=_say_words,
         ),
         Step(
             "meaning",

@@ -16,6 +16,7 @@ from playground.analysis.counterfactuals import (
 )
 from playground.analysis.vector_changes import sentence_change
 from playground.charts.markdown import escape_markdown, quote_token
+from playground.errors import InputError
 from playground.learn.tour import Choices, Conclusion, Evidence, SmallMap, Step, Tour, TourState, Verdict
 from playground.link.changes import Changes, MadeChange
 from playground.link.opening import Focus, choose_pair
@@ -53,9 +54,24 @@ def _ask_for_cell(state: TourState) -> str:
 
 
 def _has_chosen_cell(state: TourState) -> bool:
+    return state.page == "attention" and "cell chosen" in state.actions and _has_answer(state)
+
+
+def _has_answer(state: TourState) -> bool:
+    """Whether the focus is on a pronoun, and a word that it may mean."""
     query, key = state.place("query"), state.place("key")
-    is_asked = query is not None and query == state.pronoun and query != key
-    return state.page == "attention" and "cell chosen" in state.actions and is_asked and state.is_word(key)
+    return query is not None and query == state.pronoun and query != key and state.is_word(key)
+
+
+def _say_cell(evidence: Evidence) -> str:
+    """The weight of the word that was chosen, and which word has the most."""
+    focus, run = evidence.find_focus(), evidence.heads().run
+    row = run.pattern(focus.layer)[focus.head, focus.query]
+    best = choose_pair(run, focus, focus.query).key
+    query, key, most = (quote_token(run.tokens[place]) for place in (focus.query, focus.key, best))
+    if best == focus.key:
+        return f"Of all other words, {query} looks most at {key}: weight {row[best]:.2f}, where its whole row has 1."
+    return f"{query} gives {key} a weight of {row[focus.key]:.2f}. It looks more at {most}: {row[best]:.2f}."
 
 
 def _explain_cell(state: TourState) -> str | None:
@@ -74,6 +90,8 @@ def _explain_cell(state: TourState) -> str | None:
 def _choose_cell(evidence: Evidence) -> Choices:
     if evidence.state.pronoun is None:
         return {"text": _EXAMPLE}
+    if _has_answer(evidence.state):
+        return {name: evidence.state.place(name) for name in ("query", "key")}
     pair = choose_pair(evidence.heads().run, evidence.find_focus(), evidence.state.pronoun)
     return {"query": pair.query, "key": pair.key}
 
@@ -82,12 +100,12 @@ def _ask_for_rival(state: TourState) -> str:
     query, key = state.word(state.place("query")), state.word(state.place("key"))
     return (
         f"Why {key} and not another word? Under **Compare it with a rival**, choose another word that {query} could "
-        "mean. The bars then say what decided."
+        "mean."
     )
 
 
 def _has_chosen_rival(state: TourState) -> bool:
-    return state.page == "attention" and state.has_changed("attention_rival") and _is_rival(state)
+    return state.page == "attention" and state.values["attention_show"] == "one head" and _is_rival(state)
 
 
 def _is_rival(state: TourState) -> bool:
@@ -103,14 +121,37 @@ def _explain_rival(state: TourState) -> str | None:
     return None
 
 
+def _say_rival(evidence: Evidence) -> str:
+    """The weights of the two words, and how to read what made the difference."""
+    focus, run, rival = evidence.find_focus(), evidence.heads().run, evidence.state.place("attention_rival")
+    if rival is None:
+        return ""
+    row = run.pattern(focus.layer)[focus.head, focus.query]
+    query, key, other = (quote_token(run.tokens[place]) for place in (focus.query, focus.key, rival))
+    return (
+        f"{query} gives {key} {row[focus.key]:.2f} and {other} {row[rival]:.2f}. The bars show what made the "
+        f"difference: to the right they speak for {key}, to the left for {other}."
+    )
+
+
 def _choose_rival(evidence: Evidence) -> Choices:
     claim = _find_claim(evidence, evidence.heads(), None)
-    return {"attention_rival": str(claim.positions[2])} if claim else {}
+    if claim is None:
+        raise InputError("No other word of this sentence can be the rival: choose another key, or type a longer one.")
+    return {"attention_rival": str(claim.positions[2]), "attention_show": "one head"}
 
 
 def _ask_for_guess(state: TourState) -> str:
     key, rival = state.word(state.place("key")), state.word(state.place("attention_rival"), "its rival")
     return f"Test it: {key} and {rival} change places in the sentence. Which of them gets more weight then? Guess."
+
+
+_GUESSED_ABOUT = ("text", "sentence", "layer", "head", "query", "key", "attention_rival")
+"""The parameters that a guess is about: where one is changed, the question is another one."""
+
+
+def _has_guessed(state: TourState) -> bool:
+    return "swap" in state.answers and not any(map(state.has_changed, _GUESSED_ABOUT))
 
 
 def _list_guesses(state: TourState) -> Mapping[str, str]:
@@ -191,13 +232,15 @@ def _test_claim(evidence: Evidence) -> tuple[Claim, Mapping[Kind, Outcome | str]
     return claim, found
 
 
-def _reply_to_guess(evidence: Evidence) -> str:
-    """Whether the visitor's guess was right, with the weights before → after; empty without one."""
+def _judge_guess(evidence: Evidence) -> str:
+    """Whether the visitor's guess was right, with the weights before → after; or why it cannot be tested."""
     guess = evidence.state.answers.get("swap")
-    tested = _test_claim(evidence) if guess else None
-    if tested is None or not isinstance(tested[1]["swap"], Outcome):
-        return ""
+    tested = _test_claim(evidence)
+    if tested is None:
+        return "This could not be tested: these two cannot change places. Go back, and choose two words."
     claim, swap = tested[0], tested[1]["swap"]
+    if not isinstance(swap, Outcome):
+        return f"This could not be tested by a swap: {swap}."
     verdict = judge_swap(claim.weights, swap.weights)
     decides = f"the {verdict} decides" if verdict in ("word", "place") else "neither decides alone"
     told = "You were right:" if guess == verdict else f"You guessed the {guess}, but"
@@ -219,6 +262,13 @@ def _describe_another_word(claim: Claim, found: Outcome | str) -> str:
         f"With {new} in the place of {quote_token(claim.word(claim.key))}, that word has {found.weights[0]:.2f}, "
         f"{order} {rival} ({found.weights[1]:.2f}). "
     )
+
+
+def _say_loss(evidence: Evidence) -> str:
+    """What is lost without the head that was switched off."""
+    focus = evidence.find_focus()
+    lost = _describe_loss(evidence, evidence.heads().run, Change("zero", focus.layer, focus.head))
+    return lost or "What moved is beyond the range of 32-bit floats."
 
 
 def _describe_loss(evidence: Evidence, run: Run, off: Change) -> str:
@@ -265,6 +315,7 @@ PRONOUN = Tour(
             has_target=lambda state: state.pronoun is not None,
             hint=_explain_cell,
             sets=_choose_cell,
+            result=_say_cell,
             is_needed=True,
             hides=("answer", "why", "why_tests"),
         ),
@@ -278,17 +329,19 @@ PRONOUN = Tour(
             hint=_explain_rival,
             has_target=lambda state: state.values["attention_show"] == "one head",
             sets=_choose_rival,
+            result=_say_rival,
             is_needed=True,
         ),
         Step(
             "swap",
             _ask_for_guess,
-            lambda state: "swap" in state.answers,
+            _has_guessed,
             page="attention",
             target="why_tests",
             has_target=lambda state: state.values["attention_show"] == "one head",
             answers=_list_guesses,
             hides=("why_tests",),
+            result=_judge_guess,
         ),
         Step(
             "off",
@@ -298,7 +351,7 @@ PRONOUN = Tour(
             target="quick_changes",
             has_target=lambda state: state.values["attention_show"] == "one head",
             sets=_switch_off,
-            reply=_reply_to_guess,
+            result=_say_loss,
             scrolls=True,
         ),
     ),

@@ -38,6 +38,18 @@ def _ask_to_train(_: TourState) -> str:
     )
 
 
+def _say_accuracy(evidence: Evidence) -> str:
+    """How well the network does what it was trained for."""
+    trained = evidence.find_trained()
+    if trained is None:
+        return ""
+    results = trained.results
+    return (
+        f"After {results.kept_step:,} steps, your network gets {results.validation_accuracy:.1%} of the letters right; "
+        f"the simple rule gets {results.baseline:.1%}."
+    )
+
+
 def _list_layers(state: TourState) -> Mapping[str, str]:
     """Where the line may be seen: each its own button, and the honest way out."""
     last = int(state.values["training_n_layers"]) - 1
@@ -151,7 +163,7 @@ def describe_others(found: Reversal, rule: str) -> str:
     )
 
 
-def _reply_to_line(evidence: Evidence) -> str:
+def _judge_line(evidence: Evidence) -> str:
     """Whether the visitor saw the line where it is strongest; empty without an answer."""
     answer, trained = evidence.state.answers.get("line"), evidence.find_trained()
     if answer is None or trained is None or trained.task.name != TASK:
@@ -167,7 +179,7 @@ def _reply_to_line(evidence: Evidence) -> str:
     return f"{told} line is strongest in {best}, with {found.weights[best]:.2f} of the weight."
 
 
-def _reply_to_left(evidence: Evidence) -> str:
+def _judge_left(evidence: Evidence) -> str:
     """How much stays right, and whether that is what the visitor guessed; empty without a guess."""
     guess, trained = evidence.state.answers.get("left"), evidence.find_trained()
     off = heads_off(evidence.state)[:1]
@@ -201,7 +213,7 @@ REVERSE = Tour(
     page="training",
     starts=_start,
     steps=(
-        Step("train", _ask_to_train, _is_trained, page="training", target="training_buttons"),
+        Step("train", _ask_to_train, _is_trained, page="training", target="training_buttons", result=_say_accuracy),
         Step(
             "line",
             _ask_for_line,
@@ -211,6 +223,7 @@ REVERSE = Tour(
             has_target=_is_trained,
             hint=_explain_choice,
             answers=_list_layers,
+            result=_judge_line,
             scrolls=True,
         ),
         Step(
@@ -222,7 +235,6 @@ REVERSE = Tour(
             has_target=_is_trained,
             hint=_explain_choice,
             sets=_choose_network,
-            reply=_reply_to_line,
         ),
         Step(
             "off",
@@ -239,6 +251,7 @@ REVERSE = Tour(
             lambda state: "left" in state.answers,
             page="attention",
             answers=lambda _: _GUESSES,
+            result=_judge_left,
         ),
         Step(
             "second",
@@ -248,7 +261,6 @@ REVERSE = Tour(
             target="attention_grid",
             hint=_explain_choice,
             sets=lambda evidence: _switch_off(evidence, 2),
-            reply=_reply_to_left,
         ),
     ),
     conclude=conclude,

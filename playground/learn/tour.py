@@ -1,7 +1,8 @@
 """What a tour is: a few steps on the app's own pages, as data: an experiment, or a lesson.
 
-A step of an experiment is a sentence and one thing to do, and notices by itself when that is done. At its end it says
-one true sentence about the visitor's own run, and a test that could have refuted it. A step of a lesson opens a state
+A step of an experiment is a sentence and one thing to do, and notices by itself when that is done. It then says what
+came of it, and waits until the visitor goes on. At its end a tour says one true sentence about the visitor's own run,
+and a test that could have refuted it. A step of a lesson opens a state
 of the app, and waits until the visitor goes on.
 """
 
@@ -34,7 +35,7 @@ class TourState:
     values: Mapping[str, Any] = field(default_factory=lambda: START)
     """Every parameter of the link, by its key: of the sidebar, the focus (`query`, …), `do`, and of all pages."""
     began: Mapping[str, Any] = field(default_factory=lambda: START)
-    """The same, when the step began."""
+    """The same, when the step began or its guess was made."""
     actions: frozenset[str] = frozenset()
     """What the visitor did by hand since the step began: `cell chosen`, `computation opened`, `link copied`."""
     answers: Mapping[str, str] = field(default_factory=dict)
@@ -124,16 +125,17 @@ class Step:
     has_target: Callable[[TourState], bool] = lambda _: True
     """Whether the page has that container."""
     hides: tuple[str, ...] = ()
-    """Containers, by their keys, that would give away what is to be guessed: they are not seen during the step."""
+    """Containers, by their keys, that would give away what is to be guessed: they are not seen until it is done."""
     in_sidebar: bool = False
     """Whether it is done in the sidebar, which a phone hides."""
     hint: Callable[[TourState], str | None] = _nothing
     """What has to be done before, or what went wrong, if anything."""
     answers: Callable[[TourState], Mapping[str, str]] = lambda _: {}
-    """What can be guessed, each a button: its word in `TourState.answers` → its label. One of them ends the step, and
+    """What can be guessed, each a button: its word in `TourState.answers` → its label. One of them does the step, and
     shows the step's target."""
-    reply: Callable[[Evidence], str] = lambda _: ""
-    """What came of a guess that was made in a step before, said above the sentence as the step begins; markdown."""
+    result: Callable[[Evidence], str] | None = None
+    """What came of the step, said in place of its sentence once it is done, until the visitor goes on; markdown. None:
+    there is nothing to be read, and the tour goes on at once."""
     scrolls: bool = False
     """Whether the step's target is scrolled to as the step begins, where the visitor is on its page."""
     sets: Callable[[Evidence], Choices] | None = None
@@ -146,7 +148,7 @@ class Step:
     """The link, from its page's path on, of the state that the step begins with; empty: it begins where one is."""
 
     def words(self, state: TourState) -> tuple[object, ...]:
-        """All that the line says in this state: it is drawn anew where that is something else than before."""
+        """All that the line of a step to be done says: it is drawn anew where that is something else than before."""
         has_target = self.target is not None and self.has_target(state)
         return self.sentence(state), self.hint(state), has_target, tuple(self.answers(state).items())
 

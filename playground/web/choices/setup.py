@@ -36,7 +36,7 @@ from playground.web.session.uploaded_files import UploadedWeights, current_uploa
 from playground.web.session.weights_cache import MINILM, RANDOM, WeightsId, this_session
 from playground.weights.recognise import RecognisedWeights
 
-Action = Literal["cell chosen", "computation opened", "link copied"]
+Action = Literal["cell chosen", "computation opened", "link copied", "step done by its button"]
 
 _ACTIONS = "_actions"
 """Session key of the actions since they were cleared."""

@@ -23,12 +23,14 @@ from playground.web.choices import shortcuts
 from playground.web.choices.open_page import follow_link
 from playground.web.choices.setup import (
     OPEN_PAGE,
+    Action,
     clear_actions,
     current_setup,
     current_value,
     is_focus_of_text,
     note_focus_text,
     pinned_values,
+    record_action,
     recorded_actions,
 )
 from playground.web.session import trained_slot
@@ -36,7 +38,7 @@ from playground.web.session.exercises import shipped_exercises
 from playground.web.shared.navigation import request_page
 
 _HELD = "_tour_held"
-"""Session key of whether the visitor went back to a step that is done: it waits until it is to be done again."""
+"""Session key of whether the visitor went back to this step: once it is done, it waits until the visitor goes on."""
 
 _DRAWN = "_tour_words"
 """Session key of what the line was drawn from last."""
@@ -48,8 +50,8 @@ _ANSWERS = "_tour_answers"
 """Session key of what the visitor guessed on this tour, by the step's name."""
 
 
-_REPLY = "_tour_reply"
-"""Session key of what came of the visitor's guess, as the step that says so began."""
+_DONE_BY_BUTTON: Action = "step done by its button"
+"""The action of a visitor who has had the step done."""
 
 _ARRIVED = "_tour_arrived"
 """Session key of whether the tour has come to another step, or to its end, just now."""
@@ -144,12 +146,23 @@ def _read_tokens() -> tuple[tuple[str, ...], tuple[bool, ...]]:
     return (), ()
 
 
+def is_done(step: Step) -> bool:
+    """Whether the visitor has done the step, or has had it done."""
+    state = current_state()
+    return _DONE_BY_BUTTON in state.actions or step.is_done(state)
+
+
+def _waits(step: Step) -> bool:
+    """Whether the tour stays at the step once it is done, as there is something to be read."""
+    return step.result is not None or st.session_state.get(_HELD, False)
+
+
 def advance() -> bool:
-    """Move on from the steps that are done; returns whether there was one."""
+    """Move on from the steps that are done and do not wait; returns whether there was one."""
     before = step_number()
     if current_tour() is not None:
         st.session_state["tour"] = before  # a link may have asked for more steps than this tour has
-    while (step := current_step()) is not None and _is_done(step):
+    while (step := current_step()) is not None and is_done(step) and not _waits(step):
         go_to(step_number() + 1)
     return step_number() != before
 
@@ -162,14 +175,14 @@ def update() -> bool:
 
 
 def current_words() -> tuple[object, ...]:
-    """What the line is to be drawn from now: a step's words; at the end, the whole state."""
+    """What the line is to be drawn from now: a step's words; where it is done and at the end, the whole state."""
     words = st.session_state[_DRAWN] = _words()
     return words
 
 
 def _words() -> tuple[object, ...]:
     step, state = current_step(), current_state()
-    return (replace(state, actions=frozenset()),) if step is None else step.words(state)
+    return (replace(state, actions=frozenset()),) if step is None or is_done(step) else step.words(state)
 
 
 def begin_tour(tour: Tour, gather_evidence: Callable[[], Evidence]) -> None:
@@ -209,17 +222,13 @@ def go_to(number: int) -> None:
     st.session_state["tour"] = number
     open_step()
     st.session_state.update({_HELD: False, _BEGAN: _all_values(), _ARRIVED: True})
-    st.session_state.pop(_REPLY, None)
 
 
-def say_reply(gather_evidence: Callable[[], Evidence]) -> str:
-    """What came of the guess that this step replies to; as the step began, whatever was changed since."""
-    step = current_step()
-    if step is not None and _REPLY not in st.session_state:
-        st.session_state[_REPLY] = ""
-        with suppress(PlaygroundError):  # the page says what is wrong
-            st.session_state[_REPLY] = step.reply(gather_evidence())
-    return str(st.session_state.get(_REPLY, ""))
+def say_result(step: Step, gather_evidence: Callable[[], Evidence]) -> str:
+    """What came of the step that is done; empty where there is nothing to be said."""
+    with suppress(PlaygroundError):  # the page says what is wrong
+        return "" if step.result is None else step.result(gather_evidence())
+    return ""
 
 
 def open_step() -> None:
@@ -233,15 +242,15 @@ def open_step() -> None:
 
 
 def answer(word: str) -> None:
-    """Take the visitor's guess, by its word, and begin the next step; for callbacks."""
+    """Take the visitor's guess, by its word: it is about the values that there are now; for callbacks."""
     step = current_step()
     if step is not None:
         st.session_state[_ANSWERS] = {**st.session_state.get(_ANSWERS, {}), step.name: word}
-        go_to(step_number() + 1)
+        st.session_state[_BEGAN] = _all_values()
 
 
 def do_step(evidence: Evidence) -> None:
-    """Choose what the step asks for, and go on; for callbacks. Raises as `evidence`."""
+    """Choose what the step asks for, which does it; for callbacks. Raises as `evidence`."""
     step = current_step()
     if step is None or step.sets is None:
         return
@@ -249,11 +258,11 @@ def do_step(evidence: Evidence) -> None:
     choices = step.sets(evidence)
     set_choices(choices)
     if choices and choices.get("text", text) == text:
-        go_to(step_number() + 1)
+        record_action(_DONE_BY_BUTTON)
 
 
 def go_back() -> None:
-    """Begin the step before, which may be done already: it stays until that is undone, and done again."""
+    """Begin the step before, which may be done already: it stays until the visitor goes on."""
     number = max(step_number() - 1, 1)
     go_to(number)
     step = current_step()
@@ -266,11 +275,3 @@ def go_back() -> None:
 def leave() -> None:
     """End the tour where it is."""
     st.session_state.update({"tour": 0, "experiment": EXPERIMENTS[0], "lesson": ""})
-
-
-def _is_done(step: Step) -> bool:
-    """Whether the step is done; one that was gone back to, only once it was not."""
-    is_done = step.is_done(current_state())
-    if not is_done:
-        st.session_state[_HELD] = False
-    return is_done and not st.session_state.get(_HELD, False)

@@ -1,6 +1,7 @@
 """The tour on the page: the line above every page's heading that says what to do, and what came out at the end."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 
 import streamlit as st
@@ -73,15 +74,17 @@ def start_tour(name: str, gather_evidence: Callable[[], Evidence]) -> bool:
 
 def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) -> None:
     number, state = session_tour.step_number(), session_tour.current_state()
-    sentence, hint, has_target, _ = session_tour.current_words()
+    session_tour.current_words()
+    if session_tour.is_done(step):
+        _draw_done(tour, step, number, gather_evidence)
+        return
+    sentence, hint, has_target, _ = step.words(state)
     place = f"tep {number} of {len(tour.steps)}"
     is_here = step.page in (None, state.page)
-    if is_here:
-        sentence = " ".join(filter(None, [session_tour.say_reply(gather_evidence), str(sentence)]))
     if tour.conclude is None:  # a lesson's words may be a list, or several paragraphs
         _say(str(sentence), hint, f"**{tour.title}** · s{place}")
     else:
-        _say(f"**{tour.title} S{place}.** {sentence}", st.session_state.pop(_REFUSED, None) or hint)
+        _say(f"**S{place}.** {sentence}", st.session_state.pop(_REFUSED, None) or hint, told_before=tour.title)
     if step.in_sidebar:
         with st.container(key="tour_phone"):
             st.caption("The button » at the top left opens the sidebar.")
@@ -105,6 +108,23 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
         _draw_ways(step, number, gather_evidence)
 
 
+def _draw_done(tour: Tour, step: Step, number: int, gather_evidence: Callable[[], Evidence]) -> None:
+    """What came of the step, and the way on."""
+    n = len(tour.steps)
+    result = session_tour.say_result(step, gather_evidence)
+    _say(f"**Step {number} of {n}: done.** {result}", told_before=tour.title)
+    with st.container(key="tour_buttons", horizontal=True, vertical_alignment="center", gap="small"):
+        st.button(
+            "Next" if number < n else "What came out?",
+            key="tour_on",
+            icon=":material/arrow_forward:",
+            type="primary",
+            on_click=session_tour.go_to,
+            args=(number + 1,),
+        )
+        _draw_back_and_end(number)
+
+
 def _draw_opening(step: Step, is_here: bool) -> None:
     """The way back to the state that the step began with."""
     label = "As it began" if is_here else f"Open {page_named(step.page or '').title}"
@@ -113,14 +133,17 @@ def _draw_opening(step: Step, is_here: bool) -> None:
 
 
 def _draw_ways(step: Step, number: int, gather_evidence: Callable[[], Evidence]) -> None:
-    skip_icon = ":material/arrow_forward:" if step.skip_label == "Next" else ":material/skip_next:"
-    buttons = (
-        ("Back", "tour_back", ":material/arrow_back:", session_tour.go_back, number == 1),
-        (step.skip_label, "tour_skip", skip_icon, partial(_skip, gather_evidence), False),
-        ("End", "tour_end", ":material/close:", session_tour.leave, False),
-    )
-    for label, key, icon, on_click, disabled in buttons:
-        st.button(label, key=key, icon=icon, type="tertiary", on_click=on_click, disabled=disabled)
+    icon = ":material/arrow_forward:" if step.skip_label == "Next" else ":material/skip_next:"
+    on_click = partial(_skip, gather_evidence)
+    st.button(step.skip_label, key="tour_skip", icon=icon, type="tertiary", on_click=on_click)
+    _draw_back_and_end(number)
+
+
+def _draw_back_and_end(number: int) -> None:
+    """The ways back, and out of the tour."""
+    back, close = ":material/arrow_back:", ":material/close:"
+    st.button("Back", key="tour_back", icon=back, type="tertiary", on_click=session_tour.go_back, disabled=number == 1)
+    st.button("End", key="tour_end", icon=close, type="tertiary", on_click=session_tour.leave)
 
 
 def _draw_end(tour: Tour, gather_evidence: Callable[[], Evidence], draw_copy_link: Callable[[], None]) -> None:
@@ -188,15 +211,18 @@ def _next_tour(tour: Tour) -> Tour | None:
     return None if following is tour else following
 
 
-def _say(sentence: str, hint: object = None, before: str = "") -> None:
-    """The sentence, its hint and what stands before it, all in markdown, for the eye and for a screen reader."""
+def _say(sentence: str, hint: object = None, before: str = "", told_before: str = "") -> None:
+    """The sentence, its hint and what stands before it, all in markdown, for the eye and for a screen reader.
+
+    What is `told_before` them is for the screen reader alone.
+    """
     if before:
         st.caption(before)
     if sentence:
         st.markdown(sentence)
     if hint:
         st.caption(str(hint))
-    words = " ".join(filter(None, [before, sentence, str(hint or "")])).replace("*", "").replace("`", "")
+    words = " ".join(filter(None, [told_before, before, sentence, str(hint or "")])).replace("*", "").replace("`", "")
     announce("tour_announcement", words, container=END_KEY if session_tour.is_finished() else KEY)
 
 
@@ -229,9 +255,9 @@ def _open_lessons() -> None:
 def _skip(gather_evidence: Callable[[], Evidence]) -> None:
     number, step = session_tour.step_number(), session_tour.current_step()
     if step is not None and step.is_needed:
-        _try(lambda: session_tour.do_step(gather_evidence()))
-    if session_tour.step_number() == number:
-        session_tour.go_to(number + 1)
+        with suppress(PlaygroundError):  # the next step says what it needs
+            session_tour.do_step(gather_evidence())
+    session_tour.go_to(number + 1)
 
 
 def _try(act: Callable[[], None]) -> bool:

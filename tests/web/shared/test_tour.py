@@ -37,8 +37,20 @@ def shown_step(app: AppTest) -> str | None:
     written = component_data(app, "address_guard")["parameters"].get("tour", [])
     assert written == ([str(number)] if number else [])
     assert ("Your run says:" in prose(app)) == (number > len(STEPS))
-    assert (f"Step {number} of {len(STEPS)}.**" in prose(app)) == (1 <= number <= len(STEPS))
+    assert (f"**Step {number} of {len(STEPS)}" in prose(app)) == (1 <= number <= len(STEPS))
     return (*NAMES, "end")[number - 1] if number else None
+
+
+def is_done(app: AppTest) -> bool:
+    """Whether the step on the page says that it is done, and has the button that goes on."""
+    assert ("tour_on" in {button.key for button in app.button}) == (": done.**" in prose(app))
+    return ": done.**" in prose(app)
+
+
+def go_on(app: AppTest) -> AppTest:
+    """Go on from a step that is done."""
+    assert is_done(app)
+    return press(app, "tour_on")
 
 
 def act(app: AppTest, action: str, **focus: int) -> AppTest:
@@ -70,13 +82,24 @@ def test_a_newcomer_goes_through_all_steps_by_doing_what_they_say() -> None:
     app = press(choose(open_page("overview"), text=TEXT), "start_pronoun")
     app = open_page("attention", text=TEXT, tour=1, query=HE, key=HE)
     assert shown_step(act(app, "cell chosen", key=0)) == "find", "[CLS] is no word"
-    assert shown_step(act(app, "cell chosen", key=ANNA)) == "rival"
-    assert "*anna*" in prose(app)
-    assert shown_step(choose(app, why_rival_choice="mean")) == "rival"
-    assert shown_step(choose(app, why_rival_choice=str(TOM))) == "swap"
-    assert shown_step(press(app, "tour_answer_place")) == "off"
-    assert shown_step(press(app, "quick_off")) == "end"
+    assert not is_done(app)
     weights = trained_trace(TEXT)["layers.3.attn.pattern"][0, 1, HE]
+    assert shown_step(act(app, "cell chosen", key=TOM)) == "find"
+    assert f"`tom` a weight of {weights[TOM]:.2f}. It looks more at `anna`: {weights[ANNA]:.2f}." in prose(app)
+    assert shown_step(act(app, "cell chosen", key=ANNA)) == "find"
+    assert f"`he` looks most at `anna`: weight {weights[ANNA]:.2f}" in prose(app)
+    assert shown_step(go_on(app)) == "rival"
+    assert "*anna*" in prose(app)
+    choose(app, why_rival_choice="mean")
+    assert not is_done(app)
+    assert shown_step(choose(app, why_rival_choice=str(TOM))) == "rival"
+    assert f"`he` gives `anna` {weights[ANNA]:.2f} and `tom` {weights[TOM]:.2f}." in prose(app)
+    assert shown_step(go_on(app)) == "swap"
+    assert shown_step(press(app, "tour_answer_place")) == "swap"
+    assert shown_step(go_on(app)) == "off"
+    assert shown_step(press(app, "quick_off")) == "off"
+    assert "With this head off, the vector of the whole sentence moves" in prose(app)
+    assert shown_step(go_on(app)) == "end"
     assert f"`Anna` ({weights[ANNA]:.2f}) more than at `Tom` ({weights[TOM]:.2f})" in prose(app)
     swapped = trained_trace("Tom gave Anna the book because he had asked for it.")["layers.3.attn.pattern"][0, 1, HE]
     assert f"{swapped[TOM]:.2f} against {swapped[ANNA]:.2f}" in prose(app), "their places have changed"
@@ -89,7 +112,8 @@ def test_every_step_but_a_guess_can_be_done_by_its_button() -> None:
     names = [shown_step(app)]
     while names[-1] != "end":
         step = STEPS[NAMES.index(str(names[-1]))]
-        names.append(shown_step(press(app, "tour_set" if step.sets else "tour_answer_word")))
+        assert shown_step(press(app, "tour_set" if step.sets else "tour_answer_word")) == step.name
+        names.append(shown_step(go_on(app)))
     assert names == [*NAMES, "end"]
     assert app.session_state["attention_rival"] == str(TOM)
 
@@ -100,18 +124,18 @@ def test_without_a_pronoun_the_button_types_a_sentence_that_has_one() -> None:
     assert "the row of *it*" in prose(app)
 
 
-def test_what_was_guessed_is_judged_in_the_next_step_and_a_link_has_that_step_without_it() -> None:
+def test_what_was_guessed_is_judged_and_a_guess_about_other_words_is_asked_for_again() -> None:
     place = {"text": TEXT, "query": HE, "key": ANNA, "attention_rival": TOM}
     now = trained_trace(TEXT)["layers.3.attn.pattern"][0, 1, HE]
     then = trained_trace("Tom gave Anna the book because he had asked for it.")["layers.3.attn.pattern"][0, 1, HE]
     moved = f"(`Anna` {now[ANNA]:.2f} → {then[TOM]:.2f}, `Tom` {now[TOM]:.2f} → {then[ANNA]:.2f})."
     app = press(open_page("attention", tour=3, **place), "tour_answer_place")
-    assert f"You guessed the place, but the word decides {moved} Now press" in prose(app)
-    assert "You guessed the place" in prose(choose(app, query=2)), "it is about the words that were guessed"
+    assert f"You guessed the place, but the word decides {moved}" in prose(app)
+    assert is_done(app)
+    assert not is_done(choose(app, why_rival_choice="4")), "it is about the words that were guessed"
     app = press(open_page("attention", tour=3, **place), "tour_answer_word")
     assert f"You were right: the word decides {moved}" in prose(app)
-    assert "You were right" not in prose(press(app, "tour_skip"))
-    assert "You" not in prose(open_page("attention", tour=4, **place)).partition("Now press")[0].partition("Step 4")[2]
+    assert "You were right" not in prose(go_on(app))
 
 
 def test_who_skips_the_first_steps_has_two_words_to_compare() -> None:
@@ -124,9 +148,9 @@ def test_who_skips_the_first_steps_has_two_words_to_compare() -> None:
 
 def test_the_end_says_what_had_been_guessed() -> None:
     place = {"text": TEXT, "query": HE, "key": ANNA, "attention_rival": TOM}
-    app = press(press(open_page("attention", tour=3, **place), "tour_answer_place"), "tour_skip")
+    app = press(go_on(press(open_page("attention", tour=3, **place), "tour_answer_place")), "tour_skip")
     assert "You had guessed that the place decides." in prose(app)
-    app = press(press(open_page("attention", tour=3, **place), "tour_answer_word"), "tour_skip")
+    app = press(go_on(press(open_page("attention", tour=3, **place), "tour_answer_word")), "tour_skip")
     assert "You had guessed that the word decides: you were right." in prose(app)
 
 
@@ -136,11 +160,13 @@ def test_the_end_leads_into_the_next_experiment() -> None:
     assert (app.session_state["experiment"], app.session_state["tour"]) == ("negation", 1)
 
 
-def test_a_step_that_is_gone_back_to_waits_for_something_to_happen() -> None:
+def test_a_step_that_is_done_waits_also_when_it_is_gone_back_to_and_is_undone() -> None:
     app = open_page("attention", text=TEXT, tour=4, query=HE, key=ANNA, do="3.1:zero")
-    assert shown_step(app) == "end"
+    assert shown_step(go_on(app)) == "end"
     assert shown_step(press(app, "tour_back")) == "off"
-    assert shown_step(press(press(app, "quick_off"), "quick_off")) == "end"
+    assert is_done(app)
+    assert not is_done(press(app, "quick_off"))
+    assert is_done(press(app, "quick_off"))
     app = press(open_page("attention", **SMALL, tour=2), "tour_back")
     assert shown_step(app) == "find"
     assert "tour_back" not in tour_buttons(app)

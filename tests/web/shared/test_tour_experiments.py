@@ -28,9 +28,12 @@ def test_a_sentence_and_its_negation_are_compared_by_the_visitors_own_hand() -> 
     app = open_page("similarity", text=OWN, tour=1, experiment="negation")
     assert step(press(app, "tour_answer_far")) == 2
     assert step(choose(app, similarity_list="Rates rose last week.")) == 2
-    assert step(choose(app, similarity_list=DENIED)) == 3
-    assert f"Their cosine is {cosine(OWN, DENIED):.2f}: you guessed “far apart, under 0.3”. Which word" in prose(app)
-    assert step(choose(app, similarity_view="leave a word out")) == 4
+    assert step(choose(app, similarity_list=DENIED)) == 2
+    assert f"Their cosine is {cosine(OWN, DENIED):.2f}: you guessed “far apart, under 0.3”." in prose(app)
+    assert step(press(app, "tour_on")) == 3
+    assert step(choose(app, similarity_view="leave a word out")) == 3
+    assert f"without it they are {1 - cosine(OWN, DENIED):.2f} nearer" in prose(app), "without *not* they are equal"
+    assert step(press(app, "tour_on")) == 4
     assert step(choose(app, similarity_list=f"{DENIED}\n{REPEATED}")) == 5
     assert f"have a cosine of {cosine(OWN, DENIED):.2f}" in prose(app)
     assert f"it is at {cosine(OWN, REPEATED):.2f}" in prose(app)
@@ -40,7 +43,14 @@ def test_a_sentence_and_its_negation_are_compared_by_the_visitors_own_hand() -> 
 
 def test_the_buttons_lead_through_the_negation_too() -> None:
     app = press(open_page("similarity", text="Rates rose.", tour=2, experiment="negation"), "tour_set")
-    assert [step(app), step(press(app, "tour_set")), step(press(app, "tour_set"))] == [3, 4, 5]
+    for number in (2, 3):
+        assert step(app) == number
+        assert step(press(app, "tour_on")) == number + 1
+        press(app, "tour_set")
+    assert step(app) == 5, "nothing is to be read between the last step and the end"
+    assert step(press(app, "tour_back")) == 4
+    assert step(press(app, "tour_set")) == 4, "who has gone back decides when to go on"
+    assert step(press(app, "tour_on")) == 5
     assert "refuted" in prose(app)
 
 
@@ -53,14 +63,18 @@ def test_the_negation_ends_without_a_pair_and_with_random_weights_too(query: dic
 
 def walk_reversal(one: TrainedNetwork) -> AppTest:
     app = put(new_page("training", tour=1, experiment="reverse"), one)
-    assert step(app) == 2
-    assert step(press(app, "tour_answer_nowhere")) == 3
+    assert step(app) == 1
+    assert f"gets {one.results.validation_accuracy:.1%} of the letters right" in prose(app)
+    assert step(press(app, "tour_on")) == 2
+    assert step(press(app, "tour_answer_nowhere")) == 2
     assert "You were right: no head gives half of its weight to the mirrored place." in prose(app)
+    assert step(press(app, "tour_on")) == 3
     assert step(press(app, "tour_set")) == 4
     app = working(app.switch_page("../../pages/attention.py").run())
     assert step(press(app, "tour_set")) == 5
-    assert step(press(app, "tour_answer_all")) == 6
-    assert "% stay right: you guessed “over 80 %”. What takes over?" in prose(app)
+    assert step(press(app, "tour_answer_all")) == 5
+    assert "% stay right: you guessed “over 80 %”." in prose(app)
+    assert step(press(app, "tour_on")) == 6
     assert step(press(app, "tour_set")) == 7
     return app
 
