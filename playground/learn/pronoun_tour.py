@@ -49,7 +49,7 @@ def _ask_for_cell(state: TourState) -> str:
     word = state.word(state.pronoun)
     return (
         f"Whom does {word} mean? In the large map, find the row of {word}: it shows what {word} looks at, the "
-        "darker the more. Click the word in it that you think it means."
+        "stronger the colour, the more. Click the word in it that you think it means."
     )
 
 
@@ -282,20 +282,30 @@ def _describe_loss(evidence: Evidence, run: Run, off: Change) -> str:
 
 
 def _draw_map(evidence: Evidence) -> SmallMap:
-    """The map of the head for pronouns in the visitor's sentence, the pronoun's row lit."""
+    """The map of the head for pronouns in the visitor's sentence: the pronoun's row, or that of the strongest pair."""
     heads = evidence.heads()
     run = heads.run
     place = nearest_head(run, Focus(LAYER, HEAD, 0, 0))
     real = ~run.padding
     cells = np.nan_to_num(run.pattern(place.layer)[place.head][np.ix_(real, real)])
-    row = evidence.state.pronoun
-    head = f"layer {place.layer}, head {place.head}"
-    if row is None:
-        return SmallMap(cells, f"Your sentence in {head}: no *it* or *she* in it")
-    key = choose_pair(run, place, row).key
-    word, noun = evidence.state.word(row), evidence.state.word(key)
-    random = ", by random weights" if heads.is_random else ""
-    return SmallMap(cells, f"Your sentence in {head}: {word} → {noun} {cells[row, key]:.2f}{random}", row)
+    state = evidence.state
+    random = " The weights are random: this is chance." if heads.is_random else ""
+    caption = (
+        f"Layer {place.layer}, head {place.head}. A row is a token that looks, a column one looked at. A stronger "
+        f"colour is more weight; the tokens that the tokenizer added, at both ends, get some too.{random}"
+    )
+    words = [position for position in range(len(state.tokens)) if state.is_word(position)]
+    pairs = [(cells[query, key], query) for query in words for key in words if key != query]
+    if not pairs:
+        return SmallMap(cells, caption, "Your sentence has no two words: type one with *it* or *she*.")
+    row = max(pairs)[1] if state.pronoun is None else state.pronoun
+    keys = sorted((key for key in words if key != row), key=lambda key: -cells[row, key])[:2]
+    looks = f"of all other words, {state.word(row)} looks most at {state.word(keys[0])}: **{cells[row, keys[0]]:.2f}**"
+    if len(keys) > 1:
+        looks += f". Next comes {state.word(keys[1])}: **{cells[row, keys[1]]:.2f}**"
+    where = "In your sentence" if state.pronoun is not None else "Your sentence has no *it* or *she*. In it"
+    named = tuple((key, state.tokens[key]) for key in keys)
+    return SmallMap(cells, caption, f"{where}, {looks}.", (row, state.tokens[row]), named)
 
 
 PRONOUN = Tour(

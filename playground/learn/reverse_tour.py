@@ -16,6 +16,8 @@ TASK = "reverse"
 _N_DRAWN = 10
 """Tokens of the sequence on the card before there is a trained network."""
 
+_AXES = "A row is a place that is written, a column a place that is read."
+
 _GUESSES = {"all": "Over 80 %", "half": "In between", "none": "Under 40 %"}
 _MOST, _FEW = 0.8, 0.4
 
@@ -200,9 +202,9 @@ def _draw_map(evidence: Evidence) -> SmallMap:
     trained = evidence.find_trained()
     if trained is None or trained.task.name != TASK:
         wanted = "What is to be learnt: each letter of the answer comes from the mirrored place"
-        return SmallMap(np.fliplr(np.eye(_N_DRAWN, dtype=np.float32)), wanted)
+        return SmallMap(np.fliplr(np.eye(_N_DRAWN, dtype=np.float32)), f"{_AXES} {wanted}.")
     found = evidence.measure_reversal(())
-    return SmallMap(found.pattern, f"Your network, {found.first_off}")
+    return SmallMap(found.pattern, f"Your network, {found.first_off}. {_AXES}")
 
 
 REVERSE = Tour(

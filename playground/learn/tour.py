@@ -177,9 +177,13 @@ class SmallMap:
     cells: Array
     """(R, C), from 0 to 1."""
     caption: str
-    """What is seen, in a few words; markdown."""
-    row: int | None = None
-    """The row that is lit, if one is."""
+    """What rows and columns are, in a few words; markdown."""
+    finding: str = ""
+    """What it shows, in a sentence, if anything is to be said; markdown."""
+    row: tuple[int, str] | None = None
+    """The row that is lit, if one is, and its name, a plain text."""
+    columns: tuple[tuple[int, str], ...] = ()
+    """Columns, and their names, plain texts: the first stands above the map, the second below."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The first experiment in a browser, as a newcomer takes it from the front page to its end."""
 
+import re
 import time
 from typing import Literal
 
@@ -25,9 +26,14 @@ def conclusion(visitor: Visitor) -> Locator:
     return visitor.widget("tour_conclusion")
 
 
-def expect_step(visitor: Visitor, number: int) -> None:
+def go_on(visitor: Visitor) -> None:
+    """Press the button of a step that is done."""
+    visitor.widget("tour_on").get_by_role("button").click()
+
+
+def expect_step(visitor: Visitor, number: int, *, is_done: bool = False) -> None:
     """The step's number on the page and in the address, and the line in sight."""
-    expect(line(visitor)).to_contain_text(f"Step {number} of 4")
+    expect(line(visitor)).to_contain_text(re.compile(rf"Step {number} of 4{': done' if is_done else ''}\."))
     visitor.settled()
     assert visitor.query()["tour"] == [str(number)]
     expect(line(visitor)).to_be_in_viewport(ratio=0.9)
@@ -62,24 +68,33 @@ def test_from_the_front_page_a_newcomer_comes_to_a_tested_answer_and_a_classmate
     expect(visitor.page.get_by_role("status").filter(has_text="Step 1 of 4")).to_have_count(1)
     assert visitor.settings()["text"] == [TEXT]
     visitor.click_cell("attention_pattern", HE, ANNA)
+    expect_step(visitor, 1, is_done=True)
+    go_on(visitor)
     expect_step(visitor, 2)
     line(visitor).get_by_role("button", name="Show me").click()
     expect(visitor.widget("why_rival_choice")).to_be_in_viewport()
     visitor.settled().widget("why_rival_choice").locator("input").click()
     visitor.page.get_by_role("option", name="tom₃", exact=True).click()
+    expect_step(visitor, 2, is_done=True)
+    expect(visitor.widget("why_parts").locator(".bar").first).to_be_in_viewport()  # which is to be read
+    go_on(visitor)
     expect_step(visitor, 3)
     expect(visitor.widget("why_tests")).to_be_hidden()  # which is to be guessed
     expect_clean(visitor)
     guess = line(visitor).get_by_role("button", name="the word decides")
     guess.focus()
     guess.press("Enter")
-    expect_step(visitor, 4)
+    expect_step(visitor, 3, is_done=True)
     expect(line(visitor)).to_contain_text("You were right: the word decides (Anna 0.35")
     expect(visitor.widget("why_tests").get_by_text("Test it.")).to_be_visible()
+    go_on(visitor)
+    expect_step(visitor, 4)
     off = visitor.widget("quick_off").get_by_role("button")
     expect(off).to_be_in_viewport()
     off.focus()
     off.press("Enter")
+    expect_step(visitor, 4, is_done=True)
+    go_on(visitor)
     expect_end(visitor)
     expect_clean(visitor)
     visitor.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -97,7 +112,7 @@ def test_on_a_phone_the_experiment_is_done_with_a_finger(phone: Visitor) -> None
     expect(phone.widget("phone_text")).to_have_count(0)
     field.fill(TEXT)
     field.press("Enter")
-    expect(phone.widget("card_pronoun")).to_contain_text("he → anna 0.35")
+    expect(phone.widget("card_pronoun")).to_contain_text("he looks most at anna: 0.35")
     phone.settled()
     expect_clean(phone)
     phone.widget("start_pronoun").get_by_role("button").tap()
@@ -107,6 +122,8 @@ def test_on_a_phone_the_experiment_is_done_with_a_finger(phone: Visitor) -> None
     line(phone).get_by_role("button", name="Show me").tap()
     expect(phone.widget("attention_pattern").locator(".frame")).to_be_in_viewport()
     phone.settled().tap_cell("attention_pattern", HE, ANNA)
+    expect_step(phone, 1, is_done=True)
+    go_on(phone)
     expect_step(phone, 2)
     line(phone).get_by_role("button", name="Show me").tap()
     choice = phone.widget("why_rival_choice")
@@ -114,18 +131,24 @@ def test_on_a_phone_the_experiment_is_done_with_a_finger(phone: Visitor) -> None
     phone.settled()
     choice.locator("input").tap()
     phone.page.get_by_role("option", name="tom₃", exact=True).tap()
+    expect_step(phone, 2, is_done=True)
+    go_on(phone)
     expect_step(phone, 3)
     expect(phone.widget("why_tests")).to_be_hidden()
     box = line(phone).bounding_box()
     assert box
-    assert box["height"] < 844 / 3
+    assert box["height"] < 844 / 5
     edges = [button.bounding_box() for button in line(phone).get_by_role("button").all()]
     assert all(edge and edge["x"] >= 0 and edge["x"] + edge["width"] <= 390 for edge in edges)
     line(phone).get_by_role("button", name="the place decides").tap()
-    expect_step(phone, 4)
+    expect_step(phone, 3, is_done=True)
     expect(line(phone)).to_contain_text("You guessed the place, but the word decides")
+    go_on(phone)
+    expect_step(phone, 4)
     expect(phone.widget("quick_off").get_by_role("button")).to_be_in_viewport()
     phone.settled().widget("quick_off").get_by_role("button").tap()
+    expect_step(phone, 4, is_done=True)
+    go_on(phone)
     expect_end(phone)
     expect_clean(phone)
     assert phone.page.locator(".stMain").evaluate("main => main.scrollWidth") <= 390
@@ -136,6 +159,8 @@ def test_on_a_phone_the_experiment_is_done_with_a_finger(phone: Visitor) -> None
 def test_a_step_is_done_by_its_button_and_left_by_another(visitor: Visitor) -> None:
     visitor.open("/attention?tour=1&experiment=pronoun")
     line(visitor).get_by_role("button", name="Do it for me").click()
+    expect_step(visitor, 1, is_done=True)
+    go_on(visitor)
     expect_step(visitor, 2)
     line(visitor).get_by_role("button", name="End").click()
     expect(line(visitor)).to_have_count(0)
@@ -189,8 +214,15 @@ def test_by_the_keyboard_each_step_is_one_tab_away_and_the_focus_is_never_behind
     assert box["y"] >= lower["y"] + lower["height"]
     for _ in range(HE - ANNA):
         visitor.page.keyboard.press("ArrowLeft")
+    expect_step(visitor, 1, is_done=True)
+    visitor.press_tab_until(visitor.widget("tour_on").get_by_role("button"))
+    visitor.page.keyboard.press("Enter")
     expect_step(visitor, 2)
     visitor.press_tab_until(line(visitor).get_by_role("button", name="Do it for me"))
+    visitor.page.keyboard.press("Enter")
+    expect_step(visitor, 2, is_done=True)
+    expect(line(visitor)).to_be_focused()
+    visitor.page.keyboard.press("Tab")
     visitor.page.keyboard.press("Enter")
     expect_step(visitor, 3)
     expect(line(visitor)).to_be_focused()
@@ -199,5 +231,5 @@ def test_by_the_keyboard_each_step_is_one_tab_away_and_the_focus_is_never_behind
     expect(guess).to_be_focused()
     expect(guess).to_have_css("outline-width", "2px")
     visitor.page.keyboard.press("Enter")
-    expect_step(visitor, 4)
+    expect_step(visitor, 3, is_done=True)
     expect(line(visitor)).to_be_focused()

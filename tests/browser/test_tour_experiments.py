@@ -40,6 +40,12 @@ def expect_step(visitor: Visitor, number: int, n_steps: int) -> None:
     expect(line(visitor)).to_be_in_viewport(ratio=0.9)
 
 
+def go_on(visitor: Visitor, number: int, n_steps: int) -> None:
+    """Go on from a step that is done."""
+    expect(line(visitor)).to_contain_text(f"Step {number} of {n_steps}: done", timeout=PATIENT)
+    act(visitor, visitor.settled().widget("tour_on").get_by_role("button"))
+
+
 def write_list(visitor: Visitor, *sentences: str) -> None:
     field = visitor.widget("similarity_list").locator("textarea")
     field.fill("\n".join(sentences))
@@ -54,9 +60,11 @@ def test_the_cosine_of_a_negation_is_tested_to_the_end(student: Visitor) -> None
     expect_step(student, 2, 4)
     expect(student.widget("answer")).to_be_visible()
     write_list(student, DENIED)
+    go_on(student, 2, 4)
     expect_step(student, 3, 4)
     act(student, line(student).get_by_role("button", name="Show me"))
     student.choose("similarity_view", "leave a word out")
+    go_on(student, 3, 4)
     expect_step(student, 4, 4)
     write_list(student, DENIED, REPEATED)
     expect(conclusion(student)).to_contain_text("though one denies the other")
@@ -69,8 +77,10 @@ def test_a_network_is_trained_and_its_heads_are_switched_off_one_after_the_other
     student.open(f"/training?tour=1&experiment=reverse&{SMALL}")
     expect_step(student, 1, 6)
     act(student, student.widget("training_start").get_by_role("button"))
+    go_on(student, 1, 6)
     expect_step(student, 2, 6)
     act(student, line(student).get_by_role("button", name="No head"))
+    go_on(student, 2, 6)
     expect_step(student, 3, 6)
     act(student, student.widget("training_look").get_by_role("button"))
     expect_step(student, 4, 6)
@@ -80,6 +90,7 @@ def test_a_network_is_trained_and_its_heads_are_switched_off_one_after_the_other
     act(student, student.widget("quick_off").get_by_role("button"))
     expect_step(student, 5, 6)
     act(student, line(student).get_by_role("button", name="Under 40 %"))
+    go_on(student, 5, 6)
     expect_step(student, 6, 6)
     act(student, line(student).get_by_role("button", name="Do it for me"))
     expect(conclusion(student)).to_contain_text("of the letters right")

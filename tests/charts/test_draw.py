@@ -293,7 +293,8 @@ def test_places_without_bars_are_grey_where_both_subjects_have_none() -> None:
 
 def test_a_map_with_a_least_width_of_cells_asks_for_it_with_its_margins_and_a_finger_scrolls_it() -> None:
     assert draw_chart(HEATMAP, scene()).now.least_width == 0
-    rows, columns = (Axis("", lambda _, names=names: names, of_tokens=True) for names in (list("abc"), NAMES))
+    rows: Axis[Array] = Axis("", lambda _: list("abc"), of_tokens=True)
+    columns: Axis[Array] = Axis("", lambda _: NAMES, of_tokens=True)
     chart = replace(HEATMAP, rows=rows, columns=columns, bar_above=True, least_cell=22)
     drawn = draw_chart(chart, scene()).now
     margin = drawn.figure["layout"]["margin"]

@@ -10,6 +10,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from playground.charts import palette
+from playground.charts.names import shortened
 from playground.charts.weights import SQUARE_ROOT, shrink
 from playground.errors import PlaygroundError
 from playground.learn.tour import Evidence, SmallMap, SmallNumbers, Tour
@@ -21,6 +22,9 @@ from playground.web.views.tour_evidence import gather_evidence
 
 _STARTED = "_tour_started"
 """Session key, in the run after a press on a card: the name of its tour."""
+
+_LONGEST_NAME = 10
+"""Letters of a word beside a small map."""
 
 _UNLIT = np.float32(0.3)
 """How strong the colours are of rows beside a lit one."""
@@ -61,6 +65,8 @@ def _draw_card(tour: Tour, evidence: Evidence) -> None:
         picture = None
     if picture is not None:
         st.html(_draw_map(picture) if isinstance(picture, SmallMap) else _draw_numbers(picture))
+        if isinstance(picture, SmallMap) and picture.finding:
+            st.markdown(picture.finding)
         st.caption(picture.caption)
     st.markdown(tour.question)
     n = len(tour.steps)
@@ -81,16 +87,28 @@ def _start(name: str) -> None:
 
 
 def _draw_map(picture: SmallMap) -> str:
-    """The map as a picture of a dot a cell, the fainter the less weight it has; faint are rows beside a lit one."""
+    """The map as a picture of a dot a cell, the fainter the less weight it has; faint are rows beside a lit one.
+
+    Around it stand the names of the lit row and of columns, each beside its middle, without leaving the picture's side.
+    """
     dots = shrink(picture.cells[None, None])[0, 0]
     shades = SQUARE_ROOT.places(dots)
+    block = -(-max(picture.cells.shape) // max(dots.shape))
+    names = []
     if picture.row is not None:
-        block = -(-max(picture.cells.shape) // max(dots.shape))
-        shades[np.arange(len(dots)) != picture.row // block] *= _UNLIT
+        row, name = picture.row
+        shades[np.arange(len(dots)) != row // block] *= _UNLIT
+        at = 100 * (row // block + 0.5) / len(dots)
+        names.append(f'<span class="row" style="top: {at:.1f}%">{escape(shortened(name, _LONGEST_NAME))}</span>')
+    for side, (column, name) in zip(("above", "below"), picture.columns, strict=False):
+        at = 100 * (column // block + 0.5) / dots.shape[1]
+        place = f"left: {at:.1f}%; transform: translateX(-{at:.1f}%)"
+        names.append(f'<span class="{side}" style="{place}">{escape(shortened(name, _LONGEST_NAME))}</span>')
     pixels = np.empty((*dots.shape, 4), np.uint8)
     pixels[..., :3] = list(bytes.fromhex(palette.ATTENTION.removeprefix("#")))
     pixels[..., 3] = np.rint(255 * shades)
-    return f'<img class="small-map" alt="" src="data:image/png;base64,{b64encode(write_png(pixels)).decode()}">'
+    image = f'<img class="small-map" alt="" src="data:image/png;base64,{b64encode(write_png(pixels)).decode()}">'
+    return f'<div class="small-map-names">{image}{"".join(names)}</div>' if names else image
 
 
 def write_png(pixels: NDArray[np.uint8]) -> bytes:

@@ -34,7 +34,15 @@ def test_every_tour_has_a_card_with_its_steps_and_minutes() -> None:
 def test_the_picture_is_the_head_of_the_visitors_sentence_with_the_pronouns_row_lit() -> None:
     app = choose(open_page("overview"), text=TEXT)
     weights = trained_trace(TEXT)["layers.3.attn.pattern"][0, 1].numpy()
-    assert f"*he* → *anna* {weights[HE, ANNA]:.2f}" in captions(app)
+    assert f"In your sentence, of all other words, *he* looks most at *anna*: **{weights[HE, ANNA]:.2f}**." in prose(
+        app
+    )
+    assert "Layer 3, head 1. A row is" in captions(app)
+    others = [place for place in range(1, 12) if place not in (HE, ANNA)]
+    second = max(others, key=lambda place: weights[HE, place])
+    assert f"**{weights[HE, second]:.2f}**" in prose(app)
+    names = re.findall(r'class="(row|above|below)"[^>]*>(\w+)', "".join(each.proto.body for each in app.get("html")))
+    assert names[:2] == [("row", "he"), ("above", "anna")]
     shades = small_maps(app)[0]
     np.testing.assert_allclose(shades[HE], np.sqrt(weights[HE]), atol=0.003)
     others = np.arange(len(shades)) != HE
@@ -44,8 +52,14 @@ def test_the_picture_is_the_head_of_the_visitors_sentence_with_the_pronouns_row_
 @pytest.mark.parametrize("changes", [{}, SMALL, {"n_layers": 1, "n_heads": 1, **SMALL}])
 def test_a_sentence_without_a_pronoun_and_random_weights_are_named(changes: dict[str, object]) -> None:
     app = open_page("overview", text="dogs bark", **changes)
-    assert "no *it* or *she*" in captions(app)
+    assert "no *it* or *she*. In it, of all other words, *" in prose(app)
+    assert ("random" in captions(app)) == bool(changes)
     assert small_maps(app)[0].shape[0] >= 4
+
+
+@pytest.mark.parametrize("text", ["it", "!", "…?"])
+def test_where_no_word_can_look_at_another_the_card_says_what_to_type(text: str) -> None:
+    assert "type one with *it* or *she*" in prose(open_page("overview", text=text))
 
 
 def test_without_a_text_the_field_and_the_cards_stay() -> None:
