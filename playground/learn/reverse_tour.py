@@ -47,8 +47,8 @@ def _say_accuracy(evidence: Evidence) -> str:
         return ""
     results = trained.results
     return (
-        f"After {results.kept_step:,} steps, your network gets {results.validation_accuracy:.1%} of the letters right; "
-        f"the simple rule gets {results.baseline:.1%}."
+        f"After {results.kept_step:,} steps, your network gets {results.validation_accuracy:.1%} of the letters right. "
+        f"The simple rule, always the commonest letter, gets {results.baseline:.1%}."
     )
 
 
@@ -215,7 +215,15 @@ REVERSE = Tour(
     page="training",
     starts=_start,
     steps=(
-        Step("train", _ask_to_train, _is_trained, page="training", target="training_buttons", result=_say_accuracy),
+        Step(
+            "train",
+            _ask_to_train,
+            _is_trained,
+            page="training",
+            target="training_buttons",
+            result=_say_accuracy,
+            scrolls=True,
+        ),
         Step(
             "line",
             _ask_for_line,
