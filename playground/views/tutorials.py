@@ -32,6 +32,7 @@ from playground.link.opening import Focus, LinkedView
 from playground.mistakes.registry import MISTAKES, Mistake
 from playground.model import Trace
 from playground.presets import PRESETS
+from playground.text.wording import with_minus
 from playground.tutorials import comparison
 from playground.tutorials.comparison import Cause
 from playground.tutorials.table import DEPARTURES, NAMES, SHORT_TITLES, Row, build_table
@@ -102,9 +103,10 @@ def answer_what_is_different(five: FiveTutorials, letter: str) -> str:
         )
     place = np.unravel_index(np.abs(yours - papers).argmax(), yours.shape)
     main = _explain(_departures(five, letter)[0])
+    yours_there, papers_there = (with_minus(f"{each[place]:.2f}") for each in (yours, papers))
     return (
         f"If you follow {name}, your encoder is not the paper's: with the same random weights, one of its outputs is "
-        f"**{yours[place]:.2f}** instead of **{papers[place]:.2f}**. The largest single reason: {main}."
+        f"**{yours_there}** instead of **{papers_there}**. The largest single reason: {main}."
     )
 
 

@@ -14,6 +14,7 @@ from playground.diagnosis import TOLERANCE, diagnose
 from playground.errors import InputError, PlaygroundError
 from playground.link.opening import Focus
 from playground.mistakes.edits import Input, run_edited
+from playground.mistakes.registry import MISTAKES
 from playground.mistakes.saved import HOW_TO_SAVE, MAX_BYTES, list_hooks, read_arrays, read_printed
 from playground.model import Encoder
 from playground.runs.forward_pass import read_rows
@@ -42,6 +43,9 @@ _INVITATION = (
     "that makes all of them."
 )
 
+_EXAMPLE = "split-without-transpose"
+"""The mistake of the encoder that is there to be tried."""
+
 _NO_SCENE = Scene(None, Focus(0, 0, 0, 0))
 
 _MOST_TOKENS = 64
@@ -54,7 +58,8 @@ class _Given:
 
     name: str
     """What it is called."""
-    tensors: Mapping[str, Any]
+    tensors: Mapping[str, Any] | None
+    """None: those of the sidebar's model with the example's mistake."""
     tolerance: float = TOLERANCE
 
 
@@ -104,7 +109,10 @@ def _compare(
 
     try:
         with services().turns.hold_long_place(), services().turns.take():
-            found = diagnose(encoder, ids, given.tensors, mask, tolerance=given.tolerance, on_progress=show)
+            tensors = given.tensors
+            if tensors is None:
+                tensors = run_edited(encoder, Input(ids, mask), [MISTAKES[_EXAMPLE].making])
+            found = diagnose(encoder, ids, tensors, mask, tolerance=given.tolerance, on_progress=show)
     except PlaygroundError as error:
         services().meters.count_refusal(error)
         st.error(f"{escape_markdown(given.name)}: {escape_markdown(error)}")
@@ -149,6 +157,10 @@ def _draw_ways_in(names: Mapping[str, torch.Tensor], ids: torch.Tensor, mask: to
     )  # fmt: skip
     if _PROBLEM in st.session_state:
         st.error(st.session_state[_PROBLEM])
+    st.button(
+        "No code at hand? Try a wrong encoder", key="diagnosis_example", on_click=_take_example,
+        icon=":material/bug_report:", help="The sidebar's model, with one mistake that many make.",
+    )  # fmt: skip
     with st.expander("Paste a printed tensor", icon=":material/content_paste:"):
         st.selectbox("Which one is it?", list(names), index=list(names).index("final"), key="diagnosis_name")
         st.text_area("As it was printed", key="diagnosis_text", placeholder="tensor([[[ 0.1234, -0.5678, …")
@@ -175,6 +187,11 @@ def _open_file() -> None:
     if file is not None:
         with uploads.explain_failure(_PROBLEM, quote_text(file.name)):
             st.session_state[_GIVEN] = _Given(quote_text(file.name), read_arrays(file.getvalue()))
+
+
+def _take_example() -> None:
+    st.session_state.pop(_PROBLEM, None)
+    st.session_state[_GIVEN] = _Given("the sidebar's model with one mistake", None)
 
 
 def _take_printed() -> None:

@@ -28,12 +28,12 @@ def tutorials_scene() -> Scene[FiveTutorials]:
 
 
 def draw_topic(topic: Topic, key: str, preset: str) -> None:
-    """A topic's sentence, and a button that opens its page there, with the preset and the topic's settings."""
+    """A topic's sentence, and behind it a button that opens its page, with the preset and the topic's settings."""
     page = page_named(topic.page)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        if st.button(page.title, key=key, on_click=_set_topic, args=(topic, preset), width=150):
+        st.markdown(topic.text, width="stretch")
+        if st.button(page.title, key=key, on_click=_set_topic, args=(topic, preset), width=110):
             st.switch_page(page, query_params={})
-        st.markdown(topic.text)
 
 
 def _set_topic(topic: Topic, preset: str) -> None:

@@ -47,6 +47,12 @@ def test_a_file_with_a_mistake_is_read_beside_the_model() -> None:
     assert "has changed since" in sentences(working(app.run()))
 
 
+def test_who_has_no_code_at_hand_tries_a_wrong_encoder() -> None:
+    app = press(without_error(open_page("diagnosis", **LINK)), "diagnosis_example")
+    assert "`split-without-transpose`" in prose(without_error(app))
+    assert charts(app)
+
+
 def test_two_mistakes_and_none() -> None:
     app = give(open_page("diagnosis", **LINK), file("doubled-exponent", "activation-forgotten"))
     assert "exponent counts i twice" in answer(app)
