@@ -17,7 +17,7 @@ from playground.config import ModelConfig
 from playground.link.opening import Focus, LinkedView
 from playground.link.params import TASK_TITLES
 from playground.text.wording import join_words, with_minus
-from playground.training.ablation import AblationState, AblationTraining, group_by_name, seeds_of
+from playground.training.ablation import ONE_SEED, AblationState, AblationTraining, group_by_name, seeds_of
 from playground.training.evaluation import Measure
 from playground.training.ladder import (
     LARGE,
@@ -124,7 +124,7 @@ def answer_ladder(ladder: Ladder) -> str:
         sentences.append(f"*{most.rung.name}* changes most: the loss by {_nats(most.effect.loss_change)}.")
     told = [step for step in steps.values() if step.verdict != "no telling"]
     if ladder.n_seeds == 1:
-        sentences.append("One seed tells no change from chance: three do.")
+        sentences.append(ONE_SEED)
     elif len(told) < len(steps):
         of_them = f"{len(steps) - len(told)} of {len(steps)} rungs" if len(steps) > 1 else "The rung"
         sentences.append(f"{of_them} cannot be told apart from chance at this size.")
@@ -286,7 +286,8 @@ def describe_step(rung: Rung, ladder: Ladder) -> str:
     spread = f", spread {effect.loss_spread:.3f}" if effect.n_seeds > 1 else ""
     measured = f"against {before}, loss **{_nats(effect.loss_change)}**{spread}; right answers {points} points."
     if effect.diverged:
-        measured += f" With {len(effect.diverged)} of {effect.n_seeds} seeds the training ran away."
+        counted = f"{len(effect.diverged)} of {effect.n_seeds} seeds"
+        measured += f" With {counted} the training diverged: its loss got far worse than guessing."
     verdict = VERDICTS[step.verdict, rung.promise] if effect.n_seeds > 1 else "One seed cannot tell it from chance."
     return f"{measured} {verdict}"
 
