@@ -140,8 +140,8 @@ def difference_sentence(
     listed = f"{', '.join(differences[:6])}{' …' if len(differences) > 6 else ''}"
     advice = "It has to end before another can start." if experiment.active else f"**{start}** takes the present ones."
     return (
-        f"What is drawn below is of the run before, with the settings that it had: {measured}. The page has others "
-        f"now: {listed}. {advice}"
+        f"What is drawn below is of the run before, with the settings that it had: {measured}. What has changed "
+        f"since: {listed}. {advice}"
     )
 
 

@@ -193,7 +193,7 @@ def note_other_pair() -> None:
         if trained == now:
             return
         was, chosen = (" and ".join(f"*{each.title}*" for each in pair) for pair in (trained, now))
-        differences = [chosen] if was != chosen else []
+        differences = [f"the choice is {chosen} now"] if was != chosen else []
         for old, new in zip(trained, now, strict=False):
             if old.title == new.title:
                 settings = ((each.config, each.recipe) for each in (old, new))

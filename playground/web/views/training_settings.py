@@ -64,7 +64,8 @@ def _show_question(recipe: Recipe) -> None:
     answer = data.task.join(right_answer(data, data.validation.targets[0]))
     st.code(f"reads  {data.task.show_blanks(data.example)}\nsays   {answer}", language=None, wrap_lines=True)
     st.caption(
-        f"{len(data.train):,} sequences like this one to learn from, {len(data.validation):,} others to measure on. "
+        f"{len(data.train):,} sequences like this one to learn from, the *training set*, and {len(data.validation):,} "
+        "others to measure on, the *validation set*. "
         f"{describe_classes(data)} The simple rule to beat: {data.task.rule}. It is right in **{data.baseline:.1%}** "
         "of the validation set."
     )
