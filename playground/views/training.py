@@ -109,8 +109,8 @@ def show_nothing_yet(task: str) -> Iterator[Item]:
 
 
 OTHER_SETTINGS = (
-    "These numbers are of a run that was started earlier, with other settings than the page has now, until you start a "
-    "new one."
+    "These numbers are of an earlier run, with other settings than the page has now. They stay until you start a new "
+    "one."
 )
 """What stands before the answer once the page's settings are no longer those of the run."""
 

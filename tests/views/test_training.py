@@ -175,7 +175,7 @@ def test_the_classes_of_a_task_are_its_answers_and_marks_that_are_none() -> None
         ("count", "one of 8, the *classes*: `1`, `2`, `3`, `4`, `5`, …."),
         ("brackets", "`4`, …."),
     ):  # fmt: skip
-        data = make_data(Recipe(task=task, n_train=512, **TASKS[task].ablation_sizes))  # type: ignore[arg-type]
+        data = make_data(Recipe(task=task, n_train=512, **TASKS[task].ablation_sizes))
         assert said in view.describe_classes(data)
 
 

@@ -226,7 +226,7 @@ def show_run(plan: TrainingPlan | None) -> None:
     st.caption(f"**This run:** {describe_training(config, recipe, training_data(recipe))}.")
     if plan is not None and experiment.inputs != plan.inputs:
         differences = list_changed_settings(experiment.inputs, plan.inputs)
-        st.info(difference_sentence(experiment, "the run described above", differences))
+        st.info(difference_sentence(experiment, "those described above", differences))
     experiment_buttons.follow(follow_curves, PAGE)
     show_tables()
 
