@@ -162,9 +162,9 @@ def answer_ablation(results: Sequence[AblationResult], n_answers: int) -> str:
     sentences = [
         f"{compared}{title if compared else _first_upper(title)}, **{most.unbatched.accuracy:.1%}** of the answers to "
         f"sequences that it never saw are right; {without}, **{usual.accuracy:.1%}**{_of_seeds(most)}.",
+        verdict,
         *(_describe_end(without, baseline) for _ in baseline.diverged[:1]),
         *(_describe_end(title, most) for _ in most.diverged[:1]),
-        verdict,
     ]
     return " ".join(sentences)
 
