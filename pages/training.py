@@ -9,11 +9,13 @@ from playground.web.views import training, training_settings
 
 panels.heading("How does a transformer learn?")
 training.show_training_again()
-training.draw_answer()
+answer = st.container()  # drawn once the settings are known, to which it may not belong any more
 run, settings = st.columns([5, 3], gap="medium")
 with run:
     training_settings.pick_task()
     plan = training_settings.plan_or_error()
+    with answer:
+        training.draw_answer(plan)
     training_settings.start_row(plan)
     training.show_run(plan)
 with settings:

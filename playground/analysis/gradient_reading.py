@@ -9,11 +9,13 @@ import pandas as pd
 from playground.analysis.gradient_variants import Comparison, Variant
 from playground.analysis.gradients import Flow, Norms
 from playground.analysis.tex import number
+from playground.text.wording import upper_first
 
 LIMIT = 1_000
-"""A gradient that changes by more than this factor from the last layer to the first is not steady.
+"""A gradient that changes by more than this factor from the last layer to the first does not arrive.
 
-A steady one is huge where it is longer than this anywhere, and tiny where it is shorter than 1 / this at the first."""
+One that arrives is huge where it is longer than this anywhere, and tiny where it is shorter than 1 / this at the first.
+"""
 
 HIGH_LOSS = 3
 """A loss of more than this many times an even guess's is explained: before training it starts near the guess's."""
@@ -28,9 +30,9 @@ DIGITS = 3
 """Of each shown number, at least."""
 
 Verdict = Literal[
-    "steady",
-    "steady, but huge",
-    "steady, but tiny",
+    "arrives",
+    "arrives, but huge",
+    "arrives, but tiny",
     "vanishing",
     "exploding",
     "zero",
@@ -52,9 +54,9 @@ Xiong et al. 2020, section 3, for both places of the norm; He et al. 2015, secti
 """
 
 VERDICTS: dict[Verdict, tuple[str, str]] = {
-    "steady": ("green", ""),
-    "steady, but huge": ("orange", f", more than {LIMIT:,} long somewhere"),
-    "steady, but tiny": ("orange", f", less than 1/{LIMIT:,} long at the first"),
+    "arrives": ("green", ""),
+    "arrives, but huge": ("orange", f", more than {LIMIT:,} long somewhere"),
+    "arrives, but tiny": ("orange", f", less than 1/{LIMIT:,} long at the first"),
     "vanishing": ("blue", ""),
     "exploding": ("red", ""),
     "zero": ("gray", " in every layer"),
@@ -70,7 +72,7 @@ def first_over_last(norms: Norms) -> float:
         return float(norms[0] / norms[-1])
 
 
-STEADY: tuple[Verdict, ...] = ("steady", "steady, but huge", "steady, but tiny")
+ARRIVED: tuple[Verdict, ...] = ("arrives", "arrives, but huge", "arrives, but tiny")
 """The verdicts on a gradient that reaches the first layer."""
 
 
@@ -91,10 +93,10 @@ def judge(norms: Norms) -> Verdict:
     if ratio < 1 / LIMIT:
         return "vanishing"
     if norms.max() > LIMIT:
-        return "steady, but huge"
+        return "arrives, but huge"
     if norms[0] < 1 / LIMIT:
-        return "steady, but tiny"
-    return "steady"
+        return "arrives, but tiny"
+    return "arrives"
 
 
 def judge_all(comparison: Comparison, part: str) -> dict[Variant, Verdict]:
@@ -117,10 +119,12 @@ def describe(comparison: Comparison, part: str) -> str:
     n_layers = comparison.config.n_layers
     first, last = first_and_last(part, n_layers)
     gradients, verdicts = of_part(comparison.full_depth, part), judge_all(comparison, part)
-    steady = sum(verdict in STEADY for verdict in verdicts.values())
-    sentences = [f"**Does the gradient reach {first}?** **{_share(steady, len(verdicts))}**"]
+    n_arrived = sum(verdict in ARRIVED for verdict in verdicts.values())
+    sentences = [f"**Does the gradient reach {first}?** **{_share(n_arrived, len(verdicts))}**"]
     if part == "stream" or n_layers > 1:
-        sentences.append(f"It does where it is *steady*: from {last} to {first} it changes at most {LIMIT:,}-fold.")
+        sentences.append(
+            f"It *arrives* where it changes at most {LIMIT:,}-fold from {last} to {first}, however long it is there."
+        )
     else:
         sentences.append("One layer is first and last at once. With more layers, the gradient has a way.")
     for verdict, (_, addition) in VERDICTS.items():
@@ -139,7 +143,7 @@ def describe_pair(comparison: Comparison, pair: Sequence[Variant], part: str) ->
 
 
 def _describe_way(comparison: Comparison, variant: Variant, part: str) -> str:
-    norms, name = comparison.full_depth[variant].gradients.get(part), f"**{_capital(variant.name)}**"
+    norms, name = comparison.full_depth[variant].gradients.get(part), f"**{upper_first(variant.name)}**"
     if norms is None:
         return f"{name} has no {part}, and so no gradient of them."
     first, last = first_and_last(part, comparison.config.n_layers)
@@ -147,9 +151,19 @@ def _describe_way(comparison: Comparison, variant: Variant, part: str) -> str:
     addition = VERDICTS[verdict][1]
     if verdict in ("zero", "infinite", "not a number"):
         return f"{name}: the gradient is {verdict}{addition}."
-    length = f"{norms[0]:.3g}"
-    end = f"it reaches {first}, {length} long{addition}" if verdict in STEADY else f"it is **{verdict}**"
-    return f"{name}: from {last} to {first} the gradient **{_describe_change(ratio)}**; {end}."
+    if len(norms) == 1:
+        return f"{name}: the gradient is {_write_length(norms[0])} long."
+    end = f"it **arrives**{addition}" if verdict in ARRIVED else f"it is **{verdict}**"
+    return (
+        f"{name}: the gradient **{_describe_change(ratio)}** on its way: {_write_length(norms[-1])} long at {last}, "
+        f"{_write_length(norms[0])} at {first}; {end}."
+    )
+
+
+def _write_length(norm: float) -> str:
+    """A gradient's length: `804`, and with a power of ten as LaTeX."""
+    text = number(norm, DIGITS)
+    return f"${text}$" if "^" in text else text
 
 
 def _describe_change(ratio: float) -> str:
@@ -158,13 +172,9 @@ def _describe_change(ratio: float) -> str:
         return "grows beyond all numbers" if ratio else "shrinks to 0"
     fold = float(f"{max(ratio, 1 / ratio):.2g}")
     if fold == 1:
-        return "stays about as long"
+        return "neither grows nor shrinks"
     shown = f"{fold:,g}" if fold < 1e6 else f"${number(fold, 2)}$"
     return f"{'grows' if ratio > 1 else 'shrinks'} {shown}-fold"
-
-
-def _capital(name: str) -> str:
-    return name[:1].upper() + name[1:]
 
 
 def describe_losses(comparison: Comparison) -> str:
@@ -213,8 +223,8 @@ def describe_likeness(comparison: Comparison) -> str:
     if not with_residual or not without:
         return told
     told += (
-        "A steady gradient is not everything: attention mixes the tokens, and a residual connection keeps what was a "
-        f"token's own (Dong et al. 2021). With residual connections it is {_range(with_residual)} here, without "
+        "A gradient that arrives is not everything: attention mixes the tokens, and a residual connection keeps what "
+        f"was a token's own (Dong et al. 2021). With residual connections it is {_range(with_residual)} here, without "
         f"{_range(without)}."
     )
     return told + " Hardly a difference is left with them, either." * (min(with_residual) > ALIKE)

@@ -38,3 +38,8 @@ def with_minus(number: str) -> str:
 def lower_first(title: str) -> str:
     """A title as it stands within a sentence: with a small first letter."""
     return title[0].lower() + title[1:]
+
+
+def upper_first(name: str) -> str:
+    """A name as a sentence begins with it."""
+    return name[:1].upper() + name[1:]

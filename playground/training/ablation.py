@@ -17,6 +17,9 @@ from playground.training.recipe import Recipe
 from playground.training.tasks import Data, make_data
 from playground.training.trainer import Outcome, Trainer
 
+ONE_SEED = "One seed tells no change from chance: three do."
+"""What is said of every comparison with one seed, however far apart its two sides are."""
+
 
 @dataclass(frozen=True)
 class AblationTraining:
@@ -226,7 +229,7 @@ class Effect:
     n_seeds: int
     """How many seeds are compared."""
     diverged: tuple[AblationResult, ...]
-    """Those that ran away, and have earlier weights."""
+    """Those that diverged, and have earlier weights."""
     train: Measure
     """Of sequences that are learnt from, as they are measured while training."""
     validation: Measure

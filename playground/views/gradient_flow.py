@@ -155,17 +155,16 @@ def gradients_by_layer(comparison: Comparison, part: str, variants: Sequence[Var
     judged = reading.judge_all(comparison, part)
     verdicts = "; ".join(f"{variant.name}: {judged[variant]}" for variant in variants if variant in judged)
     is_all = variants == VARIANTS
-    looks = (
-        " Colours say where the norms stand. Dashed lines have no residual connections. Crosses are values that a "
-        "logarithmic axis cannot show: 0, infinite (∞), not a number (NaN)."
-    )
+    looks = " Colours say where the norms stand. Dashed lines have no residual connections."
+    if is_all:
+        looks += " Crosses are values that a logarithmic axis cannot show: 0, infinite (∞), not a number (NaN)."
     name = "blocks passed" if stream else "layer"
     learns = "Weights learn by it: near 0 they hardly change, and far above 1 they jump."
     return Picture(
         key="gradient_six_by_layer" if is_all else "gradient_by_layer",
         alt=f"Gradient norm of the {part} by layer, a line each on a logarithmic axis: {verdicts}.",
         caption=rf"**Backwards:** $\lVert \partial\mathcal{{L}} / \partial {symbol} \rVert_2$, the gradient's length. "
-        f"${symbol}$: {meaning}. The gradient travels from right to left. {learns}{looks if is_all else ''}",
+        f"${symbol}$: {meaning}. The gradient travels from right to left. {learns}{looks}",
         figure=lambda six: draw_by_layer(values(six), "gradient norm", DEPTH if stream else LAYER),
         table=lambda six: reading.by_layer(values(six)).rename_axis(name),
     )
@@ -195,8 +194,9 @@ def _show_summary(comparison: Comparison, part: str) -> Iterator[Item]:
     )
     yield Paragraph(
         f"Gradient norms of the {part}. *First* is at {first}, *last* at {last}. A ratio below 1/{limit} counts as "
-        f"*vanishing*, one above {limit} as *exploding*. A steady one may still be *huge* (above {limit} anywhere) or "
-        f"*tiny* (below 1/{limit} at the first). *Tables*: the gradient norm of the embeddings' parameters.",
+        f"*vanishing*, one above {limit} as *exploding*; between them the gradient *arrives*. It may still be *huge* "
+        f"(above {limit} anywhere) or *tiny* (below 1/{limit} at the first). *Tables*: the gradient norm of the "
+        "embeddings' parameters.",
         "caption",
     )
     yield Paragraph(reading.describe_losses(comparison), "caption")
@@ -306,8 +306,7 @@ def _format_number(x: float) -> str:
 
 
 COLOURS = {"post": palette.POST_NORM, "pre": palette.PRE_NORM, "none": palette.NO_NORM}
-PAIR = (palette.ATTENTION, palette.K)
-"""Of two encoders alone, in their order."""
+"""Of a line, by where the norms stand: on every chart of the page."""
 
 SYMBOLS = {"post": "circle", "pre": "square", "none": "diamond"}
 """Of a line and its points, by where the norms stand; a dashed line has no residual connections."""
@@ -352,20 +351,16 @@ def _draw(
     low, high = _decades(values)
     span = high - low
     high, low = high + 0.04 * span, low - 0.04 * span
-    is_pair = len(values) <= len(PAIR)
-    colours = dict(zip(values, PAIR, strict=False)) if is_pair else {each: COLOURS[each.norm] for each in values}
     traces = []
     for variant, y in values.items():
-        traces.append(_line(variant, x, _drawable(y), colours[variant]))
+        traces.append(_line(variant, x, _drawable(y)))
         for beyond, side in ((np.isnan(y) | np.isinf(y), 1), (y == 0, -1)):
             if beyond.any():
                 edge = high if side == 1 else low
-                traces.append(
-                    _crosses(variant, x[beyond], y[beyond], 10 ** (edge + side * _ROW * span / 2), colours[variant])
-                )
+                traces.append(_crosses(variant, x[beyond], y[beyond], 10 ** (edge + side * _ROW * span / 2)))
                 high, low = (high + _ROW * span, low) if side == 1 else (high, low - _ROW * span)
     room = 0.1 * (ends[1] - ends[0]) if len(traces) > len(values) else 0
-    if is_pair:  # each has an entry of its own
+    if len(values) <= 2:  # each has an entry of its own
         for trace, variant in zip((each for each in traces if each["mode"] == "lines+markers"), values, strict=True):
             trace |= {"showlegend": True, "legendgroup": variant.name}
         return _style(traces, y_title, {**x_axis, "range": [ends[0], ends[1] + room]}, x_hover, (low, high))
@@ -394,7 +389,7 @@ def _style(
     return figures.style(traces, layout, height=380, legend=True)
 
 
-def _line(variant: Variant, x: NDArray[np.int_], y: Norms, colour: str) -> dict[str, Any]:
+def _line(variant: Variant, x: NDArray[np.int_], y: Norms) -> dict[str, Any]:
     """An encoder's line; two share an entry of the legend, so that it fits a line."""
     return {
         "type": "scatter",
@@ -402,7 +397,7 @@ def _line(variant: Variant, x: NDArray[np.int_], y: Norms, colour: str) -> dict[
         "x": x,
         "y": y,
         "name": variant.name,
-        "line": {"color": colour, "width": 2, "dash": "solid" if variant.residual else "dash"},
+        "line": {"color": COLOURS[variant.norm], "width": 2, "dash": "solid" if variant.residual else "dash"},
         "marker": {"size": 6, "symbol": SYMBOLS[variant.norm] + ("" if variant.residual else "-open")},
         "legendgroup": variant.norm,
         "showlegend": variant.residual,
@@ -410,8 +405,9 @@ def _line(variant: Variant, x: NDArray[np.int_], y: Norms, colour: str) -> dict[
     }
 
 
-def _crosses(variant: Variant, x: NDArray[np.int_], y: Norms, height: float, colour: str) -> dict[str, Any]:
+def _crosses(variant: Variant, x: NDArray[np.int_], y: Norms, height: float) -> dict[str, Any]:
     """What a logarithmic axis cannot show, in a row beyond its end; the last cross carries the name."""
+    colour = COLOURS[variant.norm]
     names = np.array(["NaN" if np.isnan(norm) else "∞" if norm else "0" for norm in y])
     return {
         "type": "scatter",

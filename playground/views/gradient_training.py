@@ -1,6 +1,6 @@
 """Two encoders of the page Gradient flow in training: what each has learnt shows what residual connections are for."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from playground.charts.chart import Item, Paragraph, Picture
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
+from playground.text.wording import upper_first
 from playground.training.ablation import AblationResult, AblationState, AblationTraining, difference_noise
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import Data
@@ -73,7 +74,7 @@ def show_pair(scene: Scene[TrainedPair]) -> Iterator[Item]:
 
 
 def describe_outcome(pair: TrainedPair) -> str:
-    """How much each gets right at the end, and where they differ in residual connections alone, what follows."""
+    """How much each gets right at the end, and what can be concluded of it (markdown)."""
     recipe = pair.state.trainings[0].recipe
     shares = {BY_NAME[each.training.name]: _accuracy(each) for each in pair.state.results}
     parts = [f"**{variant.name}** {share:.1%}" for variant, share in shares.items()]
@@ -87,19 +88,30 @@ def describe_outcome(pair: TrainedPair) -> str:
             outcome += (
                 f" The training of *{result.training.title}* got far worse than guessing and ended at step {steps}."
             )
-    with_residual = next((variant for variant in shares if variant.residual), None)
-    without = next((variant for variant in shares if not variant.residual), None)
-    if with_residual is None or without is None or with_residual.norm != without.norm:
-        return outcome
-    apart = shares[with_residual] - shares[without]
-    if abs(apart) <= difference_noise(shares[without], pair.state.n_answers):
-        return f"{outcome} So much apart may be chance."
-    if apart < 0:
-        return f"{outcome} Here it learns less with residual connections."
-    return (
-        f"{outcome} All else is the same: **residual connections let it learn.** They hand each vector on as it is, so "
-        "that a block only has to add to it."
-    )
+    return f"{outcome} {_compare_shares(shares, pair.state.n_answers)}" if len(shares) > 1 else outcome
+
+
+def _compare_shares(shares: Mapping[Variant, float], n_answers: int) -> str:
+    """Which of two has learnt more, and what of it follows: in how much they differ decides that (markdown)."""
+    less, more = sorted(shares, key=lambda variant: shares[variant])
+    if shares[more] - shares[less] <= difference_noise(shares[less], n_answers):
+        return "So much apart may be chance."
+    if more.norm == less.norm and more.residual:
+        conclusion = (
+            "All else is the same: **residual connections let it learn.** They hand each vector on as it is, so that a "
+            "block only has to add to it."
+        )
+    elif more.norm == less.norm:
+        conclusion = "All else is the same: here it learns less with residual connections."
+    else:
+        conclusion = f"**{upper_first(more.name)}** learnt more than **{less.name}**. They differ in "
+        conclusion += (
+            "their norms alone: these make the difference here."
+            if more.residual == less.residual
+            else "two things, norms and residual connections: which of both did it is open. Choose two encoders that "
+            "differ in one."
+        )
+    return f"{conclusion} Each was trained with one seed: another may come out otherwise."
 
 
 def _accuracy(result: AblationResult) -> float:

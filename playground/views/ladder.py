@@ -17,7 +17,7 @@ from playground.config import ModelConfig
 from playground.link.opening import Focus, LinkedView
 from playground.link.params import TASK_TITLES
 from playground.text.wording import join_words, with_minus
-from playground.training.ablation import AblationState, AblationTraining, group_by_name, seeds_of
+from playground.training.ablation import ONE_SEED, AblationState, AblationTraining, group_by_name, seeds_of
 from playground.training.evaluation import Measure
 from playground.training.ladder import (
     LARGE,
@@ -33,10 +33,18 @@ from playground.training.ladder import (
 from playground.training.tasks import make_data
 
 BEFORE_ANY = (
-    "Nothing is trained yet. **Start** trains the encoder of 2017 and, rung by rung, each change since: the same task, "
-    "data and steps for all."
+    "Nothing is trained yet. **Start** trains the encoder of 2017, and then one encoder for each change since. Each is "
+    "a *rung*, and keeps the changes of the rungs before it. Task, data and steps are the same for all."
 )
 """The page's answer before there is one."""
+
+
+WORDS_OF_PAPERS = (
+    "What papers measure: *BLEU* says how near translations are to people's, up to 100, and more is better. "
+    "*Log-perplexity* is the loss of the next token, and less is better. Here it is the loss and the share of right "
+    "answers."
+)
+"""What stands above the rungs' cards."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +106,7 @@ def show_ladder(scene: Scene[Ladder], options: Options) -> Iterator[Item]:
     yield Control("ladder_counted", "Count what each rung costs")
     yield from tabulate_costs(scene.now, options["ladder_counted"])
     yield Paragraph("The rungs, one after the other", "header")
+    yield Paragraph(WORDS_OF_PAPERS, "caption")
     yield from show_rungs(scene)
 
 
@@ -124,7 +133,7 @@ def answer_ladder(ladder: Ladder) -> str:
         sentences.append(f"*{most.rung.name}* changes most: the loss by {_nats(most.effect.loss_change)}.")
     told = [step for step in steps.values() if step.verdict != "no telling"]
     if ladder.n_seeds == 1:
-        sentences.append("One seed tells no change from chance: three do.")
+        sentences.append(ONE_SEED)
     elif len(told) < len(steps):
         of_them = f"{len(steps) - len(told)} of {len(steps)} rungs" if len(steps) > 1 else "The rung"
         sentences.append(f"{of_them} cannot be told apart from chance at this size.")
@@ -174,7 +183,9 @@ def _write_measured(values: Sequence[float], measured: str) -> str:
     if not values:
         return "still to come"
     write = "{:.1%}".format if measured == "right answers" else "{:.3f}".format
-    return write(fmean(values)) + (f" ({write(min(values))}–{write(max(values))})" if len(values) > 1 else "")
+    return write(fmean(values)) + (
+        f" ({write(min(values)).rstrip('%')}–{write(max(values)).rstrip('%')})" if len(values) > 1 else ""
+    )
 
 
 def tabulate_trained(ladder: Ladder) -> pd.DataFrame:
@@ -224,22 +235,26 @@ def tabulate_costs(ladder: Ladder, counted: str) -> Iterator[Item]:
         for before, here in zip((costs[0], *costs), costs, strict=False):
             row: dict[str, str] = {}
             for what, unit in UNITS.items():
-                row[what] = in_units(here[what], unit) if unit else f"{here[what]:,}"
-                row[f"± {what}"] = write_change(before[what], here[what])
+                row[what] = in_units(here[what], unit).strip() if what != "parameters" else f"{here[what]:,}"
+                row[f"± {SHORT[what]}"] = write_change(before[what], here[what])
             rows.append(row)
         return pd.DataFrame(rows, index=pd.Index((START, *ladder.names), name="rung"))
 
     yield Table(key="ladder_costs", frame=frame, compares=False)
     yield Paragraph(
         f"Of an encoder with {start.n_layers} layers × {start.n_heads} heads, d_model {start.d_model} and "
-        f"{start.vocab_size:,} tokens in its table. FLOPs: one pass over {n_tokens} tokens. Memory: the weights and "
-        "the keys and values of one such sentence, in fp32. ±: against the rung before.",
+        f"{start.vocab_size:,} tokens in its table. FLOPs: the additions and multiplications of one pass over "
+        f"{n_tokens} tokens. Memory: the weights and the keys and values of one such sentence, 4 bytes a number. "
+        "±: against the rung before.",
         "caption",
     )
 
 
-UNITS = {"parameters": "", "FLOPs": "FLOPs", "memory": "B"}
+UNITS = {"parameters": "", "FLOPs": "", "memory": "B"}
 """What is counted of a rung, and its unit."""
+
+SHORT = {"parameters": "par.", "FLOPs": "FLOPs", "memory": "mem."}
+"""What is counted, where a phone has little room."""
 
 
 def _count(config: ModelConfig, n_tokens: int) -> dict[str, int]:
@@ -279,14 +294,15 @@ def describe_step(rung: Rung, ladder: Ladder) -> str:
     """What the step up to a rung has changed, and whether that is what the paper reports (markdown)."""
     step = ladder.steps.get(rung.name)
     if step is None:
-        return "not trained yet."
+        return "this comes once the ladder is trained."
     effect = step.effect
     before = "the encoder of 2017" if step.before == START else f"*{step.before}*"
     points = with_minus(f"{100 * effect.accuracy_change:+.1f}")
     spread = f", spread {effect.loss_spread:.3f}" if effect.n_seeds > 1 else ""
     measured = f"against {before}, loss **{_nats(effect.loss_change)}**{spread}; right answers {points} points."
     if effect.diverged:
-        measured += f" With {len(effect.diverged)} of {effect.n_seeds} seeds the training ran away."
+        counted = f"{len(effect.diverged)} of {effect.n_seeds} seeds"
+        measured += f" With {counted} the training diverged: its loss got far worse than guessing."
     verdict = VERDICTS[step.verdict, rung.promise] if effect.n_seeds > 1 else "One seed cannot tell it from chance."
     return f"{measured} {verdict}"
 

@@ -107,8 +107,9 @@ WITHOUT_MASKS = (
 )
 
 TABLE_CAPTION = (
-    "How much of both sets is right with the weights that a run ended with; the gap is the one minus the other. {} "
-    "±: against the run with none of them. A run that stops early or runs away keeps earlier weights."
+    "How much of both sets is right with the weights that a run ended with. Gap: the one minus the other, in points of "
+    "a hundred. {} Loss: in use, too, in nats. ±: against the run with none of them. A run that stops early or "
+    "diverges keeps earlier weights."
 )
 """`describe_use` stands in it."""
 
@@ -228,6 +229,10 @@ def runs_by_step(ablation: ShownAblation, name: str, measured: Measured) -> Pict
     else:
         rule = ablation.data.task.rule
         caption = f"The share of right answers for sequences that are learnt from. The simple rule is to {rule}."
+    if name == "train" and any(result.outcome == "diverged" for result in ablation.state.results):
+        caption += (
+            " A cross: there a run *diverged*. Its loss got far worse than guessing, or no number, which ended it."
+        )
     return Picture(
         key=f"regularisers_{name}",
         alt=f"Lines: {measured} on the {SETS[name]} by step, one line a run.",
@@ -287,7 +292,35 @@ def draw_runs(ablation: ShownAblation, name: str, measured: Measured) -> Figure:
                 "hovertemplate": f"after step %{{x}}: {number}<extra>{title}</extra>",
             }
         )
-    return figures.draw_over_steps(traces, n_steps, y_axis, height=300)
+    return figures.draw_over_steps([*traces, *mark_divergence(ablation, name, measured)], n_steps, y_axis, height=300)
+
+
+def mark_divergence(ablation: ShownAblation, name: str, measured: Measured) -> Iterator[dict[str, Any]]:
+    """A cross where each run diverged: at the step that ended it, as high as what was measured last before.
+
+    One of them, the last to end, has the steps in words: of many, words would lie upon each other.
+    """
+    diverged = [result for result in ablation.state.results if result.outcome == "diverged"]
+    diverged.sort(key=lambda result: len(result.history.loss))
+    for result in diverged:
+        step, known = len(result.history.loss), list_series(result, measured)[name].to_numpy(np.float32)
+        known, colour = known[np.isfinite(known)], LINES[result.training.name]["color"]
+        title, first = name_run(ablation, result), len(diverged[0].history.loss)
+        words = f"diverged at step {step}"
+        if len(diverged) > 1:
+            words = f"{len(diverged)} runs diverged, {f'at step {step}' if first == step else f'steps {first}–{step}'}"
+        yield {
+            "type": "scatter",
+            "mode": "markers+text",
+            "x": np.array([step], np.int32),
+            "y": known[-1:],
+            "name": title,
+            "text": [words if result is diverged[-1] else ""],
+            "textposition": "top right" if step < ablation.state.trainings[0].recipe.steps / 2 else "top left",
+            "marker": {"symbol": "x", "size": 10, "color": colour},
+            "line": {"color": colour, "width": 0},
+            "hovertemplate": f"diverged at step {step}<extra>{title}</extra>",
+        }
 
 
 def choose_top(losses: Array, n_classes: int) -> float:
@@ -301,7 +334,7 @@ def compare_runs(n_seeds: int) -> Table[ShownAblation]:
     """What each kind of training measures beside the run with none of them."""
     formats = {"loss": "%.3f", "accuracy_change": "%+.1f", "loss_change": "%+.3f", "loss_spread": "%.3f"}
     columns = COLUMNS | SPREAD_COLUMNS
-    widths = {title: 90 if short in SPREAD_COLUMNS else max(64, 6 * len(title)) for short, title in columns.items()}
+    widths = {title: 24 + 7 * len(title) for title in columns.values()}
     return Table(
         key="regularisers_table",
         frame=lambda ablation: ablation_table(ablation.state.results, ablation.state.trainings),

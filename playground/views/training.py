@@ -30,10 +30,12 @@ from playground.charts.chart import (
 )
 from playground.charts.figure import Array, Figure
 from playground.charts.head_map import head_map, weight_colours
+from playground.charts.markdown import quote_token
 from playground.charts.scene import Scene
 from playground.charts.weights import WeightScale
 from playground.config import ModelConfig
 from playground.link.params import LAST_MOMENT
+from playground.text.wording import join_words
 from playground.training.after.answers import Sample
 from playground.training.after.run_state import TrainingState
 from playground.training.after.trained_network import TrainedNetwork
@@ -41,11 +43,17 @@ from playground.training.evaluation import History, Snapshot, attention_mask
 from playground.training.network import count_head, count_network
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, Data
-from playground.training.tasks.task import Examples
+from playground.training.tasks.task import BOS, EOS, IGNORE, SPECIALS, Examples
 from playground.training.trainer import learning_rate
 
 MOST_POINTS = 100
 """Of a curve over all steps: more would not be seen, and are sent anew at every update."""
+
+MOST_CLASSES = 5
+"""Classes of a task that are named."""
+
+MARKS = (*SPECIALS, BOS, EOS)
+"""Tokens that stand for no symbol."""
 
 LOGARITHMIC_FROM = 4
 """Where the largest loss is this many times that of guessing, the axis is logarithmic."""
@@ -100,24 +108,37 @@ def show_nothing_yet(task: str) -> Iterator[Item]:
     )
 
 
-def show_progress(scene: Scene[WatchedRun]) -> Iterator[Item]:
-    """What the network does now, beside a simple rule; after the end, what the weights do that were kept."""
+OTHER_SETTINGS = (
+    "These numbers are of an earlier run, with other settings than the page has now. They stay until you start a new "
+    "one."
+)
+"""What stands before the answer once the page's settings are no longer those of the run."""
+
+
+def show_progress(scene: Scene[WatchedRun], *, has_other_settings: bool = False) -> Iterator[Item]:
+    """What the network does now, beside a simple rule; after the end, what the weights do that were kept.
+
+    `has_other_settings`: whether the page's settings are no longer the run's.
+    """
     state, evaluations = scene.now.state, scene.now.state.history.evaluations
     if not evaluations:
         return
     step, measured = evaluations[-1].step, evaluations[-1].validation
     if state.kept is not None:
         step, measured = state.kept_step, state.kept
-    yield from _answer_with_rule(state.recipe, step, measured.accuracy, state.data.baseline)
+    yield _answer_with_rule(state.recipe, step, measured.accuracy, state.data.baseline, has_other_settings)
 
 
-def show_results(scene: Scene[TrainedNetwork]) -> Iterator[Item]:
+def show_results(scene: Scene[TrainedNetwork], *, has_other_settings: bool = False) -> Iterator[Item]:
     """What a trained network does, beside a simple rule, where its run is not to be seen."""
-    results = scene.now.results
-    yield from _answer_with_rule(scene.now.recipe, results.kept_step, results.validation_accuracy, results.baseline)
+    results, recipe = scene.now.results, scene.now.recipe
+    accuracy = results.validation_accuracy
+    yield _answer_with_rule(recipe, results.kept_step, accuracy, results.baseline, has_other_settings)
 
 
-def _answer_with_rule(recipe: Recipe, step: int, accuracy: float, baseline: float) -> Iterator[Item]:
+def _answer_with_rule(
+    recipe: Recipe, step: int, accuracy: float, baseline: float, has_other_settings: bool
+) -> Paragraph:
     task = f"“{TASKS[recipe.task].title}”"
     when = (
         f"After {step:,} of {recipe.steps:,} steps of learning {task},"
@@ -125,11 +146,11 @@ def _answer_with_rule(recipe: Recipe, step: int, accuracy: float, baseline: floa
         else f"Before it learns {task}, with random weights,"
     )
     compared = "" if accuracy > baseline else " It knows no more than the rule."
-    yield Paragraph(
+    answer = (
         f"{when} **{accuracy:.1%}** of the network's answers to sequences that it has never seen are right. A simple "
-        f"rule, which needs no network, gets **{baseline:.1%}** right.{compared}",
-        "answer",
+        f"rule, which needs no network, gets **{baseline:.1%}** right.{compared}"
     )
+    return Paragraph(f"*{OTHER_SETTINGS}* {answer}" if has_other_settings else answer, "answer")
 
 
 def show_curves(scene: Scene[WatchedRun]) -> Iterator[Item]:
@@ -213,7 +234,7 @@ def tabulate_steps(history: History) -> pd.DataFrame:
 
 def show_attention(scene: Scene[WatchedRun], options: Options) -> Iterator[Item]:
     """One head's attention at one of the steps at which it was saved."""
-    history = scene.now.state.history
+    state, history = scene.now.state, scene.now.state.history
     if not history.evaluations:
         return
     yield Paragraph("What does a head look at, as it learns?", "header")
@@ -229,11 +250,21 @@ def show_attention(scene: Scene[WatchedRun], options: Options) -> Iterator[Item]
         yield Widget("training_attention", {"names": list(patterns)})
     n_layers, n_heads = patterns[name_attention(patterns, options)].shape[:2]
     choices = (
-        Control("training_moment", "moment: from 0, before training, to the end", high=LAST_MOMENT),
+        Control("training_moment", _name_moment(state, options), high=LAST_MOMENT),
         Control("training_layer", "layer", high=n_layers - 1),
         Control("training_head", "head", high=n_heads - 1),
     )
     yield Group("training_map", (Group("", choices, is_row=True), saved_attention(scene.now, options)))
+
+
+def _name_moment(state: TrainingState, options: Options) -> str:
+    """What the slider of the moment is called: the step at which it stands."""
+    step = _asked_step(state, options)
+    return f"moment: step {step:,} of {state.recipe.steps:,}" + ("" if step else ", before training")
+
+
+def _asked_step(state: TrainingState, options: Options) -> int:
+    return round(state.recipe.steps * int(options["training_moment"]) / LAST_MOMENT)
 
 
 def name_attention(patterns: Mapping[str, Array], options: Options) -> str:
@@ -257,7 +288,7 @@ def most_changed_head(snapshots: Sequence[Snapshot], name: str) -> tuple[int, in
 def saved_attention(run: WatchedRun, options: Options) -> Heatmap[WatchedRun]:
     """The chosen head's attention on the first validation sequence, at the last saved step up to the chosen moment."""
     state, snapshots = run.state, run.state.history.snapshots
-    asked = round(state.recipe.steps * options["training_moment"] / LAST_MOMENT)
+    asked = _asked_step(state, options)
     shown = [snapshot for snapshot in snapshots if snapshot.step <= asked][-1]
     name = name_attention(shown.patterns, options)
     n_layers, n_heads = shown.patterns[name].shape[:2]
@@ -377,6 +408,16 @@ def describe_training(config: ModelConfig, recipe: Recipe, data: Data) -> str:
         f"{describe_size(config, data)} · "
         f"{recipe.optimizer}, {recipe.schedule} schedule, lr {recipe.lr:g} · seed {recipe.seed}"
     )
+
+
+def describe_classes(data: Data) -> str:
+    """Between which answers the network chooses at each position (markdown)."""
+    right = {data.labels[i] for i in np.unique(data.train.targets.numpy()).tolist() if i != IGNORE}
+    never = [label for label in data.labels if label in MARKS and label not in right]
+    others = [label for label in data.labels if label not in never]
+    listed = ", ".join([*map(quote_token, others[:MOST_CLASSES]), *["…"] * (len(others) > MOST_CLASSES)])
+    marks = f"; and {join_words(never)}, which are never right" if never else ""
+    return f"Each answer is one of {len(data.labels)}, the *classes*: {listed}{marks}."
 
 
 def describe_size(config: ModelConfig, data: Data) -> str:

@@ -31,10 +31,10 @@ INF, NAN = np.inf, np.nan
 @pytest.mark.parametrize(
     ("norms", "verdict", "ratio"),
     [
-        ([1.0, 5.0, 2.0], "steady", 0.5),
-        ([1000.0, 1.0], "steady", 1000.0),
+        ([1.0, 5.0, 2.0], "arrives", 0.5),
+        ([1000.0, 1.0], "arrives", 1000.0),
         ([1001.0, 1.0], "exploding", 1001.0),
-        ([1.0, 1000.0], "steady", 0.001),
+        ([1.0, 1000.0], "arrives", 0.001),
         ([1.0, 1001.0], "vanishing", 1 / 1001),
         ([0.0, 1.0], "vanishing", 0.0),
         ([0.0, 0.0], "zero", NAN),
@@ -42,11 +42,11 @@ INF, NAN = np.inf, np.nan
         ([INF, 1.0], "infinite", INF),
         ([1.0, INF, 1.0], "infinite", 1.0),
         ([NAN, INF, 1.0], "not a number", NAN),
-        ([3.0], "steady", 1.0),
-        ([1e6, 2e6], "steady, but huge", 0.5),
-        ([1.0, 1001.0, 1.0], "steady, but huge", 1.0),
-        ([9e-4, 0.5], "steady, but tiny", 0.0018),
-        ([0.001, 9e-4], "steady", 0.001 / 9e-4),
+        ([3.0], "arrives", 1.0),
+        ([1e6, 2e6], "arrives, but huge", 0.5),
+        ([1.0, 1001.0, 1.0], "arrives, but huge", 1.0),
+        ([9e-4, 0.5], "arrives, but tiny", 0.0018),
+        ([0.001, 9e-4], "arrives", 0.001 / 9e-4),
     ],
 )
 def test_a_gradient_is_judged_by_its_ends_and_its_size(norms: list[float], verdict: str, ratio: float) -> None:
@@ -74,15 +74,15 @@ def test_the_question_comes_first_and_every_fate_is_named() -> None:
     told = reading.describe(compared(flows), "whole layer")
     assert told.startswith("**Does the gradient reach layer 0?** **Yes, in 2 of 6 encoders.** ")
     for expected in (
-        "**Steady**: *post-norm* (× 0.5).",
+        "**Arrives**: *post-norm* (× 0.5).",
         r"**Vanishing**: *post-norm, no residual* ($\times\,10^{-9}$).",
         r"**Exploding**: *pre-norm* ($\times\,10^{5}$).",
         "**Zero** in every layer: *pre-norm, no residual*.",
-        "**Steady, but huge**, more than 1,000 long somewhere: *no norm, no residual* (× 1).",
+        "**Arrives, but huge**, more than 1,000 long somewhere: *no norm, no residual* (× 1).",
         "**Not a number**, as numbers on the way leave 32-bit floats: *no norm*.",
     ):
         assert expected in told
-    assert "from layer 1 to layer 0 it changes at most 1,000-fold" in told
+    assert "changes at most 1,000-fold from layer 1 to layer 0" in told
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_high_loss_changes_no_verdict_and_is_explained_by_its_lengths() -> Non
     assert long.row_length == pytest.approx(8, rel=0.1)
     for comparison in (short, long):
         verdicts = reading.judge_all(comparison, "whole layer")
-        assert {verdicts[variant] for variant in normed} <= set(reading.STEADY)
+        assert {verdicts[variant] for variant in normed} <= set(reading.ARRIVED)
     high = [v for v in normed if long.full_depth[v].loss > 3 * np.log(50)]
     assert high
     said = reading.describe_losses(long)

@@ -19,7 +19,7 @@ def test_six_gradients_follow_the_sliders_and_travel(visitor: Visitor, classmate
     assert lines(visitor, "gradient_by_layer") == 2
     assert len(visitor.array("gradient_by_layer", name="y")) == 12
     expect(visitor.page.get_by_test_id("stMain")).to_contain_text("random weights")
-    expect(visitor.widget("gradient_summary")).to_contain_text("steady")
+    expect(visitor.widget("gradient_summary")).to_contain_text("arrives")
     before = visitor.array("gradient_by_layer", name="y")
 
     visitor.press("gradient_layers", "ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowLeft")

@@ -33,7 +33,7 @@ def test_a_ladder_is_trained_changed_and_sent_on(visitor: Visitor, classmate: Vi
     expect(visitor.widget("ladder_rung_2")).to_contain_text("against pre-norm, loss")
     press(visitor, "down_1")
     visitor.eventually(lambda: cards(visitor) == ["rotary positions", "pre-norm"], "the other order")
-    expect(visitor.page.locator(".stMain")).to_contain_text("The difference: the order of the rungs.")
+    expect(visitor.page.locator(".stMain")).to_contain_text("What has changed since: the order of the rungs.")
     visitor.eventually(
         lambda: visitor.query()["ladder_rungs"] == ["rotary positions", "pre-norm"], "the order in the link"
     )

@@ -99,6 +99,26 @@ def test_a_line_is_its_run(n_seeds: int, measured: Measured) -> None:
     assert table.index.name == "after step"
 
 
+@pytest.mark.parametrize("measured", ["accuracy", "loss"])
+def test_where_a_run_diverged_its_chart_has_a_cross_with_the_step(measured: Measured) -> None:
+    ablation = make_ablation("weight_decay")
+    none, other = ablation.state.results
+    away = replace(none, outcome="diverged", history=replace(none.history, loss=none.history.loss[:2]))
+    assert len(lines_of(ablation, "train", measured)) == 3
+    for results, words in (
+        ((away, other), "diverged at step 2"),
+        ((away, replace(away)), "2 runs diverged, at step 2"),
+    ):
+        shown = replace(ablation, state=replace(ablation.state, results=results))
+        crosses = lines_of(shown, "train", measured)[3:]
+        assert [cross["x"].tolist() for cross in crosses] == [[2]] * len(crosses)
+        last = getattr(none.history.evaluations[-1].train, measured)
+        assert crosses[0]["y"].tolist() == pytest.approx([last])
+        assert [text for cross in crosses for text in cross["text"] if text] == [words]
+        drawn = curve_data(draw_runs(shown, "train", measured))["lines"][-1]
+        assert (drawn["cross"], drawn["dots"], drawn["note"]) == (True, True, words)
+
+
 def test_before_a_run_there_are_the_axes_and_the_level() -> None:
     begun = make_ablation("weight_decay")
     planned = replace(begun, state=AblationState(begun.state.trainings, (), n_answers=0, progress=0.0))

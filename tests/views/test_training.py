@@ -160,6 +160,25 @@ def test_the_answer_is_the_latest_accuracy_and_at_the_end_that_of_the_weights_th
     assert list(view.show_progress(scene(replace(state, history=History())))) == []
 
 
+def test_an_answer_of_other_settings_says_so_first() -> None:
+    state = ended()
+    (usual,), (other,) = (list(view.show_progress(scene(state), has_other_settings=has)) for has in (False, True))
+    assert isinstance(usual, Paragraph)
+    assert isinstance(other, Paragraph)
+    assert other.text == f"*{view.OTHER_SETTINGS}* {usual.text}"
+
+
+def test_the_classes_of_a_task_are_its_answers_and_marks_that_are_none() -> None:
+    for task, said in (
+        ("reverse", "one of 11, the *classes*: `a`, `b`, `c`, `d`, `e`, …; and [PAD], [UNK] and [MASK]"),
+        ("seq2seq-reverse", "`[EOS]`, `a`, `b`, `c`, `d`, …; and [PAD], [UNK], [MASK] and [BOS]"),
+        ("count", "one of 8, the *classes*: `1`, `2`, `3`, `4`, `5`, …."),
+        ("brackets", "`4`, …."),
+    ):  # fmt: skip
+        data = make_data(Recipe(task=task, n_train=512, **TASKS[task].ablation_sizes))
+        assert said in view.describe_classes(data)
+
+
 def test_what_is_watched_stays_as_it_is_while_the_run_goes_on() -> None:
     run = TrainingRequest(CONFIG, RECIPE).build()
     steps = run.run()
@@ -326,6 +345,9 @@ def test_attention_is_that_of_the_chosen_moment_and_head(task: Any, name: str) -
     _, chart = attention(state, training_attention=name, training_layer=7, training_head=15, training_moment=0)
     np.testing.assert_array_equal(chart.figure["data"][0]["z"], first.patterns[name][1, 1])
     assert "**Layer 1, head 1, before training: random weights.**" in chart.caption, "7 and 15 are more than there are"
+    for moment, label in ((0, "step 0 of 6, before training"), (10, "step 3 of 6"), (20, "step 6 of 6")):
+        slider = next(each for each in attention(state, training_moment=moment)[0] if isinstance(each, Control))
+        assert slider.label == f"moment: {label}"
     controls = {each.key: each.high for each in items if isinstance(each, Control)}
     assert controls == {"training_moment": 20, "training_layer": 1, "training_head": 1}
     names = [each.data["names"] for each in items if isinstance(each, Widget)]

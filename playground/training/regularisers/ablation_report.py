@@ -11,6 +11,7 @@ import pandas as pd
 
 from playground.text.wording import join_words, lower_first
 from playground.training.ablation import (
+    ONE_SEED,
     AblationResult,
     AblationTraining,
     Effect,
@@ -21,14 +22,15 @@ from playground.training.ablation import (
     seeds_of,
     trainings_of_one_seed,
 )
+from playground.training.evaluation import History
 
 COLUMNS = {
-    "training": "training, %",
-    "validation": "validation, %",
-    "gap": "gap, points",
-    "accuracy": "in use, %",
+    "training": "training %",
+    "validation": "validation %",
+    "gap": "gap",
+    "accuracy": "in use %",
     "accuracy_change": "± points",
-    "loss": "loss in use, nats",
+    "loss": "loss",
     "loss_change": "± nats",
     "ending": "how it ended",
 }
@@ -101,7 +103,7 @@ def _ending(result: AblationResult) -> str:
         return f"at step {step}"
     if result.outcome == "finished" and evaluation.step == step:
         return f"after {step} steps"
-    word = {"stopped early": "stopped", "diverged": "ran away"}.get(result.outcome, "ended")
+    word = {"stopped early": "stopped", "finished": "ended"}.get(result.outcome, result.outcome)
     return f"{word} at {step}, kept {evaluation.step}"
 
 
@@ -122,7 +124,8 @@ def summarise_ablation(results: Sequence[AblationResult], n_answers: int) -> lis
         for effect in others:
             sentences += _describe_missing_mask(effect, noise)
             if effect.diverged:
-                sentences.append(f"**{effect.training.title}** {_describe_divergence(effect)}.")
+                run = f"The run {_with_title(effect.training.title)}"
+                sentences.append(f"{run} {_describe_divergence(effect)}. {_describe_kept(effect)}.")
         sentences.append(_describe_seeds(results, baseline.n_seeds))
     return sentences
 
@@ -152,6 +155,8 @@ def answer_ablation(results: Sequence[AblationResult], n_answers: int) -> str:
                 f" The loss, which also counts how sure wrong answers are, is {most.unbatched.loss:.2f} instead of "
                 f"{usual.loss:.2f}."
             )
+    elif most.n_seeds == 1:
+        verdict = ONE_SEED
     elif is_taken_away:
         verdict = "Going without it helped." if most.accuracy_change > 0 else "Going without it did harm."
     sentences = [
@@ -173,10 +178,8 @@ def _of_seeds(effect: Effect) -> str:
 
 
 def _describe_end(which: str, effect: Effect) -> str:
-    """When a kind of training was given up, as it got far worse than guessing."""
-    steps = join_words([str(len(result.history.loss)) for result in effect.diverged])
-    seeds = f" with {len(effect.diverged)} of {effect.n_seeds} seeds" if effect.n_seeds > 1 else ""
-    return f"{_first_upper(which)} the training got far worse than guessing{seeds}, and was given up at step {steps}."
+    """When a kind of training diverged, and why it ended."""
+    return f"{_first_upper(which)} the training {_describe_divergence(effect)}."
 
 
 def _has_other_loss(effect: Effect, usual: float) -> bool:
@@ -186,7 +189,7 @@ def _has_other_loss(effect: Effect, usual: float) -> bool:
 
 def _describe_baseline(baseline: Effect, noise: float) -> str:
     if baseline.diverged:
-        return f"The run with **none of them** {_describe_divergence(baseline)}."
+        return f"The run with **none of them** {_describe_divergence(baseline)}. {_describe_kept(baseline)}."
     known = (
         f"The run with **none of them** gets {baseline.train.accuracy:.1%} right of what it learns from, and "
         f"{baseline.validation.accuracy:.1%} of what it never sees"
@@ -197,16 +200,33 @@ def _describe_baseline(baseline: Effect, noise: float) -> str:
 
 
 def _describe_divergence(effect: Effect) -> str:
-    steps = [result.evaluation.step for result in effect.diverged if result.evaluation is not None]
+    """At which step a training was ended, and why."""
+    steps = join_words([str(len(result.history.loss)) for result in effect.diverged])
     if effect.n_seeds == 1:
-        return f"ran away: what is measured are its weights of step {steps[0]}"
-    counted = f"with {len(steps)} of {effect.n_seeds} seeds"
-    return f"ran away {counted}: what is measured there are weights of step {join_words([str(step) for step in steps])}"
+        return f"diverged at step {steps}: {_describe_cause(effect.diverged[0].history)}"
+    return (
+        f"diverged with {len(effect.diverged)} of {effect.n_seeds} seeds, at step {steps}: its loss got far worse "
+        "than guessing, or was no number any more"
+    )
+
+
+def _describe_cause(history: History) -> str:
+    """What ended a training that diverged."""
+    if not math.isfinite(history.loss[-1]):
+        return "its loss was no finite number any more"
+    if not all(map(math.isfinite, history.grad_norm)):
+        return "its gradient was no finite number any more"
+    return f"its loss rose to {max(history.loss):,.3g} nats, far above that of guessing"
+
+
+def _describe_kept(effect: Effect) -> str:
+    steps = [str(result.evaluation.step) for result in effect.diverged if result.evaluation is not None]
+    return f"What is measured of it are its weights of step {join_words(steps)}"
 
 
 def _describe_seeds(results: Sequence[AblationResult], n_seeds: int) -> str:
     if n_seeds == 1:
-        return "One seed is one draw: with another one, close ones may change places. Three seeds show how much."
+        return ONE_SEED
     seeds = [str(seed) for seed in dict.fromkeys(result.training.recipe.seed for result in results)][:n_seeds]
     return (
         f"All numbers are means over the seeds {join_words(seeds)}. Each has sequences, initial weights and an order "

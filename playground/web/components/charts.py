@@ -57,6 +57,7 @@ def _line(trace: Mapping[str, Any]) -> dict[str, Any]:
         "width": trace["line"]["width"],
         "dash": trace["line"].get("dash") or "solid",
         "dots": "markers" in trace["mode"],
+        "cross": trace.get("marker", {}).get("symbol") == "x",
         "note": trace["text"][-1] if "text" in trace else None,
     }
 

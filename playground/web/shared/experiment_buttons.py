@@ -130,13 +130,18 @@ def list_changed_settings(before: tuple[ModelConfig, Recipe], now: tuple[ModelCo
     return differences
 
 
-def difference_sentence(experiment: Experiment[Any], measured: str, differences: list[str]) -> str:
-    """Which settings what is drawn was `measured` with, and the first six in which the page differs from them."""
+def difference_sentence(
+    experiment: Experiment[Any], measured: str, differences: list[str], *, start: str = "Start"
+) -> str:
+    """Which settings what is drawn was `measured` with, and the first six in which the page differs from them.
+
+    `start` is the button that takes the present ones.
+    """
     listed = f"{', '.join(differences[:6])}{' …' if len(differences) > 6 else ''}"
-    advice = "It has to end before another can start." if experiment.active else "**Start** takes the present ones."
+    advice = "It has to end before another can start." if experiment.active else f"**{start}** takes the present ones."
     return (
-        f"What is drawn was measured with other settings than the page has now: {measured}. The difference: {listed}. "
-        f"{advice}"
+        f"What is drawn below is of the run before, with the settings that it had: {measured}. What has changed "
+        f"since: {listed}. {advice}"
     )
 
 

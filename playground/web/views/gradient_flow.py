@@ -1,5 +1,6 @@
 """The page's sliders, and caches of the comparison of six encoders: they keep norms of gradients, never a model."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -20,6 +21,7 @@ from playground.analysis.gradient_variants import (
 )
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
+from playground.errors import PlaygroundError
 from playground.link import query
 from playground.link.opening import Focus
 from playground.model import Encoder
@@ -41,6 +43,7 @@ from playground.web.session.experiments import (
     Experiment,
     compute_on_cluster,
     join_ablation,
+    session_experiments,
     training_data,
 )
 from playground.web.session.services import services
@@ -174,11 +177,29 @@ def plan_pair() -> tuple[AblationTraining, ...]:
 
 def train_both() -> None:
     """Draw what trains the two chosen encoders, and what they have learnt by now."""
-    st.markdown(QUESTION)
     plan = experiment_buttons.plan_or_error(plan_pair)
     # The choice is drawn in a fragment of its own, which may have run since: what counts is the one at the click.
     experiment_buttons.buttons(PAGE, plan, lambda _: join_ablation(PAGE, plan_pair()), start="Train both")
     experiment_buttons.follow(follow_pair, PAGE)
+
+
+def note_other_pair() -> None:
+    """Draw that what was trained is not what the page has now, where it is not."""
+    experiment = session_experiments().get(PAGE)
+    if experiment is None:
+        return
+    with suppress(PlaygroundError):  # `train_both` says what is wrong with the present pair
+        trained, now = experiment.inputs, plan_pair()
+        if trained == now:
+            return
+        was, chosen = (" and ".join(f"*{each.title}*" for each in pair) for pair in (trained, now))
+        differences = [f"the choice is {chosen} now"] if was != chosen else []
+        for old, new in zip(trained, now, strict=False):
+            if old.title == new.title:
+                settings = ((each.config, each.recipe) for each in (old, new))
+                differences += experiment_buttons.list_changed_settings(*settings)
+        listed = list(dict.fromkeys(differences))
+        st.info(experiment_buttons.difference_sentence(experiment, was, listed, start="Train both"))
 
 
 def follow_pair(experiment: Experiment[AblationState]) -> None:
@@ -221,3 +242,5 @@ def explore_gradient_flow() -> None:
     )
     scene = Scene(six, Focus(0, 0, 0, 0))
     render(show_gradient_flow(scene, read_options("gradient")), scene)
+    st.markdown(QUESTION)
+    note_other_pair()

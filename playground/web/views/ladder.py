@@ -165,23 +165,24 @@ def draw_rung(names: tuple[str, ...], number: int) -> None:
     """Draw a rung's buttons: what opens its encoder beside the one before, moves it, and takes it away."""
     i, name = number - 1, names[number - 1]
     left = (*names[:i], *names[number:])
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         opens = partial(_open_rung, names, number)
         help_text = (
             "Your text through this rung's encoder, beside the one before it: both with random weights of one seed, "
             "and not with those that were trained here."
         )
-        if st.button("Compare", key=f"{PAGE}_open_{number}", on_click=opens, help=help_text):
+        if st.button("Compare", key=f"{PAGE}_open_{number}", on_click=opens, help=help_text, type="tertiary"):
             st.switch_page(page_named("compare"), query_params={})
         for word, place in (("Up", i - 1), ("Down", i + 1)):
             st.button(
                 word,
                 key=f"{PAGE}_{word.lower()}_{number}",
+                type="tertiary",
                 disabled=not 0 <= place < len(names),
                 on_click=_set_rungs,
                 args=((*left[:place], name, *left[place:]),),
             )
-        st.button("Remove", key=f"{PAGE}_remove_{number}", on_click=_set_rungs, args=(left,))
+        st.button("Remove", key=f"{PAGE}_remove_{number}", type="tertiary", on_click=_set_rungs, args=(left,))
 
 
 def _set_rungs(names: tuple[str, ...]) -> None:

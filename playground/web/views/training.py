@@ -189,23 +189,29 @@ def keep_network(slot: TrainedSlot, state: TrainingState, _status: JobStatus) ->
 # --- while it goes on
 
 
-def draw_answer() -> None:
-    """Draw what the network does now: that of the run, or else one that was trained before; or what there is to do."""
+def draw_answer(plan: TrainingPlan | None) -> None:
+    """Draw what the network does now: that of the run, or else one that was trained before; or what there is to do.
+
+    `plan` is what the page's settings describe, None where they describe nothing to start.
+    """
+
+    def differs(config: ModelConfig, recipe: Recipe) -> bool:
+        return plan is not None and (replace(config, dropout=0.0), recipe) != plan.inputs
+
+    def follow_answer(experiment: Experiment[TrainingState]) -> None:
+        """Draw what the network does now."""
+        if experiment.state is not None:
+            scene = Scene(watch(experiment.state, experiment.job.seconds, grows=experiment.in_progress), _NOWHERE)
+            render(show_progress(scene, has_other_settings=differs(*experiment.inputs)), scene)
+
     if session_experiments().get(PAGE) is None:
         trained = trained_slot.session_slot().trained
         if trained is None:
             render(show_nothing_yet(current_value("training_task")), Scene(None, _NOWHERE))
         else:
             scene = Scene(trained, _NOWHERE)
-            render(show_results(scene), scene)
+            render(show_results(scene, has_other_settings=differs(trained.config, trained.recipe)), scene)
     experiment_buttons.follow(follow_answer, PAGE, every=2.0)
-
-
-def follow_answer(experiment: Experiment[TrainingState]) -> None:
-    """Draw what the network does now."""
-    if experiment.state is not None:
-        scene = Scene(watch(experiment.state, experiment.job.seconds, grows=experiment.in_progress), _NOWHERE)
-        render(show_progress(scene), scene)
 
 
 def show_run(plan: TrainingPlan | None) -> None:
@@ -220,7 +226,7 @@ def show_run(plan: TrainingPlan | None) -> None:
     st.caption(f"**This run:** {describe_training(config, recipe, training_data(recipe))}.")
     if plan is not None and experiment.inputs != plan.inputs:
         differences = list_changed_settings(experiment.inputs, plan.inputs)
-        st.info(difference_sentence(experiment, "the run described above", differences))
+        st.info(difference_sentence(experiment, "those described above", differences))
     experiment_buttons.follow(follow_curves, PAGE)
     show_tables()
 

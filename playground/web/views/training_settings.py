@@ -18,7 +18,7 @@ from playground.training.regularisers.catalogue import (
     reason_without_effect,
 )
 from playground.training.tasks import TASKS
-from playground.views.training import describe_size
+from playground.views.training import describe_classes, describe_size
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.session import trained_slot
@@ -64,9 +64,10 @@ def _show_question(recipe: Recipe) -> None:
     answer = data.task.join(right_answer(data, data.validation.targets[0]))
     st.code(f"reads  {data.task.show_blanks(data.example)}\nsays   {answer}", language=None, wrap_lines=True)
     st.caption(
-        f"{len(data.train):,} sequences like this one to learn from, {len(data.validation):,} others to measure on, "
-        f"{len(data.labels)} classes to choose from. The simple rule to beat: {data.task.rule}. It is right in "
-        f"**{data.baseline:.1%}** of the validation set."
+        f"{len(data.train):,} sequences like this one to learn from, the *training set*, and {len(data.validation):,} "
+        "others to measure on, the *validation set*. "
+        f"{describe_classes(data)} The simple rule to beat: {data.task.rule}. It is right in **{data.baseline:.1%}** "
+        "of the validation set."
     )
 
 

@@ -8,7 +8,13 @@ import pandas as pd
 import pytest
 import torch
 
-from playground.training.ablation import AblationResult, AblationTraining, compare_to_baseline, difference_noise
+from playground.training.ablation import (
+    ONE_SEED,
+    AblationResult,
+    AblationTraining,
+    compare_to_baseline,
+    difference_noise,
+)
 from playground.training.evaluation import Evaluation, History, Measure
 from playground.training.recipe import Recipe
 from playground.training.regularisers.ablation_report import (
@@ -100,7 +106,7 @@ def test_the_last_column_says_how_far_a_run_is_or_how_it_ended() -> None:
     ]
     runs = [*(each.training for each in results), AblationTraining("all", "all of these", Recipe(), CONFIG)]
     assert list(ablation_table(results, runs)[COLUMNS["ending"]]) == [
-        "ran away at 12, kept 0", "ended at 500, kept 480", "stopped at 200, kept 75", "at step 123", "has just begun",
+        "diverged at 12, kept 0", "ended at 500, kept 480", "stopped at 200, kept 75", "at step 123", "has just begun",
         "still to come",
     ]  # fmt: skip
 
@@ -128,7 +134,7 @@ def test_the_sentences_name_what_helped_harmed_and_did_nothing() -> None:
         "Loss also counts how sure the wrong answers are: on the validation set, in use, it is 3.00 nats with none "
         "of them, lower with **label smoothing** (1.50), with **early stopping** (1.80), with **dropout at residual "
         "connections** (2.00).",
-        "One seed is one draw: with another one, close ones may change places. Three seeds show how much.",
+        ONE_SEED,
     ]
 
 
@@ -155,7 +161,7 @@ AWAY: dict[str, Any] = {"steps": 12, "kept": 0, "outcome": "diverged"}
             result("causal", 1, 0.9, 0.3, unbatched=Measure(6, 0.12)),
             ["is right **without causal mask** (-28.0 points).", "**Without the causal mask** 90.0%", "yet, 12.0% is."],
         ),
-        (result("clip", 0.1, 0.1, 2, **AWAY), ["**Gradient clipping** ran away: what is measured"]),
+        (result("clip", 0.1, 0.1, 2, **AWAY), ["with **gradient clipping** diverged at step 12", "weights of step 0"]),
     ],
 )
 def test_what_is_special_about_a_run_is_said_and_only_then(run: AblationResult, said: list[str]) -> None:
@@ -167,31 +173,64 @@ def test_what_is_special_about_a_run_is_said_and_only_then(run: AblationResult, 
 def test_a_baseline_without_a_gap_or_one_that_ran_away_is_named() -> None:
     assert "nothing is learnt by heart" in summarise_ablation([result(None, 0.999, 0.998, 0.01)], N)[0]
     away = summarise_ablation([result(None, 0.1, 0.1, 2, **AWAY)], N)[0]
-    assert away == "The run with **none of them** ran away: what is measured are its weights of step 0."
+    assert away.startswith("The run with **none of them** diverged at step 12: its loss rose to 1 nats")
 
 
 @pytest.mark.parametrize(
     ("runs", "said"),
     [
         ([NONE], ["with **none of them** gives 40.0%"]),
-        ([NONE, HELPS], ["connections**, **50.0%**", "right; without it, **40.0%**. It helped."]),
-        ([NONE, HARMS], ["clipping**, **30.0%**", "It did harm."]),
+        (
+            [NONE, HELPS],
+            ["connections**, **50.0%**", "right; without it, **40.0%**. One seed tells no change from chance"],
+        ),
+        ([NONE, HARMS], ["clipping**, **30.0%**", "no change from chance"]),
         ([NONE, NOTHING], ["**41.0%**", "no more than chance may do."]),
         ([NONE, SURE], ["no more than chance may do.", "is 1.50 instead of 3.00."]),
-        ([NONE, result("causal", 1, 0.9, 6, unbatched=Measure(6, 0.12))], ["with it, **40.0%**. Going without it did"]),
-        ([NONE, NOTHING, SURE, HELPS], ["Of 3 comparisons this changed most: with **dropout at residual"]),
+        (
+            [NONE, result("causal", 1, 0.9, 6, unbatched=Measure(6, 0.12))],
+            ["with it, **40.0%**.", "no change from chance"],
+        ),
+        (
+            [NONE, NOTHING, SURE, HELPS],
+            ["Of 3 comparisons this changed most: with **dropout at residual", "from chance"],
+        ),
         (
             [result(None, 0.1, 0.05, 2, **AWAY), HELPS],
-            ["**50.0%**", "Without it the training got far worse than guessing, and was given up at step 12."],
+            ["**50.0%**", "Without it the training diverged at step 12", "from chance"],
         ),
-        ([NONE, result("clip", 0.1, 0.1, 2, **AWAY)], ["With **gradient clipping** the training got far worse than"]),
+        (
+            [NONE, result("clip", 0.1, 0.1, 2, **AWAY)],
+            ["With **gradient clipping** the training diverged at", "no change from chance"],
+        ),
     ],
 )
 def test_the_answer_compares_what_changed_most_with_nothing(runs: list[AblationResult], said: list[str]) -> None:
     answer = answer_ablation(runs, N)
     assert [words for words in said if words not in answer] == []
-    told = ["far worse than guessing" in answer, "The loss" in answer, "chance" in answer]
-    assert told == ["far worse" in "".join(said), "instead" in "".join(said), "chance" in "".join(said)]
+    told = ["far above that of guessing" in answer, "The loss" in answer, "chance" in answer]
+    assert told == [" diverged" in "".join(said), "instead" in "".join(said), "chance" in "".join(said)]
+
+
+def test_what_ended_a_training_is_said() -> None:
+    away = result("clip", 0.1, 0.1, 2, **AWAY)
+    for loss, norm, why in (
+        ([2.0, 80.0, 70.0], 1.0, "rose to 80 nats"),
+        ([2.0, math.nan], 1.0, "its loss was no finite"),
+        ([2.0, 3.0], math.inf, "its gradient was no finite"),
+    ):
+        history = replace(away.history, loss=loss, grad_norm=[norm] * len(loss))
+        assert why in answer_ablation([NONE, replace(away, history=history)], N)
+
+
+def test_going_without_is_judged_once_there_are_several_seeds() -> None:
+    without = result("causal", 1, 0.9, 6, unbatched=Measure(6, 0.12))
+    runs = [
+        replace(each, training=replace(each.training, recipe=Recipe(seed=seed)))
+        for each in (NONE, without)
+        for seed in range(3)
+    ]
+    assert "Going without it did harm." in answer_ablation(runs, N)
 
 
 def test_the_answer_counts_seeds_and_asks_their_spread() -> None:
@@ -305,10 +344,10 @@ def test_a_change_smaller_than_its_spread_is_not_told_apart_from_chance() -> Non
     assert "seeds 0, 1 and 2" in summarise_ablation(of_seeds(), N)[-1]
     alone = "\n".join(summarise_ablation(of_seeds(1), N))
     assert "Not told apart" not in alone
-    assert "Three seeds" in alone
+    assert alone.endswith(ONE_SEED)
 
 
 def test_seeds_whose_run_ran_away_are_counted() -> None:
     results = [*of_seeds(2), *(replace(each, outcome="diverged") for each in of_seeds()[8:])]
-    assert any("ran away with 1 of 3 seeds" in sentence for sentence in summarise_ablation(results, N)[1:])
-    assert "ran away with 1 of 3 seeds" in summarise_ablation(results, N)[0]
+    assert any("diverged with 1 of 3 seeds, at step 500" in sentence for sentence in summarise_ablation(results, N)[1:])
+    assert "diverged with 1 of 3 seeds, at step 500" in summarise_ablation(results, N)[0]

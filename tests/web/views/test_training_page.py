@@ -19,6 +19,7 @@ from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.tasks import TASKS, make_data
 from playground.training.tasks.task import generator
 from playground.training.trainer import Trainer
+from playground.views.training import OTHER_SETTINGS
 from playground.web.session.services import services
 from playground.web.session.trained_slot import SLOT, TrainedSlot
 from playground.web.views import training
@@ -85,7 +86,7 @@ def test_a_task_shows_a_question_with_its_answer_and_a_rule_to_beat(task: Any) -
     reads, separator = (first.text.replace(" ", "␣"), "") if data.task.reads_text else (first.text, " ")
     assert app.code[0].value == f"reads  {reads}\nsays   {separator.join(first.right_answer)}"
     assert data.task.question in prose(app)
-    for number in (f"**{data.baseline:.1%}**", f"{len(data.labels)} classes", "5 steps of 16 sequences"):
+    for number in (f"**{data.baseline:.1%}**", f"one of {len(data.labels)}, the *classes*", "5 steps of 16 sequences"):
         assert number in captions(app)
     assert "training_rate" in charts(app)
     assert grey_buttons(app, "training") == {"pause", "cancel", "reset"}
@@ -330,6 +331,16 @@ def test_the_answer_is_that_of_the_network_that_is_there() -> None:
         answer = prose(shown).splitlines()[0]
         assert f"**{trained.results.validation_accuracy:.1%}**" in answer
         assert f"**{trained.results.baseline:.1%}**" in answer
+        assert OTHER_SETTINGS not in answer
+
+
+def test_an_answer_of_a_run_with_other_settings_says_so_before_its_numbers() -> None:
+    app = training_page()
+    trained = train(app)
+    for shown in (choose(app, training_lr=0.01), press(app, "training_reset")):  # which leaves the network
+        answer = prose(shown).splitlines()[0]
+        assert answer.startswith(f"*{OTHER_SETTINGS}*")
+        assert f"**{trained.results.validation_accuracy:.1%}**" in answer
 
 
 def test_a_link_opens_the_panel_of_what_it_sets() -> None:

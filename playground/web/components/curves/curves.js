@@ -1,5 +1,7 @@
 const LEFT = 56, RIGHT = 22, TOP = 8, BOTTOM = 42
 
+const CROSS = "M-5 -5L5 5M-5 5L5 -5"
+
 const roundTicks = (low, high, most) => {  // 1, 2 or 5 times a power of ten apart
   const least = (high - low) / most, power = 10 ** Math.floor(Math.log10(least))
   const step = power * [1, 2, 5, 10].find(factor => factor * power >= least)
@@ -49,14 +51,19 @@ export default function ({ data: [data], parentElement }) {
   drawn.push(svgElement("text", { x: (LEFT + width) / 2, y: height - 6, ...centred }, data.titles[0]))
   drawn.push(svgElement("text", { transform: `translate(12 ${middle}) rotate(-90)`, ...centred }, data.titles[1]))
 
-  for (const { x, y, colour, width: thickness, dash, dots, note } of data.lines) {
+  for (const { x, y, colour, width: thickness, dash, dots, cross, note } of data.lines) {
     const points = x.map((each, i) => [across(each), up(y[i])]).filter(point => point.every(Number.isFinite))
     const d = points.map(([right, down], i) => `${i ? "L" : "M"}${right.toFixed(1)} ${down.toFixed(1)}`).join("")
     const stroke = { stroke: colour, "stroke-width": thickness, "stroke-dasharray": DASHES[dash] }
     drawn.push(svgElement("path", { class: "curve", d, ...stroke }))
-    if (dots) drawn.push(...points.map(([cx, cy]) => svgElement("circle", { cx, cy, r: 3, fill: colour })))
+    if (dots) drawn.push(...points.map(([cx, cy]) => cross
+      ? svgElement("path", { class: "cross", d: CROSS, transform: `translate(${cx} ${cy})`, stroke: colour })
+      : svgElement("circle", { cx, cy, r: 3, fill: colour })))
     const end = points.at(-1)
-    if (note && end) drawn.push(svgElement("text", { x: end[0], y: end[1] - 6, "text-anchor": "end" }, note))
+    if (note && end) { // on the side that has room
+      const anchor = end[0] < width / 2 ? "start" : "end"
+      drawn.push(svgElement("text", { x: end[0], y: end[1] - (cross ? 10 : 6), "text-anchor": anchor }, note))
+    }
   }
   picture.setAttribute("height", height)
   picture.setAttribute("aria-label", data.alt)
