@@ -410,7 +410,7 @@ def show_head(run: Run, focus: Focus) -> Iterator[Item]:
     """What the chosen head does while nothing is changed."""
     caption = (
         f"**Layer {focus.layer}, head {focus.head}, as it is.** A row is a token that asks, the query; a column is one "
-        "that it attends to, the key. A darker cell is more weight. Click a cell to choose its query and its key."
+        "that it attends to, the key. A stronger colour is more weight. Click a cell to choose its query and its key."
     )
     shown: Heatmap[Any] = _map_of_head("whatif_before", run, focus, run.pattern(focus.layer)[focus.head], caption)
     yield Group("", (shown,))  # it proves no answer, and so stands below the buttons
