@@ -105,8 +105,8 @@ def offer_pin() -> None:
     with st.container(key="answer"):
         st.markdown(
             "Compare two settings: *pinned*, which stay as they are, and *now*, which are the sidebar's. Press a "
-            "button and read here where the two part, and how far apart the sentence is at the end. Or pin your own settings, "
-            "then change one of them in the sidebar."
+            "button and read here where the two part, and how far apart the sentence is at the end. Or pin your own "
+            "settings, then change one of them in the sidebar."
         )
     pairs = _list_pairs()
     for column, pair in zip(st.columns(3, gap="small"), pairs, strict=False):
