@@ -9,8 +9,8 @@ from playground.web.views import compare
 panels.heading("What does a change change?")
 if pinned_side() is None:
     compare.offer_pin()
-pinning.draw_pin_line(links_to_compare=False)
 panels.current_run()
+pinning.draw_pin_line(links_to_compare=False)
 pinning.explain_pinned_run()
 if pinned_side() is not None:
     compare.compare_runs()

@@ -187,7 +187,11 @@ def _draw_heatmap(chart: Heatmap[S], scene: Scene[S]) -> Drawing:
     first = _heatmap_of(chart, scene.now, now, colours, caption, shown=shown)
     is_clicked = chart.clicks_beside and scene.same_tokens
     name = escape_markdown(scene.pinned_name)
-    caption = _join(f"**{name}.** In the same colours.", chart.nearest(scene.pinned), chart.reading(scene.pinned))
+    caption = _join(
+        f"**{name[:1].upper()}{name[1:]}.** In the same colours.",
+        chart.nearest(scene.pinned),
+        chart.reading(scene.pinned),
+    )
     pinned = _heatmap_of(
         chart, scene.pinned, before, colours, caption, "pinned", shown=shown_before, is_clicked=is_clicked
     )

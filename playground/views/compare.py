@@ -57,24 +57,25 @@ def _describe_first_difference(pinned: Run, now: Run, differences: list[PointDif
     widths = pinned.config.d_model, now.config.d_model
     if widths[0] != widths[1]:
         return (
-            f"The two part **at the embeddings**: a token's vector has {widths[0]:,} numbers in the pinned model and "
-            f"**{widths[1]:,}** in this one, so that no vector has a counterpart."
+            f"Pinned and now part **at the embeddings**: a token's vector has {widths[0]:,} numbers in the pinned "
+            f"model and **{widths[1]:,}** now, so that no vector has a counterpart."
         )
     found = find_parting(pinned, now, differences)
     if found is None:
-        return "The two are **the same**: every number of the one is that of the other, but for rounding."
+        return "Pinned and now are **the same**: every number of the one is that of the other, but for rounding."
     token = quote_place(now.tokens, int(np.flatnonzero(~now.padding)[found.token]))
     if np.isnan(found.share):
         there = "there numbers are too large for 32-bit floats"
     elif np.isinf(found.share):
-        there = f"there the vector of {token} is 0 in the pinned run, and not in this one"
+        there = f"there the vector of {token} is 0 in the pinned run, and not now"
     elif found.share <= ROUNDING:
         there = "there only attention differs, and the vectors that leave the layer are the same"
     else:
         there = f"there the vector of {token} differs most, by **{write_share(found.share)}** of its length"
     digits = 2 if found.cosine < 0.99 else 4  # what is almost the same is not told as the same
     end = (
-        f"the cosine of the sentence's two vectors is **{with_minus(f'{found.cosine:.{digits}f}')}**"
+        f"the cosine of the sentence's two vectors is **{with_minus(f'{found.cosine:.{digits}f}')}**, where 1 is the "
+        "same direction"
         if np.isfinite(found.cosine)
         else "no cosine can be told"
     )
@@ -84,14 +85,16 @@ def _describe_first_difference(pinned: Run, now: Run, differences: list[PointDif
 def _describe_place(point: str, pinned: Run, now: Run) -> str:
     """Up to where two runs are the same."""
     if point == "embed.out":
-        return "The two part at once, **at the embeddings**"
+        return "Pinned and now part at once, **at the embeddings**"
     if point == "end":
         few, many = sorted((pinned.config.n_layers, now.config.n_layers))
-        return f"The two are the same for **{few} {'layer' if few == 1 else 'layers'}**, and one goes on to {many}"
+        layers = f"{few} {'layer' if few == 1 else 'layers'}"
+        return f"Pinned and now are the same for **{layers}**, and one goes on to {many}"
     if point == "final":
-        return "The two are the same **up to the last norm**"
+        return "Pinned and now are the same up to the last block, and part **in the last norm**"
     layer = int(point.split(".")[1])
-    return f"The two are the same **up to layer {layer}**" if layer else "The two part **in layer 0**, their first"
+    before = "have the same embeddings" if layer == 0 else f"are the same before layer {layer}"
+    return f"Pinned and now {before}, and part **in layer {layer}**"
 
 
 def _describe_other_tokens(pinned: Run, now: Run) -> str:
@@ -102,25 +105,34 @@ def _describe_other_tokens(pinned: Run, now: Run) -> str:
     )
     if one == other:
         return (
-            f"The two read the same {len(one)} tokens, with {int(pinned.padding.sum())} and "
+            f"Pinned and now read the same {len(one)} tokens, with {int(pinned.padding.sum())} and "
             f"{int(now.padding.sum())} of padding behind them, so they are not compared number by number."
         )
     first = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     names = [quote_token(tokens[first]) if first < len(tokens) else "no token" for tokens in (one, other)]
     return (
-        f"The two part **at the tokens**: the pinned settings read {len(one)}, the present ones {len(other)}. The "
-        f"first difference is at position {first}: {names[0]}, and {names[1]} now."
+        f"Pinned and now part **at the tokens**: the pinned settings read {len(one)}, the present ones {len(other)}. "
+        f"The first difference is at position {first}: {names[0]}, and {names[1]} now."
     )
 
 
 def compare_heads(scene: Scene[Run], pinned: Run, moved: Array | None) -> Iterator[Item]:
     """The head at the focus in both runs; and how much weight each head has `moved`, (L, H), where tokens are equal."""
     (_, before), (run, after) = ((each, _pattern(each, scene.focus)) for each in (pinned, scene.now))
-    yield Paragraph(escape_markdown(describe_head_change((pinned, before), (run, after))))
+    yield Paragraph(escape_markdown(describe_head_change((pinned, before), (run, after))) + _name_most_moved(moved))
     one_head = _head_in_both(scene)
     if scene.same_tokens and np.abs(after - before).max() <= ROUNDING:  # two equal maps and nothing between them
-        one_head = replace(one_head, compares=False, caption=f"{one_head.caption} In both, but for rounding.")
-    yield one_head if moved is None else Columns(((one_head,), (_moved_weight(moved),)))
+        place = f"Layer {scene.focus.layer}, head {scene.focus.head}."
+        one_head = replace(one_head, compares=False, caption=f"**Pinned and now: the same weights.** {place}")
+    yield one_head if moved is None else Columns(((_moved_weight(moved),), (one_head,)))
+
+
+def _name_most_moved(moved: Array | None) -> str:
+    """The head that has moved most weight, of (L, H), after a space; empty where none has, or a number is lost."""
+    if moved is None or not np.isfinite(moved).all() or moved.max(initial=0) <= ROUNDING:
+        return ""
+    layer, head = np.unravel_index(int(moved.argmax()), moved.shape)
+    return f" Of all heads, layer {layer}, head {head} has changed most, by {write_share(float(moved[layer, head]))}."
 
 
 def _pattern(run: Run, focus: Focus) -> Array:
@@ -130,7 +142,7 @@ def _pattern(run: Run, focus: Focus) -> Array:
 
 
 def _head_in_both(scene: Scene[Run]) -> Heatmap[Run]:
-    focus = scene.focus
+    focus, now = scene.focus, escape_markdown(scene.now_name)
 
     def name_nearest(run: Run) -> str:
         nearest = nearest_head(run, focus)
@@ -146,7 +158,7 @@ def _head_in_both(scene: Scene[Run]) -> Heatmap[Run]:
         weights=lambda run: _pattern(run, focus),
         tokens=lambda run: run.tokens,
         allowed=lambda run: run.allowed_in(focus.layer) & ~run.padding[:, None],
-        caption=f"**{escape_markdown(scene.now_name)}.** Layer {focus.layer}, head {focus.head}.",
+        caption=f"**{now[:1].upper()}{now[1:]}.** Layer {focus.layer}, head {focus.head}.",
         alt="Attention: queries in rows, keys in columns.",
         nearest=name_nearest,
         click="The chosen query, in its row, and key, in its column. Arrow keys move them.",
@@ -176,16 +188,15 @@ def compare_points(scene: Scene[Run], pinned: Run, differences: list[PointDiffer
         return
     ratios = [each.largest / each.size if each.size else each.largest for each in differences]
     shares, names = np.array(ratios, np.float32), [each.name for each in differences]
-    lost = " Where a bar is missing, numbers are too large for 32-bit floats." * bool(np.isnan(shares).any())
-    unequal = " Points whose shapes differ have no bar." * bool(list_unequal_points(pinned, scene.now))
-    yield Paragraph(describe_parting(pinned, scene.now, differences))
+    lost = ", or numbers are too large for 32-bit floats" * bool(np.isnan(shares).any())
+    unequal = ", or the two have other shapes there" * bool(list_unequal_points(pinned, scene.now))
     yield Picture[Run](
         key="compare_points",
         alt="The largest difference of the two runs at each point of the forward pass.",
-        caption="A bar is a point of the forward pass, in the order of computation; each layer has five. Its height is "
-        "the largest difference of two numbers there, as a share of the largest number. Grey bars, below the "
-        "dotted line, are rounding. "
-        f"The same numbers, bit by bit, have no height.{lost}{unequal}",
+        caption="**How far apart are pinned and now?** A bar is a point of the computation, from first to last; each "
+        "layer has five. Its height is the largest difference of two numbers there, as a share of the largest number. "
+        "Grey, below the dotted line: the difference is rounding. "
+        f"No bar: the numbers are the same{lost}{unequal}.",
         reading=lambda _: describe_way(differences),
         figure=lambda _: differences_on_the_way(shares, names),
         table=lambda _: pd.DataFrame([asdict(each) for each in differences]).rename(
@@ -193,6 +204,7 @@ def compare_points(scene: Scene[Run], pinned: Run, differences: list[PointDiffer
         ),
         compares=False,
     )
+    yield Paragraph(describe_parting(pinned, scene.now, differences))
 
 
 def describe_way(differences: Sequence[PointDifference]) -> str:

@@ -42,6 +42,7 @@ from playground.charts.chart import (
     Paragraph,
     Picture,
     Table,
+    Widget,
 )
 from playground.charts.draw import token_axis
 from playground.charts.figure import Array, Figure
@@ -87,8 +88,8 @@ HELP = {
 _MIN_ON_MAP = 3
 """Sentences from which on a map says more than one distance does."""
 
-_LONGEST_ROW, _LONGEST_HOVER = 14, 60
-"""Letters of a sentence beside the matrix, and where there is room."""
+_LONGEST_ROW, _LONGEST_CHOICE, _LONGEST_HOVER = 14, 46, 60
+"""Letters of a sentence beside the matrix, in the list that a pair is chosen of, and where there is room."""
 
 _EQUAL = 1e-6
 """Cosines that are no farther apart differ by rounding."""
@@ -148,7 +149,7 @@ def answer_which_are_closest(subject: Sentences, pooling: Pooling, pairs: Sequen
     if not pairs:
         return "There is only one sentence here: type a second one, and this page says how alike they are."
     nearest, cosines = pairs[0], [pair.cosine for pair in pairs]
-    one, other = (f"*{escape_markdown(shortened(subject.texts[i], _LONGEST_HOVER))}*" for i in nearest[:2])
+    one, other = (f"*{escape_markdown(shortened(subject.texts[i], _LONGEST_HOVER))}* ({i + 1})" for i in nearest[:2])
     pooled = {"mean": "", "first token": " of their first tokens", "mean with padding": ", with padding counted,"}
     cosine = f"cosine{pooled[pooling]} is **{nearest.cosine:.2f}**"
     if len(pairs) == 1:
@@ -157,8 +158,8 @@ def answer_which_are_closest(subject: Sentences, pooling: Pooling, pairs: Sequen
         n_equal = sum(each > nearest.cosine - _EQUAL for each in cosines)
         which = "the closest pair" if n_equal == 1 else f"one of {n_equal} equally close pairs"
         found = (
-            f"{one} and {other} are {which}: their {cosine}; the median of all {len(pairs)} pairs is "
-            f"**{np.median(cosines):.2f}**."
+            f"{one} and {other} are {which}: their {cosine}, where 1 is the same direction; the median of all "
+            f"{len(pairs)} pairs is **{np.median(cosines):.2f}**."
         )
     if subject.task:
         return f"{found} This network never learnt to compare sentences."
@@ -208,7 +209,8 @@ def _matrix(subject: Sentences, pooling: Pooling, pair: Pair) -> Heatmap[Sentenc
         key="similarity_matrix",
         alt=f"Heatmap of the cosine between each two of {n} sentences",
         caption="A row and a column are a sentence each. A cell is their *cosine*: 1 where their vectors point the "
-        "same way, 0 at a right angle. Click a cell to choose its pair.",
+        f"same way, 0 at a right angle. The red frame is the chosen pair, {pair.first + 1} and {pair.second + 1}. "
+        "Click a cell to choose another.",
         values=lambda shown: shown.depths.similarity(pooling).astype(np.float32),
         rows=Axis("", lambda _: names, place=PLACES[0], numbers=lambda _: numbers, options={"nticks": n + 1}),
         columns=Axis(
@@ -400,20 +402,42 @@ def _find_cosines(texts: Sequence[str], similarity: Array, sentences: tuple[str,
 
 
 def _look_closer(subject: Sentences, pooling: Pooling, pair: Pair, options: Options) -> Iterator[Item]:
-    """The chosen pair in full, and the view that the visitor chooses."""
-    n = len(subject.texts)
-    yield Paragraph("Which words bring two sentences together?", "header")
-    labels = ("First sentence", "Second sentence")
-    yield Columns(tuple((Control(*each, high=n),) for each in zip(PLACES, labels, strict=True)))
-    for number in dict.fromkeys((pair.first, pair.second)):
-        yield Paragraph(f"**{number + 1}** · {escape_markdown(subject.texts[number])}")
+    """The chosen pair beside the closest one, and the view that the visitor chooses."""
+    first, second = pair.first + 1, pair.second + 1
     yield Paragraph(
-        f"Both are sentence {pair.first + 1}: it is compared with itself, and the cosine is {pair.cosine:.3f}."
-        if pair.first == pair.second
-        else f"Their cosine: **{pair.cosine:.3f}**"
+        f"Which words bring sentences {first} and {second} together?"
+        if first != second
+        else f"Sentence {first} beside itself",
+        "header",
     )
+    names = dict(enumerate(name_sentences(subject.texts, _LONGEST_CHOICE), start=1))
+    chosen = zip(PLACES, ("First sentence", "Second sentence"), (first, second), strict=True)
+    if len(names) > 1:
+        lists = tuple((Widget("sentence_list", {"place": place, "label": label, "names": names, "number": number}),)
+                      for place, label, number in chosen)  # fmt: skip
+        yield Columns(lists)
+    for number in dict.fromkeys((pair.first, pair.second)):
+        if len(subject.texts[number]) > _LONGEST_CHOICE:
+            yield Paragraph(f"**{number + 1}** · {escape_markdown(subject.texts[number])}")
+    yield from _compare_with_closest(subject, pooling, pair)
     yield Control("similarity_view", "View", HELP["view"])
     yield from VIEWS[options["similarity_view"]](subject, pooling, pair, options)
+
+
+def _compare_with_closest(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
+    """The chosen pair's cosine, beside that of the closest pair, which a button chooses."""
+    if pair.first == pair.second:
+        yield Paragraph(
+            f"Both are sentence {pair.first + 1}: it is compared with itself, and the cosine is {pair.cosine:.3f}."
+        )
+        return
+    cosine, (closest, *others) = f"Their cosine: **{pair.cosine:.3f}**", rank_pairs(subject.depths.similarity(pooling))
+    if pair.cosine > closest.cosine - _EQUAL:
+        yield Paragraph(f"{cosine}. No other pair is closer." if others else cosine)
+        return
+    yield Paragraph(f"{cosine}. The closest pair, {closest.first + 1} and {closest.second + 1}, "
+                    f"has **{closest.cosine:.3f}**.")  # fmt: skip
+    yield Widget("closest_pair", {"chosen": _choose(closest)})
 
 
 def show_contributions(subject: Sentences, pooling: Pooling, pair: Pair, _options: Options) -> Iterator[Item]:

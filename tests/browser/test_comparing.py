@@ -24,7 +24,7 @@ def test_what_is_pinned_stays_while_a_slider_moves_and_a_classmate_sees_both(
     traces = visitor.charts()["norms_by_layer"]
     ghost = next(i for i, trace in enumerate(traces) if trace["line"].get("dash") == "dot")
     np.testing.assert_array_equal(visitor.array("norms_by_layer", ghost, "y"), before)
-    expect(visitor.widget("pin_line")).to_contain_text("n_layers 6 → 8")
+    expect(visitor.widget("pin_line")).to_contain_text("pinned (n_layers 6) and now (n_layers 8)")
     charts, copied = visitor.charts(), visitor.copied_link()
 
     theirs = classmate.open(copied)
@@ -69,14 +69,16 @@ def test_a_click_on_either_side_moves_the_focus_and_a_classmate_sees_the_stage_i
     assert theirs.charts() == charts
     assert theirs.focused() == visitor.focused()
     theirs.go_to("Positions")
-    expect(theirs.widget("pin_line")).to_contain_text("seed 3 → 0")
+    expect(theirs.widget("pin_line")).to_contain_text("pinned (seed 3) and now (seed 0)")
 
 
 def test_a_phone_pins_and_compares_with_a_finger(phone: Visitor) -> None:
     phone.open("/compare?text=a+cat+sat")
     phone.widget("compare_start").get_by_role("button").tap()
     # For a moment the page as it was stands there too, with a line of its own.
-    expect(phone.widget("pin_line").filter(has_text="norm placement post → pre")).to_have_count(1)
+    expect(phone.widget("pin_line").filter(has_text="norm placement post) and now (norm placement pre")).to_have_count(
+        1
+    )
     phone.settled()
     assert phone.query()["b_norm_placement"] == ["post"]
     edge = phone.page.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth")

@@ -1,5 +1,6 @@
 """A student compares sentences: the example, a list of their own, a pair by mouse, keyboard, table and finger."""
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -16,8 +17,9 @@ SMALL = "weights=random&tokenizer=char&d_model=16&n_heads=4&n_layers=2&d_ff=32&t
 
 
 def pair(visitor: Visitor) -> tuple[int, int]:
-    """What the two sliders stand at."""
-    first, second = (int(visitor.slider(f"similarity_{name}").input_value()) for name in ("first", "second"))
+    """The numbers of the sentences that the two lists show."""
+    shown = (visitor.widget(f"similarity_{name}_choice").inner_text() for name in ("first", "second"))
+    first, second = (int(re.findall(r"(\d+) ·", text)[0]) for text in shown)
     return first, second
 
 

@@ -114,7 +114,7 @@ def test_a_heatmap_stands_beside_the_pinned_one_in_its_colours_and_their_differe
     np.testing.assert_array_equal(change["z"], NOW[:1, :2] - PINNED[:, :2])
     assert (change["zmin"], change["zmax"]) == (-7, 7)
     assert [each.key for each in drawing.beside] == ["map_pinned", "map_difference"]
-    assert pinned.caption == r"**pinned\: \<3\> layers.** In the same colours. At most 8."
+    assert pinned.caption == r"**Pinned\: \<3\> layers.** In the same colours. At most 8."
     assert difference.caption.startswith("**Now − pinned.** Violet: longer now.")
     assert drawing.now.table is not None
     pd.testing.assert_frame_equal(

@@ -11,7 +11,7 @@ from playground.accounting import LABELS
 from playground.accounting.costs import ModelCosts
 from playground.analysis.comparison import PointDifference, compare_points, moved_weight
 from playground.charts import palette
-from playground.charts.chart import Chart
+from playground.charts.chart import Chart, Paragraph
 from playground.charts.draw import Drawing, draw_chart
 from playground.charts.names import subscript
 from playground.charts.scene import Scene
@@ -30,7 +30,7 @@ def draw(items: Any, scene: Scene[Any]) -> dict[str, Drawing]:
 
 def two_runs(text: str = "abcab", pinned_text: str = "abcab", **changes: Any) -> tuple[Scene[Run], Run]:
     now, pinned = small_run(text)[0], small_run(pinned_text, **changes)[0]
-    return Scene(now, Focus(1, 3, 0, 0), pinned, "pinned: other", "now: this", text == pinned_text), pinned
+    return Scene(now, Focus(1, 3, 0, 0), pinned, "pinned (other)", "now (this)", text == pinned_text), pinned
 
 
 def test_one_head_stands_beside_the_pinned_one_and_the_weight_that_every_head_moved() -> None:
@@ -122,10 +122,11 @@ def changed(*changes: Change) -> Run:
     [
         (small_run("abcab", seed=1)[0], small_run("abcab")[0], "embed.out", "**at the embeddings**"),
         (changed(), changed(Change("zero", 0, 1)), "layers.0.out", "**in layer 0**"),
-        (changed(), changed(Change("off", 1, None, ("ffn",))), "layers.1.out", "**up to layer 1**"),
+        (changed(), changed(Change("off", 1, None, ("ffn",))), "layers.1.out",
+         "the same before layer 1, and part **in layer 1**"),
         (small_run("abcab")[0], small_run("abcab", n_layers=4)[0], "final", "**2 layers**, and one goes on to 4"),
         (small_run("abcab", norm_placement="pre")[0],
-         small_run("abcab", norm_placement="pre", final_norm=True)[0], "final", "**up to the last norm**"),
+         small_run("abcab", norm_placement="pre", final_norm=True)[0], "final", "**in the last norm**"),
         (small_run("abcab")[0], small_run("abcab", n_heads=2)[0], "layers.0.out", "**in layer 0**"),
     ],
     ids=["embeddings", "layer 0", "layer 1", "deeper", "last norm", "heads"],
@@ -142,7 +143,7 @@ def test_the_answer_is_where_two_part_by_how_much_and_what_is_left_at_the_end(
     assert f"**{largest:.0%}**" in told or f"**{100 * largest:.2g}%**" in told
     cosine = cosine_of_means(pinned, now)
     digits = 2 if cosine < 0.99 else 4
-    assert f"vectors is **{cosine:.{digits}f}**".replace("-", "−") in told
+    assert f"vectors is **{cosine:.{digits}f}**, where 1 is".replace("-", "−") in told
 
 
 def test_the_answer_where_there_is_nothing_to_subtract() -> None:
@@ -150,7 +151,7 @@ def test_the_answer_where_there_is_nothing_to_subtract() -> None:
     assert "**the same**" in answer(plain, plain)
     assert answer(plain, plain, True, True).endswith("Both have random weights.")
     assert answer(plain, plain, False, True).endswith("The present weights are random.")
-    assert "has 16 numbers in the pinned model and **32**" in answer(plain, small_run("abcab", d_model=32)[0])
+    assert "has 16 numbers in the pinned model and **32** now" in answer(plain, small_run("abcab", d_model=32)[0])
     told = answer(plain, small_run("abca")[0])
     assert "the pinned settings read 5, the present ones 4" in told
     assert "position 4: `b`, and no token now" in told
@@ -162,15 +163,28 @@ def test_the_answer_where_there_is_nothing_to_subtract() -> None:
     assert "only attention differs" in answer(plain, weights)
     lost = replace(plain, arrays={**plain.arrays, **{name: plain.arrays[name] * np.float32(np.nan)
                                                     for name in ("layers.1.out", "final")}})  # fmt: skip
-    assert "**up to layer 1**; there numbers are too large" in answer(plain, lost)
+    assert "**in layer 1**; there numbers are too large" in answer(plain, lost)
     assert "no cosine" in answer(plain, lost)
 
 
 def test_a_head_that_is_the_same_in_both_is_one_map() -> None:
     pinned, now = changed(), changed(Change("off", 1, None, ("ffn",)))
-    scene = Scene(now, Focus(1, 3, 0, 0), pinned, "pinned: other", "now: this")
+    scene = Scene(now, Focus(1, 3, 0, 0), pinned, "pinned (other)", "now (this)")
     drawn = draw(compare.compare_heads(scene, pinned, moved_weight(pinned, now)), scene)
     assert not drawn["head_now"].beside
+    assert drawn["head_now"].now.caption.startswith("**Pinned and now: the same weights.** Layer 1, head 3.")
+
+
+def test_both_sides_have_their_name_on_their_own_map_and_the_head_that_changed_most_is_told() -> None:
+    scene, pinned = two_runs(seed=5)
+    moved = moved_weight(pinned, scene.now)
+    told, *items = compare.compare_heads(scene, pinned, moved)
+    drawn = draw(items, scene)["head_now"]
+    assert drawn.now.caption.startswith(r"**Now \(this\).** Layer 1, head 3.")
+    assert drawn.beside[0].caption.startswith(r"**Pinned \(other\).**")
+    layer, head = np.unravel_index(moved.argmax(), moved.shape)
+    assert isinstance(told, Paragraph)
+    assert f"layer {layer}, head {head} has changed most, by {moved.max():.0%}." in told.text
 
 
 @pytest.mark.parametrize(

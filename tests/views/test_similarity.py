@@ -17,7 +17,18 @@ from playground.analysis.sentences import LeftOutWords, map_depths, read_depths
 from playground.analysis.vector_changes import Pooling
 from playground.charts import palette
 from playground.charts.bars import MOST_BARS
-from playground.charts.chart import Chart, Control, Heatmap, Item, LabelledBars, Panel, Paragraph, Picture, Table
+from playground.charts.chart import (
+    Chart,
+    Control,
+    Heatmap,
+    Item,
+    LabelledBars,
+    Panel,
+    Paragraph,
+    Picture,
+    Table,
+    Widget,
+)
 from playground.charts.draw import Drawn, draw_chart
 from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
@@ -248,8 +259,10 @@ def test_the_answer_names_the_closest_pair_beside_the_median_of_all(pooling: Poo
     pairs = similarity[np.triu_indices(5, 1)]
     row, column = np.unravel_index(np.triu(similarity, 1).argmax(), (5, 5))
     told = answer(trained, pooling=pooling)
-    assert f"is **{pairs.max():.2f}**; the median of all 10 pairs is **{np.median(pairs):.2f}**." in told
-    assert told.startswith(f"*{escape_markdown(texts[row])}* and *{escape_markdown(texts[column])}* are the closest")
+    assert f"is **{pairs.max():.2f}**, where 1 is the same direction; the median of all 10 pairs" in told
+    assert f"is **{np.median(pairs):.2f}**." in told
+    one, other = (f"*{escape_markdown(texts[i])}* ({i + 1})" for i in (row, column))
+    assert told.startswith(f"{one} and {other} are the closest")
     assert ("padding" in told, "first" in told) == (pooling == "mean with padding", pooling == "first token")
     assert "random" not in told
 
@@ -272,6 +285,19 @@ def test_the_answer_of_two_sentences_has_no_median_and_one_sentence_asks_for_ano
     assert f"is **{cosine:.2f}**, where 1 is the same direction" in told
     assert "median" not in told
     assert "type a second one" in answer(compared(("x",)))
+
+
+def test_the_chosen_pair_is_named_beside_the_closest_one() -> None:
+    subject = compared()
+    similarity = subject.depths.similarity("mean")
+    first, second = (int(i) for i in np.unravel_index(np.triu(similarity, 1).argmax(), (3, 3)))
+    other = next(pair for pair in ((1, 2), (1, 3)) if pair != (first + 1, second + 1))
+    items = list(show(subject, first=other[0], second=other[1]))
+    assert f"Which words bring sentences {other[0]} and {other[1]} together?" in words(items)
+    assert f"The closest pair, {first + 1} and {second + 1}, has **{similarity[first, second]:.3f}**." in words(items)
+    (button,) = (each for each in items if isinstance(each, Widget) and each.name == "closest_pair")
+    assert button.data == {"chosen": {"similarity_first": first + 1, "similarity_second": second + 1}}
+    assert "No other pair is closer." in words(show(subject, first=first + 1, second=second + 1))
 
 
 def test_closed_panels_hold_their_control_alone() -> None:

@@ -4,7 +4,7 @@ Legend: L layers; H heads; T tokens; N sentences.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any, cast
@@ -35,7 +35,6 @@ from playground.charts.figure import Array, Colours, Frame
 from playground.charts.head_map import head_map, number_by_head
 from playground.charts.markdown import quote_token
 from playground.charts.scene import Scene
-from playground.charts.weights import map_height
 from playground.link.opening import Focus
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
@@ -150,13 +149,12 @@ def show_most_changed(scene: Scene[Followed], options: Options) -> Iterator[Item
         "whatif_heads",
         shares,
         caption="**Every head.** A cell is the share of a token's attention that has moved to other tokens, a mean "
-        "over the tokens: 0 is the same attention, 1 looks at other tokens altogether. Click a cell to choose its "
-        "head.",
+        "over the tokens: 0 is the same attention, 1 looks at other tokens altogether. The red frame is the chosen "
+        "head; click a cell to choose another.",
         alt="How much each head's attention has changed.",
         bar="share",
         number=".1%",
         click="The chosen layer, in its row, and head, in its column. Arrow keys choose their neighbours.",
-        height_of=lambda n_layers: max(110 + 34 * n_layers, map_height(int((~followed.run.padding).sum()))),
     )
     yield Columns(((heads,), (_map_of_difference("whatif_most", scene, layer, head),)))
 
@@ -378,18 +376,19 @@ def _is_of_head(change: Change, layer: int, head: int) -> bool:
 
 
 def _map_of_difference(key: str, scene: Scene[Followed], layer: int, head: int) -> Heatmap[Followed]:
-    """What the changes have added to each weight of a head."""
+    """What the changes have added to each weight of a head; the focus's frame is on that of the chosen head alone."""
     before, after = (each.pattern(layer)[head] for each in (scene.now.untouched, scene.now.run))
     return _map_of_head(
         key,
         scene.now.run,
-        scene.focus,
+        replace(scene.focus, layer=layer, head=head),
         after - before,
         f"**Changed − untouched, layer {layer}, head {head}.** Violet: more weight with {scene.now.your_changes}. "
         f"Orange: less.{scene.now.notes(layer, head)}",
         colours=figures.around_zero(),
         magnitude=1.0,
         bar="difference",
+        **({} if (layer, head) == (scene.focus.layer, scene.focus.head) else {"click": ""}),
     )
 
 
@@ -408,24 +407,18 @@ def map_of_heads(key: str, numbers: Array, **chart: Any) -> Heatmap[Any]:
 
 
 def show_head(run: Run, focus: Focus) -> Iterator[Item]:
-    """What the chosen head does while nothing is changed, and what the first changes would do to it."""
-    query, key = (quote_token(run.tokens[place]) for place in (focus.query, focus.key))
-    caption = f"**Layer {focus.layer}, head {focus.head}, as it is.** Click a cell to choose its query and its key."
-    tries = f"""
-**Three things to try**, and what each does:
-
-- *Off:* the head adds nothing to any token.
-- *Cut:* {query} gives no weight to {key} in this head. The rest of its row shares it.
-- *Hide:* no other token sees {key}, in any head.
-
-A guess first: how far will the sentence move? The answer then stands on top.
-"""
-    drawn: Heatmap[Any] = _map_of_head("whatif_before", run, focus, run.pattern(focus.layer)[focus.head], caption)
-    yield Columns(((drawn,), (Paragraph(tries),)), shares=(3, 2))
+    """What the chosen head does while nothing is changed."""
+    caption = (
+        f"**Layer {focus.layer}, head {focus.head}, as it is.** A row is a token that asks, the query; a column is one "
+        "that it attends to, the key. A stronger colour is more weight. Click a cell to choose its query and its key."
+    )
+    shown: Heatmap[Any] = _map_of_head("whatif_before", run, focus, run.pattern(focus.layer)[focus.head], caption)
+    yield Group("", (shown,))  # it proves no answer, and so stands below the buttons
 
 
 def _map_of_head(key: str, run: Run, focus: Focus, weights: Array, caption: str, **chart: Any) -> Heatmap[Any]:
     """Weights (T, T) of the chosen head, or their difference."""
+    options: dict[str, Any] = {"click": "The chosen query, in its row, and key, in its column. Arrow keys move them."}
     return head_map(
         key=key,
         alt="Attention: queries in rows, keys in columns.",
@@ -434,7 +427,6 @@ def _map_of_head(key: str, run: Run, focus: Focus, weights: Array, caption: str,
         tokens=lambda _: run.tokens,
         allowed=lambda _: run.allowed_in(focus.layer) & ~run.padding[:, None],
         visible=lambda _: ~run.padding,
-        click="The chosen query, in its row, and key, in its column. Arrow keys move them.",
         saved_as=f"{key}_layer{focus.layer}_head{focus.head}",
-        **chart,
+        **options | chart,
     )

@@ -19,7 +19,7 @@ def draw(
     Label and help text come from the parameter unless they are given.
     """
     if "high" in options:
-        _move_below(key, options["high"])
+        move_below(key, options["high"])
     return draw_kind(PARAMS[key], **_common(key, label, help_text, disabled), **options)
 
 
@@ -79,7 +79,7 @@ def _common(key: str, label: str | None = None, help_text: str | None = None, di
     }
 
 
-def _move_below(key: str, high: int) -> None:
+def move_below(key: str, high: int) -> None:
     """Move a number that is above `high` down to it, before its widget exists."""
     value = current_value(key)
     if value <= high:

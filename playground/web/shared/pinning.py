@@ -14,7 +14,7 @@ from playground.link.kinds import Size
 from playground.link.params import SHARED, write
 from playground.runs.encoder_run import Run
 from playground.text.wording import join_words, quote_word
-from playground.views.change_names import name_change
+from playground.views.change_names import group_layers, name_changes
 from playground.web.choices import setup, shortcuts
 from playground.web.choices.setup import Setup, current_setup, pinned_setup, pinned_values, replace_notices
 from playground.web.session import caches
@@ -31,8 +31,14 @@ class Difference:
     """One choice that is not the same on both sides, in words."""
 
     name: str
+    """Empty where the words of both sides need none."""
     pinned: str
     now: str
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """What each side has, the pinned one first, such as `n_layers 6`."""
+        return f"{self.name} {self.pinned}".strip(), f"{self.name} {self.now}".strip()
 
 
 @dataclass(frozen=True)
@@ -65,12 +71,7 @@ def pinned_side() -> PinnedSide | None:
     setup = pinned_setup()
     if setup is None:
         return None
-    differences = list_differences(setup.values, current_setup().values)
-    return PinnedSide(
-        setup,
-        _name_side("pinned", [f"{each.name} {each.pinned}" for each in differences]),
-        _name_side("now", [f"{each.name} {each.now}" for each in differences]),
-    )
+    return PinnedSide(setup, *name_sides(list_differences(setup.values, current_setup().values), _MOST_NAMED))
 
 
 def run_pinned(side: PinnedSide | None) -> Run | None:
@@ -107,7 +108,7 @@ def say_present_alone(what: str) -> None:
 def list_differences(pinned: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
     """Every choice in which two sets of the sidebar's values differ, in the sidebar's order."""
     return [
-        Difference(_name(key), _word(key, pinned[key]), _word(key, now[key]))
+        Difference(_name(key), _word(key, pinned), _word(key, now))
         for key in SHARED
         if pinned[key] != now[key] and (_has_effect(key, pinned) or _has_effect(key, now))
     ]
@@ -120,34 +121,49 @@ def _has_effect(key: str, values: Mapping[str, Any]) -> bool:
     return bool(values["weights"] == "trained here") if key == "untrained" else True
 
 
+_WEIGHTS = {
+    "minilm": "trained weights",
+    "random": "random weights",
+    "mine": "your own weights",
+    "trained here": "weights trained here",
+}
+
+
 def _name(key: str) -> str:
-    """What a choice is called: sizes by their names in code, others in words."""
+    """What a choice is called: sizes by their names in code, others in words; empty where its values say it."""
     if key == "untrained":
         return "before training"
-    if key == "do":
-        return "what if"
+    if key in ("do", "weights"):
+        return ""
     return key if isinstance(SHARED[key], Size) else key.replace("_", " ")
 
 
-def _word(key: str, value: Any) -> str:
+def _word(key: str, values: Mapping[str, Any]) -> str:
+    value = values[key]
     if isinstance(value, bool):
         return "on" if value else "off"
     if key == "do":
-        return _name_made(value)
+        return _name_made(value, values["n_layers"])
+    if key == "weights":
+        return _WEIGHTS[value]
     return quote_word(value, longest=24) if key == "text" else write(value)
 
 
-def _name_made(made: Changes) -> str:
+def _name_made(made: Changes, n_layers: int) -> str:
     """The changes of the computation that are switched on, in words."""
-    on = [name_change(each) for each, is_on in made.made if is_on]
+    on = group_layers([each for each, is_on in made.made if is_on], n_layers)
     if not on:
-        return "switched off" if made else "nothing"
-    return f"“{on[0]}” and {len(on) - 1} more" if len(on) > 1 else f"“{on[0]}”"
+        return "changes switched off" if made else "no change"
+    return f"“{name_changes(on[0])}”{f' and {len(on) - 1} more' if len(on) > 1 else ''}"
 
 
-def _name_side(side: str, words: list[str]) -> str:
-    more = f" and {len(words) - _MOST_NAMED} more" if len(words) > _MOST_NAMED else ""
-    return f"{side}: {', '.join(words[:_MOST_NAMED])}{more}" if words else f"{side}: the same"
+def name_sides(differences: Sequence[Difference], most: int | None = None) -> tuple[str, str]:
+    """What the pinned and the present side are called, by at most so many differences: such as `now (seed 3)`."""
+    if not differences:
+        return "pinned (the same)", "now (the same)"
+    more = "" if most is None or len(differences) <= most else f" and {len(differences) - most} more"
+    pinned, now = (", ".join(words) for words in zip(*(each.sides for each in differences[:most]), strict=True))
+    return f"pinned ({pinned}{more})", f"now ({now}{more})"
 
 
 KEY = "pin_line"
@@ -181,11 +197,11 @@ def _draw_button(
 
 
 def describe_change(differences: Sequence[Difference]) -> str:
-    """What was changed since the settings were pinned, in one sentence."""
+    """Which two settings are compared, and that these are all of their differences."""
     if not differences:
         return ":material/push_pin: **Pinned.** Now change any setting: the charts show both."
-    listed = ", ".join(f"{each.name} {each.pinned} → {each.now}" for each in differences)
-    return f":material/push_pin: **Pinned → now:** {escape_markdown(listed)}"
+    pinned, now = map(escape_markdown, name_sides(differences))
+    return f":material/push_pin: **Compared:** {pinned} and {now}. All else is the same."
 
 
 @as_one_element

@@ -104,8 +104,9 @@ def offer_pin() -> None:
     """What to do while nothing is pinned: pairs that are ready to compare, or the visitor's own settings."""
     with st.container(key="answer"):
         st.markdown(
-            "Two settings side by side: press one of the buttons, and read here where the two part, and how far apart "
-            "the sentence is at the end. Or pin your own settings, then change one of them in the sidebar."
+            "Compare two settings: *pinned*, which stay as they are, and *now*, which are the sidebar's. Press a "
+            "button and read here where the two part, and how far apart the sentence is at the end. Or pin your own "
+            "settings, then change one of them in the sidebar."
         )
     pairs = _list_pairs()
     for column, pair in zip(st.columns(3, gap="small"), pairs, strict=False):

@@ -1,6 +1,6 @@
 """The page Similarity: the list of its sentences, the caches of what compares them, and the view of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -22,6 +22,7 @@ from playground.text import Batch, split_sentences
 from playground.text.sentences import is_english
 from playground.views.similarity import EXAMPLE, PLACES, Sentences, show_details, show_pairs
 from playground.web.choices import widgets
+from playground.web.choices.focus import choose_places
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random
 from playground.web.session import caches, trained_slot
 from playground.web.session.caches import RunKey
@@ -30,7 +31,7 @@ from playground.web.session.weights_cache import cache_by_weights
 from playground.web.shared import panels
 from playground.web.shared.focus_line import keep_answer_place
 from playground.web.shared.page_end import PageEndError, as_one_element, fragment
-from playground.web.shared.renderer import read_options, render
+from playground.web.shared.renderer import WIDGETS, read_options, render
 
 KNOWN_FROM = 0.75
 """Share of its tokens that a tokenizer has to know to be offered the example."""
@@ -97,6 +98,44 @@ def keep_two_sentences(n: int) -> None:
     first, second = (int(current_value(place)) for place in PLACES)
     if n > 1 and first != second and min(first, n) == min(second, n):
         st.session_state[PLACES[first < second]] = n - 1
+
+
+def draw_sentence_list(place: str, label: str, names: Mapping[int, str], number: int) -> None:
+    """A list of the sentences, by their numbers, that chooses the pair's first or second.
+
+    It is bound to no query parameter: Streamlit would write the sentence there, and not its number.
+    """
+    key = f"{place}_choice"
+    widgets.move_below(place, len(names))
+    st.session_state[place] = st.session_state[key] = number  # a click on a cell or a row, or a link, chooses too
+    st.selectbox(
+        label,
+        list(names),
+        format_func=names.__getitem__,
+        key=key,
+        filter_mode=None,  # a finger opens the list, and not the keyboard
+        on_change=_take_sentence,
+        args=(place, key),
+    )
+
+
+def _take_sentence(place: str, key: str) -> None:
+    choose_places(**{place: st.session_state[key]})
+
+
+def draw_closest_pair(chosen: Mapping[str, int]) -> None:
+    """A button that chooses the closest pair."""
+    st.button(
+        "Choose the closest pair",
+        key="similarity_closest",
+        icon=":material/join_inner:",
+        type="tertiary",
+        on_click=choose_places,
+        kwargs=dict(chosen),
+    )
+
+
+WIDGETS |= {"sentence_list": draw_sentence_list, "closest_pair": draw_closest_pair}
 
 
 def compare_sentences(setup: Setup, texts: Sequence[str]) -> Sentences:

@@ -146,7 +146,7 @@ def test_other_pairs_differ_in_the_weights_or_in_one_head() -> None:
     app = press(open_page("compare", layer=9, head=9), "compare_start_head")
     written = component_data(app, "address_guard")["parameters"]
     assert (written["do"], written["b_do"]) == (["5.9:zero"], [""])
-    assert "the same **up to layer 5**" in answer(app)
+    assert "part **in layer 5**" in answer(app)
     random = open_page("compare", **SMALL)
     assert {button.key for button in random.button} >= {"compare_start", "compare_start_head"}
     assert "compare_start_weights" not in {button.key for button in random.button}
@@ -183,7 +183,7 @@ def test_the_pair_differs_in_one_choice_that_does_something(name: str, norm: str
 def test_any_two_settings_can_be_compared(changes: dict[str, Any], drawn: set[str]) -> None:
     app = without_error(open_page("compare", **SMALL | PANELS | {"b_fused_qkv": True} | changes))
     if "pinned" in changes:
-        assert "now: the same" in captions(app).replace("\\", "")
+        assert "now (the same)" in captions(app).replace("\\", "")
         assert "Nothing parts them" in words(app)
     assert charts(app).keys() == drawn
     assert answer(app).endswith(".")

@@ -12,7 +12,9 @@ from streamlit.testing.v1 import AppTest
 from playground import Encoder, ModelConfig, Trace, count_parameters
 from playground.analysis.attention import mean_entropy
 from playground.analysis.comparison import count_shared
+from playground.link.changes import Changes, MadeChange
 from playground.link.params import SHARED
+from playground.model.changes import Change
 from playground.model.positions import sinusoids
 from playground.web.choices.shortcuts import preset_values
 from playground.web.shared.pinning import Difference, list_differences, summarise_shared
@@ -236,6 +238,12 @@ NOW: dict[str, Any] = {key: param.default for key, param in SHARED.items()}
             {"weights": "trained here"},
             [Difference("before training", "on", "off")],
         ),
+        ({"weights": "random"}, {"weights": "minilm"}, [Difference("", "random weights", "trained weights")]),
+        (
+            {"do": Changes()},
+            {"do": Changes((MadeChange(Change("zero", 1, 2)), MadeChange(Change("off", 0, None, ("ffn",)))))},
+            [Difference("", "no change", "“layer 1, head 2 off” and 1 more")],
+        ),
         ({"text": "a\nb"}, {"text": ""}, [Difference("text", "“ab”", "“”")]),
     ],
 )
@@ -247,10 +255,10 @@ def test_differences_are_those_that_can_be_seen(
 
 def test_a_sides_name_has_two_differences_and_says_how_many_more_and_the_page_has_them_all() -> None:
     app = open_page("norms", **SMALL, b_n_layers=4, b_d_ff=64, b_seed=5, b_norm="rms")
-    assert "dotted: pinned: n_layers 4, d_ff 64 and 2 more" in {trace["name"] for trace in charts(app)["norms_by_layer"]
-                                                               if "name" in trace}  # fmt: skip
+    names = {trace.get("name") for trace in charts(app)["norms_by_layer"]}
+    assert "dotted: pinned (n_layers 4, d_ff 64 and 2 more)" in names
     told = prose(app).replace("\\", "")
-    assert all(words in told for words in ("n_layers 4 → 2", "d_ff 64 → 32", "norm rms → layer", "seed 5 → 0"))
+    assert "pinned (n_layers 4, d_ff 64, norm rms, seed 5) and now (n_layers 2, d_ff 32, norm layer, seed 0)." in told
 
 
 def test_a_pinned_text_acts_as_no_markup() -> None:

@@ -90,13 +90,35 @@ def test_the_frame_stands_at_the_chosen_pair_or_the_nearest() -> None:
     app = page(similarity_list=LIST)
     frame = component_data(app, "cell_frame")
     assert (frame["selected"], frame["rows"], frame["columns"]) == ([0, 1], [0, 3], [0, 3])
-    choose(app, similarity_first=3, similarity_second=2)
+    choose(app, similarity_first_choice=3, similarity_second_choice=2)
     assert component_data(app, "cell_frame")["selected"] == [2, 1]
     shrunk = choose(app, similarity_list="one more")
     assert component_data(shrunk, "cell_frame")["selected"] == [0, 1], "two sentences, as before"
     assert values(shrunk, "similarity_first", "similarity_second") == {"similarity_first": 1, "similarity_second": 2}
     assert "compared with itself" not in words(shrunk)
-    assert "compared with itself" in words(choose(shrunk, similarity_first=2))
+    assert "compared with itself" in words(choose(shrunk, similarity_first_choice=2))
+
+
+def test_the_lists_name_the_sentences_and_one_press_chooses_the_closest_pair() -> None:
+    app = page(similarity_list=LIST)
+    (first,) = (each for each in app.selectbox if each.key == "similarity_first_choice")
+    assert [option.split(" · ")[0] for option in first.options] == ["1", "2", "3", "4"]
+    upper = np.triu(matrix(app), 1)
+    closest = [int(place) for place in np.unravel_index(upper.argmax(), upper.shape)]
+    assert closest != [0, 1]
+    press(app, "similarity_closest")
+    assert component_data(app, "cell_frame")["selected"] == closest
+    assert values(app, "similarity_first", "similarity_second") == {
+        "similarity_first": closest[0] + 1,
+        "similarity_second": closest[1] + 1,
+    }
+    assert "similarity_closest" not in {button.key for button in app.button}
+
+
+def test_a_link_to_a_sentence_behind_the_last_opens_at_the_last_and_says_so() -> None:
+    app = page(similarity_list=LIST, similarity_second=30)
+    assert "similarity_second=30 is moved to the last, 4" in sentences(app)
+    assert values(app, "similarity_second") == {"similarity_second": 4}
 
 
 def test_the_same_words_in_another_order_are_not_the_same_meaning() -> None:

@@ -26,44 +26,77 @@ TITLES = list(dict.fromkeys(title for kind in KINDS.values() for title in kind.m
 """What can be changed, by what the menu calls it."""
 
 
+@dataclass(frozen=True)
+class FirstChange:
+    """A change to begin with, and what is said of it before it is made."""
+
+    told: str
+    """What it does, in markdown; it stands above the button."""
+    label: str
+    undo: str
+    """What the button is called while the change is made."""
+    wanted: Sequence[Change]
+
+
 def draw_first_changes(run: Run, focus: Focus) -> None:
-    """A button each for the three kinds to begin with, at the focus; one whose change is made takes it back."""
+    """The three kinds to begin with, at the focus: what each does, then the button that makes it or takes it back.
+
+    A grey button has its reason above it.
+    """
     setup = current_setup()
-    on, refused = {made for made, is_on in setup.changes if is_on}, []
-    with st.container(key="examples", horizontal=True):
-        for place, (label, undo, wanted) in enumerate(list_first_changes(run, focus)):
-            is_made = set(wanted) <= on
-            reason = "" if is_made else explain_refusal(setup, wanted)
+    on = {made for made, is_on in setup.changes if is_on}
+    firsts = list_first_changes(run, focus)
+    with st.container(key="examples"):
+        columns = st.columns(len(firsts), gap="medium", vertical_alignment="bottom")
+    for place, (column, first) in enumerate(zip(columns, firsts, strict=True)):
+        is_made = set(first.wanted) <= on
+        reason = "" if is_made else explain_refusal(setup, first.wanted)
+        with column, st.container(gap="xsmall"):
+            st.markdown(first.told)
             if reason:
-                refused.append(reason)
+                st.caption(f"The button is grey: {escape_markdown(reason)}")
             if st.button(
-                escape_markdown(undo if is_made else label),
+                escape_markdown(first.undo if is_made else first.label),
                 key=f"example_{place}",
                 icon=":material/undo:" if is_made else ":material/play_arrow:",
                 disabled=bool(reason),
-                help=escape_markdown(reason or explain_changes(wanted, run.tokens)),
+                help=escape_markdown(explain_changes(first.wanted, run.tokens)),
             ):
                 if is_made:
-                    changes.take_back(wanted)
+                    changes.take_back(first.wanted)
                 else:
-                    make_in_place(wanted)
+                    make_in_place(first.wanted)
                 st.rerun()  # the chips above are outside of this fragment
-    for reason in dict.fromkeys(refused):
-        st.caption(escape_markdown(reason))
 
 
-def list_first_changes(run: Run, focus: Focus) -> list[tuple[str, str, list[Change]]]:
-    """A head off, a connection cut, a word hidden: what to make each and to take it back is called, and its changes."""
+def list_first_changes(run: Run, focus: Focus) -> list[FirstChange]:
+    """A head off, a connection cut, a word hidden."""
     query, key = (name_token(run.tokens, token) for token in (focus.query, focus.key))
     layer, head = focus.layer, focus.head
     in_all = run.config.n_layers <= MAX_CHANGES  # a link holds no more
     layers, where = (range(run.config.n_layers), "") if in_all else ([layer], f" in layer {layer}")
     hide = [Change("hide", each, None, (focus.key,)) for each in layers]
     cut = Change("weight", layer, head, (focus.query, focus.key, 0.0))
+    asks, seen = escape_markdown(query), escape_markdown(key)
     return [
-        (f"Switch layer {layer}, head {head} off", "Switch this head on again", [Change("zero", layer, head)]),
-        (f"Cut {query} → {key} in this head", f"Restore {query} → {key}", [cut]),
-        (f"Hide {key} from every other token{where}", f"Show {key} again{where}", hide),
+        FirstChange(
+            f"**Off:** layer {layer}, head {head} adds nothing to any token.",
+            f"Switch layer {layer}, head {head} off",
+            "Switch this head on again",
+            [Change("zero", layer, head)],
+        ),
+        FirstChange(
+            f"**Cut:** in this head, {asks} gives {seen} no weight; other tokens get it.",
+            f"Cut {query} → {key} in this head",
+            f"Restore {query} → {key}",
+            [cut],
+        ),
+        FirstChange(
+            f"**Hide:** no other token sees {seen}{where or ', in any layer'}.",
+            f"Hide {key} from every other token{where}",
+            f"Show {key} again{where}",
+            hide,
+        ),
     ]
 
 

@@ -179,8 +179,8 @@ def _say_what_to_try(setup: Setup, focus: Focus) -> str:
     if setup.changes:
         return "Your changes are switched off, so nothing has followed. Press a chip above to make it again."
     return (
-        f"Nothing is changed yet. Switch layer {focus.layer}, head {focus.head} off, and read here how far the "
-        "sentence moves, and whether that is much."
+        f"Nothing is changed yet. How far does the sentence move without layer {focus.layer}, head {focus.head}? "
+        "Guess, then switch it off below: the answer stands here."
     )
 
 

@@ -133,11 +133,21 @@ def test_three_kinds_of_change_are_made_by_one_press_and_taken_back_by_another(
         app = open_page("what_if", **PAIR | query)
         before = chips(app)
         assert app.button(key=f"example_{place}").disabled == (texts is None)
+        assert ("The button is grey: " in captions(app)) == (None in made)
         if texts is not None:
             press(app, f"example_{place}")
             assert chips(app) == texts
             assert not any(chip["reason"] for chip in component_data(app, "change_chips")["chips"])
             assert chips(press(app, f"example_{place}")) == before
+
+
+def test_what_each_first_change_does_stands_above_its_button() -> None:
+    app = open_page("what_if", **PAIR)
+    drawn = [each for each in app.main if each.type in ("markdown", "button")]
+    told = ["**Off:** layer 1, head 2", "**Cut:** in this head, f₅ gives d₃ no weight", "**Hide:** no other token"]
+    for place, sentence in enumerate(told):
+        (above,) = (i for i, each in enumerate(drawn) if each.value and str(each.value).startswith(sentence))
+        assert drawn[above + 1].key == f"example_{place}"
 
 
 def test_more_kinds_of_change_are_folded_until_a_link_or_a_press_opens_them() -> None:
