@@ -37,6 +37,7 @@ from playground.charts.names import token_labels, token_names
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.runs.encoder_run import DROPOUT_PLACES, TUTORIAL_DROPOUTS, DroppedRun, Run
+from playground.text.wording import write_difference
 from playground.tutorials.table import SHORT_TITLES
 from playground.views.change_names import name_change
 
@@ -98,7 +99,7 @@ def _work_out_stage(walk: Walk, stage: str) -> Iterator[Item]:
     destination = f" {_describe_destination(walk)}" if stage == order(walk.config)[-1] else ""
     yield Paragraph(
         "This stage was also worked out by hand, from the model's own inputs. "
-        f"The largest difference from the model is {step.off:.1e}.{destination}",
+        f"The largest difference from the model is {write_difference(step.off)}.{destination}",
         "caption",
     )
     yield from _show_changes(walk, list_changed_points(walk, stage))
