@@ -188,6 +188,8 @@ class Vectors(Chart[S]):
 
     rows: Callable[[S], Mapping[str, Array]]
     """By name, a plain text."""
+    numbers: str = "number in the vector"
+    """What a column is, of every row alike."""
 
 
 @dataclass(frozen=True, kw_only=True)

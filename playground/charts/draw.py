@@ -503,7 +503,7 @@ def _draw_vectors(chart: Vectors[S], scene: Scene[S]) -> Drawn:
         cut = f"Drawn: the first {figures.SHOWN} of up to {longest:,} numbers."
     caption = _join(chart.caption, chart.reading(scene.now), paired, cut)
     table = partial(_vectors_table, rows)
-    return Drawn(chart.key, figures.vectors(rows), caption, chart.alt, table, saved_as=chart.saved_as)
+    return Drawn(chart.key, figures.vectors(rows, chart.numbers), caption, chart.alt, table, saved_as=chart.saved_as)
 
 
 def _pair_vectors(now: Mapping[str, Array], pinned: Mapping[str, Array]) -> dict[str, Array]:

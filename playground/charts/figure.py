@@ -287,17 +287,21 @@ def _ends(z: NDArray[Any], *, from_zero: bool) -> tuple[float, float]:
     return float(numbers.min()), float(numbers.max())
 
 
-def vectors(rows: Mapping[str, Array]) -> Figure:
-    """At most MOST_VECTORS vectors, of any lengths, by their names: the first SHOWN numbers of each in its cells."""
+def vectors(rows: Mapping[str, Array], numbers: str) -> Figure:
+    """At most MOST_VECTORS vectors, of any lengths, by their names: the first SHOWN numbers of each in its cells.
+
+    `numbers` is what a column is.
+    """
     drawn = dict(list(rows.items())[:MOST_VECTORS])
     z = np.full((len(drawn), min(SHOWN, max(map(len, drawn.values())))), np.nan, np.float32)
     for cells, vector in zip(z, drawn.values(), strict=True):
         n = min(len(cells), len(vector))
         cells[:n] = vector[:n]
-    look = {"texttemplate": "%{z:.2g}", "textfont": {"size": 11}, "colorbar": flat_bar("value", nticks=4)}
+    look = {"texttemplate": "%{z:.2~g}", "textfont": {"size": 11}, "colorbar": flat_bar("value", nticks=4)}
     look |= around_zero()([z]).options
     margin = {"t": ROOM_ABOVE}
-    return number_cells(z, list(drawn), "%{z:.6g}", look, height=110 + 30 * len(drawn), margin=margin)
+    height = 122 + 30 * len(drawn)
+    return number_cells(z, list(drawn), "%{z:.6~g}", look, height=height, margin=margin, numbers=numbers)
 
 
 def number_cells(
@@ -308,8 +312,12 @@ def number_cells(
     *,
     height: int,
     margin: Mapping[str, int] | None = None,
+    numbers: str = "number in the vector",
 ) -> Figure:
-    """Numbers (R, C) as cells with gaps, a row a vector with its name; `look` is of Plotly's heatmap."""
+    """Numbers (R, C) as cells with gaps, a row a vector with its name.
+
+    `look` is of Plotly's heatmap, `numbers` is what a column is.
+    """
     n = z.shape[1]
     cells = {
         "type": "heatmap",
@@ -324,8 +332,9 @@ def number_cells(
     }
     plain = {"showgrid": False, "zeroline": False, "fixedrange": True}
     layout = {
-        "xaxis": {**plain, "title": f"number in the vector, first {n}", "dtick": 1},
+        "xaxis": {**plain, "title": f"{numbers}, first {n}", "dtick": 1},
         "yaxis": {**plain, "type": "category", "autorange": "reversed"},
+        "minreducedheight": 20,  # else the axis of one row or two has no room for its title
     }
     return style([cells], layout, height=height, margin=margin)
 

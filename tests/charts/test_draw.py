@@ -259,7 +259,7 @@ def test_vectors_stand_between_the_pinned_ones_and_the_differences_of_equally_lo
     (cells,) = alone.figure["data"]
     assert (cells["y"], cells["z"].shape, cells["z"].dtype) == (["&lt;q&gt;", "long"], (2, figures.SHOWN), np.float32)
     np.testing.assert_array_equal(cells["z"][0], [*NOW[0], *[np.nan] * 6])
-    assert (cells["zmin"], cells["zmax"], cells["texttemplate"]) == (-4, 4, "%{z:.2g}")
+    assert (cells["zmin"], cells["zmax"], cells["texttemplate"]) == (-4, 4, "%{z:.2~g}")
     assert "Drawn: the first 8 of up to 10 numbers." in alone.caption
     assert alone.table is not None
     assert alone.table()["long"].tolist() == [1, 4] * 5
