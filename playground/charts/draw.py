@@ -445,7 +445,8 @@ def _stacked_rows(chart: Bars[S], scene: Scene[S], labels: Sequence[str]) -> tup
             trace["hovertemplate"] = hover
             trace["marker"] |= {"line": {"width": 1, "color": "rgba(255, 255, 255, 0.55)"}}
             trace |= {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0}
-            trace |= {"opacity": PALE} if side else {"text": [trace["name"]] * len(numbers)}
+            texts = ["" if name == series else trace["name"] for name in numbers]  # a row has its own name beside it
+            trace |= {"opacity": PALE} if side else {"text": texts}
             traces.append(trace)
     return traces, [rows[name, side] for name in labels for side, *_ in sides]
 

@@ -395,21 +395,31 @@ def _marker(size: int, symbol: str | None = None) -> dict[str, Any]:
 
 
 def mark_places(marks: Sequence[Mark], x: NDArray[Any], *, is_log: bool) -> dict[str, Any]:
-    """The layout's vertical lines over curves at `x`; a name stands on the side of its line that has room."""
-    ends = (float(x.min()), float(x.max()))
-    middle = np.sqrt(ends[0] * ends[1]) if is_log else sum(ends) / 2
-    shapes = [
-        {"type": "line", "x0": mark.at, "x1": mark.at, "y0": 0, "y1": 1, "yref": "y domain",
-         "line": {"color": mark.colour, "width": 1.5, "dash": mark.dash}}
-        for mark in marks
-    ]  # fmt: skip
-    names = [
-        {"x": np.log10(mark.at) if is_log else mark.at, "y": 1 - 0.1 * (len(marks) - place),
-         "yref": "paper", "yanchor": "top", "xanchor": "left" if mark.at < middle else "right",
-         "text": label(mark.name, 48), "showarrow": False}
-        for place, mark in enumerate(marks, 1)
-        if mark.name
-    ]  # fmt: skip
+    """The layout's vertical lines over curves at `x`, each with its name beside its upper end.
+
+    Each line is longer than those before it, and a name stands where it has more room before the next longer one.
+    """
+    ends, places = (
+        (np.log10(each) if is_log else np.asarray(each)) for each in ([x.min(), x.max()], [m.at for m in marks])
+    )
+    shapes, names = [], []
+    for number, (mark, place) in enumerate(zip(marks, places.tolist(), strict=True), 1):
+        longer = np.append(places[number:], ends)
+        room = (
+            place - longer[longer <= place].max(initial=ends[0]),
+            longer[longer >= place].min(initial=ends[1]) - place,
+        )
+        top = 1 - 0.1 * (len(marks) - number)
+        shapes.append(
+            {"type": "line", "x0": mark.at, "x1": mark.at, "y0": 0, "y1": top, "yref": "y domain",
+             "line": {"color": mark.colour, "width": 1.5, "dash": mark.dash}}
+        )  # fmt: skip
+        if mark.name:
+            is_right = room[1] >= room[0]
+            names.append(
+                {"x": place, "y": top, "yref": "paper", "yanchor": "top", "xanchor": "left" if is_right else "right",
+                 "xshift": 4 if is_right else -4, "text": label(mark.name, 48), "showarrow": False}
+            )  # fmt: skip
     return {"shapes": shapes, "annotations": names}
 
 
