@@ -3,18 +3,8 @@
 from playground.analysis import streams
 from playground.analysis.streams import normalise_by_hand
 from playground.model.norms import LayerNorm
-from playground.views.norms import show_norms
 from playground.web.shared import panels, pinning
-from playground.web.shared.page_end import fragment
-from playground.web.shared.renderer import read_options, render, run_scene
-
-
-@fragment
-def explore_norms() -> None:
-    """The focus, and what the view shows of it."""
-    scene = run_scene()
-    render(show_norms(scene, read_options("norms")), scene)
-
+from playground.web.views.norms import explore_norms
 
 panels.heading("How long are the vectors, layer by layer?")
 pinning.draw_pin_line()

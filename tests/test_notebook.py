@@ -18,7 +18,7 @@ CHARTS = {
     "overview": {"overview_attention", "overview_norms", "overview_parameters"},
     "attention": {"attention_pattern", "head_pinned", "head_difference", "attention_grid", "attention_lines",
                   "attention_lines_pinned", "why_parts", "why_key_sources", "why_query_sources"},
-    "norms": {"norms_by_layer", "norm_effect_1", "norm_effect_2",
+    "norms": {"norms_by_layer", "norm_numbers_1", "norm_numbers_2", "norm_effect_1", "norm_effect_2",
               "norms_by_token", "norms_by_token_pinned", "norms_by_token_difference"},
     "parameters": {"parameter_breakdown", "flops_breakdown", "flops_by_length", "named_models"},
     "what-if": {"whatif_heads", "whatif_most", "whatif_vectors", "whatif_difference", "whatif_before", "whatif_after"},

@@ -300,7 +300,7 @@ def count_memory(config: ModelConfig, n_tokens: int) -> tuple[Memory, ...]:
     return (
         Memory("weights, fp32", "4 · N", 4 * n),
         Memory("weights, bf16", "2 · N", 2 * n),
-        Memory("training with Adam, fp32", "(4 weights + 4 gradients + 4 + 4 moments) · N", 16 * n),
+        Memory("training with Adam, fp32", "(4 + 4 + 8) · N", 16 * n),
         Memory("keys and values of one sentence, fp32", "4 · 2 · n_layers · n_kv_heads · d_head · T", 4 * kept),
         Memory("every attention pattern of one sentence, fp32", "4 · n_layers · n_heads · T²", 4 * cells),
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import NDArray
 
 from playground.analysis.tex import factor, number
 from playground.config import ModelConfig
@@ -38,6 +39,19 @@ def norm_points(run: Run) -> list[NormPoint]:
     left_out = {f"layers.{i}.norm1" for i in range(run.config.n_layers) if not run.config.has_norm1(i)}
     names = [name for name in names if name not in left_out]
     return [NormPoint(name, arrays[f"{name}.in"][real], arrays[f"{name}.out"][real]) for name in names]
+
+
+def norm_names(config: ModelConfig) -> list[str]:
+    """Names of a model's norms in the order of the computation, as those of `norm_points`."""
+    behind = ["", "post_"] if config.norm_placement == "both" else [""]
+    blocks = [
+        f"layers.{layer}.{where}norm{number}"
+        for layer in range(config.n_layers)
+        for number in (1, 2)
+        for where in behind
+        if where or number == 2 or config.has_norm1(layer)
+    ]
+    return ["embed.norm"] * config.embedding_norm + blocks + ["final_norm"] * config.final_norm
 
 
 def norm_statistics(points: list[NormPoint]) -> pd.DataFrame:
@@ -156,34 +170,44 @@ def lengths(run: Run) -> dict[str, Array]:
     return {part: np.stack([l2(run.arrays[name][real]) for name in names]) for part, names in points.items()}
 
 
-def find_outliers(lengths: Array) -> list[tuple[int, int]]:
-    """The tokens far from the others at some depth, farthest first: (L + 1, T) → (token, depth of its farthest).
+def far_from_others(lengths: Array) -> NDArray[np.bool_]:
+    """Which tokens are outliers at each depth: (depths, T) → (depths, T).
 
-    Far is more than 1.5 times the range of the middle half beyond it (Tukey's rule), and more than a tenth of the
-    median.
+    An outlier lies beyond the tokens' middle half by more than 1.5 times its range (Tukey's rule), and differs from the
+    median by more than a tenth of it.
     """
     low, median, high = np.percentile(lengths, [25, 50, 75], axis=1)[..., None]
     beyond = np.maximum(low - lengths, lengths - high)
-    is_far = (beyond > 1.5 * (high - low)) & (np.abs(lengths - median) > 0.1 * median)
-    shares = np.where(is_far, np.abs(lengths - median) / np.where(median > 0, median, 1), 0)
+    is_far: NDArray[np.bool_] = (beyond > 1.5 * (high - low)) & (np.abs(lengths - median) > 0.1 * median)
+    return is_far
+
+
+def find_outliers(lengths: Array) -> list[tuple[int, int]]:
+    """The outliers at some depth, farthest first: (L + 1, T) → (token, depth of its farthest)."""
+    median = np.median(lengths, axis=1, keepdims=True)
+    distances = np.abs(lengths - median) / np.where(median > 0, median, 1)
+    shares = np.where(far_from_others(lengths), distances, 0)
     depths = shares.argmax(axis=0)
     farthest = shares.max(axis=0)
     return [(int(token), int(depths[token])) for token in np.argsort(-farthest, kind="stable") if farthest[token] > 0]
 
 
+def length_band(lengths: Array) -> tuple[Array, Array]:
+    """The smallest and the largest length at each depth without outliers: (depths, T) → (depths,) both."""
+    kept = np.where(far_from_others(lengths), np.median(lengths, axis=1, keepdims=True), lengths)
+    return kept.min(axis=1), kept.max(axis=1)
+
+
 def summary(lengths: Mapping[str, Array], pinned: Mapping[str, Array] | None = None) -> pd.DataFrame:
-    """Median, 10th and 90th percentile over tokens of each part's lengths, a row a depth.
+    """Median over tokens of each part's lengths and the ends of its `length_band`, a row a depth.
 
     Beside another run's lengths, also its medians and the differences from them, at depths that both have.
     """
     columns = {}
     for part, values in lengths.items():
         depths = range(len(lengths["residual"]) - len(values), len(lengths["residual"]))
-        for title, numbers in {
-            "median": np.median(values, axis=1),
-            "10 %": np.percentile(values, 10, axis=1),
-            "90 %": np.percentile(values, 90, axis=1),
-        }.items():
+        low, high = length_band(values)
+        for title, numbers in {"median": np.median(values, axis=1), "band from": low, "band to": high}.items():
             columns[f"{part}, {title}"] = pd.Series(numbers, index=depths)
         if pinned is not None:
             last = len(pinned["residual"])

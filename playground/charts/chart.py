@@ -190,6 +190,8 @@ class Vectors(Chart[S]):
 
     rows: Callable[[S], Mapping[str, Array]]
     """By name, a plain text."""
+    numbers: str = "number in the vector"
+    """What a column is, of every row alike."""
 
 
 @dataclass(frozen=True, kw_only=True)

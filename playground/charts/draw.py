@@ -460,7 +460,8 @@ def _stacked_rows(chart: Bars[S], scene: Scene[S], labels: Sequence[str]) -> tup
             trace["hovertemplate"] = hover
             trace["marker"] |= {"line": {"width": 1, "color": "rgba(255, 255, 255, 0.55)"}}
             trace |= {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0}
-            trace |= {"opacity": PALE} if side else {"text": [trace["name"]] * len(numbers)}
+            texts = ["" if name == series else trace["name"] for name in numbers]  # a row has its own name beside it
+            trace |= {"opacity": PALE} if side else {"text": texts}
             traces.append(trace)
     return traces, [rows[name, side] for name in labels for side, *_ in sides]
 
@@ -518,7 +519,7 @@ def _draw_vectors(chart: Vectors[S], scene: Scene[S]) -> Drawn:
         cut = f"Drawn: the first {figures.SHOWN} of up to {longest:,} numbers."
     caption = _join(chart.caption, chart.reading(scene.now), paired, cut)
     table = partial(_vectors_table, rows)
-    return Drawn(chart.key, figures.vectors(rows), caption, chart.alt, table, saved_as=chart.saved_as)
+    return Drawn(chart.key, figures.vectors(rows, chart.numbers), caption, chart.alt, table, saved_as=chart.saved_as)
 
 
 def _pair_vectors(now: Mapping[str, Array], pinned: Mapping[str, Array]) -> dict[str, Array]:

@@ -287,17 +287,21 @@ def _ends(z: NDArray[Any], *, from_zero: bool) -> tuple[float, float]:
     return float(numbers.min()), float(numbers.max())
 
 
-def vectors(rows: Mapping[str, Array]) -> Figure:
-    """At most MOST_VECTORS vectors, of any lengths, by their names: the first SHOWN numbers of each in its cells."""
+def vectors(rows: Mapping[str, Array], numbers: str) -> Figure:
+    """At most MOST_VECTORS vectors, of any lengths, by their names: the first SHOWN numbers of each in its cells.
+
+    `numbers` is what a column is.
+    """
     drawn = dict(list(rows.items())[:MOST_VECTORS])
     z = np.full((len(drawn), min(SHOWN, max(map(len, drawn.values())))), np.nan, np.float32)
     for cells, vector in zip(z, drawn.values(), strict=True):
         n = min(len(cells), len(vector))
         cells[:n] = vector[:n]
-    look = {"texttemplate": "%{z:.2g}", "textfont": {"size": 11}, "colorbar": flat_bar("value", nticks=4)}
+    look = {"texttemplate": "%{z:.2~g}", "textfont": {"size": 11}, "colorbar": flat_bar("value", nticks=4)}
     look |= around_zero()([z]).options
     margin = {"t": ROOM_ABOVE}
-    return number_cells(z, list(drawn), "%{z:.6g}", look, height=110 + 30 * len(drawn), margin=margin)
+    height = 122 + 30 * len(drawn)
+    return number_cells(z, list(drawn), "%{z:.6~g}", look, height=height, margin=margin, numbers=numbers)
 
 
 def number_cells(
@@ -308,8 +312,12 @@ def number_cells(
     *,
     height: int,
     margin: Mapping[str, int] | None = None,
+    numbers: str = "number in the vector",
 ) -> Figure:
-    """Numbers (R, C) as cells with gaps, a row a vector with its name; `look` is of Plotly's heatmap."""
+    """Numbers (R, C) as cells with gaps, a row a vector with its name.
+
+    `look` is of Plotly's heatmap, `numbers` is what a column is.
+    """
     n = z.shape[1]
     cells = {
         "type": "heatmap",
@@ -324,8 +332,9 @@ def number_cells(
     }
     plain = {"showgrid": False, "zeroline": False, "fixedrange": True}
     layout = {
-        "xaxis": {**plain, "title": f"number in the vector, first {n}", "dtick": 1},
+        "xaxis": {**plain, "title": f"{numbers}, first {n}", "dtick": 1},
         "yaxis": {**plain, "type": "category", "autorange": "reversed"},
+        "minreducedheight": 20,  # else the axis of one row or two has no room for its title
     }
     return style([cells], layout, height=height, margin=margin)
 
@@ -386,21 +395,31 @@ def _marker(size: int, symbol: str | None = None) -> dict[str, Any]:
 
 
 def mark_places(marks: Sequence[Mark], x: NDArray[Any], *, is_log: bool) -> dict[str, Any]:
-    """The layout's vertical lines over curves at `x`; a name stands on the side of its line that has room."""
-    ends = (float(x.min()), float(x.max()))
-    middle = np.sqrt(ends[0] * ends[1]) if is_log else sum(ends) / 2
-    shapes = [
-        {"type": "line", "x0": mark.at, "x1": mark.at, "y0": 0, "y1": 1, "yref": "y domain",
-         "line": {"color": mark.colour, "width": 1.5, "dash": mark.dash}}
-        for mark in marks
-    ]  # fmt: skip
-    names = [
-        {"x": np.log10(mark.at) if is_log else mark.at, "y": 1 - 0.1 * (len(marks) - place),
-         "yref": "paper", "yanchor": "top", "xanchor": "left" if mark.at < middle else "right",
-         "text": label(mark.name, 48), "showarrow": False}
-        for place, mark in enumerate(marks, 1)
-        if mark.name
-    ]  # fmt: skip
+    """The layout's vertical lines over curves at `x`, each with its name beside its upper end.
+
+    Each line is longer than those before it, and a name stands where it has more room before the next longer one.
+    """
+    ends, places = (
+        (np.log10(each) if is_log else np.asarray(each)) for each in ([x.min(), x.max()], [m.at for m in marks])
+    )
+    shapes, names = [], []
+    for number, (mark, place) in enumerate(zip(marks, places.tolist(), strict=True), 1):
+        longer = np.append(places[number:], ends)
+        room = (
+            place - longer[longer <= place].max(initial=ends[0]),
+            longer[longer >= place].min(initial=ends[1]) - place,
+        )
+        top = 1 - 0.1 * (len(marks) - number)
+        shapes.append(
+            {"type": "line", "x0": mark.at, "x1": mark.at, "y0": 0, "y1": top, "yref": "y domain",
+             "line": {"color": mark.colour, "width": 1.5, "dash": mark.dash}}
+        )  # fmt: skip
+        if mark.name:
+            is_right = room[1] >= room[0]
+            names.append(
+                {"x": place, "y": top, "yref": "paper", "yanchor": "top", "xanchor": "left" if is_right else "right",
+                 "xshift": 4 if is_right else -4, "text": label(mark.name, 48), "showarrow": False}
+            )  # fmt: skip
     return {"shapes": shapes, "annotations": names}
 
 

@@ -58,6 +58,14 @@ def next_variant(variant: Variant) -> int | None:
     return next((each for each in numbers if Variant(exercise, each).case != variant.case), None)
 
 
+def ask_where_to_begin(exercises: Mapping[str, Exercise], results: Results) -> str:
+    """What the list of all exercises asks, by what a visitor has done of them."""
+    if next_exercise(exercises, results) is None:
+        return "Which exercises are there?"
+    is_new = all(results.get(key, Result()).status == "new" for key in exercises)
+    return "Where do I begin?" if is_new else "Where do I go on?"
+
+
 def answer_where_to_begin(exercises: Mapping[str, Exercise], results: Results) -> str:
     """Where a visitor begins, or goes on, in a sentence or two; markdown."""
     n = len(exercises)

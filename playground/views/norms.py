@@ -24,14 +24,15 @@ from playground.charts.chart import (
     Panel,
     Paragraph,
     Table,
+    Vectors,
 )
 from playground.charts.draw import token_axis
 from playground.charts.figure import ROUNDING, Array, Curve
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene
-from playground.config import Norm
+from playground.config import ModelConfig, Norm
 from playground.runs.encoder_run import Run
-from playground.text.wording import join_words, with_minus
+from playground.text.wording import join_words, with_minus, write_difference
 
 HELP = {
     "view": "tokens: lengths token by token. statistics: mean and deviation (std) around every norm. "
@@ -95,13 +96,13 @@ def summarise_growth(run: Run, stream: Array) -> str:
 
 
 def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
-    """Median length over tokens by depth, a curve a part, with a band from the 10th to the 90th percentile."""
+    """Median length over tokens by depth, a curve a part, with a band that holds all tokens but outliers."""
     return Curves(
         key="norms_by_layer",
         height=360,  # on a phone it ends in the first window
         alt="Median L2 norm by depth of the residual stream and of the outputs of attention and feed-forward",
         caption=r"The length of a vector is its L2 norm, $\sqrt{\sum_i x_i^2}$. A line is the median over tokens; a "
-        "band holds their middle 80 %. *Residual stream*: what passes from block to block.",
+        "band holds all of them but outliers. *Residual stream*: what passes from block to block.",
         reading=lambda run: f"{describe_outliers(run)}{_explain_frame(scene.focus.layer)}",
         curves=length_curves,
         x=Axis("blocks passed (0 = embeddings)", place="layer", numbers=_layers_by_depth),
@@ -116,7 +117,7 @@ def _explain_frame(layer: int) -> str:
 
 
 def describe_outliers(run: Run) -> str:
-    """The tokens whose vectors are far longer or shorter than the others', in a sentence; nothing without any."""
+    """The residual stream's outliers, with what makes them such; nothing without any."""
     stream, tokens = streams.lengths(run)["residual"], _words(run)
     outliers = streams.find_outliers(stream)
     if not outliers:
@@ -129,20 +130,23 @@ def describe_outliers(run: Run) -> str:
     special = [quote_token(token) for token, is_special in zip(tokens, run.special, strict=False) if is_special]
     is_added = any(run.special[token] for token, _ in outliers[:MOST_NAMED])
     added = f" The tokenizer adds {join_words(list(dict.fromkeys(special)))}." if is_added else ""
-    return f"Far from the others: {join_words(named)}{more}.{added} "
+    return (
+        f"Outliers of the residual stream, outside its band: {join_words(named)}{more}. An outlier differs from the "
+        f"median by more than 10 %, and lies beyond the middle half of the tokens by 1.5 times its range.{added} "
+    )
 
 
 def length_curves(run: Run) -> list[Curve]:
     """A curve a part: its median length over tokens by depth."""
     curves = []
     for part, values in streams.lengths(run).items():
-        low, high = np.percentile(values, [10, 90], axis=1).astype(np.float32)
+        low, high = (end.astype(np.float32) for end in streams.length_band(values))
         name, colour = PARTS[part]
         first = run.config.n_layers + 1 - len(values)
         curves.append(
             Curve(
                 name, np.arange(first, first + len(values)), np.median(values, axis=1), colour, low, high,
-                band=" (80 % of tokens: %{customdata[0]:.4g} … %{customdata[1]:.4g})",
+                band=" (without outliers: %{customdata[0]:.4g} … %{customdata[1]:.4g})",
             )
         )  # fmt: skip
     return curves
@@ -163,16 +167,20 @@ def _words(run: Run) -> list[str]:
 
 
 def show_norm_effect(scene: Scene[Run]) -> Iterator[Item]:
-    """The chosen token's vector before and after each of the chosen layer's norms."""
+    """The chosen token's vector before, within and after each of the chosen layer's norms."""
     run, focus = scene.now, scene.focus
     if run.config.norm == "none":
         yield Paragraph("**What does a norm do?** This encoder has none: nothing sets a vector's length anew.")
         return
     yield Paragraph(
         f"**What does a norm do?** {EFFECTS[run.config.norm]} Here with {quote_place(run.tokens, focus.query)} in "
-        f"layer {focus.layer}; lines are the middle 96 % of its {run.config.d_model} numbers, sorted."
+        f"layer {focus.layer}."
     )
-    yield Columns(((norm_effect(scene, 1),), (norm_effect(scene, 2),)))
+    for number in (1, 2):
+        if number == 1 and not run.config.has_norm1(focus.layer):
+            yield Paragraph(f"Layer {focus.layer} has no norm before attention.", "caption")
+        else:
+            yield Columns(((norm_numbers(scene, number),), (norm_effect(scene, number),)), shares=(3, 2))
 
 
 EFFECTS: Mapping[Norm, str] = {
@@ -186,41 +194,92 @@ EFFECTS: Mapping[Norm, str] = {
 """What a kind of norm does, in words."""
 
 
-def norm_effect(scene: Scene[Run], number: int) -> Curves[Run]:
-    """The chosen token's numbers before and after the chosen layer's first or second norm, each sorted."""
-    layer, token = scene.focus.layer, scene.focus.query
-    name = f"layers.{layer}.norm{number}"
+def _name_norm(config: ModelConfig, number: int) -> str:
+    side = "after" if config.norm_placement == "post" else "before"
+    return f"Norm {number}, {side} {('attention', 'the feed-forward')[number - 1]}"
 
-    def vectors(run: Run) -> dict[str, Array]:
-        """Before and after the norm, (D,) each; none where a pinned run lacks it."""
-        if run.config.norm == "none" or f"{name}.in" not in run.arrays:
-            return {}
-        return {when: run.arrays[f"{name}.{end}"][token] for when, end in (("before", "in"), ("after", "out"))}
+
+def norm_stages(run: Run, layer: int, number: int, token: int) -> dict[str, Array]:
+    """A token's vector before a layer's first or second norm, normalised, and after gain and bias: (D,) each, by name.
+
+    None where a run lacks that norm.
+    """
+    name = f"layers.{layer}.norm{number}"
+    if run.config.norm == "none" or f"{name}.in" not in run.arrays:
+        return {}
+    before = run.arrays[f"{name}.in"][token]
+    scaling = "× gain" if run.config.norm == "rms" else "× gain + bias"
+    with np.errstate(invalid="ignore", over="ignore"):  # what has overflowed is NaN, as everywhere
+        normalised = streams.normalise_by_hand(before, run.config).normalized
+    return {"before": before, "normalised": normalised, scaling: run.arrays[f"{name}.out"][token]}
+
+
+def norm_numbers(scene: Scene[Run], number: int) -> Vectors[Run]:
+    """The first of the chosen token's numbers before the chosen layer's norm, normalised, and after gain and bias."""
+    layer, token, title = scene.focus.layer, scene.focus.query, _name_norm(scene.now.config, number)
+
+    def work_out(run: Run) -> str:
+        before, normalised, _ = norm_stages(run, layer, number, token).values()
+        if not (np.isfinite(before).all() and np.isfinite(normalised).all()):
+            return "**Overflow**: its numbers are too large for 32-bit floats."
+        return with_minus(work_out_first(before, run.config))
+
+    return Vectors(
+        key=f"norm_numbers_{number}",
+        alt=f"{title}: numbers of the token's vector, before the norm, normalised, and after its learned weights",
+        caption=f"**{title}.**",
+        reading=work_out,
+        rows=lambda run: norm_stages(run, layer, number, token),
+        needs_tokens="these numbers",
+        table_title="All the numbers",
+    )
+
+
+def work_out_first(x: Array, config: ModelConfig) -> str:
+    """How the first number of a vector (D,) is normalised, with its numbers."""
+    hand = streams.normalise_by_hand(x, config)
+    divisor = hand.spread + config.norm_eps if config.norm == "scalar" else np.sqrt(hand.spread + config.norm_eps)
+    without = hand.spread if config.norm == "scalar" else np.sqrt(hand.spread)
+    epsilon = "" if f"{divisor:.4g}" == f"{without:.4g}" else f", with ε = {config.norm_eps:g}"
+    result = f"{divisor:.4g} = {hand.normalized[0]:.3g}"
+    if config.norm == "rms":
+        return f"Root mean square {divisor:.4g}{epsilon}. Number 0 by hand: {x[0]:.4g} / {result}."
+    mean = 0.0 if abs(hand.mean) < ROUNDING * divisor else hand.mean
+    sign = "+" if mean < 0 else "−"
+    return (
+        f"Mean {mean:.4g}, deviation {divisor:.4g}{epsilon}. "
+        f"Number 0 by hand: ({x[0]:.4g} {sign} {abs(mean):.4g}) / {result}."
+    )
+
+
+def norm_effect(scene: Scene[Run], number: int) -> Curves[Run]:
+    """All of the chosen token's numbers before, within and after the chosen layer's norm, each sorted."""
+    layer, token, title = scene.focus.layer, scene.focus.query, _name_norm(scene.now.config, number)
 
     def describe(run: Run) -> str:
-        both = [vector.astype(np.float64) for vector in vectors(run).values()]
-        if not both:
+        both = [vector.astype(np.float64) for vector in norm_stages(run, layer, number, token).values()][::2]
+        if not both or not np.isfinite(both).all():
             return ""
-        if not np.isfinite(both).all():
-            return "**Overflow**: its numbers are too large for 32-bit floats."
         (mean, deviation, length) = ([compute(x) for x in both] for compute in MEASURES.values())
         mean = [0.0 if abs(m) < ROUNDING * std else m for m, std in zip(mean, deviation, strict=True)]
         pairs = (f"{first:.3g} → {second:.3g}" for first, second in (length, mean, deviation))
-        return with_minus("Length {}, mean {}, deviation {}.".format(*pairs))
+        return with_minus("Before → after: length {}, mean {}, deviation {}.".format(*pairs))
+
+    def curves(run: Run) -> list[Curve]:
+        stages = norm_stages(run, layer, number, token)
+        looks = ((palette.RESIDUAL, None), (palette.NORMS, "dash"), (palette.NORMS, None))
+        return [
+            Curve(name, 100 * shares, _quantiles(vector, shares), colour, marker=0, dash=dash)
+            for (name, vector), (colour, dash) in zip(stages.items(), looks, strict=False)
+        ]
 
     shares = np.linspace(0.02, 0.98, 97)
-    colours = {"before": palette.RESIDUAL, "after": palette.NORMS}
-    side = "before" if scene.now.config.norm_placement == "pre" else "after"
-    title = f"Norm {number}, {side} {('attention', 'the feed-forward')[number - 1]}"
     return Curves(
         key=f"norm_effect_{number}",
-        alt=f"{title}: the sorted numbers of the token's vector, before and after the norm",
-        caption=f"**{title}.**",
+        alt=f"{title}: the sorted numbers of the token's vector, before the norm, normalised, and after it",
+        caption=f"The middle 96 % of all {scene.now.config.d_model} numbers, sorted.",
         reading=describe,
-        curves=lambda run: [
-            Curve(f"{when} the norm", 100 * shares, _quantiles(vector, shares), colours[when], marker=0)
-            for when, vector in vectors(run).items()
-        ],
+        curves=curves,
         x=Axis("% of the numbers are smaller"),
         y=[lambda _: {"title": "number"}],
         height=230,
@@ -418,8 +477,8 @@ def _work_out_norm(scene: Scene[Run], options: Options) -> Iterator[Item]:
     yield Formula(streams.formula(run.config))
     yield Formula(streams.formula_with_numbers(x, hand, run.config))
     yield Paragraph(
-        f"Is the formula what PyTorch computes? Over {x.size} features, the two differ by at most {hand.off:.1e}. "
-        f"After it, the norm applies its {scaling}: out₀ = {out[0]:.4g}.",
+        f"Is the formula what PyTorch computes? Over {x.size} features, the two differ by at most "
+        f"{write_difference(hand.off)}. After it, the norm applies its {scaling}: out₀ = {out[0]:.4g}.",
         "caption",
     )
     numbers = pd.DataFrame({"x": x, "normalised by hand": hand.normalized, f"after {scaling}": out})

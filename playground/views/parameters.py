@@ -34,7 +34,7 @@ from playground.charts.chart import (
 )
 from playground.charts.figure import Curve, Figure, Mark
 from playground.charts.markdown import escape_markdown
-from playground.charts.names import label
+from playground.charts.names import label, text_width
 from playground.charts.scene import Scene
 from playground.config import ModelConfig, nearest_divisors
 from playground.presets import PRESETS
@@ -131,7 +131,7 @@ def show_formulas(scene: Costs, n_built: int | None, head: tuple[str, int] | Non
         frame=lambda costs: readable.breakdown_table(costs.parameters, costs.config),
         formats=COUNTED | {"times": "× %d", "share, %": "%.2g"},
         fills={"share, %": 100},
-        widths={"part": 120},
+        widths={"share, %": 100} | _fit_texts(readable.breakdown_table(now.parameters, config)),
         shows_index=False,
         compares=False,
     )
@@ -157,6 +157,14 @@ def show_formulas(scene: Costs, n_built: int | None, head: tuple[str, int] | Non
             "caption",
         )
     yield explain_heads(config)
+
+
+def _fit_texts(table: pd.DataFrame) -> dict[str, int]:
+    """Pixels of a table's columns of texts, so that none is cut; a table that gets too wide is scrolled."""
+    return {
+        str(name): round(0.9 * text_width([*table[name], str(name)])) + 16
+        for name in table.select_dtypes(exclude="number")
+    }
 
 
 def show_size(scene: Costs) -> Metrics:
@@ -406,7 +414,12 @@ def show_costs(scene: Costs) -> Iterator[Item]:
     yield _flops_by_length(now)
     beside = None if pinned is None else (pinned.config, pinned.n_tokens)
     memory = readable.memory_table(now.config, now.n_tokens, beside)
-    yield Table(key="parameter_memory", frame=lambda _: memory, shows_index=False, compares=False)
+    widths = _fit_texts(memory)
+    yield Table(key="parameter_memory", frame=lambda _: memory, widths=widths, shows_index=False, compares=False)
+    yield Paragraph(
+        "Training with Adam holds 4 bytes a weight, 4 a gradient, and 8 for Adam's two running means, the *moments*.",
+        "caption",
+    )
 
 
 def _flops_by_length(now: ModelCosts) -> Chart[ModelCosts]:

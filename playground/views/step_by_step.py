@@ -37,6 +37,7 @@ from playground.charts.names import token_labels, token_names
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.runs.encoder_run import DROPOUT_PLACES, TUTORIAL_DROPOUTS, DroppedRun, Run
+from playground.text.wording import write_difference
 from playground.tutorials.table import SHORT_TITLES
 from playground.views.change_names import name_change
 
@@ -98,7 +99,7 @@ def _work_out_stage(walk: Walk, stage: str) -> Iterator[Item]:
     destination = f" {_describe_destination(walk)}" if stage == order(walk.config)[-1] else ""
     yield Paragraph(
         "This stage was also worked out by hand, from the model's own inputs. "
-        f"The largest difference from the model is {step.off:.1e}.{destination}",
+        f"The largest difference from the model is {write_difference(step.off)}.{destination}",
         "caption",
     )
     yield from _show_changes(walk, list_changed_points(walk, stage))
@@ -137,14 +138,17 @@ def _describe_destination(walk: Walk) -> str:
     return f"This vector leaves the last layer.{end}"
 
 
-def _draw_vectors(key: str, rows: Mapping[str, Floats], caption: str) -> Vectors[Walk]:
-    """Vectors of the walk below one another; `key` is the chart's name after `step_`."""
+def _draw_vectors(
+    key: str, rows: Mapping[str, Floats], caption: str, numbers: str = "number in the vector"
+) -> Vectors[Walk]:
+    """Vectors of the walk below one another, whose columns are `numbers`; `key` is the chart's name after `step_`."""
     alt = f"Heatmap of vectors: {', '.join(rows)}"
     return Vectors(
         key=f"step_{key}",
         alt=alt,
         caption=caption,
         rows=lambda _: rows,
+        numbers=numbers,
         compares=False,
         table_title="All the numbers",
     )
@@ -452,10 +456,14 @@ def _show_merge(walk: Walk) -> Iterator[Item]:
 
 
 def _show_output_projection(walk: Walk) -> Iterator[Item]:
-    """The merged vector before and after W_O."""
-    rows = {"merged heads": walk.layer.merged[walk.query], "attention's output": walk.computed("attn.out")}
-    reading = "Every number of the output depends on all numbers of the merged heads."
-    yield _draw_vectors("output_projection", rows, reading)
+    """The merged vector before W_O, and what W_O makes of it: columns of the two have nothing in common."""
+    merged, output = walk.layer.merged[walk.query], walk.computed("attn.out")
+    reading = "What goes in: the heads' results, end to end."
+    yield _draw_vectors("merged_heads", {"merged heads": merged}, reading, "number in the merged heads")
+    reading = f"What comes out. Each of its numbers depends on all {merged.size:,} numbers that go in."
+    yield _draw_vectors(
+        "output_projection", {"attention's output": output}, reading, f"feature of d_model = {output.size:,}"
+    )
 
 
 def _show_residual(walk: Walk, number: Literal[1, 2]) -> Iterator[Item]:
@@ -495,21 +503,22 @@ def _show_norm(walk: Walk, name: str) -> Iterator[Item]:
 
 
 def _show_feed_forward(walk: Walk) -> Iterator[Item]:
-    """The feed-forward's input, its hidden features before and after the activation, and its output."""
-    hidden = walk.of_query("ffn.hidden")
+    """The feed-forward's input and output; apart from them its hidden features, before and after the activation."""
+    hidden, output = walk.of_query("ffn.hidden"), walk.computed("ffn.out")
     quiet = int((np.abs(hidden) < 0.01).sum())
-    rows = {
-        "input y": walk.of_query("ffn.in"),
+    ends = {"input y": walk.of_query("ffn.in"), "output f": output}
+    reading = f"What goes in and what comes out: {output.size:,} features each."
+    yield _draw_vectors("feed_forward", ends, reading, f"feature of d_model = {output.size:,}")
+    between = {
         "u, before activation": walk.of_query("ffn.up"),
         **({"g, the gate": walk.of_query("ffn.gate")} if walk.config.gated else {}),
         "h, after activation and gate" if walk.config.gated else "h, after activation": hidden,
-        "output f": walk.computed("ffn.out"),
     }
     reading = (
-        f"After {walk.config.activation}, {quiet:,} of the {hidden.size:,} hidden numbers are almost silent: "
-        "they lie within ±0.01."
+        f"In between: {hidden.size:,} hidden features, which are not those above. "
+        f"After {walk.config.activation}, {quiet:,} of them are almost silent: they lie within ±0.01."
     )
-    yield _draw_vectors("feed_forward", rows, reading)
+    yield _draw_vectors("hidden_features", between, reading, f"hidden feature of d_ff = {hidden.size:,}")
 
 
 @dataclass(frozen=True)

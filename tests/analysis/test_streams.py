@@ -73,8 +73,19 @@ def test_the_summary_has_a_row_a_depth_and_no_addition_to_the_embeddings() -> No
     table = streams.summary(lengths)
     assert list(table.index) == [0, 1, 2, 3]
     assert table.loc[2, "attention, median"] == pytest.approx(np.median(lengths["attention"][1]))
-    assert table.loc[0, "residual, 10 %"] == pytest.approx(np.percentile(lengths["residual"][0], 10))
-    assert table.loc[[0], ["attention, median", "feed-forward, 90 %"]].isna().all(axis=None)
+    low, high = streams.length_band(lengths["residual"])
+    assert table.loc[0, "residual, band from"] == pytest.approx(low[0])
+    assert table.loc[0, "residual, band to"] == pytest.approx(high[0])
+    assert table.loc[[0], ["attention, median", "feed-forward, band to"]].isna().all(axis=None)
+
+
+def test_no_outlier_lies_within_the_band_and_every_other_token_does() -> None:
+    lengths = np.array([[10, 10.2, 10.1, 9.9, 10, 10.3, 5, 30], [4, 4, 4, 4, 4, 4, 4.1, 3.9]], np.float32)
+    is_far = streams.far_from_others(lengths)
+    assert is_far.tolist() == [[False] * 6 + [True, True], [False] * 8], "a tenth of the median is not far"
+    low, high = streams.length_band(lengths)
+    np.testing.assert_array_equal((low[:, None] <= lengths) & (lengths <= high[:, None]), ~is_far)
+    assert np.isnan(streams.length_band(np.array([[1, np.nan]], np.float32))[0]).all()
 
 
 @pytest.mark.parametrize(("norm", "length"), [("layer", 4.0), ("rms", 4.0), ("scalar", math.sqrt(15))])
@@ -164,7 +175,7 @@ def test_every_norm_is_there_and_does_what_its_formula_says(config: ModelConfig)
     blocks = [f"layers.{i}.{where}norm{n}" for i in range(config.n_layers) for n in (1, 2) for where in behind]
     blocks = [name for name in blocks if config.has_norm1(int(name.split(".")[1])) or not name.endswith(".norm1")]
     names = ["embed.norm"] * config.embedding_norm + blocks + ["final_norm"] * config.final_norm
-    assert [point.name for point in points] == names
+    assert [point.name for point in points] == names == streams.norm_names(config)
     for point in points:  # a new norm has gain 1 and bias 0: what it hands out is what its formula gives
         if config.norm == "none":
             np.testing.assert_array_equal(point.after, point.before)

@@ -413,6 +413,7 @@ def test_the_browser_keeps_what_was_found_and_a_file_takes_it_elsewhere(
     student.open("/exercises")
     expect(student.widget("answer")).to_contain_text("You have found 1 of")
     expect(box(student, "How many numbers")).to_contain_text("✓ found")
+    student.widget("exercise_progress").get_by_text("Go on in another browser").click()
     with student.page.expect_download() as saving:
         student.widget("exercise_progress").get_by_role("link", name="Save my progress").click()
     file = tmp_path / "progress.json"

@@ -232,6 +232,15 @@ def test_marks_stand_at_their_numbers_and_their_names_where_there_is_room() -> N
         assert [(each["x0"], each["line"]["dash"]) for each in layout["shapes"]] == [(3, "dot"), (700, "dash")]
         assert [each["x"] for each in layout["annotations"]] == places
         assert [each["xanchor"] for each in layout["annotations"]] == ["left", "right"]
+        assert [each["y1"] for each in layout["shapes"]] == [each["y"] for each in layout["annotations"]] == [0.9, 1]
+
+
+def test_no_line_of_a_mark_goes_through_the_name_of_another() -> None:
+    for at, side in ((400, "right"), (600, "right"), (800, "left")):
+        marks = (figures.Mark(at, "lower"), figures.Mark(700, "higher"))
+        lower, _ = figures.mark_places(marks, np.array([0, 1000]), is_log=False)["annotations"]
+        assert lower["xanchor"] == side, "to the left edge or to the other line, whichever is farther"
+        assert lower["xshift"] == (4 if side == "left" else -4)
 
 
 def test_ticks_stand_at_round_numbers() -> None:
@@ -259,7 +268,7 @@ def test_vectors_stand_between_the_pinned_ones_and_the_differences_of_equally_lo
     (cells,) = alone.figure["data"]
     assert (cells["y"], cells["z"].shape, cells["z"].dtype) == (["&lt;q&gt;", "long"], (2, figures.SHOWN), np.float32)
     np.testing.assert_array_equal(cells["z"][0], [*NOW[0], *[np.nan] * 6])
-    assert (cells["zmin"], cells["zmax"], cells["texttemplate"]) == (-4, 4, "%{z:.2g}")
+    assert (cells["zmin"], cells["zmax"], cells["texttemplate"]) == (-4, 4, "%{z:.2~g}")
     assert "Drawn: the first 8 of up to 10 numbers." in alone.caption
     assert alone.table is not None
     assert alone.table()["long"].tolist() == [1, 4] * 5
@@ -364,3 +373,11 @@ def test_curves_over_steps_have_room_for_the_whole_training_and_its_last_label()
 def test_curves_that_grow_are_marked_for_a_live_page() -> None:
     assert draw_chart(replace(PICTURE, grows=True), scene()).now.grows
     assert not draw_chart(PICTURE, scene()).now.grows
+
+
+def test_a_piece_that_is_called_as_its_row_has_no_name_of_its_own() -> None:
+    chart: Bars[Array] = Bars(
+        key="named", alt="", caption="", bars=lambda _: {"you": {"you": 1.0}, "part": {"you": 2.0}}, labels=Axis(""),
+        value={}, colours={"you": "#000000", "part": "#111111"}, stacked=True,
+    )  # fmt: skip
+    assert [trace["text"] for trace in draw_chart(chart, scene()).now.figure["data"]] == [[""], ["part"]]

@@ -5,6 +5,7 @@ from typing import Any
 from playground.learn.exercise import Exercise
 from playground.learn.next_exercise import (
     answer_where_to_begin,
+    ask_where_to_begin,
     missing,
     next_exercise,
     next_variant,
@@ -76,6 +77,8 @@ def test_next_after_an_exercise_is_another_one_while_there_is_one() -> None:
 
 def test_the_answer_counts_only_exercises_that_are_there() -> None:
     assert "**What of a?**" in answer_where_to_begin(ALL, {})
+    asked = [ask_where_to_begin(ALL, results) for results in ({}, {"a": Result(tries=2)}, found(*ALL))]
+    assert asked == ["Where do I begin?", "Where do I go on?", "Which exercises are there?"]
     assert "**1** of 5" in answer_where_to_begin(ALL, found("a", "of-another-server"))
     assert answer_where_to_begin(ALL, found(*ALL)) == "You have found all 5 answers."
     assert "**0** of 5" in answer_where_to_begin(ALL, {"a": Result(tries=2)})

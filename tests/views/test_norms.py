@@ -7,12 +7,23 @@ import plotly.graph_objects as go
 import pytest
 import torch
 
-from playground.charts.chart import Curves, Heatmap, Item, Paragraph, Table
+from playground.analysis.streams import length_band
+from playground.charts.chart import Curves, Heatmap, Item, Paragraph, Table, Vectors
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
+from playground.config import ModelConfig, Norm
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
-from playground.views.norms import VIEWS, describe_outliers, lengths_by_depth, norm_effect, show_norms
+from playground.views.norms import (
+    VIEWS,
+    describe_outliers,
+    lengths_by_depth,
+    norm_effect,
+    norm_numbers,
+    norm_stages,
+    show_norms,
+    work_out_first,
+)
 from tests.views.scenes import parts_of, small_run, words
 
 OPTIONS = {"norms_closer": True, "norms_view": "tokens", "norms_part": "residual", "norms_layer": 2, "norms_norm": 1}
@@ -23,7 +34,7 @@ def show(view: str, scene: Scene[Run], **options: object) -> list[Item]:
     return parts_of(show_norms(scene, OPTIONS | {"norms_view": view} | options))
 
 
-def test_lengths_by_depth_are_medians_with_the_middle_four_fifths() -> None:
+def test_lengths_by_depth_are_medians_with_a_band_without_outliers() -> None:
     run, trace = small_run("abcab", norm_placement="pre", embedding_norm=False)  # else all are of one length
     chart = lengths_by_depth(Scene(run, FOCUS))
     stream, attention, _ = chart.curves(run)
@@ -31,7 +42,7 @@ def test_lengths_by_depth_are_medians_with_the_middle_four_fifths() -> None:
     lengths = torch.stack([torch.linalg.vector_norm(trace[name][0].double(), dim=-1) for name in names]).numpy()
     np.testing.assert_allclose(stream.y, np.median(lengths, axis=1), rtol=1e-5)
     assert stream.low is not None
-    np.testing.assert_allclose(stream.low, np.percentile(lengths, 10, axis=1), rtol=1e-5)
+    np.testing.assert_allclose(stream.low, length_band(lengths)[0], rtol=1e-5)
     assert stream.x.tolist() == [0, 1, 2]
     assert attention.x.tolist() == [1, 2]
     (answer, *_) = (each for each in show("tokens", Scene(run, FOCUS)) if isinstance(each, Paragraph))
@@ -70,26 +81,52 @@ def test_tokens_far_from_the_others_are_named_with_what_the_tokenizer_added() ->
 @pytest.mark.parametrize("placement", ["pre", "post"])
 def test_a_norm_is_shown_by_one_vector_before_and_after(norm: str, placement: str) -> None:
     run, trace = small_run("abcab", norm=norm, norm_placement=placement)
-    chart = norm_effect(Scene(run, FOCUS), 2)
-    before, after = chart.curves(run)
-    for curve, end in ((before, "in"), (after, "out")):
-        vector = trace[f"layers.1.norm2.{end}"][0, 3].double().numpy()
+    scene = Scene(run, FOCUS)
+    ends = [trace[f"layers.1.norm2.{end}"][0, 3].double().numpy() for end in ("in", "normalized", "out")]
+    numbers, chart = norm_numbers(scene, 2), norm_effect(scene, 2)
+    for row, curve, vector in zip(numbers.rows(run).values(), chart.curves(run), ends, strict=True):
+        np.testing.assert_allclose(row, vector, atol=1e-5)
         np.testing.assert_allclose(curve.y, np.quantile(vector, np.linspace(0.02, 0.98, 97)), atol=1e-5)
-    vectors = [trace[f"layers.1.norm2.{end}"][0, 3].double().numpy() for end in ("in", "out")]
-    lengths, deviations = ([f"{of(vector):.3g}" for vector in vectors] for of in (np.linalg.norm, np.std))
-    assert f"Length {' → '.join(lengths)}, mean" in chart.reading(run)
+    assert numbers.reading(run).endswith(f"= {ends[1][0]:.3g}.".replace("-", "−"))
+    assert ("Mean" in numbers.reading(run)) == (norm != "rms"), "an rms norm subtracts none"
+    assert list(norm_stages(run, 1, 2, 3))[-1] == ("× gain" if norm == "rms" else "× gain + bias")
+    lengths, deviations = ([f"{of(vector):.3g}" for vector in ends[::2]] for of in (np.linalg.norm, np.std))
+    assert f"length {' → '.join(lengths)}, mean" in chart.reading(run)
     assert f"deviation {' → '.join(deviations)}." in chart.reading(run)
     assert ("→ 0, deviation" in chart.reading(run)) == (norm != "rms")
-    assert ("before the feed-forward" in chart.caption) == (placement == "pre")
+    assert ("before the feed-forward" in numbers.caption) == (placement == "pre")
     shallow, bare = small_run("abcab", n_layers=1)[0], small_run("abcab", norm="none")[0]
     assert not [*chart.curves(shallow), *chart.curves(bare)]
-    go.Figure(draw_chart(chart, Scene(run, FOCUS, shallow, "pinned", "now")).now.figure)
+    for each in (numbers, chart):
+        go.Figure(draw_chart(each, Scene(run, FOCUS, shallow, "pinned", "now")).now.figure)
+
+
+@pytest.mark.parametrize(
+    ("norm", "told"),
+    [
+        ("layer", "Mean 3, deviation 2.449. Number 0 by hand: (-1 − 3) / 2.449 = -1.63."),
+        ("scalar", "Mean 3, deviation 2.828. Number 0 by hand: (-1 − 3) / 2.828 = -1.41."),
+        ("rms", "Root mean square 3.873. Number 0 by hand: -1 / 3.873 = -0.258."),
+    ],
+)
+def test_the_first_number_is_normalised_by_hand(norm: Norm, told: str) -> None:
+    x = np.array([-1, 3, 5, 5], np.float32)  # mean 3, mean square 15, squared distances from the mean 24 in all
+    assert work_out_first(x, ModelConfig(vocab_size=1, norm=norm, norm_eps=1e-12)) == told
+    assert "with ε = 0.5" in work_out_first(x, ModelConfig(vocab_size=1, norm=norm, norm_eps=0.5))
+    assert "(1 + 3) /" in work_out_first(-x, ModelConfig(vocab_size=1, norm=norm)) or norm == "rms"
+
+
+def test_a_layer_without_its_first_norm_says_so() -> None:
+    run, _ = small_run("abc", norm_placement="pre", first_norm=False)
+    items = parts_of(show_norms(Scene(run, Focus(0, 0, 0, 0)), OPTIONS | {"norms_closer": False}))
+    assert [each.key for each in items if isinstance(each, Vectors)] == ["norm_numbers_2"]
+    assert "Layer 0 has no norm before attention." in words(items)
 
 
 def test_a_closed_fold_makes_nothing_and_no_norm_shows_none() -> None:
     run, _ = small_run("abc", norm="none")
     items = parts_of(show_norms(Scene(run, Focus(0, 0, 0, 0)), OPTIONS | {"norms_closer": False}))
-    assert [each.key for each in items if isinstance(each, Curves | Heatmap)] == ["norms_by_layer"]
+    assert [each.key for each in items if isinstance(each, Curves | Heatmap | Vectors)] == ["norms_by_layer"]
     assert "This encoder has none" in words(items)
 
 

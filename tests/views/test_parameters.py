@@ -260,3 +260,13 @@ def test_heads_of_a_width_of_their_own_cost_parameters() -> None:
     text = view.explain_heads(config).text
     assert f"{count_parameters(replace(config, n_heads=2 * CONFIG.n_heads)).total:,}" in text
     assert "Here they do" in text
+
+
+def test_no_text_of_the_formulas_is_cut() -> None:
+    for config in (CONFIG, PRESETS["gpt-3"].config):
+        items = parts_of(view.show_parameters(scene(config), OPTIONS | {"parameters_view": "components"}))
+        tables = {each.key: each for each in items if isinstance(each, Table)}
+        for key in ("parameter_formulas", "parameter_memory"):
+            frame = tables[key].frame(scene(config).now)
+            for name in map(str, frame.select_dtypes(exclude="number")):
+                assert tables[key].widths[name] > 6 * max(len(text) for text in (name, *frame[name])) * 0.8

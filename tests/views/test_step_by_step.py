@@ -111,10 +111,21 @@ def test_a_stage_is_drawn_and_its_result_stands_beside_the_pinned_one(stage: str
     np.testing.assert_allclose(pinned.table().filter(like="now − pinned").iloc[:, 0], now - before, atol=1e-5)
     assert r"pinned\: seed 5" in pinned.caption
     if len(traces) == 1:
-        (vectors,) = (each for key, each in charts_of(scene, stage).items() if key != "step_pinned")
+        own = [
+            each for key, each in charts_of(scene, stage).items() if key not in ("step_pinned", "step_hidden_features")
+        ]
+        vectors = own[-1]
         assert isinstance(vectors, Vectors)
         row = -2 if stage == "embedding" else -1
         np.testing.assert_allclose(list(vectors.rows(walk).values())[row], now, atol=1e-5)
+
+
+@pytest.mark.parametrize("stage", ["output projection", "feed-forward"])
+def test_vectors_whose_numbers_have_nothing_in_common_stand_in_charts_of_their_own(stage: str) -> None:
+    walk, _ = small_walk("abcab", focus=FOCUS)
+    charts = [each for each in charts_of(compare_walks(walk, None, ""), stage).values() if isinstance(each, Vectors)]
+    assert len({each.numbers for each in charts}) == len(charts) == 2
+    assert all(len({vector.size for vector in each.rows(walk).values()}) == 1 for each in charts)
 
 
 def answer(scene: Scene[Walk], weights: str = "mine") -> str:

@@ -292,7 +292,7 @@ def _render_table(table: Table[S], scene: Scene[S]) -> None:
         column = name.removesuffix(", pinned").removesuffix(", now − pinned")
         form = table.formats.get(column, "%.4g")
         formats[name] = (
-            st.column_config.ProgressColumn(format=form, max_value=table.fills[name])
+            st.column_config.ProgressColumn(format=form, max_value=table.fills[name], width=table.widths.get(name))
             if name in table.fills
             else st.column_config.NumberColumn(format=form, width=table.widths.get(name))
         )

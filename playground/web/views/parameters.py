@@ -43,13 +43,15 @@ def explore_parameters() -> None:
 
 def choose_model() -> None:
     """The choice of the model to count, and where a named one is from."""
-    chosen = st.selectbox(
+    st.session_state["parameters_model"] = current_value("parameters_model")
+    chosen = st.selectbox(  # not bound to the link, which would have the words of an option instead of its name
         "Model to count",
         ("sidebar", *PRESETS),
         key="parameters_model",
-        bind="query-params",
+        format_func=lambda name: "your settings (sidebar)" if name == "sidebar" else name,
         width=280,
-        help="sidebar: the model that you set there. The others are models of the tutorials and of papers.",
+        help="Your settings are the model that you set in the sidebar. The others are models of the tutorials and of "
+        "papers.",
     )
     if chosen != "sidebar":
         st.caption(f"**{PRESETS[chosen].title}**: {PRESETS[chosen].source}.")

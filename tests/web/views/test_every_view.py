@@ -63,7 +63,9 @@ TABLES = {"by hand": {"norm_by_hand"}, "doubled exponent": {"wavelengths"}}
 
 def drawn(app: AppTest) -> set[str]:
     """The names of everything that is drawn, but for why a token looks there, and what a norm does to one."""
-    found = {name for name in charts(without_error(app)) if not name.startswith(("why_", "norm_effect_"))}
+    found = {
+        name for name in charts(without_error(app)) if not name.startswith(("why_", "norm_effect_", "norm_numbers_"))
+    }
     return found | ({"attention_lines"} if drawn_lines(app) else set())
 
 

@@ -63,6 +63,7 @@ def test_the_list_says_where_to_begin_and_goes_on_from_there() -> None:
     boxes = component_data(app, "exercise_map")["exercises"]
     assert {box["key"] for box in boxes} == shipped_exercises().keys()
     assert {box["status"] for box in boxes} == {"new"}
+    assert app.title[0].value == "Where do I begin?"
     following = component_data(app, "exercise_map")["next"]
     assert shipped_exercises()[following].title in answer(app)
     app = press(app, "exercise_begin")

@@ -82,3 +82,13 @@ def test_one_norm_is_worked_out_by_hand() -> None:
         assert general.startswith(r"\hat{x}_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}}")
         assert worked_out.endswith(f"= {float(trace[f'{name}.normalized'][0, token, 0]):.4g}")
         assert f"out₀ = {float(trace[f'{name}.out'][0, token, 0]):.4g}." in words(app)
+
+
+def test_the_norm_by_hand_opens_at_the_chosen_layer_and_at_the_one_that_a_link_names() -> None:
+    app = page(**SMALL, text="abc", layer=1)
+    choose(app, norms_view="by hand")
+    assert "`layers.1.norm1` of" in words(app)
+    choose(app, norms_norm=2, norms_view="tokens")
+    choose(app, norms_view="by hand")
+    assert "`layers.0.norm2` of" in words(app), "what was chosen stays"
+    assert "`embed.norm` of" in words(page(**SMALL, text="abc", layer=1, norms_view="by hand")), "an older link"

@@ -13,7 +13,16 @@ from playground.accounting.readable import in_units
 from playground.presets import PRESETS
 from playground.web.session import caches
 from tests.web import app_test
-from tests.web.app_test import array, captions, charts, open_panels, table
+from tests.web.app_test import (
+    array,
+    captions,
+    charts,
+    choose,
+    component_data,
+    open_panels,
+    table,
+    without_error,
+)
 
 TRAINED = PRESETS["minilm-l6"].config
 SMALL = {"weights": "random", "tokenizer": "char", "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 64,
@@ -95,3 +104,13 @@ def test_tables_and_code_open() -> None:
     open_panels(app, "flops_breakdown_open", "flops_by_length_open", "named_models_open", "parameters_code")
     assert len(app.dataframe) == 5
     assert any("def count_flops(" in block.value for block in app.code)
+
+
+def test_the_visitors_own_model_is_called_so_and_links_keep_its_name() -> None:
+    app = open_page(parameters_model="gpt-2")
+    menu = app.selectbox(key="parameters_model")
+    assert menu.options[:2] == ["your settings (sidebar)", next(iter(PRESETS))]
+    assert menu.value == "gpt-2"
+    for model, in_link in (("bert-base", ["bert-base"]), ("sidebar", [])):
+        without_error(choose(app, parameters_model=model))
+        assert component_data(app, "address_guard")["parameters"]["parameters_model"] == in_link

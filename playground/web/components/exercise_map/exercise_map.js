@@ -1,6 +1,6 @@
 const STATUS = { found: "✓ found", "given up": "shown, not found", tried: "tried", new: "" }
 
-// The exercises, a column a level, with lines between those that rest on each other; on a phone one list.
+// The exercises, a column a level, with lines from the one that is pointed at to those it rests on; on a phone one list.
 export default function ({ data: [data], parentElement, setTriggerValue }) {
   const frame = parentElement.querySelector(".frame"), lines = frame.querySelector("svg")
   frame.style.setProperty("--colour", data.colours[0])
@@ -14,7 +14,7 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     button.dataset.key = key
     const state = [topic, STATUS[status], key === data.next ? "next" : ""].filter(Boolean).join(" · ")
     button.append(htmlElement("span", "", title), htmlElement("span", "about", state))
-    if (restsOn.length) button.append(htmlElement("span", "rests", `rests on: ${restsOn.map(each => titles.get(each)).join(" ")}`))
+    if (restsOn.length) button.append(htmlElement("span", "rests", `rests on: ${restsOn.map(each => titles.get(each)).join(", ")}`))
     button.onclick = () => setTriggerValue("opened", key)
     const near = isNear => () => {
       const related = new Set([key, ...restsOn, ...data.exercises.filter(each => each.restsOn.includes(key)).map(each => each.key)])

@@ -20,7 +20,14 @@ from playground.learn.answers import Settings
 from playground.learn.checks import repairs
 from playground.learn.compare_answer import compare_answer
 from playground.learn.exercise import Exercise
-from playground.learn.next_exercise import answer_where_to_begin, missing, next_exercise, next_variant, sort_exercises
+from playground.learn.next_exercise import (
+    answer_where_to_begin,
+    ask_where_to_begin,
+    missing,
+    next_exercise,
+    next_variant,
+    sort_exercises,
+)
 from playground.learn.progress import Result
 from playground.learn.results import MAX_ANSWER, SignedResult, now, read_private_key, sign_result
 from playground.learn.variant import Variant
@@ -86,7 +93,7 @@ def _open(key: str, number: int = 0) -> None:
 
 def _draw_list(unknown: str) -> None:
     exercises, results = shipped_exercises(), current_results()
-    panels.heading("Where do I begin?")
+    panels.heading(ask_where_to_begin(exercises, results))
     _say_first(answer_where_to_begin(exercises, results))
     if unknown:
         st.info(f"There is no exercise {escape_markdown(quote_text(unknown))}: these are all.")
@@ -98,7 +105,10 @@ def _draw_list(unknown: str) -> None:
             "Begin" if is_new else "Go on", key="exercise_begin", icon=":material/play_arrow:", type="primary",
             on_click=_open, args=(following.key,),
         )  # fmt: skip
-    st.caption("Each box is an exercise. What it rests on, by a line or in words, is to be known first.")
+    st.caption(
+        "Each box is an exercise. What it rests on is to be known first: point at a box, and lines lead there. On a "
+        "narrow page, words say it."
+    )
     draw_exercise_map(
         "exercise_map",
         [
