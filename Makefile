@@ -37,10 +37,11 @@ CHECK_SOURCE = $(PY) -m ruff format --check . && $(PY) -m ruff check . && $(PY) 
 PYTEST       = $(PY) -m pytest -q -rR -W error -n 2 --dist loadscope --no-loadscope-reorder
 
 # What to run while working: all that needs no browser, no server, no cluster and no second Python. The sweeps over
-# pages and architectures, most cases of what is `sampled` and most examples of a property are left to `make test`.
+# pages and architectures, what is `long`, most cases of what is `sampled` and most examples of a property are left to
+# `make test`.
 check: $(VENV)/test.stamp
 	$(CHECK_SOURCE)
-	$(PYTEST) --hypothesis-profile quick -m "not sweep" $(addprefix --ignore=tests/,attacks browser cluster deploy processes)
+	$(PYTEST) --hypothesis-profile quick -m "not sweep and not long" $(addprefix --ignore=tests/,attacks browser cluster deploy processes)
 
 # All that protects, as CI runs it.
 test: $(VENV)/test.stamp browser nginx

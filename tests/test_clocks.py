@@ -30,6 +30,7 @@ def settable_clocks(source: str) -> set[str]:
     return found
 
 
+@pytest.mark.long
 def test_nothing_measures_with_a_clock_that_can_be_set() -> None:
     sources = [ROOT / "streamlit_app.py", *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))]
     found = {str(path): settable_clocks(path.read_text(encoding="utf-8")) for path in sources}

@@ -136,6 +136,7 @@ def read(path: Path) -> str:
     return (ROOT / path).read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_imports_point_downwards_and_streamlit_stays_in_the_web_layer() -> None:
     edges = {str(path): reverse_edges(path, read(path)) for path in SOURCES}
     assert {path: found for path, found in edges.items() if found} == {}

@@ -68,6 +68,7 @@ def third_party(folder: Path) -> Iterator[tuple[Path, str]]:
                 yield path, canonicalize_name(names[top][0])
 
 
+@pytest.mark.long
 def test_every_import_is_asked_for_where_it_stands(repository: Path, project: dict[str, Any]) -> None:
     core = requirements_of(by_name(project["dependencies"]))
     for path, name in third_party(repository / "playground"):

@@ -270,6 +270,7 @@ def test_one_token_has_no_habits() -> None:
     assert np.isnan(habits.scores["previous token"]).all()
 
 
+@pytest.mark.long
 def test_the_trained_encoder_has_the_heads_of_the_literature() -> None:
     encoder, tokenizer = checkpoint.load("minilm")
     batch = tokenizer.encode_batch(list(PROBES))

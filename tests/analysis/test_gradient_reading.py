@@ -134,6 +134,7 @@ def test_a_high_loss_changes_no_verdict_and_is_explained_by_its_lengths() -> Non
     assert "rows are" not in reading.describe_losses(short)
 
 
+@pytest.mark.long
 def test_a_deep_pre_norm_encoders_loss_is_high_for_want_of_a_final_norm_alone() -> None:
     pre = VARIANTS[1]
     without, with_norm = deep_pre_norm(), deep_pre_norm(final_norm=True)
@@ -197,6 +198,7 @@ def deep() -> dict[tuple[float, int], dict[Variant, Flow]]:
     return found
 
 
+@pytest.mark.long
 def test_the_shown_factor_to_its_power_is_the_shown_product(deep: dict[tuple[float, int], dict[Variant, Flow]]) -> None:
     seen = 0
     for (_, depth), flows in deep.items():

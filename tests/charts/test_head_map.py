@@ -324,6 +324,7 @@ def test_a_token_is_quoted_as_code(token: str, shown: str) -> None:
     assert quote_token(token) == shown
 
 
+@pytest.mark.long
 @given(st.text() | st.text(alphabet="`$*_\n ", max_size=40))
 def test_nothing_gets_out_of_the_quotation(token: str) -> None:
     shown = quote_token(token)

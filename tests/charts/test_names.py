@@ -20,6 +20,7 @@ def test_a_label_is_read_letter_by_letter(text: str, shown: str) -> None:
     assert label(text) == shown
 
 
+@pytest.mark.long
 @given(st.text())
 def test_no_label_holds_a_tag_or_a_broken_entity(text: str) -> None:
     shown = label(text)

@@ -21,6 +21,7 @@ def read(figure: go.Figure) -> dict[str, Any]:
     return dict(json.loads(write_print_figure(figure)))
 
 
+@pytest.mark.long
 def test_every_figure_is_a_light_one_of_a_pages_width() -> None:
     for name, figure in every_figure().items():
         text = write_print_figure(figure)

@@ -126,6 +126,7 @@ def test_a_heatmaps_numbers_are_the_weights_and_not_their_colours() -> None:
     assert list(table.columns) == ["a₀", "b₁", "c₂", "d₃", "e₄", "f₅"]
 
 
+@pytest.mark.long
 def test_lines_of_one_axis_have_a_column_each_and_others_a_row_a_number() -> None:
     values = RNG.random(8)
     lines = {variant: values * n for n, variant in enumerate(VARIANTS[:2], 1)}

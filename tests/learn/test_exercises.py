@@ -72,6 +72,7 @@ def test_an_exercise_is_written_as_it_should_be(key: str) -> None:
     assert all(mistake.example is not None for mistake in exercise.mistakes)
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("key", FILES)
 def test_it_is_solved_by_hand_and_each_mistake_is_taken_for_what_it_is(key: str) -> None:
     variant = first_variant(key)
@@ -85,6 +86,7 @@ def test_it_is_solved_by_hand_and_each_mistake_is_taken_for_what_it_is(key: str)
         assert "{" not in verdict.feedback
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("key", FILES)
 def test_in_every_case_it_has_one_truth_and_can_be_explained(key: str) -> None:
     exercise = read(key)

@@ -108,6 +108,7 @@ def test_an_old_link_opens_and_says_which_weights_changed() -> None:
     assert (old.focus.layer, old.focus.query, old.notices) == (2, 4, ())
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(values=values_of_the_sidebar(), pinned=st.none() | values_of_the_sidebar())
 def test_a_written_link_opens_as_what_was_written(values: dict[str, Any], pinned: dict[str, Any] | None) -> None:

@@ -110,6 +110,7 @@ def test_every_test_says_something_and_only_a_telling_one_parts_from_a_right_enc
     assert [a.cost <= b.cost for a, b in pairwise(TESTS.values())].count(False) == 0, "the cheapest first"
 
 
+@pytest.mark.long
 def test_one_score_by_hand_finds_the_scale() -> None:
     found = {}
     for seed in MANY:

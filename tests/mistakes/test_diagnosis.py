@@ -87,6 +87,7 @@ def test_the_plain_pass_is_the_models_own(placement: str, activation: str, mask:
         assert "agree" in found.report()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize(("placement", "activation"), VARIANTS)
 def test_every_mistake_is_named(placement: str, activation: str, mask: str) -> None:
@@ -99,6 +100,7 @@ def test_every_mistake_is_named(placement: str, activation: str, mask: str) -> N
         assert MISTAKES[key].right in found.report()
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("key", [key for key, mistake in MISTAKES.items() if mistake.decoder is None])
 def test_the_models_own_pass_makes_the_same_mistake(key: str) -> None:
     """In every number, rows of padding too."""
@@ -226,6 +228,7 @@ def test_what_cannot_be_compared_is_told(tensors: dict[str, object], says: str) 
         diagnose(encoder("post", "relu"), IDS, tensors)
 
 
+@pytest.mark.long
 def test_nothing_finite_is_no_crash_and_no_agreement() -> None:
     model = encoder("post", "relu")
     for value in (np.nan, np.inf, 1e300):

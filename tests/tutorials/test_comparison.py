@@ -143,6 +143,7 @@ def test_tables_drawn_here_have_the_deviation_that_the_page_names_and_not_glorot
     assert math.sqrt(2 / (1_000 + 64)) < 0.4 / math.sqrt(64)
 
 
+@pytest.mark.long
 def test_every_field_but_sizes_and_dropout_is_looked_at() -> None:
     preset, config = PRESETS["tutorial-b"], PRESETS["tutorial-e"].config
     for field in ModelConfig.__dataclass_fields__.keys() - SIZES - {"dropout", "initialisation"}:

@@ -169,6 +169,7 @@ def test_an_encoder_looks_the_same_on_every_chart_of_the_page() -> None:
     assert two_lines.items() <= six_lines.items()
 
 
+@pytest.mark.long
 def test_tutorial_ds_exercise_is_answered_by_its_gradients() -> None:
     scene = link(**{"weights": "random"} | values_of_preset("tutorial-d", has_wordpiece=True), gradient_layers=6)
     items = show(scene)
@@ -189,6 +190,7 @@ def test_a_norm_on_the_embeddings_changes_no_verdict() -> None:
     pd.testing.assert_frame_equal(summaries[0], summaries[1])
 
 
+@pytest.mark.long
 def test_a_gradient_may_vanish_or_leave_32_bit_floats() -> None:
     faint = link(gradient_layers=24, gradient_scale=0.25)
     assert "vanishing" in verdicts(faint)

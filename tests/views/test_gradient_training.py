@@ -49,6 +49,7 @@ def test_the_pages_choices_are_the_variants() -> None:
         assert vars(PARAMS[f"gradient_{which}"])["options"] == tuple(variant.name for variant in VARIANTS)
 
 
+@pytest.mark.long
 def test_two_encoders_differ_in_the_variant_alone_and_their_curves_are_drawn() -> None:
     trained = pair("pre-norm", "no norm, no residual")
     first, second = (training.config for training in trained.state.trainings)
@@ -62,6 +63,7 @@ def test_two_encoders_differ_in_the_variant_alone_and_their_curves_are_drawn() -
         assert result.history.loss[0] != trained.state.results[0].history.loss[0] or line is figure["data"][1]
 
 
+@pytest.mark.long
 def test_the_outcome_is_true_whichever_way_it_came_out() -> None:
     alike, other = pair("no norm", "no norm, no residual"), pair("post-norm", "no norm, no residual")
     norms = pair("post-norm", "no norm")

@@ -58,6 +58,7 @@ def scene(ladder: Ladder) -> Scene[Ladder]:
     return Scene(ladder, Focus(0, 0, 0, 0))
 
 
+@pytest.mark.long
 def test_costs_are_those_of_each_rungs_encoder() -> None:
     ladder = trained()
     for counted, start, n in (

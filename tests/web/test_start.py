@@ -34,6 +34,7 @@ def _frozen_for_other_tests() -> Iterator[None]:
     gc.freeze()
 
 
+@pytest.mark.long
 def test_every_module_is_loaded_and_frozen_but_the_main_script_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = []
     monkeypatch.setattr(start, "checkpoint_available", lambda: loaded.append(gc.get_freeze_count()))
@@ -44,6 +45,7 @@ def test_every_module_is_loaded_and_frozen_but_the_main_script_does_not_run(monk
     assert gc.get_freeze_count() > 50_000
 
 
+@pytest.mark.long
 def test_garbage_made_later_is_still_collected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start, "checkpoint_available", lambda: None)
     start.prepare()
@@ -99,6 +101,7 @@ def test_a_session_that_nobody_can_come_back_to_is_let_go(monkeypatch: pytest.Mo
         assert (reference() is not None) == is_kept
 
 
+@pytest.mark.long
 def test_what_cannot_be_released_is_in_the_log_and_in_the_readiness_from_the_start(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

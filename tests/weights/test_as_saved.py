@@ -179,6 +179,7 @@ def test_a_table_is_computed_or_learned(table: Tensor, kind: str) -> None:
     assert kind_of_positions(table) == kind
 
 
+@pytest.mark.long
 def test_a_table_computed_in_float32_as_tutorials_do_is_no_learned_one() -> None:
     positions = torch.arange(5_000, dtype=torch.float32)[:, None]
     steps = torch.exp(torch.arange(0, 512, 2).float() * (-torch.log(torch.tensor(10_000.0)) / 512))

@@ -37,6 +37,7 @@ def oracle() -> Oracle:
         return dict(file)
 
 
+@pytest.mark.long
 def test_tokens_attention_and_hidden_states_are_those_of_the_reference(minilm: Trained, oracle: Oracle) -> None:
     encoder, tokenizer = minilm
     batch = tokenizer.encode_batch([str(sentence) for sentence in oracle["sentences"]])

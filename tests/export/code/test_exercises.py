@@ -170,6 +170,7 @@ def test_right_answers_are_called_right(name: str) -> None:
     assert gradients == {"gradient_lengths": True, "PlainEncoder": True}
 
 
+@pytest.mark.long
 def test_the_trained_encoder_has_right_answers_too() -> None:
     notebook = Notebook(as_notebook(PRESETS["minilm-l6"].config, weights="minilm", text=TEXT))
     assert all(verdicts(notebook.shares(SHARES)).values())

@@ -52,6 +52,7 @@ def test_it_runs_from_top_to_bottom_and_ends_in_open_exercises(
     assert re.findall(r"Exercise (\d) is open\.", printed) == ["1", "2", "3"]
 
 
+@pytest.mark.long
 def test_right_answers_are_called_right_in_jupyter(notebook: str) -> None:
     node = read_notebook(notebook)
     cells = [cell for cell in node.cells if cell.cell_type == "code"][-7:-1]
@@ -82,6 +83,7 @@ def test_file_and_notebook_have_the_same_code(notebook: str) -> None:
     assert defined == set(re.findall(r"^(?:class|def) (\w+)", "\n".join(cells[:-7]), re.MULTILINE))
 
 
+@pytest.mark.long
 def test_another_encoder_is_compared_with_it_and_its_mistake_is_named(
     notebook: str,
 ) -> None:
@@ -102,12 +104,14 @@ def test_it_agrees_under_masks_and_for_raw_vectors_too(
     assert "All 6 tensors agree with the model." in capsys.readouterr().out
 
 
+@pytest.mark.long
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(setups())
 def test_any_setups_cells_run_with_open_exercises(given: Arguments) -> None:
     run_here("\n".join(code_cells(as_notebook(given.config, **given.options))))
 
 
+@pytest.mark.long
 def test_the_trained_encoders_notebook_runs_and_needs_no_formatter(tmp_path: Path) -> None:
     notebook = as_notebook(PRESETS["minilm-l6"].config, weights="minilm", text=TEXTS[1])
     path = tmp_path / "trained.ipynb"

@@ -25,6 +25,7 @@ def write(config: ModelConfig, target: str, tokenizer: str, sentence: int, seed:
     return as_python(options.config, target=target, **options.options)
 
 
+@pytest.mark.long
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(configs(max_len=64), st.sampled_from(TARGETS), st.sampled_from(TOKENIZERS[:3]), st.integers(0, 1))
 def test_any_pair_runs_with_the_weights_of_the_package(

@@ -38,6 +38,7 @@ def check(given: Arguments) -> None:
         torch.testing.assert_close(theirs[name], tensor, atol=1e-6, rtol=0, msg=name)
 
 
+@pytest.mark.long
 @long_in_soak
 @given(setups())
 def test_any_setup_runs_with_the_weights_and_the_numbers_of_the_package(given: Arguments) -> None:
@@ -53,7 +54,7 @@ for number, fields in enumerate(COMBINATIONS):
     fields["activation"] = CHOICES["activation"][number % len(CHOICES["activation"])]  # it stands in one line alone
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("tokenizer", ["word", "vectors"])
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("sentence", [0, 1])
@@ -81,6 +82,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return paths
 
 
+@pytest.mark.long
 def test_files_need_no_formatter_and_no_linter(examples: list[Path]) -> None:
     assert complaints(*examples) == ""
 
@@ -134,6 +136,7 @@ def test_what_cannot_be_written_is_one_sentence(options: dict[str, str], word: s
         as_python(SMALL, **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_numbers_beyond_fp32_are_refused() -> None:
     deep = replace(SMALL, norm="none", n_layers=200, d_model=64, d_ff=512, positions="none", fused_qkv=True)
     with pytest.raises(InputError, match="fp32"):

@@ -46,7 +46,7 @@ def recipe_of(fields: dict[str, Any]) -> Recipe:
     return Recipe(**{"steps": 24, "n_train": 256, "batch_size": 32, "n_validation": 32, "length": 8} | fields)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("fields", RUNS, ids=str)
 def test_the_file_ends_with_the_trainers_weights(fields: dict[str, Any]) -> None:
     recipe = recipe_of(fields)
@@ -64,6 +64,7 @@ def test_the_file_ends_with_the_trainers_weights(fields: dict[str, Any]) -> None
     assert names["accuracy"] == pytest.approx(trainer.history.evaluations[-1].validation.accuracy, abs=0.02)
 
 
+@pytest.mark.long
 def test_files_need_no_formatter_and_no_linter(tmp_path: Path) -> None:
     paths = [tmp_path / f"run_{i}.py" for i in range(len(RUNS) + len(ONE_BY_ONE))]
     for path, fields in zip(paths, [*RUNS, *ONE_BY_ONE], strict=True):
@@ -71,11 +72,13 @@ def test_files_need_no_formatter_and_no_linter(tmp_path: Path) -> None:
     assert complaints(*paths) == ""
 
 
+@pytest.mark.long
 def test_the_notebook_trains_too(capsys: pytest.CaptureFixture[str]) -> None:
     exec("\n".join(code_cells(as_notebook(TINY, recipe=recipe_of({})))), {})
     assert "The first losses are those of the page" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_another_loss_is_noticed() -> None:
     code = export_training(TINY, recipe_of({})).python()
     with pytest.raises(AssertionError):

@@ -84,6 +84,7 @@ def test_an_unknown_regulariser_is_refused() -> None:
         ablation_trainings(TINY, RECIPE, ["clipping"])
 
 
+@pytest.mark.long
 def test_every_run_goes_as_it_would_alone() -> None:
     switches = ["mask_padding", "label_smoothing", "distill", "token_swapping"]
     ablation = ended(Ablation(ablation_trainings(TINY, RECIPE, switches)))
@@ -102,6 +103,7 @@ def test_every_run_goes_as_it_would_alone() -> None:
         assert result.history.snapshots == []
 
 
+@pytest.mark.long
 def test_with_several_seeds_every_run_goes_as_it_would_with_its_seed_alone() -> None:
     recipe = replace(RECIPE, seed=4)
     runs = ablation_trainings(TINY, recipe, ["clip", "noise"], n_seeds=3)
@@ -291,6 +293,7 @@ def test_the_amounts_differ_in_the_number_of_sequences_alone(task: str) -> None:
         assert architecture(OF_THE_PAGE, recipe, data).d_model == 32  # and the sequences are not too long for it
 
 
+@pytest.mark.long
 def test_a_hundred_sequences_are_learnt_by_heart() -> None:
     """The page's default setting, cut short for speed: what happens if nothing is done about it."""
     recipe = replace(without_regularisers(ablation_recipe("reverse", "small", 0, {})), steps=250)

@@ -50,6 +50,7 @@ from tests.web.app_test import (
 DEFAULTS = {key: param.default for key, param in ARCHITECTURE.items()}
 
 
+@pytest.mark.long
 def test_without_a_link_every_widget_stands_at_its_default() -> None:
     app = open_page()
     assert values(app) == DEFAULTS
@@ -130,6 +131,7 @@ def test_unlocking_keeps_the_shape_and_says_that_weights_are_random() -> None:
     assert ":orange-badge[random weights]" in captions(app)
 
 
+@pytest.mark.long
 def test_a_preset_sets_the_whole_architecture_and_its_token_table() -> None:
     app = open_page("parameters", text="some words of mine")
     for name, preset in PRESETS.items():
@@ -187,6 +189,7 @@ def test_a_link_for_more_rows_gets_random_weights() -> None:
     assert "table_rows" in sentences(app)
 
 
+@pytest.mark.long
 def test_heads_move_with_a_slider_that_they_no_longer_divide() -> None:
     app = choose(open_page(weights="random"), d_model=512)
     n_heads = values(app)["n_heads"]

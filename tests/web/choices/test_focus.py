@@ -84,6 +84,7 @@ def test_the_pair_of_a_text_in_which_nobody_chose_one_is_the_selection_of_every_
     assert shown_focus(choose(app, layer=0))["key"] == chosen.key, "once chosen, it stays"
 
 
+@pytest.mark.long
 def test_words_that_were_chosen_stay_chosen_in_another_text_where_they_still_stand() -> None:
     app = open_page("attention", text=NURSE, query=10, key=5)  # her, doctor
     longer = "Later the nurse told the tired doctor and the other doctor that she had washed her hands."

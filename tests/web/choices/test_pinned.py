@@ -99,6 +99,7 @@ def test_swapping_twice_changes_nothing(session: dict[str, Any]) -> None:
 # --- on the pages
 
 
+@pytest.mark.long
 def test_what_is_pinned_outlives_a_change_a_swap_and_ends_with_unpinning() -> None:
     app = press(open_page("norms", **SMALL), "pin")
     assert written(app) == {MARKER: ["true"]}
@@ -115,6 +116,7 @@ def test_what_is_pinned_outlives_a_change_a_swap_and_ends_with_unpinning() -> No
     assert "unpin" not in {button.key for button in app.button}
 
 
+@pytest.mark.long
 def test_swapping_brings_trained_weights_and_their_text_back() -> None:
     app = press(open_page("compare", text="short"), "pin")
     press(app, "unlock")

@@ -102,6 +102,7 @@ def reload(app: AppTest, page: str, **query: object) -> tuple[AppTest, str]:
     return open_page(page, **query), str(app.session_state[SLOT].owner)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("one_experiment_at_a_time")
 def test_a_reload_brings_the_network_back_to_every_page_and_nobody_else_gets_it() -> None:
     app = measured(training_page())

@@ -293,6 +293,7 @@ def test_tensors_that_encoders_share_are_drawn_and_counted_once(drawn: list[str]
     assert places[0] == places[1]
 
 
+@pytest.mark.long
 def test_those_used_longest_ago_go_and_what_others_share_with_them_stays(drawn: list[str]) -> None:
     weights = kept(int(3.5 * BYTES))
     first, *_ = (weights.encoder(SMALL, seed) for seed in range(3))

@@ -78,6 +78,7 @@ def test_a_link_to_an_unknown_tour_opens_the_first() -> None:
     assert "experiment=" in sentences(app)
 
 
+@pytest.mark.long
 def test_a_newcomer_goes_through_all_steps_by_doing_what_they_say() -> None:
     app = press(choose(open_page("overview"), text=TEXT), "start_pronoun")
     app = open_page("attention", text=TEXT, tour=1, query=HE, key=HE)
@@ -146,6 +147,7 @@ def test_who_skips_the_first_steps_has_two_words_to_compare() -> None:
     assert app.session_state["attention_rival"] == str(TOM)
 
 
+@pytest.mark.long
 def test_the_end_says_what_had_been_guessed() -> None:
     place = {"text": TEXT, "query": HE, "key": ANNA, "attention_rival": TOM}
     app = press(go_on(press(open_page("attention", tour=3, **place), "tour_answer_place")), "tour_skip")
@@ -172,6 +174,7 @@ def test_a_step_that_is_done_waits_also_when_it_is_gone_back_to_and_is_undone() 
     assert "tour_back" not in tour_buttons(app)
 
 
+@pytest.mark.long
 def test_steps_can_be_skipped_to_the_end_and_the_tour_be_left_at_any() -> None:
     app = open_page("attention", **SMALL, tour=1)
     names = [shown_step(app)]

@@ -24,6 +24,7 @@ def cosine(first: str, second: str) -> float:
     return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
 
 
+@pytest.mark.long
 def test_a_sentence_and_its_negation_are_compared_by_the_visitors_own_hand() -> None:
     app = open_page("similarity", text=OWN, tour=1, experiment="negation")
     assert step(press(app, "tour_answer_far")) == 2
@@ -79,6 +80,7 @@ def walk_reversal(one: TrainedNetwork) -> AppTest:
     return app
 
 
+@pytest.mark.long
 def test_a_network_that_found_no_anti_diagonal_says_so() -> None:
     one = trained()
     app = walk_reversal(one)

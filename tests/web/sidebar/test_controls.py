@@ -77,6 +77,7 @@ def test_beside_trained_weights_the_seed_stands_where_a_page_draws_numbers(page:
     assert ("seed" in widgets(open_page(page))) == is_shown
 
 
+@pytest.mark.long
 def test_on_the_decoders_example_the_settings_are_folded() -> None:
     def labels(app: AppTest) -> list[str]:
         return [each.label for each in app.sidebar.expander]

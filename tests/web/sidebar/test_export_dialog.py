@@ -42,6 +42,7 @@ def test_the_file_gives_the_numbers_of_the_run() -> None:
     torch.testing.assert_close(names["output"], small_trace("a sentence", seed=5)["final"], atol=1e-5, rtol=0)
 
 
+@pytest.mark.long
 def test_the_file_of_the_trained_encoder_gives_its_numbers() -> None:
     names = run_here(written(open_dialog("norms", text="It works.")))
     torch.testing.assert_close(names["output"], trained_trace("It works.")["final"], atol=1e-5, rtol=0)

@@ -25,6 +25,7 @@ def saved(page: str, values: dict[str, object], pinned: dict[str, object] | None
     return f"https://somewhere.example/{page}?{write_query(every, pinned and every | pinned)}"
 
 
+@pytest.mark.long
 def test_it_opens_its_page_and_sets_everything_as_the_link_itself() -> None:
     link = saved("norms", SET, {"n_layers": 4})
     assert len(link) > 2 * len(LONG)

@@ -170,6 +170,7 @@ def fresh(**changes: Any) -> TrainedNetwork:
     return trained_network.from_trainer(trainer(**changes))
 
 
+@pytest.mark.long
 def test_everything_is_freed_with_the_session_but_what_a_reload_brings_back(n_memory_users: Callable[[], int]) -> None:
     one = fresh()
     seen, encoder = weakref.ref(one), weakref.ref(one.encoder)
@@ -183,6 +184,7 @@ def test_everything_is_freed_with_the_session_but_what_a_reload_brings_back(n_me
     assert (n_memory_users(), seen(), encoder()) == (0, None, None)
 
 
+@pytest.mark.long
 def test_a_newer_network_takes_the_place_of_the_first_everywhere() -> None:
     one = fresh()
     seen = weakref.ref(one)

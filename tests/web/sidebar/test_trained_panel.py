@@ -69,6 +69,7 @@ def test_its_shape_is_locked_its_tokens_are_its_own_and_its_results_are_told() -
         assert (number if isinstance(number, str) else f"{number:.1%}") in captions(app)
 
 
+@pytest.mark.long
 def test_the_visitors_own_shape_comes_back() -> None:
     app = open_page(weights="random", n_layers="5", d_model="32", n_heads="8", tokenizer="char", norm="rms", seed="7")
     put(app, trained("characters"))

@@ -73,6 +73,7 @@ def test_a_trained_table_of_positions_is_locked_as_learned(passes: list[tuple[En
     assert torch.equal(passes[-1][0].state_dict()["embed.positions.weight"], tensors[table][0])
 
 
+@pytest.mark.long
 def test_the_panel_shows_the_cell_of_what_was_chosen() -> None:
     app = open_page(weights="mine")
     box = app.selectbox(key=upload_panel.CELL)

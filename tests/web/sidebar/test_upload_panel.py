@@ -111,6 +111,7 @@ def test_what_is_asked_begins_with_the_tutorials_own() -> None:
     assert f"“model.safetensors”**: the names of {PRESETS['tutorial-a'].title}, 35 tensors" in captions(app)
 
 
+@pytest.mark.long
 def test_an_answer_changes_the_numbers(passes: list[tuple[Encoder, Run]]) -> None:
     choose(open_mine(own_model()), norm_placement="pre", activation="gelu")
     configs = [run.config for _, run in passes]
@@ -134,6 +135,7 @@ def test_learned_positions_are_locked_with_their_length() -> None:
     assert "The sentence is cut after 7 tokens" in sentences(app)
 
 
+@pytest.mark.long
 def test_the_files_shape_comes_back_after_other_weights() -> None:
     app = open_mine(own_model())
     choose(app, weights="random")

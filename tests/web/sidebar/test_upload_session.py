@@ -83,6 +83,7 @@ def test_another_file_takes_the_place_of_the_first(passes: list[tuple[Encoder, R
     assert passes[-1][1].config.n_layers == 3
 
 
+@pytest.mark.long
 def test_nothing_of_a_visitors_is_shared_and_all_of_it_is_freed(
     passes: list[tuple[Encoder, Run]], n_memory_users: Callable[[], int]
 ) -> None:
@@ -207,6 +208,7 @@ def test_the_server_takes_files_as_large_as_can_be_opened(repository: Path) -> N
 # --- a folder on the server
 
 
+@pytest.mark.long
 def test_a_file_of_the_servers_folder_opens(tmp_path: Path, passes: list[tuple[Encoder, Run]]) -> None:
     (tmp_path / "one.safetensors").write_bytes(save(own_model()))
     (tmp_path / "broken.safetensors").write_bytes(b"")

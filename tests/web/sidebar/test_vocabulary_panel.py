@@ -150,6 +150,7 @@ def test_a_vocabulary_that_can_not_be_used_says_why_and_loses_nothing(
 # --- session and link
 
 
+@pytest.mark.long
 def test_the_reading_survives_another_page_and_other_weights(passes: list[tuple[Encoder, Run]]) -> None:
     app = open_vocabulary(open_words(), LINES)
     choose(app, weights="random")

@@ -82,6 +82,7 @@ def test_hiding_special_tokens_hides_the_trained_models_own() -> None:
     assert "is hidden" in captions(app), "the query, [CLS], has no line in colour"
 
 
+@pytest.mark.long
 def test_hidden_tokens_leave_thumbnails_tables_and_ranking() -> None:
     query: dict[str, Any] = {"text": "two words", "query": 1, "layer": 0, "head": 2}
     app = open_page("attention", attention_view="ranking", **query)

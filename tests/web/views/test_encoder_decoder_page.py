@@ -80,6 +80,7 @@ def test_another_sentence_is_one_of_the_grammar_and_the_sidebar_changes_nothing_
     assert f"**{' '.join(translate(drawn[-1].split()))}**" in prose(app)
 
 
+@pytest.mark.long
 def test_own_text_begins_with_one_line_and_what_the_sidebar_does_not_change_is_said() -> None:
     app = page(encdec_source="your text")
     for words in ("have no decoder: both halves are random, drawn from its seed 0", "untrained: random weights",
@@ -133,6 +134,7 @@ def test_a_blank_line_is_asked_for_and_the_other_stays_where_it_is(key: str, bla
     assert app.text_area(key=other).value == {"text": TEXT, "encdec_target": TARGET}[other]
 
 
+@pytest.mark.long
 def test_each_source_keeps_its_own_values_while_the_other_one_is_shown() -> None:
     app = choose(page(encdec_example="a cow", encdec_example_head="2"), encdec_source="your text")
     assert app.text_area(key="encdec_target").value == DEFAULT_TARGET

@@ -59,6 +59,7 @@ def test_six_gradients_are_those_of_the_sidebars_choices() -> None:
         np.testing.assert_allclose(lines(app, "gradient_lengths")[variant.name], flow.lengths, rtol=1e-5)
 
 
+@pytest.mark.long
 def test_the_default_page_answers_its_question() -> None:
     app = page()
     assert "Does the gradient reach layer 0?** **Yes, in 5 of 6 encoders.**" in words(app)
@@ -68,6 +69,7 @@ def test_the_default_page_answers_its_question() -> None:
     assert f"even guess costs ln 30,522 = {np.log(30_522):.3g}" in captions(app)
 
 
+@pytest.mark.long
 def test_sliders_change_the_numbers_and_the_closer_view() -> None:
     app = page(**SMALL, gradient_view="depth sweep")
     before, swept = lines(app)["post-norm"], lines(app, "gradient_by_depth")["post-norm"]
@@ -96,6 +98,7 @@ def test_encoders_too_large_are_refused_with_the_number_of_layers_that_fits() ->
     assert not charts(app)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("one_experiment_at_a_time")
 def test_both_are_trained_and_the_outcome_has_their_two_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     short = replace(pair_recipe(0), steps=2, n_train=64, n_validation=40)

@@ -83,6 +83,7 @@ def test_what_is_of_the_present_settings_alone_is_said_where_others_are_pinned(v
         )
 
 
+@pytest.mark.long
 def test_heads_are_measured_on_the_fixed_sentences_and_on_this_text() -> None:
     app = without_error(open_page("attention", attention_view=KNOWN, layer=0, head=2))
     assert "is known for: previous token" in prose(app)

@@ -43,6 +43,7 @@ def ladder_page(*rungs: str, **query: object) -> AppTest:
     return open_page(PAGE, **{"ladder_rungs": rungs or RUNGS, "ladder_seeds": 1, "ladder_task": "Sort", **query})
 
 
+@pytest.mark.long
 def test_what_is_trained_is_each_rung_and_its_numbers_are_shown() -> None:
     app = ladder_page(ladder_seeds=3, seed=7)
     assert answer(app) == BEFORE_ANY
@@ -86,6 +87,7 @@ def test_rungs_move_go_and_come_back() -> None:
     assert tuple(app.session_state["ladder_rungs"]) == USUAL
 
 
+@pytest.mark.long
 def test_after_a_change_the_page_says_what_was_measured_and_what_is_new() -> None:
     app = measured(ladder_page(), PAGE)
     app = press(app, "ladder_down_1")

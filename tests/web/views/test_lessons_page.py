@@ -36,6 +36,7 @@ def test_the_list_has_every_lesson_and_begins_one() -> None:
     assert "step 1 of 13" in words(app)
 
 
+@pytest.mark.long
 def test_a_lesson_opens_each_state_and_keeps_its_place() -> None:
     app = press(open_page("lessons", lesson=CODE), "lesson_begin")
     assert place(app) == (CODE, 1)

@@ -88,6 +88,7 @@ def test_what_it_will_cost_stands_beside_start(monkeypatch: pytest.MonkeyPatch) 
     assert "start" in grey_buttons(app, PAGE)
 
 
+@pytest.mark.long
 def test_the_runs_are_those_chosen_and_their_numbers_are_shown() -> None:
     changes: dict[str, Any] = {"norm": "none", "norm_placement": "pre"}  # the sidebar's architecture counts
     chosen = ("Embedding noise", "Without padding mask", "Gradient clipping", "Without layer normalisation")
@@ -128,6 +129,7 @@ def test_every_kind_of_task_can_be_run_without_what_is_idle_there(title: str, id
     assert f"All {4 - len(idle)} runs are done" in status_text(app)
 
 
+@pytest.mark.long
 def test_one_press_sets_up_what_goes_wrong_without_a_mask() -> None:
     app = press(regularisers_page(), "regularisers_show_no_causal_mask")
     assert app.selectbox(key="regularisers_task").value == "Next character"

@@ -180,6 +180,7 @@ def test_numbers_out_of_range_are_said_and_a_model_too_large_is_refused() -> Non
     assert not charts(large)
 
 
+@pytest.mark.long
 def test_changes_are_made_in_every_sentence_that_can_have_them() -> None:
     plain, text = matrix(page(similarity_list=LIST)), {"similarity_list": LIST}
     off = page(**text, do="-2.*:off")

@@ -81,6 +81,7 @@ def test_tokens_cannot_act_as_markdown() -> None:
 # --- the way through the stages
 
 
+@pytest.mark.long
 def test_next_and_back_walk_through_the_stages_in_the_blocks_own_order() -> None:
     app = page(**SMALL, norm_placement="pre")
     assert app.button(key="stage_back").disabled

@@ -70,6 +70,7 @@ def test_the_view_opens_in_every_architecture(changes: dict[str, Any]) -> None:
     assert "nan" not in words(app).split()
 
 
+@pytest.mark.long
 def test_numbers_out_of_range_have_no_shares() -> None:
     app = open_page("attention", **SMALL | {"norm": "none", "n_layers": 96, "d_model": 64}, attention_view=VIEW)
     assert "stream_shares" not in drawn_bars(without_error(app))

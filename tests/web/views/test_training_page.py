@@ -204,6 +204,7 @@ def test_a_link_reproduces_the_run_to_the_digit(task: Any, changes: dict[str, An
     assert list(table(app, "gradient norm")["gradient norm"]) == expected.history.grad_norm
 
 
+@pytest.mark.long
 def test_the_head_that_changed_most_opens_unless_a_link_or_a_hand_has_chosen_one() -> None:
     shape = {"training_n_layers": 2, "training_task": "Reverse, with a decoder"}
     app = measured(training_page(**shape))
@@ -220,6 +221,7 @@ def test_the_head_that_changed_most_opens_unless_a_link_or_a_hand_has_chosen_one
     assert "before training" in captions(choose(app, training_moment=0))
 
 
+@pytest.mark.long
 def test_what_runs_away_is_stopped_and_leaves_the_last_good_weights_or_the_network_before_it() -> None:
     asked = {"schedule": "constant", "steps": 200, "optimizer": "sgd"}
     app = training_page(**{f"training_{name}": value for name, value in asked.items()}, training_lr=100)
@@ -232,6 +234,7 @@ def test_what_runs_away_is_stopped_and_leaves_the_last_good_weights_or_the_netwo
     assert "What was trained before it stays." in sentences(app)
 
 
+@pytest.mark.long
 def test_of_a_cancelled_run_one_step_is_kept_and_measured_and_what_is_reset_leaves_it() -> None:
     app = press(until_step(press(training_page(training_steps=5_000), "training_start"), at_least=3), "training_cancel")
     ((step, share, loss),) = re.findall(
@@ -250,6 +253,7 @@ def test_of_a_cancelled_run_one_step_is_kept_and_measured_and_what_is_reset_leav
     assert f"with the weights of step {step}:" in prose(working(app.run()))
 
 
+@pytest.mark.long
 def test_who_cancels_while_the_teacher_learns_is_told_that_nothing_is_kept() -> None:
     app = press(training_page(training_steps=5_000, training_distill=0.5), "training_start")
     until(lambda: "its teacher, twice as wide, learns first" in status_text(working(app.run())))
@@ -296,6 +300,7 @@ def test_a_network_writes_what_its_probabilities_say(
     assert len(array(charts(app)["training_next"], 0, "x")) == (min(top_k, 10) or 10)
 
 
+@pytest.mark.long
 def test_prompts_that_are_empty_or_strange() -> None:
     app = measured(training_page(**OWN_TEXT, training_prompt="the ", training_n_train=16_384))
     n = len(make_data(recipe(task="characters", text=TEXT, n_train=16_384)).train)
@@ -311,6 +316,7 @@ def test_prompts_that_are_empty_or_strange() -> None:
 # --- to other pages, into files, and into the next run
 
 
+@pytest.mark.long
 def test_the_weights_go_to_every_page_and_the_untrained_ones_with_them() -> None:
     app = training_page(training_length=6, weights="trained here")
     assert "A link can't carry what was trained" in sentences(app)
@@ -407,6 +413,7 @@ def test_the_norms_come_back_for_the_regularisers_page() -> None:
     assert "the architecture has no norms anyway" not in captions(app)
 
 
+@pytest.mark.long
 def test_the_seed_is_the_trained_networks_whether_trained_here_or_loaded() -> None:
     app = training_page(seed=3)
     first = train(app)

@@ -37,6 +37,7 @@ from tests.web.app_test import (
 TITLES = {path: page.title for path, page in PAGES.items()}
 
 
+@pytest.mark.long
 def test_the_page_has_this_seeds_numbers_and_follows_its_choices() -> None:
     app = without_error(open_page("tutorials", seed="7"))
     assert sentences(app) == ""
@@ -127,6 +128,7 @@ def keys_of(delta: Delta) -> list[str]:
     return [key for kind in kinds if (key := user_key_from_element_id(getattr(kind, "id", "")))]
 
 
+@pytest.mark.long
 def test_the_promised_views_have_what_the_topics_are_about() -> None:
     assert r"\hat{x}_i" in formulas(open_topic("D", "LayerNorm by hand"))[0]
     layers = charts(open_topic("D", "Parameters by layer"))["parameter_breakdown"]
@@ -138,6 +140,7 @@ def test_the_promised_views_have_what_the_topics_are_about() -> None:
     assert np.isfinite(array(charts(fused)["step_projections"])).all()
 
 
+@pytest.mark.long
 def test_the_masks_open_with_padding_in_source_and_target() -> None:
     app = open_topic("E", "Source padding", text="mine", sentence=1)
     masks = {name: array(charts(app)[f"encdec_mask_{name}_padding"]).astype(bool) for name in ("source", "target")}
@@ -165,6 +168,7 @@ def test_tutorial_bs_walk_opens_on_its_own_path_and_input() -> None:
     assert "**(5, 3, 8)**" in captions(app)
 
 
+@pytest.mark.long
 def test_the_decoder_block_has_the_presets_shape() -> None:
     app = open_topic("D", "Exercise 2")
     assert values(app, "encdec_source") == {"encdec_source": "your text"}

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Markdown
 
 from playground.link.changes import MAX_CHANGES
 from playground.web.views.what_if.make_change import TITLES
@@ -146,10 +147,11 @@ def test_what_each_first_change_does_stands_above_its_button() -> None:
     drawn = [each for each in app.main if each.type in ("markdown", "button")]
     told = ["**Off:** layer 1, head 2", "**Cut:** in this head, f₅ gives d₃ no weight", "**Hide:** no other token"]
     for place, sentence in enumerate(told):
-        (above,) = (i for i, each in enumerate(drawn) if each.value and str(each.value).startswith(sentence))
+        (above,) = (i for i, each in enumerate(drawn) if isinstance(each, Markdown) and each.value.startswith(sentence))
         assert drawn[above + 1].key == f"example_{place}"
 
 
+@pytest.mark.long
 def test_more_kinds_of_change_are_folded_until_a_link_or_a_press_opens_them() -> None:
     def is_open(app: AppTest) -> bool:
         return "compose_make" in {button.key for button in app.button}
@@ -160,6 +162,7 @@ def test_more_kinds_of_change_are_folded_until_a_link_or_a_press_opens_them() ->
     assert is_open(open_page("what_if", **PAIR, whatif_more="true"))
 
 
+@pytest.mark.long
 def test_the_attention_page_has_quick_ways_in() -> None:
     app = press(open_page("attention", **PAIR), "quick_cut")
     assert chips(app) == ["1.2:cut_5_3"]

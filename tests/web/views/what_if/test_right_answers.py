@@ -65,6 +65,7 @@ def test_where_heads_stand_in_for_each_other_the_verdict_says_so_with_the_networ
     assert "others do its work" in verdict[1]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("task", ["reverse", "seq2seq-reverse"])
 def test_each_heads_effect_is_what_the_right_answer_loses(task: Any) -> None:
     app = opened(PARTS, trained(task, WIDE, steps=60))
@@ -75,6 +76,7 @@ def test_each_heads_effect_is_what_the_right_answer_loses(task: Any) -> None:
     assert ("the right beginning of each answer" in captions(app)) == (task == "seq2seq-reverse")
 
 
+@pytest.mark.long
 def test_pruning_follows_the_right_answers() -> None:
     app = opened(PRUNE, trained("reverse", WIDE, steps=60), whatif_pruned=4)
     whole = probability(cut("reverse", []))
