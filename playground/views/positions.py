@@ -384,7 +384,8 @@ def _swap_bars(scene: Scene[PlacedWords], first: int, second: int) -> Bars[Place
     told = ""
     if not is_seen(scene.now):
         bare = float(scene.now.swap(first, second).bare.max())
-        told = f"These are with positions. Without them no bar would be seen: the largest change is {bare:.1g}."
+        which = "the sinusoidal table" if scene.now.config.positions == "none" else "positions"
+        told = f"Bars are with {which}. Without positions none would be seen: the largest change is {bare:.1g}."
     if (other := _same_words(scene)) is not None:
         before = other.swap(first, second)
         told += (
@@ -415,7 +416,7 @@ def explain_swap(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
     none = now.config.positions == "none"
     table = "the sinusoidal table" if none else "its position table" if now.adds_table else "its positions"
     yield Paragraph(
-        f"Both colours of a swap use the same weights: the encoder with {table}, and without it. There the "
+        f"With positions and without, the weights are the same: the encoder with {table}, and without it. There the "
         "blocks compute in 64-bit floats, so that a small change is not taken for rounding.",
         "caption",
     )

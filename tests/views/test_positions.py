@@ -131,7 +131,9 @@ def test_two_words_are_swapped_with_positions_and_without(changes: dict[str, Any
     assert shown["with positions"] == dict(zip(names, swap.placed.tolist(), strict=True))
     assert chart.table is not None
     assert chart.table(now)["without positions"].to_dict() == dict(zip(names, swap.bare.tolist(), strict=True))
-    assert ("without positions" in shown) == is_seen == ("Without them no bar" not in chart.reading(now))
+    assert (
+        ("without positions" in shown) == is_seen == ("Without positions none would be seen" not in chart.reading(now))
+    )
     answer = next(item for item in items if isinstance(item, Paragraph))
     bare = f"{swap.bare.max():.{1 + bool('merge' in told or 'mask' in told)}g}"
     assert (answer.kind, told in answer.text, "(Random weights.)" in answer.text) == ("answer", True, True)
