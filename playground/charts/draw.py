@@ -226,7 +226,7 @@ def _heatmap_of(
     rows, columns = (
         _cell_names(axis, subject, size) for axis, size in zip((chart.rows, chart.columns), values.shape, strict=True)
     )
-    margin = None
+    margin = {"t": figures.ROOM_ABOVE} if chart.bar_above else None
     are_tokens = chart.rows.of_tokens and chart.columns.of_tokens  # longer names are measured by Plotly
     is_measured = are_tokens or chart.bar_above
     if is_measured and not isinstance(rows, range) and not isinstance(columns, range):

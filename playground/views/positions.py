@@ -240,6 +240,7 @@ def _table_heatmap(key: str, values: Callable[[PlacedWords], Array], alt: str, *
         rows=_POSITION,
         columns=Axis("dimension"),
         bar="value",
+        bar_above=True,
         hover="position %{y}, dimension %{x}",
         more="a larger number",
         colours=figures.most_around_zero,
@@ -361,29 +362,48 @@ def _swapped_sentence(tokens: list[str], first: int, second: int) -> Widget:
     return Widget("token_chips", {"chips": chips}, about)
 
 
+LEAST_SEEN = 0.005
+"""Of the largest bar: what bars have to reach so that they are drawn."""
+
+
 def _swap_bars(scene: Scene[PlacedWords], first: int, second: int) -> Bars[PlacedWords]:
-    def bars(placed: PlacedWords) -> Mapping[str, Mapping[str, float]]:
+    """How far each word's output moves; without positions only where that can be seen beside the others."""
+
+    def series(placed: PlacedWords) -> dict[str, Mapping[str, float]]:
         moved = placed.swap(first, second)
         return {"with positions": _by_token(placed, moved.placed), "without positions": _by_token(placed, moved.bare)}
 
-    pinned = ""
+    def is_seen(placed: PlacedWords) -> bool:
+        moved = placed.swap(first, second)
+        return not moved.bare.max() < LEAST_SEEN * moved.placed.max()
+
+    def bars(placed: PlacedWords) -> Mapping[str, Mapping[str, float]]:
+        both = series(placed)
+        return both if is_seen(placed) else {"with positions": both["with positions"]}
+
+    told = ""
+    if not is_seen(scene.now):
+        bare = float(scene.now.swap(first, second).bare.max())
+        which = "the sinusoidal table" if scene.now.config.positions == "none" else "positions"
+        told = f"Bars are with {which}. Without positions none would be seen: the largest change is {bare:.1g}."
     if (other := _same_words(scene)) is not None:
         before = other.swap(first, second)
-        pinned = (
-            f"In the pinned settings, outputs change by up to {float(before.placed.max()):.2g} with positions and "
+        told += (
+            f" In the pinned settings, outputs change by up to {float(before.placed.max()):.2g} with positions and "
             f"{float(before.bare.max()):.2g} without."
         )
     return Bars(
         key="swap_differences",
         height=360,  # on a phone it ends in the first window
-        alt="Bars: each word's largest change of output after two words changed places, with positions and without.",
+        alt="Bars: each word's largest change of output after two words changed places.",
         caption="How far does each word's output move? A bar is the largest change among its numbers; a word is "
         "compared with itself, wherever it stands after the swap.",
-        reading=lambda _: pinned,
+        reading=lambda _: told,
         bars=bars,
         colours={"with positions": palette.EMBEDDINGS, "without positions": palette.RESIDUAL},
         number=".2g",
-        **_by_token_options(scene, "largest |difference|", "these changes"),
+        table=lambda placed: pd.DataFrame(series(placed)),
+        **_by_token_options(scene, "largest change", "these changes"),
     )
 
 
@@ -396,7 +416,7 @@ def explain_swap(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
     none = now.config.positions == "none"
     table = "the sinusoidal table" if none else "its position table" if now.adds_table else "its positions"
     yield Paragraph(
-        f"Both colours of a swap use the same weights: the encoder with {table}, and without it. There the "
+        f"With positions and without, the weights are the same: the encoder with {table}, and without it. There the "
         "blocks compute in 64-bit floats, so that a small change is not taken for rounding.",
         "caption",
     )
@@ -526,6 +546,7 @@ def show_similarity(scene: Scene[PlacedWords], options: Options) -> Iterator[Ite
         rows=place_of("query"),
         columns=place_of("key"),
         bar=measure,
+        bar_above=True,
         hover=f"positions %{{y}} and %{{x}}, {measure}",
         more=f"a larger {measure}",
         colours=figures.most_around_zero if is_product else figures.most_from_zero,

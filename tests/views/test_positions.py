@@ -125,10 +125,15 @@ def test_tables_are_subtracted_where_they_are_as_wide_and_differ() -> None:
 def test_two_words_are_swapped_with_positions_and_without(changes: dict[str, Any], told: str, why: str) -> None:
     now = place(**changes)
     items, swap = page(scene(now)), now.swap(1, 4)
-    shown = bars(items).bars(now)
+    chart, is_seen = bars(items), bool(swap.bare.max() > 0.005 * swap.placed.max())
+    shown = chart.bars(now)
     names = ["a₀", "b₁", "c₂", "d₃", "e₄", "f₅"]
     assert shown["with positions"] == dict(zip(names, swap.placed.tolist(), strict=True))
-    assert shown["without positions"] == dict(zip(names, swap.bare.tolist(), strict=True))
+    assert chart.table is not None
+    assert chart.table(now)["without positions"].to_dict() == dict(zip(names, swap.bare.tolist(), strict=True))
+    assert (
+        ("without positions" in shown) == is_seen == ("Without positions none would be seen" not in chart.reading(now))
+    )
     answer = next(item for item in items if isinstance(item, Paragraph))
     bare = f"{swap.bare.max():.{1 + bool('merge' in told or 'mask' in told)}g}"
     assert (answer.kind, told in answer.text, "(Random weights.)" in answer.text) == ("answer", True, True)
@@ -174,7 +179,7 @@ def test_what_is_added_is_measured(is_scaled: bool) -> None:
 
 
 def test_pinned_bars_stand_beside_those_of_the_same_tokens() -> None:
-    now, other = place(), place(seed=5)
+    now, other = place(is_causal=True), place(seed=5, is_causal=True)  # then a swap shows without positions too
     for view, n in ((page, 2), (partial(show, "this sentence"), 3)):
         chart = bars(view(scene(now, other)))
         drawn = draw_chart(chart, scene(now, other)).now
