@@ -1,6 +1,5 @@
 """A student compares sentences: the example, a list of their own, a pair by mouse, keyboard, table and finger."""
 
-import re
 from collections.abc import Callable
 
 import numpy as np
@@ -18,8 +17,8 @@ SMALL = "weights=random&tokenizer=char&d_model=16&n_heads=4&n_layers=2&d_ff=32&t
 
 def pair(visitor: Visitor) -> tuple[int, int]:
     """The numbers of the sentences that the two lists show."""
-    shown = (visitor.widget(f"similarity_{name}_choice").inner_text() for name in ("first", "second"))
-    first, second = (int(re.findall(r"(\d+) ·", text)[0]) for text in shown)
+    lists = (visitor.widget(f"similarity_{name}_choice").locator("input") for name in ("first", "second"))
+    first, second = (int(each.input_value().split(" · ")[0]) for each in lists)
     return first, second
 
 
@@ -76,3 +75,11 @@ def test_the_map_of_depths_keeps_its_axes_while_the_slider_moves(visitor: Visito
 def test_a_finger_chooses_a_pair(phone: Visitor) -> None:
     phone.open(f"/similarity?{SMALL}")
     choose_by(phone, lambda: phone.tap_cell("similarity_matrix", 2, 0), (3, 1))
+
+    def tap_in_list() -> None:
+        phone.widget("similarity_second_choice").locator("input").tap()
+        phone.page.get_by_role("option", name="2 · a dog").tap()
+
+    choose_by(phone, tap_in_list, (3, 2))
+    assert phone.query()["similarity_first"] == ["3"]
+    assert "similarity_second" not in phone.query(), "the link has numbers, and 2 is the default"

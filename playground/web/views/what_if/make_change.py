@@ -30,8 +30,9 @@ TITLES = list(dict.fromkeys(title for kind in KINDS.values() for title in kind.m
 class FirstChange:
     """A change to begin with, and what is said of it before it is made."""
 
+    name: str
     told: str
-    """What it does, in markdown; it stands above the button."""
+    """What it does where it can be made, in markdown; it stands above the button."""
     label: str
     undo: str
     """What the button is called while the change is made."""
@@ -41,7 +42,7 @@ class FirstChange:
 def draw_first_changes(run: Run, focus: Focus) -> None:
     """The three kinds to begin with, at the focus: what each does, then the button that makes it or takes it back.
 
-    A grey button has its reason above it.
+    A grey button has its reason above it instead.
     """
     setup = current_setup()
     on = {made for made, is_on in setup.changes if is_on}
@@ -52,9 +53,9 @@ def draw_first_changes(run: Run, focus: Focus) -> None:
         is_made = set(first.wanted) <= on
         reason = "" if is_made else explain_refusal(setup, first.wanted)
         with column, st.container(gap="xsmall"):
-            st.markdown(first.told)
+            st.markdown(f"**{first.name}:** {'not possible here.' if reason else first.told}")
             if reason:
-                st.caption(f"The button is grey: {escape_markdown(reason)}")
+                st.caption(escape_markdown(reason))
             if st.button(
                 escape_markdown(first.undo if is_made else first.label),
                 key=f"example_{place}",
@@ -80,19 +81,22 @@ def list_first_changes(run: Run, focus: Focus) -> list[FirstChange]:
     asks, seen = escape_markdown(query), escape_markdown(key)
     return [
         FirstChange(
-            f"**Off:** layer {layer}, head {head} adds nothing to any token.",
+            "Off",
+            f"layer {layer}, head {head} adds nothing to any token.",
             f"Switch layer {layer}, head {head} off",
             "Switch this head on again",
             [Change("zero", layer, head)],
         ),
         FirstChange(
-            f"**Cut:** in this head, {asks} gives {seen} no weight; other tokens get it.",
+            "Cut",
+            f"in this head, {asks} gives {seen} no weight; other tokens get it.",
             f"Cut {query} → {key} in this head",
             f"Restore {query} → {key}",
             [cut],
         ),
         FirstChange(
-            f"**Hide:** no other token sees {seen}{where or ', in any layer'}.",
+            "Hide",
+            f"no other token sees {seen}{where or ', in any layer'}.",
             f"Hide {key} from every other token{where}",
             f"Show {key} again{where}",
             hide,
