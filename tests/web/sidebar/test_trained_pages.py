@@ -206,7 +206,7 @@ def test_before_training_is_pinned_beside_after_it_and_neither_is_computed_twice
     switch(app)
     before, after = (patterns(encoder, one)[1, 1] for encoder in (Encoder(one.config, one.recipe.seed), one.encoder))
     np.testing.assert_allclose(array(charts(app)["head_difference"]), after - before, atol=1e-6)
-    assert "before training on → off" in prose(app)
+    assert "pinned \\(before training on\\) and now \\(before training off\\)" in prose(app)
     n_passes = len(passes)
     choose(app, attention_view="entropy")
     assert len(passes) == n_passes
