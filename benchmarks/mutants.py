@@ -153,7 +153,7 @@ def _folder_of_tests(path: Path) -> str:
 def _run(arguments: Sequence[str], copy: Path) -> str:
     """The first failing test's name; `endless` for one that does not end; empty if all pass."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile", "quick"]
-    command += ["-m", "not sweep", "--tb=no", *arguments]
+    command += ["-m", "not sweep and not long", "--tb=no", *arguments]
     try:
         done = subprocess.run(command, cwd=copy, capture_output=True, text=True, timeout=LONGEST, check=False)
     except subprocess.TimeoutExpired:

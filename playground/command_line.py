@@ -30,6 +30,7 @@ from playground.pages import PAGES
 from playground.presets import PRESETS
 from playground.runs.arrays import Array
 from playground.runs.budget import MAX_PARAMETERS
+from playground.text.wording import upper_first
 from playground.weights import checkpoint
 
 KEYS = [key for key in SHARED if key not in ("text", "untrained")]
@@ -50,7 +51,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with exit code 2."""
-        self.exit(2, f"{message[:1].upper()}{message[1:].rstrip('.')}.\n")
+        self.exit(2, f"{upper_first(message).rstrip('.')}.\n")
 
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:

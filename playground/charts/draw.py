@@ -33,6 +33,7 @@ from playground.charts.markdown import escape_markdown
 from playground.charts.names import label, token_names
 from playground.charts.scene import Scene
 from playground.charts.weights import WeightScale
+from playground.text.wording import upper_first
 
 S = TypeVar("S")
 
@@ -188,7 +189,7 @@ def _draw_heatmap(chart: Heatmap[S], scene: Scene[S]) -> Drawing:
     is_clicked = chart.clicks_beside and scene.same_tokens
     name = escape_markdown(scene.pinned_name)
     caption = _join(
-        f"**{name[:1].upper()}{name[1:]}.** In the same colours.",
+        f"**{upper_first(name)}.** In the same colours.",
         chart.nearest(scene.pinned),
         chart.reading(scene.pinned),
     )

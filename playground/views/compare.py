@@ -30,7 +30,7 @@ from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
-from playground.text.wording import with_minus, write_share
+from playground.text.wording import upper_first, with_minus, write_share
 from playground.views.attention.why import nearest_head
 from playground.views.norms import lengths_by_depth
 from playground.views.parameters import COMPONENTS, component_bars, sum_by_component
@@ -158,7 +158,7 @@ def _head_in_both(scene: Scene[Run]) -> Heatmap[Run]:
         weights=lambda run: _pattern(run, focus),
         tokens=lambda run: run.tokens,
         allowed=lambda run: run.allowed_in(focus.layer) & ~run.padding[:, None],
-        caption=f"**{now[:1].upper()}{now[1:]}.** Layer {focus.layer}, head {focus.head}.",
+        caption=f"**{upper_first(now)}.** Layer {focus.layer}, head {focus.head}.",
         alt="Attention: queries in rows, keys in columns.",
         nearest=name_nearest,
         click="The chosen query, in its row, and key, in its column. Arrow keys move them.",
