@@ -136,6 +136,24 @@ DEPARTURES = {
 """What the tutorials do otherwise than the paper, in few words and in a sentence, by field and value."""
 
 
+PROPERTIES_OF_FIELDS = {
+    "norm_placement": "norm placement",
+    "norm": "norm",
+    "norm_eps": "eps of the norm",
+    "final_norm": "norm after the last block",
+    "positions": "positions",
+    "head_merge": "merging heads",
+    "fused_qkv": "Q, K, V projections",
+    "activation": "activation",
+}
+"""What the table calls a field of `ModelConfig`: of those that `DEPARTURES` has."""
+
+
+def name_value(field_name: str, config: ModelConfig) -> str:
+    """A config's value of one of `PROPERTIES_OF_FIELDS`, as the table words it."""
+    return _PROPERTIES[PROPERTIES_OF_FIELDS[field_name]][0](config)
+
+
 def build_table() -> list[Row]:
     """The properties of the five, from their presets where a field says it."""
     rows = []

@@ -42,7 +42,7 @@ from playground.runs.budget import check_pair_budget
 from playground.runs.pair_run import PairRun, Side, run_pair
 from playground.text import Tokenizer, build_tokenizer, split_sentences
 from playground.training.after.answers import write_targets
-from playground.training.after.shipped_network import MADE_BY, load_translator
+from playground.training.after.shipped_network import load_translator
 from playground.training.after.trained_network import TrainedNetwork
 from playground.training.tasks.task import BOS
 from playground.training.tasks.translation import ENGLISH, Translate
@@ -72,6 +72,12 @@ ATTENTIONS = {
     "encoder self": "The encoder's self-attention: the source looks at itself, in both directions.",
     "decoder self": "The decoder's masked self-attention: the target looks at itself, and never ahead.",
     "cross": "Cross-attention: the target looks at the source. Keys and values come from the encoder's output.",
+}
+
+_IN_SENTENCES = {
+    "encoder self": "the encoder's self-attention",
+    "decoder self": "the decoder's self-attention",
+    "cross": "cross-attention",
 }
 
 COMPONENTS = ("embeddings", "self-attention", "cross-attention", "feed-forward", "norms", "output map")
@@ -198,28 +204,48 @@ def show_reading(scene: Scene[Pair], options: Options) -> Iterator[Item]:
 
 
 def answer_what_comes_next(pair: Pair, options: Options) -> str:
-    """The likeliest token after the chosen position, and what the chosen head of cross-attention read for it."""
-    run, position = pair.run, _chosen_position(pair, options)
+    """The likeliest token after the chosen position, and where the open head of the chosen attention looks most."""
+    run, position, attention = pair.run, _chosen_position(pair, options), str(options[pair.key("attention")])
     layer, head = _chosen_head(pair, options)
-    probabilities, weights = run.next_words(position), run.patterns["cross"][layer, head, position]
-    if not (np.isfinite(probabilities).all() and np.isfinite(weights).all()):
+    probabilities, pattern = run.next_words(position), shown_patterns(run, attention)[layer, head]
+    if not (np.isfinite(probabilities).all() and np.isfinite(pattern).all()):
         return "Numbers on the way have become too large for 32-bit floats: what comes next cannot be told."
-    best, most = int(probabilities.argmax()), int(weights.argmax())
-    place = f"layer {layer}, head {head}"
+    best = int(probabilities.argmax())
     found = (
         f"After {quote_place(run.target.tokens, position)}, the next token is "
         f"{quote_token(pair.vocabulary.id_to_token(best))}, with a probability of "
-        f"**{_write_share(probabilities[best])}**"
+        f"**{_write_percent(probabilities[best])}**"
     )
-    if weights[most] > 0:
-        read = quote_place(run.source.tokens, most)
-        found += f"; in cross-attention, {place} looks most at {read} of the source, **{_write_share(weights[most])}**"
-    return f"{found}.{' The weights are **random**: it is chance.' * pair.is_random}"
+    queries, keys = run.sides(attention)
+    # The encoder takes no steps: of its attention, the row is the one with the largest weight.
+    row = position if queries is run.target else int(pattern.max(axis=1).argmax())
+    most = int(pattern[row].argmax())
+    if pattern[row, most] > 0:
+        side = "source" if keys is run.source else "target"
+        reader = f"layer {layer}, head {head}"
+        looks = "looks" if queries is run.target else f"looks from {quote_place(queries.tokens, row)}"
+        found += (
+            f"; in {_IN_SENTENCES[attention]}, {reader} {looks} most at {quote_place(keys.tokens, most)} of the "
+            f"{side}, **{_write_weight(pattern[row, most])}**"
+        )
+    return f"{found}.{' The weights are **random**, so this is chance.' * pair.is_random}"
 
 
-def _write_share(share: float) -> str:
-    """A share of 1, in so many digits that no other than 1 is written as 1."""
-    return f"{share:.2f}" if share < 0.995 or share == 1 else f"{min(share, 0.9999):.4f}"
+def _write_percent(probability: float) -> str:
+    """A probability in percent, with as many digits as the table of next tokens has, and never rounded to 0 or 100."""
+    percent = 100 * probability
+    if 0 < percent < 0.0001:
+        return "less than 0.0001 %"
+    if 99.9999 < percent < 100:
+        return "more than 99.9999 %"
+    return f"{percent:.4f} %"
+
+
+def _write_weight(weight: float) -> str:
+    """A weight of attention, in so many digits that no other than 1 is written as 1, and none but 0 as 0."""
+    if weight < 0.1:
+        return f"{weight:.2g}"
+    return f"{weight:.2f}" if weight < 0.995 or weight == 1 else f"{min(weight, 0.9999):.4f}"
 
 
 def _chosen_position(pair: Pair, options: Options) -> int:
@@ -240,7 +266,7 @@ def show_translation(pair: Pair) -> Iterator[Item]:
     *certainty, at_end = (float(run.next_words(position).max()) for position in range(run.target.n_real))
     yield Paragraph(f"The decoder writes: **{' '.join(written)}**")
     least, word = min(zip([*certainty, at_end], [*written, "[EOS]"], strict=True))
-    sentence = f"It is least sure of *{word}*, with a probability of {100 * least:.4g} %."
+    sentence = f"It is least sure of *{word}*, with a probability of {_write_percent(least)}."
     right = translate_rightly(pair.words)
     if right is not None:
         is_right = list(written) == right
@@ -273,8 +299,7 @@ def _describe_training(translator: TrainedNetwork) -> str:
         f"{results.kept_step:,} steps. Of {recipe.n_validation:,} other sentences it gets "
         f"{100 * results.validation_accuracy:.4g} % of the words right. Beside the words, two things had to be learnt. "
         "A French colour follows its noun. Articles, adjectives and colours take the noun's gender: *le petit chat "
-        f"blanc*, but *la petite maison blanche*. `{MADE_BY}` trains it again; the Training page has its task, "
-        f"*{translator.task.title}*. The sidebar changes nothing here."
+        f"blanc*, but *la petite maison blanche*. The Training page has its task, *{translator.task.title}*."
     )
 
 
@@ -398,7 +423,7 @@ def _describe_pattern(pair: Pair, attention: str, layer: int, head: int) -> str:
         return (
             "Each row is a step of the decoder: the word that it reads → the word that it writes. The row's weights "
             f"add up to 1. In {n_aligned} of {run.target.n_real - 1} steps the largest weight lies on the word that is "
-            "translated there. "
+            "translated there. The last step writes [EOS], the end, and is not counted. "
             + (
                 "This head finds the gender: in a step that writes an article, it looks at the noun."
                 if (layer, head) == GENDER_HEAD
@@ -437,16 +462,16 @@ def show_next_tokens(scene: Scene[Pair], options: Options) -> Group:
         Table[Pair](
             key="encdec_next",
             frame=lambda subject: rank_next_tokens(subject, position),
-            formats={"probability, %": "%.3g", "logit": "%.3f", "times an even guess": "× %.3g"},
+            formats={"probability, %": "%.4f", "logit": "%.3f", "times an even guess": "× %.3g"},
         ),
     ]
-    reading = f"An even guess gives each of the {probabilities.size:,} tokens {100 / probabilities.size:.3g} %."
+    reading = f"An even guess gives each of the {probabilities.size:,} tokens {_write_percent(1 / probabilities.size)}."
     if position < last:
         token = run.target.ids[position + 1]
         place = 1 + int((probabilities > probabilities[token]).sum())
         whose = "The translation" if pair.translator else "Your target"
         items.append(Paragraph(f"{whose} goes on with: {escape_markdown(run.target.tokens[position + 1])}"))
-        reading += f" The token that it goes on with has {100 * probabilities[token]:.3g} %, place {place:,}."
+        reading += f" The token that it goes on with has {_write_percent(probabilities[token])}, place {place:,}."
     return Group("encdec_next_tokens", (*items, Paragraph(reading, "caption")))
 
 

@@ -35,7 +35,15 @@ from playground.presets import PRESETS
 from playground.text.wording import with_minus
 from playground.tutorials import comparison
 from playground.tutorials.comparison import Cause
-from playground.tutorials.table import DEPARTURES, NAMES, SHORT_TITLES, Row, build_table
+from playground.tutorials.table import (
+    DEPARTURES,
+    NAMES,
+    PROPERTIES_OF_FIELDS,
+    SHORT_TITLES,
+    Row,
+    build_table,
+    name_value,
+)
 from playground.tutorials.tutorial_texts import TUTORIALS, Topic
 
 SHOWN_TOKENS = 10
@@ -79,6 +87,11 @@ def show_tutorials(scene: Scene[FiveTutorials], options: Options) -> Iterator[It
     yield from show_topics(letter)
     mistakes = tuple(show_mistakes(letter)) if options["tutorials_mistakes"] else ()
     n = len(TUTORIALS[letter].mistakes)
+    yield Paragraph(
+        "A *difference* changes the numbers above, though nothing may be wrong in it. A *mistake* is an error in the "
+        "tutorial's text or code; the numbers above are computed without it, unless it is named as a difference too.",
+        "caption",
+    )
     yield Panel("tutorials_mistakes", f"{n} mistakes in it, and what comes of each", mistakes, ":material/bug_report:")
     properties = tuple(show_side_by_side(letter)) if options["tutorials_five"] else ()
     yield Panel("tutorials_five", "All five side by side", properties, ":material/table_chart:")
@@ -146,8 +159,9 @@ def show_departures(letter: str) -> LabelledBars[FiveTutorials]:
     caption = (
         "How far the other tutorials' outputs are from these, at most."
         if letter == PAPER
-        else "How far the paper's output moves, at most, when this one thing is done as in your tutorial. 0: only the "
-        "weights' layout differs."
+        else "Each bar is the largest change of any output when this one thing alone is done in the paper's encoder as "
+        "in your tutorial. So the bars do not add up, and a single one may be larger than the difference in the "
+        "sentence at the top. 0: only the weights' layout differs."
     )
     return LabelledBars(
         key="tutorials_effects",
@@ -163,7 +177,9 @@ def show_departures(letter: str) -> LabelledBars[FiveTutorials]:
 def _write_difference(value: float) -> str:
     if value <= comparison.APART:
         return "0"
-    return f"{value:.2f}" if value >= 0.005 else f"{value:.0e}"
+    if value >= 0.005:
+        return f"{value:.2f}"
+    return np.format_float_positional(value, precision=1, fractional=False)
 
 
 def show_topics(letter: str) -> Iterator[Item]:
@@ -171,7 +187,8 @@ def show_topics(letter: str) -> Iterator[Item]:
     tutorial, preset = TUTORIALS[letter], PRESETS[NAMES[letter]]
     yield Paragraph("What it teaches, and the page that shows it", "header")
     yield Paragraph(f"**{preset.title}.** {tutorial.what}")
-    whole = Topic("All of it, as a preset of the sidebar.", "overview")
+    brought = "parts, sizes and sentence" if preset.text else "parts and sizes"
+    whole = Topic(f"Everything: opens Start with tutorial {letter}'s {brought} in the sidebar.", "overview")
     for number, topic in enumerate((whole, *tutorial.topics)):
         data = {"topic": topic, "key": f"tutorials_open_{number or 'overview'}", "preset": NAMES[letter]}
         yield Widget("tutorial_topic", data)
@@ -260,7 +277,7 @@ def show_differences(scene: Scene[FiveTutorials], options: Options) -> Iterator[
         "caption",
     )
     yield Paragraph(
-        f"In brackets: how far the output moves when that field alone is changed in {chosen}. "
+        f"In brackets: how far an output moves, at most, when that one thing alone is changed in {chosen}. "
         "These effects do not add up, because later ones act on the results of earlier ones.",
         "caption",
     )
@@ -325,17 +342,15 @@ def differences_by_point(against: str) -> Heatmap[FiveTutorials]:
 
 
 def _explain_differences(five: FiveTutorials, against: str) -> Iterator[str]:
-    """Of each other tutorial, where its numbers part from one, and why."""
+    """Of each other tutorial, where its numbers part from one, and why: a list, in lines of markdown."""
     causes = sorted(five.find_causes(against), key=lambda cause: -cause.effect)
     for letter, differences in comparison.by_point(five.traces, against).items():
-        reasons = "; ".join(_describe_cause(cause) for cause in causes if cause.letter == letter)
-        start = comparison.first_apart(differences)
-        yield (
-            f"- **{SHORT_TITLES[letter]}** gives other numbers than {SHORT_TITLES[against]} from `{start}` on: "
-            f"{reasons}."
-        )
+        start = comparison.first_apart(differences).removeprefix("layers.")
+        yield f"- **{SHORT_TITLES[letter]}** gives other numbers than {SHORT_TITLES[against]} from `{start}` on:"
+        yield from (f"    - {_describe_cause(cause, against)}" for cause in causes if cause.letter == letter)
 
 
-def _describe_cause(cause: Cause) -> str:
-    effect = f"{cause.effect:.2g}" if cause.effect > comparison.APART else "nothing: only the layout differs"
-    return f"**{cause.field}** {cause.here} instead of {cause.there} ({effect})"
+def _describe_cause(cause: Cause, against: str) -> str:
+    effect = _write_difference(cause.effect) if cause.effect > comparison.APART else "nothing: only the layout differs"
+    here, there = (name_value(cause.field, comparison.small_config(each)) for each in (cause.letter, against))
+    return f"**{PROPERTIES_OF_FIELDS[cause.field]}**: *{here}* instead of *{there}* ({effect})"

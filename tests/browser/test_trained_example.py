@@ -17,6 +17,7 @@ def test_example_and_own_text_are_one_switch_apart(visitor: Visitor, classmate: 
     assert theirs.charts() == visitor.charts()
     visitor.choose("encdec_source", "your text")
     expect(visitor.widget("encdec_pattern")).to_contain_text("layer 0, head 0")
+    expect(visitor.widget("text").locator("textarea")).to_be_visible()  # the sidebar's fold has opened
     assert visitor.settled().query() == {"encdec_source": ["your text"]}
     visitor.choose("encdec_source", "trained example")
     expect(visitor.widget("encdec_pattern")).to_contain_text("layer 1, head 1")

@@ -20,7 +20,7 @@ from playground.link.params import DEFAULT_TARGET
 from playground.runs.pair_run import PairRun, run_pair
 from playground.text import Tokenizer, characters
 from playground.text.tokenizer import words
-from playground.training.after.shipped_network import MADE_BY, load_translator
+from playground.training.after.shipped_network import load_translator
 from playground.training.tasks.translation import WORDS
 from playground.views.encoder_decoder import (
     MASKS,
@@ -32,6 +32,7 @@ from playground.views.encoder_decoder import (
     show_masks,
     show_next_tokens,
     show_parameters,
+    show_translation,
 )
 from tests.training.tasks.test_translation import translate
 from tests.views.scenes import SMALL, parts_of
@@ -159,19 +160,37 @@ def test_masks_are_the_runs_in_two_colours(line: int) -> None:
 # --- the answer
 
 
-@pytest.mark.parametrize(("position", "attention"), [(0, "cross"), (3, "decoder self"), (99, "cross")])
-def test_the_answer_is_the_likeliest_token_and_what_the_chosen_head_read(position: int, attention: str) -> None:
+@pytest.mark.parametrize(
+    ("position", "attention", "name"),
+    [
+        (0, "cross", "cross-attention"),
+        (99, "cross", "cross-attention"),
+        (3, "decoder self", "the decoder's self-attention"),
+        (3, "encoder self", "the encoder's self-attention"),
+    ],
+)
+def test_the_answer_is_the_likeliest_token_and_where_the_open_head_of_the_shown_attention_looks(
+    position: int, attention: str, name: str
+) -> None:
     pair = small_pair()
     chosen = options(pair, position=position, layer=1, head=2, attention=attention)
     position = min(position, 6)
     logits = pair.run.logits[position].astype(np.float64)
     share = np.exp(logits[logits.argmax()]) / np.exp(logits).sum()
-    weights = pair.run.patterns["cross"][1, 2, position]
+    queries, keys = pair.run.sides(attention)
+    weights = pair.run.patterns[attention][1, 2]
+    if attention == "encoder self":  # takes no steps: the largest weight of all
+        position = int(weights[: queries.n_real].max(axis=1).argmax())
+        reader = f"layer 1, head 2 looks from `{queries.tokens[position]}`"
+    else:
+        reader = "layer 1, head 2 looks"
     token = characters().id_to_token(int(logits.argmax()))
     told = answer_what_comes_next(pair, chosen)
-    assert f"the next token is `{token}`, with a probability of **{share:.2f}**" in told
-    assert f"layer 1, head 2 looks most at `{pair.run.source.tokens[weights.argmax()]}`" in told
-    assert f"of the source, **{weights.max():.2f}**." in told
+    assert f"the next token is `{token}`, with a probability of **{100 * share:.4f} %**" in told
+    assert f"in {name}, {reader}" in told
+    assert f"most at `{keys.tokens[weights[position].argmax()]}`" in told
+    side = "target" if attention == "decoder self" else "source"
+    assert f"of the {side}, **{weights[position].max():.2f}**." in told
     assert "chance" in told
     assert "chance" not in answer_what_comes_next(replace(pair, is_random=False), chosen)
 
@@ -179,8 +198,15 @@ def test_the_answer_is_the_likeliest_token_and_what_the_chosen_head_read(positio
 def test_the_answer_of_the_example_is_never_surer_than_it_is_and_of_too_large_numbers_says_so() -> None:
     pair = example()
     told, share = answer_what_comes_next(pair, options(pair, layer=1, head=3)), pair.run.next_words(0).max()
-    assert share < 1
-    assert "`le`, with a probability of **0.99" in told
+    assert f"`le`, with a probability of **{100 * share:.4f} %**" in told
+    probabilities = [pair.run.next_words(position).max() for position in range(9)]
+    assert f"least sure of *blanche*, with a probability of {100 * min(probabilities):.4f} %" in texts(
+        show_translation(pair)
+    )
+    sure = replace(pair, run=replace(pair.run, logits=1000 * pair.run.logits))
+    assert "**100.0000 %**" in answer_what_comes_next(sure, options(pair)), "it is 1 in 64-bit floats"
+    surer = replace(pair, run=replace(pair.run, logits=1.5 * pair.run.logits))
+    assert "**more than 99.9999 %**" in answer_what_comes_next(surer, options(pair))
     assert "most at `the`₀ of the source" in told
     broken = replace(pair, run=replace(pair.run, logits=np.full_like(pair.run.logits, np.nan)))
     assert "cannot be told" in answer_what_comes_next(broken, options(pair))
@@ -219,7 +245,7 @@ def test_next_tokens_are_the_softmax_of_the_logits_best_first(position: int) -> 
         word = int(pair.run.target.ids[position + 1])
         place = 1 + int((probabilities > probabilities[word]).sum())
         assert f"Your target goes on with: {tokens[position + 1]}\n" in texts(items)
-        assert f"has {100 * probabilities[word]:.3g} %, place {place}." in texts(items)
+        assert f"has {100 * probabilities[word]:.4f} %, place {place}." in texts(items)
 
 
 def test_a_vocabulary_of_few_words_has_a_short_table_and_its_words_are_no_markup() -> None:
@@ -261,9 +287,10 @@ def test_the_example_is_translated_rightly_and_aligned() -> None:
     np.testing.assert_array_equal(cells["z"], expected.patterns["cross"][1, 3])
     assert cells["y"][3] == "chat → noir₃"
     assert "In 8 of 8 steps" in caption
+    assert "[EOS]" in caption, "which has a row and is not counted"
     assert "gender" in pattern_of(pair, layer=1, head=1)[1]
     text = texts(show_encoder_decoder(scene_of(pair), options(pair)))
-    for part in (f"**{FRENCH}**", "The translation is right.", "800 steps", MADE_BY, "goes on with: le"):
+    for part in (f"**{FRENCH}**", "The translation is right.", "800 steps", "goes on with: le"):
         assert part in text
     (shown,) = (each.frame(pair) for each in parts_of([show_next_tokens(scene_of(pair), options(pair))])
                 if isinstance(each, Table))  # fmt: skip

@@ -15,7 +15,7 @@ from playground.link.opening import Focus
 from playground.mistakes.registry import MISTAKES
 from playground.presets import PRESETS
 from playground.tutorials import comparison
-from playground.tutorials.table import DEPARTURES, NAMES, SHORT_TITLES, build_table
+from playground.tutorials.table import DEPARTURES, NAMES, PROPERTIES_OF_FIELDS, SHORT_TITLES, build_table
 from playground.tutorials.tutorial_texts import TUTORIALS
 from playground.views.tutorials import IN_YOUR_CODE, FiveTutorials, list_properties, show_tutorials, trace_tutorials
 from tests.views.scenes import parts_of
@@ -59,6 +59,8 @@ def test_the_answer_is_one_number_of_the_tutorial_beside_the_papers_and_its_larg
     bars = chart.bars(FIVE)
     assert [*bars.labels] == [short for short, _ in sorted(effects, key=lambda each: -effects[each])]
     np.testing.assert_allclose(bars.values, sorted(effects.values(), reverse=True), atol=1e-12)
+    assert not any("e" in text for text in bars.texts), "no power of ten"
+    np.testing.assert_allclose([float(text) for text in bars.texts], bars.values, rtol=0.5, atol=1e-9)
     assert told.endswith(f"reason: {max(effects, key=lambda each: effects[each])[1]}.")
     assert all(sentence in "\n".join(texts(show(letter=letter))) for _, sentence in effects)
 
@@ -108,12 +110,17 @@ def test_the_charts_are_this_seeds() -> None:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("against", NAMES)
 def test_every_other_is_told_apart_with_its_causes(against: str) -> None:
-    lines = next(text for text in texts(show(against)) if text.startswith("- **")).splitlines()
-    assert [line[4] for line in lines] == [letter for letter in NAMES if letter != against]
-    for line in lines:
-        causes = [cause for cause in FIVE.find_causes(against) if cause.letter == line[4]]
+    cells = {row.name: row.cells for row in build_table()}
+    lines = next(text for text in texts(show(against)) if text.startswith("- **")).split("\n- ")
+    letters = [line.removeprefix("- ")[2] for line in lines]
+    assert letters == [letter for letter in NAMES if letter != against]
+    for letter, line in zip(letters, lines, strict=True):
+        causes = [cause for cause in FIVE.find_causes(against) if cause.letter == letter]
         assert line.count(" instead of ") == len(causes)
-        assert all(f"**{cause.field}** {cause.here} instead of {cause.there}" in line for cause in causes)
+        for cause in causes:
+            name = PROPERTIES_OF_FIELDS[cause.field]
+            here, there = (cells[name][each].replace("none", "sinusoidal") for each in (letter, against))
+            assert f"**{name}**: *{here}* instead of *{there}* (" in line
         assert ("(nothing: only the layout differs)" in line) == any(cause.effect < 1e-9 for cause in causes)
 
 

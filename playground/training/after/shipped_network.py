@@ -23,8 +23,6 @@ from playground.training.trainer import Trainer
 
 PATH = Path(__file__).with_name("translator.safetensors")
 SHA256 = "61f130b591c5032461b985318e83ba11261ee95c43b476e911169963cf5045c0"
-MADE_BY = "python -m playground.training.after.shipped_network"
-"""The command that trains it and writes the file."""
 
 _MAX_PARAMETERS = 1_000_000
 

@@ -6,6 +6,7 @@ import streamlit as st
 import torch
 
 from playground.charts.chart import Paragraph
+from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
 from playground.errors import InputError
 from playground.limits import MAX_TOKENS
@@ -17,6 +18,7 @@ from playground.training.tasks.translation import ENGLISH, WORDS
 from playground.views import encoder_decoder as views
 from playground.views.encoder_decoder import TRANSLATE, Pair, cut_words, name_example
 from playground.web.choices import shortcuts, widgets
+from playground.web.choices.open_page import is_fragment_rerun
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random
 from playground.web.session import caches, trained_slot
 from playground.web.session.caches import PairKey, TextKey, find_translator, translator
@@ -33,6 +35,8 @@ _count_built = cache_for_everybody(max_entries=20)(count_built_parameters)
 @fragment
 def explore_pair() -> None:
     """The page below its heading."""
+    if st.session_state.pop(_SWITCHED, False) and is_fragment_rerun():
+        st.rerun()  # the sidebar is outside of this fragment, and folds its settings beside the example
     keep_answer_place()
     pair = choose_pair()
     show_run_line(pair)
@@ -74,12 +78,17 @@ _OF_BOTH = ("encdec_source", "encdec_show_training", "encdec_show_masks", "encde
 """The parameters that neither source has for itself."""
 
 
+_SWITCHED = "_encdec_switched"
+"""Session key of whether the source has just been switched."""
+
+
 def _swap_hidden() -> None:
     """Each of the two sources keeps what its own widgets stood at while the other one is shown."""
     keys = {key for key in page_parameters("encoder-decoder") if key not in _OF_BOTH}
     example = {key for key in keys if key.startswith("encdec_example")}
     shown = example if st.session_state["encdec_source"] == "trained example" else keys - example
     shortcuts.swap_hidden(hidden=keys - shown, shown=shown)
+    st.session_state[_SWITCHED] = True
 
 
 @as_one_element
@@ -162,7 +171,12 @@ def _list_words() -> None:
 def _choose_own_pair() -> PairKey:
     """The visitor's sentence and its target line; ends the page where one is missing or cannot be run."""
     setup = current_setup()
-    typed = split_sentences(widgets.text("encdec_target", "Target text, a line for each of your sentences", height=90))
+    if setup.text.sentences:
+        st.markdown(f"The encoder reads this source: **{escape_markdown(setup.text.sentences[setup.sentence])}**")
+        st.caption("Type another one into “Your text”: in the sidebar, or on a phone above this page's heading.")
+    typed = split_sentences(
+        widgets.text("encdec_target", "Target text for the decoder, a line for each of your sentences", height=90)
+    )
     for note in typed.notes:
         st.info(f"Target: {note}", icon=":material/content_cut:")
     lines = typed.sentences

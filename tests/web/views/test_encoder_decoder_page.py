@@ -9,7 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground import open_link
-from playground.link.params import DEFAULT_TARGET
+from playground.charts.markdown import escape_markdown
+from playground.link.params import DEFAULT_TARGET, DEFAULT_TEXT
 from playground.training.after import shipped_network
 from playground.training.tasks.translation import ENGLISH
 from playground.views.encoder_decoder import linked_pair
@@ -88,6 +89,8 @@ def test_own_text_begins_with_one_line_and_what_the_sidebar_does_not_change_is_s
         assert words in captions(app)
     assert sentences(app) == ""
     assert app.text_area(key="encdec_target").value == DEFAULT_TARGET
+    assert f"The encoder reads this source: **{escape_markdown(DEFAULT_TEXT)}**" in prose(app)
+    assert f"**{escape_markdown(TEXT.splitlines()[1])}**" in prose(own(sentence=2))
     app = own(causal="true", encdec_attention="encoder self")
     assert "causal switch" in captions(app)
     assert (array(charts(app)["encdec_pattern"])[:9, :9] > 0).all(), "the source looks ahead"
