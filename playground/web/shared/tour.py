@@ -53,6 +53,9 @@ _ANSWERS = "_tour_answers"
 _DONE_BY_BUTTON: Action = "step done by its button"
 """The action of a visitor who has had the step done."""
 
+_LEFT_AT = "_lessons_left_at"
+"""Session key of the step at which the visitor has left each lesson, by its key or as a whole."""
+
 _ARRIVED = "_tour_arrived"
 """Session key of whether the tour has come to another step, or to its end, just now."""
 
@@ -195,11 +198,16 @@ def begin_tour(tour: Tour, gather_evidence: Callable[[], Evidence]) -> None:
     go_to(1)
 
 
-def begin_lesson(name: str) -> None:
-    """Begin a lesson at its first step; for callbacks. Raises as `find_lesson`."""
+def begin_lesson(name: str, number: int = 1) -> None:
+    """Begin a lesson, at its first step or at another, by its number; for callbacks. Raises as `find_lesson`."""
     find_lesson(name)
     st.session_state.update({"experiment": EXPERIMENTS[0], "lesson": name, _ANSWERS: {}})
-    go_to(1)
+    go_to(number)
+
+
+def step_left(name: str) -> int:
+    """The number of the step at which the visitor has left a lesson in this session; 0 where they have not."""
+    return int(st.session_state.get(_LEFT_AT, {}).get(name, 0))
 
 
 def set_choices(choices: Choices) -> None:
@@ -273,5 +281,7 @@ def go_back() -> None:
 
 
 def leave() -> None:
-    """End the tour where it is."""
+    """End the tour where it is; for a lesson, its step is kept."""
+    if current_lesson() and current_step() is not None:
+        st.session_state[_LEFT_AT] = {**st.session_state.get(_LEFT_AT, {}), current_lesson(): step_number()}
     st.session_state.update({"tour": 0, "experiment": EXPERIMENTS[0], "lesson": ""})

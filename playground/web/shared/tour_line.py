@@ -105,7 +105,7 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
         if is_here and step.sets is not None:
             icon = ":material/auto_fix_high:"
             st.button(step.set_label, key="tour_set", icon=icon, type="tertiary", on_click=_do, args=(gather_evidence,))
-        _draw_ways(step, number, gather_evidence)
+        _draw_ways(tour, step, number, gather_evidence)
 
 
 def _draw_done(tour: Tour, step: Step, number: int, gather_evidence: Callable[[], Evidence]) -> None:
@@ -122,7 +122,7 @@ def _draw_done(tour: Tour, step: Step, number: int, gather_evidence: Callable[[]
             on_click=session_tour.go_to,
             args=(number + 1,),
         )
-        _draw_back_and_end(number)
+        _draw_back_and_end(tour, number)
 
 
 def _draw_opening(step: Step, is_here: bool) -> None:
@@ -132,18 +132,19 @@ def _draw_opening(step: Step, is_here: bool) -> None:
     st.button(label, key="tour_open", icon=icon, type="tertiary", on_click=session_tour.open_step)
 
 
-def _draw_ways(step: Step, number: int, gather_evidence: Callable[[], Evidence]) -> None:
+def _draw_ways(tour: Tour, step: Step, number: int, gather_evidence: Callable[[], Evidence]) -> None:
     icon = ":material/arrow_forward:" if step.skip_label == "Next" else ":material/skip_next:"
     on_click = partial(_skip, gather_evidence)
     st.button(step.skip_label, key="tour_skip", icon=icon, type="tertiary", on_click=on_click)
-    _draw_back_and_end(number)
+    _draw_back_and_end(tour, number)
 
 
-def _draw_back_and_end(number: int) -> None:
-    """The ways back, and out of the tour."""
+def _draw_back_and_end(tour: Tour, number: int) -> None:
+    """The ways back, and out of the tour: out of a lesson to all lessons, as its page alone leads nowhere."""
+    leave = session_tour.leave if tour.conclude is not None else _open_lessons
     back, close = ":material/arrow_back:", ":material/close:"
     st.button("Back", key="tour_back", icon=back, type="tertiary", on_click=session_tour.go_back, disabled=number == 1)
-    st.button("End", key="tour_end", icon=close, type="tertiary", on_click=session_tour.leave)
+    st.button("End", key="tour_end", icon=close, type="tertiary", on_click=leave)
 
 
 def _draw_end(tour: Tour, gather_evidence: Callable[[], Evidence], draw_copy_link: Callable[[], None]) -> None:

@@ -59,6 +59,26 @@ def test_a_lesson_opens_each_state_and_keeps_its_place() -> None:
     assert place(app) == ("", 0)
 
 
+def test_a_lesson_that_was_left_leads_back_to_all_lessons_and_goes_on_where_it_was() -> None:
+    app = press(press(open_page("lessons"), "begin_attention-in-30-minutes"), "tour_skip")
+    press(app, "tour_end")
+    assert app.title[0].value == "Which lesson?"
+    assert place(app) == ("", 0)
+    press(app, "continue_attention-in-30-minutes")
+    assert place(app) == ("attention-in-30-minutes", 2)
+    app = press(open_page("lessons", lesson="attention-in-30-minutes", tour=3), "lesson_list")
+    assert place(app) == ("", 0)
+    assert app.button(key="continue_attention-in-30-minutes").label == "Continue at step 3"
+
+
+def test_a_steps_line_is_its_whole_first_sentence() -> None:
+    long = (
+        "This sentence goes on\nfor more than a line, with words that say what is to be seen in the map above all. And"
+    )
+    app = open_page("lessons", lesson=encode_lesson(Lesson(title="x", steps=[LessonStep(words=long)])))
+    assert long.replace("\n", " ").removesuffix(". And") in words(app)
+
+
 def test_what_was_found_is_counted_at_the_end() -> None:
     app = open_page("exercises", lesson=CODE, tour=2, exercises_key="number-of-heads")
     press(widgets_answered(app), "exercise_check")

@@ -76,7 +76,7 @@ def _draw_list(problem: str) -> None:
                 st.markdown(lesson.about)
                 st.caption(_measure(lesson))
                 with st.container(horizontal=True):
-                    _begin_button(name, f"begin_{name}")
+                    _draw_ways_in(name, len(lesson.steps))
                     st.button("Look at it", key=f"look_{name}", on_click=open_lesson, args=(name,))
     st.header("Your own", anchor=False)
     st.markdown(
@@ -107,10 +107,24 @@ def _measure(lesson: Lesson) -> str:
     return " · ".join(parts)
 
 
-def _begin_button(name: str, key: str) -> None:
+def _draw_ways_in(name: str, n_steps: int) -> None:
+    """The card's ways into its lesson: from the step at which the visitor left it, and from the first."""
+    left = session_tour.step_left(name)
+    has_left = 1 < left <= n_steps
+    if has_left:
+        st.button(
+            f"Continue at step {left}", key=f"continue_{name}", icon=":material/play_arrow:", type="primary",
+            on_click=session_tour.begin_lesson, args=(name, left),
+        )  # fmt: skip
+    _begin_button(name, f"begin_{name}", is_first=not has_left)
+
+
+def _begin_button(name: str, key: str, *, is_first: bool = True) -> None:
     st.button(
-        "Begin", key=key, icon=":material/play_arrow:", type="primary", on_click=session_tour.begin_lesson, args=(name,)
-    )
+        "Begin" if is_first else "Begin again", key=key, type="primary" if is_first else "secondary",
+        icon=":material/play_arrow:" if is_first else ":material/replay:", on_click=session_tour.begin_lesson,
+        args=(name,),
+    )  # fmt: skip
 
 
 def _draw_lesson(name: str, lesson: Lesson) -> None:
@@ -157,12 +171,12 @@ def _name_step(words: str, exercise: str | None, exercises: Mapping[str, Exercis
     """A step in a line: its exercise's title, or how its words begin."""
     if exercise is not None:
         return f"*{exercises[exercise].title if exercise in exercises else escape_markdown(exercise)}*"
-    line = next((line for line in words.splitlines() if line.strip()), "")
-    first = line.strip().lstrip("#*-> ").split(". ")[0]
+    paragraph = " ".join(words.strip().partition("\n\n")[0].split())
+    first = paragraph.lstrip("#*-> ").split(". ")[0]
     return first if len(first) <= _LONGEST_NAME else f"{first[:_LONGEST_NAME].rsplit(' ', 1)[0]} …"
 
 
-_LONGEST_NAME = 90
+_LONGEST_NAME = 240
 """Characters of a step's line."""
 
 

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from playground.web.components.without_picture import request_scroll
+from playground.web.shared import tour as session_tour
 from playground.web.shared.navigation import current_server
 
 TOP = "lessons_top"
@@ -12,7 +13,9 @@ TOP = "lessons_top"
 
 
 def open_lesson(name: str, view: str = "lesson") -> None:
-    """Show a lesson, by its key or code, on the page Lessons; an empty name shows all. For callbacks."""
+    """Show a lesson, by its key or code, on the page Lessons; an empty name leaves it and shows all. For callbacks."""
+    if not name:
+        session_tour.leave()
     st.session_state.update({"lesson": name, "lessons_view": view})
     request_scroll(TOP)
 
