@@ -154,6 +154,14 @@ def around_zero(limit: float | None = None) -> Callable[[Sequence[Array]], Colou
     return colours
 
 
+def describe_around_zero(numbers: Sequence[Array]) -> str:
+    """A sentence on what the colours of `around_zero` stand for."""
+    end = f"{max(largest(np.abs(each)) for each in numbers):.3g}"
+    if min(float(np.min(each, where=np.isfinite(each), initial=0)) for each in numbers) >= 0:
+        return f"The stronger the violet, the larger the number: up to {end}."
+    return f"Violet is more than 0, orange less: the strongest colours stand for {end} and −{end}."
+
+
 def most_around_zero(numbers: Sequence[Array]) -> Colours:
     """Colours that diverge from 0 and end at ±`limit_of_most`."""
     return around_zero(limit_of_most(numbers))(numbers)

@@ -112,8 +112,9 @@ def _without_key_bias(lab: "Lab") -> float:
 _ALL_DECOYS = (
     Decoy(
         "view-after-transpose",
-        "the heads are merged by `view` after `transpose(1, 2).contiguous()`",
-        "The copy puts each token's heads side by side in memory first, so `view` reads them in the right order.",
+        "`view` merges heads after a transposed copy",
+        "`transpose(1, 2).contiguous()` puts each token's heads side by side in memory first, so `view` reads them in "
+        "the right order.",
         "merge",
         _merge_by_view,
     ),
@@ -410,8 +411,14 @@ class LabTest:
     title: str
     cost: int
     run: Callable[[Lab], Finding]
+    shows: str
+    """What it shows, for whoever chooses among tests."""
     fits: Callable[[Case], bool] = lambda _: True
     """Whether it can be done in this case."""
+
+
+def _ask_maker(lab: Lab) -> Finding:
+    return Finding(" ".join(MISTAKES[key].symptom for key in lab.case.mistakes), False)
 
 
 def _check_shapes(lab: Lab) -> Finding:
@@ -425,7 +432,9 @@ def _add_rows_up(lab: Lab) -> Finding:
     sums, right = (
         run["layers.0.attn.pattern"][0, :, : lab.n_real].sum(dim=-1).numpy() for run in (lab.theirs, lab.ours)
     )
-    told = f"In layer 0, the weights of a query add up to between **{sums.min():.2f}** and **{sums.max():.2f}**."
+    least, most = f"{sums.min():.2f}", f"{sums.max():.2f}"
+    many = f"**{least}**" if least == most else f"between **{least}** and **{most}**"
+    told = f"In layer 0, the weights of a query add up to {many}."
     return Finding(told, is_other(sums, right))
 
 
@@ -595,13 +604,13 @@ def _map_pattern(lab: Lab) -> Finding:
     return Finding(told, tells, {"attention weights": theirs[0]}, True)
 
 
-def _beside(name: str, title: str) -> Callable[[Lab], Finding]:
+def _beside(name: str) -> Callable[[Lab], Finding]:
     def run(lab: Lab) -> Finding:
         theirs, right = (_first_map(each[name])[: lab.n_real] for each in (lab.theirs, lab.ours))
         is_wrong = is_other(theirs, right)
         most = _largest_difference(theirs, right)
         told = f"they part by up to **{most:.2f}**" if is_wrong else "they are **the same**"
-        told = f"{title}, beside a right encoder's with the same weights: {told}."
+        told = f"Beside a right encoder's, with the same weights, {told}."
         return Finding(told, is_wrong, {"this encoder": theirs, "a right one": right}, name.endswith("pattern"))
 
     return run
@@ -639,29 +648,68 @@ _BESIDE = {
 
 
 _ALL_TESTS = (
-    LabTest("shapes", "The shape of every tensor", 1, _check_shapes),
-    LabTest("row-sums", "Do weights add up to 1?", 1, _add_rows_up),
-    LabTest("lengths", "How long are embeddings?", 1, _measure_lengths),
-    LabTest("norm", "Mean and variance behind a norm", 1, _measure_norm),
-    LabTest("hidden", "Signs of hidden numbers", 1, _count_negative),
-    LabTest("norm-place", "What does the first norm read?", 2, _look_at_norm_input),
-    LabTest("score", "One score by hand", 2, _score_by_hand),
-    LabTest("sum", "Is the residual sum one?", 2, _check_sum),
-    LabTest("layers", "Whose weights has layer 1?", 2, _check_layers),
-    LabTest("positions", "Map: what is added for positions", 2, _compare_positions),
-    LabTest("pattern", "Map: attention weights", 2, _map_pattern),
-    LabTest("permute", "Reverse the words", 3, _permute, lambda case: case.mask != "causal"),
-    LabTest("last-word", "Change the last word", 3, _change_last, lambda case: case.mask == "causal"),
-    LabTest("padding", "Change the padding", 3, _change_padding, lambda case: case.mask == "padding"),
+    LabTest("symptom", "Hint: what its maker sees", 1, _ask_maker, "What somebody notices who has made the mistake."),
+    LabTest("shapes", "The shape of every tensor", 1, _check_shapes, "Which tensors have a wrong shape."),
+    LabTest("row-sums", "Do weights add up to 1?", 1, _add_rows_up, "The sum of each query's attention weights."),
+    LabTest(
+        "lengths", "How long are embeddings?", 1, _measure_lengths,
+        "The mean length of tokens' vectors, and of what is added for positions.",
+    ),
+    LabTest(
+        "norm", "Mean and variance behind a norm", 1, _measure_norm,
+        "The mean and the variance of a vector's numbers, just normed.",
+    ),
+    LabTest(
+        "hidden", "Signs of hidden numbers", 1, _count_negative,
+        "How many numbers are 0 or below it behind the activation of the feed-forward network.",
+    ),
+    LabTest(
+        "norm-place", "What does the first norm read?", 2, _look_at_norm_input,
+        "Whether the norm stands before or after its sublayer.",
+    ),
+    LabTest("score", "One score by hand", 2, _score_by_hand, "By which factor scores differ from query · key."),
+    LabTest(
+        "sum", "Is the residual sum one?", 2, _check_sum, "Whether a sublayer's input is added to its output."
+    ),
+    LabTest("layers", "Whose weights has layer 1?", 2, _check_layers, "With which layer's weights layer 1 computes."),
+    LabTest(
+        "positions", "Map: what is added for positions", 2, _compare_positions,
+        "The numbers that each position adds to its token's vector.",
+    ),
+    LabTest("pattern", "Map: attention weights", 2, _map_pattern, "How much each token looks at each, in one head."),
+    LabTest(
+        "permute", "Reverse the words", 3, _permute, "How far the words' last vectors move.",
+        lambda case: case.mask != "causal",
+    ),
+    LabTest(
+        "last-word", "Change the last word", 3, _change_last, "How many tokens before it change.",
+        lambda case: case.mask == "causal",
+    ),
+    LabTest(
+        "padding", "Change the padding", 3, _change_padding, "How far the real tokens' last vectors move.",
+        lambda case: case.mask == "padding",
+    ),
     *(
-        LabTest(f"beside-{name.replace('.', '-')}", f"`{name}` beside a right one", 4, _beside(name, title))
+        LabTest(
+            f"beside-{name.replace('.', '-')}", title, 4, _beside(name),
+            f"Maps of `{name}`, here and in a right encoder with the same weights.",
+        )
         for name, title in _BESIDE.items()
     ),
-    LabTest("train", "Train both for 80 steps", 8, _train),
-)
+    LabTest("train", "Train both for 80 steps", 8, _train, "The losses of this encoder and of a right one."),
+)  # fmt: skip
 
 TESTS: Mapping[str, LabTest] = {each.key: each for each in _ALL_TESTS}
 """All tests, by their keys, the cheapest first."""
+
+KINDS: Mapping[int, str] = {
+    1: "A quick look",
+    2: "A closer look",
+    3: "Change what it reads",
+    4: "Beside a right encoder with the same weights",
+    8: "Training",
+}
+"""What the tests of each cost do."""
 
 
 def offered_tests(case: Case) -> list[LabTest]:

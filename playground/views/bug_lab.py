@@ -1,6 +1,6 @@
 """The page Bug lab: an encoder with a mistake, what was tested of it, who is suspected, and what it was."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,7 +22,7 @@ from playground.charts.chart import (
     Picture,
     Widget,
 )
-from playground.charts.figure import Array, Figure, around_zero, between_ends
+from playground.charts.figure import Array, Figure
 from playground.charts.scene import Scene
 from playground.link.opening import Focus, LinkedView
 from playground.mistakes.bug_lab import (
@@ -94,7 +94,11 @@ def answer_how_far(shown: ShownLab) -> str:
         shows = "The cheapest test that shows it" if n == 1 else "The cheapest that show them"
         return f"Found, for {spent}: {titles}. {shows}: {best}.{beat}"
     what = "one mistake" if n == 1 else "two mistakes"
-    spent = f"You have spent {spent}" if attempt.cost else "Each test costs points: find it with few"
+    spent = (
+        f"You have spent {spent}"
+        if attempt.cost
+        else f"Each test costs points: find {'it' if n == 1 else 'both'} with few"
+    )
     found = f" One is found: **{name_suspect(attempt.found[0])}**." if n_found else ""
     return f"This encoder runs, and it has **{what}**. {spent}.{found}{beat}"
 
@@ -103,11 +107,10 @@ _MASKS = {"none": "no mask", "padding": "a padding mask, for the two last tokens
 
 
 def _describe_case(lab: Lab) -> str:
-    """What its maker says of it, and what they see."""
+    """What its maker says of it."""
     case, config = lab.case, lab.config
-    seen = " ".join(MISTAKES[key].symptom for key in case.mistakes)
     return (
-        f"**What its maker sees.** {seen}\n\n**What it is meant to be.** {config.n_layers} layers × {config.n_heads} "
+        f"**What it is meant to be.** {config.n_layers} layers × {config.n_heads} "
         f"heads, d_model {config.d_model}, d_ff {config.d_ff}, {config.norm_placement}-norm, "
         f"{config.activation}, sinusoidal positions, {_MASKS[case.mask]}. It reads: *{' '.join(lab.tokens)}*. "
         "The weights are random."
@@ -120,9 +123,9 @@ def _show_finding(test: LabTest, found: Finding, number: int) -> Group:
     items: list[Item] = [Paragraph(f"**{number}. {test.title}** ({points}). {found.sentence}")]
     key = test.key.replace("-", "_")
     if found.maps:
-        colours = partial(_share_colours, list(found.maps.values()))
+        shared = list(found.maps.values())
         maps = [
-            (_draw_map(f"lab_{key}_{place}", title, values, colours, of_tokens=found.of_tokens),)
+            (_draw_map(f"lab_{key}_{place}", title, values, shared, of_tokens=found.of_tokens),)
             for place, (title, values) in enumerate(found.maps.items())
         ]
         items.append(Columns(tuple(maps)) if len(maps) > 1 else Columns((maps[0], ()), (2, 1)))
@@ -139,24 +142,21 @@ def _show_finding(test: LabTest, found: Finding, number: int) -> Group:
     return Group(f"lab_finding_{key}", tuple(items), is_card=True)
 
 
-def _share_colours(maps: list[Array], _: object) -> figures.Colours:
-    return between_ends(maps) if min(map(np.nanmin, maps)) >= 0 else around_zero()(maps)
-
-
-def _draw_map(key: str, title: str, values: Array, colours: Any, *, of_tokens: bool) -> Heatmap[ShownLab]:
+def _draw_map(key: str, title: str, values: Array, maps: Sequence[Array], *, of_tokens: bool) -> Heatmap[ShownLab]:
     finite = np.where(np.isfinite(values), values, np.nan)
-    names = partial(_name_tokens, len(values))
+    what = "a token, a column one that it may look at" if of_tokens else "a token"
+    rows, columns = (partial(_name_tokens, n) for n in values.shape)
     return Heatmap(
         key=key,
         alt=f"{title}, as colours.",
-        caption=f"**{title[0].upper()}{title[1:]}.** A row is a token.",
+        caption=f"**{title[0].upper()}{title[1:]}.** A row is {what}. {figures.describe_around_zero(maps)}",
         values=lambda _: finite,
-        rows=Axis("token", names),
-        columns=Axis("key", names) if of_tokens else Axis("number"),
+        rows=Axis("token", rows),
+        columns=Axis("key", columns) if of_tokens else Axis("number"),
         bar="",
         hover="%{y}, %{x}",
         more="a larger number",
-        colours=colours,
+        colours=lambda _: figures.around_zero()(maps),
         compares=False,
     )
 
@@ -179,12 +179,12 @@ def _draw_losses(found: Finding) -> Figure:
 
 
 def _reveal(lab: Lab) -> Iterator[Item]:
-    """Each mistake: its lines, who makes it, and what cannot show it; then the decoy."""
+    """Each mistake: its lines, who makes it, how it shows, and what cannot show it; then the decoy."""
     for key in lab.case.mistakes:
         mistake = MISTAKES[key]
         yield Paragraph(
-            f"**{mistake.title[0].upper()}{mistake.title[1:]}.** Who makes it: {mistake.source}. The cheapest test: "
-            f"{_lower(mistake.test)} What cannot show it: {_lower(mistake.hidden_from)}"
+            f"**{mistake.title[0].upper()}{mistake.title[1:]}.** Who makes it: {mistake.source}. What its maker sees: "
+            f"{_lower(mistake.symptom)} What cannot show it: {_lower(mistake.hidden_from)}"
         )
         yield Code(f"# wrong\n{mistake.wrong}\n\n# right\n{mistake.right}", wraps=True)
     for key in lab.case.suspects:

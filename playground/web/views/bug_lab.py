@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import groupby
+from operator import attrgetter
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -9,7 +11,7 @@ import streamlit as st
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.link.params import OWN
-from playground.mistakes.bug_lab import MAX_SEED, WRONG_COST, Attempt, LabTest, name_suspect, offered_tests
+from playground.mistakes.bug_lab import KINDS, MAX_SEED, WRONG_COST, Attempt, LabTest, name_suspect, offered_tests
 from playground.views.bug_lab import read_lab, show_bug_lab
 from playground.web.choices.setup import current_value
 from playground.web.components.without_picture import request_scroll
@@ -63,17 +65,21 @@ def draw_suspects(attempt: Attempt) -> None:
 
 
 def draw_tests(attempt: Attempt) -> None:
-    """A button each, the cheapest first; those that were done are grey."""
-    st.markdown("**Tests**, with what they cost:")
-    with st.container(key="lab_tests_offered", horizontal=True, gap="small"):
-        for test in offered_tests(attempt.case):
-            st.button(
-                f"{test.title} · {test.cost}",
-                key=f"lab_test_{test.key.replace('-', '_')}",
-                on_click=_take,
-                args=(test,),
-                disabled=test.key in attempt.tests,
-            )
+    """A button each, by their costs, the cheapest first; those that were done are grey."""
+    st.markdown("**Tests**, by what each costs:")
+    with st.container(key="lab_tests_offered", gap="small"):
+        for cost, tests in groupby(offered_tests(attempt.case), attrgetter("cost")):
+            st.markdown(f"**{cost} {'point' if cost == 1 else 'points'}** · {KINDS[cost]}")
+            with st.container(horizontal=True, gap="small"):
+                for test in tests:
+                    st.button(
+                        test.title,
+                        key=f"lab_test_{test.key.replace('-', '_')}",
+                        help=test.shows,
+                        on_click=_take,
+                        args=(test,),
+                        disabled=test.key in attempt.tests,
+                    )
 
 
 def draw_next(attempt: Attempt) -> None:

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.mistakes.bug_lab import TESTS, WRONG_COST, explain_innocence, name_suspect, open_lab
 from playground.mistakes.registry import MISTAKES
-from tests.web.app_test import charts, open_page, press, prose, sentences, without_error
+from tests.web.app_test import array, charts, open_page, press, prose, sentences, without_error
 
 LAB = open_lab(2, "easy")
 (GUILTY,) = LAB.case.mistakes
@@ -23,9 +23,23 @@ def accuse(app: AppTest, key: str) -> AppTest:
     return press(app, f"lab_accuse_{key.replace('-', '_')}")
 
 
-def test_a_newcomer_reads_the_symptom_and_nothing_of_the_mistake() -> None:
+def test_the_symptom_is_a_hint_that_costs_a_point() -> None:
     app = page()
+    assert MISTAKES[GUILTY].symptom not in prose(app)
+    app = press(app, "lab_test_symptom")
     assert MISTAKES[GUILTY].symptom in prose(app)
+    assert "**1 point**" in prose(app)
+
+
+def test_the_map_of_weights_has_the_padding_too() -> None:
+    app = page(lab_seed=0, lab_tests=["pattern"])
+    (drawn,) = charts(app).values()
+    assert array(drawn).shape == (6, 8)
+    assert [name for name in drawn[0]["x"] if "PAD" in name] == ["[PAD] (6)", "[PAD] (7)"]
+
+
+def test_a_newcomer_reads_nothing_of_the_mistake() -> None:
+    app = page()
     assert "**one mistake**" in prose(app)
     assert MISTAKES[GUILTY].right not in [each.value for each in app.code]
     assert not charts(app)
