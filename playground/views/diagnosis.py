@@ -9,15 +9,18 @@ import numpy as np
 import pandas as pd
 
 from playground.charts.chart import Axis, Code, Columns, Heatmap, Item, Options, Paragraph, Table
-from playground.charts.figure import Array, around_zero, between_ends
-from playground.charts.markdown import escape_markdown
+from playground.charts.figure import Array, around_zero, describe_around_zero
 from playground.charts.names import token_names
 from playground.charts.scene import Scene
 from playground.diagnosis import Diagnosis
 from playground.mistakes.registry import MISTAKES
+from playground.text.wording import join_words
 
 _MOST = 64
 """Rows and columns of a map."""
+
+_MOST_NAMED = 4
+"""Tensors that are named as those to bring next."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +33,14 @@ class Diagnosed:
     ours: Mapping[str, Array]
     tokens: Sequence[str]
     """Of the sentence."""
+    missing: Sequence[str] = ()
+    """Names between the last given tensor that agrees and the first that differs."""
 
 
 def show_diagnosis(scene: Scene[Diagnosed], _: Options) -> Iterator[Item]:
     """The report, the first tensor that differs, and how far each does."""
     found = scene.now.found
-    yield Paragraph(answer_what_is_wrong(found), "answer")
+    yield Paragraph(answer_what_is_wrong(scene.now), "answer")
     if found.first is not None:
         yield from _show_maps(scene.now)
     sentences = found.report().splitlines()
@@ -60,8 +65,9 @@ def show_diagnosis(scene: Scene[Diagnosed], _: Options) -> Iterator[Item]:
         )
 
 
-def answer_what_is_wrong(found: Diagnosis) -> str:
-    """The page's answer in a sentence."""
+def answer_what_is_wrong(diagnosed: Diagnosed) -> str:
+    """The page's answer, and where nothing explains it what to do next."""
+    found = diagnosed.found
     if found.first is None:
         n = found.n_compared
         return f"Nothing: **{n}** of your {n} tensors agree with the model's."
@@ -72,7 +78,19 @@ def answer_what_is_wrong(found: Diagnosis) -> str:
         return f"With this mistake the model computes your numbers: {titles}. It shows first in `{found.first}`.{also}"
     if found.is_noise:
         return f"Nothing but noise: from `{found.first}` on, numbers are off by at most {found.differences[0].off:.1g}."
-    return f"Your numbers part from the model's in `{found.first}`, and no mistake that is known here explains it."
+    return (
+        f"Your numbers part from the model's in `{found.first}`, and no mistake that is known here explains it. "
+        f"{_narrow_down(diagnosed)}"
+    )
+
+
+def _narrow_down(diagnosed: Diagnosed) -> str:
+    """A sentence on what to bring, or to read, next."""
+    missing = diagnosed.missing
+    if not missing:
+        return "Compare your lines that compute it with the model's: nothing that you brought before it differs."
+    named = [f"`{name}`" for name in missing[:: -(-len(missing) // _MOST_NAMED)]]
+    return f"To narrow it down, bring what was computed before it too, such as {join_words(named)}."
 
 
 def _list_differences(found: Diagnosis) -> pd.DataFrame:
@@ -93,40 +111,44 @@ def _list_differences(found: Diagnosis) -> pd.DataFrame:
 def _show_maps(diagnosed: Diagnosed) -> Iterator[Item]:
     """The first differing tensor around its largest difference: theirs, ours, and the difference."""
     first = diagnosed.found.differences[0]
-    place = first.place[:-2]
+    place, shape = first.place[:-2], diagnosed.ours[first.name].shape
+    rows, columns = map(_choose_window, first.place[-2:], shape[-2:])
     theirs, ours = (
-        np.where(np.isfinite(each), each, np.nan)
-        for each in (_slice(tensors[first.name], place) for tensors in (diagnosed.theirs, diagnosed.ours))
+        np.where(np.isfinite(each), each, np.nan)[rows.start : rows.stop, columns.start : columns.stop]
+        for each in (
+            np.asarray(tensors[first.name][place], np.float32) for tensors in (diagnosed.theirs, diagnosed.ours)
+        )
     )
-    shared = between_ends([theirs, ours])
-    difference = theirs - ours
+    are_tokens = first.name.endswith(("scores", "pattern"))
+    row_names = _name_rows(diagnosed, shape[-2])[rows.start : rows.stop]
+    column_names = partial(_give, _name_rows(diagnosed, shape[-1])[columns.start : columns.stop])
     where = f"`{first.name}`{f', at {list(place)}' if any(place) else ''}"
+    for window, n, what in ((rows, shape[-2], "tokens"), (columns, shape[-1], "tokens" if are_tokens else "numbers")):
+        where += f", {what} {window.start} to {window.stop - 1} of {n}" if len(window) < n else ""
     maps = (
-        ("yours", theirs, "Yours"),
-        ("ours", ours, "The model's"),
-        ("difference", difference, "Yours − the model's"),
+        ("yours", "Yours", theirs, [theirs, ours], " Its colours and the model's are the same."),
+        ("ours", "The model's", ours, [theirs, ours], " Its colours and yours are the same."),
+        ("difference", "Yours − the model's", theirs - ours, [theirs - ours], " It has colours of its own."),
     )
-    rows = _name_rows(diagnosed, theirs.shape[0])
-    columns = _name_rows(diagnosed, theirs.shape[1]) if first.name.endswith(("scores", "pattern")) else None
     yield Columns(
         tuple(
             (
                 Heatmap[Any](
                     key=f"diagnosis_{key}",
                     alt=f"{title} of {first.name}, as colours.",
-                    caption=f"**{title}:** {where}.",
+                    caption=f"**{title}:** {where}. {describe_around_zero(shared)}{note}",
                     values=partial(_give, values),
-                    rows=Axis("token", partial(_give, rows), options={"autorange": "reversed"}),
-                    columns=Axis("key" if columns else "number", partial(_give, columns) if columns else None),
+                    rows=Axis("token", partial(_give, row_names), options={"autorange": "reversed"}),
+                    columns=Axis("key", column_names) if are_tokens else Axis("number", first=columns.start),
                     bar="",
                     hover="%{y}, %{x}",
                     more="a larger number",
-                    colours=around_zero() if key == "difference" else partial(_give, shared),
+                    colours=partial(_give, around_zero()(shared)),
                     compares=False,
                     height=360,
                 ),
             )
-            for key, values, title in maps
+            for key, title, values, shared, note in maps
         )
     )
 
@@ -135,10 +157,10 @@ def _give(value: Any, _: object) -> Any:
     return value
 
 
-def _slice(tensor: Array, place: tuple[int, ...]) -> Array:
-    """The matrix of a tensor at a place of its first axes, as much of it as a map shows."""
-    matrix: Array = np.asarray(tensor[place], np.float32)[:_MOST, :_MOST]
-    return matrix
+def _choose_window(place: int, n: int) -> range:
+    """The cells along an axis of `n` that a map shows: from the first on, or else around a place."""
+    start = max(0, min(place - _MOST // 2, n - _MOST)) if place >= _MOST else 0
+    return range(start, min(start + _MOST, n))
 
 
 def _name_rows(diagnosed: Diagnosed, n: int) -> list[str]:
@@ -148,4 +170,4 @@ def _name_rows(diagnosed: Diagnosed, n: int) -> list[str]:
 
 def describe_names(ours: Mapping[str, Array]) -> pd.DataFrame:
     """The names that a tensor may have, with the shapes of this sentence."""
-    return pd.DataFrame([{"name": escape_markdown(name), "shape": str(array.shape)} for name, array in ours.items()])
+    return pd.DataFrame([{"name": name, "shape": str(array.shape)} for name, array in ours.items()])

@@ -20,6 +20,7 @@ from playground.model import Encoder
 from playground.runs.forward_pass import read_rows
 from playground.text.wording import quote_text
 from playground.views.diagnosis import Diagnosed, describe_names, show_diagnosis
+from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.session.services import services
@@ -37,11 +38,6 @@ _GIVEN = "_diagnosis_given"
 
 _FOUND = "_diagnosis_found"
 """Session key of what was found in what they gave last."""
-
-_INVITATION = (
-    "Bring the numbers that your own encoder computes. This page finds the first tensor that is wrong, and the mistake "
-    "that makes all of them."
-)
 
 _EXAMPLE = "split-without-transpose"
 """The mistake of the encoder that is there to be tried."""
@@ -89,7 +85,8 @@ def draw_diagnosis() -> None:
     given: _Given | None = st.session_state.pop(_GIVEN, None)
     if given is not None:
         st.session_state[_FOUND] = _compare(given, key, ids, mask, encoder, names)
-    _draw_found(key)
+    n_mistakes = sum(mistake.applies(encoder.config, mask) for mistake in MISTAKES.values())
+    _draw_found(key, n_mistakes)
     _draw_ways_in(names, ids, mask)
 
 
@@ -115,26 +112,34 @@ def _compare(
             found = diagnose(encoder, ids, tensors, mask, tolerance=given.tolerance, on_progress=show)
     except PlaygroundError as error:
         services().meters.count_refusal(error)
-        st.error(f"{escape_markdown(given.name)}: {escape_markdown(error)}")
+        st.error(f"{escape_markdown(given.name[0].upper() + given.name[1:])}: {escape_markdown(error)}")
         return None
     finally:
         bar.empty()
     setup = current_setup()
     first = [] if found.first is None else [found.first]
+    order = list(ours)
+    before = order[: order.index(found.first)] if found.first is not None else []
+    last_right = max((place for place, name in enumerate(before) if name in found.theirs), default=-1)
     diagnosed = Diagnosed(
         replace(found, theirs={}),
         {name: found.theirs[name].numpy() for name in first},
         {name: ours[name].numpy() for name in first},
         setup.batch.tokens[setup.sentence],
+        before[last_right + 1 :],
     )
     return _Found(given.name, key, diagnosed)
 
 
-def _draw_found(key: caches.RunKey) -> None:
-    """The report on what was given last."""
+def _draw_found(key: caches.RunKey, n_mistakes: int) -> None:
+    """The report on what was given last; before, what the page does, with so many mistakes that it knows."""
     found: _Found | None = st.session_state.get(_FOUND)
     if found is None:
-        render([Paragraph(_INVITATION, "answer")], _NO_SCENE)
+        invitation = (
+            "Bring the numbers that your own encoder computes. This page finds the first tensor that is wrong, and "
+            f"looks among **{n_mistakes}** known mistakes for one, or two together, that explain it."
+        )
+        render([Paragraph(invitation, "answer")], _NO_SCENE)
         return
     if found.key != key:
         st.info(
@@ -149,8 +154,14 @@ def _draw_ways_in(names: Mapping[str, torch.Tensor], ids: torch.Tensor, mask: to
     st.header("Your tensors", anchor=False)
     st.markdown(
         "Give your code the weights and the ids of the sidebar's model, and bring what it computed. *Take it with "
-        "you*, under **More** in the sidebar, has the weights as code."
+        "you*, under **More** in the sidebar, has the weights as code. A small encoder is easier to rebuild: "
+        "“random” weights and 2 layers."
     )
+    if current_setup().weights != "random":
+        st.button(
+            "Take a small random encoder", key="diagnosis_small", icon=":material/casino:", on_click=_take_small,
+            help="The encoder of 2017, with 2 narrow layers: d_model 16, 4 heads, d_ff 32.",
+        )  # fmt: skip
     st.file_uploader(
         "A file of NumPy (.npz) or safetensors", key=uploads.uploader_key(_UPLOADER), on_change=_open_file,
         max_upload_size=MAX_BYTES // 2**20, help=f"Saved with {HOW_TO_SAVE}, by the names below.",
@@ -161,7 +172,10 @@ def _draw_ways_in(names: Mapping[str, torch.Tensor], ids: torch.Tensor, mask: to
         "No code at hand? Try a wrong encoder", key="diagnosis_example", on_click=_take_example,
         icon=":material/bug_report:", help="The sidebar's model, with one mistake that many make.",
     )  # fmt: skip
-    with st.expander("Paste a printed tensor", icon=":material/content_paste:"):
+    # A key of its own keeps it open while boxes above it come and go.
+    with st.expander(
+        "Paste a printed tensor", icon=":material/content_paste:", key="diagnosis_paste", on_change="rerun"
+    ):
         st.selectbox("Which one is it?", list(names), index=list(names).index("final"), key="diagnosis_name")
         st.text_area("As it was printed", key="diagnosis_text", placeholder="tensor([[[ 0.1234, -0.5678, …")
         st.button("Compare", key="diagnosis_compare", on_click=_take_printed)
@@ -187,6 +201,12 @@ def _open_file() -> None:
     if file is not None:
         with uploads.explain_failure(_PROBLEM, quote_text(file.name)):
             st.session_state[_GIVEN] = _Given(quote_text(file.name), read_arrays(file.getvalue()))
+
+
+def _take_small() -> None:
+    shortcuts.discard_unlocked()
+    shortcuts.apply_preset("vaswani-base")
+    st.session_state.update({"d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 32})
 
 
 def _take_example() -> None:

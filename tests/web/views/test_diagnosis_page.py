@@ -9,7 +9,20 @@ from streamlit.testing.v1 import AppTest
 
 from playground.link.opening import LinkedView, open_link
 from tests.mistakes.plain_pass import plain_pass
-from tests.web.app_test import answer, charts, open_page, press, prose, sentences, upload, without_error, working
+from tests.web.app_test import (
+    answer,
+    array,
+    captions,
+    charts,
+    open_page,
+    press,
+    prose,
+    sentences,
+    upload,
+    values,
+    without_error,
+    working,
+)
 
 LINK = {
     "weights": "random", "tokenizer": "word", "text": "the cat sat on the mat", "d_model": "16", "n_heads": "4",
@@ -51,6 +64,33 @@ def test_who_has_no_code_at_hand_tries_a_wrong_encoder() -> None:
     app = press(without_error(open_page("diagnosis", **LINK)), "diagnosis_example")
     assert "`split-without-transpose`" in prose(without_error(app))
     assert charts(app)
+
+
+def test_names_are_shown_as_they_are_written() -> None:
+    app = without_error(open_page("diagnosis", **LINK))
+    assert "embed.tokens" in list(app.dataframe[0].value["name"])
+
+
+def test_the_maps_show_the_quoted_place_and_say_what_is_left_out() -> None:
+    wide = {**LINK, "d_model": "96", "d_ff": "128"}
+    view = open_link("diagnosis?" + "&".join(f"{key}={value.replace(' ', '+')}" for key, value in wide.items()))
+    theirs = view.run.arrays["final"].copy()
+    theirs[2, 90] += 1
+    saved = io.BytesIO()
+    np.savez(saved, final=theirs)
+    app = without_error(give(open_page("diagnosis", **wide), saved.getvalue()))
+    assert "[0, 2, 90]" in prose(app)
+    columns = array(charts(app)["diagnosis_yours"], name="x")
+    assert (columns.min(), columns.max()) == (32, 95)
+    assert "numbers 32 to 95 of 96" in captions(app)
+    assert "bring what was computed before it too, such as `embed.tokens`" in answer(app)
+
+
+def test_whoever_has_no_code_yet_takes_a_small_random_encoder() -> None:
+    app = press(without_error(open_page("diagnosis")), "diagnosis_small")
+    assert values(without_error(app), "weights", "n_layers", "d_model") == {
+        "weights": "random", "n_layers": 2, "d_model": 16,
+    }  # fmt: skip
 
 
 def test_two_mistakes_and_none() -> None:
