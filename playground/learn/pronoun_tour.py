@@ -99,8 +99,8 @@ def _choose_cell(evidence: Evidence) -> Choices:
 def _ask_for_rival(state: TourState) -> str:
     query, key = state.word(state.place("query")), state.word(state.place("key"))
     return (
-        f"Why {key} and not another word? Under **Compare it with a rival**, choose another word that {query} could "
-        "mean."
+        f"What speaks for {key}, and what against it? Under **Compare it with a rival**, choose another word that "
+        f"{query} could mean."
     )
 
 
@@ -154,9 +154,8 @@ def _has_guessed(state: TourState) -> bool:
     return "swap" in state.answers and not any(map(state.has_changed, _GUESSED_ABOUT))
 
 
-def _list_guesses(state: TourState) -> Mapping[str, str]:
-    key, rival = state.word(state.place("key")), state.word(state.place("attention_rival"), "the rival")
-    return {"word": f"{key}: the word decides", "place": f"{rival}: the place decides"}
+_GUESSES = {"word": "The same one as now: the word decides", "place": "The other one: the place decides"}
+"""Which of two words has more weight when they have changed places."""
 
 
 def _ask_to_switch_off(_: TourState) -> str:
@@ -349,7 +348,7 @@ PRONOUN = Tour(
             page="attention",
             target="why_tests",
             has_target=lambda state: state.values["attention_show"] == "one head",
-            answers=_list_guesses,
+            answers=lambda _: _GUESSES,
             hides=("why_tests",),
             result=_judge_guess,
         ),

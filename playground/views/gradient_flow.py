@@ -38,9 +38,13 @@ from playground.link.query import longest_sentence
 SWEEP_DEPTHS = (1, 2, 4, 8, 16, 32)
 """Numbers of layers that the depth sweep tries, below the one that the page shows."""
 
-INTRODUCTION = (
+GRADIENT = (
     "A *gradient* says how the loss, the model's error, changes with each weight. It starts at the loss and comes "
-    "back block by block. Each block multiplies it. Factors a little below 1 make it *vanish*; factors a little "
+    "back block by block."
+)
+
+INTRODUCTION = (
+    "Each block multiplies the gradient. Factors a little below 1 make it *vanish*; factors a little "
     "above 1 make it *explode*. Residual connections add an identity to each factor (He et al. 2015). Norms "
     "rescale what passes, and where they stand matters (Xiong et al. 2020). Here are all six combinations, with "
     "**the same random weights** and one backward pass each: exercise 3 of tutorial D · Notebook 05."
@@ -113,6 +117,7 @@ def show_gradient_flow(scene: Scene[SixEncoders], options: Options) -> Iterator[
     comparison, part = scene.now.comparison, options["gradient_of"]
     pair = tuple(dict.fromkeys(BY_NAME[options[f"gradient_{which}"]] for which in ("first", "second")))
     yield Paragraph(reading.describe_pair(comparison, pair, part), "answer")
+    yield Paragraph(GRADIENT, "caption")
     yield gradients_by_layer(comparison, part, pair)
     yield Paragraph(_describe_run(scene.now), "caption")
     controls = (Control("gradient_of", "Gradient of"), Control("gradient_scale", "Initial scale", SCALE_HELP))
@@ -159,7 +164,10 @@ def gradients_by_layer(comparison: Comparison, part: str, variants: Sequence[Var
     if is_all:
         looks += " Crosses are values that a logarithmic axis cannot show: 0, infinite (∞), not a number (NaN)."
     name = "blocks passed" if stream else "layer"
-    learns = "Weights learn by it: near 0 they hardly change, and far above 1 they jump."
+    learns = (
+        "Weights learn by it: where it is near 0, they hardly change. One that is long in every layer does less harm: "
+        "optimisers such as Adam divide each step by the gradient's size."
+    )
     return Picture(
         key="gradient_six_by_layer" if is_all else "gradient_by_layer",
         alt=f"Gradient norm of the {part} by layer, a line each on a logarithmic axis: {verdicts}.",

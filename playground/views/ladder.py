@@ -128,6 +128,9 @@ def answer_ladder(ladder: Ladder) -> str:
     sentences = [f"{first}{reached}, **{_share_right(used[last])}**."]
     if not ladder.is_complete:
         return " ".join([*sentences, "More comes while it trains."])
+    best = max(steps, key=lambda name: fmean(each.accuracy for each in used[name]))
+    if _share_right(used[best]) != _share_right(used[last]):
+        sentences.append(f"The most is **{_share_right(used[best])}**, up to *{best}*.")
     if len(steps) > 1:
         most = max(steps.values(), key=lambda step: abs(step.effect.loss_change))
         sentences.append(f"*{most.rung.name}* changes most: the loss by {_nats(most.effect.loss_change)}.")
@@ -215,10 +218,11 @@ def summarise(ladder: Ladder) -> str:
             listed = join_words([f"*{step.rung.name}* ({_nats(step.effect.loss_change)})" for step in steps])
             than = "" if verdict == "no telling" else " than on the rung before"
             lines.append(f"- {words}{than}: {listed}.")
+    kept = [f"*{step.rung.name}*" for step in ladder.steps.values() if step.keeps_promise]
+    named = f": {join_words(kept)}" if 0 < len(kept) < len(ladder.steps) else ""
     lines.append(
-        f"- {sum(step.keeps_promise for step in ladder.steps.values())} of {len(ladder.steps)} do here what their "
-        "papers report. These networks are tiny and train for seconds: a paper that measured a thousand times more may "
-        "be right all the same."
+        f"- {len(kept)} of {len(ladder.steps)} do here what their papers report{named}. These networks are tiny and "
+        "train for seconds: a paper that measured a thousand times more may be right all the same."
     )
     return "\n".join(lines)
 
@@ -308,11 +312,11 @@ def describe_step(rung: Rung, ladder: Ladder) -> str:
 
 
 VERDICTS = {
-    ("better", "better"): "It helps here too.",
-    ("better", "as good"): "It even helps here.",
-    ("worse", "better"): "Here it does **not** help: it does harm.",
-    ("worse", "as good"): "Here it is **not** as good.",
-    ("no telling", "better"): "Here it does **not** help: so much may be chance.",
-    ("no telling", "as good"): "As good here too: so much may be chance.",
+    ("better", "better"): "By the loss, it helps here too.",
+    ("better", "as good"): "By the loss, it even helps here.",
+    ("worse", "better"): "By the loss, it does **not** help here: it does harm.",
+    ("worse", "as good"): "By the loss, it is **not** as good here.",
+    ("no telling", "better"): "That it helps cannot be told here: so much may be chance.",
+    ("no telling", "as good"): "As good here too, as far as can be told: so much may be chance.",
 }
 """What a step over several seeds shows, by what became of the loss and by what the paper reports."""

@@ -60,17 +60,26 @@ def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
     lengths = streams.lengths(scene.now)
     yield Paragraph(summarise_growth(scene.now, lengths["residual"]), "answer")
     yield lengths_by_depth(scene)
+    yield Paragraph(streams.describe_growth(scene.now, lengths))
     if scene.pinned is not None:
         names = (scene.pinned_name, scene.now_name)
         yield Paragraph(escape_markdown(describe_growth_change(streams.lengths(scene.pinned), lengths, names)))
     yield from show_norm_effect(scene)
     closer = tuple(look_closer(scene, options, lengths)) if options["norms_closer"] else ()
-    yield Panel("norms_closer", "Look closer: why, every token, every norm, directions", closer, ":material/search:")
+    yield Panel("norms_closer", "Look closer: every token, every norm, directions", closer, ":material/search:")
+
+
+OUTLIERS = (
+    "An outlier differs from the median by more than 10 %, and lies beyond the middle half of the tokens by 1.5 times "
+    "its range."
+)
+"""What makes a token's length one."""
 
 
 def look_closer(scene: Scene[Run], options: Options, lengths: Mapping[str, Array]) -> Iterator[Item]:
-    """Why the lengths go as they do, and the view that `norms_view` names."""
-    yield Paragraph(streams.describe_growth(scene.now, lengths))
+    """The view that `norms_view` names."""
+    if streams.find_outliers(lengths["residual"]):
+        yield Paragraph(OUTLIERS, "caption")
     yield Control("norms_view", "Look closer", HELP["view"])
     yield from VIEWS[options["norms_view"]](scene, options)
 
@@ -117,7 +126,7 @@ def _explain_frame(layer: int) -> str:
 
 
 def describe_outliers(run: Run) -> str:
-    """The residual stream's outliers, with what makes them such; nothing without any."""
+    """The residual stream's outliers; nothing without any."""
     stream, tokens = streams.lengths(run)["residual"], _words(run)
     outliers = streams.find_outliers(stream)
     if not outliers:
@@ -130,10 +139,7 @@ def describe_outliers(run: Run) -> str:
     special = [quote_token(token) for token, is_special in zip(tokens, run.special, strict=False) if is_special]
     is_added = any(run.special[token] for token, _ in outliers[:MOST_NAMED])
     added = f" The tokenizer adds {join_words(list(dict.fromkeys(special)))}." if is_added else ""
-    return (
-        f"Outliers of the residual stream, outside its band: {join_words(named)}{more}. An outlier differs from the "
-        f"median by more than 10 %, and lies beyond the middle half of the tokens by 1.5 times its range.{added} "
-    )
+    return f"Outliers of the residual stream, outside its band: {join_words(named)}{more}.{added} "
 
 
 def length_curves(run: Run) -> list[Curve]:

@@ -57,7 +57,7 @@ def test_the_two_that_are_chosen_are_trained_and_the_one_with_residual_connectio
     visitor.settled().widget("gradient_second").locator("input").click()
     visitor.page.get_by_role("option", name="post-norm", exact=True).click()
     visitor.settled().widget("gradient-flow_start").get_by_role("button").click()
-    expect(visitor.page.get_by_test_id("stProgress")).to_contain_text("All 2 runs are done", timeout=240_000)
+    expect(visitor.page.get_by_test_id("stProgress")).to_contain_text("Both runs are done", timeout=240_000)
     main = visitor.settled().page.get_by_test_id("stMain")
     expect(main).to_contain_text("residual connections let it learn")
     names = [each.get("name") for each in visitor.charts()["gradient_training"]]

@@ -59,7 +59,7 @@ def test_one_press_shows_an_explosion_and_what_clipping_does(visitor: Visitor, p
         student.open("/regularisers")
         assert "Nothing is measured yet" in student.widget("answer").inner_text()
         press(student, "ready_clipping")
-        expect_status(student, "All 2 runs are done")
+        expect_status(student, "Both runs are done")
         answer = student.settled().widget("answer").inner_text()
         clipped, plain = map(float, re.findall(r"([0-9.]+)%", answer))
         assert clipped > 90 > 20 > plain
@@ -91,7 +91,7 @@ def test_a_student_sees_what_the_causal_mask_is_for(visitor: Visitor) -> None:
     visitor.go_to("Norms").go_to("Regularisers")
     expect_status(visitor, "Paused: run 1 of 2")
     press(visitor, "resume")
-    expect_status(visitor, "All 2 runs are done")
+    expect_status(visitor, "Both runs are done")
     visitor.settled()
     curves = visitor.charts()["regularisers_train"]
     assert [curve.get("name") for curve in curves[1:]] == ["none of them", "without causal mask"]

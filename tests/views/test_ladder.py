@@ -129,10 +129,10 @@ def test_words_say_what_was_measured_and_whether_the_paper_is_right_here() -> No
         at_2017=(2.0, 2.1, 2.2), at_GELU=(2.0, 2.2, 2.1), at_RMS=(2.3, 2.5, 2.4), at_rotary=(1.3, 1.4, 1.3)
     )
     assert describe_step(RUNGS["GELU"], ladder).startswith("against the encoder of 2017, loss **+0.000 nats**, spread")
-    assert "does **not** help: so much may be chance" in describe_step(RUNGS["GELU"], ladder)
+    assert "That it helps cannot be told here: so much may be chance" in describe_step(RUNGS["GELU"], ladder)
     assert "is **not** as good" in describe_step(RUNGS["RMS norm"], ladder)
     assert "against *RMS norm*, loss **−1.067 nats**, spread 0.100" in describe_step(RUNGS["rotary positions"], ladder)
-    assert "It helps here too" in describe_step(RUNGS["rotary positions"], ladder)
+    assert "By the loss, it helps here too" in describe_step(RUNGS["rotary positions"], ladder)
     answer = answer_ladder(ladder)
     assert "with all 3 changes, **25.0%**" in answer
     assert "*rotary positions* changes most: the loss by −1.067 nats." in answer

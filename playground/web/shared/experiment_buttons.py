@@ -60,7 +60,8 @@ def ablation_status(experiment: Experiment[AblationState]) -> str:
     if ablation is None or status == "failed":
         return experiment.job.error
     if status == "finished":
-        return f"All {len(ablation.trainings)} runs are done, in {duration(experiment.job.seconds)}."
+        n = len(ablation.trainings)
+        return f"{'Both' if n == 2 else f'All {n}'} runs are done, in {duration(experiment.job.seconds)}."
     results, n_ended, n = ablation.results, ablation.n_ended, len(ablation.trainings)
     if status == "cancelled":
         at = f": {n_ended} of {n} runs are done, and their numbers stay" if n_ended else f" in the first of {n} runs"

@@ -11,6 +11,7 @@ from playground.charts.scene import Scene
 from playground.errors import TooLargeError
 from playground.link.opening import Focus
 from playground.link.params import ARCHITECTURE, PARAMS, SHARED, TASK_TITLES
+from playground.text.wording import lower_first
 from playground.training.ablation import AblationState, AblationTraining, seeds_of
 from playground.training.ladder import TRAINED, USUAL, climb, ladder_recipe, ladder_trainings
 from playground.training.tasks import TASKS
@@ -119,7 +120,8 @@ def describe_cost(plan: LadderPlan) -> str:
     return (
         f"It takes about **{duration(plan.seconds)}** here: {n_encoders} encoders, each {n_times}. Each learns for "
         f"{recipe.steps} steps from the same {recipe.n_train:,} sequences in the same order. "
-        f"{TASKS[recipe.task].question} {TRAINED.n_layers} layers × {TRAINED.n_heads} heads, d_model {TRAINED.d_model}."
+        f"The task: {lower_first(TASKS[recipe.task].question)} {TRAINED.n_layers} layers × {TRAINED.n_heads} heads, "
+        f"d_model {TRAINED.d_model}."
     )
 
 

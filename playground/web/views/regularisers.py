@@ -15,7 +15,7 @@ from playground.errors import PlaygroundError, TooLargeError
 from playground.link import query
 from playground.link.opening import Focus
 from playground.link.params import ABLATION, COMPARED, FIELDS, TASK_TITLES
-from playground.text.wording import join_words
+from playground.text.wording import join_words, lower_first
 from playground.training.ablation import (
     AblationState,
     AblationTraining,
@@ -206,9 +206,10 @@ def describe_cost(plan: AblationPlan) -> str:
     amount, of_one_seed = f"{len(plan.trainings)} runs of {recipe.steps} steps", trainings_of_one_seed(plan.trainings)
     if len(plan.trainings) > len(of_one_seed):
         amount, seeds = f"{amount}, {len(of_one_seed)} with each of the {seeds}", "those of one seed"
+    task = lower_first(TASKS[recipe.task].question)
     return (
         f"About **{duration(plan.seconds)}** here: {amount}, each on the same {len(training_data(recipe).train):,} "
-        f"sequences, in the same order, from the same initial weights ({seeds}). {TASKS[recipe.task].question} "
+        f"sequences, in the same order, from the same initial weights ({seeds}). The task: {task} "
         f"{config.n_layers} layers × {config.n_heads} heads, d_model {config.d_model}; all else of the architecture is "
         "the sidebar's."
     )

@@ -59,10 +59,10 @@ def _suggest_slider_stop(error: PlaygroundError) -> str:
 
 
 def _show_question(recipe: Recipe) -> None:
-    """The first validation sequence with its answer, and how far a simple rule gets."""
+    """The first validation sequence with its right answer, and how far a simple rule gets."""
     data = training_data(recipe)
     answer = data.task.join(right_answer(data, data.validation.targets[0]))
-    st.code(f"reads  {data.task.show_blanks(data.example)}\nsays   {answer}", language=None, wrap_lines=True)
+    st.code(f"reads   {data.task.show_blanks(data.example)}\nanswer  {answer}", language=None, wrap_lines=True)
     st.caption(
         f"{len(data.train):,} sequences like this one to learn from, the *training set*, and {len(data.validation):,} "
         "others to measure on, the *validation set*. "

@@ -84,7 +84,7 @@ def test_a_task_shows_a_question_with_its_answer_and_a_rule_to_beat(task: Any) -
     app, data = training_page(training_task=TASKS[task].title), make_data(recipe(task=task))
     first = answer_samples(run(recipe(task=task, steps=1)).network, data, recipe(task=task), n=1)[0]
     reads, separator = (first.text.replace(" ", "␣"), "") if data.task.reads_text else (first.text, " ")
-    assert app.code[0].value == f"reads  {reads}\nsays   {separator.join(first.right_answer)}"
+    assert app.code[0].value == f"reads   {reads}\nanswer  {separator.join(first.right_answer)}"
     assert data.task.question in prose(app)
     for number in (f"**{data.baseline:.1%}**", f"one of {len(data.labels)}, the *classes*", "5 steps of 16 sequences"):
         assert number in captions(app)
