@@ -125,15 +125,23 @@ def normalized_lengths(x: Array, config: ModelConfig) -> Array:
 
 
 def formula(config: ModelConfig) -> str:
-    """The norm in LaTeX, before gain and bias."""
-    return {
-        "layer": r"\hat{x}_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}},\quad "
-        r"\mu = \tfrac{1}{D}\sum_j x_j,\quad \sigma^2 = \tfrac{1}{D}\sum_j {(x_j - \mu)^2}",
-        "rms": r"\hat{x}_i = \frac{x_i}{\sqrt{m + \epsilon}},\quad m = \tfrac{1}{D}\sum_j x_j^2",
-        "scalar": r"\hat{x}_i = \frac{x_i - \mu}{s + \epsilon},\quad "
-        r"\mu = \tfrac{1}{D}\sum_j x_j,\quad s = \sqrt{\tfrac{1}{D-1}\sum_j (x_j - \mu)^2}",
-        "none": r"\hat{x}_i = x_i",
-    }[config.norm]
+    """The norm in LaTeX, before gain and bias; a line ends between two equations, not within one."""
+    mean = r"\mu = \tfrac{1}{D}\sum_j x_j"
+    equations = {
+        "layer": (
+            r"\hat{x}_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}}",
+            mean,
+            r"\sigma^2 = \tfrac{1}{D}\sum_j {(x_j - \mu)^2}",
+        ),
+        "rms": (r"\hat{x}_i = \frac{x_i}{\sqrt{m + \epsilon}}", r"m = \tfrac{1}{D}\sum_j x_j^2"),
+        "scalar": (
+            r"\hat{x}_i = \frac{x_i - \mu}{s + \epsilon}",
+            mean,
+            r"s = \sqrt{\tfrac{1}{D-1}\sum_j (x_j - \mu)^2}",
+        ),
+        "none": (r"\hat{x}_i = x_i",),
+    }
+    return r",\quad\allowbreak ".join(f"{{{equation}}}" for equation in equations[config.norm])
 
 
 def formula_with_numbers(x: Array, hand: ByHand, config: ModelConfig) -> str:

@@ -221,7 +221,7 @@ def test_by_hand_on_four_numbers(norm: str, mean: float, spread: float, first: f
     assert hand.normalized[0] == pytest.approx(first, rel=1e-5)
     assert hand.off < 1e-6
     assert streams.formula_with_numbers(x, hand, config) == rf"\hat{{x}}_0 = {line}"
-    assert streams.formula(config).startswith(r"\hat{x}_i = \frac")
+    assert streams.formula(config).startswith(r"{\hat{x}_i = \frac")
 
 
 def test_no_norm_cannot_be_worked_out() -> None:

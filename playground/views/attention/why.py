@@ -159,13 +159,16 @@ def _find_rival(walk: Walk, rivals: Competition) -> int | None:
     Heads that find no word look at [CLS] or [SEP]: as the rival of a word it would say little about that word.
     """
     others = [int(key) for key in rivals.keys if key != walk.key]
-    return next(iter(_choose_alike(walk.layer.run, walk.key, others)), None)
+    return next(iter(_choose_alike(walk.layer.run, walk.query, walk.key, others)), None)
 
 
-def _choose_alike(run: Run, key: int, others: list[int]) -> list[int]:
-    """The words among other keys where the key is one and there are any; else all of them."""
+def _choose_alike(run: Run, query: int, key: int, others: list[int]) -> list[int]:
+    """The words among other keys where the key is one and there are any; else all of them.
+
+    The query's own word is among them only where there is no other: nobody asks why *it* means this and not itself.
+    """
     words = [other for other in others if _is_word(run, other)] if _is_word(run, key) else []
-    return words or others
+    return [word for word in words if word != query] or words or others
 
 
 def _is_word(run: Run, place: int) -> bool:
@@ -187,7 +190,7 @@ def ask_why(run: Run, focus: Focus, rival: int | None = None) -> str:
     weights = run.pattern(focus.layer)[focus.head, query]
     if rival is None:
         allowed = np.flatnonzero(run.allowed_in(focus.layer)[query] & ~run.padding)
-        others = _choose_alike(run, key, [int(other) for other in allowed if other != key])
+        others = _choose_alike(run, query, key, [int(other) for other in allowed if other != key])
         rival = max(others, key=lambda other: float(weights[other]), default=key)
     looks = "look at"
     if is_hidden(run, focus):
@@ -415,8 +418,8 @@ def show_sources(found: Explanation) -> Iterator[Item]:
     first = f"s_{{{walk.query},{walk.key}}}"
     second = rf"\bar s_{{{walk.query}}}" if split.opponent is None else f"s_{{{walk.query},{split.opponent}}}"
     yield Formula(
-        r"s = \tfrac{1}{\sqrt{d_\mathrm{head}}} \sum_a \sum_b q_a \cdot k_b \qquad "
-        rf"{first} - {second} = {number(split.score)} - {factor(split.opponent_score)} = {number(split.lead)}"
+        r"{s = \tfrac{1}{\sqrt{d_\mathrm{head}}} \sum_a \sum_b q_a \cdot k_b} \qquad\allowbreak "
+        rf"{{{first} - {second} = {number(split.score)} - {factor(split.opponent_score)} = {number(split.lead)}}}"
     )
     from_query, from_key, amount = largest_pair(split)
     against = ", against the rest" if amount * split.lead < 0 else ""

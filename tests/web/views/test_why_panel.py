@@ -65,7 +65,7 @@ def test_the_trained_models_cell_is_explained_with_its_own_numbers() -> None:
     assert app.header[0].value == f"Why does `it`₁₀ look at `animal`{'₀₁₂₃₄₅₆₇₈₉'[key]}?"
     assert told(app, r"weight \*\*([\d.]+)\*\*") == round(float(pattern[key]), 2)
     assert told(app, r"score is (-?[\d.]+):") == round(float(scores[key]), 2)
-    rival = strongest_other_word(scores, key)
+    rival = strongest_other_word(scores, 10, key)
     lead = float(scores[key] - scores[rival])
     for chart in STEPS["sources"]:
         bars = drawn_bars(app)[chart]
@@ -244,14 +244,14 @@ def test_a_key_that_lost_is_set_beside_the_key_that_won(layer: int, head: int, q
     assert sum(drawn_bars(app)["why_parts"]["values"]) > 0
 
 
-def strongest_other_word(scores: Array, key: int) -> int:
-    is_word = np.array([token.isalnum() and place != key for place, token in enumerate(trained_tokens())])
+def strongest_other_word(scores: Array, query: int, key: int) -> int:
+    is_word = np.array([token.isalnum() and place not in (query, key) for place, token in enumerate(trained_tokens())])
     return int(np.where(is_word, scores, -np.inf).argmax())
 
 
 def test_the_rival_of_a_word_is_a_word_though_a_special_token_won() -> None:
     scores = trained_trace()["layers.3.attn.scores"][0, 1, 8].numpy()  # street looks at [CLS] most
-    rival = strongest_other_word(scores, 2)
+    rival = strongest_other_word(scores, 8, 2)
     assert scores.argmax() == 0
     app = open_page("attention", query=8, key=2)
     assert sum(drawn_bars(app)["why_parts"]["values"]) == pytest.approx(scores[2] - scores[rival], abs=1e-3)
