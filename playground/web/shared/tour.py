@@ -177,13 +177,13 @@ def update() -> bool:
     return advance() or _words() != st.session_state.get(_DRAWN)
 
 
-def current_words() -> tuple[object, ...]:
-    """What the line is to be drawn from now: a step's words; where it is done and at the end, the whole state."""
-    words = st.session_state[_DRAWN] = _words()
-    return words
+def note_drawn() -> None:
+    """Note what the line is drawn from now, so that a change of it is seen."""
+    st.session_state[_DRAWN] = _words()
 
 
 def _words() -> tuple[object, ...]:
+    """A step's words; where it is done and at the end, the whole state."""
     step, state = current_step(), current_state()
     return (replace(state, actions=frozenset()),) if step is None or is_done(step) else step.words(state)
 

@@ -74,7 +74,7 @@ def start_tour(name: str, gather_evidence: Callable[[], Evidence]) -> bool:
 
 def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) -> None:
     number, state = session_tour.step_number(), session_tour.current_state()
-    session_tour.current_words()
+    session_tour.note_drawn()
     if session_tour.is_done(step):
         _draw_done(tour, step, number, gather_evidence)
         return
@@ -179,7 +179,7 @@ def _draw_found(tour: Tour) -> None:
     results = current_results()
     found = [key for key in tour.exercises if key in results and results[key].found]
     n = len(tour.exercises)
-    session_tour.current_words()
+    session_tour.note_drawn()
     said = f" You have found {len(found)} of {n} {'answer' if n == 1 else 'answers'}." if n else ""
     _say(f"**{tour.title}.** That was the last step.{said}")
     codes = current_codes(found)
@@ -196,7 +196,7 @@ def _draw_conclusion(
         found = conclude(gather_evidence())
     except PlaygroundError as error:
         found = Conclusion(escape_markdown(error), "Nothing was computed, so nothing could be tested.", "untested")
-    session_tour.current_words()
+    session_tour.note_drawn()
     _say(f"**{tour.title} Your run says:** {found.sentence}")
     st.markdown(f"**A test that could have refuted it.** {found.test} {_VERDICTS[found.verdict]}")
     if found.more:
