@@ -100,7 +100,7 @@ def _ask_for_rival(state: TourState) -> str:
     query, key = state.word(state.place("query")), state.word(state.place("key"))
     return (
         f"What speaks for {key}, and what against it? Under **Compare it with a rival**, choose another word that "
-        f"{query} could mean."
+        f"{query} could mean. To keep the one that stands there, press **Do it for me**."
     )
 
 
