@@ -55,5 +55,5 @@ def test_on_a_phone_a_rung_is_added_and_opened_beside_the_one_before(phone: Visi
     phone.page.keyboard.press("Escape")  # the list of rungs, which stays open for more
     phone.settled().widget("ladder_open_2").get_by_role("button").first.tap()
     expect(phone.page).to_have_url(re.compile("/compare"))
-    expect(phone.page.locator(".stMain")).to_contain_text("positions sinusoidal → alibi")
+    expect(phone.page.locator(".stMain")).to_contain_text("pinned (positions sinusoidal) and now (positions alibi)")
     phone.settled().assert_well()

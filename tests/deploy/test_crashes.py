@@ -88,7 +88,7 @@ def test_a_lost_master_is_started_again_while_the_launcher_serves(folder: Path, 
             os.kill(master, signal.SIGKILL)
             wait_for(partial(has_other_children, launcher.pid, [master]))
             wait_for(lambda: answers(port) == fake.port)
-            assert not any(map(is_there, orphans))
+            wait_for(lambda: not any(map(is_there, orphans)))  # noqa: B023
         (master,) = masters(launcher.pid)
         launcher.terminate()
         assert launcher.wait(30) == 0
@@ -110,7 +110,7 @@ def test_after_the_launchers_death_another_ends_what_it_left_and_nothing_else(fo
         with launched(port, other, folder) as second:
             assert second.poll() is None
             assert answers(port) == other.port
-            assert not any(map(is_there, orphans))
+            wait_for(lambda: not any(map(is_there, orphans)))
             with launched(port, fake, folder) as third:
                 assert third.wait(30) == 1, "while a launcher lives, its processes are no orphans"
             assert answers(port) == other.port

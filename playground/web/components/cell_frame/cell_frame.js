@@ -46,6 +46,9 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     }
   }
   const place = () => {
+    const scrolled = scrolledBox()
+    if (scrolled?.scrollWidth > scrolled?.clientWidth) scrolled.tabIndex = 0 // for the arrow keys
+    else scrolled?.removeAttribute("tabindex")
     const found = sides()
     frame.hidden = !found || !state.place
     if (frame.hidden) return
@@ -53,7 +56,7 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     picture.style.cursor = "pointer"
     const inside = shares => shares.map(share => Math.min(Math.max(share, 0), 1))
     const [top, bottom] = inside(down.ends(state.place[0])), [left, right] = inside(across.ends(state.place[1]))
-    const box = scrolledBox().getBoundingClientRect(), middle = inner.left + (left + right) / 2 * inner.width
+    const box = scrolled.getBoundingClientRect(), middle = inner.left + (left + right) / 2 * inner.width
     frame.hidden = top === bottom || left === right // beyond what is zoomed into
       || middle < box.left || middle > box.right // or scrolled to
     Object.assign(frame.style, {
