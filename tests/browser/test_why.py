@@ -54,7 +54,7 @@ def test_a_click_on_a_row_opens_its_head(visitor: Visitor) -> None:
 def test_a_rival_is_in_the_link_and_a_test_of_the_answer_opens(visitor: Visitor, classmate: Visitor) -> None:
     visitor.open("/attention")
     visitor.widget("why_rival_choice").locator("input").click()
-    visitor.page.get_by_role("option", name="street₈").click()
+    visitor.page.get_by_role("option", name="street₈", exact=True).click()
     visitor.eventually(lambda: visitor.query().get("attention_rival") == ["8"], "the rival in the link")
     expect(visitor.widget("why_parts")).to_contain_text("minus score of street₈")
     address = visitor.settled().widget("why_test").locator("a").first.get_attribute("href")
