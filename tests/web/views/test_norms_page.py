@@ -79,7 +79,7 @@ def test_one_norm_is_worked_out_by_hand() -> None:
         choose(app, norms_norm=number, query=token)
         assert f"`{name}` of `{'abc'[token]}` at position {token}" in words(app)
         general, worked_out = formulas(app)
-        assert general.startswith(r"\hat{x}_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}}")
+        assert general.startswith(r"{\hat{x}_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}}}")
         assert worked_out.endswith(f"= {float(trace[f'{name}.normalized'][0, token, 0]):.4g}")
         assert f"out₀ = {float(trace[f'{name}.out'][0, token, 0]):.4g}." in words(app)
 
