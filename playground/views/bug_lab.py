@@ -38,7 +38,7 @@ from playground.mistakes.bug_lab import (
     open_lab,
 )
 from playground.mistakes.registry import MISTAKES
-from playground.text.wording import join_words
+from playground.text.wording import join_words, upper_first
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,7 @@ def _draw_map(key: str, title: str, values: Array, maps: Sequence[Array], *, of_
     return Heatmap(
         key=key,
         alt=f"{title}, as colours.",
-        caption=f"**{title[0].upper()}{title[1:]}.** A row is {what}. {figures.describe_around_zero(maps)}",
+        caption=f"**{upper_first(title)}.** A row is {what}. {figures.describe_around_zero(maps)}",
         values=lambda _: finite,
         rows=Axis("token", rows),
         columns=Axis("key", columns) if of_tokens else Axis("number"),
@@ -183,7 +183,7 @@ def _reveal(lab: Lab) -> Iterator[Item]:
     for key in lab.case.mistakes:
         mistake = MISTAKES[key]
         yield Paragraph(
-            f"**{mistake.title[0].upper()}{mistake.title[1:]}.** Who makes it: {mistake.source}. What its maker sees: "
+            f"**{upper_first(mistake.title)}.** Who makes it: {mistake.source}. What its maker sees: "
             f"{_lower(mistake.symptom)} What cannot show it: {_lower(mistake.hidden_from)}"
         )
         yield Code(f"# wrong\n{mistake.wrong}\n\n# right\n{mistake.right}", wraps=True)

@@ -14,7 +14,7 @@ from playground.charts.names import token_names
 from playground.charts.scene import Scene
 from playground.diagnosis import Diagnosis
 from playground.mistakes.registry import MISTAKES
-from playground.text.wording import join_words
+from playground.text.wording import join_words, upper_first
 
 _MOST = 64
 """Rows and columns of a map."""
@@ -47,11 +47,11 @@ def show_diagnosis(scene: Scene[Diagnosed], _: Options) -> Iterator[Item]:
     yield Paragraph("\n".join(f"- {sentence}" for sentence in sentences))
     for key in found.mistakes:
         mistake = MISTAKES[key]
-        yield Paragraph(f"{mistake.title[0].upper()}{mistake.title[1:]}", "header")
+        yield Paragraph(upper_first(mistake.title), "header")
         yield Paragraph(
             f"**What its maker sees.** {mistake.symptom} **The cheapest test.** {mistake.test} "
             f"**What cannot show it.** {mistake.hidden_from} **Who makes it.** "
-            f"{mistake.source[0].upper()}{mistake.source[1:]}."
+            f"{upper_first(mistake.source)}."
         )
         yield Code(f"# wrong\n{mistake.wrong}\n\n# right\n{mistake.right}", wraps=True)
     if found.differences:
