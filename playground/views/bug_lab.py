@@ -38,7 +38,7 @@ from playground.mistakes.bug_lab import (
     open_lab,
 )
 from playground.mistakes.registry import MISTAKES
-from playground.text.wording import join_words, upper_first
+from playground.text.wording import join_words, lower_first, upper_first
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,13 +184,9 @@ def _reveal(lab: Lab) -> Iterator[Item]:
         mistake = MISTAKES[key]
         yield Paragraph(
             f"**{upper_first(mistake.title)}.** Who makes it: {mistake.source}. What its maker sees: "
-            f"{_lower(mistake.symptom)} What cannot show it: {_lower(mistake.hidden_from)}"
+            f"{lower_first(mistake.symptom)} What cannot show it: {lower_first(mistake.hidden_from)}"
         )
         yield Code(f"# wrong\n{mistake.wrong}\n\n# right\n{mistake.right}", wraps=True)
     for key in lab.case.suspects:
         if key in DECOYS:
             yield Paragraph(f"**Looks wrong, and is right:** {name_suspect(key)}. {explain_innocence(lab, key)}")
-
-
-def _lower(sentence: str) -> str:
-    return f"{sentence[0].lower()}{sentence[1:]}"

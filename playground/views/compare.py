@@ -306,7 +306,7 @@ def _cost_bars(scene: Scene[ModelCosts], unit: str, count: Callable[[ModelCosts]
         f"compare_{unit.lower()}",
         count,
         unit,
-        caption=f"{unit[0].upper()}{unit[1:]} by component: {escape_markdown(scene.now_name)}.",
-        alt=f"{unit[0].upper()}{unit[1:]} by component, of both models: {listed_totals}.",
+        caption=f"{upper_first(unit)} by component: {escape_markdown(scene.now_name)}.",
+        alt=f"{upper_first(unit)} by component, of both models: {listed_totals}.",
         table=table,
     )

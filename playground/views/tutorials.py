@@ -32,7 +32,7 @@ from playground.link.opening import Focus, LinkedView
 from playground.mistakes.registry import MISTAKES, Mistake
 from playground.model import Trace
 from playground.presets import PRESETS
-from playground.text.wording import with_minus
+from playground.text.wording import upper_first, with_minus
 from playground.tutorials import comparison
 from playground.tutorials.comparison import Cause
 from playground.tutorials.table import (
@@ -203,7 +203,7 @@ def show_mistakes(letter: str) -> Iterator[Item]:
         flow = {"stages": stages, "n_layers": preset.config.n_layers, "key": "tutorials_flow"}
         yield Widget("tutorial_flow", flow)
     for number, mistake in enumerate(tutorial.mistakes, start=1):
-        where = f"{mistake.where[0].upper()}{mistake.where[1:]}"
+        where = upper_first(mistake.where)
         known = [MISTAKES[key] for key in mistake.keys]
         items: list[Item] = [Paragraph(f"**{where}**: {mistake.printed}. {mistake.happens}".rstrip())]
         if mistake.demonstration is not None:
@@ -218,7 +218,7 @@ IN_YOUR_CODE = Topic("finds such a mistake in your own code, by the numbers that
 
 def _explain_known(mistake: Mistake) -> Iterator[Item]:
     """How a mistake of the registry is found, and its lines."""
-    title = f"{mistake.title[0].upper()}{mistake.title[1:]}"
+    title = upper_first(mistake.title)
     yield Paragraph(
         f"**{title}.** What its maker sees: {mistake.symptom} The cheapest test: {mistake.test} What cannot show it: "
         f"{mistake.hidden_from}",

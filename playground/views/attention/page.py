@@ -36,6 +36,7 @@ from playground.charts.scene import Scene
 from playground.charts.weights import WeightScale, ranked_keys
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
+from playground.text.wording import upper_first
 from playground.views.attention.answer import say_who_attends
 from playground.views.attention.heads import list_linking_heads, show_known_for, show_linking_heads, show_stream
 from playground.views.attention.why import HeadsRun, answer_why, nearest_head, note_special_tokens
@@ -138,7 +139,7 @@ def _name_nearest(run: Run, focus: Focus, options: Options) -> str:
     missing = [f"{name} {asked}" for name, (asked, shown) in places.items() if shown != asked]
     nearest = f" The nearest: it has no {' and no '.join(missing)}." if missing else ""
     name = _name_shown(run, focus, options)
-    return f"{name[0].upper()}{name[1:]}.{nearest}"
+    return f"{upper_first(name)}.{nearest}"
 
 
 def pattern_map(scene: Heads, options: Options) -> Heatmap[HeadsRun]:

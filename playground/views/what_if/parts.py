@@ -32,7 +32,7 @@ from playground.charts.names import text_width, token_names
 from playground.charts.scene import Scene
 from playground.model.changes import SUBLAYERS, Change
 from playground.runs.encoder_run import Run
-from playground.text.wording import with_minus
+from playground.text.wording import upper_first, with_minus
 from playground.views.what_if.followed import map_of_heads, words
 
 
@@ -150,7 +150,7 @@ def _answer_largest(effects: Effects, name: Callable[[int], str], parts: str, mo
         )
         return
     first, *others = order[:most]
-    subject = f"{name(first)[0].upper()}{name(first)[1:]}"
+    subject = upper_first(name(first))
     so_far = "" if len(order) == len(values) else f" (of {len(order):,} {parts} measured so far)"
     median = effects.written(float(np.nanmedian(values)))
     if effects.is_signed:  # the order is that of the sizes

@@ -15,6 +15,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from playground.charts.markdown import escape_markdown
 from playground.errors import BusyError, PlaygroundError, explain
+from playground.text.wording import upper_first
 
 logger = logging.getLogger(__name__)
 
@@ -57,4 +58,4 @@ def explain_failure(problem: str, file: str) -> Iterator[None]:
     except Exception as error:
         if not isinstance(error, PlaygroundError):
             logger.exception("A visitor's file could not be read")
-        st.session_state[problem] = f"{file[0].upper()}{file[1:]} can't be used. {escape_markdown(explain(error))}"
+        st.session_state[problem] = f"{upper_first(file)} can't be used. {escape_markdown(explain(error))}"

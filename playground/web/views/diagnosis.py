@@ -18,7 +18,7 @@ from playground.mistakes.registry import MISTAKES
 from playground.mistakes.saved import HOW_TO_SAVE, MAX_BYTES, list_hooks, read_arrays, read_printed
 from playground.model import Encoder
 from playground.runs.forward_pass import read_rows
-from playground.text.wording import quote_text
+from playground.text.wording import quote_text, upper_first
 from playground.views.diagnosis import Diagnosed, describe_names, show_diagnosis
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_setup
@@ -112,7 +112,7 @@ def _compare(
             found = diagnose(encoder, ids, tensors, mask, tolerance=given.tolerance, on_progress=show)
     except PlaygroundError as error:
         services().meters.count_refusal(error)
-        st.error(f"{escape_markdown(given.name[0].upper() + given.name[1:])}: {escape_markdown(error)}")
+        st.error(f"{escape_markdown(upper_first(given.name))}: {escape_markdown(error)}")
         return None
     finally:
         bar.empty()

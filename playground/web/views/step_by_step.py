@@ -17,6 +17,7 @@ from playground.errors import PlaygroundError
 from playground.limits import MAX_TOKENS
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
+from playground.text.wording import upper_first
 from playground.tutorials.table import SHORT_TITLES
 from playground.views.step_by_step import DroppedWalk, compare_walks, nearest_focus, show_dropout, show_steps
 from playground.web.choices import widgets
@@ -183,7 +184,7 @@ def _choose_stage(config: ModelConfig) -> str:
     for number, chapter in enumerate(chapters, start=1):
         if stage in chapter.stages:
             st.markdown(f"**Chapter {number} of {len(chapters)}: {chapter.title}.** {chapter.idea}")
-    st.header(f"{stage[0].upper()}{stage[1:]}")
+    st.header(upper_first(stage))
     return stage
 
 
