@@ -1,6 +1,7 @@
 const STATUS = { found: "✓ found", "given up": "shown, not found", tried: "tried", new: "" }
 
-// The exercises, a column a level, with lines from the one that is pointed at to those it rests on; on a phone one list.
+// The exercises, a column a level; from the one that is pointed at, full lines lead to those before it, on which it rests,
+// and dashed ones to those behind it. On a phone it is one list.
 export default function ({ data: [data], parentElement, setTriggerValue }) {
   const frame = parentElement.querySelector(".frame"), lines = frame.querySelector("svg")
   frame.style.setProperty("--colour", data.colours[0])
@@ -16,10 +17,16 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     button.append(htmlElement("span", "", title), htmlElement("span", "about", state))
     if (restsOn.length) button.append(htmlElement("span", "rests", `rests on: ${restsOn.map(each => titles.get(each)).join(", ")}`))
     button.onclick = () => setTriggerValue("opened", key)
+    const restingOn = data.exercises.filter(each => each.restsOn.includes(key)).map(each => each.key)
     const near = isNear => () => {
-      const related = new Set([key, ...restsOn, ...data.exercises.filter(each => each.restsOn.includes(key)).map(each => each.key)])
-      for (const [other, each] of buttons) each.classList.toggle("near", isNear && related.has(other))
-      for (const line of lines.children) line.classList.toggle("near", isNear && line.dataset.ends.split(" ").includes(key))
+      for (const [other, each] of buttons) {
+        each.classList.toggle("before", isNear && (other === key || restsOn.includes(other)))
+        each.classList.toggle("behind", isNear && restingOn.includes(other))
+      }
+      for (const { classList, dataset } of lines.children) {
+        classList.toggle("before", isNear && dataset.to === key)
+        classList.toggle("behind", isNear && dataset.from === key)
+      }
     }
     button.onmouseenter = button.onfocus = near(true)
     button.onmouseleave = button.onblur = near(false)
@@ -47,7 +54,7 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
       const [y1, y2] = [from, to].map(({ top, height }) => top + height / 2 - origin.top)
       const bend = isSame ? [x1 - 24, x2 - 24] : [(x1 + x2) / 2, (x1 + x2) / 2]
       const line = svgElement("path", { d: `M${x1} ${y1}C${bend[0]} ${y1} ${bend[1]} ${y2} ${x2} ${y2}` })
-      line.dataset.ends = `${below} ${key}`
+      Object.assign(line.dataset, { from: below, to: key })
       return line
     })))
   }

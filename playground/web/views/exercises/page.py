@@ -106,8 +106,8 @@ def _draw_list(unknown: str) -> None:
             on_click=_open, args=(following.key,),
         )  # fmt: skip
     st.caption(
-        "Each box is an exercise. What it rests on is to be known first: point at a box, and lines lead there. On a "
-        "narrow page, words say it."
+        "Each box is an exercise. Point at one: full lines lead to what is to be known before it, dashed lines to what "
+        "it prepares. On a narrow page, words say what an exercise rests on."
     )
     draw_exercise_map(
         "exercise_map",
