@@ -1,7 +1,7 @@
 """What does *not* change? A sentence, its negation, the word that did it, and the same said in other words."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -212,13 +212,14 @@ def _judge_guess(evidence: Evidence) -> str:
 
 
 def _draw_numbers(evidence: Evidence) -> SmallNumbers:
-    cosines = evidence.compare_sentences(OPPOSITE).depths.similarity("mean")
-    numbers: Mapping[str, str] = {
-        "good – not good": f"{cosines[0, 1]:.2f}",
-        "good – I enjoyed it": f"{cosines[0, 2]:.2f}",
-    }
-    films = f"*{OPPOSITE[0]}* beside *{OPPOSITE[1]}* and *{OPPOSITE[2]}*"
-    return SmallNumbers(numbers, f"1 is the same. {films}")
+    """The cosine of a sentence with the same in other words; that with its negation is to be guessed."""
+    cosine = evidence.compare_sentences((OPPOSITE[0], OPPOSITE[2])).depths.similarity("mean")[0, 1]
+    numbers = {"good – I enjoyed it": f"{cosine:.2f}", "good – not good": "?"}
+    good, negation, enjoyed = (each.rstrip(".") for each in OPPOSITE)
+    return SmallNumbers(
+        numbers,
+        f"The cosine of *{good}* and *{enjoyed}*; 1 is the same direction. Will that with *{negation}* be higher?",
+    )
 
 
 NEGATION = Tour(

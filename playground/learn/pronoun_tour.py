@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from playground.analysis.attribution import NAMES
 from playground.analysis.counterfactuals import (
     Claim,
     Kind,
@@ -23,8 +24,9 @@ from playground.link.opening import Focus, choose_pair
 from playground.link.params import AUTOMATIC
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
+from playground.text.wording import join_words
 from playground.views.attention.counterfactuals import describe_swap
-from playground.views.attention.why import HeadsRun, nearest_head
+from playground.views.attention.why import HeadsRun, explain_cell, nearest_head
 
 LAYER, HEAD = 3, 1
 """The head of the trained encoder that looks from a pronoun at what it may mean, in many sentences."""
@@ -48,8 +50,8 @@ def _ask_for_cell(state: TourState) -> str:
         return f"Type a sentence with a word such as *it* or *she*, for example: “{_EXAMPLE}”"
     word = state.word(state.pronoun)
     return (
-        f"Whom does {word} mean? In the large map, find the row of {word}: it shows what {word} looks at, the "
-        "stronger the colour, the more. Click the word in it that you think it means."
+        f"Which word does {word} mean? Find the row of {word} in the large map. There, click the cell above the word "
+        "that you guess. A stronger colour is more weight."
     )
 
 
@@ -96,11 +98,15 @@ def _choose_cell(evidence: Evidence) -> Choices:
     return {"query": pair.query, "key": pair.key}
 
 
+_KEEP_RIVAL = "Keep the one in the list"
+"""What the button is called that takes the rival which stands there already, as no menu is changed to what it has."""
+
+
 def _ask_for_rival(state: TourState) -> str:
     query, key = state.word(state.place("query")), state.word(state.place("key"))
     return (
-        f"What speaks for {key}, and what against it? Under **Compare it with a rival**, choose another word that "
-        f"{query} could mean. To keep the one that stands there, press **Do it for me**."
+        f"Why {key}? Compare it with a rival, another word that {query} could mean. Choose one in the list "
+        f"**Compare it with a rival**, or press **{_KEEP_RIVAL}**."
     )
 
 
@@ -128,10 +134,12 @@ def _say_rival(evidence: Evidence) -> str:
         return ""
     row = run.pattern(focus.layer)[focus.head, focus.query]
     query, key, other = (quote_token(run.tokens[place]) for place in (focus.query, focus.key, rival))
-    return (
+    said = (
         f"{query} gives {key} {row[focus.key]:.2f} and {other} {row[rival]:.2f}. The bars show what made the "
         f"difference: to the right they speak for {key}, to the left for {other}."
     )
+    found = explain_cell(evidence.heads(), focus, str(rival))
+    return f"{said} The longest is {NAMES[found.verdict.largest]}." if found.has_parts else said
 
 
 def _choose_rival(evidence: Evidence) -> Choices:
@@ -143,7 +151,10 @@ def _choose_rival(evidence: Evidence) -> Choices:
 
 def _ask_for_guess(state: TourState) -> str:
     key, rival = state.word(state.place("key")), state.word(state.place("attention_rival"), "its rival")
-    return f"Test it: {key} and {rival} change places in the sentence. Which of them gets more weight then? Guess."
+    return (
+        f"Does the head look for a word, or at its place? Let {key} and {rival} change places in the sentence. "
+        "Which of them has more weight then? Guess."
+    )
 
 
 _GUESSED_ABOUT = ("text", "sentence", "layer", "head", "query", "key", "attention_rival")
@@ -159,7 +170,7 @@ _GUESSES = {"word": "The same one as now: the word decides", "place": "The other
 
 
 def _ask_to_switch_off(_: TourState) -> str:
-    return "Now press **What if this head were off?** to see what is lost without it."
+    return "How much does the whole sentence need this head? Press **What if this head were off?**"
 
 
 def _is_head_off(state: TourState) -> bool:
@@ -248,7 +259,7 @@ def _judge_guess(evidence: Evidence) -> str:
         f"{quote_token(word)} {before:.2f} → {after:.2f}"
         for word, before, after in zip(words, claim.weights, swap.weights, strict=True)
     ]
-    return f"{told} {decides} ({', '.join(moved)})."
+    return f"{told} {decides}. Their weights, before → after the swap: {join_words(moved)}."
 
 
 def _describe_another_word(claim: Claim, found: Outcome | str) -> str:
@@ -275,7 +286,7 @@ def _describe_loss(evidence: Evidence, run: Run, off: Change) -> str:
     if not np.isfinite(moved):
         return ""
     return (
-        f"With this head off, the vector of the whole sentence moves by {moved:.1%} of its length: one head of "
+        f"With this head off, the vector of the whole sentence moves by {moved:.1%} of its length. It is one head of "
         f"{run.config.n_layers * run.config.n_heads}."
     )
 
@@ -304,7 +315,8 @@ def _draw_map(evidence: Evidence) -> SmallMap:
         looks += f". Next comes {state.word(keys[1])}: **{cells[row, keys[1]]:.2f}**"
     where = "In your sentence" if state.pronoun is not None else "Your sentence has no *it* or *she*. In it"
     named = tuple((key, state.tokens[key]) for key in keys)
-    return SmallMap(cells, caption, f"{where}, {looks}.", (row, state.tokens[row]), named)
+    lit = f" All rows but that of {state.word(row)} are drawn paler."
+    return SmallMap(cells, f"{caption}{lit}", f"{where}, {looks}.", (row, state.tokens[row]), named)
 
 
 PRONOUN = Tour(
@@ -335,9 +347,11 @@ PRONOUN = Tour(
             page="attention",
             target="why",
             target_on_phone="why_rival_choice",
+            scrolls=True,
             hint=_explain_rival,
             has_target=lambda state: state.values["attention_show"] == "one head",
             sets=_choose_rival,
+            set_label=_KEEP_RIVAL,
             result=_say_rival,
             is_needed=True,
         ),

@@ -26,8 +26,8 @@ _REFUSED = "_tour_refused"
 """Session key, in the run after a press that could not do the step: why."""
 
 _VERDICTS: Mapping[Verdict, str] = {
-    "held": ":green-badge[held]",
-    "refuted": ":orange-badge[refuted]",
+    "held": ":green-badge[the claim held]",
+    "refuted": ":orange-badge[the claim is refuted]",
     "undecided": ":gray-badge[undecided]",
     "untested": ":gray-badge[not tested]",
 }

@@ -129,13 +129,15 @@ def test_what_was_guessed_is_judged_and_a_guess_about_other_words_is_asked_for_a
     place = {"text": TEXT, "query": HE, "key": ANNA, "attention_rival": TOM}
     now = trained_trace(TEXT)["layers.3.attn.pattern"][0, 1, HE]
     then = trained_trace("Tom gave Anna the book because he had asked for it.")["layers.3.attn.pattern"][0, 1, HE]
-    moved = f"(`Anna` {now[ANNA]:.2f} → {then[TOM]:.2f}, `Tom` {now[TOM]:.2f} → {then[ANNA]:.2f})."
+    moved = f"`Anna` {now[ANNA]:.2f} → {then[TOM]:.2f} and `Tom` {now[TOM]:.2f} → {then[ANNA]:.2f}."
     app = press(open_page("attention", tour=3, **place), "tour_answer_place")
-    assert f"You guessed the place, but the word decides {moved}" in prose(app)
+    assert "You guessed the place, but the word decides." in prose(app)
+    assert moved in prose(app)
     assert is_done(app)
     assert not is_done(choose(app, why_rival_choice="4")), "it is about the words that were guessed"
     app = press(open_page("attention", tour=3, **place), "tour_answer_word")
-    assert f"You were right: the word decides {moved}" in prose(app)
+    assert "You were right: the word decides." in prose(app)
+    assert moved in prose(app)
     assert "You were right" not in prose(go_on(app))
 
 
