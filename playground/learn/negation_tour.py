@@ -106,7 +106,7 @@ def _write_pair(evidence: Evidence) -> Choices:
 
 
 def _ask_for_word(_: TourState) -> str:
-    return "Which word did it? Set **View** to *leave a word out*."
+    return "Which words bring the two together, and which keep them apart? Set **View** to *leave a word out*."
 
 
 def _say_words(evidence: Evidence) -> str:
@@ -121,7 +121,10 @@ def _say_words(evidence: Evidence) -> str:
 def _ask_for_paraphrase(state: TourState) -> str:
     pair, _ = _find_others(state)
     own = "your sentence" if pair is None else f"“{escape_markdown(list_sentences(state)[pair.first])}”"
-    return f"Now test what the cosine shows: add a third sentence. It says the same in other words as this: {own}"
+    return (
+        "Does a higher cosine mean more of the same? Below **More sentences to compare**, add a third sentence. It "
+        f"says the same in other words as this: {own}"
+    )
 
 
 def _write_paraphrase(_: Evidence) -> Choices:
@@ -233,13 +236,14 @@ NEGATION = Tour(
         Step(
             "guess",
             lambda _: (
-                "One sentence, and the same with a *not*. How similar are they to the encoder, from −1 to 1? Guess."
+                "The encoder makes one vector of a sentence, and one of the same with a *not*. How high is their "
+                "cosine? 1 is the same direction, 0 a right angle. Guess."
             ),
             lambda state: "guess" in state.answers,
             page="similarity",
             target="similarity_list",
             answers=lambda _: _GUESSES,
-            hides=("answer", "similarity_matrix"),
+            hides=("answer", "similarity_matrix", "similarity_matrix_numbers"),
         ),
         Step(
             "write",
@@ -258,6 +262,7 @@ NEGATION = Tour(
             page="similarity",
             target="similarity_view",
             sets=lambda _: {"similarity_view": "leave a word out"},
+            scrolls=True,
             result=_say_words,
         ),
         Step(
@@ -267,7 +272,8 @@ NEGATION = Tour(
             page="similarity",
             target="similarity_list",
             sets=_write_paraphrase,
-            set_label="Take an example",
+            set_label="Take a film as example",
+            scrolls=True,
         ),
     ),
     conclude=conclude,

@@ -139,7 +139,7 @@ def _say_rival(evidence: Evidence) -> str:
         f"difference: to the right they speak for {key}, to the left for {other}."
     )
     found = explain_cell(evidence.heads(), focus, str(rival))
-    return f"{said} The longest is {NAMES[found.verdict.largest]}." if found.has_parts else said
+    return f"{said} The longest bar is “{NAMES[found.verdict.largest]}”." if found.has_parts else said
 
 
 def _choose_rival(evidence: Evidence) -> Choices:
@@ -286,7 +286,7 @@ def _describe_loss(evidence: Evidence, run: Run, off: Change) -> str:
     if not np.isfinite(moved):
         return ""
     return (
-        f"With this head off, the vector of the whole sentence moves by {moved:.1%} of its length. It is one head of "
+        f"With this head off, the vector of the whole sentence moves by {moved:.1%} of its length. This head is one of "
         f"{run.config.n_layers * run.config.n_heads}."
     )
 

@@ -23,7 +23,7 @@ _MOST, _FEW = 0.8, 0.4
 
 
 def _start(_: Evidence) -> Choices:
-    """The settings of the Training page at their defaults, which take about twenty seconds."""
+    """The settings of the Training page at their defaults, which take less than a minute."""
     shown = ("training_task", "training_layer", "training_head", "training_moment", "training_attention")
     keys = (*shown, *(f"training_{name}" for name in RECIPE | TRAINED_SIZES))
     return {"weights": "minilm", "do": Changes(), **{key: OWN[key].default for key in keys}}
@@ -35,8 +35,8 @@ def _is_trained(state: TourState) -> bool:
 
 def _ask_to_train(_: TourState) -> str:
     return (
-        "A small network learns to write letters backwards: *a b c* becomes *c b a*. Press **Start** and watch its "
-        "accuracy for about twenty seconds."
+        "A small network learns to write letters backwards: *a b c* becomes *c b a*. Press **Start**, and watch its "
+        "accuracy rise."
     )
 
 
@@ -72,7 +72,10 @@ def _is_chosen(state: TourState) -> bool:
 
 def _ask_for_head(state: TourState) -> str:
     to_open = "" if state.page == "attention" else "Open **Attention**. "
-    return f"{to_open}Click a head whose small map has the line. Then press **What if this head were off?**"
+    return (
+        f"{to_open}Does the large map show the line? If not, click another head. Then press **What if this head were "
+        "off?**"
+    )
 
 
 def _explain_choice(state: TourState) -> str | None:
@@ -210,7 +213,7 @@ def _draw_map(evidence: Evidence) -> SmallMap:
 REVERSE = Tour(
     name="reverse",
     title="Teach it to reverse.",
-    question="Train a small network for twenty seconds. How does it do it, and is one head enough?",
+    question="Train a small network in less than a minute. How does it do it, and is one head enough?",
     minutes=4,
     page="training",
     starts=_start,
@@ -252,6 +255,7 @@ REVERSE = Tour(
             lambda state: bool(heads_off(state)),
             page="attention",
             target="attention_grid",
+            target_on_phone="linking_heads",
             hint=_explain_choice,
             sets=lambda evidence: _switch_off(evidence, 1),
         ),
@@ -265,10 +269,11 @@ REVERSE = Tour(
         ),
         Step(
             "second",
-            lambda _: "What takes over? Click another head with the line, and switch it off too.",
+            lambda _: "What takes over? Click another head, look for the line in the large map, and switch it off too.",
             lambda state: len(heads_off(state)) > 1,
             page="attention",
             target="attention_grid",
+            target_on_phone="linking_heads",
             hint=_explain_choice,
             sets=lambda evidence: _switch_off(evidence, 2),
         ),
