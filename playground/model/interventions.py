@@ -115,7 +115,7 @@ def check_change(subject: Subject, change: Change, applied: Sequence[Change] = (
     reason = _find_missing(subject, change) or _find_contradiction(change, applied)
     reason = reason or _find_last_key(subject, change, applied)
     if reason is not None:
-        raise InterventionError(f"“{name_change(change)}” cannot apply: {reason}.")
+        raise InterventionError(f"“{name_change(change)}” cannot be made: {reason}.")
 
 
 def _find_missing(subject: Subject, change: Change) -> str | None:

@@ -94,7 +94,7 @@ def test_what_cannot_apply_is_refused_before_anything_runs(wrong: Change) -> Non
     applied, refused = divide_changes(subject, (*SEVERAL, wrong))
     assert list(applied) == SEVERAL
     assert len(refused) == 1
-    with pytest.raises(InterventionError, match="cannot apply"):
+    with pytest.raises(InterventionError, match="cannot be made"):
         run(ENCODER, BATCH, interventions=[*SEVERAL, wrong])
 
 

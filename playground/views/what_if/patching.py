@@ -97,6 +97,19 @@ def show_patches(scene: Scene[Patches], options: Options) -> Iterator[Item]:
     yield offer_changes("whatif_patch", offers)
 
 
+def show_what_a_patch_shows(n_tokens: int) -> Iterator[Item]:
+    """What the view shows once the text has a second sentence of so many tokens, and how to come by one."""
+    yield Paragraph(
+        "Take two sentences that differ in one word. Which token's vector, after which block, holds the difference?",
+        "answer",
+    )
+    yield Paragraph(
+        "This view puts one vector of the other sentence into this one, place by place. It shows how much nearer each "
+        f"brings the two sentences. Your text needs a second sentence with as many tokens as this one, {n_tokens}, and "
+        "at least one of them different. A button below adds one."
+    )
+
+
 def _describe_places(patches: Patches) -> Iterator[str]:
     """The place that brings the sentence nearest, then the tokens that differ and the largest places by depth."""
     tokens, shares, changed = patches.run.tokens, patches.shares, patches.changed

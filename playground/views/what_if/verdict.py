@@ -31,8 +31,7 @@ def judge_changes(untouched: Run, run: Run, heads: HeadEffects | None, *, is_ran
     The sentence's vector is the mean over its tokens, as it is where heads are measured.
     """
     moved = float(sentence_change(untouched, run).relative)
-    n_changes = count_changes(run)
-    whose = "your change" if n_changes == 1 else f"your {n_changes} changes"
+    whose = _name_changes(run)
     weights = "The weights are random." if is_random else ""
     if not np.isfinite(moved):
         return (
@@ -44,6 +43,23 @@ def judge_changes(untouched: Run, run: Run, heads: HeadEffects | None, *, is_ran
         return f"With {whose}, {told} {weights}".rstrip()
     told = f"the sentence, as the mean of its tokens' vectors, moves by **{write_share(moved)}** of its length."
     return " ".join(filter(None, (f"With {whose}, {told}", _compare(moved, run, heads), weights)))
+
+
+def say_how_far(untouched: Run, run: Run, heads: HeadEffects | None) -> str:
+    """The verdict in a few words, in markdown, for a place beside what made the changes."""
+    moved = float(sentence_change(untouched, run).relative)
+    if not np.isfinite(moved):
+        return "How far the sentence moved cannot be told."
+    if moved <= ROUNDING:
+        return f"With {_name_changes(run)}, the sentence **stays where it is**."
+    told = f"With {_name_changes(run)}, the sentence moves by **{write_share(moved)}** of its length."
+    is_compared = heads is not None and np.isfinite(heads.values).all() and heads.values.size > 1
+    return f"{told} {_judge(moved, float(np.median(heads.values)))}." if heads is not None and is_compared else told
+
+
+def _name_changes(run: Run) -> str:
+    n = count_changes(run)
+    return "your change" if n == 1 else f"your {n} changes"
 
 
 def _compare(moved: float, run: Run, heads: HeadEffects | None) -> str:

@@ -91,13 +91,13 @@ def test_every_state_is_drawn(query: dict[str, str]) -> None:
 
 @pytest.mark.parametrize(
     ("do", "told"),
-    [("", "Nothing is changed"), ("9.9:zero", "cannot apply here"), ("-1.2:zero", "switched off"),
-     ("-1.2:zero,9.9:zero", "cannot apply here")],
+    [("", "Nothing is changed"), ("9.9:zero", "not fit this sentence"), ("-1.2:zero", "switched off"),
+     ("-1.2:zero,9.9:zero", "not fit this sentence")],
 )  # fmt: skip
 def test_without_a_change_it_says_which_of_the_reasons_there_is(do: str, told: str) -> None:
     shown = answer(without_error(open_page("what_if", **SMALL, do=do)))
-    assert [each in shown for each in ("Nothing is changed", "cannot apply here", "switched off")] == [
-        each == told for each in ("Nothing is changed", "cannot apply here", "switched off")
+    assert [each in shown for each in ("Nothing is changed", "not fit this sentence", "switched off")] == [
+        each == told for each in ("Nothing is changed", "not fit this sentence", "switched off")
     ]
 
 

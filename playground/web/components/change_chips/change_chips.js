@@ -55,7 +55,7 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
       row.dataset.open = isOpen // outlives the chips, which are drawn anew
       for (const chip of folded) chip.hidden = !isOpen
       more.setAttribute("aria-expanded", isOpen)
-      more.textContent = isOpen ? "Show fewer" : `${folded.length} more${unfit ? `, ${unfit} of them cannot apply` : ""}`
+      more.textContent = isOpen ? "Show fewer" : `${folded.length} more${unfit ? `, ${unfit} of them not made` : ""}`
     }
     more.onclick = () => show(row.dataset.open !== "true")
     show(row.dataset.open === "true")

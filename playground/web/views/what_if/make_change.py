@@ -12,6 +12,7 @@ from playground.link.changes import MAX_CHANGES
 from playground.link.opening import Focus
 from playground.model.changes import HEAD_POINTS, KINDS, PATCH_POINTS, SUBLAYERS, Change
 from playground.runs.encoder_run import Run
+from playground.text.wording import lower_first
 from playground.views.change_names import explain_changes, name_token
 from playground.web.choices import changes
 from playground.web.choices.setup import Setup, current_setup
@@ -39,13 +40,15 @@ class FirstChange:
     wanted: Sequence[Change]
 
 
-def draw_first_changes(run: Run, focus: Focus) -> None:
+def draw_first_changes(run: Run, focus: Focus, outcome: str) -> None:
     """The three kinds to begin with, at the focus: what each does, then the button that makes it or takes it back.
 
-    A grey button has its reason above it instead.
+    A grey button has its reason above it instead. What is made has the `outcome`, in markdown, which a visitor who
+    has pressed its button sees there: the page's answer may be above the window.
     """
     setup = current_setup()
     on = {made for made, is_on in setup.changes if is_on}
+    fits = set(setup.fitted_changes.applied)
     firsts = list_first_changes(run, focus)
     with st.container(key="examples"):
         columns = st.columns(len(firsts), gap="medium", vertical_alignment="bottom")
@@ -53,7 +56,10 @@ def draw_first_changes(run: Run, focus: Focus) -> None:
         is_made = set(first.wanted) <= on
         reason = "" if is_made else explain_refusal(setup, first.wanted)
         with column, st.container(gap="xsmall"):
-            st.markdown(f"**{first.name}:** {'not possible here.' if reason else first.told}")
+            told = "not possible here." if reason else first.told
+            if is_made:
+                told = lower_first(outcome) if set(first.wanted) <= fits else "its chip above says why it does not fit."
+            st.markdown(f"**{first.name}:** {told}")
             if reason:
                 st.caption(escape_markdown(reason))
             if st.button(
@@ -125,7 +131,7 @@ def _offer(setup: Setup, wanted: Sequence[Change]) -> None:
         pressed = st.button(label, key="compose_make", disabled=bool(reason))
         if reason or is_made:
             waits = any(each in setup.fitted_changes.reasons for each in wanted)
-            where = "its chip above says why it cannot apply" if waits else "what followed from it stands on this page"
+            where = "its chip above says why it does not fit" if waits else "what followed from it stands on this page"
             st.caption(escape_markdown(reason or f"This change is made already: {where}."), width="content")
     if not pressed or reason:
         return

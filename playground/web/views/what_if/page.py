@@ -4,6 +4,7 @@ A view of the model without them measures every part, place or number of heads, 
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -19,7 +20,7 @@ from playground.charts.chart import Panel, Paragraph, Widget
 from playground.charts.markdown import escape_markdown
 from playground.charts.names import token_names
 from playground.charts.scene import Scene
-from playground.errors import TooLargeError
+from playground.errors import PlaygroundError, TooLargeError
 from playground.link.opening import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
@@ -37,11 +38,12 @@ from playground.views.what_if.followed import (
     show_details,
     show_head,
     show_most_changed,
+    words,
 )
 from playground.views.what_if.parts import PARTS, PartKind, Parts
-from playground.views.what_if.patching import Patches, show_patches
+from playground.views.what_if.patching import Patches, show_patches, show_what_a_patch_shows
 from playground.views.what_if.pruning import Pruning, show_pruning
-from playground.views.what_if.verdict import HeadEffects
+from playground.views.what_if.verdict import HeadEffects, say_how_far
 from playground.web.choices import widgets
 from playground.web.choices.changes import switch_changes
 from playground.web.choices.focus import current_focus, move_focus
@@ -115,9 +117,10 @@ def explore_changes() -> None:
     focus = show_focus(run)
     view = widgets.choice("whatif_view", "Look at")
     if view == "what followed":
-        draw_first_changes(run, focus)
+        heads = _find_measured_heads(current_setup()) if run.interventions else None
+        draw_first_changes(run, focus, _say_how_far(run, heads) if run.interventions else "")
         _draw_more_kinds(run, focus)
-        _draw_followed(run, focus)
+        _draw_followed(run, focus, heads)
         return
     if current_setup().fitted_changes.applied:
         st.caption("This view looks at the model without your changes.")
@@ -133,15 +136,24 @@ def _draw_more_kinds(run: Run, focus: Focus) -> None:
     render([Panel("whatif_more", "More kinds of change", more, icon=":material/tune:")], Scene(run, focus))
 
 
-def _draw_followed(run: Run, focus: Focus) -> None:
-    """How far the changed run is from the untouched one: the sentence, its tokens' vectors, and attention."""
+def _say_how_far(run: Run, heads: MeasuredParts | None) -> str:
+    """How far a changed run has moved the sentence, in a few words."""
+    with suppress(PlaygroundError):  # what followed says what is wrong
+        return say_how_far(caches.run_sentence(current_setup().untouched_key), run, _read_effects(run, heads))
+    return "What followed cannot be computed."
+
+
+def _draw_followed(run: Run, focus: Focus, heads: MeasuredParts | None) -> None:
+    """How far the changed run is from the untouched one: the sentence, its tokens' vectors, and attention.
+
+    `heads` are the effects of all heads, to compare with, as far as they are measured.
+    """
     setup, options = current_setup(), read_options("whatif")
     scroll_on_arrival()
     if not run.interventions:
         render([Paragraph(_say_what_to_try(setup, focus), "answer"), *show_head(run, focus)], Scene(run, focus))
         return
     with panels.explain_errors():
-        heads = _find_measured_heads(setup)
         scene = Scene(_find_followed(setup, run, heads), focus)
         render([answer_what_followed(scene)], scene)
     measuring = st.container()
@@ -168,19 +180,26 @@ def _find_measured_heads(setup: Setup) -> MeasuredParts | None:
         return None
 
 
+def _read_effects(run: Run, heads: MeasuredParts | None) -> HeadEffects | None:
+    """What is measured of every head by now; None where they are too many."""
+    if heads is None:
+        return None
+    shape = (run.config.n_layers, run.config.n_heads)
+    return HeadEffects(heads.effects().values.reshape(shape), heads.growing.n_rows_measured)
+
+
 def _say_what_to_try(setup: Setup, focus: Focus) -> str:
     """What to do where nothing is changed, or why no change applies."""
     n_unfit = len(setup.fitted_changes.reasons)
     if n_unfit:
-        whose = (
-            "Your change cannot apply here; its chip" if n_unfit == 1 else "Your changes cannot apply here; their chips"
-        )
-        return f"{whose} above {'says' if n_unfit == 1 else 'say'} why."
+        if n_unfit == 1:
+            return "Your change does not fit this sentence or this model, so nothing has followed. Its chip says why."
+        return "Your changes do not fit this sentence or this model, so nothing has followed. Their chips say why."
     if setup.changes:
         return "Your changes are switched off, so nothing has followed. Press a chip above to make it again."
     return (
         f"Nothing is changed yet. How far does the sentence move without layer {focus.layer}, head {focus.head}? "
-        "Guess, then switch it off below: the answer stands here."
+        "Guess, then switch it off below: the answer stands here, and beside the button."
     )
 
 
@@ -190,7 +209,6 @@ def _find_followed(setup: Setup, run: Run, heads: MeasuredParts | None) -> Follo
     def similarities(pooling: Pooling) -> tuple[Array, Array]:
         return _compare_all(setup, pooling, changed=False), _compare_all(setup, pooling, changed=True)
 
-    shape = (run.config.n_layers, run.config.n_heads)
     return Followed(
         run,
         caches.run_sentence(setup.untouched_key),
@@ -200,9 +218,7 @@ def _find_followed(setup: Setup, run: Run, heads: MeasuredParts | None) -> Follo
         pooled_in_training=setup.weights == "minilm",
         causal=setup["causal"],
         is_random=is_random(setup.weights),
-        heads=None
-        if heads is None
-        else HeadEffects(heads.effects().values.reshape(shape), heads.growing.n_rows_measured),
+        heads=_read_effects(run, heads),
         notes=partial(note_set_weights, run),
     )
 
@@ -408,10 +424,7 @@ def draw_patches(run: Run, focus: Focus) -> None:
         scene = Scene(_patch(setup, run, source), focus)
         render(show_patches(scene, {}), scene)
     else:
-        st.info(
-            "A patch needs a second sentence with as many tokens as this one, and at least one other token. Your text "
-            "has none: add one yourself, or press a button."
-        )
+        render(show_what_a_patch_shows(len(words(run))), Scene(run, focus))
     _offer_pairs(setup, setup.batch, focus)
 
 

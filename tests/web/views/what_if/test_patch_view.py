@@ -8,7 +8,7 @@ import torch
 
 from playground import Encoder
 from playground.model.changes import Change
-from tests.web.app_test import SMALL, array, captions, charts, choose, open_page, press, prose, sentences, small_trace
+from tests.web.app_test import SMALL, array, captions, charts, choose, open_page, press, prose, small_trace
 from tests.web.views.what_if.what_if_page import CONFIG, PAIR, PLACES, measured, open_view, vector
 
 FIRST, SECOND = PAIR.split("\n")
@@ -71,7 +71,7 @@ def test_a_sentence_that_cannot_be_patched_from_gives_way_to_the_next_that_can(a
 
 def test_without_a_pair_a_button_copies_the_sentence_with_another_word() -> None:
     app = open_page("what_if", whatif_view=PLACES, text="The man saw it", query=5, **SMALL)
-    assert "with as many tokens" in sentences(app)
+    assert "with as many tokens" in prose(app)
     assert "patched_places" not in charts(app)
     measured(press(app, "whatif_corrupt"))
     changed = app.session_state["text"].split("\n")
