@@ -3,7 +3,7 @@
 Legend: L layers, H heads, T tokens. Tq/Tk queries/keys, where they are not the same tokens.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -19,6 +19,18 @@ S = TypeVar("S")
 
 _SHADES = 256
 """Shades of a colour scale, as many as a screen has: numbers rounded to them take a quarter of the room on the wire."""
+
+
+LEAST_CELL = 22
+"""Pixels of a cell that a finger can hit."""
+
+FOR_FINGERS: Mapping[str, Any] = {
+    "axes": ("", "row: who asks (query) · column: asked (key)"),
+    "bar_above": True,
+    "least_cell": LEAST_CELL,
+    "height_of": lambda n_queries: int(np.clip(185 + LEAST_CELL * n_queries, 320, 900)),
+}
+"""Fields of a `head_map` whose cells take all the width, and are large enough for a finger."""
 
 
 def head_map(

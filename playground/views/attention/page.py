@@ -29,7 +29,7 @@ from playground.charts.chart import (
 )
 from playground.charts.figure import Array
 from playground.charts.head_lines import SMALLEST_WEIGHT, Lines, choose_tokens, head_lines, strongest_keys
-from playground.charts.head_map import head_map, number_by_head, stretch, weight_colours
+from playground.charts.head_map import FOR_FINGERS, head_map, number_by_head, stretch, weight_colours
 from playground.charts.markdown import escape_markdown, quote_token
 from playground.charts.names import token_names, token_table
 from playground.charts.scene import Scene
@@ -58,9 +58,6 @@ HELP = {
 }
 
 Heads = Scene[HeadsRun]
-
-_LEAST_CELL = 22
-"""Pixels of a cell of the large map, which a finger can hit."""
 
 
 def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
@@ -173,11 +170,8 @@ def pattern_map(scene: Heads, options: Options) -> Heatmap[HeadsRun]:
         weights=lambda subject: shown_pattern(subject.run, focus, options),
         allowed=lambda subject: subject.run.allowed_in(focus.layer) & ~subject.run.padding[:, None],
         colours=figures.around_zero() if is_difference else weight_colours(weight_scale(scene, options)),
-        axes=("", "row: who asks (query) · column: asked (key)"),
         bar="difference" if is_difference else "weight",
-        bar_above=True,
-        least_cell=_LEAST_CELL,
-        height_of=lambda n_queries: int(np.clip(185 + _LEAST_CELL * n_queries, 320, 900)),
+        **FOR_FINGERS,
         magnitude=1.0 if is_difference else None,
         caption=f"**{name}.** {about} Click a cell to choose its query and its key.",
         alt=f"Attention of {name}: queries in rows, keys in columns.",

@@ -32,7 +32,7 @@ from playground.charts.chart import (
 )
 from playground.charts.draw import token_axis
 from playground.charts.figure import Array, Colours, Frame
-from playground.charts.head_map import head_map, number_by_head
+from playground.charts.head_map import FOR_FINGERS, head_map, number_by_head
 from playground.charts.markdown import quote_token
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
@@ -428,5 +428,6 @@ def _map_of_head(key: str, run: Run, focus: Focus, weights: Array, caption: str,
         allowed=lambda _: run.allowed_in(focus.layer) & ~run.padding[:, None],
         visible=lambda _: ~run.padding,
         saved_as=f"{key}_layer{focus.layer}_head{focus.head}",
+        **FOR_FINGERS,
         **options | chart,
     )

@@ -18,6 +18,7 @@ from playground.charts.chart import (
 )
 from playground.charts.draw import token_axis
 from playground.charts.figure import Array, Frame
+from playground.charts.head_map import LEAST_CELL
 from playground.charts.markdown import quote_place, quote_token
 from playground.charts.names import shortened
 from playground.charts.scene import Scene
@@ -84,7 +85,9 @@ def show_patches(scene: Scene[Patches], options: Options) -> Iterator[Item]:
         magnitude=1.0,
         gap=1,
         frames=lambda _: [Frame((0, n_depths - 1), (column, column), palette.EMBEDDINGS) for column in changed],
-        height=int(np.clip(190 + 30 * n_depths, 300, 640)),
+        height=int(np.clip(215 + 30 * n_depths, 320, 660)),
+        bar_above=True,
+        least_cell=LEAST_CELL,
         click="What leaves the chosen layer, in its row, at the chosen query, in its column. Arrow keys move them.",
     )
     focused = quote_place(patches.run.tokens, focus.query)
