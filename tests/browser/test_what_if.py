@@ -18,6 +18,7 @@ def test_a_finger_makes_a_change_and_takes_it_back(phone: Visitor) -> None:
     phone.widget("example_0").get_by_role("button").tap()
     expect(chip(phone, "layer 3, head 1 off")).to_have_attribute("aria-pressed", "true")
     assert phone.settled().query() == {"do": ["3.1:zero"]}
+    expect(phone.widget("examples").get_by_text("the sentence moves by")).to_be_in_viewport()
     assert phone.array("whatif_heads")[4].max() > 0
     expect(phone.widget("answer")).to_contain_text("of the 72 heads")
     expect(phone.widget("answer")).not_to_contain_text("so far", timeout=30_000)

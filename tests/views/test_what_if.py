@@ -19,6 +19,7 @@ from playground.link.opening import Focus
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
+from playground.text.wording import write_share
 from playground.views.what_if.followed import (
     Followed,
     show_chosen_head,
@@ -31,7 +32,7 @@ from playground.views.what_if.followed import (
 from playground.views.what_if.parts import PARTS, Effects, Parts, show_heads
 from playground.views.what_if.patching import Patches, show_patches
 from playground.views.what_if.pruning import Pruning, show_pruning
-from playground.views.what_if.verdict import HeadEffects, judge_changes
+from playground.views.what_if.verdict import HeadEffects, judge_changes, say_how_far
 from tests.views.scenes import SMALL, parts_of, small_run, words
 
 TEXT = ["abcdefgh", "abc"]
@@ -209,6 +210,19 @@ def test_the_verdict_says_what_is_not_known_yet_and_what_cannot_be() -> None:
     lost = changed_run(change)
     lost = replace(lost, arrays={**lost.arrays, "final": lost.arrays["final"] * np.float32(np.nan)})
     assert "cannot be told" in judge_changes(changed_run(), lost, None, is_random=False)
+    assert "cannot be told" in say_how_far(changed_run(), lost, None)
+
+
+def test_beside_the_button_stands_the_same_distance_and_how_it_compares_once_all_heads_are_measured() -> None:
+    change = Change("zero", 0, 1)
+    moved, runs = moved_by(change), (changed_run(), changed_run(change))
+    told = f"With your change, the sentence moves by **{write_share(moved)}** of its length."
+    assert say_how_far(*runs, None) == told
+    quarter = np.full((2, 4), moved / 4, np.float32)
+    assert say_how_far(*runs, HeadEffects(quarter, 8)) == f"{told} That is much."
+    quarter[1] = np.nan
+    assert say_how_far(*runs, HeadEffects(quarter, 4)) == told
+    assert "**stays where it is**" in say_how_far(runs[0], changed_run(replace(change, strength=0.0)), None)
 
 
 def test_pairs_of_sentences_stand_by_the_size_of_their_change() -> None:

@@ -140,6 +140,8 @@ def test_three_kinds_of_change_are_made_by_one_press_and_taken_back_by_another(
             press(app, f"example_{place}")
             assert chips(app) == texts
             assert not any(chip["reason"] for chip in component_data(app, "change_chips")["chips"])
+            name = ("Off", "Cut", "Hide")[place]
+            assert f"**{name}:** with your" in prose(app), "what came of it stands above the pressed button"
             assert chips(press(app, f"example_{place}")) == before
 
 
