@@ -20,7 +20,7 @@ from playground.model import Encoder
 from playground.model.init import InitialTensor, initial_tensors
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
-from playground.text.wording import join_words
+from playground.text.wording import join_words, write_share
 
 COMPARED_POINTS = ("attn.pattern", "attn.out", "resid_mid", "ffn.out", "out")
 """Of a block, in the order of computation: what every run keeps and means the same wherever the norms stand."""
@@ -36,6 +36,9 @@ class PointDifference:
     """The largest difference of two numbers there; NaN where a number has left fp32's range."""
     size: float
     """The largest number there, of both runs."""
+    share: float
+    """The length of the difference of the vector that differs most, by its length in the pinned run; of attention
+    weights, a query's weights are the vector. NaN where a number is lost."""
 
     @property
     def is_apart(self) -> bool:
@@ -63,7 +66,8 @@ def compare_points(pinned: Run, now: Run) -> list[PointDifference]:
             with np.errstate(invalid="ignore"):
                 apart = np.abs(one.astype(np.float64) - other)
             size = np.max(np.abs([one, other]), initial=0, where=np.isfinite([one, other]))
-            differences.append(PointDifference(name, float(np.max(apart, initial=0)), float(size)))
+            share = float(np.max(compare_vectors(one, other).relative, initial=0))
+            differences.append(PointDifference(name, float(np.max(apart, initial=0)), float(size), share))
     return differences
 
 
@@ -154,7 +158,12 @@ def _describe_first(first: PointDifference | None) -> str:
 
 
 def _describe_size(found: PointDifference) -> str:
-    return f"numbers there are up to {found.size:.3g} in size, and differ by up to {found.largest:.3g}."
+    of = "a query's weights" if found.name.endswith(".pattern") else "a vector"
+    if np.isnan(found.share):
+        return "numbers there are too large for 32-bit floats."
+    if np.isinf(found.share):
+        return f"{of} there can be 0 in the pinned run, and not now."
+    return f"the largest difference of {of} there is {write_share(found.share)} of its length."
 
 
 def name_point(name: str) -> str:

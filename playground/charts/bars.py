@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from playground.charts import palette
 from playground.charts.figure import Array
-from playground.text.wording import write_amount
+from playground.text.wording import with_minus, write_amount
 
 MOST_BARS = 18
 """Bars of one chart; what is smaller becomes one bar more, or is left to the table."""
@@ -74,7 +74,7 @@ def strongest(sizes: Array, chosen: int) -> NDArray[np.intp]:
 
 
 def _write(values: Array, sign: str) -> list[str]:
-    return [write_amount(value, sign) if np.isfinite(value) else "–" for value in values.tolist()]
+    return [with_minus(write_amount(value, sign)) if np.isfinite(value) else "–" for value in values.tolist()]
 
 
 def _highlight(n: int, chosen: int) -> list[str]:

@@ -1,8 +1,10 @@
 """Two settings side by side: one head of both runs, where the runs part, how long the vectors are, what models cost."""
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +20,6 @@ from playground.analysis.comparison import (
     find_parting,
     have_same_tokens,
     list_unequal_points,
-    name_point,
 )
 from playground.analysis.positions import ROUNDING
 from playground.charts import figure as figures
@@ -35,14 +36,20 @@ from playground.views.attention.why import nearest_head
 from playground.views.norms import lengths_by_depth
 from playground.views.parameters import COMPONENTS, component_bars, sum_by_component
 
-SMALLEST_SHARE = 1e-9
-"""Where the logarithmic axis of differences begins: it has no 0."""
+MOST_ON_LINEAR = 100
+"""How many times as long as the smallest bar of differences the largest may be on an axis that begins at 0."""
+
+ENDS = ("embed.out", "final")
+"""The points before the first layer, and after the last."""
+
+_BLOCK_END = re.compile(r"layers\.\d+\.out")
+"""The point where a layer ends."""
 
 
 def answer_parting(
     pinned: Run, now: Run, differences: list[PointDifference], is_random: tuple[bool, bool] = (False, False)
 ) -> Paragraph:
-    """Where two runs part, and by how much; `is_random` says of the pinned and the present weights that they are."""
+    """Where two runs part, by how much, and what becomes of it; `is_random`: the pinned and the present weights."""
     weights = {
         (True, True): " Both have random weights.",
         (True, False): " The pinned weights are random.",
@@ -72,14 +79,15 @@ def _describe_first_difference(pinned: Run, now: Run, differences: list[PointDif
         there = "there only attention differs, and the vectors that leave the layer are the same"
     else:
         there = f"there the vector of {token} differs most, by **{write_share(found.share)}** of its length"
+    way = describe_way(differences)
     digits = 2 if found.cosine < 0.99 else 4  # what is almost the same is not told as the same
     end = (
-        f"the cosine of the sentence's two vectors is **{with_minus(f'{found.cosine:.{digits}f}')}**, where 1 is the "
-        "same direction"
+        f"The cosine of the sentence's two vectors at the end is **{with_minus(f'{found.cosine:.{digits}f}')}**: it "
+        "compares directions alone, and 1 is the same direction."
         if np.isfinite(found.cosine)
-        else "no cosine can be told"
+        else "At the end, no cosine can be told."
     )
-    return f"{_describe_place(found.point, pinned, now)}; {there}. At the end, {end}."
+    return " ".join(filter(None, (f"{_describe_place(found.point, pinned, now)}; {there}.", way, end)))
 
 
 def _describe_place(point: str, pinned: Run, now: Run) -> str:
@@ -183,84 +191,109 @@ def _moved_weight(shares: Array) -> Heatmap[Run]:
 
 
 def compare_points(scene: Scene[Run], pinned: Run, differences: list[PointDifference]) -> Iterator[Item]:
-    """Where the two runs part, point by point of the forward pass; nothing where no point has a counterpart."""
+    """How far the two runs are apart, layer by layer; nothing where no point has a counterpart."""
     if not differences:
         return
-    ratios = [each.largest / each.size if each.size else each.largest for each in differences]
-    shares, names = np.array(ratios, np.float32), [each.name for each in differences]
-    lost = ", or numbers are too large for 32-bit floats" * bool(np.isnan(shares).any())
-    unequal = ", or the two have other shapes there" * bool(list_unequal_points(pinned, scene.now))
+    shown = points_by_layer(differences)
+    shares = np.array([each.share if each.is_apart else 0 for each in shown])
+    of = "vectors" if shown[0].name == "embed.out" else "weights of attention, a vector for each query,"
+    lost = " No bar: numbers are too large for 32-bit floats there." * bool(np.isnan(shares).any())
+    unequal = bool(list_unequal_points(pinned, scene.now))
+    missing = " Of points that have another shape now, no number can be compared." * unequal
     yield Picture[Run](
         key="compare_points",
-        alt="The largest difference of the two runs at each point of the forward pass.",
-        caption="**How far apart are pinned and now?** A bar is a point of the computation, from first to last; each "
-        "layer has five. Its height is the largest difference of two numbers there, as a share of the largest number. "
-        "Grey, below the dotted line: the difference is rounding. "
-        f"No bar: the numbers are the same{lost}{unequal}.",
-        reading=lambda _: describe_way(differences),
-        figure=lambda _: differences_on_the_way(shares, names),
+        alt="How far apart the vectors of the two runs are, a bar for each layer.",
+        caption=f"**How far apart are pinned and now?** The {of} that leave a layer are compared token by token. A bar "
+        "is the token that differs most: the length of its difference, in percent of its pinned length."
+        f"{_explain_axis(shares)}{lost}{missing}",
+        figure=lambda _: differences_on_the_way(shares, [_name_layer(each.name) for each in shown]),
         table=lambda _: pd.DataFrame([asdict(each) for each in differences]).rename(
-            columns={"name": "point", "largest": "largest difference", "size": "largest number"}
+            columns={
+                "name": "point",
+                "largest": "largest difference",
+                "size": "largest number",
+                "share": "share of length",
+            }
         ),
         compares=False,
     )
     yield Paragraph(describe_parting(pinned, scene.now, differences))
 
 
+def points_by_layer(differences: Sequence[PointDifference]) -> list[PointDifference]:
+    """The points that have a bar: what leaves each layer, and where widths differ, attention's weights in each."""
+    shown = [each for each in differences if each.name in ENDS or _BLOCK_END.fullmatch(each.name)]
+    if len(shown) > 1 and shown[-1].share == shown[-2].share:  # nothing stands behind the last layer
+        shown.pop()
+    return shown or [each for each in differences if each.name.endswith(".attn.pattern")]
+
+
+def _name_layer(point: str) -> str:
+    return {"embed.out": "embeddings", "final": "output"}.get(point) or f"layer {point.split('.')[1]}"
+
+
 def describe_way(differences: Sequence[PointDifference]) -> str:
     """Whether the difference of two runs grows from where they part to the end, or is mended; empty where none is."""
-    parted = next((each for each in differences if each.is_apart), None)
-    if parted is None or parted is differences[-1]:
+    shown = points_by_layer(differences)
+    parted = next((each for each in shown if each.is_apart), None)
+    if parted is None or parted is shown[-1] or shown[0].name != "embed.out":
         return ""
-    end = differences[-1]
+    end = shown[-1]
     if not end.is_apart:
-        return "At the end nothing is left of the difference: it is mended."
-    if not (np.isfinite(parted.largest) and np.isfinite(end.largest) and parted.size and end.size):
+        return "At the end nothing is left of the difference: **it is mended**."
+    shares = [each.share for each in shown]
+    if not np.isfinite(shares).all():
         return ""
-    first, last = parted.largest / parted.size, end.largest / end.size
-    word = "grows" if last > 1.1 * first else "shrinks" if last < first / 1.1 else "stays as large"
-    return (
-        f"The difference {word} on the way: {write_share(first)} of the largest number where they part, "
-        f"{write_share(last)} at the end."
-    )
+    word = "grows" if end.share > 1.1 * parted.share else "shrinks" if end.share < parted.share / 1.1 else "stays"
+    reached = f"it is **{write_share(end.share)}** at the end"
+    if word == "stays":
+        reached = f"it is as large at the end, **{write_share(end.share)}**"
+    most = int(np.argmax(shares))
+    between = ""
+    if shares[most] > 1.1 * max(parted.share, end.share):
+        between = f" It is largest after {_name_layer(shown[most].name)}, {write_share(shares[most])}."
+    return f"The difference **{word}**: {reached}.{between}"
 
 
-def differences_on_the_way(shares: Array, points: Sequence[str]) -> Figure:
-    """Differences of two runs at each point of the forward pass, as shares of the largest number there: (points,).
+def differences_on_the_way(shares: Array, names: Sequence[str]) -> Figure:
+    """Differences of two runs, a bar for each layer, as shares of a vector's length: (layers,).
 
-    Bars up to rounding, a dotted line, are grey: there the two are the same. NaN has no bar.
+    The axis begins at 0, unless `needs_log`. What is 0, NaN or infinite has no bar.
     """
+    is_drawn = np.isfinite(shares) & (shares > 0)
     bars = {
         "type": "bar",
-        "x": list(points),
-        "y": np.maximum(shares, np.float32(SMALLEST_SHARE)),
-        "marker": {"color": np.where(shares <= ROUNDING, palette.MUTED, palette.ATTENTION)},
-        "customdata": shares,
-        "hovertext": [name_point(point) for point in points],
-        "hovertemplate": "%{hovertext}<br>largest difference: %{customdata:.3g} of the largest number<extra></extra>",
+        "x": list(names),
+        "y": np.where(is_drawn, shares, np.nan),
+        "marker": {"color": palette.ATTENTION},
+        "text": [write_share(share) if drawn else "" for share, drawn in zip(shares.tolist(), is_drawn, strict=True)],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "hovertemplate": "%{x}: %{y:.3p} of its length<extra></extra>",
     }
-    middles = {point: f"layer {point.split('.')[1]}" for point in points if point.endswith(".resid_mid")}
-    ticks = {"embed.out": "embeddings", **middles, "final": "output"}
-    line = {"color": palette.RESIDUAL, "width": 1.5, "dash": "dot"}
-    threshold = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": ROUNDING, "y1": ROUNDING, "line": line}
-    top = math.log10(float(np.max(shares, where=np.isfinite(shares), initial=1)))
+    axis: dict[str, Any] = {"title": "difference, % of length", "tickformat": ".3~p"}
+    if needs_log(shares):
+        axis = {"title": "difference, % of length (log)", "type": "log", "tickformat": "~p"}
+        low, high = (math.log10(value) for value in (shares[is_drawn].min(), shares[is_drawn].max()))
+        axis["range"] = [low - 0.5, high + 0.3]
+    else:
+        axis["range"] = [0, 1.15 * float(np.max(shares, where=is_drawn, initial=0)) or 1]
     layout = {
-        "xaxis": {
-            "title": "point of the forward pass",
-            "type": "category",
-            "tickangle": -figures.SLANT,
-            "tickvals": [point for point in ticks if point in points],
-            "ticktext": [text for point, text in ticks.items() if point in points],
-        },
-        "yaxis": {
-            "title": "largest difference (log scale)",
-            "type": "log",
-            "exponentformat": "power",
-            "range": [math.log10(SMALLEST_SHARE), top + 0.2],
-        },
-        "shapes": [threshold],
+        "xaxis": {"title": "after", "type": "category", "tickangle": -figures.SLANT},
+        "yaxis": axis,
     }
-    return figures.style([bars], layout, height=320)
+    return figures.style([bars], layout, height=300)
+
+
+def needs_log(shares: Array) -> bool:
+    """Whether the shares that have a bar are so unequal that small ones could not be seen on an axis from 0."""
+    drawn = shares[np.isfinite(shares) & (shares > 0)]
+    return bool(drawn.size) and bool(drawn.max() > MOST_ON_LINEAR * drawn.min())
+
+
+def _explain_axis(shares: Array) -> str:
+    equal = " No bar: they are the same but for rounding." * bool((shares == 0).any())
+    return equal + " The axis is logarithmic: each further line is ten times as much." * needs_log(shares)
 
 
 def compare_lengths(scene: Scene[Run], pinned: Run) -> Iterator[Item]:

@@ -41,10 +41,16 @@ BEFORE_ANY = (
 
 WORDS_OF_PAPERS = (
     "What papers measure: *BLEU* says how near translations are to people's, up to 100, and more is better. "
-    "*Log-perplexity* is the loss of the next token, and less is better. Here it is the loss and the share of right "
-    "answers."
+    "*Log-perplexity* is the loss of the next token, and less is better. Here it is the share of right answers and the "
+    "loss, whose unit is called a *nat*: less is better."
 )
 """What stands above the rungs' cards."""
+
+WHAT_OPENS = (
+    "**Open untrained** shows your sentence in a rung's encoder, beside the rung before it. Both have random weights. "
+    "You see what the change itself does to vectors and attention, before anything is learnt."
+)
+"""What the button on each card is for, beside them."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +113,7 @@ def show_ladder(scene: Scene[Ladder], options: Options) -> Iterator[Item]:
     yield from tabulate_costs(scene.now, options["ladder_counted"])
     yield Paragraph("The rungs, one after the other", "header")
     yield Paragraph(WORDS_OF_PAPERS, "caption")
+    yield Paragraph(WHAT_OPENS, "caption")
     yield from show_rungs(scene)
 
 

@@ -3,9 +3,11 @@
 Legend: S depths, N sentences, n and m tokens of two of them.
 """
 
+import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from textwrap import wrap
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -51,7 +53,7 @@ from playground.charts.names import label, shortened, subscript, token_names
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.text import Batch
-from playground.text.wording import join_words
+from playground.text.wording import join_words, upper_first
 
 EXAMPLE = (
     "The animal crossed the street because it was not tired.",
@@ -129,7 +131,7 @@ def show_similarity(scene: Scene[Sentences], options: Options) -> Iterator[Item]
 
 
 def show_pairs(scene: Scene[Sentences], options: Options) -> Iterator[Item]:
-    """The closest pair among all, and the cosine of each two sentences."""
+    """The chosen pair beside the closest one, and the cosine of each two sentences."""
     subject, pooling = scene.now, options["similarity_pooling"]
     if not subject.depths.is_finite:
         yield Paragraph(
@@ -139,34 +141,45 @@ def show_pairs(scene: Scene[Sentences], options: Options) -> Iterator[Item]:
         )
         return
     pairs = rank_pairs(subject.depths.similarity(pooling))
-    yield Paragraph(answer_which_are_closest(subject, pooling, pairs), "answer")
+    yield Paragraph(answer_pairs(subject, pooling, pairs, _chosen_pair(subject, options)), "answer")
     if pairs:
         yield _matrix(subject, pooling, _chosen_pair(subject, options))
 
 
-def answer_which_are_closest(subject: Sentences, pooling: Pooling, pairs: Sequence[Pair]) -> str:
-    """The closest of these pairs, the closest first, beside the median of all, and whether that means anything."""
+def answer_pairs(subject: Sentences, pooling: Pooling, pairs: Sequence[Pair], chosen: Pair) -> str:
+    """The chosen pair's cosine, beside the closest of these pairs, the closest first, and whether that means anything.
+
+    The pair that is told first is the one in the map's frame.
+    """
     if not pairs:
         return "There is only one sentence here: type a second one, and this page says how alike they are."
     nearest, cosines = pairs[0], [pair.cosine for pair in pairs]
-    one, other = (f"*{escape_markdown(shortened(subject.texts[i], _LONGEST_HOVER))}* ({i + 1})" for i in nearest[:2])
+    n_equal = sum(each > nearest.cosine - _EQUAL for each in cosines)
+    one, other = (f"*{escape_markdown(shortened(subject.texts[i], _LONGEST_HOVER))}* ({i + 1})" for i in chosen[:2])
     pooled = {"mean": "", "first token": " of their first tokens", "mean with padding": ", with padding counted,"}
-    cosine = f"cosine{pooled[pooling]} is **{nearest.cosine:.2f}**"
-    if len(pairs) == 1:
+    cosine = f"cosine{pooled[pooling]} is **{chosen.cosine:.2f}**"
+    is_nearest = chosen.first != chosen.second and chosen.cosine > nearest.cosine - _EQUAL
+    median = f"the median of all {len(pairs)} pairs is **{np.median(cosines):.2f}**"
+    if chosen.first == chosen.second:
+        found = f"{one}, in the red frame, is compared with itself: the cosine{pooled[pooling]} is 1."
+    elif len(pairs) == 1:
         found = f"{one} and {other}: their {cosine}, where 1 is the same direction and 0 a right angle."
-    else:
-        n_equal = sum(each > nearest.cosine - _EQUAL for each in cosines)
+    elif is_nearest:
         which = "the closest pair" if n_equal == 1 else f"one of {n_equal} equally close pairs"
-        found = (
-            f"{one} and {other} are {which}: their {cosine}, where 1 is the same direction; the median of all "
-            f"{len(pairs)} pairs is **{np.median(cosines):.2f}**."
-        )
+        found = f"{one} and {other} are {which}: their {cosine}, where 1 is the same direction; {median}."
+    else:
+        found = f"{one} and {other}, in the red frame: their {cosine}, where 1 is the same direction."
+        found += f" {upper_first(median)}."
+    if len(pairs) > 1 and not is_nearest:
+        which = "The closest pair is" if n_equal == 1 else f"{n_equal} pairs are equally close, such as"
+        found += f" {which} {nearest.first + 1} and {nearest.second + 1}: **{nearest.cosine:.2f}**."
     if subject.task:
         return f"{found} This network never learnt to compare sentences."
     if subject.weights != "random":
-        tokens = [sorted(token for token in subject.batch.tokens[i] if token.isalnum()) for i in nearest[:2]]
+        last = chosen if is_nearest else nearest
+        tokens = [sorted(token for token in subject.batch.tokens[i] if token.isalnum()) for i in last[:2]]
         same = " They have the same words in another order: close is not the same meaning."
-        is_reordered = subject.texts[nearest.first] != subject.texts[nearest.second] and tokens[0] == tokens[1]
+        is_reordered = subject.texts[last.first] != subject.texts[last.second] and tokens[0] == tokens[1]
         return f"{found}{same * is_reordered}"
     if len(pairs) > 1 and cosines[-1] >= _ALL_CLOSE:
         return f"{found} All are close, and it means nothing: these weights are **random**."
@@ -212,7 +225,15 @@ def _matrix(subject: Sentences, pooling: Pooling, pair: Pair) -> Heatmap[Sentenc
         f"same way, 0 at a right angle. The red frame is the chosen pair, {pair.first + 1} and {pair.second + 1}. "
         "Click a cell to choose another.",
         values=lambda shown: shown.depths.similarity(pooling).astype(np.float32),
-        rows=Axis("", lambda _: names, place=PLACES[0], numbers=lambda _: numbers, options={"nticks": n + 1}),
+        rows=Axis(
+            "",
+            lambda _: names,
+            place=PLACES[0],
+            numbers=lambda _: numbers,
+            options={"tickvals": list(range(n)), "ticktext": _two_lines(subject.texts)}
+            if n <= MOST_WRITTEN
+            else {"nticks": n + 1},
+        ),
         columns=Axis(
             "",
             lambda _: [str(number) for number in numbers],
@@ -227,7 +248,7 @@ def _matrix(subject: Sentences, pooling: Pooling, pair: Pair) -> Heatmap[Sentenc
         written=".2f" if n <= MOST_WRITTEN else "",
         colours=figures.around_zero(1),
         bar_above=True,
-        height=128 + (30 if n <= MOST_WRITTEN else 18) * n,
+        height=128 + (34 if n <= MOST_WRITTEN else 18) * n,
         click="The chosen pair: its first sentence, in its row, and the second, in its column. Arrow keys move them.",
         chosen=_choose(pair),
     )
@@ -277,6 +298,13 @@ def name_sentences(sentences: Sequence[str], longest: int = 18) -> list[str]:
         alike = {other for other, shown in zip(sentences, beginnings, strict=True) if shown == beginning}
         names.append(f"{number} · {_after_common_words(sentence, alike, longest) if len(alike) > 1 else beginning}")
     return names
+
+
+def _two_lines(sentences: Sequence[str]) -> list[str]:
+    """As `name_sentences`, as long as fits into two lines, as Plotly shows them."""
+    names = name_sentences(sentences, 2 * _LONGEST_ROW + 4)
+    lines = (wrap(name, _LONGEST_ROW + 5, max_lines=2, placeholder=" …") for name in names)
+    return ["<br>".join(html.escape(line, quote=False) for line in each) for each in lines]
 
 
 def _after_common_words(sentence: str, alike: set[str], longest: int) -> str:

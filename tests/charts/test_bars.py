@@ -27,8 +27,8 @@ def test_contributions_keep_their_order_and_add_up_however_many_there_are() -> N
 def test_numbers_are_written_with_their_signs_and_lengths_without() -> None:
     amounts = np.array([1.0, -0.25, np.nan])
     names = ["token", "position", "bias"]
-    assert figures.contributions(names, names, amounts, title="part").texts == ["+1.00", "-0.25", "–"]
-    assert figures.contributions(names, names, amounts, title="length", signed=False).texts == ["1.00", "-0.25", "–"]
+    assert figures.contributions(names, names, amounts, title="part").texts == ["+1.00", "−0.25", "–"]
+    assert figures.contributions(names, names, amounts, title="length", signed=False).texts == ["1.00", "−0.25", "–"]
 
 
 def test_the_chosen_key_stands_out_and_is_always_drawn() -> None:
@@ -41,4 +41,4 @@ def test_the_chosen_key_stands_out_and_is_always_drawn() -> None:
     assert (bars.colours, bars.texts) == ([palette.ATTENTION, palette.K], ["1.0", "0.9"])
     assert bars.values == weights[:2].tolist()
     shares = figures.head_shares(["a", "b"], np.array([0.9, -0.1]), 0)
-    assert (shares.colours, shares.texts) == ([palette.K, palette.ATTENTION], ["+0.90", "-0.10"])
+    assert (shares.colours, shares.texts) == ([palette.K, palette.ATTENTION], ["+0.90", "−0.10"])

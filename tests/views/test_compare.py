@@ -10,7 +10,6 @@ from playground import Encoder, ModelConfig
 from playground.accounting import LABELS
 from playground.accounting.costs import ModelCosts
 from playground.analysis.comparison import PointDifference, compare_points, moved_weight
-from playground.charts import palette
 from playground.charts.chart import Chart, Paragraph
 from playground.charts.draw import Drawing, draw_chart
 from playground.charts.names import subscript
@@ -20,7 +19,7 @@ from playground.model.changes import Change
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
 from playground.views import compare
-from playground.views.compare import SMALLEST_SHARE, differences_on_the_way
+from playground.views.compare import differences_on_the_way
 from tests.views.scenes import SMALL, parts_of, small_run
 
 
@@ -61,7 +60,8 @@ def test_points_lengths_and_costs_are_those_of_both() -> None:
     scene, pinned = two_runs(n_layers=1)
     differences = compare_points(pinned, scene.now)
     points = draw(compare.compare_points(scene, pinned, differences), scene)["compare_points"].now
-    assert list(points.figure["data"][0]["x"]) == [each.name for each in differences]
+    assert points.table is not None
+    assert list(points.table()["point"]) == [each.name for each in differences]
     norms = draw(compare.compare_lengths(scene, pinned), scene)["compare_norms"].now
     assert norms.cells is None
     assert sum(trace["line"].get("dash") == "dot" for trace in norms.figure["data"]) >= 3
@@ -85,13 +85,24 @@ def test_pairs_of_components_have_both_models_sums_and_the_change(key: str, coun
 
 
 @pytest.mark.parametrize(
-    ("share", "height", "colour"),
-    [(0, SMALLEST_SHARE, palette.MUTED), (1e-6, 1e-6, palette.MUTED), (0.5, 0.5, palette.ATTENTION)],
+    ("shares", "kind"), [([0, 0.02, 0.5], "linear"), ([0.001, 0, 0.5], "log"), ([0, 0, 0], "linear")]
 )
-def test_what_is_rounding_is_grey(share: float, height: float, colour: str) -> None:
-    (bars,) = differences_on_the_way(np.array([share], np.float32), ["embed.out"])["data"]
-    assert bars["y"][0] == pytest.approx(height)
-    assert list(bars["marker"]["color"]) == [colour]
+def test_bars_stand_on_an_axis_from_0_unless_small_ones_could_not_be_seen(shares: list[float], kind: str) -> None:
+    drawn = differences_on_the_way(np.array(shares), ["embeddings", "layer 0", "output"])
+    (bars,), axis = drawn["data"], drawn["layout"]["yaxis"]
+    np.testing.assert_array_equal(bars["y"], [share or np.nan for share in shares])
+    assert axis.get("type", "linear") == kind
+    assert kind == "log" or axis["range"][0] == 0
+
+
+def test_a_bar_is_how_far_the_token_that_differs_most_is_in_its_length() -> None:
+    scene, pinned = two_runs(seed=5)
+    differences = compare_points(pinned, scene.now)
+    bars = draw(compare.compare_points(scene, pinned, differences), scene)["compare_points"].now.figure["data"][0]
+    points = ["embed.out", "layers.0.out", "layers.1.out"]
+    expected = [max(unlike(pinned.arrays[point], scene.now.arrays[point])) for point in points]
+    np.testing.assert_allclose(bars["y"], expected, rtol=1e-4)
+    assert bars["x"] == ["embeddings", "layer 0", "layer 1"]
 
 
 def unlike(one: Any, other: Any) -> list[float]:
@@ -143,7 +154,7 @@ def test_the_answer_is_where_two_part_by_how_much_and_what_is_left_at_the_end(
     assert f"**{largest:.0%}**" in told or f"**{100 * largest:.2g}%**" in told
     cosine = cosine_of_means(pinned, now)
     digits = 2 if cosine < 0.99 else 4
-    assert f"vectors is **{cosine:.{digits}f}**, where 1 is".replace("-", "−") in told
+    assert f"vectors at the end is **{cosine:.{digits}f}**".replace("-", "−") in told
 
 
 def test_the_answer_where_there_is_nothing_to_subtract() -> None:
@@ -188,19 +199,21 @@ def test_both_sides_have_their_name_on_their_own_map_and_the_head_that_changed_m
 
 
 @pytest.mark.parametrize(
-    ("largest", "told"),
+    ("shares", "told"),
     [
-        ((0.0, 0.1, 0.5), "grows on the way: 10% of the largest number where they part, 50% at the end"),
-        ((0.0, 0.5, 0.2), "shrinks on the way: 50%"),
-        ((0.4, 0.9, 0.41), "stays as large on the way: 40%"),
-        ((0.0, 0.5, 0.0), "it is mended"),
+        ((0.0, 0.1, 0.5), "**grows**: it is **50%** at the end."),
+        ((0.0, 0.5, 0.2), "**shrinks**: it is **20%**"),
+        ((0.4, 0.9, 0.41), "**stays**: it is as large at the end, **41%**. It is largest after layer 0, 90%."),
+        ((0.0, 0.5, 0.0), "**it is mended**"),
         ((0.0, 0.0, 0.5), ""),
         ((0.0, 0.0, 0.0), ""),
         ((0.1, 0.5, float("nan")), ""),
     ],
 )
-def test_a_difference_grows_shrinks_or_is_mended(largest: tuple[float, ...], told: str) -> None:
-    points = [PointDifference(f"point {i}", each, 1.0) for i, each in enumerate(largest)]
-    said = compare.describe_way(points)
+def test_a_difference_grows_shrinks_or_is_mended(shares: tuple[float, ...], told: str) -> None:
+    points = ("embed.out", "layers.0.out", "final")
+    said = compare.describe_way(
+        [PointDifference(point, share, 1.0, share) for point, share in zip(points, shares, strict=True)]
+    )
     assert told in said
     assert bool(said) == bool(told)

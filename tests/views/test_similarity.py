@@ -252,19 +252,26 @@ def test_a_click_chooses_sentences_and_the_nearest_pair_is_framed() -> None:
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
-def test_the_answer_names_the_closest_pair_beside_the_median_of_all(pooling: Pooling) -> None:
+def test_the_answer_names_the_framed_pair_then_the_closest_and_the_median_of_all(pooling: Pooling) -> None:
     texts = (*TEXTS, "the $dog$ barked", "x")
     trained = replace(compared(texts), weights="minilm")
     similarity = cosines(pool(pooling, *final_vectors(texts)))
     pairs = similarity[np.triu_indices(5, 1)]
     row, column = np.unravel_index(np.triu(similarity, 1).argmax(), (5, 5))
-    told = answer(trained, pooling=pooling)
+    names = [f"*{escape_markdown(text)}* ({i})" for i, text in enumerate(texts, start=1)]
+    told = answer(trained, pooling=pooling, first=row + 1, second=column + 1)
+    assert told.startswith(f"{names[row]} and {names[column]} are the closest")
     assert f"is **{pairs.max():.2f}**, where 1 is the same direction; the median of all 10 pairs" in told
     assert f"is **{np.median(pairs):.2f}**." in told
-    one, other = (f"*{escape_markdown(texts[i])}* ({i + 1})" for i in (row, column))
-    assert told.startswith(f"{one} and {other} are the closest")
     assert ("padding" in told, "first" in told) == (pooling == "mean with padding", pooling == "first token")
     assert "random" not in told
+    far = np.unravel_index((similarity + 2 * np.tril(np.ones((5, 5)))).argmin(), (5, 5))
+    told = answer(trained, pooling=pooling, first=far[0] + 1, second=far[1] + 1)
+    assert told.startswith(f"{names[far[0]]} and {names[far[1]]}, in the red frame")
+    assert f"is **{similarity[far]:.2f}**".replace("-", "−") in told.replace("-", "−")
+    assert f"The closest pair is {row + 1} and {column + 1}: **{pairs.max():.2f}**." in told
+    assert names[0] in (same := answer(trained, pooling=pooling, first=1, second=1))
+    assert "with itself" in same
 
 
 def test_the_answer_of_random_weights_means_nothing_and_says_whether_all_are_close() -> None:
@@ -316,6 +323,15 @@ def test_the_example_shows_negations_and_order_where_it_is_on_the_screen() -> No
     for one, other in ((2, 3), (2, 4), (5, 6)):
         assert f"{similarity[one, other]:.2f}" in told
     assert "Here" not in how_to_read(EXAMPLE[:2], similarity)
+
+
+def test_a_few_sentences_have_two_lines_beside_the_map() -> None:
+    texts = ("the film was not very good at all", "the film <b>was</b> good", "short")
+    subject = compared(texts)
+    rows = drawn(pick(show(subject), Heatmap, "similarity_matrix"), subject).figure["layout"]["yaxis"]
+    assert list(rows["tickvals"]) == [0, 1, 2]
+    assert [text.count("<br>") for text in rows["ticktext"]] == [1, 1, 0]
+    assert "&lt;b&gt;" in rows["ticktext"][1]
 
 
 def test_sentences_that_begin_alike_are_named_by_the_words_in_which_they_differ() -> None:

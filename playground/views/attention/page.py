@@ -207,7 +207,7 @@ def all_heads(scene: Heads, options: Options) -> HeadGrid[HeadsRun]:
     return HeadGrid(
         key="attention_grid",
         alt=f"Attention of all {n_layers} layers and {n_heads} heads as thumbnails.",
-        caption="Every head, small: a row is a layer, a column is a head. A stronger colour means more weight; it "
+        caption="**Every head, small.** A row is a layer, a column is a head. A stronger colour means more weight; it "
         f"follows {how}.{end}{hidden}{note_changes(run)} Click a head to open it.",
         thumbnails=lambda subject: subject.thumbnails(options["attention_hide"]),
         weights=lambda subject: subject.run.patterns()[:, :, visible][..., visible],

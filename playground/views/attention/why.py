@@ -387,12 +387,12 @@ def _say_why_not(found: Explanation) -> Iterator[Item]:
     reasons = "".join(f"\n- {split.sources[i].name}: {write_amount(float(amounts[i]))}" for i in order)
     rest = against - float(sum(amounts[i] for i in order))
     if rest >= LEAST_TOLD:
-        reasons += f"\n- all other points against {loser}: {write_amount(rest)}"
+        reasons += f"\n- everything else against {loser}: {write_amount(rest)}"
     yield Paragraph(
-        f"**Why not {loser}?** A key's score becomes its weight: more points, more weight. {winner} has these points "
-        f"ahead of it, by what wrote their vectors:\n{reasons}"
-        f"\n\nAgainst {loser}: {write_amount(against)}. In its favour: {write_amount(in_favour)}. So it is "
-        f"{write_amount(against - in_favour)} behind."
+        f"**Why not {loser}?** The key with the higher score gets more weight. These parts of the score, by what wrote "
+        f"the keys' vectors, put {winner} ahead of {loser}:\n{reasons}"
+        f"\n\nTogether {write_amount(against)} against {loser} and {write_amount(in_favour)} for it: its score is "
+        f"{write_amount(against - in_favour)} lower."
     )
 
 

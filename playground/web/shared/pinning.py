@@ -171,8 +171,13 @@ KEY = "pin_line"
 _HOW = "Keeps all settings of the sidebar as they are. Then change any of them: the charts show both, before and after."
 
 
+def _unpin() -> None:
+    setup.unpin()
+    replace_notices(current_setup(), [])
+
+
 @as_one_element
-def draw_pin_line(*, links_to_compare: bool = True) -> None:
+def draw_pin_line(*, links_to_compare: bool = True, unpin: Callable[[], None] = _unpin) -> None:
     """One button that pins the present settings; once they are pinned, what differs from them and what can be done."""
     side = pinned_side()
     with st.container(key=KEY, horizontal=True, vertical_alignment="center", gap="small"):
@@ -185,7 +190,7 @@ def draw_pin_line(*, links_to_compare: bool = True) -> None:
                      "those of the sidebar are pinned.", disabled=not differences)  # fmt: skip
         _draw_button("Pin again", "pin", ":material/push_pin:", _pin, "Pins the present settings instead.",
                      disabled=not differences)  # fmt: skip
-        _draw_button("Unpin", "unpin", ":material/close:", _unpin, "Pages show the present settings alone.")
+        _draw_button("Unpin", "unpin", ":material/close:", unpin, "Pages show the present settings alone.")
         if links_to_compare:
             st.page_link(page_named("compare"), label="Compare in full", icon=":material/compare_arrows:")
 
@@ -249,11 +254,6 @@ def summarise_shared(shared: Sequence[SharedWeights], seed: int) -> str:
 
 def _pin() -> None:
     setup.pin(current_setup().values)
-
-
-def _unpin() -> None:
-    setup.unpin()
-    replace_notices(current_setup(), [])
 
 
 def _swap() -> None:

@@ -109,17 +109,24 @@ def draw_settings() -> tuple[AblationTraining, ...] | None:
     start = "Start" if plan is None else f"Start {len(plan.trainings)} trainings"
     experiment_buttons.buttons(PAGE, plan, lambda plan: join_ablation(PAGE, plan.trainings), start=start)
     if plan is not None:
-        st.caption(describe_cost(plan))
+        experiment = session_experiments().get(PAGE)
+        is_running = experiment is not None and experiment.in_progress
+        st.caption(describe_plan(plan) if is_running else f"{describe_time(plan)} {describe_plan(plan)}")
     return trainings
 
 
-def describe_cost(plan: LadderPlan) -> str:
-    """How long a plan takes, and what is trained."""
+def describe_time(plan: LadderPlan) -> str:
+    """How long a plan takes; while it runs, its progress says how much is left."""
+    return f"It takes about **{duration(plan.seconds)}** here."
+
+
+def describe_plan(plan: LadderPlan) -> str:
+    """What is trained."""
     recipe, n_seeds = plan.trainings[0].recipe, len(seeds_of(plan.trainings))
     n_encoders, n_times = len(plan.trainings) // n_seeds, f"with {n_seeds} seeds" if n_seeds > 1 else "once"
     return (
-        f"It takes about **{duration(plan.seconds)}** here: {n_encoders} encoders, each {n_times}. Each learns for "
-        f"{recipe.steps} steps from the same {recipe.n_train:,} sequences in the same order. "
+        f"{n_encoders} encoders are trained, each {n_times}. Each learns for {recipe.steps} steps from the same "
+        f"{recipe.n_train:,} sequences in the same order. "
         f"The task: {lower_first(TASKS[recipe.task].question)} {TRAINED.n_layers} layers × {TRAINED.n_heads} heads, "
         f"d_model {TRAINED.d_model}."
     )
@@ -170,10 +177,10 @@ def draw_rung(names: tuple[str, ...], number: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         opens = partial(_open_rung, names, number)
         help_text = (
-            "Your text through this rung's encoder, beside the one before it: both with random weights of one seed, "
-            "and not with those that were trained here."
+            "Opens the page Compare: your text through this rung's encoder, beside the one before it. Both have random "
+            "weights of one seed, and not those that were trained here."
         )
-        if st.button("Compare", key=f"{PAGE}_open_{number}", on_click=opens, help=help_text, type="tertiary"):
+        if st.button("Open untrained", key=f"{PAGE}_open_{number}", on_click=opens, help=help_text, type="tertiary"):
             st.switch_page(page_named("compare"), query_params={})
         for word, place in (("Up", i - 1), ("Down", i + 1)):
             st.button(
