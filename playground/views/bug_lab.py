@@ -11,7 +11,6 @@ from playground.charts import figure as figures
 from playground.charts import palette
 from playground.charts.chart import (
     Axis,
-    Code,
     Columns,
     Control,
     Group,
@@ -38,7 +37,8 @@ from playground.mistakes.bug_lab import (
     open_lab,
 )
 from playground.mistakes.registry import MISTAKES
-from playground.text.wording import join_words, lower_first, upper_first
+from playground.text.wording import join_words, upper_first
+from playground.views.mistakes import show_mistake
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,14 +179,9 @@ def _draw_losses(found: Finding) -> Figure:
 
 
 def _reveal(lab: Lab) -> Iterator[Item]:
-    """Each mistake: its lines, who makes it, how it shows, and what cannot show it; then the decoy."""
+    """Each mistake: its lines, how it shows, and what cannot show it; then the decoy."""
     for key in lab.case.mistakes:
-        mistake = MISTAKES[key]
-        yield Paragraph(
-            f"**{upper_first(mistake.title)}.** Who makes it: {mistake.source}. What its maker sees: "
-            f"{lower_first(mistake.symptom)} What cannot show it: {lower_first(mistake.hidden_from)}"
-        )
-        yield Code(f"# wrong\n{mistake.wrong}\n\n# right\n{mistake.right}", wraps=True)
+        yield from show_mistake(MISTAKES[key])
     for key in lab.case.suspects:
         if key in DECOYS:
             yield Paragraph(f"**Looks wrong, and is right:** {name_suspect(key)}. {explain_innocence(lab, key)}")

@@ -13,7 +13,6 @@ from playground.charts import palette
 from playground.charts.bars import Bars
 from playground.charts.chart import (
     Axis,
-    Code,
     Columns,
     Control,
     Group,
@@ -29,7 +28,7 @@ from playground.charts.chart import (
 from playground.charts.scene import Scene
 from playground.config import Initialisation
 from playground.link.opening import Focus, LinkedView
-from playground.mistakes.registry import MISTAKES, Mistake
+from playground.mistakes.registry import MISTAKES
 from playground.model import Trace
 from playground.presets import PRESETS
 from playground.text.wording import upper_first, with_minus
@@ -45,6 +44,7 @@ from playground.tutorials.table import (
     name_value,
 )
 from playground.tutorials.tutorial_texts import TUTORIALS, Topic
+from playground.views.mistakes import show_mistake
 
 SHOWN_TOKENS = 10
 """Of the sentence whose way is drawn."""
@@ -204,27 +204,15 @@ def show_mistakes(letter: str) -> Iterator[Item]:
         yield Widget("tutorial_flow", flow)
     for number, mistake in enumerate(tutorial.mistakes, start=1):
         where = upper_first(mistake.where)
-        known = [MISTAKES[key] for key in mistake.keys]
         items: list[Item] = [Paragraph(f"**{where}**: {mistake.printed}. {mistake.happens}".rstrip())]
         if mistake.demonstration is not None:
             items.append(Paragraph(f":material/play_arrow: {mistake.demonstration()}", "caption"))
-        items += [item for each in known for item in _explain_known(each)]
+        items += [item for key in mistake.keys for item in show_mistake(MISTAKES[key])]
         yield Group(f"tutorials_mistake_{number}", tuple(items), is_card=True)
     yield Widget("tutorial_topic", {"topic": IN_YOUR_CODE, "key": "tutorials_diagnosis", "preset": NAMES[letter]})
 
 
 IN_YOUR_CODE = Topic("finds such a mistake in your own code, by the numbers that it computes.", "diagnosis")
-
-
-def _explain_known(mistake: Mistake) -> Iterator[Item]:
-    """How a mistake of the registry is found, and its lines."""
-    title = upper_first(mistake.title)
-    yield Paragraph(
-        f"**{title}.** What its maker sees: {mistake.symptom} The cheapest test: {mistake.test} What cannot show it: "
-        f"{mistake.hidden_from}",
-        "caption",
-    )
-    yield Code(f"# wrong\n{mistake.wrong}\n\n# right\n{mistake.right}", wraps=True)
 
 
 def show_side_by_side(letter: str) -> Iterator[Item]:
