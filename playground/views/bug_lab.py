@@ -97,10 +97,12 @@ def answer_how_far(shown: ShownLab) -> str:
     spent = (
         f"You have spent {spent}"
         if attempt.cost
-        else f"Each test costs points: find {'it' if n == 1 else 'both'} with few"
+        else "Each test below shows something that it computes, and costs points. Then press the suspect"
+        f"{'' if n == 1 else 's'} that explain{'s' if n == 1 else ''} what you saw"
     )
     found = f" One is found: **{name_suspect(attempt.found[0])}**." if n_found else ""
-    return f"This encoder runs, and it has **{what}**. {spent}.{found}{beat}"
+    goal = f"Somebody's encoder runs, but it has **{what}**: find {'it' if n == 1 else 'both'} with few points."
+    return f"{goal} {spent}.{found}{beat}"
 
 
 _MASKS = {"none": "no mask", "padding": "a padding mask, for the two last tokens", "causal": "a causal mask"}
@@ -110,7 +112,7 @@ def _describe_case(lab: Lab) -> str:
     """What its maker says of it."""
     case, config = lab.case, lab.config
     return (
-        f"**What it is meant to be.** {config.n_layers} layers × {config.n_heads} "
+        f"**Case {case.seed}: what the encoder is to be.** {config.n_layers} layers × {config.n_heads} "
         f"heads, d_model {config.d_model}, d_ff {config.d_ff}, {config.norm_placement}-norm, "
         f"{config.activation}, sinusoidal positions, {_MASKS[case.mask]}. It reads: *{' '.join(lab.tokens)}*. "
         "The weights are random."

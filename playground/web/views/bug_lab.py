@@ -51,8 +51,8 @@ def _take_turn(*, trains: bool) -> Iterator[None]:
 def draw_suspects(attempt: Attempt) -> None:
     """A button each; those who were accused are grey."""
     n = len(attempt.case.mistakes) - len(attempt.found)
-    left = "which" if n == len(attempt.case.mistakes) == 1 else "who is the other" if attempt.found else "which two"
-    st.markdown(f"**Suspects: {left}?** A wrong one costs {WRONG_COST}. Some look wrong, and are right.")
+    left = "which is it" if n == len(attempt.case.mistakes) == 1 else "which is the other" if n == 1 else "which two"
+    st.markdown(f"**Suspects: {left}?** A wrong answer costs {WRONG_COST} points. Some sound wrong, and are right.")
     with st.container(key="lab_suspects", horizontal=True, gap="small"):
         for key in attempt.case.suspects:
             st.button(
@@ -66,7 +66,7 @@ def draw_suspects(attempt: Attempt) -> None:
 
 def draw_tests(attempt: Attempt) -> None:
     """A button each, by their costs, the cheapest first; those that were done are grey."""
-    st.markdown("**Tests**, by what each costs:")
+    st.markdown("**Tests**, the cheapest first:")
     with st.container(key="lab_tests_offered", gap="small"):
         for cost, tests in groupby(offered_tests(attempt.case), attrgetter("cost")):
             st.markdown(f"**{cost} {'point' if cost == 1 else 'points'}** · {KINDS[cost]}")
