@@ -77,13 +77,15 @@ def show_tutorials(scene: Scene[FiveTutorials], options: Options) -> Iterator[It
     five, letter = scene.now, options["tutorials_letter"]
     yield Paragraph(answer_what_is_different(five, letter), "answer")
     yield Paragraph(
-        "These are five lessons on the transformer encoder. If you follow none of them, you do not need this page.",
+        "Five tutorials on the transformer encoder differ in details that change numbers. Choose yours; "
+        "if you follow none, you do not need this page.",
         "caption",
     )
     yield Control("tutorials_letter", "Which one do you follow?")
     if letter != PAPER:
-        yield Paragraph(f"Different in yours: {'; '.join(map(_explain, _departures(five, letter)))}.")
-    yield show_departures(letter)
+        differences = "\n".join(f"- {upper_first(_explain(each))}." for each in _departures(five, letter))
+        yield Paragraph(f"Different in yours, the largest effect first:\n{differences}")
+    yield show_departures(five, letter)
     yield from show_topics(letter)
     mistakes = tuple(show_mistakes(letter)) if options["tutorials_mistakes"] else ()
     n = len(TUTORIALS[letter].mistakes)
@@ -140,7 +142,7 @@ def _explain(cause: Cause) -> str:
     return DEPARTURES[cause.field, cause.here][1]
 
 
-def show_departures(letter: str) -> LabelledBars[FiveTutorials]:
+def show_departures(five: FiveTutorials, letter: str) -> LabelledBars[FiveTutorials]:
     """How far each thing that one tutorial does otherwise moves an output; for the paper's, how far the others are."""
 
     def find(five: FiveTutorials) -> dict[str, float]:
@@ -161,8 +163,10 @@ def show_departures(letter: str) -> LabelledBars[FiveTutorials]:
         if letter == PAPER
         else "Each bar is the largest change of any output when this one thing alone is done in the paper's encoder as "
         "in your tutorial. So the bars do not add up, and a single one may be larger than the difference in the "
-        "sentence at the top. 0: only the weights' layout differs."
+        "sentence at the top."
     )
+    if letter != PAPER and any(cause.effect <= comparison.APART for cause in _departures(five, letter)):
+        caption += " A 0 means that only the weights' layout differs."
     return LabelledBars(
         key="tutorials_effects",
         alt=f"Bars: what is different in tutorial {SHORT_TITLES[letter]}, by how far it moves an output",
