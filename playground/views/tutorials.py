@@ -83,8 +83,8 @@ def show_tutorials(scene: Scene[FiveTutorials], options: Options) -> Iterator[It
     )
     yield Control("tutorials_letter", "Which one do you follow?")
     if letter != PAPER:
-        differences = "\n".join(f"- {upper_first(_explain(each))}." for each in _departures(five, letter))
-        yield Paragraph(f"Different in yours, the largest effect first:\n{differences}")
+        listed = "\n".join(f"- {upper_first(_explain(each))}." for each in _departures(five, letter))
+        yield Paragraph(f"Different in yours, the largest effect first:\n{listed}")
     yield show_departures(five, letter)
     yield from show_topics(letter)
     mistakes = tuple(show_mistakes(letter)) if options["tutorials_mistakes"] else ()
