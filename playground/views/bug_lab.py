@@ -80,6 +80,8 @@ def show_bug_lab(scene: Scene[ShownLab], _: Options) -> Iterator[Item]:
         yield Widget("lab_tests", {"attempt": attempt})
     yield from findings[-2::-1]
     yield Group("lab_case", (Control("lab_level", "Level"), Widget("lab_next", {"attempt": attempt})), is_row=True)
+    if attempt.is_solved:
+        yield Widget("lab_link", {"attempt": attempt})
 
 
 def answer_how_far(shown: ShownLab) -> str:

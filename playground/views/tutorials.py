@@ -216,7 +216,7 @@ def show_mistakes(letter: str) -> Iterator[Item]:
     yield Widget("tutorial_topic", {"topic": IN_YOUR_CODE, "key": "tutorials_diagnosis", "preset": NAMES[letter]})
 
 
-IN_YOUR_CODE = Topic("finds such a mistake in your own code, by the numbers that it computes.", "diagnosis")
+IN_YOUR_CODE = Topic("Find such a mistake in your own code, by the numbers that it computes.", "diagnosis")
 
 
 def show_side_by_side(letter: str) -> Iterator[Item]:
