@@ -111,14 +111,14 @@ class Diagnosis:
             yield "No mistake that is known here, and no two of them, reproduce all of your tensors."
         for explanation in self.explanations:
             titles = join_words([f"{MISTAKES[key].title} (`{key}`)" for key in explanation.mistakes])
-            what = "this mistake" if len(explanation.mistakes) == 1 else "both"
-            yield f"Every tensor is as yours with {what}: {titles}."
+            what = "this mistake" if len(explanation.mistakes) == 1 else "these two mistakes"
+            yield f"With {what} the model computes all of your tensors: {titles}."
             for key in explanation.mistakes:
                 yield f"Write `{MISTAKES[key].right}` instead of `{MISTAKES[key].wrong}`."
             for other, name in explanation.tells_apart.items():
                 yield f"`{name}` would tell it from {join_words([f'`{key}`' for key in other])}."
         for key, name in list(self.ruled_out.items())[:_RULED_OUT]:
-            yield f"It is not `{key}` alone: `{name}` would be another."
+            yield f"It is not `{key}` alone: with that, `{name}` would have other numbers than yours."
 
 
 Progress = Callable[[int, int], None]

@@ -166,21 +166,55 @@ def _describe_size(found: PointDifference) -> str:
     return f"the largest difference of {of} there is {write_share(found.share)} of its length."
 
 
+_POINTS = {
+    "attn.in": "what attention reads",
+    "attn.q": "the queries",
+    "attn.k": "the keys",
+    "attn.v": "the values",
+    "attn.q_projected": "the queries before norm and rotation",
+    "attn.k_projected": "the keys before norm and rotation",
+    "attn.v_projected": "the values before heads share them",
+    "attn.q_normed": "the queries behind their norm",
+    "attn.k_normed": "the keys behind their norm",
+    "attn.scores": "the scores",
+    "attn.pattern": "the attention weights",
+    "attn.z": "the heads' results",
+    "attn.out": "the output of attention",
+    "resid_mid": "the residual stream after attention",
+    "ffn.in": "what the feed-forward reads",
+    "ffn.up": "the hidden layer before the activation",
+    "ffn.gate": "the gate of the hidden layer",
+    "ffn.hidden": "the hidden layer after the activation",
+    "ffn.out": "the output of the feed-forward",
+    "resid_post": "the residual stream after the feed-forward",
+    "out": "the block's output",
+}
+_WHOLE_POINTS = {
+    "embed.tokens": "the tokens' vectors",
+    "embed.sum": "tokens' vectors with positions added",
+    "embed.out": "the embeddings",
+    "position_bias": "what scores get by distance",
+    "final": "the output",
+}
+_NORMS = {
+    "embed.norm": "the embeddings' norm",
+    "norm1": "the first norm",
+    "norm2": "the second norm",
+    "post_norm1": "the norm behind attention",
+    "post_norm2": "the norm behind the feed-forward",
+    "final_norm": "the final norm",
+}
+_NORM_POINTS = {"in": "what {} reads", "normalized": "{}, before gain and bias", "out": "what {} gives"}
+
+
 def name_point(name: str) -> str:
-    """A point of the forward pass in words."""
-    if name == "embed.out":
-        return "the embeddings"
-    if name == "final":
-        return "the output"
-    _, layer, point = name.split(".", maxsplit=2)
-    words = {
-        "attn.pattern": "the attention weights",
-        "attn.out": "the output of attention",
-        "resid_mid": "the residual stream after attention",
-        "ffn.out": "the output of the feed-forward",
-        "out": "the block's output",
-    }
-    return f"layer {layer}, {words[point]}"
+    """A point of the forward pass in words; those that only training has keep their names."""
+    if name in _WHOLE_POINTS:
+        return _WHOLE_POINTS[name]
+    _, layer, point = name.split(".", maxsplit=2) if name.startswith("layers.") else ("", "", name)
+    norm, _, part = point.rpartition(".")
+    words = _NORM_POINTS[part].format(_NORMS[norm]) if norm in _NORMS else _POINTS.get(point, f"`{point}`")
+    return f"layer {layer}, {words}" if layer else words
 
 
 def _at_real_tokens(array: Array, real: NDArray[np.bool_]) -> Array:

@@ -212,10 +212,15 @@ def length_axis(title: str) -> Callable[[Sequence[Array]], Mapping[str, Any]]:
 
 def whole_ticks(n: int) -> dict[str, Any]:
     """Ticks at round whole numbers, twelve or so at most, however many numbers there are."""
+    return {"tickmode": "linear", "tick0": 0, "dtick": round_step(n, 12)}
+
+
+def round_step(n: int, most: int) -> int:
+    """The least of 1, 2, 5, 10, 20, … of which `n` has no more than `most`."""
     power = 1
-    while n > 12 * 5 * power:
+    while n > most * 5 * power:
         power *= 10
-    return {"tickmode": "linear", "tick0": 0, "dtick": next(m * power for m in (1, 2, 5) if n <= 12 * m * power)}
+    return next(m * power for m in (1, 2, 5) if n <= most * m * power)
 
 
 def faint(colour: str, opacity: float = 0.16) -> str:

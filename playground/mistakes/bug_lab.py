@@ -434,7 +434,7 @@ def _add_rows_up(lab: Lab) -> Finding:
     )
     least, most = f"{sums.min():.2f}", f"{sums.max():.2f}"
     many = f"**{least}**" if least == most else f"between **{least}** and **{most}**"
-    told = f"In layer 0, the weights of a query add up to {many}."
+    told = f"In layer 0, the weights of a query add up to {many}. Right is 1, for every query."
     return Finding(told, is_other(sums, right))
 
 
@@ -447,9 +447,16 @@ def _measure_lengths(lab: Lab) -> Finding:
     (tokens, positions), right = lengths(lab.theirs), lengths(lab.ours)
     told = (
         f"A token's vector has a mean length of **{tokens:.2f}**, what is added for its position **{positions:.2f}**. "
-        f"d_model is {lab.config.d_model}."
+        f"Vectors of the table have a mean length of {_table_length(lab):.2f}; multiplied by √d_model, they have "
+        f"{_table_length(lab) * lab.config.d_model**0.5:.2f}."
     )
     return Finding(told, is_other(np.array([tokens, positions]), np.array(right)))
+
+
+def _table_length(lab: Lab) -> float:
+    """The mean length of the sentence's rows of the token table."""
+    rows = lab.encoder.state_dict()["embed.tokens.weight"][lab.given.ids[0, : lab.n_real]]
+    return float(rows.norm(dim=-1).mean())
 
 
 def _compare_positions(lab: Lab) -> Finding:
@@ -471,7 +478,8 @@ def _measure_norm(lab: Lab) -> Finding:
     mean, biased, unbiased = theirs = moments(lab.theirs)
     told = (
         f"Behind layer 0's first norm, before gain and bias, a vector's numbers have the mean **{mean:.3f}**. Their "
-        f"variance is **{biased:.3f}** where the squares' sum is divided by n = 16, and **{unbiased:.3f}** by n − 1."
+        f"variance is **{biased:.3f}** where the squares' sum is divided by n = 16, and **{unbiased:.3f}** by n − 1. "
+        "LayerNorm makes the first of the two 1."
     )
     return Finding(told, is_other(theirs, moments(lab.ours)))
 
@@ -487,9 +495,17 @@ def _look_at_norm_input(lab: Lab) -> Finding:
     attention, norm = theirs = matches(lab.theirs)
     told = (
         f"Attention of layer 0 reads the embeddings themselves: {_yes(attention)}. The first norm reads them: "
-        f"{_yes(norm)}. The case is said to be {lab.config.norm_placement}-norm."
+        f"{_yes(norm)}. It is to be {lab.config.norm_placement}-norm: "
+        f"{_RIGHT_PLACES[lab.config.norm_placement]}."
     )
     return Finding(told, bool(((theirs > SEEN) != (matches(lab.ours) > SEEN)).any()))
+
+
+_RIGHT_PLACES = {
+    "pre": "the norm reads the embeddings, and attention reads what the norm gives",
+    "post": "attention reads the embeddings, and the norm reads the sum behind it",
+}
+"""What the first norm and attention read in a right encoder."""
 
 
 def _yes(difference: float) -> str:
@@ -506,11 +522,17 @@ def _count_negative(lab: Lab) -> Finding:
 
     zero, below, least = theirs = shares(lab.theirs)
     told = (
-        f"Of layer 0's hidden numbers, **{zero:.0%}** are 0 and **{below:.0%}** below 0; the least is {least:.2f}. The "
-        f"activation is said to be {lab.config.activation}."
+        f"Of layer 0's hidden numbers, **{zero:.0%}** are 0 and **{below:.0%}** below 0; the least is {least:.2f}. "
+        f"{_RIGHT_SIGNS[lab.config.activation]}"
     )
     return Finding(told, judge(theirs) != judge(shares(lab.ours)))
 
+
+_RIGHT_SIGNS = {
+    "relu": "It is to be ReLU, which makes every negative number 0.",
+    "gelu": "It is to be GELU, which keeps negative numbers, but none below −0.17, and makes hardly any exactly 0.",
+}
+"""What the activation of a right encoder gives."""
 
 _LEAST_GELU = -0.18
 """A little below the least value that a GELU has."""
@@ -530,7 +552,8 @@ def _score_by_hand(lab: Lab) -> Finding:
     spread = float(np.ptp(theirs)) if theirs.size else 0.0
     middle = float(np.median(theirs)) if theirs.size else float("nan")
     one = f"**{middle:.3f}** times q · k" if spread < SEEN else "no fixed multiple of q · k: the factor varies"
-    told = f"In layer 0, a score is {one}. d_head is {lab.config.head_width}, d_model {lab.config.d_model}."
+    width = lab.config.head_width
+    told = f"In layer 0, a score is {one}. Right is 1 / √d_head = 1 / √{width} = {width**-0.5:.3f}."
     return Finding(told, is_other(np.array([middle, spread > SEEN]), np.array([np.median(right), False])))
 
 
@@ -540,8 +563,9 @@ def _check_sum(lab: Lab) -> Finding:
         return float(after[0, : lab.n_real].abs().max())
 
     theirs = off(lab.theirs)
-    verdict = "it is" if theirs <= SEEN else f"**it is not**, by up to {theirs:.2f}"
-    told = f"Is the stream after layer 0's attention the sum of what went in and what attention wrote? {verdict}."
+    verdict = "**is**" if theirs <= SEEN else f"is **not**, by up to {theirs:.2f},"
+    told = f"The stream after layer 0's attention {verdict} the sum of what went in and what attention wrote."
+    told += " A residual connection makes it that sum."
     return Finding(told, (theirs > SEEN) != (off(lab.ours) > SEEN))
 
 
@@ -554,7 +578,8 @@ def _check_layers(lab: Lab) -> Finding:
     with torch.inference_mode():
         theirs, right = nearest(lab.theirs), nearest(lab.ours)
     which = join_words([f"layer {layer}'s" for layer in np.flatnonzero(theirs)]) or "no layer's"
-    return Finding(f"Layer 1's feed-forward computes with **{which}** weights.", bool((theirs != right).any()))
+    told = f"Layer 1's feed-forward computes with **{which}** weights. Each layer is to have weights of its own."
+    return Finding(told, bool((theirs != right).any()))
 
 
 def _permute(lab: Lab) -> Finding:
@@ -567,7 +592,10 @@ def _permute(lab: Lab) -> Finding:
 
     theirs, right = off(lab.run_theirs), off(lab.run_ours)
     told = f"The words in reverse order: each word's vector changes by up to **{theirs:.2f}**."
-    return Finding(f"{told} Without positions it would stay, but for rounding.", (theirs > SEEN) != (right > SEEN))
+    return Finding(
+        f"{told} Without positions it would stay, but for rounding; with them it changes.",
+        (theirs > SEEN) != (right > SEEN),
+    )
 
 
 def _change_last(lab: Lab) -> Finding:
@@ -581,7 +609,10 @@ def _change_last(lab: Lab) -> Finding:
     theirs, right = off(lab.run_theirs), off(lab.run_ours)
     moved = np.flatnonzero(theirs > SEEN)
     which = f"**{len(moved)}** of the {len(theirs)} tokens before it change"
-    told = f"Another last word, under a causal mask: {which if len(moved) else 'no token before it changes'}."
+    told = (
+        f"Another last word, under a causal mask: {which if len(moved) else 'no token before it changes'}. None is to "
+    )
+    told += "change, as the mask hides what comes later."
     return Finding(told, bool(((theirs > SEEN) != (right > SEEN)).any()))
 
 
@@ -593,13 +624,19 @@ def _change_padding(lab: Lab) -> Finding:
         return float((run(ids) - run(lab.given.ids)).abs().max())
 
     theirs, right = off(lab.run_theirs), off(lab.run_ours)
-    told = f"Other ids in the place of padding: the real tokens' vectors change by up to **{theirs:.2g}**."
+    told = f"Other ids in the place of padding: the real tokens' vectors change by up to **{theirs:.2g}**. None "
+    told += "is to change, as the mask hides padding."
     return Finding(told, (theirs > SEEN) != (right > SEEN))
 
 
 def _map_pattern(lab: Lab) -> Finding:
     theirs, right = (run["layers.0.attn.pattern"][0, :, : lab.n_real].numpy() for run in (lab.theirs, lab.ours))
-    told = "The weights of layer 0, head 0: a row is a query, a column a key."
+    hidden = {
+        "none": "Nothing is hidden, so every weight is to be above 0.",
+        "padding": "Padding is hidden: its columns are to be 0, and no others.",
+        "causal": "What comes later is hidden: weights above the diagonal are to be 0, and no others.",
+    }[lab.case.mask]
+    told = f"The weights of layer 0, head 0: a row is a query, a column a key. {hidden}"
     tells = bool(((theirs > SEEN) != (right > SEEN)).any())
     return Finding(told, tells, {"attention weights": theirs[0]}, True)
 
@@ -648,7 +685,7 @@ _BESIDE = {
 
 
 _ALL_TESTS = (
-    LabTest("symptom", "Hint: what its maker sees", 1, _ask_maker, "What somebody notices who has made the mistake."),
+    LabTest("symptom", "Hint: what one would notice", 1, _ask_maker, "What somebody notices who has made the mistake."),
     LabTest("shapes", "The shape of every tensor", 1, _check_shapes, "Which tensors have a wrong shape."),
     LabTest("row-sums", "Do weights add up to 1?", 1, _add_rows_up, "The sum of each query's attention weights."),
     LabTest(
@@ -669,7 +706,7 @@ _ALL_TESTS = (
     ),
     LabTest("score", "One score by hand", 2, _score_by_hand, "By which factor scores differ from query · key."),
     LabTest(
-        "sum", "Is the residual sum one?", 2, _check_sum, "Whether a sublayer's input is added to its output."
+        "sum", "Is attention's input added?", 2, _check_sum, "Whether a sublayer's input is added to its output."
     ),
     LabTest("layers", "Whose weights has layer 1?", 2, _check_layers, "With which layer's weights layer 1 computes."),
     LabTest(

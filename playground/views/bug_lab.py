@@ -11,7 +11,6 @@ from playground.charts import figure as figures
 from playground.charts import palette
 from playground.charts.chart import (
     Axis,
-    Code,
     Columns,
     Control,
     Group,
@@ -38,7 +37,8 @@ from playground.mistakes.bug_lab import (
     open_lab,
 )
 from playground.mistakes.registry import MISTAKES
-from playground.text.wording import join_words, lower_first, upper_first
+from playground.text.wording import join_words, upper_first
+from playground.views.mistakes import show_mistake
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +80,8 @@ def show_bug_lab(scene: Scene[ShownLab], _: Options) -> Iterator[Item]:
         yield Widget("lab_tests", {"attempt": attempt})
     yield from findings[-2::-1]
     yield Group("lab_case", (Control("lab_level", "Level"), Widget("lab_next", {"attempt": attempt})), is_row=True)
+    if attempt.is_solved:
+        yield Widget("lab_link", {"attempt": attempt})
 
 
 def answer_how_far(shown: ShownLab) -> str:
@@ -97,10 +99,12 @@ def answer_how_far(shown: ShownLab) -> str:
     spent = (
         f"You have spent {spent}"
         if attempt.cost
-        else f"Each test costs points: find {'it' if n == 1 else 'both'} with few"
+        else "Each test below shows something that it computes, and costs points. Then press the suspect"
+        f"{'' if n == 1 else 's'} that explain{'s' if n == 1 else ''} what you saw"
     )
     found = f" One is found: **{name_suspect(attempt.found[0])}**." if n_found else ""
-    return f"This encoder runs, and it has **{what}**. {spent}.{found}{beat}"
+    goal = f"Somebody's encoder runs, but it has **{what}**: find {'it' if n == 1 else 'both'} with few points."
+    return f"{goal} {spent}.{found}{beat}"
 
 
 _MASKS = {"none": "no mask", "padding": "a padding mask, for the two last tokens", "causal": "a causal mask"}
@@ -110,7 +114,7 @@ def _describe_case(lab: Lab) -> str:
     """What its maker says of it."""
     case, config = lab.case, lab.config
     return (
-        f"**What it is meant to be.** {config.n_layers} layers × {config.n_heads} "
+        f"**Case {case.seed}: what the encoder is to be.** {config.n_layers} layers × {config.n_heads} "
         f"heads, d_model {config.d_model}, d_ff {config.d_ff}, {config.norm_placement}-norm, "
         f"{config.activation}, sinusoidal positions, {_MASKS[case.mask]}. It reads: *{' '.join(lab.tokens)}*. "
         "The weights are random."
@@ -179,14 +183,9 @@ def _draw_losses(found: Finding) -> Figure:
 
 
 def _reveal(lab: Lab) -> Iterator[Item]:
-    """Each mistake: its lines, who makes it, how it shows, and what cannot show it; then the decoy."""
+    """Each mistake: its lines, how it shows, and what cannot show it; then the decoy."""
     for key in lab.case.mistakes:
-        mistake = MISTAKES[key]
-        yield Paragraph(
-            f"**{upper_first(mistake.title)}.** Who makes it: {mistake.source}. What its maker sees: "
-            f"{lower_first(mistake.symptom)} What cannot show it: {lower_first(mistake.hidden_from)}"
-        )
-        yield Code(f"# wrong\n{mistake.wrong}\n\n# right\n{mistake.right}", wraps=True)
+        yield from show_mistake(MISTAKES[key])
     for key in lab.case.suspects:
         if key in DECOYS:
             yield Paragraph(f"**Looks wrong, and is right:** {name_suspect(key)}. {explain_innocence(lab, key)}")

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from playground.charts.chart import Axis, Code, Columns, Heatmap, Item, Options, Paragraph, Table
+from playground.analysis.comparison import name_point
+from playground.charts.chart import Axis, Columns, Heatmap, Item, Options, Paragraph, Table
 from playground.charts.figure import Array, around_zero, describe_around_zero
 from playground.charts.names import token_names
 from playground.charts.scene import Scene
 from playground.diagnosis import Diagnosis
 from playground.mistakes.registry import MISTAKES
-from playground.text.wording import join_words, upper_first
+from playground.text.wording import join_words
+from playground.views.mistakes import show_mistake
 
 _MOST = 64
 """Rows and columns of a map."""
@@ -38,50 +40,48 @@ class Diagnosed:
 
 
 def show_diagnosis(scene: Scene[Diagnosed], _: Options) -> Iterator[Item]:
-    """The report, the first tensor that differs, and how far each does."""
+    """What explains the tensors, the first of them that differs, and how all of that was found."""
     found = scene.now.found
     yield Paragraph(answer_what_is_wrong(scene.now), "answer")
-    if found.first is not None:
-        yield from _show_maps(scene.now)
-    sentences = found.report().splitlines()
-    yield Paragraph("\n".join(f"- {sentence}" for sentence in sentences))
+    if found.first is None:
+        return
     for key in found.mistakes:
-        mistake = MISTAKES[key]
-        yield Paragraph(upper_first(mistake.title), "header")
-        yield Paragraph(
-            f"**What its maker sees.** {mistake.symptom} **The cheapest test.** {mistake.test} "
-            f"**What cannot show it.** {mistake.hidden_from} **Who makes it.** "
-            f"{upper_first(mistake.source)}."
-        )
-        yield Code(f"# wrong\n{mistake.wrong}\n\n# right\n{mistake.right}", wraps=True)
-    if found.differences:
-        yield Table[Diagnosed](
-            key="diagnosis_differences",
-            frame=lambda diagnosed: _list_differences(diagnosed.found),
-            formats={"largest difference": "%.3g", "yours": "%.6g", "the model's": "%.6g"},
-            shows_index=False,
-            is_folded=True,
-            title="Every tensor that differs",
-        )
+        yield from show_mistake(MISTAKES[key])
+    yield Paragraph("Where your numbers first differ", "header")
+    yield from _show_maps(scene.now)
+    yield Paragraph("How this was found", "header")
+    yield Paragraph("\n".join(f"- {sentence}" for sentence in found.report().splitlines()))
+    yield Table[Diagnosed](
+        key="diagnosis_differences",
+        frame=lambda diagnosed: _list_differences(diagnosed.found),
+        formats={"largest difference": "%.3g", "yours": "%.6g", "the model's": "%.6g"},
+        shows_index=False,
+        is_folded=True,
+        title="Every tensor that differs",
+    )
 
 
 def answer_what_is_wrong(diagnosed: Diagnosed) -> str:
     """The page's answer, and where nothing explains it what to do next."""
     found = diagnosed.found
     if found.first is None:
-        n = found.n_compared
-        return f"Nothing: **{n}** of your {n} tensors agree with the model's."
+        if found.n_compared == 1:
+            return "No mistake shows: the tensor that you brought agrees with the model's."
+        return f"No mistake shows: all **{found.n_compared}** tensors that you brought agree with the model's."
+    first = f"`{found.first}` ({name_point(found.first)})"
     if found.mistakes:
         titles = " and ".join(f"**{MISTAKES[key].title}**" for key in found.mistakes)
+        these = "this mistake" if len(found.mistakes) == 1 else "these two mistakes"
         others = len(found.explanations) - 1
-        also = f" {others} other explanation{'s' * (others > 1)} would do as well." if others else ""
-        return f"With this mistake the model computes your numbers: {titles}. It shows first in `{found.first}`.{also}"
+        also = f" {others} other explanation{' fits' if others == 1 else 's fit'} as well: see below." if others else ""
+        return f"Found: {titles}. With {these} the model computes your numbers. The first to differ is {first}.{also}"
     if found.is_noise:
-        return f"Nothing but noise: from `{found.first}` on, numbers are off by at most {found.differences[0].off:.1g}."
-    return (
-        f"Your numbers part from the model's in `{found.first}`, and no mistake that is known here explains it. "
-        f"{_narrow_down(diagnosed)}"
-    )
+        largest = max(each.off for each in found.differences)
+        return (
+            f"No mistake, only noise: your numbers differ from {first} on. None is off by more than {largest:.1g} of "
+            "the largest in its tensor."
+        )
+    return f"Your numbers first differ in {first}. No mistake that is known here explains it. {_narrow_down(diagnosed)}"
 
 
 def _narrow_down(diagnosed: Diagnosed) -> str:
@@ -122,7 +122,7 @@ def _show_maps(diagnosed: Diagnosed) -> Iterator[Item]:
     are_tokens = first.name.endswith(("scores", "pattern"))
     row_names = _name_rows(diagnosed, shape[-2])[rows.start : rows.stop]
     column_names = partial(_give, _name_rows(diagnosed, shape[-1])[columns.start : columns.stop])
-    where = f"`{first.name}`{f', at {list(place)}' if any(place) else ''}"
+    where = f"`{first.name}`{f', head {place[1]}' if len(place) > 1 else ''}"
     for window, n, what in ((rows, shape[-2], "tokens"), (columns, shape[-1], "tokens" if are_tokens else "numbers")):
         where += f", {what} {window.start} to {window.stop - 1} of {n}" if len(window) < n else ""
     maps = (
@@ -169,5 +169,6 @@ def _name_rows(diagnosed: Diagnosed, n: int) -> list[str]:
 
 
 def describe_names(ours: Mapping[str, Array]) -> pd.DataFrame:
-    """The names that a tensor may have, with the shapes of this sentence."""
-    return pd.DataFrame([{"name": name, "shape": str(array.shape)} for name, array in ours.items()])
+    """The names that a tensor may have, what each is, and the shapes of this sentence."""
+    rows = [{"name": name, "what it is": name_point(name), "shape": str(array.shape)} for name, array in ours.items()]
+    return pd.DataFrame(rows)

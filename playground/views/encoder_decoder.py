@@ -181,9 +181,9 @@ def _count_built(network: EncoderDecoder) -> int:
 
 def show_encoder_decoder(scene: Scene[Pair], options: Options) -> Iterator[Item]:
     """The page."""
+    yield Paragraph(INTRODUCTION, "caption")
     yield Paragraph(answer_what_comes_next(scene.now, options), "answer")
     yield from show_translation(scene.now)
-    yield Paragraph(describe_run(scene.now), "caption")
     yield from show_reading(scene, options)
 
 
@@ -191,7 +191,7 @@ def show_reading(scene: Scene[Pair], options: Options) -> Iterator[Item]:
     """What comes next, what was read for it, and panels: the training, the masks, and what two halves cost."""
     pair = scene.now
     yield from show_attention(scene, options)
-    yield Paragraph(INTRODUCTION, "caption")
+    yield Paragraph(describe_run(pair), "caption")
     yield show_next_tokens(scene, options)
     if pair.translator is not None:
         training = (Paragraph(_describe_training(pair.translator)),) if options["encdec_show_training"] else ()
@@ -212,9 +212,9 @@ def answer_what_comes_next(pair: Pair, options: Options) -> str:
         return "Numbers on the way have become too large for 32-bit floats: what comes next cannot be told."
     best = int(probabilities.argmax())
     found = (
-        f"After {quote_place(run.target.tokens, position)}, the next token is "
+        f"After {quote_place(run.target.tokens, position)}, the decoder's next token is "
         f"{quote_token(pair.vocabulary.id_to_token(best))}, with a probability of "
-        f"**{_write_percent(probabilities[best])}**"
+        f"**{_write_percent(probabilities[best])}**."
     )
     queries, keys = run.sides(attention)
     # The encoder takes no steps: of its attention, the row is the one with the largest weight.
@@ -222,13 +222,12 @@ def answer_what_comes_next(pair: Pair, options: Options) -> str:
     most = int(pattern[row].argmax())
     if pattern[row, most] > 0:
         side = "source" if keys is run.source else "target"
-        reader = f"layer {layer}, head {head}"
         looks = "looks" if queries is run.target else f"looks from {quote_place(queries.tokens, row)}"
         found += (
-            f"; in {_IN_SENTENCES[attention]}, {reader} {looks} most at {quote_place(keys.tokens, most)} of the "
-            f"{side}, **{_write_weight(pattern[row, most])}**"
+            f" In {_IN_SENTENCES[attention]}, layer {layer}, head {head} {looks} most at "
+            f"{quote_place(keys.tokens, most)} of the {side}, with weight **{_write_weight(pattern[row, most])}**."
         )
-    return f"{found}.{' The weights are **random**, so this is chance.' * pair.is_random}"
+    return f"{found}{' The weights are **random**, so this is chance.' * pair.is_random}"
 
 
 def _write_percent(probability: float) -> str:

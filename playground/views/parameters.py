@@ -275,14 +275,21 @@ def show_layers(scene: Costs, has_focus: bool) -> Chart[ModelCosts]:
         }
 
     frame = f" The frame marks layer {scene.focus.layer}, which every page looks at; click another block to choose it."
+    sides = [scene.now] if scene.pinned is None else [scene.now, scene.pinned]
+    has_final = any(_place(term) == "final" for costs in sides for term in costs.parameters)
     return Bars(
         key="parameter_breakdown",
         alt=f"Parameters by component: {list_components(scene.now.parameters)}.",
-        caption="Each numbered bar is a block; embed stands for what comes before the blocks, final for what comes "
-        "after.",
+        caption="Each numbered bar is a block; *embed* stands for what comes before the blocks"
+        f"{', *final* for the norm that comes after' * has_final}.",
         reading=lambda costs: f"{_describe_largest(costs)}{frame * has_focus}",
         bars=bars,
-        labels=Axis("layer", place="layer", numbers=lambda costs: [None, *range(costs.config.n_layers)]),
+        labels=Axis(
+            "layer",
+            place="layer",
+            numbers=lambda costs: [None, *range(costs.config.n_layers)],
+            options=_layer_ticks(max(costs.config.n_layers for costs in sides), has_final=has_final),
+        ),
         value=_count_axis("parameters"),
         colours=COMPONENTS,
         number=",",
@@ -293,6 +300,19 @@ def show_layers(scene: Costs, has_focus: bool) -> Chart[ModelCosts]:
         click="The chosen layer. Arrow keys choose its neighbours." if has_focus else "",
         is_tabulated=False,
     )
+
+
+_MOST_LAYER_TICKS = 6
+"""Layers that are named below their bars: on a phone no more have room beside `embed` and `final`."""
+
+
+def _layer_ticks(n_layers: int, *, has_final: bool) -> dict[str, Any]:
+    """Every bar's name; of many layers round numbers alone, and none of them near the names at both ends."""
+    if n_layers <= _MOST_LAYER_TICKS:
+        return {}
+    step = figures.round_step(n_layers, _MOST_LAYER_TICKS)
+    ticks = ["embed", *map(str, range(step, n_layers - step // 2, step)), *["final"] * has_final]
+    return {"tickvals": ticks, "ticktext": ticks}
 
 
 def _place(term: Term) -> str:

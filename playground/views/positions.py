@@ -296,8 +296,8 @@ def show_swap(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
     last = len(tokens) - 1
     chosen = Columns(
         (
-            (Control("positions_first", f"Swap the token at a position: {quote_place(tokens, first)}", high=last - 1),),
-            (Control("positions_second", f"with another: {quote_place(tokens, second)}", high=last),),
+            (Control("positions_first", f"Swap this token: {quote_place(tokens, first)}", high=last - 1),),
+            (Control("positions_second", f"with this one: {quote_place(tokens, second)}", high=last),),
         )
     )
     if last < 1:

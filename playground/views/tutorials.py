@@ -13,7 +13,6 @@ from playground.charts import palette
 from playground.charts.bars import Bars
 from playground.charts.chart import (
     Axis,
-    Code,
     Columns,
     Control,
     Group,
@@ -29,7 +28,7 @@ from playground.charts.chart import (
 from playground.charts.scene import Scene
 from playground.config import Initialisation
 from playground.link.opening import Focus, LinkedView
-from playground.mistakes.registry import MISTAKES, Mistake
+from playground.mistakes.registry import MISTAKES
 from playground.model import Trace
 from playground.presets import PRESETS
 from playground.text.wording import upper_first, with_minus
@@ -45,6 +44,7 @@ from playground.tutorials.table import (
     name_value,
 )
 from playground.tutorials.tutorial_texts import TUTORIALS, Topic
+from playground.views.mistakes import show_mistake
 
 SHOWN_TOKENS = 10
 """Of the sentence whose way is drawn."""
@@ -77,13 +77,15 @@ def show_tutorials(scene: Scene[FiveTutorials], options: Options) -> Iterator[It
     five, letter = scene.now, options["tutorials_letter"]
     yield Paragraph(answer_what_is_different(five, letter), "answer")
     yield Paragraph(
-        "These are five lessons on the transformer encoder. If you follow none of them, you do not need this page.",
+        "Five tutorials on the transformer encoder differ in details that change numbers. Choose yours; "
+        "if you follow none, you do not need this page.",
         "caption",
     )
     yield Control("tutorials_letter", "Which one do you follow?")
     if letter != PAPER:
-        yield Paragraph(f"Different in yours: {'; '.join(map(_explain, _departures(five, letter)))}.")
-    yield show_departures(letter)
+        listed = "\n".join(f"- {upper_first(_explain(each))}." for each in _departures(five, letter))
+        yield Paragraph(f"Different in yours, the largest effect first:\n{listed}")
+    yield show_departures(five, letter)
     yield from show_topics(letter)
     mistakes = tuple(show_mistakes(letter)) if options["tutorials_mistakes"] else ()
     n = len(TUTORIALS[letter].mistakes)
@@ -140,7 +142,7 @@ def _explain(cause: Cause) -> str:
     return DEPARTURES[cause.field, cause.here][1]
 
 
-def show_departures(letter: str) -> LabelledBars[FiveTutorials]:
+def show_departures(five: FiveTutorials, letter: str) -> LabelledBars[FiveTutorials]:
     """How far each thing that one tutorial does otherwise moves an output; for the paper's, how far the others are."""
 
     def find(five: FiveTutorials) -> dict[str, float]:
@@ -161,8 +163,10 @@ def show_departures(letter: str) -> LabelledBars[FiveTutorials]:
         if letter == PAPER
         else "Each bar is the largest change of any output when this one thing alone is done in the paper's encoder as "
         "in your tutorial. So the bars do not add up, and a single one may be larger than the difference in the "
-        "sentence at the top. 0: only the weights' layout differs."
+        "sentence at the top."
     )
+    if letter != PAPER and any(cause.effect <= comparison.APART for cause in _departures(five, letter)):
+        caption += " A 0 means that only the weights' layout differs."
     return LabelledBars(
         key="tutorials_effects",
         alt=f"Bars: what is different in tutorial {SHORT_TITLES[letter]}, by how far it moves an output",
@@ -204,27 +208,15 @@ def show_mistakes(letter: str) -> Iterator[Item]:
         yield Widget("tutorial_flow", flow)
     for number, mistake in enumerate(tutorial.mistakes, start=1):
         where = upper_first(mistake.where)
-        known = [MISTAKES[key] for key in mistake.keys]
         items: list[Item] = [Paragraph(f"**{where}**: {mistake.printed}. {mistake.happens}".rstrip())]
         if mistake.demonstration is not None:
             items.append(Paragraph(f":material/play_arrow: {mistake.demonstration()}", "caption"))
-        items += [item for each in known for item in _explain_known(each)]
+        items += [item for key in mistake.keys for item in show_mistake(MISTAKES[key])]
         yield Group(f"tutorials_mistake_{number}", tuple(items), is_card=True)
     yield Widget("tutorial_topic", {"topic": IN_YOUR_CODE, "key": "tutorials_diagnosis", "preset": NAMES[letter]})
 
 
-IN_YOUR_CODE = Topic("finds such a mistake in your own code, by the numbers that it computes.", "diagnosis")
-
-
-def _explain_known(mistake: Mistake) -> Iterator[Item]:
-    """How a mistake of the registry is found, and its lines."""
-    title = upper_first(mistake.title)
-    yield Paragraph(
-        f"**{title}.** What its maker sees: {mistake.symptom} The cheapest test: {mistake.test} What cannot show it: "
-        f"{mistake.hidden_from}",
-        "caption",
-    )
-    yield Code(f"# wrong\n{mistake.wrong}\n\n# right\n{mistake.right}", wraps=True)
+IN_YOUR_CODE = Topic("Find such a mistake in your own code, by the numbers that it computes.", "diagnosis")
 
 
 def show_side_by_side(letter: str) -> Iterator[Item]:

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from playground.analysis.attribution import rotary_pairs
+from playground.analysis.comparison import name_point
 from playground.analysis.steps import work_out
 from playground.analysis.stream_sources import split_stream
 from playground.analysis.walkthrough import order
+from playground.model import Trace
 from playground.runs.encoder_run import run, trace_layer
 from tests.analysis.walks import BATCH, MODERN, score_of, small_encoder, walk_through
 from tests.changes import made
@@ -35,6 +37,15 @@ def test_stages_are_those_that_the_architecture_has(fields: dict[str, Any]) -> N
     assert ("norm of q and k" in stages) == fields.get("qk_norm", False)
     assert ("norm after attention" in stages) == (fields.get("norm_placement") == "both")
     assert len(set(stages)) == len(stages)
+
+
+@pytest.mark.parametrize("fields", MODERN, ids=str)
+def test_every_point_of_a_trace_has_words(fields: dict[str, Any]) -> None:
+    encoder, trace = small_encoder(**fields), Trace()
+    encoder(BATCH.ids, BATCH.mask, trace)
+    words = {name: name_point(name) for name in trace}
+    assert not [name for name, told in words.items() if "`" in told]
+    assert len(set(words.values())) == len(words)
 
 
 @pytest.mark.parametrize("fields", MODERN, ids=str)

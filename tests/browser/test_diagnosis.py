@@ -45,7 +45,7 @@ def test_files_with_a_mistake_without_and_broken(student: Visitor, tmp_path: Pat
     student.page.evaluate(AXE)
     assert grave_violations(student) == set()
     field.set_input_files(write(tmp_path))
-    expect(student.widget("answer")).to_contain_text("Nothing:")
+    expect(student.widget("answer")).to_contain_text("No mistake shows")
     expect(student.widget("diagnosis_yours")).to_have_count(0)
     broken = tmp_path / "broken.npz"
     broken.write_bytes(b"PK\x03\x04 nothing")

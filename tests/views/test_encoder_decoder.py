@@ -186,11 +186,11 @@ def test_the_answer_is_the_likeliest_token_and_where_the_open_head_of_the_shown_
         reader = "layer 1, head 2 looks"
     token = characters().id_to_token(int(logits.argmax()))
     told = answer_what_comes_next(pair, chosen)
-    assert f"the next token is `{token}`, with a probability of **{100 * share:.4f} %**" in told
-    assert f"in {name}, {reader}" in told
+    assert f"the decoder's next token is `{token}`, with a probability of **{100 * share:.4f} %**" in told
+    assert f"In {name}, {reader}" in told
     assert f"most at `{keys.tokens[weights[position].argmax()]}`" in told
     side = "target" if attention == "decoder self" else "source"
-    assert f"of the {side}, **{weights[position].max():.2f}**." in told
+    assert f"of the {side}, with weight **{weights[position].max():.2f}**." in told
     assert "chance" in told
     assert "chance" not in answer_what_comes_next(replace(pair, is_random=False), chosen)
 

@@ -117,6 +117,19 @@ def test_pinned_numbers_stand_in_every_breakdown() -> None:
     assert list(table.loc["all"]) == [total, built(CONFIG), built(CONFIG) - total]
 
 
+def test_of_many_layers_a_few_are_named_and_the_norm_after_them_where_there_is_one() -> None:
+    large = scene(PRESETS["gpt-3"].config)
+    drawn = drawing(large, "parameter_breakdown", "layers").now
+    assert drawn.figure["layout"]["xaxis"]["tickvals"] == ["embed", "20", "40", "60", "80", "final"]
+    assert "*final*" in drawn.caption
+    assert set(drawn.figure["layout"]["xaxis"]["tickvals"]) <= {
+        name for trace in traces(large, "parameter_breakdown", "layers") for name in trace["x"]
+    }
+    few = drawing(scene(CONFIG), "parameter_breakdown", "layers").now
+    assert "tickvals" not in few.figure["layout"]["xaxis"]
+    assert "final" not in few.caption
+
+
 def test_a_block_is_a_layer_of_the_sidebars_model_alone() -> None:
     drawn = drawing(scene(RAW), "parameter_breakdown", "layers").now
     assert drawn.cells is not None

@@ -14,6 +14,7 @@ from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.mistakes.registry import MISTAKES
 from playground.presets import PRESETS
+from playground.text.wording import upper_first
 from playground.tutorials import comparison
 from playground.tutorials.table import DEPARTURES, NAMES, PROPERTIES_OF_FIELDS, SHORT_TITLES, build_table
 from playground.tutorials.tutorial_texts import TUTORIALS
@@ -62,7 +63,8 @@ def test_the_answer_is_one_number_of_the_tutorial_beside_the_papers_and_its_larg
     assert not any("e" in text for text in bars.texts), "no power of ten"
     np.testing.assert_allclose([float(text) for text in bars.texts], bars.values, rtol=0.5, atol=1e-9)
     assert told.endswith(f"reason: {max(effects, key=lambda each: effects[each])[1]}.")
-    assert all(sentence in "\n".join(texts(show(letter=letter))) for _, sentence in effects)
+    listed = "\n".join(texts(show(letter=letter)))
+    assert all(f"- {upper_first(sentence)}." in listed for _, sentence in effects)
 
 
 def test_the_answer_of_the_tutorial_that_computes_the_papers_encoder_is_how_far_the_others_are() -> None:
@@ -111,7 +113,9 @@ def test_the_charts_are_this_seeds() -> None:
 @pytest.mark.parametrize("against", NAMES)
 def test_every_other_is_told_apart_with_its_causes(against: str) -> None:
     cells = {row.name: row.cells for row in build_table()}
-    lines = next(text for text in texts(show(against)) if text.startswith("- **")).split("\n- ")
+    lines = next(text for text in texts(show(against)) if text.startswith("- **") and " instead of " in text).split(
+        "\n- "
+    )
     letters = [line.removeprefix("- ")[2] for line in lines]
     assert letters == [letter for letter in NAMES if letter != against]
     for letter, line in zip(letters, lines, strict=True):

@@ -51,8 +51,8 @@ def _take_turn(*, trains: bool) -> Iterator[None]:
 def draw_suspects(attempt: Attempt) -> None:
     """A button each; those who were accused are grey."""
     n = len(attempt.case.mistakes) - len(attempt.found)
-    left = "which" if n == len(attempt.case.mistakes) == 1 else "who is the other" if attempt.found else "which two"
-    st.markdown(f"**Suspects: {left}?** A wrong one costs {WRONG_COST}. Some look wrong, and are right.")
+    left = "which is it" if n == len(attempt.case.mistakes) == 1 else "which is the other" if n == 1 else "which two"
+    st.markdown(f"**Suspects: {left}?** A wrong answer costs {WRONG_COST} points. Some sound wrong, and are right.")
     with st.container(key="lab_suspects", horizontal=True, gap="small"):
         for key in attempt.case.suspects:
             st.button(
@@ -66,7 +66,7 @@ def draw_suspects(attempt: Attempt) -> None:
 
 def draw_tests(attempt: Attempt) -> None:
     """A button each, by their costs, the cheapest first; those that were done are grey."""
-    st.markdown("**Tests**, by what each costs:")
+    st.markdown("**Tests**, the cheapest first:")
     with st.container(key="lab_tests_offered", gap="small"):
         for cost, tests in groupby(offered_tests(attempt.case), attrgetter("cost")):
             st.markdown(f"**{cost} {'point' if cost == 1 else 'points'}** · {KINDS[cost]}")
@@ -83,7 +83,7 @@ def draw_tests(attempt: Attempt) -> None:
 
 
 def draw_next(attempt: Attempt) -> None:
-    """What leads to another case, and, once this one is solved, the link that sends it to a classmate."""
+    """What leads to another case, or to this one's beginning."""
     icon = ":material/arrow_forward:"
     st.button(
         "Next case", key="lab_next", icon=icon, type="primary" if attempt.is_solved else "tertiary",
@@ -91,10 +91,13 @@ def draw_next(attempt: Attempt) -> None:
     )  # fmt: skip
     if attempt.tests or attempt.accused:
         st.button("Start this case again", key="lab_again", icon=":material/replay:", type="tertiary", on_click=_forget)
-    if attempt.is_solved:
-        st.caption("A link to this case with your points, for a classmate to find it for fewer:", width="stretch")
-        with st.container(key="lab_link", width="stretch"):
-            st.code(write_duel(attempt), language=None, wrap_lines=True)
+
+
+def draw_link(attempt: Attempt) -> None:
+    """The link that sends a solved case to a classmate."""
+    st.caption("A link to this case with your points, for a classmate to find it for fewer:")
+    with st.container(key="lab_link"):
+        st.code(write_duel(attempt), language=None, wrap_lines=True)
 
 
 def write_duel(attempt: Attempt) -> str:
@@ -124,4 +127,4 @@ def _forget() -> None:
     request_scroll(_TOP)
 
 
-WIDGETS |= {"lab_suspects": draw_suspects, "lab_tests": draw_tests, "lab_next": draw_next}
+WIDGETS |= {"lab_suspects": draw_suspects, "lab_tests": draw_tests, "lab_next": draw_next, "lab_link": draw_link}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 import torch
@@ -22,6 +22,7 @@ from playground.text.wording import quote_text, upper_first
 from playground.views.diagnosis import Diagnosed, describe_names, show_diagnosis
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_setup
+from playground.web.components.without_picture import request_scroll
 from playground.web.session import caches
 from playground.web.session.services import services
 from playground.web.shared import panels, uploads
@@ -39,8 +40,17 @@ _GIVEN = "_diagnosis_given"
 _FOUND = "_diagnosis_found"
 """Session key of what was found in what they gave last."""
 
-_EXAMPLE = "split-without-transpose"
-"""The mistake of the encoder that is there to be tried."""
+_EXAMPLES = (
+    "split-without-transpose",
+    "residual-forgotten",
+    "no-score-scale",
+    "activation-forgotten",
+    "softmax-over-queries",
+)
+"""The mistakes of the encoders that are there to be tried, one after the other."""
+
+_NEXT_EXAMPLE = "_diagnosis_next_example"
+"""Session key of the number of the example that comes next."""
 
 _NO_SCENE = Scene(None, Focus(0, 0, 0, 0))
 
@@ -55,8 +65,10 @@ class _Given:
     name: str
     """What it is called."""
     tensors: Mapping[str, Any] | None
-    """None: those of the sidebar's model with the example's mistake."""
+    """None: those of the sidebar's model with an example's mistake."""
     tolerance: float = TOLERANCE
+    example: int = 0
+    """The number of that example."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +120,9 @@ def _compare(
         with services().turns.hold_long_place(), services().turns.take():
             tensors = given.tensors
             if tensors is None:
-                tensors = run_edited(encoder, Input(ids, mask), [MISTAKES[_EXAMPLE].making])
+                possible = [MISTAKES[each] for each in _EXAMPLES if MISTAKES[each].applies(encoder.config, mask)]
+                mistake = possible[given.example % len(possible)]
+                tensors = run_edited(encoder, Input(ids, mask), [mistake.making])
             found = diagnose(encoder, ids, tensors, mask, tolerance=given.tolerance, on_progress=show)
     except PlaygroundError as error:
         services().meters.count_refusal(error)
@@ -136,50 +150,42 @@ def _draw_found(key: caches.RunKey, n_mistakes: int) -> None:
     found: _Found | None = st.session_state.get(_FOUND)
     if found is None:
         invitation = (
-            "Bring the numbers that your own encoder computes. This page finds the first tensor that is wrong, and "
-            f"looks among **{n_mistakes}** known mistakes for one, or two together, that explain it."
+            "Have you written an encoder whose results are wrong? Bring the numbers that it computes. This page finds "
+            f"the first wrong one, and tries **{n_mistakes}** known mistakes, alone and in pairs, to explain it."
         )
         render([Paragraph(invitation, "answer")], _NO_SCENE)
+        _draw_example("See it done: try a wrong encoder", "primary")
         return
     if found.key != key:
         st.info(
             "The sidebar's model or its sentence has changed since: bring your tensors again to compare them with it."
         )
-    st.caption(f"Of {escape_markdown(found.name)}.")
+    st.caption(f"Checked: {escape_markdown(found.name)}.")
     scene = Scene(found.diagnosed, Focus(0, 0, 0, 0))
     render(show_diagnosis(scene, {}), scene)
+    _draw_example("Try another wrong encoder", "secondary")
+
+
+def _draw_example(label: str, kind: Literal["primary", "secondary"]) -> None:
+    st.button(
+        label, key="diagnosis_example", on_click=_take_example, icon=":material/bug_report:", type=kind,
+        help="The sidebar's model, with one mistake that many make.",
+    )  # fmt: skip
 
 
 def _draw_ways_in(names: Mapping[str, torch.Tensor], ids: torch.Tensor, mask: torch.Tensor | None) -> None:
-    st.header("Your tensors", anchor=False)
+    st.header("Check your own encoder", anchor=False)
     st.markdown(
-        "Give your code the weights and the ids of the sidebar's model, and bring what it computed. *Take it with "
-        "you*, under **More** in the sidebar, has the weights as code. A small encoder is easier to rebuild: "
-        "“random” weights and 2 layers."
+        "**1. Build the sidebar's encoder in your own code, with its weights.** *Take it with you*, under **More** "
+        "in the sidebar, has them as code. A small encoder is easier to rebuild."
     )
     if current_setup().weights != "random":
         st.button(
             "Take a small random encoder", key="diagnosis_small", icon=":material/casino:", on_click=_take_small,
             help="The encoder of 2017, with 2 narrow layers: d_model 16, 4 heads, d_ff 32.",
         )  # fmt: skip
-    st.file_uploader(
-        "A file of NumPy (.npz) or safetensors", key=uploads.uploader_key(_UPLOADER), on_change=_open_file,
-        max_upload_size=MAX_BYTES // 2**20, help=f"Saved with {HOW_TO_SAVE}, by the names below.",
-    )  # fmt: skip
-    if _PROBLEM in st.session_state:
-        st.error(st.session_state[_PROBLEM])
-    st.button(
-        "No code at hand? Try a wrong encoder", key="diagnosis_example", on_click=_take_example,
-        icon=":material/bug_report:", help="The sidebar's model, with one mistake that many make.",
-    )  # fmt: skip
-    # A key of its own keeps it open while boxes above it come and go.
-    with st.expander(
-        "Paste a printed tensor", icon=":material/content_paste:", key="diagnosis_paste", on_change="rerun"
-    ):
-        st.selectbox("Which one is it?", list(names), index=list(names).index("final"), key="diagnosis_name")
-        st.text_area("As it was printed", key="diagnosis_text", placeholder="tensor([[[ 0.1234, -0.5678, …")
-        st.button("Compare", key="diagnosis_compare", on_click=_take_printed)
-    with st.expander("How do I save mine?", icon=":material/code:"):
+    st.markdown("**2. Run it on these tokens, and save what it computes.** Some intermediate tensors are enough.")
+    with st.expander("The code that saves them, and their names", icon=":material/code:"):
         lines = [_write_input(ids)]
         lines += [] if mask is None else [f"mask = torch.tensor({mask.int().tolist()}).bool()"]
         given = "\n".join(lines)
@@ -187,6 +193,20 @@ def _draw_ways_in(names: Mapping[str, torch.Tensor], ids: torch.Tensor, mask: to
         st.caption("Every name, with its shape. Any of them will do; the earlier ones say more.")
         shapes = {name: tensor.numpy() for name, tensor in names.items()}
         st.dataframe(describe_names(shapes), hide_index=True, height=240)
+    st.markdown("**3. Bring them here.** The result then stands at the top of this page.")
+    st.file_uploader(
+        "A file of NumPy (.npz) or safetensors", key=uploads.uploader_key(_UPLOADER), on_change=_open_file,
+        max_upload_size=MAX_BYTES // 2**20, help=f"Saved with {HOW_TO_SAVE}, by the names of step 2.",
+    )  # fmt: skip
+    if _PROBLEM in st.session_state:
+        st.error(st.session_state[_PROBLEM])
+    # A key of its own keeps it open while boxes above it come and go.
+    with st.expander(
+        "Or paste a printed tensor", icon=":material/content_paste:", key="diagnosis_paste", on_change="rerun"
+    ):
+        st.selectbox("Which one is it?", list(names), index=list(names).index("final"), key="diagnosis_name")
+        st.text_area("As it was printed", key="diagnosis_text", placeholder="tensor([[[ 0.1234, -0.5678, …")
+        st.button("Compare", key="diagnosis_compare", on_click=_take_printed)
 
 
 def _write_input(ids: torch.Tensor) -> str:
@@ -201,6 +221,7 @@ def _open_file() -> None:
     if file is not None:
         with uploads.explain_failure(_PROBLEM, quote_text(file.name)):
             st.session_state[_GIVEN] = _Given(quote_text(file.name), read_arrays(file.getvalue()))
+            request_scroll("answer")
 
 
 def _take_small() -> None:
@@ -211,7 +232,10 @@ def _take_small() -> None:
 
 def _take_example() -> None:
     st.session_state.pop(_PROBLEM, None)
-    st.session_state[_GIVEN] = _Given("the sidebar's model with one mistake", None)
+    example = st.session_state.get(_NEXT_EXAMPLE, 0)
+    st.session_state[_NEXT_EXAMPLE] = example + 1
+    st.session_state[_GIVEN] = _Given("an example, the sidebar's model with one mistake", None, example=example)
+    request_scroll("answer")
 
 
 def _take_printed() -> None:
@@ -219,3 +243,4 @@ def _take_printed() -> None:
         array, rounding = read_printed(str(st.session_state.get("diagnosis_text") or ""))
         name = str(st.session_state["diagnosis_name"])
         st.session_state[_GIVEN] = _Given("the pasted tensor", {name: array}, max(TOLERANCE, rounding))
+        request_scroll("answer")

@@ -37,9 +37,10 @@ def explore_pair() -> None:
     """The page below its heading."""
     if st.session_state.pop(_SWITCHED, False) and is_fragment_rerun():
         st.rerun()  # the sidebar is outside of this fragment, and folds its settings beside the example
+    render([Paragraph(views.INTRODUCTION, "caption")], Scene(None, Focus(0, 0, 0, 0)))
     keep_answer_place()
     pair = choose_pair()
-    show_run_line(pair)
+    explain_settings(pair)
     scene, options = pair_scene(pair), read_options("encdec")
     render([Paragraph(views.answer_what_comes_next(scene.now, options), "answer")], scene)
     render(views.show_reading(scene, options), scene)
@@ -92,10 +93,9 @@ def _swap_hidden() -> None:
 
 
 @as_one_element
-def show_run_line(pair: PairKey) -> None:
-    """One line on the run, and which of the sidebar's settings change nothing in it."""
+def explain_settings(pair: PairKey) -> None:
+    """Which of the sidebar's settings change nothing in the run."""
     setup = current_setup()
-    st.caption(views.describe_run(pair_scene(pair).now))
     if pair.is_example:
         return
     if trained_slot.weights_label(pair.weights) is None and setup.weights != "random":

@@ -64,11 +64,15 @@ def test_who_has_no_code_at_hand_tries_a_wrong_encoder() -> None:
     app = press(without_error(open_page("diagnosis", **LINK)), "diagnosis_example")
     assert "`split-without-transpose`" in prose(without_error(app))
     assert charts(app)
+    app = press(app, "diagnosis_example")
+    assert "`residual-forgotten`" in prose(without_error(app)), "each press tries another one"
 
 
 def test_names_are_shown_as_they_are_written() -> None:
     app = without_error(open_page("diagnosis", **LINK))
-    assert "embed.tokens" in list(app.dataframe[0].value["name"])
+    names = app.dataframe[0].value
+    assert "embed.tokens" in list(names["name"])
+    assert not any("`" in words for words in names["what it is"]), "each is told in words"
 
 
 def test_the_maps_show_the_quoted_place_and_say_what_is_left_out() -> None:
@@ -98,7 +102,7 @@ def test_two_mistakes_and_none() -> None:
     assert "exponent counts i twice" in answer(app)
     assert "no activation" in answer(app)
     app = without_error(give(app, file()))
-    assert answer(app).startswith("Nothing: ")
+    assert answer(app).startswith("No mistake shows: all ")
     assert not charts(app)
 
 
@@ -124,7 +128,7 @@ def test_a_printed_tensor_is_compared_as_it_was_rounded() -> None:
     app = open_page("diagnosis", **LINK)
     app.text_area(key="diagnosis_text").set_value(repr(tensors()["final"]))
     press(app, "diagnosis_compare")
-    assert answer(app).startswith("Nothing: ")
+    assert answer(app).startswith("No mistake shows: the tensor")
     app.text_area(key="diagnosis_text").set_value(repr(tensors("residual-forgotten")["final"]))
     press(app, "diagnosis_compare")
     assert "input is not added" in answer(app)
@@ -139,7 +143,7 @@ def test_vectors_of_words_are_compared_too() -> None:
     np.savez(saved, **{name: view.run.arrays[name] for name in ("embed.tokens", "embed.out", "final")})  # type: ignore[arg-type]
     link = {"weights": "random", "tokenizer": "vectors", "text": "a b c", "d_model": 16, "n_heads": 4, "n_layers": 1}
     app = without_error(give(open_page("diagnosis", **link, d_ff=32), saved.getvalue()))
-    assert answer(app).startswith("Nothing: **3**")
+    assert answer(app).startswith("No mistake shows: all **3** tensors")
 
 
 def test_a_long_sentence_is_told() -> None:

@@ -1,0 +1,19 @@
+"""A mistake of the registry as three pages show it: its lines, wrong and right, and how it is noticed."""
+
+from collections.abc import Iterator
+
+from playground.charts.chart import Code, Item, Paragraph
+from playground.mistakes.registry import Mistake
+from playground.text.wording import upper_first
+
+
+def show_mistake(mistake: Mistake) -> Iterator[Item]:
+    """Its title, the lines that make it and mend it, what shows it and what does not."""
+    yield Paragraph(f"**{upper_first(mistake.title)}**")
+    yield Code(f"# wrong\n{mistake.wrong}\n\n# right\n{mistake.right}", wraps=True)
+    yield Paragraph(
+        f"- **What you notice:** {mistake.symptom}\n"
+        f"- **What looks right all the same:** {mistake.hidden_from}\n"
+        f"- **The cheapest test:** {mistake.test}\n"
+        f"- **Seen in practice:** {mistake.source}."
+    )
