@@ -52,6 +52,11 @@ class Explanation:
     tells_apart: Mapping[tuple[str, ...], str] = field(default_factory=dict)
     """Of each other explanation, the first tensor in which the two differ; without those that differ in none."""
 
+    @property
+    def which(self) -> str:
+        """Its mistakes, as a sentence points at them."""
+        return "this mistake" if len(self.mistakes) == 1 else "these two mistakes"
+
 
 @dataclass(frozen=True)
 class Diagnosis:
@@ -111,8 +116,7 @@ class Diagnosis:
             yield "No mistake that is known here, and no two of them, reproduce all of your tensors."
         for explanation in self.explanations:
             titles = join_words([f"{MISTAKES[key].title} (`{key}`)" for key in explanation.mistakes])
-            what = "this mistake" if len(explanation.mistakes) == 1 else "these two mistakes"
-            yield f"With {what} the model computes all of your tensors: {titles}."
+            yield f"With {explanation.which} the model computes all of your tensors: {titles}."
             for key in explanation.mistakes:
                 yield f"Write `{MISTAKES[key].right}` instead of `{MISTAKES[key].wrong}`."
             for other, name in explanation.tells_apart.items():

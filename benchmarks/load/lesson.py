@@ -15,8 +15,8 @@ LAYERS, HEADS = 6, 12
 
 PAGES = ("norms", "parameters", "positions", "attention")
 
-SLIDERS = {"n_layers": "1 2 3 4 6", "n_heads": "1 2 4 8", "d_ff": "128 256 512 1024"}
-"""Stops that every combination of works, for the 512 dimensions that random weights begin with."""
+SLIDERS = {"n_layers": "1 2 3 4 6", "n_heads": "1 2 4 8", "d_model": "128 256 512"}
+"""Stops that every combination of works; of what stands in sight in the sidebar."""
 
 WORDS = (
     "Tom",

@@ -231,9 +231,9 @@ def describe_growth_change(pinned: Mapping[str, Array], now: Mapping[str, Array]
     before, after = (float(np.median(lengths["residual"][-1])) for lengths in (pinned, now))
     if math.isnan(before) or math.isnan(after):
         lost = [name for name, length in zip(names, (before, after), strict=True) if math.isnan(length)]
-        return f"After the last block, the numbers are too large for 32-bit floats ({join_words(lost)})."
+        return f"After the last layer, the numbers are too large for 32-bit floats ({join_words(lost)})."
     blocks = [len(lengths["residual"]) - 1 for lengths in (pinned, now)]
-    where = "block" if blocks[0] == blocks[1] else f"block ({blocks[0]} → {blocks[1]} blocks)"
+    where = "layer" if blocks[0] == blocks[1] else f"layer ({blocks[0]} → {blocks[1]} layers)"
     if abs(after - before) <= ROUNDING * max(after, before):
         return f"After the last {where}, the residual stream's median length is {after:.4g} in both."
     ratio = f", which is {after / before:.3g} times as long" if before > 0 else ""

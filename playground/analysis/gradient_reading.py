@@ -8,8 +8,7 @@ import pandas as pd
 
 from playground.analysis.gradient_variants import Comparison, Variant
 from playground.analysis.gradients import Flow, Norms
-from playground.analysis.tex import number
-from playground.text.wording import upper_first
+from playground.text.wording import superscript, upper_first, write_number
 
 LIMIT = 1_000
 """A gradient that changes by more than this factor from the last layer to the first does not arrive.
@@ -111,27 +110,33 @@ def of_part(flows: Mapping[Variant, Flow], part: str) -> dict[Variant, Norms]:
 
 def first_and_last(part: str, n_layers: int) -> tuple[str, str]:
     """How the ends of a part's gradients are called."""
-    return ("the embeddings", "the last block's output") if part == "stream" else ("layer 0", f"layer {n_layers - 1}")
+    return ("the embeddings", "the last layer's output") if part == "stream" else ("layer 0", f"layer {n_layers - 1}")
 
 
 def describe(comparison: Comparison, part: str) -> str:
-    """The question, its answer in this run's numbers, what the answer's words mean, and each encoder's verdict."""
+    """The question, its answer in this run's numbers, and the encoders where it does more than arrive, or less."""
     n_layers = comparison.config.n_layers
-    first, last = first_and_last(part, n_layers)
+    first, _ = first_and_last(part, n_layers)
     gradients, verdicts = of_part(comparison.full_depth, part), judge_all(comparison, part)
     n_arrived = sum(verdict in ARRIVED for verdict in verdicts.values())
     sentences = [f"**Does the gradient reach {first}?** **{_share(n_arrived, len(verdicts))}**"]
-    if part == "stream" or n_layers > 1:
-        sentences.append(
-            f"It *arrives* where it changes at most {LIMIT:,}-fold from {last} to {first}, however long it is there."
-        )
-    else:
+    if part != "stream" and n_layers == 1:
         sentences.append("One layer is first and last at once. With more layers, the gradient has a way.")
     for verdict, (_, addition) in VERDICTS.items():
+        if verdict == "arrives":
+            continue
         names = [_name_with_ratio(variant, gradients[variant]) for variant in gradients if verdicts[variant] == verdict]
         if names:
             sentences.append(f"**{verdict.capitalize()}**{addition}: {'; '.join(names)}.")
     return " ".join(sentences)
+
+
+def explain_reaching(part: str, n_layers: int) -> str:
+    """When a gradient counts as having reached the first layer; nothing where it has no way to go."""
+    if part != "stream" and n_layers == 1:
+        return ""
+    first, last = first_and_last(part, n_layers)
+    return f"It *reaches* {first} if its length changes at most {LIMIT:,}-fold on the way from {last}."
 
 
 def describe_pair(comparison: Comparison, pair: Sequence[Variant], part: str) -> str:
@@ -139,42 +144,48 @@ def describe_pair(comparison: Comparison, pair: Sequence[Variant], part: str) ->
     sentences = [_describe_way(comparison, variant, part) for variant in pair]
     if comparison.config.n_layers == 1 and part != "stream":
         sentences.append("One layer is first and last at once: with more layers, the gradient has a way.")
-    return " ".join(sentences)
+    return "  \n".join(sentences)
 
 
 def _describe_way(comparison: Comparison, variant: Variant, part: str) -> str:
     norms, name = comparison.full_depth[variant].gradients.get(part), f"**{upper_first(variant.name)}**"
     if norms is None:
         return f"{name} has no {part}, and so no gradient of them."
+    name += " (with residual connections)" * variant.residual
     first, last = first_and_last(part, comparison.config.n_layers)
-    verdict, ratio = judge(norms), first_over_last(norms)
-    addition = VERDICTS[verdict][1]
+    verdict = judge(norms)
+    answer = f"{name}: **{ANSWERS[verdict]}**{VERDICTS[verdict][1]}."
     if verdict in ("zero", "infinite", "not a number"):
-        return f"{name}: the gradient is {verdict}{addition}."
+        return answer
+    sentence = f"{answer} The gradient is **{write_number(norms[0])}** long at {first}"
     if len(norms) == 1:
-        return f"{name}: the gradient is {_write_length(norms[0])} long."
-    end = f"it **arrives**{addition}" if verdict in ARRIVED else f"it is **{verdict}**"
-    return (
-        f"{name}: the gradient **{_describe_change(ratio)}** on its way: {_write_length(norms[-1])} long at {last}, "
-        f"{_write_length(norms[0])} at {first}; {end}."
-    )
+        return f"{sentence}."
+    return f"{sentence}, {_compare_with_last(norms)} at {last}."
 
 
-def _write_length(norm: float) -> str:
-    """A gradient's length: `804`, and with a power of ten as LaTeX."""
-    text = number(norm, DIGITS)
-    return f"${text}$" if "^" in text else text
+ANSWERS: dict[Verdict, str] = {
+    "arrives": "yes",
+    "arrives, but huge": "yes, but it is huge",
+    "arrives, but tiny": "yes, but it is tiny",
+    "vanishing": "no, it vanishes",
+    "exploding": "no, it explodes",
+    "zero": "no, it is zero",
+    "infinite": "no, it is infinite",
+    "not a number": "no, it is not a number",
+}
+"""What a verdict answers to whether the gradient reaches the first layer."""
 
 
-def _describe_change(ratio: float) -> str:
-    """How a length changes: `grows 2.1-fold`, `shrinks 18,000-fold`."""
+def _compare_with_last(norms: Norms) -> str:
+    """The first of some lengths beside the last: `2.1 times as long as the 382`, `1,200 times shorter than the 9`."""
+    ratio, last = first_over_last(norms), write_number(norms[-1])
     if not ratio or np.isinf(ratio):
-        return "grows beyond all numbers" if ratio else "shrinks to 0"
+        return f"from {last}"
     fold = float(f"{max(ratio, 1 / ratio):.2g}")
     if fold == 1:
-        return "neither grows nor shrinks"
-    shown = f"{fold:,g}" if fold < 1e6 else f"${number(fold, 2)}$"
-    return f"{'grows' if ratio > 1 else 'shrinks'} {shown}-fold"
+        return f"about as long as the {last}"
+    shown = f"{fold:,g}" if fold < 1e6 else write_number(fold, 2)
+    return f"{shown} times {'as long as' if ratio > 1 else 'shorter than'} the {last}"
 
 
 def describe_losses(comparison: Comparison) -> str:
@@ -251,20 +262,21 @@ def by_layer(values: Mapping[Variant, Norms]) -> pd.DataFrame:
 
 
 def chain_numbers(flow: Flow) -> str:
-    r"""The way through all blocks in LaTeX: `0.9696^{12} = 0.69`; where it leads out of all numbers, NaN."""
+    """The way through all blocks: `0.9696¹² = 0.69`; where it leads out of all numbers, NaN."""
     ratio, n_layers = first_over_last(flow.gradients["stream"]), len(flow.gradients["stream"]) - 1
     factor = ratio ** (1 / n_layers)  # of each block, as a geometric mean
     if not np.isfinite(factor):
-        return r"\mathrm{NaN}"
+        return "NaN"
     digits = count_digits(ratio, lambda factor: factor**n_layers, factor)
-    return f"{number(factor, digits)}^{{{n_layers}}} = {number(ratio, DIGITS)}"
+    base = write_number(factor, digits)
+    return f"{f'({base})' if '×' in base else base}{superscript(n_layers)} = {write_number(ratio, DIGITS)}"
 
 
 def ratio_numbers(norms: Norms) -> tuple[str, str, str]:
-    """First over last, first, and last, in LaTeX: the shown ends give the shown ratio."""
+    """First over last, first, and last: the shown ends give the shown ratio."""
     ratio, ends = first_over_last(norms), (float(norms[0]), float(norms[-1]))
     digits = count_digits(ratio, lambda first, last: first / last, *ends) if np.isfinite(ratio) and ratio else DIGITS
-    return number(ratio, DIGITS), number(ends[0], digits), number(ends[1], digits)
+    return write_number(ratio, DIGITS), write_number(ends[0], digits), write_number(ends[1], digits)
 
 
 def count_digits(result: float, combine: Callable[..., float], *parts: float) -> int:
@@ -278,10 +290,4 @@ def count_digits(result: float, combine: Callable[..., float], *parts: float) ->
 
 def _name_with_ratio(variant: Variant, norms: Norms) -> str:
     ratio = first_over_last(norms)
-    return f"*{variant.name}*" + (f" ({times(ratio)})" if np.isfinite(ratio) else "")
-
-
-def times(ratio: float) -> str:
-    """A ratio in running text: `× 1.2`, and with a power of ten as LaTeX."""
-    text = number(ratio, 2)
-    return f"$\\times\\,{text}$" if "^" in text else f"× {text}"
+    return f"*{variant.name}*" + (f" (factor {write_number(ratio, 2)})" if np.isfinite(ratio) else "")

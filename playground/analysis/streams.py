@@ -206,6 +206,11 @@ def length_band(lengths: Array) -> tuple[Array, Array]:
     return kept.min(axis=1), kept.max(axis=1)
 
 
+def name_depth(depth: int) -> str:
+    """Where a depth is, by its layer, which counts from 0: `at the embeddings`, `after layer 0`."""
+    return f"after layer {depth - 1}" if depth else "at the embeddings"
+
+
 def summary(lengths: Mapping[str, Array], pinned: Mapping[str, Array] | None = None) -> pd.DataFrame:
     """Median over tokens of each part's lengths and the ends of its `length_band`, a row a depth.
 
@@ -231,29 +236,34 @@ def describe_growth(run: Run, lengths: Mapping[str, Array]) -> str:
     broken = np.flatnonzero(np.isnan(medians))
     if broken.size:
         return (
-            f"**Overflow**: the embeddings begin at a median length of {medians[0]:.3g}, and after {broken[0]} blocks "
-            f"the numbers are too large for 32-bit floats; the rest is lost. Norms are there to prevent this."
+            f"**Overflow**: the embeddings begin at a median length of {medians[0]:.3g}, and "
+            f"{name_depth(int(broken[0]))} the numbers are too large for 32-bit floats; the rest is lost. Norms are "
+            "there to prevent this."
         )
     first, last = float(medians[0]), float(medians[-1])
     times = f" (×{last / first:.3g})" if first > 0 else ""
-    change = f"from {first:.3g} to {last:.3g}{times} over {config.n_layers} block{'s' if config.n_layers > 1 else ''}"
+    change = f"from {first:.3g} to {last:.3g}{times} over {config.n_layers} layer{'s' if config.n_layers > 1 else ''}"
     if config.norm != "none" and config.norm_placement == "post":
         inputs = np.stack([run.arrays[f"layers.{i}.norm2.in"][real] for i in range(config.n_layers)])
         note = _post_norm(config, medians[1:], float(np.median(normalized_lengths(inputs, config))))
     elif not config.residual:
         note = (
-            f"**No residual connections**: what leaves a block is the feed-forward's output alone, "
+            f"**No residual connections**: what leaves a layer is the feed-forward's output alone, "
             f"so the median length goes {change}."
         )
     elif config.norm == "none":
         note = (
-            f"**No norm**: each block reads the stream as it is and adds to it, so what it adds grows along. "
+            f"**No norm**: each layer reads the stream as it is and adds to it, so what it adds grows along. "
             f"The median length goes {change}."
         )
     else:
+        places = (
+            "**Norms on both sides**: they stand before and after attention and feed-forward, but not in the stream"
+            if config.norm_placement == "both"
+            else "**Pre-norm**: norms stand before attention and feed-forward only"
+        )
         note = (
-            f"**Pre-norm**: norms stand before attention and feed-forward only. Nothing resets the stream itself; "
-            f"each block adds to it, and its median length goes {change}."
+            f"{places}. Nothing resets the stream itself; each layer adds to it, and its median length goes {change}."
         )
     if config.final_norm and config.norm != "none":
         note += f" The final norm then makes it {np.median(l2(run.arrays['final'][real])):.3g}."
@@ -296,9 +306,9 @@ def _post_norm(config: ModelConfig, medians: Array, normalized: float) -> str:
     low, high = f"{medians.min():.3g}", f"{medians.max():.3g}"
     found = f"is {low}" if low == high else f"stays between {low} and {high}"
     note = (
-        f"**Post-norm**: every block ends in a norm, which sets each vector's length anew, whatever attention and "
+        f"**Post-norm**: every layer ends in a norm, which sets each vector's length anew, whatever attention and "
         f"feed-forward add. Normalised numbers alone {alone}. With the norm's own "
-        f"gain{'' if config.norm == 'rms' else ' and bias'}, the median length after a block {found}."
+        f"gain{'' if config.norm == 'rms' else ' and bias'}, the median length after a layer {found}."
     )
     return note if config.residual else f"{note} There are no residual connections: a norm sees one sublayer alone."
 

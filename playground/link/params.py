@@ -374,7 +374,7 @@ OWN: dict[str, Param] = {
     "gradient_layers": Whole(12, 1, 48),
     "gradient_scale": Size(1.0, (0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)),
     "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "norms", "stream")),
-    "gradient_view": Choice("chain rule", ("chain rule", "depth sweep")),
+    "gradient_view": Choice("chain rule", ("chain rule", "depth sweep", "loss")),
     "gradient_first": Choice("no norm", ENCODERS),
     "gradient_second": Choice("no norm, no residual", ENCODERS),
     "gradient_six": Switch(False),

@@ -445,10 +445,11 @@ def _measure_lengths(lab: Lab) -> Finding:
         return float(tokens.norm(dim=-1).mean()), float(positions.norm(dim=-1).mean())
 
     (tokens, positions), right = lengths(lab.theirs), lengths(lab.ours)
+    of_table = _table_length(lab)
     told = (
         f"A token's vector has a mean length of **{tokens:.2f}**, what is added for its position **{positions:.2f}**. "
-        f"Vectors of the table have a mean length of {_table_length(lab):.2f}; multiplied by √d_model, they have "
-        f"{_table_length(lab) * lab.config.d_model**0.5:.2f}."
+        f"Vectors of the table have a mean length of {of_table:.2f}; multiplied by √d_model, they have "
+        f"{of_table * lab.config.d_model**0.5:.2f}."
     )
     return Finding(told, is_other(np.array([tokens, positions]), np.array(right)))
 
@@ -564,8 +565,10 @@ def _check_sum(lab: Lab) -> Finding:
 
     theirs = off(lab.theirs)
     verdict = "**is**" if theirs <= SEEN else f"is **not**, by up to {theirs:.2f},"
-    told = f"The stream after layer 0's attention {verdict} the sum of what went in and what attention wrote."
-    told += " A residual connection makes it that sum."
+    told = (
+        f"The stream after layer 0's attention {verdict} the sum of what went in and what attention wrote. "
+        "A residual connection makes it that sum."
+    )
     return Finding(told, (theirs > SEEN) != (off(lab.ours) > SEEN))
 
 
@@ -610,9 +613,9 @@ def _change_last(lab: Lab) -> Finding:
     moved = np.flatnonzero(theirs > SEEN)
     which = f"**{len(moved)}** of the {len(theirs)} tokens before it change"
     told = (
-        f"Another last word, under a causal mask: {which if len(moved) else 'no token before it changes'}. None is to "
+        f"Another last word, under a causal mask: {which if len(moved) else 'no token before it changes'}. "
+        "None is to change, as the mask hides what comes later."
     )
-    told += "change, as the mask hides what comes later."
     return Finding(told, bool(((theirs > SEEN) != (right > SEEN)).any()))
 
 
@@ -624,8 +627,10 @@ def _change_padding(lab: Lab) -> Finding:
         return float((run(ids) - run(lab.given.ids)).abs().max())
 
     theirs, right = off(lab.run_theirs), off(lab.run_ours)
-    told = f"Other ids in the place of padding: the real tokens' vectors change by up to **{theirs:.2g}**. None "
-    told += "is to change, as the mask hides padding."
+    told = (
+        f"Other ids in the place of padding: the real tokens' vectors change by up to **{theirs:.2g}**. "
+        "None is to change, as the mask hides padding."
+    )
     return Finding(told, (theirs > SEEN) != (right > SEEN))
 
 

@@ -1,5 +1,6 @@
 """Words in sentences: lists, and texts of strangers."""
 
+import math
 from collections.abc import Sequence
 
 
@@ -11,6 +12,31 @@ def join_words(words: Sequence[str]) -> str:
 def write_amount(x: float, sign: str = "") -> str:
     """A number with two decimals, a large one with three digits: `1.50`, `2.07e+08`; `sign="+"` writes a plus too."""
     return f"{x:{sign}.2f}" if abs(x) < 100_000 else f"{x:{sign}.3g}"
+
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def write_number(x: float, digits: int = 3) -> str:
+    """A rounded number, with a power of ten as charts write one: `0.36`, `18,000`, `2.05 × 10⁻⁵`, `10⁶`, `∞`.
+
+    No line ends within it.
+    """
+    if not math.isfinite(x):
+        return "NaN" if math.isnan(x) else "∞" if x > 0 else "−∞"
+    short = f"{x:.{digits}g}"
+    if 1 <= abs(float(short)) < 100_000:  # no power of ten where digits are few: 18,000
+        return with_minus(f"{float(short):,.0f}" if "e" in short else short)
+    mantissa, _, exponent = with_minus(short).partition("e")
+    if not exponent:
+        return mantissa
+    power = f"10{superscript(int(exponent.replace('−', '-')))}"
+    return power if mantissa == "1" else f"{mantissa}\u00a0×\u00a0{power}"
+
+
+def superscript(number: int) -> str:
+    """A whole number above the line."""
+    return str(number).translate(_SUPERSCRIPTS)
 
 
 def write_share(share: float) -> str:

@@ -71,10 +71,9 @@ def answer_what_is_wrong(diagnosed: Diagnosed) -> str:
     first = f"`{found.first}` ({name_point(found.first)})"
     if found.mistakes:
         titles = " and ".join(f"**{MISTAKES[key].title}**" for key in found.mistakes)
-        these = "this mistake" if len(found.mistakes) == 1 else "these two mistakes"
-        others = len(found.explanations) - 1
+        which, others = found.explanations[0].which, len(found.explanations) - 1
         also = f" {others} other explanation{' fits' if others == 1 else 's fit'} as well: see below." if others else ""
-        return f"Found: {titles}. With {these} the model computes your numbers. The first to differ is {first}.{also}"
+        return f"Found: {titles}. With {which} the model computes your numbers. The first to differ is {first}.{also}"
     if found.is_noise:
         largest = max(each.off for each in found.differences)
         return (

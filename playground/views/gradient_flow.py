@@ -26,7 +26,6 @@ from playground.analysis.gradient_variants import (
     draw_vocabulary,
 )
 from playground.analysis.gradients import Norms
-from playground.analysis.tex import number
 from playground.charts import figure as figures
 from playground.charts import palette
 from playground.charts.chart import Columns, Control, Formula, Item, Options, Panel, Paragraph, Picture, Table
@@ -34,20 +33,20 @@ from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 from playground.link.opening import Focus, LinkedView
 from playground.link.query import longest_sentence
+from playground.text.wording import write_number
 
 SWEEP_DEPTHS = (1, 2, 4, 8, 16, 32)
 """Numbers of layers that the depth sweep tries, below the one that the page shows."""
 
 GRADIENT = (
     "A *gradient* says how the loss, the model's error, changes with each weight. It starts at the loss and comes "
-    "back block by block."
+    "back layer by layer. A *residual connection* adds what enters attention or the feed-forward to what leaves it."
 )
 
 INTRODUCTION = (
-    "Each block multiplies the gradient. Factors a little below 1 make it *vanish*; factors a little "
-    "above 1 make it *explode*. Residual connections add an identity to each factor (He et al. 2015). Norms "
-    "rescale what passes, and where they stand matters (Xiong et al. 2020). Here are all six combinations, with "
-    "**the same random weights** and one backward pass each: exercise 3 of tutorial D · Notebook 05."
+    "All six have **the same random weights** (exercise 3 of tutorial D · Notebook 05). Each layer multiplies the "
+    "gradient: factors a little below 1 make it *vanish*, factors a little above 1 make it *explode*. Norms rescale "
+    "what passes (Xiong et al. 2020). Residual connections add an identity, a factor of 1, to each (He et al. 2015)."
 )
 
 SCALE_HELP = "Multiplies the random weights of every linear map (Glorot & Bengio's); tables and norms stay as they are."
@@ -117,23 +116,26 @@ def show_gradient_flow(scene: Scene[SixEncoders], options: Options) -> Iterator[
     comparison, part = scene.now.comparison, options["gradient_of"]
     pair = tuple(dict.fromkeys(BY_NAME[options[f"gradient_{which}"]] for which in ("first", "second")))
     yield Paragraph(reading.describe_pair(comparison, pair, part), "answer")
-    yield Paragraph(GRADIENT, "caption")
+    yield Paragraph(f"{GRADIENT} {reading.explain_reaching(part, comparison.config.n_layers)}", "caption")
     yield gradients_by_layer(comparison, part, pair)
     yield Paragraph(_describe_run(scene.now), "caption")
     controls = (Control("gradient_of", "Gradient of"), Control("gradient_scale", "Initial scale", SCALE_HELP))
     items: list[Item] = [Columns(tuple((control,) for control in controls), shares=(2, 1))]
     if options["gradient_six"]:
         items += [
-            Paragraph(INTRODUCTION),
-            Paragraph(reading.describe(comparison, part)),
-            Columns(((gradients_by_layer(comparison, part, VARIANTS),), (lengths_by_depth(),))),
+            Paragraph(f"{reading.describe(comparison, part)}\n\n{INTRODUCTION}"),
+            Columns(((gradients_by_layer(comparison, part, VARIANTS),), (lengths_by_depth(comparison),))),
             *_show_summary(comparison, part),
-            *_show_loss(scene.now),
         ]
     items.append(Control("gradient_view", "Look closer"))
     if options["gradient_six"]:
-        is_chain = options["gradient_view"] == "chain rule"
-        items += _show_chain(comparison) if is_chain else _show_sweep(scene.now, part)
+        match options["gradient_view"]:
+            case "chain rule":
+                items += _show_chain(comparison)
+            case "depth sweep":
+                items += _show_sweep(scene.now, part)
+            case "loss":
+                items += _show_loss(scene.now)
     yield Panel("gradient_six", "All six encoders, and the mathematics", tuple(items), icon=":material/functions:")
 
 
@@ -141,7 +143,8 @@ def _describe_run(six: SixEncoders) -> str:
     comparison, instead = six.comparison, "" if six.has_random_weights else ", instead of the sidebar's"
     config, where = comparison.config, "a GPU" if comparison.device == "cuda" else "CPU"
     return (
-        f"{comparison.n_tokens} tokens · 6 encoders, {config.n_layers} layers × {config.n_heads} heads, "
+        f"{comparison.n_tokens} token{'s' * (comparison.n_tokens > 1)} · 6 encoders, {config.n_layers} "
+        f"layer{'s' * (config.n_layers > 1)} × {config.n_heads} head{'s' * (config.n_heads > 1)}, "
         f"{in_millions(count_parameters(config).total)} parameters each · {comparison.seconds:.2g} s on {where} · "
         f":orange-badge[random weights]{instead}"
     )
@@ -155,30 +158,34 @@ def gradients_by_layer(comparison: Comparison, part: str, variants: Sequence[Var
         return {variant: norms[variant] for variant in variants if variant in norms}
 
     stream = part == "stream"
+    title = name_depths(comparison) if stream else LAYER
     symbol = "x_l" if stream else r"\theta_l"
-    meaning = "all tokens' vectors after $l$ blocks" if stream else PARTS[part]
+    meaning = "all tokens' vectors before layer $l$" if stream else PARTS[part]
     judged = reading.judge_all(comparison, part)
     verdicts = "; ".join(f"{variant.name}: {judged[variant]}" for variant in variants if variant in judged)
     is_all = variants == VARIANTS
-    looks = " Colours say where the norms stand. Dashed lines have no residual connections."
+    name = "before layer" if stream else "layer"
+    looks = [] if all(variant.residual for variant in variants) else ["Dashed lines have no residual connections."]
     if is_all:
-        looks += " Crosses are values that a logarithmic axis cannot show: 0, infinite (∞), not a number (NaN)."
-    name = "blocks passed" if stream else "layer"
-    learns = (
-        "Weights learn by it: where it is near 0, they hardly change. One that is long in every layer does less harm: "
-        "optimisers such as Adam divide each step by the gradient's size."
-    )
+        looks.append("Crosses: 0, infinite (∞) or not a number (NaN).")
+    elif stream or comparison.config.n_layers > 1:
+        looks.insert(0, "The gradient travels from right to left. Where it is near 0, weights hardly learn.")
     return Picture(
         key="gradient_six_by_layer" if is_all else "gradient_by_layer",
         alt=f"Gradient norm of the {part} by layer, a line each on a logarithmic axis: {verdicts}.",
         caption=rf"**Backwards:** $\lVert \partial\mathcal{{L}} / \partial {symbol} \rVert_2$, the gradient's length. "
-        f"${symbol}$: {meaning}. The gradient travels from right to left. {learns}{looks}",
-        figure=lambda six: draw_by_layer(values(six), "gradient norm", DEPTH if stream else LAYER),
-        table=lambda six: reading.by_layer(values(six)).rename_axis(name),
+        f"${symbol}$: {meaning}. {' '.join(looks)}",
+        figure=lambda six: draw_by_layer(values(six), "gradient norm", title),
+        table=lambda six: write_by_layer(values(six)).rename_axis(name),
     )
 
 
-def lengths_by_depth() -> Picture[SixEncoders]:
+def write_by_layer(values: Mapping[Variant, Norms]) -> pd.DataFrame:
+    """Numbers by variant as the hover writes them: those near 0 keep their digits."""
+    return reading.by_layer(values).map(lambda x: write_number(x, DIGITS))
+
+
+def lengths_by_depth(comparison: Comparison) -> Picture[SixEncoders]:
     """The mean length of the tokens' vectors, depth by depth."""
 
     def values(six: SixEncoders) -> Mapping[Variant, Norms]:
@@ -187,10 +194,10 @@ def lengths_by_depth() -> Picture[SixEncoders]:
     return Picture(
         key="gradient_lengths",
         alt="Mean L2 norm of the tokens' vectors by depth, six lines on a logarithmic axis.",
-        caption=r"**Forwards:** $\lVert x_l \rVert_2$, the length of a token's vector after $l$ blocks, as a mean over "
-        "tokens. These are the same six encoders; all start from the same embeddings.",
-        figure=lambda six: draw_by_layer(values(six), "mean L2 norm", DEPTH),
-        table=lambda six: reading.by_layer(values(six)).rename_axis("blocks passed"),
+        caption=r"**Forwards:** $\lVert x_l \rVert_2$, the length of a token's vector before layer $l$, as a mean over "
+        "tokens. All start from the same embeddings.",
+        figure=lambda six: draw_by_layer(values(six), "mean L2 norm", name_depths(comparison)),
+        table=lambda six: write_by_layer(values(six)).rename_axis("before layer"),
     )
 
 
@@ -201,39 +208,52 @@ def _show_summary(comparison: Comparison, part: str) -> Iterator[Item]:
         key="gradient_summary", frame=lambda six: summarise(six.comparison, part), is_markdown=True
     )
     yield Paragraph(
-        f"Gradient norms of the {part}. *First* is at {first}, *last* at {last}. A ratio below 1/{limit} counts as "
-        f"*vanishing*, one above {limit} as *exploding*; between them the gradient *arrives*. It may still be *huge* "
-        f"(above {limit} anywhere) or *tiny* (below 1/{limit} at the first). *Tables*: the gradient norm of the "
-        "embeddings' parameters.",
+        f"Gradient norms of the {part}. *First* is at {first}, *last* at {last}. A ratio below 1/{limit} is "
+        f"*vanishing*, one above {limit} *exploding*. One that arrives may still be *huge* (above {limit} anywhere) or "
+        f"*tiny* (below 1/{limit} at the first).",
         "caption",
     )
-    yield Paragraph(reading.describe_losses(comparison), "caption")
-    yield Paragraph(reading.describe_likeness(comparison), "caption")
 
 
 def summarise(comparison: Comparison, part: str) -> pd.DataFrame:
-    """Both ends of each encoder's gradient, their ratio, the verdict on it, the loss, and how alike tokens are."""
+    """Both ends of each encoder's gradient, their ratio, and the verdict on it."""
     verdicts, rows = reading.judge_all(comparison, part), {}
     for variant, flow in comparison.full_depth.items():
         ends = ["–"] * 4
         if variant in verdicts:
             colour, _ = reading.VERDICTS[verdicts[variant]]
-            numbers = reading.ratio_numbers(flow.gradients[part])
-            ends = [f":{colour}-badge[{verdicts[variant]}]", *(f"${shown}$" for shown in numbers)]
-        alike = "–" if math.isnan(flow.alike) else f"{flow.alike:.4f}"
-        tables = "–" if flow.embeddings is None else _format_number(flow.embeddings)
-        rows[f"**{variant.name}**"] = [*ends, tables, _format_number(flow.loss), alike]
-    columns = ["verdict", "first / last", "first", "last", "tables", "loss", "tokens alike"]
+            ends = [f":{colour}-badge[{verdicts[variant]}]", *reading.ratio_numbers(flow.gradients[part])]
+        rows[f"**{variant.name}**"] = ends
+    columns = ["verdict", "first / last", "first", "last"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
+def list_losses(comparison: Comparison) -> pd.DataFrame:
+    """Each encoder's loss, the gradient norm of its embeddings, and how alike its tokens are."""
+    rows = {
+        f"**{variant.name}**": [
+            write_number(flow.loss),
+            "–" if flow.embeddings is None else write_number(flow.embeddings),
+            "–" if math.isnan(flow.alike) else f"{flow.alike:.4f}",
+        ]
+        for variant, flow in comparison.full_depth.items()
+    }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["loss", "tables", "tokens alike"])
+
+
 def _show_loss(six: SixEncoders) -> Iterator[Item]:
-    """The loss as a formula with this run's numbers, and what the six encoders share."""
+    """The loss in numbers and as a formula, and what the six encoders share."""
     comparison = six.comparison
     config, n_names = comparison.config, comparison.n_names
     source = "token table $E$" if config.vocab_size else "words' drawn vectors over √d_model, here $E$"
     norm = f"`{config.norm}`" + ("" if six.has_norms else ", as the sidebar's norm is none")
     final = " A final norm follows the last block, but not where there is no norm." if config.final_norm else ""
+    yield Table[SixEncoders](key="gradient_losses", frame=lambda six: list_losses(six.comparison), is_markdown=True)
+    yield Paragraph(
+        f"{reading.describe_losses(comparison)} *Tables*: the gradient norm of the embeddings' parameters.\n\n"
+        f"{reading.describe_likeness(comparison)}",
+        "caption",
+    )
     yield Formula(r"\mathcal{L} = -\frac{1}{T} \sum_{t=0}^{T-1} \log\, \operatorname{softmax}(E\, h_t)_{w_{t+1}}")
     yield Paragraph(
         f"**The loss:** each of the T = {comparison.n_tokens} last vectors $h_t$ names the next token $w_{{t+1}}$; the "
@@ -257,10 +277,9 @@ def _show_chain(comparison: Comparison) -> Iterator[Item]:
     yield Paragraph(
         "By the chain rule, the gradient of the stream is multiplied once per sublayer. $f'$ is the derivative of "
         "attention or feed-forward. $N'$ is that of the norm, which divides by the size of its input. $I$ is the "
-        f"identity that a residual connection adds. Right: the geometric mean over {comparison.config.n_layers} blocks "
+        f"identity that a residual connection adds. Right: the geometric mean over {comparison.config.n_layers} layers "
         r"of $\lVert \partial\mathcal{L} / \partial x_l \rVert_2$ over "
-        r"$\lVert \partial\mathcal{L} / \partial x_{l+1} \rVert_2$, and its power. It has as many digits as its power "
-        "needs.",
+        r"$\lVert \partial\mathcal{L} / \partial x_{l+1} \rVert_2$, and its power.",
         "caption",
     )
 
@@ -270,11 +289,11 @@ def list_factors(comparison: Comparison) -> pd.DataFrame:
     rows = {
         f"**{variant.name}**": [
             f"${reading.CHAIN_FORMULAS[variant.norm, variant.residual]}$",
-            f"${reading.chain_numbers(flow)}$",
+            reading.chain_numbers(flow),
         ]
         for variant, flow in comparison.full_depth.items()
     }
-    columns = ["each of a block's two sublayers f", "a block on average, all of them"]
+    columns = ["each of a layer's two sublayers f", "a layer on average, all of them"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
@@ -296,35 +315,46 @@ def _show_sweep(six: SixEncoders, part: str) -> Iterator[Item]:
 
     depths, (first, _) = list(list_depths(n_layers)), reading.first_and_last(part, n_layers)
     changes = "; ".join(
-        f"{variant.name} {reading.times(reading.first_over_last(norms[::-1]))}"
+        f"{variant.name} {write_number(reading.first_over_last(norms[::-1]), 2)}"
         for variant, norms in values(six).items()
     )
     yield Picture[SixEncoders](
         key="gradient_by_depth",
         alt=f"Gradient norm at {first} against the number of layers, six lines, both axes logarithmic.",
         caption=f"The gradient norm at {first} ({part}), for encoders of 1 to {n_layers} layers. A deeper encoder "
-        f"begins with the layers of a shallower one. From 1 layer to {n_layers} the norm changes by: {changes}.",
+        f"begins with the layers of a shallower one. Its factor from 1 layer to {n_layers}: {changes}.",
         figure=lambda six: draw_by_depth(values(six), depths, "gradient norm"),
-        table=lambda six: reading.by_layer(values(six)).set_index(pd.Index(depths, name="layers")),
+        table=lambda six: write_by_layer(values(six)).set_index(pd.Index(depths, name="layers")),
     )
 
 
-def _format_number(x: float) -> str:
-    return "NaN" if math.isnan(x) else f"${number(x, 3)}$"
-
-
-COLOURS = {"post": palette.POST_NORM, "pre": palette.PRE_NORM, "none": palette.NO_NORM}
-"""Of a line, by where the norms stand: on every chart of the page."""
+COLOURS = {
+    ("post", True): palette.POST_NORM,
+    ("pre", True): palette.PRE_NORM,
+    ("none", True): palette.NO_NORM,
+    ("post", False): palette.POST_NORM_ALONE,
+    ("pre", False): palette.PRE_NORM_ALONE,
+    ("none", False): palette.NO_NORM_ALONE,
+}
+"""Of a line, by norm and residual: on every chart of the page."""
 
 SYMBOLS = {"post": "circle", "pre": "square", "none": "diamond"}
 """Of a line and its points, by where the norms stand; a dashed line has no residual connections."""
 
 LAYER = "layer (0 = first)"
-DEPTH = "blocks passed (0 = embeddings)"
 """What a number counts along the lower axis."""
 
+
+def name_depths(comparison: Comparison) -> str:
+    """What a number counts along the lower axis of vectors that enter the layers."""
+    return f"before layer ({comparison.config.n_layers} = the output)"
+
+
 DASHED = "no residual"
-"""The legend's last entry, which stands for three encoders."""
+"""What the legend of all six calls an encoder that it lists below the one with the same norms."""
+
+DIGITS = 4
+"""Of a number in a hover or in the table below a chart."""
 
 _ROW = 0.07
 """Height of one encoder's row of crosses, as a share of the axis's decades."""
@@ -369,17 +399,25 @@ def _draw(
                 high, low = (high + _ROW * span, low) if side == 1 else (high, low - _ROW * span)
     room = 0.1 * (ends[1] - ends[0]) if len(traces) > len(values) else 0
     if len(values) <= 2:  # each has an entry of its own
-        for trace, variant in zip((each for each in traces if each["mode"] == "lines+markers"), values, strict=True):
-            trace |= {"showlegend": True, "legendgroup": variant.name}
+        for trace in (each for each in traces if each["mode"] == "lines+markers"):
+            trace["showlegend"] = True
         return _style(traces, y_title, {**x_axis, "range": [ends[0], ends[1] + room]}, x_hover, (low, high))
-    dash = {"color": palette.RESIDUAL, "width": 2, "dash": "dash"}
-    nothing = {"type": "scatter", "mode": "lines", "x": x[:1], "y": np.array([np.nan]), "hoverinfo": "skip"}
-    traces.append({**nothing, "name": DASHED, "line": dash})
-    return _style(traces, y_title, {**x_axis, "range": [ends[0], ends[1] + room]}, x_hover, (low, high))
+    nothing = {"type": "scatter", "x": x[:1], "y": np.array([np.nan]), "hoverinfo": "skip", "mode": "lines"}
+    traces += [
+        {**_line(variant, x, y), **nothing, "name": DASHED, "showlegend": True}
+        for variant, y in values.items()
+        if not variant.residual
+    ]
+    return _style(traces, y_title, {**x_axis, "range": [ends[0], ends[1] + room]}, x_hover, (low, high), rows=2)
 
 
 def _style(
-    traces: list[dict[str, Any]], y_title: str, x_axis: Mapping[str, Any], x_hover: str, decades: tuple[float, float]
+    traces: list[dict[str, Any]],
+    y_title: str,
+    x_axis: Mapping[str, Any],
+    x_hover: str,
+    decades: tuple[float, float],
+    rows: int = 1,
 ) -> Figure:
     low, high = decades
     dtick = np.ceil((high - low) / 7)
@@ -394,28 +432,36 @@ def _style(
         },
         "hovermode": "x unified",
     }
-    return figures.style(traces, layout, height=380, legend=True)
+    figure = figures.style(traces, layout, height=380, legend=True, margin={"t": 28 + 20 * (rows - 1)})
+    if rows > 1:
+        figure["layout"]["legend"] |= {"entrywidthmode": "fraction", "entrywidth": 0.33}
+    return figure
 
 
 def _line(variant: Variant, x: NDArray[np.int_], y: Norms) -> dict[str, Any]:
-    """An encoder's line; two share an entry of the legend, so that it fits a line."""
+    """An encoder's line."""
     return {
         "type": "scatter",
         "mode": "lines+markers",
         "x": x,
         "y": y,
         "name": variant.name,
-        "line": {"color": COLOURS[variant.norm], "width": 2, "dash": "solid" if variant.residual else "dash"},
+        "line": {"color": _colour(variant), "width": 2, "dash": "solid" if variant.residual else "dash"},
         "marker": {"size": 6, "symbol": SYMBOLS[variant.norm] + ("" if variant.residual else "-open")},
-        "legendgroup": variant.norm,
+        "legendgroup": variant.name,
         "showlegend": variant.residual,
-        "hovertemplate": "%{y:.4g}",
+        "customdata": np.array([write_number(each, DIGITS) for each in y]),
+        "hovertemplate": "%{customdata}",
     }
+
+
+def _colour(variant: Variant) -> str:
+    return COLOURS[variant.norm, variant.residual]
 
 
 def _crosses(variant: Variant, x: NDArray[np.int_], y: Norms, height: float) -> dict[str, Any]:
     """What a logarithmic axis cannot show, in a row beyond its end; the last cross carries the name."""
-    colour = COLOURS[variant.norm]
+    colour = _colour(variant)
     names = np.array(["NaN" if np.isnan(norm) else "∞" if norm else "0" for norm in y])
     return {
         "type": "scatter",
@@ -423,7 +469,7 @@ def _crosses(variant: Variant, x: NDArray[np.int_], y: Norms, height: float) -> 
         "x": x,
         "y": np.full(len(x), height),
         "name": variant.name,
-        "legendgroup": variant.norm,
+        "legendgroup": variant.name,
         "showlegend": False,
         "text": [*[""] * (len(x) - 1), ", ".join(dict.fromkeys(names))],
         "textposition": "middle right",

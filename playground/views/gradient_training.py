@@ -24,8 +24,8 @@ N_LAYERS = 8
 """Of the encoders that are trained: deep enough for a difference, small enough to be waited for."""
 
 QUESTION = (
-    "**What are residual connections good for?** The gradient tells a part of it: norms alone keep it long, too. So "
-    f"let both encoders learn, narrow and {N_LAYERS} layers deep. Their task: to say which symbol stands at each place."
+    "**What are residual connections good for?** The gradient tells a part of it: norms alone can keep it long, too. "
+    f"So let both encoders learn, narrow and {N_LAYERS} layers deep. Their task: say which symbol stands at each place."
 )
 
 
@@ -140,7 +140,11 @@ def draw_pair(pair: TrainedPair) -> Figure:
                 "x": known.index.to_numpy(np.int32),
                 "y": known.to_numpy(np.float32),
                 "name": variant.name,
-                "line": {"color": COLOURS[variant.norm], "width": 2, "dash": "solid" if variant.residual else "dash"},
+                "line": {
+                    "color": COLOURS[variant.norm, variant.residual],
+                    "width": 2,
+                    "dash": "solid" if variant.residual else "dash",
+                },
                 "hovertemplate": f"after step %{{x}}: %{{y:.1%}}<extra>{variant.name}</extra>",
             }
         )

@@ -1,7 +1,7 @@
 """How long the vectors are on their way through the encoder, what the norms do to them, and where they point."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from playground.charts import figure as figures
 from playground.charts import palette
 from playground.charts.chart import (
     Axis,
+    AxisOptions,
     Columns,
     Control,
     Curves,
@@ -32,13 +33,13 @@ from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene
 from playground.config import ModelConfig, Norm
 from playground.runs.encoder_run import Run
-from playground.text.wording import join_words, with_minus, write_difference
+from playground.text.wording import join_words, upper_first, with_minus, write_difference, write_share
 
 HELP = {
     "view": "tokens: lengths token by token. statistics: mean and deviation (std) around every norm. "
     "cosines: where the vectors point. by hand: one norm computed with its numbers.",
-    "part": "residual: the residual stream, the vectors between the blocks. attention, feed-forward: the outputs of "
-    "these two parts of a block.",
+    "part": "residual: the residual stream, the vectors between the layers. attention, feed-forward: the outputs of "
+    "these two parts of a layer.",
 }
 
 PEAK = 1.05
@@ -47,6 +48,9 @@ PEAK = 1.05
 MOST_NAMED = 3
 """Outliers that a sentence names."""
 
+WIDE = 1.8
+"""A band that goes beyond so many times its median is explained."""
+
 PARTS = {
     "residual": ("residual stream", palette.RESIDUAL),
     "attention": ("attention", palette.ATTENTION),
@@ -54,13 +58,16 @@ PARTS = {
 }
 """How the parts are called on a page, and their colours."""
 
+SUBLAYERS = {"attention": "attn", "feed-forward": "ffn"}
+"""The trace's names of the parts whose outputs are added to the residual stream."""
+
 
 def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
     """The page: how long the vectors get, what a norm does to one of them, and the closer view of `norms_view`."""
     lengths = streams.lengths(scene.now)
     yield Paragraph(summarise_growth(scene.now, lengths["residual"]), "answer")
     yield lengths_by_depth(scene)
-    yield Paragraph(streams.describe_growth(scene.now, lengths))
+    yield Paragraph(f"{describe_widest_band(scene.now)}\n\n{streams.describe_growth(scene.now, lengths)}".strip())
     if scene.pinned is not None:
         names = (scene.pinned_name, scene.now_name)
         yield Paragraph(escape_markdown(describe_growth_change(streams.lengths(scene.pinned), lengths, names)))
@@ -93,10 +100,10 @@ def summarise_growth(run: Run, stream: Array) -> str:
     if np.isnan(medians).any():
         lost = int(np.isnan(medians).argmax())
         return (
-            f"**Overflow**: the vectors begin at {first:.3g} ({over}), and after {lost} of {layers} the numbers are "
+            f"**Overflow**: the vectors begin at {first:.3g} ({over}), and {streams.name_depth(lost)} the numbers are "
             "too large for 32-bit floats."
         )
-    peak = f", with a peak of **{medians[top]:.3g}** after {top} block{'s' * (top > 1)}"
+    peak = f", with a peak of **{medians[top]:.3g}** {streams.name_depth(top)}"
     passed = peak * bool(medians[top] > PEAK * max(first, last))
     if f"{first:.3g}" == f"{last:.3g}":
         return f"The vectors end as long as they begin: **{first:.3g}** before and after {layers}{passed} ({over})."
@@ -111,18 +118,36 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
         height=360,  # on a phone it ends in the first window
         alt="Median L2 norm by depth of the residual stream and of the outputs of attention and feed-forward",
         caption=r"The length of a vector is its L2 norm, $\sqrt{\sum_i x_i^2}$. A line is the median over tokens; a "
-        "band holds all of them but outliers. *Residual stream*: what passes from block to block.",
-        reading=lambda run: f"{describe_outliers(run)}{_explain_frame(scene.focus.layer)}",
+        "band holds all of them but outliers. *Residual stream*: what passes from layer to layer.",
+        reading=lambda run: f"{describe_outliers(run)}The frame marks layer {scene.focus.layer}.",
         curves=length_curves,
-        x=Axis("blocks passed (0 = embeddings)", place="layer", numbers=_layers_by_depth),
+        x=Axis(
+            "after layer (emb. = embeddings)",
+            first=-1,
+            place="layer",
+            numbers=_layers_by_depth,
+            options=_name_ticks(_runs(scene)),
+        ),
         y=[figures.length_axis("median L2 norm")],
         table=_summarise_lengths,
         click="The chosen layer. Arrow keys choose its neighbours.",
     )
 
 
-def _explain_frame(layer: int) -> str:
-    return f"The frame marks what layer {layer} adds, as block {layer + 1}: layers are counted from 0."
+def _name_ticks(runs: Sequence[Run]) -> AxisOptions:
+    """Layers along an axis of depths, as every page counts them; the embeddings stand before the first."""
+    n_layers = max(run.config.n_layers for run in runs)
+    layers = range(0, n_layers, figures.round_step(n_layers, 12))
+    return {
+        "tickmode": "array",
+        "tickvals": np.array([-1, *layers]),
+        "ticktext": ["emb.", *map(str, layers)],
+        "tickangle": 0,
+    }
+
+
+def _depth_names(run: Run) -> list[str]:
+    return ["embeddings", *map(str, range(run.config.n_layers))]
 
 
 def describe_outliers(run: Run) -> str:
@@ -132,7 +157,7 @@ def describe_outliers(run: Run) -> str:
     if not outliers:
         return ""
     named = [
-        f"{quote_place(tokens, token)} ({stream[depth, token]:.3g} after {depth} block{'s' * (depth != 1)})"
+        f"{quote_place(tokens, token)} ({stream[depth, token]:.3g} {streams.name_depth(depth)})"
         for token, depth in outliers[:MOST_NAMED]
     ]
     more = f"; {len(outliers) - MOST_NAMED} more" if len(outliers) > MOST_NAMED else ""
@@ -142,13 +167,59 @@ def describe_outliers(run: Run) -> str:
     return f"Outliers of the residual stream, outside its band: {join_words(named)}{more}.{added} "
 
 
+def describe_widest_band(run: Run) -> str:
+    """The widest band of attention and feed-forward: the token at its upper end, and which of its numbers cause that.
+
+    Nothing where it does not go far beyond its median.
+    """
+    lengths = streams.lengths(run)
+    bands = {part: np.stack(streams.length_band(lengths[part]), axis=1) for part in SUBLAYERS}
+    widths = {part: np.nan_to_num(np.ptp(ends, axis=1)) for part, ends in bands.items()}  # what has overflowed is NaN
+    part = max(SUBLAYERS, key=lambda each: widths[each].max())
+    layer = int(widths[part].argmax())
+    (low, high), median = bands[part][layer], np.median(lengths[part][layer])
+    if not high > WIDE * median:
+        return ""
+    token = int(np.flatnonzero(lengths[part][layer] == high)[0])
+    vector = run.arrays[f"layers.{layer}.{SUBLAYERS[part]}.out"][~run.padding][token]
+    sentences = [
+        f"**Why is a band so wide?** Of attention and feed-forward, {PARTS[part][0]} has the widest in layer {layer}: "
+        f"from {low:.3g} to {high:.3g}, with a median of {median:.3g}.",
+        f"Its upper end is the vector of {quote_place(_words(run), token)}. {_describe_largest(vector)}",
+    ]
+    if run.config.norm != "none" and run.config.norm_placement == "post":
+        low, high = (ends[layer + 1] for ends in streams.length_band(lengths["residual"]))
+        sentences.append(
+            f"Layer {layer} ends in a norm, and after it the residual stream's band is {low:.3g} to {high:.3g}."
+        )
+    return " ".join(sentences)
+
+
+def _describe_largest(vector: Array) -> str:
+    """How much of a vector's squared length its largest numbers make."""
+    squares = np.square(vector.astype(np.float64))
+    largest = np.argsort(-squares, kind="stable")
+    shares = squares[largest].cumsum() / squares.sum()
+    n = 1 if shares[0] >= 0.5 else 2
+    if shares[min(n, len(shares)) - 1] < 0.5:
+        return (
+            f"No single number is the cause: the largest of its {len(vector)} makes up {write_share(shares[0])} of the "
+            "sum of squares."
+        )
+    named = join_words([f"number {at} ({with_minus(f'{vector[at]:.3g}')})" for at in largest[:n]])
+    return (
+        f"Of its {len(vector)} numbers, {named} alone make{'s' * (n == 1)} up {write_share(shares[n - 1])} of the sum "
+        "of squares."
+    )
+
+
 def length_curves(run: Run) -> list[Curve]:
     """A curve a part: its median length over tokens by depth."""
     curves = []
     for part, values in streams.lengths(run).items():
         low, high = (end.astype(np.float32) for end in streams.length_band(values))
         name, colour = PARTS[part]
-        first = run.config.n_layers + 1 - len(values)
+        first = run.config.n_layers - len(values)  # a depth's layer; −1 for the embeddings
         curves.append(
             Curve(
                 name, np.arange(first, first + len(values)), np.median(values, axis=1), colour, low, high,
@@ -159,7 +230,7 @@ def length_curves(run: Run) -> list[Curve]:
 
 
 def _summarise_lengths(run: Run) -> pd.DataFrame:
-    return streams.summary(streams.lengths(run))
+    return streams.summary(streams.lengths(run)).set_axis(_depth_names(run)).rename_axis("after layer")
 
 
 def _layers_by_depth(run: Run) -> list[int | None]:
@@ -311,17 +382,22 @@ def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
     yield Heatmap(
         key="norms_by_token",
         alt=f"Heatmap of the L2 norm of each token's vector by depth: {PARTS[part][0]}",
-        caption="A column is a token. A row is a depth: the number of blocks that the token has passed. A stronger "
+        caption="A column is a token. A row is what leaves a layer, or the embeddings. A stronger "
         "colour means a longer vector. The frame marks the chosen token after the chosen layer; click a cell to "
         "choose.",
         reading=lambda run: (
             f"The shortest has length {np.nanmin(values(run)):.3g}, the longest {np.nanmax(values(run)):.3g}."
         ),
         values=values,
-        rows=Axis("blocks passed", first=first, place="layer", numbers=lambda run: _layers_by_depth(run)[first:]),
+        rows=Axis(
+            "after layer",
+            names=lambda run: _depth_names(run)[first:],
+            place="layer",
+            numbers=lambda run: _layers_by_depth(run)[first:],
+        ),
         columns=token_axis(_words),
         bar="L2 norm",
-        hover="%{x}, depth %{y}",
+        hover="%{x}, after layer %{y}",
         more="a longer vector",
         colours=figures.by_length,
         needs_tokens="these lengths",
@@ -393,7 +469,7 @@ def show_cosines(scene: Scene[Run], options: Options) -> Iterator[Item]:
     """Where the vectors point, from depth to depth and from token to token."""
     last = scene.now.config.n_layers
     depth = min(options["norms_layer"], last)
-    yield Control("norms_layer", "Depth: blocks passed (0 = embeddings)", high=last)
+    yield Control("norms_layer", "After so many layers (0: embeddings, 1: after layer 0)", high=last)
     yield Paragraph(
         "The cosine of two vectors compares their directions: 1 means the same, 0 a right angle, −1 the opposite.",
         "caption",
@@ -405,17 +481,17 @@ def _cosines_between_depths() -> Heatmap[Run]:
     def values(run: Run) -> Array:
         return streams.cosine_between_layers(streams.residual_stream(run))
 
-    depths: Axis[Run] = Axis("blocks passed")
+    depths: Axis[Run] = Axis("after layer", names=_depth_names)
     return Heatmap(
         key="cosines_between_layers",
-        alt="Heatmap of cosines between depths",
-        caption="Do the blocks turn a token's vector? Each cell compares two depths, averaged over tokens.",
-        reading=lambda run: f"Embeddings and last block: {values(run)[0, -1]:.2f}.",
+        alt="Heatmap of cosines between what leaves each two layers",
+        caption="Do the layers turn a token's vector? Each cell compares it after two of them, averaged over tokens.",
+        reading=lambda run: f"Embeddings and last layer: {values(run)[0, -1]:.2f}.",
         values=values,
         rows=depths,
         columns=depths,
         bar="cosine",
-        hover="depth %{y} and depth %{x}",
+        hover="after %{y} and %{x}",
         more="a larger cosine",
         number=".3f",
         colours=figures.around_zero(1),
@@ -435,16 +511,19 @@ def _cosines_between_tokens(depth: int) -> Heatmap[Run]:
             return "This sentence has only one."
         first, last = (streams.mean_of_pairs(streams.cosine_between_tokens(stream[at])) for at in (0, -1))
         here = streams.mean_of_pairs(values(run))
-        return f"The mean over all pairs is {here:.2f}; at the embeddings {first:.2f}, after the last block {last:.2f}."
+        return f"The mean over all pairs is {here:.2f}; at the embeddings {first:.2f}, after the last layer {last:.2f}."
 
     def name_depth(run: Run) -> str:
         shown = min(depth, run.config.n_layers)
-        return f"Depth {shown}." if shown == depth else f"Depth {shown}. The nearest: it has no depth {depth}."
+        place = f"{upper_first(streams.name_depth(shown))}."
+        return (
+            place if shown == depth else f"{place} The nearest: it has {run.config.n_layers} layer{'s' * (shown > 1)}."
+        )
 
     return Heatmap(
         key="cosines_between_tokens",
-        alt=f"Heatmap of cosines between tokens at depth {depth}",
-        caption=f"Do the tokens point the same way? Each cell compares two tokens at depth {depth}.",
+        alt=f"Heatmap of cosines between tokens {streams.name_depth(depth)}",
+        caption=f"Do the tokens point the same way? Each cell compares two tokens {streams.name_depth(depth)}.",
         reading=describe_means,
         nearest=name_depth,
         values=values,

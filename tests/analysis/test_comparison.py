@@ -147,7 +147,7 @@ def test_growth_is_compared_after_the_last_block() -> None:
     told = describe_growth_change(lengths[0], lengths[1], ("one", "other"))
     assert f"{before:.4g} → {after:.4g}" in told
     assert f"{after / before:.3g} times" in told
-    assert "2 → 6 blocks" in told
+    assert "2 → 6 layers" in told
     assert "in both" in describe_growth_change(lengths[0], lengths[0], ("one", "other"))
     lost = {**lengths[0], "residual": lengths[0]["residual"] * np.float32(np.nan)}
     assert "(other)" in describe_growth_change(lengths[0], lost, ("one", "other"))

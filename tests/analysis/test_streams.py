@@ -100,10 +100,10 @@ def test_a_post_norm_resets_every_length(norm: str, length: float) -> None:
         ({"norm": "rms"}, "Post-norm", "√16 = 4"),
         ({"norm": "scalar"}, "Post-norm", "√15 = 3.87"),
         ({"residual": False}, "Post-norm", "There are no residual connections"),
-        ({"norm_placement": "pre"}, "Pre-norm", "over 3 blocks"),
+        ({"norm_placement": "pre"}, "Pre-norm", "over 3 layers"),
         ({"norm_placement": "pre", "final_norm": True}, "Pre-norm", "The final norm then makes it 4."),
         ({"norm_placement": "pre", "residual": False}, "No residual connections", ""),
-        ({"norm": "none", "n_layers": 1, "final_norm": True}, "No norm", "over 1 block"),
+        ({"norm": "none", "n_layers": 1, "final_norm": True}, "No norm", "over 1 layer"),
         ({"norm": "none", "residual": False}, "No residual connections", ""),
     ],
     ids=str,
@@ -129,7 +129,7 @@ def test_the_note_has_the_length_that_the_norms_epsilon_leaves(norm: str, root: 
 def test_the_note_tells_where_the_numbers_overflowed() -> None:
     lengths = {"residual": np.array([[1.0, 3.0], [5.0, 5.0], [7.0, np.nan]], np.float32)}
     text = streams.describe_growth(run_of(small(norm="none", n_layers=2)), lengths)
-    assert text.startswith("**Overflow**: the embeddings begin at a median length of 2, and after 2 blocks")
+    assert text.startswith("**Overflow**: the embeddings begin at a median length of 2, and after layer 1 the")
 
 
 def test_cosines_are_torchs() -> None:

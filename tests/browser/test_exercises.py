@@ -189,7 +189,7 @@ def put_in_order(visitor: Visitor, *texts: str) -> None:
 def test_put_things_in_order(student: Visitor) -> None:
     open_demo(student, "order")
     assert "norms_by_layer" in student.charts()  # of the state, which has two layers
-    assert student.array("norms_by_layer", name="x").max() == 2
+    assert student.array("norms_by_layer", name="x").max() == 1
     put_in_order(student, "Norms", "Attention", "Feed-forward")
     check(student)
     expect(student.widget("exercise_feedback")).to_contain_text("A norm has two vectors")

@@ -58,9 +58,9 @@ def test_typing_a_sentence_changes_tokens_and_charts(visitor: Visitor) -> None:
 
 def test_unlocking_gives_random_weights_whose_sliders_move(visitor: Visitor) -> None:
     visitor.open("/attention")
-    expect(visitor.slider("n_layers")).to_be_disabled()
     trained = visitor.array("attention_pattern", name="customdata")
     visitor.unfold("Expert")
+    expect(visitor.slider("n_layers")).to_be_disabled()
     visitor.widget("unlock").get_by_role("button").click()
     expect(visitor.page.locator(".stMarkdownBadge", has_text="random weights").first).to_be_visible()
     visitor.settled()
@@ -87,6 +87,7 @@ def test_a_preset_sets_the_sliders(visitor: Visitor) -> None:
     visitor.open("/")
     visitor.widget("preset").get_by_role("combobox").click()
     visitor.page.get_by_role("option", name="Tutorial A").click()
+    visitor.unfold("Expert")
     expect(visitor.page.locator("body")).to_contain_text("matches: Tutorial A")
     expect(visitor.page.locator("body")).to_contain_text("6 layers × 8 heads")
     visitor.settled()
@@ -102,6 +103,7 @@ def test_a_preset_of_raw_vectors_numbers_the_words(visitor: Visitor) -> None:
     visitor.open("/")
     visitor.widget("preset").get_by_role("combobox").click()
     visitor.page.get_by_role("option", name="Tutorial B").click()
+    visitor.unfold("Expert")
     expect(visitor.page.locator("body")).to_contain_text("matches: Tutorial B")
     expect(visitor.widget("token_chips")).to_contain_text("word 3")
     expect(visitor.page.locator("body")).to_contain_text("3,280 parameters")

@@ -7,6 +7,7 @@ from playground.charts import palette
 PAGES = {"light": "#ffffff", "dark": "#17161c"}
 LINES = (
     palette.POST_NORM, palette.PRE_NORM, palette.NO_NORM, palette.TRAINING, palette.VALIDATION, palette.BATCHES,
+    palette.POST_NORM_ALONE, palette.PRE_NORM_ALONE, palette.NO_NORM_ALONE,
     palette.RESIDUAL, palette.ALL_REGULARISERS, *palette.REGULARISERS.values(),
 )  # fmt: skip
 
@@ -26,6 +27,7 @@ def test_a_line_has_the_contrast_that_wcag_asks_of_graphics(colour: str, page: s
 
 
 def test_no_two_of_what_one_chart_shows_share_a_colour() -> None:
-    assert len({palette.POST_NORM, palette.PRE_NORM, palette.NO_NORM}) == 3
+    with_residual = (palette.POST_NORM, palette.PRE_NORM, palette.NO_NORM)
+    assert len({*with_residual, palette.POST_NORM_ALONE, palette.PRE_NORM_ALONE, palette.NO_NORM_ALONE}) == 6
     assert palette.NO_NORM != palette.RESIDUAL, "which reads as something that is not chosen"
     assert len({palette.TRAINING, palette.VALIDATION, palette.BATCHES, palette.RESIDUAL}) == 4

@@ -2,7 +2,8 @@
 
 import pytest
 
-from playground.text.wording import join_words, quote_text, quote_word, write_amount
+from playground.text.wording import join_words, quote_text, quote_word, write_amount, write_number
+from tests.written_numbers import read_number
 
 
 @pytest.mark.parametrize(
@@ -32,3 +33,15 @@ def test_a_word_is_quoted_with_all_that_can_be_seen(word: str, quoted: str) -> N
 )
 def test_an_amount_is_as_short_as_it_can_be_read(x: float, sign: str, written: str) -> None:
     assert write_amount(x, sign) == written
+
+
+@pytest.mark.parametrize(
+    ("x", "written"),
+    [
+        (0.36, "0.36"), (804.2, "804"), (18_432.0, "18,400"), (-2.051e-5, "−2.05 × 10⁻⁵"), (1e6, "10⁶"), (0.0, "0"),
+        (float("nan"), "NaN"), (float("inf"), "∞"), (float("-inf"), "−∞"),
+    ],
+)  # fmt: skip
+def test_a_small_or_large_number_has_a_power_of_ten(x: float, written: str) -> None:
+    assert write_number(x).replace("\u00a0", " ") == written
+    assert x != x or read_number(written.replace("∞", "inf")) == pytest.approx(x, rel=1e-2)

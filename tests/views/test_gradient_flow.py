@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 from playground import ModelConfig, open_link
 from playground.analysis.gradient_reading import CHAIN_FORMULAS, chain_numbers
 from playground.analysis.gradient_variants import BY_NAME, VARIANTS, common_config, compare
-from playground.analysis.tex import number
 from playground.charts.chart import Control, Item, Panel, Paragraph, Picture, Table
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 from playground.link.params import write
 from playground.link.query import values_of_preset
 from playground.text import characters
+from playground.text.wording import write_number
 from playground.views.gradient_flow import (
-    DEPTH,
     LAYER,
     SixEncoders,
     draw_by_depth,
@@ -31,6 +30,7 @@ from playground.views.gradient_flow import (
     show_gradient_flow,
 )
 from tests.views.scenes import SMALL, parts_of, words
+from tests.written_numbers import read_number
 
 INF, NAN = np.inf, np.nan
 NAMES = [variant.name for variant in VARIANTS]
@@ -88,16 +88,17 @@ def test_every_part_has_its_gradients_and_the_summary_is_their_ends() -> None:
             norms, row = drawn[variant.name], summary.loc[f"**{variant.name}**"]
             np.testing.assert_allclose(norms, expected[variant].gradients[part], rtol=1e-5)
             for column, length in (("first", norms[0]), ("last", norms[-1]), ("first / last", norms[0] / norms[-1])):
-                assert float(str(row[column]).strip("$")) == pytest.approx(length, rel=1e-2)
+                assert float(str(row[column])) == pytest.approx(length, rel=1e-2)
             assert row["verdict"] == ":green-badge[arrives]"
-            assert 0 < float(str(row["tokens alike"])) <= 1
         assert f"Gradient norms of the {part}." in words(items)
+    losses = table(show(scene, view="loss"), "gradient_losses", scene)
     lengths = lines(figure(show(scene), "gradient_lengths", scene))
     factors = table(show(scene), "gradient_chain", scene)
     for variant, flow in expected.items():
         np.testing.assert_allclose(lengths[variant.name], flow.lengths, rtol=1e-5)
+        assert float(str(losses.loc[f"**{variant.name}**", "tokens alike"])) == pytest.approx(flow.alike, abs=1e-4)
         formula = f"${CHAIN_FORMULAS[variant.norm, variant.residual]}$"
-        assert tuple(factors.loc[f"**{variant.name}**"]) == (formula, f"${chain_numbers(flow)}$")
+        assert tuple(factors.loc[f"**{variant.name}**"]) == (formula, chain_numbers(flow))
 
 
 def show_pair(scene: Scene[SixEncoders], first: str, second: str, part: str) -> tuple[str, list[Item]]:
@@ -118,7 +119,7 @@ def test_the_answer_compares_two_encoders_by_how_much_longer_their_gradients_bec
         answer, items = show_pair(scene, first, second, part)
         drawn = lines(figure(items, "gradient_by_layer", scene))
         assert list(drawn) == [name for name in names if part != "norms" or "no norm" not in name]
-        for sentence, name in zip(re.split(r"(?<=\.) (?=\*\*)", answer), names, strict=True):
+        for sentence, name in zip(answer.split("  \n"), names, strict=True):
             check_sentence(sentence, name, scene.now.comparison.full_depth[BY_NAME[name]].gradients.get(part))
 
 
@@ -129,21 +130,20 @@ def check_sentence(sentence: str, name: str, norms: NDArray[np.float64] | None) 
         assert "has no norms" in sentence
         return
     if not np.isfinite(norms).all() or not norms[0]:
-        assert any(word in sentence for word in ("not a number", "infinite", "zero", "shrinks to 0"))
+        assert any(word in sentence for word in ("not a number", "infinite", "zero", "**0** long"))
         return
     ratio = float(norms[0] / norms[-1])
-    told = re.search(r"(grows|shrinks) (\S+?|\$.+\$)-fold", sentence)
+    told = re.search(r", ([^,]\S*(?:\s×\s10\S+)?) times (as long as|shorter than)", sentence)
     if told is None:
-        assert "neither grows nor shrinks" in sentence
+        assert "about as long as" in sentence
         assert ratio == pytest.approx(1, rel=0.06)
         return
-    digits = told[2].strip("$}").replace(",", "").replace(r" \cdot 10^{", "e").replace("10^{", "1e")
-    assert float(digits) == pytest.approx(max(ratio, 1 / ratio), rel=0.06)
-    assert told[1] == ("grows" if ratio > 1 else "shrinks")
+    assert read_number(told[1]) == pytest.approx(max(ratio, 1 / ratio), rel=0.06)
+    assert told[2] == ("as long as" if ratio > 1 else "shorter than")
     for norm in (norms[0], norms[-1]):
-        assert f"{number(norm, 3)}" in sentence
-    assert ("it **arrives**" in sentence) is (1e-3 <= ratio <= 1e3)
-    assert ("vanishing" in sentence) is (ratio < 1e-3)
+        assert write_number(norm) in sentence
+    assert (": **yes" in sentence) is (1e-3 <= ratio <= 1e3)
+    assert ("no, it vanishes" in sentence) is (ratio < 1e-3)
 
 
 def test_a_panel_that_is_closed_has_its_choices_alone_and_the_two_lines_their_names() -> None:
@@ -179,9 +179,9 @@ def test_tutorial_ds_exercise_is_answered_by_its_gradients() -> None:
     assert [name for name, ratio in ratios.items() if ratio < 1e-3] == ["no norm, no residual"]
     assert max(ratios.values()) < 1e3
     assert verdicts(scene)[2:3] + verdicts(scene)[5:] == ["arrives, but huge", "vanishing"]
-    assert "10^{5}" in str(table(items, "gradient_summary", scene).loc["**no norm**", "first"])
+    assert "10⁵" in str(table(items, "gradient_summary", scene).loc["**no norm**", "first"])
     assert "Does the gradient reach layer 0?** **Yes, in 5 of 6 encoders.**" in words(items)
-    assert "The rows are 22.6 long here" in words(items)
+    assert "The rows are 22.6 long here" in words(show(scene, view="loss"))
 
 
 def test_a_norm_on_the_embeddings_changes_no_verdict() -> None:
@@ -194,7 +194,7 @@ def test_a_norm_on_the_embeddings_changes_no_verdict() -> None:
 def test_a_gradient_may_vanish_or_leave_32_bit_floats() -> None:
     faint = link(gradient_layers=24, gradient_scale=0.25)
     assert "vanishing" in verdicts(faint)
-    assert "*no norm, no residual* (× 0)." in words(show(faint))
+    assert "*no norm, no residual* (factor 0)." in words(show(faint))
     beyond = link(gradient_layers=48, gradient_scale=4.0)
     assert "not a number" in verdicts(beyond)
     marks = crosses(figure(show(beyond), "gradient_six_by_layer", beyond))
@@ -212,7 +212,7 @@ def test_the_sweep_ends_where_the_page_stands() -> None:
     for name, norms in lines(sweep).items():
         assert norms[-1] == lines(figure(items, "gradient_six_by_layer", scene))[name][0]
         np.testing.assert_allclose(norms[1], at_two[name][0], rtol=1e-5)
-        assert f"{name} × {norms[-1] / norms[0]:.2g}" in caption
+        assert f"{name} {norms[-1] / norms[0]:.2g}" in caption
 
 
 def test_one_layer_and_one_token_are_enough() -> None:
@@ -222,15 +222,15 @@ def test_one_layer_and_one_token_are_enough() -> None:
             items = show(scene, part, view)
             assert words(items).count("first and last at once") == 2 * (part != "stream")
             assert any(isinstance(each, Paragraph) and each.kind == "info" for each in items) is (view != "chain rule")
-            assert set(table(items, "gradient_summary", scene)["tokens alike"]) == {"–"}
+    assert set(table(show(scene, view="loss"), "gradient_losses", scene)["tokens alike"]) == {"–"}
 
 
 def test_what_the_visitors_own_encoder_is_not_is_said() -> None:
     scene = link(gradient_layers=1)
     other = Scene(replace(scene.now, has_random_weights=False, has_norms=False), scene.focus)
     for sentence in ("instead of the sidebar's", "as the sidebar's norm is none"):
-        assert sentence not in words(show(scene))
-        assert sentence in words(show(other))
+        assert sentence not in words(show(scene, view="loss"))
+        assert sentence in words(show(other, view="loss"))
 
 
 def six(*rows: list[float], plain: tuple[float, ...] = (1.0, 10.0, 100.0)) -> dict[Any, Any]:
@@ -242,11 +242,11 @@ def six(*rows: list[float], plain: tuple[float, ...] = (1.0, 10.0, 100.0)) -> di
 def test_six_lines_look_different_and_the_legend_names_norms_and_the_dash() -> None:
     drawn = draw_by_layer(six([1e-8, 2e-4, 3.0]), "gradient norm", LAYER)
     np.testing.assert_array_equal(lines(drawn)["post-norm"], [1e-8, 2e-4, 3.0])
-    looks = [(trace["line"]["color"], trace["line"]["dash"]) for trace in drawn["data"][:6]]
-    assert len(set(looks)) == 6
-    assert [dash for _, dash in looks] == ["solid"] * 3 + ["dash"] * 3
+    looks = [trace["line"] for trace in drawn["data"][:6]]
+    assert len({look["color"] for look in looks}) == 6
+    assert [look["dash"] for look in looks] == ["solid"] * 3 + ["dash"] * 3
     entries = [trace["name"] for trace in drawn["data"] if trace.get("showlegend") is not False]
-    assert entries == ["post-norm", "pre-norm", "no norm", "no residual"]
+    assert entries == ["post-norm", "pre-norm", "no norm", *["no residual"] * 3]
     low, high = drawn["layout"]["yaxis"]["range"]
     assert (low < -8, high > 2, crosses(drawn)) == (True, True, [])
 
@@ -270,7 +270,7 @@ def test_what_the_axis_cannot_show_is_a_cross_beyond_its_end() -> None:
 
 @pytest.mark.parametrize("number", [NAN, INF, 0.0, 3.0])
 def test_one_number_whatever_it_is_has_its_place_on_an_axis_of_two_decades(number: float) -> None:
-    drawn = draw_by_layer({VARIANTS[0]: np.array([number])}, "mean L2 norm", DEPTH)
+    drawn = draw_by_layer({VARIANTS[0]: np.array([number])}, "mean L2 norm", LAYER)
     (mark,) = crosses(drawn) or [drawn["data"][0]]
     low, high = drawn["layout"]["yaxis"]["range"]
     assert low < np.log10(mark["y"][0]) < high

@@ -17,6 +17,7 @@ from playground.runs.encoder_run import Run
 from playground.views.norms import (
     VIEWS,
     describe_outliers,
+    describe_widest_band,
     lengths_by_depth,
     norm_effect,
     norm_numbers,
@@ -43,8 +44,8 @@ def test_lengths_by_depth_are_medians_with_a_band_without_outliers() -> None:
     np.testing.assert_allclose(stream.y, np.median(lengths, axis=1), rtol=1e-5)
     assert stream.low is not None
     np.testing.assert_allclose(stream.low, length_band(lengths)[0], rtol=1e-5)
-    assert stream.x.tolist() == [0, 1, 2]
-    assert attention.x.tolist() == [1, 2]
+    assert stream.x.tolist() == [-1, 0, 1]
+    assert attention.x.tolist() == [0, 1]
     (answer, *_) = (each for each in show("tokens", Scene(run, FOCUS)) if isinstance(each, Paragraph))
     first, _, last = np.median(lengths, axis=1)
     assert (answer.kind, f"grow from **{first:.3g}** to **{last:.3g}** through 2 layers" in answer.text) == (
@@ -71,10 +72,25 @@ def test_tokens_far_from_the_others_are_named_with_what_the_tokenizer_added() ->
     arrays["layers.0.out"][5] *= 10
     far = replace(run, arrays=arrays, special=np.arange(8) == 5)
     length = np.linalg.norm(arrays["layers.0.out"][5].astype(np.float64))
-    assert f"`c`₅ ({length:.3g} after 1 block)" in describe_outliers(far)
+    assert f"`c`₅ ({length:.3g} after layer 0)" in describe_outliers(far)
     assert "The tokenizer adds `c`." in describe_outliers(far)
     assert "adds" not in describe_outliers(replace(far, special=run.special))
     assert not describe_outliers(small_run("abab")[0]), "all of one length"
+
+
+def test_the_widest_band_is_explained_by_its_token_and_that_tokens_largest_numbers() -> None:
+    run, trace = small_run("abcabc")
+    assert not describe_widest_band(run), "random vectors are about equally long"
+    outputs = trace["layers.1.ffn.out"][0].numpy().copy()
+    outputs[3:] *= 9
+    outputs[4, 7] = 500.0  # of three that are long, so that none is an outlier
+    outputs[3], outputs[5] = 0.9 * outputs[4], 0.8 * outputs[4]
+    wide = replace(run, arrays=dict(run.arrays) | {"layers.1.ffn.out": outputs})
+    told = describe_widest_band(wide)
+    assert f"feed-forward has the widest in layer 1: from {np.linalg.norm(outputs, axis=1).min():.3g} to" in told
+    assert "`b`₄. Of its 16 numbers, number 7 (500) alone makes up 100% of the sum of squares." in told
+    stream = length_band(torch.linalg.vector_norm(trace["layers.1.out"], dim=-1).numpy())
+    assert f"band is {stream[0][0]:.3g} to {stream[1][0]:.3g}." in told
 
 
 @pytest.mark.parametrize("norm", ["layer", "scalar", "rms"])
@@ -166,7 +182,7 @@ def test_cosines_are_those_of_the_depth_or_of_the_nearest() -> None:
     between = [each for each in show("cosines", Scene(run, FOCUS)) if isinstance(each, Heatmap)][1]
     unit = torch.nn.functional.normalize(trace["layers.1.out"][0].double(), dim=-1)
     np.testing.assert_allclose(between.values(run), unit @ unit.T, atol=1e-6)
-    assert between.nearest(shallow) == "Depth 1. The nearest: it has no depth 2."
+    assert between.nearest(shallow) == "After layer 0. The nearest: it has 1 layer."
 
 
 def test_one_norm_by_hand_is_compared_by_its_name() -> None:

@@ -15,6 +15,7 @@ from streamlit.util import calc_hash
 from playground import Encoder, ModelConfig, Trace
 from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, FOCUS, write_all
 from playground.text import characters
+from playground.web.sidebar.controls import EXPERT
 from playground.weights import checkpoint
 
 SESSION = "test session id"
@@ -94,6 +95,8 @@ def choose(app: AppTest, **values: Any) -> AppTest:
             app.session_state[key] = value
             working(app.run())
         else:
+            if key not in widgets(app):
+                open_panels(app, EXPERT)
             working(widgets(app)[key].set_value(value).run())
     return app
 
@@ -119,7 +122,8 @@ def shown_focus(app: AppTest) -> dict[str, int]:
 
 
 def locked(app: AppTest) -> set[str]:
-    """The widgets that can't be moved."""
+    """The widgets that can't be moved, those for experts among them."""
+    open_panels(app, EXPERT)
     return {key for key, widget in widgets(app).items() if widget.disabled}
 
 

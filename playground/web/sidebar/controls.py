@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -107,8 +107,11 @@ SHAPE = ("n_layers", "n_heads", "d_model", "norm_placement")
 _TOKENS = ("tokenizer", "vocab_size", "table_rows", "max_len", "causal", "seed")
 """What experts can set beside the architecture."""
 
-_OPEN = "_expert_open"
-"""Session key of whether a link has brought what only experts set, so that their expander begins open."""
+EXPERT = "expert"
+"""Key of the experts' expander, whose widgets are drawn only while it is open: two dozen, on every page."""
+
+_ASKED = "_expert_asked"
+"""Session key of whether a link, or a file, asked for what only experts set, so that their expander was opened."""
 
 
 def draw(variants: Variants) -> Callable[[], None]:
@@ -136,7 +139,8 @@ def draw(variants: Variants) -> Callable[[], None]:
         for key in SHAPE:
             if key not in locked:
                 widgets.draw(key)
-        expert = st.expander("Expert", icon=":material/tune:", expanded=_begins_open(setup, locked))
+        _open_where_asked(setup, locked)
+        expert = st.expander("Expert", icon=":material/tune:", key=EXPERT, on_change="rerun")
     more = st.expander("More", icon=":material/more_horiz:")
     draw_glossary()
     st.button(
@@ -145,7 +149,7 @@ def draw(variants: Variants) -> Callable[[], None]:
 
     def draw_expanders() -> None:
         with expert:
-            _draw_expert(setup, locked)
+            _draw_expert(setup, locked, is_open=bool(expert.open))
         with more:
             export_button(variants)
             saved_link.draw()
@@ -168,52 +172,65 @@ def _locked(setup: Setup) -> Collection[str]:
     return recognised.settings if recognised else ()
 
 
-def _begins_open(setup: Setup, locked: Collection[str]) -> bool:
-    """Whether the experts' expander begins open: for a link with a setting in it, and for a file that asks for some."""
+def _open_where_asked(setup: Setup, locked: Collection[str]) -> None:
+    """Open the experts' expander, once, for a link with a setting in it and for a file that asks for some."""
     hidden = {*ARCHITECTURE, *_TOKENS} - {*SHAPE, *locked}
-    if _OPEN not in st.session_state:
-        st.session_state[_OPEN] = any(setup[key] != SHARED[key].default for key in hidden)
     upload = current_upload() if setup["weights"] == "mine" else None
-    return st.session_state[_OPEN] or (upload is not None and not hidden.isdisjoint(upload.recognised.open_settings))
+    asks = upload is not None and not hidden.isdisjoint(upload.recognised.open_settings)
+    if _ASKED not in st.session_state:
+        asks = asks or any(setup[key] != SHARED[key].default for key in hidden)
+    if asks and not st.session_state.get(_ASKED):
+        st.session_state[EXPERT] = True
+    st.session_state[_ASKED] = asks
 
 
-def _draw_expert(setup: Setup, locked: Collection[str]) -> None:
-    """Draw what a newcomer leaves alone, what the weights lock, and which preset all of it matches."""
+def _draw_expert(setup: Setup, locked: Collection[str], *, is_open: bool) -> None:
+    """Draw what a newcomer leaves alone, what the weights lock, and which preset all of it matches.
+
+    While the expander is closed, and where a setting has no effect, its value is kept.
+    """
+    groups = _expert_groups(setup, locked)
+    if not is_open:
+        for key in (key for group in groups.values() for key in group):
+            widgets.keep(key)
+        return
     if setup["weights"] == "minilm":
         label, icon = "Unlock: same shape, random weights", ":material/lock_open:"
         st.button(label, key="unlock", icon=icon, on_click=_unlock, width="stretch")
     st.caption(_nearest_preset(setup))
-    for group in get_args(SettingGroup):
-        _draw_group(group, setup, locked)
-    st.markdown("**Tokens, masks and chance**")
+    for title, group in groups.items():
+        if any(group.values()):
+            st.markdown(f"**{title}**")
+        for key, is_shown in group.items():
+            if not is_shown:
+                widgets.keep(key)
+            elif key == "seed":
+                widgets.number(key)
+            else:
+                is_files = key in ("tokenizer", "vocab_size") and bool(setup.own_tokenizer)
+                options: dict[str, Any] = {"step": 100} if key == "vocab_size" else {}
+                widgets.draw(key, disabled=key in locked or is_files, **options)
+
+
+def _expert_groups(setup: Setup, locked: Collection[str]) -> dict[str, dict[str, bool]]:
+    """The experts' settings by the titles of their groups, in order, and whether each has an effect now."""
+    in_sight = {*SHAPE} - {*locked}
+    groups = {
+        group.capitalize(): {
+            key: SETTINGS[key].has_effect(setup.values)
+            for key in ARCHITECTURE
+            if SETTINGS[key].group == group and key not in {*in_sight, *_TOKENS}
+        }
+        for group in get_args(SettingGroup)
+    }
+    tokens = {}
     if setup.trained_network is None:
-        widgets.draw("tokenizer", disabled="tokenizer" in locked or bool(setup.own_tokenizer))
+        tokens["tokenizer"] = True
         if setup["tokenizer"] == "bpe":
-            widgets.draw("vocab_size", step=100, disabled=bool(setup.own_tokenizer))
-        if setup.weights == "random" and not setup.takes_vectors:
-            widgets.draw("table_rows")
-        else:
-            widgets.keep("table_rows")
-    for key in ("max_len", "causal"):
-        widgets.draw(key, disabled=key in locked)
-    if "seed" not in locked and _draws_random(setup):
-        widgets.number("seed")
-    else:
-        widgets.keep("seed")
-
-
-def _draw_group(group: str, setup: Setup, locked: Collection[str]) -> None:
-    """Draw the settings of a group, under its name; those without an effect keep their values."""
-    keys = [key for key in ARCHITECTURE if SETTINGS[key].group == group]
-    keys = [key for key in keys if key != "max_len" and (key not in SHAPE or key in locked)]  # that is about tokens
-    shown = [key for key in keys if SETTINGS[key].has_effect(setup.values)]
-    if shown:
-        st.markdown(f"**{group.capitalize()}**")
-    for key in keys:
-        if key in shown:
-            widgets.draw(key, disabled=key in locked)
-        else:
-            widgets.keep(key)
+            tokens["vocab_size"] = True
+        tokens["table_rows"] = setup.weights == "random" and not setup.takes_vectors
+    tokens |= {"max_len": True, "causal": True, "seed": "seed" not in locked and _draws_random(setup)}
+    return groups | {"Tokens, masks and chance": tokens}
 
 
 def _draws_random(setup: Setup) -> bool:

@@ -28,6 +28,7 @@ from playground.training.recipe import Recipe
 from playground.web.choices import shortcuts
 from playground.web.choices.open_page import training_parameters
 from playground.web.session import caches
+from playground.web.sidebar.controls import EXPERT
 from tests.training.after.trained import CONFIG
 from tests.web.app_test import (
     SMALL,
@@ -36,6 +37,7 @@ from tests.web.app_test import (
     component_data,
     locked,
     open_page,
+    open_panels,
     parameter_count,
     press,
     sentences,
@@ -125,7 +127,7 @@ def test_a_link_for_another_shape_gets_random_weights_unless_it_asks_for_trained
 
 
 def test_unlocking_keeps_the_shape_and_says_that_weights_are_random() -> None:
-    app = press(open_page(), "unlock")
+    app = press(open_panels(open_page(), EXPERT), "unlock")
     assert values(app, *DEFAULTS, "weights") == {**DEFAULTS, "weights": "random"}
     assert not locked(app)
     assert ":orange-badge[random weights]" in captions(app)
@@ -133,7 +135,7 @@ def test_unlocking_keeps_the_shape_and_says_that_weights_are_random() -> None:
 
 @pytest.mark.long
 def test_a_preset_sets_the_whole_architecture_and_its_token_table() -> None:
-    app = open_page("parameters", text="some words of mine")
+    app = open_panels(open_page("parameters", text="some words of mine"), EXPERT)
     for name, preset in PRESETS.items():
         working(app.selectbox(key="preset").set_value(name).run())
         assert values(app) == {key: getattr(preset.config, key) for key in ARCHITECTURE}, name
@@ -161,7 +163,7 @@ def test_without_the_checkpoints_tokenizer_the_token_table_has_as_many_rows(monk
     ],
 )
 def test_all_that_a_preset_sets_counts_for_its_match(name: str, change: dict[str, Any], differs: str) -> None:
-    app = open_page("parameters")
+    app = open_panels(open_page("parameters"), EXPERT)
     working(app.selectbox(key="preset").set_value(name).run())
     choose(app, **change)
     assert f"nearest: {PRESETS[name].title}, but {differs}" in captions(app).splitlines()

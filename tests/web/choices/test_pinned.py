@@ -10,12 +10,14 @@ from playground.link.params import SHARED
 from playground.link.query import MARKER, PINNED_KEYS, read_pinned
 from playground.web.choices import setup
 from playground.web.choices.setup import pinned_values, write_pinned
+from playground.web.sidebar.controls import EXPERT
 from tests.web.app_test import (
     SMALL,
     charts,
     choose,
     component_data,
     open_page,
+    open_panels,
     press,
     sentences,
     values,
@@ -118,7 +120,7 @@ def test_what_is_pinned_outlives_a_change_a_swap_and_ends_with_unpinning() -> No
 
 @pytest.mark.long
 def test_swapping_brings_trained_weights_and_their_text_back() -> None:
-    app = press(open_page("compare", text="short"), "pin")
+    app = press(open_panels(open_page("compare", text="short"), EXPERT), "pin")
     press(app, "unlock")
     choose(app, text="longer than that", tokenizer="char", d_model=48)
     assert written(app).keys() == {"b_text", "b_weights", "b_tokenizer", "b_d_model"}

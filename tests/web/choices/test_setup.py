@@ -118,15 +118,15 @@ def test_a_run_of_a_page_reads_each_choice_once(page: str, monkeypatch: pytest.M
         return setup_of(values)
 
     monkeypatch.setattr(setup, "setup_of", count)
-    app.number_input(key="seed").set_value(3).run()
-    assert [values["seed"] for values in read] == [3]
+    app.select_slider(key="n_layers").set_value(3).run()
+    assert [values["n_layers"] for values in read] == [3]
 
 
 @pytest.mark.parametrize("page", ["overview", "attention", "parameters"])
 def test_a_page_splits_its_text_once(page: str, splits: list[str]) -> None:
     app = open_page(page, weights="random", text="one\ntwo")
     assert splits == ["one\ntwo"]
-    app.number_input(key="seed").set_value(3).run()
+    app.select_slider(key="n_layers").set_value(3).run()
     assert not app.exception
     assert splits == ["one\ntwo"] * 2
 

@@ -7,17 +7,12 @@ from streamlit.testing.v1 import AppTest
 
 from playground.config import SETTINGS
 from playground.link.params import ARCHITECTURE
-from tests.web.app_test import choose, open_page, press, values, widgets
-
-
-def is_expert_open(app: AppTest) -> bool:
-    """Whether the experts' expander begins open."""
-    (expert,) = (each for each in app.sidebar.expander if each.label == "Expert")
-    return bool(expert.proto.expanded)
+from playground.web.sidebar.controls import EXPERT
+from tests.web.app_test import choose, open_page, open_panels, press, values, widgets, working
 
 
 def expert_keys(app: AppTest) -> set[str]:
-    """The widgets in that expander, by their keys."""
+    """The widgets in the experts' expander, by their keys; none while it is closed."""
     (expert,) = (each for each in app.sidebar.expander if each.label == "Expert")
     kinds = (expert.select_slider, expert.slider, expert.segmented_control, expert.toggle, expert.number_input)
     return {str(widget.key) for kind in kinds for widget in kind}
@@ -36,13 +31,27 @@ def expert_keys(app: AppTest) -> set[str]:
 )
 def test_a_link_opens_what_is_for_experts_where_it_sets_some_of_it(link: dict[str, str], is_open: bool) -> None:
     app = open_page("attention", **link)
-    assert is_expert_open(app) == is_open
-    assert is_expert_open(choose(app, weights="random", activation="silu")) == is_open, "a visitor opens it by hand"
+    assert bool(expert_keys(app)) == is_open
+    kept = values(app)
+    assert bool(expert_keys(working(app.run()))) == is_open
+    assert values(app) == kept
+
+
+def test_a_preset_opens_nothing_and_is_kept_while_nothing_shows_it() -> None:
+    app = open_page("attention")
+    working(widgets(app)["preset"].set_value("bert-base").run())
+    assert not expert_keys(app)
+    closed = values(app)
+    assert expert_keys(open_panels(app, EXPERT))
+    assert values(app) == closed
+    app.session_state[EXPERT] = False
+    assert not expert_keys(working(app.run()))
+    assert values(app) == closed
 
 
 def test_four_sizes_stand_in_sight_where_no_weights_lock_them() -> None:
     shape = {"n_layers", "n_heads", "d_model", "norm_placement"}
-    app = open_page("norms")
+    app = open_panels(open_page("norms"), EXPERT)
     assert expert_keys(app) >= {key for key in ARCHITECTURE if SETTINGS[key].has_effect(values(app))}
     assert expert_keys(choose(app, weights="random")).isdisjoint(shape)
     assert shape <= set(widgets(app))
@@ -74,7 +83,7 @@ def test_what_has_no_effect_is_not_shown_and_keeps_its_value(
 
 @pytest.mark.parametrize(("page", "is_shown"), [("attention", False), ("step_by_step", True), ("gradient_flow", True)])
 def test_beside_trained_weights_the_seed_stands_where_a_page_draws_numbers(page: str, is_shown: bool) -> None:
-    assert ("seed" in widgets(open_page(page))) == is_shown
+    assert ("seed" in widgets(open_panels(open_page(page), EXPERT))) == is_shown
 
 
 @pytest.mark.long

@@ -66,6 +66,7 @@ def test_the_default_page_answers_its_question() -> None:
     size = count_parameters(replace(PRESETS["minilm-l6"].config, n_layers=12)).total / 1e6
     assert f"16 tokens · 6 encoders, 12 layers × 12 heads, {size:.3g} M parameters each" in captions(app)
     assert ":orange-badge[random weights], instead" in captions(app)
+    choose(app, gradient_view="loss")
     assert f"even guess costs ln 30,522 = {np.log(30_522):.3g}" in captions(app)
 
 

@@ -29,7 +29,7 @@ def test_the_trained_models_stream_is_drawn_and_described() -> None:
     expected = stream_lengths(trace, 6)
     np.testing.assert_allclose(array(charts(app)["norms_by_layer"], 1, "y"), expected, rtol=1e-4)
     assert f"from **{expected[0]:.3g}** to **{expected[-1]:.3g}** through 6 layers" in words(app)
-    assert f"a peak of **{expected.max():.3g}** after {expected.argmax()} block" in words(app)
+    assert f"a peak of **{expected.max():.3g}** after layer {expected.argmax() - 1}" in words(app)
     for number in (f"{expected[1:].min():.3g}", f"{expected[1:].max():.3g}", "√384 = 19.6"):
         assert number in words(app)
 
@@ -70,7 +70,7 @@ def test_cosines_are_those_of_the_chosen_depth() -> None:
     for depth, expected, here in zip((0, 2), cosines, means, strict=True):
         choose(app, norms_layer=depth)
         np.testing.assert_allclose(array(charts(app)["cosines_between_tokens"]), expected, atol=1e-5)
-        assert f"is {here}; at the embeddings {means[0]}, after the last block {means[1]}" in words(app)
+        assert f"is {here}; at the embeddings {means[0]}, after the last layer {means[1]}" in words(app)
 
 
 def test_one_norm_is_worked_out_by_hand() -> None:

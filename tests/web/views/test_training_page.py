@@ -397,12 +397,12 @@ def test_the_visitors_own_norms_come_back_for_the_next_run(query: dict[str, str]
     app = training_page(training_layer_norm=False, **query)
     assert train(app).config.norm == "none"
     press(app, "training_look")
-    assert app.segmented_control(key="norm").value == "none"
+    assert values(app, "norm") == {"norm": "none"}
     again = train(choose(open_panels(app, "training_regularisers_open"), training_layer_norm=True))
     assert (again.recipe.layer_norm, again.config.norm) == (True, norm)
     assert f"post-norm ({norm})" in captions(app)
     press(app, "training_look")
-    assert app.segmented_control(key="norm").value == norm
+    assert values(app, "norm") == {"norm": norm}
 
 
 def test_the_norms_come_back_for_the_regularisers_page() -> None:

@@ -17,6 +17,7 @@ from playground.training.tasks import TASKS
 from playground.tutorials import comparison
 from playground.tutorials.table import NAMES, SHORT_TITLES
 from playground.tutorials.tutorial_texts import TUTORIALS, Topic
+from playground.web.sidebar.controls import EXPERT
 from tests.web.app_test import (
     array,
     block_boxes,
@@ -73,7 +74,7 @@ def test_open_as_preset_sets_the_sidebar_and_opens_the_page(letter: str) -> None
 def test_a_door_leads_to_the_topics_page() -> None:
     app = press(open_page("tutorials", tutorials_letter="D"), "tutorials_open_3")
     assert app.title[0].value == "Where do the parameters sit?"
-    assert "matches: Tutorial D" in captions(app)
+    assert "matches: Tutorial D" in captions(open_panels(app, EXPERT))
 
 
 def open_topic(letter: str, words: str, **query: object) -> AppTest:
@@ -178,7 +179,7 @@ def test_the_decoder_block_has_the_presets_shape() -> None:
 def test_the_next_step_is_the_task_next_character_with_its_defaults() -> None:
     app = open_topic("D", "Its next step", training_length=20)
     assert app.title[0].value == "How does a transformer learn?"
-    assert "matches: Tutorial D" in captions(app)
+    assert "matches: Tutorial D" in captions(open_panels(app, EXPERT))
     expected = {"training_task": "Next character"}
     expected |= {f"training_{name}": value for name, value in TASKS["characters"].defaults.items()}
     assert values(app, *expected) == expected
