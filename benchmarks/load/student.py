@@ -86,7 +86,7 @@ class Student:
         widget = self._widget(key)
         state = WidgetState(id=widget.id)
         match widget.kind, value:
-            case "popover", bool():
+            case "popover" | "expandable", bool():
                 state.bool_value = value
             case "slider", float():
                 state.double_array_value.data.append(value)
@@ -217,7 +217,8 @@ class Student:
         kind = element.WhichOneof("type")
         if message.delta.WhichOneof("type") == "add_block":
             element = message.delta.add_block
-            kind = "popover" if element.WhichOneof("type") == "popover" else None
+            kind = element.WhichOneof("type")
+            kind = kind if kind in ("popover", "expandable") else None
         if kind == "exception":
             self._fail(LoadError(f"{element.exception.type}: {element.exception.message}"))
         if kind is None:

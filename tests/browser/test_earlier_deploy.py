@@ -14,6 +14,7 @@ import pytest
 
 from benchmarks.load.student import visit
 from playground.link.params import FOCUS, PARAMS
+from playground.web.sidebar.controls import EXPERT
 from tests.browser.server import Server, serve
 from tests.browser.shown_values import shown_values
 from tests.waiting import run_coroutine
@@ -25,6 +26,7 @@ async def differences(port: int, link: dict[str, Any]) -> dict[str, tuple[object
     """What a link shows otherwise than it did, with its value then and now."""
     async with visit(port, link["page"], link["query"]) as student:
         await student.open()
+        await student.set(EXPERT, True)
         now: dict[str, object] = {**shown_values(student)}
         address = parse_qs(student.query)
     now |= {key: int(address[key][-1]) if key in address else FOCUS[key].default for key in link["focus"]}

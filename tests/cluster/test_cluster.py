@@ -28,7 +28,7 @@ from tests.cluster.conftest import TwoNodes
 from tests.training.tiny import CONFIG, SMALL, train
 from tests.waiting import until
 
-LONG = replace(SMALL, steps=600, dropout_attention=0.1, token_masking=0.1)
+LONG = replace(SMALL, steps=2000, dropout_attention=0.1, token_masking=0.1)
 
 
 def ended(member: Member[Any]) -> str:
@@ -94,10 +94,10 @@ def test_a_run_that_pauses_and_whose_node_is_killed_ends_with_the_same_weights(t
     assert member.state is not None
     paused_at = member.state.step
     member.resume()
-    until(lambda: member.state is not None and member.state.step > paused_at)
     run: Any = member.run.steps.computation
-    (worker,) = (part.worker for part in run._parts)
-    two_nodes.kill(ray.get(worker.__ray_call__.remote(lambda _: ray.get_runtime_context().get_node_id())))
+    (part,) = run._parts
+    until(lambda: part.worker is not None and part.state is not None and part.state.step > paused_at)
+    two_nodes.kill(ray.get(part.worker.__ray_call__.remote(lambda _: ray.get_runtime_context().get_node_id())))
     assert ended(member) == "finished"
     whole = train(LONG)
     assert kept[0].history.loss == whole.history.loss
