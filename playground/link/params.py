@@ -13,7 +13,7 @@ from playground.presets import PRESETS
 from playground.text.tokenizer import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
 from playground.training.ladder import RUNGS, USUAL
 from playground.training.recipe import Recipe
-from playground.training.regularisers.catalogue import REGULARISERS
+from playground.training.regularisers import REGULARISERS
 from playground.training.tasks import TASKS
 from playground.tutorials.table import LONG_TITLES, SHORT_TITLES, TITLES
 

@@ -41,11 +41,11 @@ from playground.runs.arrays import Array
 from playground.runs.budget import check_pair_budget
 from playground.runs.pair_run import PairRun, Side, run_pair
 from playground.text import Tokenizer, build_tokenizer, split_sentences
-from playground.training.after.answers import write_targets
-from playground.training.after.shipped_network import load_translator
-from playground.training.after.trained_network import TrainedNetwork
+from playground.training.answers import write_targets
+from playground.training.shipped_network import load_translator
 from playground.training.tasks.task import BOS
 from playground.training.tasks.translation import ENGLISH, Translate
+from playground.training.trained_network import TrainedNetwork
 
 TRANSLATE = Translate()
 

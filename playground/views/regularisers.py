@@ -22,9 +22,7 @@ from playground.training.ablation import (
     seeds_of,
     trainings_of_one_seed,
 )
-from playground.training.evaluation import Measured
-from playground.training.recipe import Recipe
-from playground.training.regularisers.ablation_report import (
+from playground.training.ablation_report import (
     COLUMNS,
     SPREAD_COLUMNS,
     ablation_table,
@@ -32,7 +30,9 @@ from playground.training.regularisers.ablation_report import (
     measure_effects,
     summarise_ablation,
 )
-from playground.training.regularisers.catalogue import (
+from playground.training.evaluation import Measured
+from playground.training.recipe import Recipe
+from playground.training.regularisers import (
     REGULARISERS,
     TEN,
     Regulariser,

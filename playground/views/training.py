@@ -36,14 +36,14 @@ from playground.charts.weights import WeightScale
 from playground.config import ModelConfig
 from playground.link.params import LAST_MOMENT
 from playground.text.wording import join_words
-from playground.training.after.answers import Sample
-from playground.training.after.run_state import TrainingState
-from playground.training.after.trained_network import TrainedNetwork
+from playground.training.answers import Sample
 from playground.training.evaluation import History, Snapshot, attention_mask
 from playground.training.network import count_head, count_network
 from playground.training.recipe import Recipe
+from playground.training.run_state import TrainingState
 from playground.training.tasks import TASKS, Data
 from playground.training.tasks.task import BOS, EOS, IGNORE, SPECIALS, Examples
+from playground.training.trained_network import TrainedNetwork
 from playground.training.trainer import learning_rate
 
 MOST_POINTS = 100

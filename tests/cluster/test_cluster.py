@@ -16,9 +16,9 @@ from playground.analysis.gradient_variants import VARIANTS, DepthSweep, SweepReq
 from playground.jobs import JobStatus, Member, SharedRuns
 from playground.jobs.cluster.queue import ENVIRONMENT, UNREACHABLE
 from playground.training.ablation import Ablation, AblationRequest
-from playground.training.after.run_state import TrainingRequest, TrainingState
-from playground.training.after.trained_network import from_trainer
-from playground.training.regularisers.comparison import ablation_trainings
+from playground.training.regularisers import ablation_trainings
+from playground.training.run_state import TrainingRequest, TrainingState
+from playground.training.trained_network import from_trainer
 from playground.views.gradient_flow import list_depths
 from playground.web.session.caches import TextKey
 from playground.web.session.services import other_services, services

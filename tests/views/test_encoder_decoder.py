@@ -20,7 +20,7 @@ from playground.link.params import DEFAULT_TARGET
 from playground.runs.pair_run import PairRun, run_pair
 from playground.text import Tokenizer, characters
 from playground.text.tokenizer import words
-from playground.training.after.shipped_network import load_translator
+from playground.training.shipped_network import load_translator
 from playground.training.tasks.translation import WORDS
 from playground.views.encoder_decoder import (
     MASKS,

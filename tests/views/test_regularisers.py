@@ -19,16 +19,22 @@ from playground.config import ModelConfig
 from playground.link.opening import Focus
 from playground.link.params import COMPARED
 from playground.training.ablation import Ablation, AblationState
-from playground.training.evaluation import Measured
-from playground.training.regularisers.ablation_report import (
+from playground.training.ablation_report import (
     COLUMNS,
     SPREAD_COLUMNS,
     ablation_table,
     measure_effects,
     summarise_ablation,
 )
-from playground.training.regularisers.catalogue import REGULARISERS, TEN, explain_regulariser
-from playground.training.regularisers.comparison import SIZES, ablation_recipe, ablation_trainings
+from playground.training.evaluation import Measured
+from playground.training.regularisers import (
+    REGULARISERS,
+    SIZES,
+    TEN,
+    ablation_recipe,
+    ablation_trainings,
+    explain_regulariser,
+)
 from playground.training.tasks import TASKS, make_data
 from playground.views.regularisers import (
     LINES,

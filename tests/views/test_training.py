@@ -20,17 +20,17 @@ from playground.charts.names import text_width
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.training import evaluation
-from playground.training.after.answers import answer_samples
-from playground.training.after.run_state import TrainingRequest, TrainingState
-from playground.training.after.trained_network import from_trainer
+from playground.training.answers import answer_samples
 from playground.training.evaluation import Evaluation, History, Measure, Snapshot
 from playground.training.network import build_network
 from playground.training.recipe import Recipe, architecture
+from playground.training.run_state import TrainingRequest, TrainingState
 from playground.training.tasks import TASKS, make_data
+from playground.training.trained_network import from_trainer
 from playground.training.trainer import learning_rate
 from playground.views import training as view
 from playground.views.training import AskedNetwork, WatchedRun, watch
-from tests.training.after.trained import CONFIG, RECIPE, trainer
+from tests.training.trained import CONFIG, RECIPE, trainer
 from tests.views.scenes import parts_of
 
 NOWHERE = Focus(0, 0, 0, 0)

@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from playground.config import ModelConfig
 from playground.presets import PRESETS
-from playground.training.after.trained_network import TrainedNetwork
 from playground.training.recipe import Recipe
-from playground.training.regularisers.comparison import Amount, ablation_recipe
+from playground.training.regularisers import Amount, ablation_recipe
+from playground.training.trained_network import TrainedNetwork
 from playground.training.trainer import Trainer
 from playground.web.session.trained_slot import SLOT
 from tests.waiting import job_threads, until

@@ -30,7 +30,7 @@ from playground.link.query import (
     read_pinned,
 )
 from playground.text import Batch, Sentences, split_sentences
-from playground.training.after.trained_network import TrainedNetwork
+from playground.training.trained_network import TrainedNetwork
 from playground.web.session import caches, trained_slot, uploaded_files
 from playground.web.session.uploaded_files import UploadedWeights, current_upload
 from playground.web.session.weights_cache import MINILM, RANDOM, WeightsId, this_session

@@ -22,9 +22,9 @@ from playground.runs.encoder_run import trace_layer as trace
 from playground.runs.pair_run import PairRun
 from playground.runs.pair_run import run_pair as run_both_halves
 from playground.text import Batch, Tokenizer, build_tokenizer, characters
-from playground.training.after import shipped_network
-from playground.training.after.answers import write_targets
-from playground.training.after.trained_network import TrainedNetwork
+from playground.training import shipped_network
+from playground.training.answers import write_targets
+from playground.training.trained_network import TrainedNetwork
 from playground.web.session import trained_slot, uploaded_files
 from playground.web.session.result_cache import Owner
 from playground.web.session.services import services

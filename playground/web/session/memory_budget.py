@@ -12,7 +12,7 @@ from typing import Protocol
 from cachetools import TTLCache
 
 from playground.errors import WeightsError
-from playground.training.after.trained_network import TrainedNetwork
+from playground.training.trained_network import TrainedNetwork
 
 
 class MemoryUser(Protocol):

@@ -7,8 +7,8 @@ import streamlit as st
 
 from playground.errors import UnavailableError, WeightsError
 from playground.runs.budget import choose_device
-from playground.training.after.trained_network import TrainedNetwork
 from playground.training.network import Network
+from playground.training.trained_network import TrainedNetwork
 from playground.web.session.memory_budget import MemoryUser
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_in_session

@@ -16,8 +16,8 @@ from playground.link.params import ARCHITECTURE, PARAMS, SHARED
 from playground.link.query import VERSION
 from playground.pages import page_at
 from playground.presets import PRESETS
-from playground.training.after.trained_network import TrainedNetwork
 from playground.training.tasks.task import BOS, EOS, SPECIALS
+from playground.training.trained_network import TrainedNetwork
 from playground.web.choices import open_page, shortcuts, widgets
 from playground.web.choices.open_page import shows_example
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, recognised_weights, record_action

@@ -23,8 +23,13 @@ from playground.training.ablation import (
     trainings_of_one_seed,
 )
 from playground.training.recipe import architecture
-from playground.training.regularisers.catalogue import REGULARISERS, reason_without_effect
-from playground.training.regularisers.comparison import SIZES, ablation_recipe, ablation_trainings
+from playground.training.regularisers import (
+    REGULARISERS,
+    SIZES,
+    ablation_recipe,
+    ablation_trainings,
+    reason_without_effect,
+)
 from playground.training.tasks import TASKS
 from playground.views.regularisers import (
     BEFORE_ANY,

@@ -17,15 +17,15 @@ from playground.link import query
 from playground.link.opening import Focus
 from playground.link.params import RECIPE, TASK_TITLES, TRAINED_SIZES
 from playground.model import causal_mask
-from playground.training.after.answers import Sample, answer_samples, generate, next_token_probabilities
-from playground.training.after.run_state import TrainingRequest, TrainingState
-from playground.training.after.trained_network import TrainedNetwork, load, save
+from playground.training.answers import Sample, answer_samples, generate, next_token_probabilities
 from playground.training.cost import check_cost
 from playground.training.evaluation import History, Snapshot
 from playground.training.network import Tagger
 from playground.training.recipe import Recipe, architecture
+from playground.training.run_state import TrainingRequest, TrainingState
 from playground.training.tasks import Data
 from playground.training.tasks.task import generator
+from playground.training.trained_network import TrainedNetwork, load, save
 from playground.views.training import (
     AskedNetwork,
     describe_training,

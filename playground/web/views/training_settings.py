@@ -9,9 +9,9 @@ from playground.accounting.readable import duration
 from playground.errors import ConfigError, PlaygroundError
 from playground.link.kinds import Size
 from playground.link.params import ARCHITECTURE, OWN, STRENGTHS, TASK_TITLES, TRAINED_SIZES
-from playground.training.after.answers import right_answer
+from playground.training.answers import right_answer
 from playground.training.recipe import Recipe
-from playground.training.regularisers.catalogue import (
+from playground.training.regularisers import (
     REGULARISERS,
     Regulariser,
     explain_regulariser,

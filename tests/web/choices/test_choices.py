@@ -29,7 +29,7 @@ from playground.web.choices import shortcuts
 from playground.web.choices.open_page import training_parameters
 from playground.web.session import caches
 from playground.web.sidebar.controls import EXPERT
-from tests.training.after.trained import CONFIG
+from tests.training.trained import CONFIG
 from tests.web.app_test import (
     SMALL,
     captions,

@@ -7,13 +7,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.errors import WeightsError
-from playground.training.after.trained_network import TrainedNetwork
+from playground.training.trained_network import TrainedNetwork
 from playground.web.server.settings import Settings
 from playground.web.session.experiments import EXPERIMENTS
 from playground.web.session.memory_budget import KeptNetworks, MemoryReservation
 from playground.web.session.services import build_services, other_services, services
 from playground.web.session.trained_slot import SLOT, TrainedSlot
-from tests.training.after.trained import trained
+from tests.training.trained import trained
 from tests.web.app_test import captions, charts, component_data, open_page, press, sentences, working
 from tests.web.experiment_pages import measured, training_page
 

@@ -9,10 +9,9 @@ import pytest
 from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
 
-from playground.training import ablation
-from playground.training.after import run_state
+from playground.training import ablation, run_state
 from playground.training.cost import Speed
-from playground.training.regularisers.comparison import SIZES
+from playground.training.regularisers import SIZES
 from playground.training.trainer import Trainer
 from playground.web.session import experiments
 from playground.web.session.experiments import EXPERIMENTS

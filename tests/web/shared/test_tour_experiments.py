@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.training.after.trained_network import TrainedNetwork
-from tests.training.after.trained import trained
+from playground.training.trained_network import TrainedNetwork
+from tests.training.trained import trained
 from tests.web.app_test import captions, choose, new_page, open_page, press, prose, trained_trace, working
 from tests.web.sidebar.test_trained_panel import put
 

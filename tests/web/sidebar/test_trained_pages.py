@@ -15,15 +15,15 @@ from playground import Encoder, ModelConfig, Trace
 from playground.link.params import DEFAULT_TEXT
 from playground.model import causal_mask
 from playground.runs.encoder_run import Run
-from playground.training.after import trained_network
-from playground.training.after.answers import answer_samples
-from playground.training.after.trained_network import TrainedNetwork
+from playground.training import trained_network
+from playground.training.answers import answer_samples
 from playground.training.tasks import TASKS, make_data
+from playground.training.trained_network import TrainedNetwork
 from playground.web.session import trained_slot
 from playground.web.session.memory_budget import MemoryBudget
 from playground.web.session.services import other_services, services
 from playground.web.session.trained_slot import TrainedSlot
-from tests.training.after.trained import CONFIG, trained, trainer
+from tests.training.trained import CONFIG, trained, trainer
 from tests.web.app_test import (
     PAGES,
     SESSION,

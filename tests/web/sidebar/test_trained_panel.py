@@ -11,13 +11,13 @@ from streamlit.testing.v1 import AppTest
 from playground.config import SETTINGS
 from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, SIZES
 from playground.link.query import model_config, settle
-from playground.training.after import trained_network
-from playground.training.after.trained_network import TrainedNetwork
+from playground.training import trained_network
+from playground.training.trained_network import TrainedNetwork
 from playground.web.session import caches
 from playground.web.session.trained_slot import SLOT, TrainedSlot
 from playground.web.sidebar import controls
 from tests.link.test_link_values import values_of_the_sidebar
-from tests.training.after.trained import trained, trainer
+from tests.training.trained import trained, trainer
 from tests.web.app_test import (
     captions,
     choose,

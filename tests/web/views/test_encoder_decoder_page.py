@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from playground import open_link
 from playground.charts.markdown import escape_markdown
 from playground.link.params import DEFAULT_TARGET, DEFAULT_TEXT
-from playground.training.after import shipped_network
+from playground.training import shipped_network
 from playground.training.tasks.translation import ENGLISH
 from playground.views.encoder_decoder import linked_pair
 from playground.web.session.result_cache import FunctionCaches

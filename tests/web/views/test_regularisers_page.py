@@ -9,9 +9,9 @@ import pytest
 from playground.link.params import COMPARED
 from playground.presets import PRESETS
 from playground.training.ablation import Ablation, AblationTraining
+from playground.training.ablation_report import COLUMNS, ablation_table
 from playground.training.cost import Speed
-from playground.training.regularisers.ablation_report import COLUMNS, ablation_table
-from playground.training.regularisers.comparison import SIZES, ablation_trainings
+from playground.training.regularisers import SIZES, ablation_trainings
 from playground.views.regularisers import BEFORE_ANY, READY, ReadyExperiment
 from playground.web.session import experiments
 from playground.web.session.experiments import EXPERIMENTS

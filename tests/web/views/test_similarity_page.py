@@ -14,7 +14,7 @@ from playground.link.params import DEFAULT_TEXT
 from playground.runs import variant_runs
 from playground.views.similarity import EXAMPLE, VIEWS
 from playground.weights import checkpoint
-from tests.training.after.trained import trained
+from tests.training.trained import trained
 from tests.web.app_test import (
     SMALL,
     answer,

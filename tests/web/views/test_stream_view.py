@@ -9,7 +9,7 @@ import torch
 from streamlit.runtime.caching import clear_session_resource_cache
 
 from playground.training.network import Tagger
-from tests.training.after.trained import trained
+from tests.training.trained import trained
 from tests.web.app_test import (
     SESSION,
     SMALL,

@@ -10,20 +10,20 @@ from streamlit.testing.v1 import AppTest
 
 from playground.errors import InputError
 from playground.link.params import RECIPE, STRENGTHS, TRAINED_SIZES
-from playground.training.after.answers import answer_samples, generate
-from playground.training.after.run_state import TrainingRequest
-from playground.training.after.trained_network import TrainedNetwork, from_trainer, save
+from playground.training.answers import answer_samples, generate
 from playground.training.network import Tagger
 from playground.training.recipe import Recipe
-from playground.training.regularisers.catalogue import REGULARISERS
+from playground.training.regularisers import REGULARISERS
+from playground.training.run_state import TrainingRequest
 from playground.training.tasks import TASKS, make_data
 from playground.training.tasks.task import generator
+from playground.training.trained_network import TrainedNetwork, from_trainer, save
 from playground.training.trainer import Trainer
 from playground.views.training import OTHER_SETTINGS
 from playground.web.session.services import services
 from playground.web.session.trained_slot import SLOT, TrainedSlot
 from playground.web.views import training
-from tests.training.after.trained import CONFIG, trainer
+from tests.training.trained import CONFIG, trainer
 from tests.waiting import job_threads, until
 from tests.web.app_test import (
     array,

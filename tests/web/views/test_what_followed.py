@@ -16,7 +16,7 @@ from playground.text import characters
 from playground.text.wording import write_share
 from playground.training.network import Tagger
 from playground.web.views.what_if import measurements
-from tests.training.after.trained import trained
+from tests.training.trained import trained
 from tests.web.app_test import (
     SMALL,
     SMALL_CONFIG,

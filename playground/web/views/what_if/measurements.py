@@ -25,7 +25,7 @@ from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.runs.variant_runs import Variant, rows_at_once
-from playground.training.after.answers import first_sequences, score_changed
+from playground.training.answers import first_sequences, score_changed
 from playground.training.tasks import Examples
 from playground.views.what_if.parts import Effects, PartKind
 from playground.web.components.without_picture import ask_again

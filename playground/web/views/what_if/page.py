@@ -26,7 +26,7 @@ from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.text import Batch
 from playground.text.wording import join_words
-from playground.training.after.answers import answer_probabilities, right_answers
+from playground.training.answers import answer_probabilities, right_answers
 from playground.training.network import Tagger
 from playground.training.tasks.task import IGNORE
 from playground.views.change_names import note_set_weights

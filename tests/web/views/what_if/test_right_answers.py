@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from playground.config import ModelConfig
-from playground.training.after.trained_network import TrainedNetwork
 from playground.training.evaluation import evaluate, scores, select_scored
 from playground.training.tasks import make_data
-from tests.training.after.trained import CONFIG, trained
+from playground.training.trained_network import TrainedNetwork
 from tests.training.tiny import CPU
+from tests.training.trained import CONFIG, trained
 from tests.web.app_test import array, captions, charts, choose, new_page, prose, sentences
 from tests.web.sidebar.test_trained_panel import put
 from tests.web.views.what_if.what_if_page import PARTS, PRUNE, measured

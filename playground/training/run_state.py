@@ -9,10 +9,10 @@ import torch
 from playground.config import ModelConfig
 from playground.jobs import JobStatus, PortableRequest
 from playground.jobs.job import ResumableComputation
-from playground.training.after.trained_network import TrainedNetwork, from_trainer
 from playground.training.evaluation import History, Measure
 from playground.training.recipe import Recipe
 from playground.training.tasks import Data
+from playground.training.trained_network import TrainedNetwork, from_trainer
 from playground.training.trainer import Outcome, Trainer
 
 

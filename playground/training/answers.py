@@ -18,13 +18,13 @@ from playground.model.interventions import InterventionTrace
 from playground.model.trace import UNTRACED
 from playground.runs.arrays import Array
 from playground.text import Batch, Tokenizer
-from playground.training.after.trained_network import TrainedNetwork
 from playground.training.evaluation import attention_mask, scores, select_scored
 from playground.training.network import Network, Tagger
 from playground.training.recipe import Recipe
 from playground.training.tasks import Data, Examples
 from playground.training.tasks.symbol_tasks import MadeUpTask
 from playground.training.tasks.task import BOS_ID, EOS, EOS_ID, IGNORE, SPECIALS
+from playground.training.trained_network import TrainedNetwork
 
 
 def generate(

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from playground.config import ModelConfig
-from playground.training.after import trained_network
-from playground.training.after.trained_network import TrainedNetwork
+from playground.training import trained_network
 from playground.training.recipe import Recipe
+from playground.training.trained_network import TrainedNetwork
 from playground.training.trainer import Trainer
 from tests.training.tiny import train
 

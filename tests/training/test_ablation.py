@@ -20,11 +20,17 @@ from playground.training.ablation import (
     seeds_of,
     trainings_of_one_seed,
 )
+from playground.training.ablation_report import measure_effects
 from playground.training.evaluation import History, evaluate_unbatched
 from playground.training.recipe import Recipe, architecture
-from playground.training.regularisers.ablation_report import measure_effects
-from playground.training.regularisers.catalogue import REGULARISERS, without_regularisers
-from playground.training.regularisers.comparison import PLENTY, SIZES, ablation_recipe, ablation_trainings
+from playground.training.regularisers import (
+    PLENTY,
+    REGULARISERS,
+    SIZES,
+    ablation_recipe,
+    ablation_trainings,
+    without_regularisers,
+)
 from playground.training.tasks import TASKS, make_data
 from playground.training.trainer import Trainer
 from tests.training.tiny import CONFIG, CPU, SMALL, train

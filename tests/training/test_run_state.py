@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import torch
 
-from playground.training.after.run_state import TrainingRequest
+from playground.training.run_state import TrainingRequest
 from playground.training.tasks import make_data
-from tests.training.after.trained import CONFIG, RECIPE
+from tests.training.trained import CONFIG, RECIPE
 
 
 def test_what_has_ended_keeps_neither_network_nor_training_set() -> None:

@@ -19,16 +19,16 @@ from torch import Tensor
 
 from playground.errors import ConfigError, RecipeError, TooLargeError, WeightsError
 from playground.model import EncoderDecoder
-from playground.training.after import trained_network
-from playground.training.after.trained_network import Results
+from playground.training import trained_network
 from playground.training.evaluation import evaluate
 from playground.training.network import Tagger, build_network
 from playground.training.tasks import TASKS
+from playground.training.trained_network import Results
 from playground.training.trainer import Trainer
 from playground.weights import encoder_half, read_metadata, recognise
 from tests.test_oracles import FILES, read
-from tests.training.after.trained import CONFIG, RECIPE, load, trained, trainer, weights
 from tests.training.tiny import CPU
+from tests.training.trained import CONFIG, RECIPE, load, trained, trainer, weights
 
 
 def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:

@@ -16,8 +16,13 @@ from playground.training.augment import augment
 from playground.training.evaluation import evaluate, evaluate_unbatched, scores
 from playground.training.network import Tagger, build_network
 from playground.training.recipe import Recipe, architecture, teacher_config
-from playground.training.regularisers.catalogue import REGULARISERS, TEN, reason_without_effect, without_regularisers
-from playground.training.regularisers.comparison import ablation_trainings
+from playground.training.regularisers import (
+    REGULARISERS,
+    TEN,
+    ablation_trainings,
+    reason_without_effect,
+    without_regularisers,
+)
 from playground.training.tasks import make_data
 from playground.training.tasks.task import IGNORE, generator
 from playground.training.trainer import Trainer

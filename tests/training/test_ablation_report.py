@@ -15,9 +15,7 @@ from playground.training.ablation import (
     compare_to_baseline,
     difference_noise,
 )
-from playground.training.evaluation import Evaluation, History, Measure
-from playground.training.recipe import Recipe
-from playground.training.regularisers.ablation_report import (
+from playground.training.ablation_report import (
     COLUMNS,
     SPREAD_COLUMNS,
     ablation_table,
@@ -25,7 +23,9 @@ from playground.training.regularisers.ablation_report import (
     measure_effects,
     summarise_ablation,
 )
-from playground.training.regularisers.catalogue import REGULARISERS
+from playground.training.evaluation import Evaluation, History, Measure
+from playground.training.recipe import Recipe
+from playground.training.regularisers import REGULARISERS
 from tests.training.tiny import CONFIG
 
 N = 2_500

@@ -14,10 +14,10 @@ import torch
 from playground.model import Trace
 from playground.model.changes import Change
 from playground.runs.arrays import Array, freeze
-from playground.training.after.answers import score_changed
-from playground.training.after.trained_network import TrainedNetwork
+from playground.training.answers import score_changed
 from playground.training.evaluation import attention_mask
 from playground.training.tasks import Examples
+from playground.training.trained_network import TrainedNetwork
 
 MIRRORED = 0.5
 """The share of its weight from which on a head is said to look at the mirrored place."""

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from playground.training.after.reversal import Head, mean_mirrored_weight, measure_reversal
-from playground.training.after.trained_network import from_trainer
 from playground.training.network import Tagger
+from playground.training.reversal import Head, mean_mirrored_weight, measure_reversal
+from playground.training.trained_network import from_trainer
 from tests.training.tiny import SMALL, train
 
 

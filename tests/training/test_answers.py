@@ -14,7 +14,7 @@ from torch import Tensor
 from playground import EncoderDecoder, ModelConfig
 from playground.model import causal_mask
 from playground.model.changes import Change
-from playground.training.after.answers import (
+from playground.training.answers import (
     MAX_TOKENS,
     Sample,
     answer_samples,
@@ -30,8 +30,8 @@ from playground.training.recipe import Recipe
 from playground.training.tasks import Data, make_data
 from playground.training.tasks.task import BOS_ID, EOS_ID, IGNORE, PAD_ID, SPECIALS
 from playground.training.trainer import Trainer
-from tests.training.after.trained import trained
 from tests.training.tiny import CPU, train
+from tests.training.trained import trained
 
 ONE_LAYER = ModelConfig(vocab_size=1, d_model=16, n_heads=2, n_layers=1, d_ff=32, max_len=32, dropout=0.0)
 SMALL: dict[str, Any] = {"length": 6, "n_symbols": 5, "n_train": 200, "n_validation": 20}
@@ -74,7 +74,7 @@ def test_a_decoder_speaks_for_itself_symbol_by_symbol() -> None:
 def test_padding_that_a_decoder_says_is_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     network, data, recipe = untrained("seq2seq-copy")
     monkeypatch.setattr(
-        "playground.training.after.answers.decode_greedily",
+        "playground.training.answers.decode_greedily",
         lambda *_, **__: torch.tensor([[5, PAD_ID, 6, EOS_ID, PAD_ID]]),
     )
     (sample,) = answer_samples(network, data, recipe, n=1)

@@ -1,4 +1,4 @@
-"""The small translator that comes with the app; `python -m playground.training.after.shipped_network` trains it.
+"""The small translator that comes with the app; `python -m playground.training.shipped_network` trains it.
 
 Training takes a minute. The same machine writes the same bytes again; another one may round otherwise. The SHA-256
 that it logs belongs into `shipped_network.SHA256`. A new field of `Recipe` or `ModelConfig` asks for a new file,
@@ -17,8 +17,8 @@ import torch
 
 from playground.config import ModelConfig
 from playground.errors import WeightsError
-from playground.training.after.trained_network import TrainedNetwork, from_trainer, load, save
 from playground.training.recipe import Recipe
+from playground.training.trained_network import TrainedNetwork, from_trainer, load, save
 from playground.training.trainer import Trainer
 
 PATH = Path(__file__).with_name("translator.safetensors")
