@@ -56,7 +56,7 @@ def check_answer(exercise: str, answer: Any, variant: int = 0) -> str:
 
     And whatever `open_link` and the state's run raise.
     """
-    from playground.learn.library import shipped_exercises
+    from playground.learn.exercise import shipped_exercises
     from playground.learn.variant import Variant
 
     if exercise not in shipped_exercises():

@@ -7,8 +7,7 @@ from playground.charts.chart import Columns, Group, Item, Later, Panel, Paragrap
 from playground.errors import InputError, PlaygroundError
 from playground.learn.answers import Choose, Settings
 from playground.learn.exercise import Exercise
-from playground.learn.lesson import Lesson, LessonStep, encode_lesson
-from playground.learn.lesson_tour import find_problem
+from playground.learn.lesson import Lesson, LessonStep, encode_lesson, find_problem
 from playground.learn.variant import Variant, variants_of
 from playground.link.opening import LinkedView, open_link
 from playground.link.query import needed_panels

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from playground.errors import InputError, PlaygroundError
 from playground.learn.checks import check_exercise, check_lesson
-from playground.learn.exercise import Exercise, read_exercise
+from playground.learn.exercise import Exercise, read_exercise, shipped_exercises
 from playground.learn.lesson import Lesson, read_lesson
-from playground.learn.library import shipped_exercises
 from playground.learn.reading import MAX_FILE
 from playground.learn.results import MAX_CODE, make_keys, verify_result
 

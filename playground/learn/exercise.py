@@ -3,6 +3,9 @@
 A file has one exercise in YAML. `read_exercise` checks it: whatever is wrong is a sentence that names the line.
 """
 
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
@@ -127,3 +130,25 @@ def check_rests(exercises: dict[str, Exercise]) -> None:
                 todo += exercises[key].rests_on
         if exercise.key in below:
             raise InputError(f"{exercise.key} rests on itself, by way of others.")
+
+
+FOLDER = Path(__file__).parent / "exercises"
+"""Where the shipped exercises lie."""
+
+
+@cache
+def shipped_exercises() -> Mapping[str, Exercise]:
+    """The exercises by key, read once; raises as `read_folders`."""
+    return read_folders([FOLDER])
+
+
+def read_folders(folders: Iterable[Path]) -> Mapping[str, Exercise]:
+    """The exercises in some folders by key; raises `InputError` where a file is none, or rests on what is not there."""
+    exercises: dict[str, Exercise] = {}
+    for file in (file for folder in folders for file in sorted(folder.glob("*.yaml"))):
+        exercise = read_exercise(file.read_text(encoding="utf-8"), file.name)
+        if exercise.key != file.stem:
+            raise InputError(f"{file.name} has the exercise {exercise.key}, and would be called after it.")
+        exercises[exercise.key] = exercise
+    check_rests(exercises)
+    return exercises

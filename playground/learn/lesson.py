@@ -8,7 +8,8 @@ import re
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
@@ -16,8 +17,10 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from playground.errors import InputError
 from playground.learn.answers import check_text
+from playground.learn.exercise import Exercise
 from playground.learn.reading import MAX_FILE, Key, Record, read_record
 from playground.learn.variant import MAX_VARIANT
+from playground.link.opening import split_link
 from playground.link.params import MAX_LESSON, MAX_STEPS, TOUR
 from playground.pages import PAGES
 from playground.text.wording import quote_text
@@ -167,3 +170,36 @@ def _describe(error: ValidationError) -> str:
 
 
 _BROKEN = "The link's lesson is not whole: perhaps the link was cut when it was copied. Ask for it again."
+
+
+FOLDER = Path(__file__).parent / "lessons"
+"""Where the shipped lessons lie."""
+
+
+@cache
+def shipped_lessons() -> Mapping[str, Lesson]:
+    """The lessons by key, which is their file's name, read once; raises `InputError` where a file is none."""
+    files = sorted(FOLDER.glob("*.yaml"))
+    return {file.stem: read_lesson(file.read_text(encoding="utf-8"), file.name) for file in files}
+
+
+def find_lesson(name: str) -> Lesson:
+    """The lesson that a link names by its key, or has as a whole; raises `InputError` where there is none."""
+    if is_code(name):
+        return decode_lesson(name)
+    lessons = shipped_lessons()
+    if name not in lessons:
+        raise InputError(f"There is no lesson {quote_text(name)}: those are {', '.join(lessons)}.")
+    return lessons[name]
+
+
+def find_problem(step: LessonStep, exercises: Mapping[str, Exercise]) -> str:
+    """Why a step cannot open what it is to open; empty where it can."""
+    if step.exercise is not None and step.exercise not in exercises:
+        return f"This step asks for the exercise {quote_text(step.exercise)}, which is not here."
+    try:
+        if step.address:
+            split_link(step.address)
+    except InputError as error:
+        return str(error)
+    return ""

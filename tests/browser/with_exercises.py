@@ -5,12 +5,12 @@ from pathlib import Path
 
 from streamlit.web import cli
 
-from playground.web.session import exercises
+from playground.web.session import caches
 
 DEMO_EXERCISES = Path(__file__).resolve().parents[1] / "data" / "exercises"
 """One of each kind of answer, and some that cannot be posed everywhere."""
 
 if __name__ == "__main__":
-    exercises.FOLDERS.append(DEMO_EXERCISES)
+    caches.EXERCISE_FOLDERS.append(DEMO_EXERCISES)
     sys.argv[:1] = ["streamlit", "run"]
     cli.main()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from playground.command_line import main
-from playground.learn.library import shipped_exercises
+from playground.learn.exercise import shipped_exercises
 from playground.learn.results import SignedResult, make_keys, read_private_key, sign_result
 from tests.learn.test_reading import WHOLE
 

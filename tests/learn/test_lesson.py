@@ -16,12 +16,20 @@ from playground.command_line import main
 from playground.errors import InputError
 from playground.learn.answers import KINDS
 from playground.learn.checks import check_lesson
-from playground.learn.handout import describe_truth, write_handout
-from playground.learn.lesson import Lesson, LessonStep, decode_lesson, encode_lesson, read_lesson, write_lesson
-from playground.learn.lesson_notebook import write_notebook
-from playground.learn.lesson_tour import lesson_tour
-from playground.learn.library import find_lesson, shipped_exercises, shipped_lessons
+from playground.learn.exercise import shipped_exercises
+from playground.learn.handout import describe_truth, write_handout, write_notebook
+from playground.learn.lesson import (
+    Lesson,
+    LessonStep,
+    decode_lesson,
+    encode_lesson,
+    find_lesson,
+    read_lesson,
+    shipped_lessons,
+    write_lesson,
+)
 from playground.learn.tour import TourState
+from playground.learn.tours import lesson_tour
 from playground.learn.variant import Variant
 from playground.link.opening import split_link
 from playground.link.params import MAX_LESSON

@@ -1,8 +1,8 @@
-"""Tokenizers, encoders, encoder–decoders and their runs, from bounded caches with small keys."""
+"""Tokenizers, encoders, encoder–decoders, their runs, and the exercises, from bounded caches with small keys."""
 
 import copy
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ import torch
 from playground.charts import weights
 from playground.config import ModelConfig
 from playground.errors import InputError, PlaygroundError, PretrainedError, UnavailableError
+from playground.learn.exercise import FOLDER, Exercise, read_folders
 from playground.limits import MAX_TOKENS
 from playground.model import Encoder, EncoderDecoder
 from playground.model.changes import Change
@@ -324,3 +325,13 @@ def translator_on_device() -> EncoderDecoder:
     if not isinstance(network, EncoderDecoder):
         raise TypeError("the translator has a decoder")
     return network
+
+
+EXERCISE_FOLDERS = [FOLDER]
+"""Where the exercises lie that this server asks."""
+
+
+@load_once()
+def shipped_exercises() -> Mapping[str, Exercise]:
+    """The exercises by key; raises `InputError` where a file is none."""
+    return read_folders(EXERCISE_FOLDERS)

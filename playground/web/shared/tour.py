@@ -13,10 +13,9 @@ from typing import Any
 import streamlit as st
 
 from playground.errors import InputError, PlaygroundError
-from playground.learn.lesson_tour import lesson_tour
-from playground.learn.library import find_lesson
+from playground.learn.lesson import find_lesson
 from playground.learn.tour import Choices, Evidence, Step, Tour, TourState
-from playground.learn.tours import TOURS
+from playground.learn.tours import TOURS, lesson_tour
 from playground.link.params import EXPERIMENTS, LOCKED, PARAMS, TOUR
 from playground.pages import page_at
 from playground.web.choices import shortcuts
@@ -34,7 +33,7 @@ from playground.web.choices.setup import (
     recorded_actions,
 )
 from playground.web.session import trained_slot
-from playground.web.session.exercises import shipped_exercises
+from playground.web.session.caches import shipped_exercises
 from playground.web.shared.navigation import request_page
 
 _HELD = "_tour_held"

@@ -9,13 +9,13 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from playground.learn import library
+from playground.learn import exercise
 from playground.learn.exercise import Exercise, read_exercise
 from playground.learn.results import make_keys, verify_result
 from playground.learn.variant import Variant
 from playground.link.opening import LinkedView, open_link
-from playground.web.session import exercises
-from playground.web.session.exercises import shipped_exercises
+from playground.web.session import caches
+from playground.web.session.caches import shipped_exercises
 from playground.web.session.services import other_services, services
 from playground.web.session.turns import Turns
 from playground.web.views.exercises import answers
@@ -41,7 +41,7 @@ SECRET = "Secretword"
 @pytest.fixture(autouse=True)
 def demos() -> Iterator[None]:
     """The tests' own exercises beside the shipped ones, on a server that has posed none yet."""
-    with mock.patch.object(exercises, "FOLDERS", [*exercises.FOLDERS, _DEMOS]):
+    with mock.patch.object(caches, "EXERCISE_FOLDERS", [*caches.EXERCISE_FOLDERS, _DEMOS]):
         services().loaded.clear()
         services().few_results.clear()
         yield
@@ -280,7 +280,7 @@ def test_charts_are_found_inside_of_groups_columns_and_closed_panels_and_have_no
 
 
 def test_shipped_exercises_are_read_once() -> None:
-    with mock.patch.object(library, "read_exercise", side_effect=read_exercise) as read:
+    with mock.patch.object(exercise, "read_exercise", side_effect=read_exercise) as read:
         first: dict[str, Exercise] = dict(shipped_exercises())
         assert dict(shipped_exercises()) == first
     assert read.call_count == len(first)

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.learn.lesson import Lesson, LessonStep, decode_lesson, encode_lesson, write_lesson
-from playground.learn.library import shipped_lessons
+from playground.learn.lesson import Lesson, LessonStep, decode_lesson, encode_lesson, shipped_lessons, write_lesson
 from tests.web.app_test import open_page, press, sentences, upload, values, widgets, without_error, words, working
 
 MINE = Lesson(

@@ -8,9 +8,8 @@ from typing import Any
 import streamlit as st
 
 from playground.errors import InputError
-from playground.learn.answers import HANDLES, Choose, Click, Draw, Given, Number, Order, Settings
+from playground.learn.answers import HANDLES, Choose, Click, Draw, Given, Number, Order, Settings, parse_number
 from playground.learn.compare_answer import axis_names, handle_places
-from playground.learn.parse_number import parse_number
 from playground.learn.quantities import Numbers
 from playground.learn.variant import Variant
 from playground.link.opening import view_of

@@ -20,7 +20,8 @@ from playground.learn.answers import Settings
 from playground.learn.checks import repairs
 from playground.learn.compare_answer import compare_answer
 from playground.learn.exercise import Exercise
-from playground.learn.next_exercise import (
+from playground.learn.progress import (
+    Result,
     answer_where_to_begin,
     ask_where_to_begin,
     missing,
@@ -28,7 +29,6 @@ from playground.learn.next_exercise import (
     next_variant,
     sort_exercises,
 )
-from playground.learn.progress import Result
 from playground.learn.results import MAX_ANSWER, SignedResult, now, read_private_key, sign_result
 from playground.learn.variant import Variant
 from playground.link.opening import Focus, LinkedView
@@ -39,7 +39,7 @@ from playground.text.wording import join_words, quote_text
 from playground.web.choices.setup import current_value
 from playground.web.components.exercises import draw_exercise_map
 from playground.web.components.without_picture import announce, request_scroll
-from playground.web.session.exercises import shipped_exercises
+from playground.web.session.caches import shipped_exercises
 from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.attempts import (

@@ -15,7 +15,7 @@ from playground.model import Encoder
 from playground.runs.budget import check_budget
 from playground.views.all_views import VIEWS
 from playground.web.session import caches
-from playground.web.session.exercises import shipped_exercises
+from playground.web.session.caches import shipped_exercises
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_for_everybody
 

@@ -10,14 +10,21 @@ from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.learn.checks import check_lesson
-from playground.learn.lesson import Lesson, LessonStep, decode_lesson, encode_lesson, make_lesson, write_lesson
-from playground.learn.library import find_lesson
-from playground.learn.next_exercise import sort_exercises
+from playground.learn.lesson import (
+    Lesson,
+    LessonStep,
+    decode_lesson,
+    encode_lesson,
+    find_lesson,
+    make_lesson,
+    write_lesson,
+)
+from playground.learn.progress import sort_exercises
 from playground.learn.variant import MAX_VARIANT
 from playground.link.opening import Focus
 from playground.link.params import MAX_LESSON, MAX_STEPS
 from playground.web.components.without_picture import request_scroll
-from playground.web.session.exercises import shipped_exercises
+from playground.web.session.caches import shipped_exercises
 from playground.web.shared import panels
 from playground.web.shared import tour as session_tour
 from playground.web.shared.renderer import render

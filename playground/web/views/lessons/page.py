@@ -10,14 +10,20 @@ from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
 from playground.errors import InputError, PlaygroundError
 from playground.learn.exercise import Exercise
-from playground.learn.handout import write_handout
-from playground.learn.lesson import Lesson, encode_lesson, is_code, read_lesson, write_lesson
-from playground.learn.lesson_notebook import write_notebook
-from playground.learn.library import find_lesson, shipped_lessons
+from playground.learn.handout import write_handout, write_notebook
+from playground.learn.lesson import (
+    Lesson,
+    encode_lesson,
+    find_lesson,
+    is_code,
+    read_lesson,
+    shipped_lessons,
+    write_lesson,
+)
 from playground.link.opening import Focus
 from playground.web.choices.setup import current_value
+from playground.web.session.caches import shipped_exercises
 from playground.web.session.downloads import in_turn
-from playground.web.session.exercises import shipped_exercises
 from playground.web.shared import panels, uploads
 from playground.web.shared import tour as session_tour
 from playground.web.shared.navigation import current_server

@@ -3,7 +3,7 @@
 import pytest
 
 from playground.errors import InputError
-from playground.learn.parse_number import parse_number
+from playground.learn.answers import parse_number
 
 
 @pytest.mark.parametrize(
