@@ -18,8 +18,7 @@ from playground.charts.draw import draw_chart
 from playground.charts.head_map import head_map
 from playground.charts.scene import Scene
 from playground.charts.weights import SQUARE_ROOT
-from playground.export.all_heads import draw_all_heads
-from playground.export.print_figure import write_print_figure
+from playground.export.print_figure import draw_all_heads, write_print_figure
 from playground.link.opening import Focus
 from playground.presets import PRESETS
 from playground.runs import encoder_run

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from playground.export.plain_text import plain_label
+from playground.export.print_figure import plain_label
 
 Rows = Iterable[Sequence[Any]]
 

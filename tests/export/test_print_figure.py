@@ -12,8 +12,7 @@ from streamlit.elements.lib.streamlit_plotly_theme import configure_streamlit_pl
 
 from playground.charts import figure as figures
 from playground.export import print_figure
-from playground.export.plain_text import plain_caption
-from playground.export.print_figure import DIVERGING, PAGE_WIDTH, SEQUENTIAL, write_print_figure
+from playground.export.print_figure import DIVERGING, PAGE_WIDTH, SEQUENTIAL, plain_caption, write_print_figure
 from tests.views.every_figure import every_figure
 
 

@@ -18,7 +18,7 @@ from playground.charts.head_map import head_map
 from playground.charts.names import token_table
 from playground.charts.scene import Scene
 from playground.charts.weights import SQUARE_ROOT
-from playground.export.all_heads import all_weights, draw_all_heads
+from playground.export.print_figure import all_weights, draw_all_heads
 from playground.export.tables import numbers_of, rows_of, write_csv, write_latex, write_markdown
 from playground.link.opening import Focus
 from playground.views.gradient_flow import LAYER, draw_by_layer

@@ -74,7 +74,7 @@ class ShownPair:
 def show_pair(
     config: ModelConfig, seed: int, text: str, target: str, tokenizer: str, sentence: int, place: Place
 ) -> ShownPair:
-    """Run a sentence and its target line as a page does; arguments and errors as of `as_python`."""
+    """Run a sentence and its target line as a page does; arguments and errors as of `export_config`."""
     lines = split_sentences(target).sentences
     if not lines:
         raise InputError("The target has no sentence: the decoder needs at least one token.")

@@ -19,7 +19,6 @@ from playground.model.positions import alibi_slopes
 from playground.training.recipe import Recipe
 from playground.weights import checkpoint
 
-LINE_LENGTH = 120
 _ROOM = 70
 """Columns that a literal may take in one line, beside what stands before and after it."""
 

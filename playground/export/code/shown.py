@@ -86,7 +86,7 @@ def show_encoder(
     sentence: int,
     place: Place,
 ) -> ShownEncoder:
-    """Run one sentence of a text as a page does; arguments and errors as of `as_python`."""
+    """Run one sentence of a text as a page does; arguments and errors as of `export_config`."""
     if weights == "minilm":
         encoder, _ = checkpoint.load("minilm")
         tokenizer = "wordpiece"

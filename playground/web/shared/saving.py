@@ -19,8 +19,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from playground.charts.weights import SQUARE_ROOT, WeightScale
-from playground.export.all_heads import MOST_NUMBERS, all_weights, draw_all_heads
-from playground.export.plain_text import plain_caption
+from playground.export.print_figure import MOST_NUMBERS, all_weights, draw_all_heads, plain_caption
 from playground.export.tables import numbers_of, rows_of, write_csv, write_latex, write_markdown
 from playground.link.query import VERSION
 from playground.runs.arrays import Array

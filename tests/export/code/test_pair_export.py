@@ -64,4 +64,4 @@ def test_the_notebook_runs(capsys: pytest.CaptureFixture[str]) -> None:
 )  # fmt: skip
 def test_what_cannot_be_written_is_one_sentence(target: str, options: dict[str, object], word: str) -> None:
     with pytest.raises(InputError, match=word):
-        as_python(SMALL, text=SOURCE, target=target, **options)  # type: ignore[arg-type]
+        as_python(SMALL, text=SOURCE, target=target, **options)

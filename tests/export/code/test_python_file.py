@@ -133,7 +133,7 @@ def test_a_change_of_one_attention_weight_or_output_is_noticed() -> None:
 )  # fmt: skip
 def test_what_cannot_be_written_is_one_sentence(options: dict[str, str], word: str) -> None:
     with pytest.raises(InputError, match=word):
-        as_python(SMALL, **options)  # type: ignore[arg-type]
+        as_python(SMALL, **options)
 
 
 @pytest.mark.long

@@ -15,7 +15,7 @@ from playground.charts.chart import Paragraph
 from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
-from playground.export.plain_text import plain_caption
+from playground.export.print_figure import plain_caption
 from playground.learn.answers import Settings
 from playground.learn.checks import repairs
 from playground.learn.compare_answer import compare_answer

@@ -14,7 +14,7 @@ import streamlit as st
 from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
-from playground.export.all_heads import MOST_NUMBERS
+from playground.export.print_figure import MOST_NUMBERS
 from playground.link.query import VERSION
 from playground.web.components import save_picture
 from playground.web.shared import saving
