@@ -9,14 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.results import Result, interleaved, paired_ratio
-from playground.analysis.effects.sweeps import Sweep, list_heads, score_change
+from playground.analysis.sweeps import Sweep, list_heads, score_change
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace
 from playground.model.attention import AttentionMask, attend
 from playground.model.dropout import DROPOUT_POINTS, set_dropout
 from playground.presets import PRESETS
 from playground.runs import encoder_run
-from playground.runs.inputs import intervention_trace
+from playground.runs.forward_pass import intervention_trace
 from playground.text import Batch, words
 from playground.weights import load_weights
 from playground.weights.huggingface import read_config

@@ -12,7 +12,7 @@ from unittest.mock import patch
 import plotly.graph_objects as go
 
 from benchmarks.results import Result, paired_ratio, seconds
-from playground.accounting.costs import ModelCosts
+from playground.accounting.readable import ModelCosts
 from playground.charts.chart import Heatmap
 from playground.charts.draw import draw_chart
 from playground.charts.head_map import head_map

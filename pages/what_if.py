@@ -1,6 +1,6 @@
 """What if: the computation changed, and what followed."""
 
-from playground.analysis.effects.sweeps import Sweep, score_change, score_nearness, score_similarity
+from playground.analysis.sweeps import Sweep, score_change, score_nearness, score_similarity
 from playground.model.changes import Kind
 from playground.model.interventions import InterventionTrace
 from playground.web.shared import panels

@@ -35,8 +35,7 @@ from playground.model.positions import wavelengths
 from playground.runs import encoder_run
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import LayerRun, Run, trace_layer
-from playground.runs.forward_pass import read_rows, run_rows
-from playground.runs.inputs import intervention_trace
+from playground.runs.forward_pass import intervention_trace, read_rows, run_rows
 from playground.text.wording import join_words, quote_word
 from playground.training.evaluation import evaluate
 from playground.training.recipe import Recipe, architecture

@@ -13,7 +13,7 @@ from playground.config import ModelConfig
 from playground.model.change_texts import read_change, write_change
 from playground.model.changes import Change
 from playground.model.interventions import divide_changes, find_idle
-from playground.runs.inputs import intervention_subject
+from playground.runs.forward_pass import intervention_subject
 from playground.text import Batch
 from playground.text.wording import quote_text
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from playground.analysis.gradient_variants import BY_NAME
+from playground.analysis.vector_changes import POOLINGS
 from playground.analysis.walkthrough import STAGES
 from playground.config import CHOICES, SETTINGS, Setting
 from playground.limits import MAX_LISTED, MAX_SENTENCES, MAX_TOKENS
@@ -293,17 +295,8 @@ A link that sets the one, or asks for the chart alone, opens the other.
 
 MAX_DIMENSION = int(SIZES["d_model"].options[-1]) - 1
 
-POOLINGS = ("mean", "first token", "mean with padding")
-"""Those of `analysis.effects.sentence_vectors`, whose import would bring pandas along."""
-
 AUTOMATIC, MEAN = "automatic", "mean"
 """The words of `attention_rival` beside a key's position: the strongest other word or key, and the mean over all."""
-
-
-ENCODERS = (
-    "post-norm", "pre-norm", "no norm", "post-norm, no residual", "pre-norm, no residual", "no norm, no residual",
-)  # fmt: skip
-"""Those of `analysis.gradient_variants`, whose import would bring pandas along."""
 
 OWN: dict[str, Param] = {
     "overview_shapes": Switch(False),
@@ -362,7 +355,7 @@ OWN: dict[str, Param] = {
     "whatif_pruned": Whole(20, 0, 96 * 96),
     "whatif_left": Choice("similarity", ("similarity", "right answers")),
     "whatif_measure": Choice("length of the change", ("length of the change", "cosine")),
-    "whatif_pooling": Choice("mean", ("mean", "first token", "mean with padding")),
+    "whatif_pooling": Choice("mean", POOLINGS),
     "whatif_more": Switch(False),
     "whatif_tokens": Switch(False),
     "whatif_sentence": Switch(False),
@@ -375,8 +368,8 @@ OWN: dict[str, Param] = {
     "gradient_scale": Size(1.0, (0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)),
     "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "norms", "stream")),
     "gradient_view": Choice("chain rule", ("chain rule", "depth sweep", "loss")),
-    "gradient_first": Choice("no norm", ENCODERS),
-    "gradient_second": Choice("no norm, no residual", ENCODERS),
+    "gradient_first": Choice("no norm", tuple(BY_NAME)),
+    "gradient_second": Choice("no norm, no residual", tuple(BY_NAME)),
     "gradient_six": Switch(False),
     "parameters_model": Choice("sidebar", ("sidebar", *PRESETS)),
     "parameters_view": Choice("components", ("components", "treemap", "layers")),

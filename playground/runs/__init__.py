@@ -3,7 +3,7 @@
 from playground.runs.arrays import Array
 from playground.runs.budget import check_budget, check_kept, check_pair_budget, check_pair_patterns, choose_device
 from playground.runs.encoder_run import DroppedRun, LayerRun, Run, run, run_with_dropout, trace_layer
-from playground.runs.inputs import intervention_subject
+from playground.runs.forward_pass import intervention_subject
 from playground.runs.pair_run import PairRun, run_pair
 from playground.runs.variant_runs import VariantBatch, run_variants
 

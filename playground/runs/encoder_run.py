@@ -24,8 +24,7 @@ from playground.model.interventions import InterventionTrace
 from playground.model.positions import window_mask
 from playground.runs.arrays import Array, first_sentence, freeze, to_array
 from playground.runs.budget import check_kept, time_pass
-from playground.runs.forward_pass import read_rows, run_rows
-from playground.runs.inputs import Sources, intervention_trace
+from playground.runs.forward_pass import Sources, intervention_trace, read_rows, run_rows
 from playground.text import Batch
 
 _LEFT_OUT = (".q", ".k", ".v", "_projected", "_normed", ".scores", ".z", ".up", ".gate", ".hidden", ".normalized")

@@ -19,8 +19,7 @@ from playground.model.changes import Change
 from playground.runs.arrays import Array, to_array
 from playground.runs.budget import check_interrupted, check_kept
 from playground.runs.encoder_run import Run
-from playground.runs.forward_pass import EMBEDDINGS, Rows, read_rows, run_rows
-from playground.runs.inputs import Sources, intervention_trace
+from playground.runs.forward_pass import EMBEDDINGS, Rows, Sources, intervention_trace, read_rows, run_rows
 from playground.text import Batch
 
 MAX_AT_ONCE = 8_000_000

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, TypeVar
 
-from playground.accounting.costs import ModelCosts, sentence_costs
+from playground.accounting.readable import ModelCosts, sentence_costs
 from playground.analysis import positions, sentences
 from playground.analysis.attention import PROBES, Habits, check_probes, measure_habits
 from playground.analysis.attribution import destination, head_maps

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from playground.accounting import Count
-from playground.accounting.costs import ModelCosts, describe_costs
+from playground.accounting.readable import ModelCosts, describe_costs
 from playground.analysis import streams
 from playground.analysis.comparison import (
     PointDifference,

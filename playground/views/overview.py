@@ -7,7 +7,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from playground.accounting.costs import ModelCosts, describe_costs
+from playground.accounting.readable import ModelCosts, describe_costs
 from playground.accounting.shapes import list_shapes, list_stages, symbolic_shapes
 from playground.charts import figure as figures
 from playground.charts.chart import (

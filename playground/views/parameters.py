@@ -11,9 +11,17 @@ import pandas as pd
 
 from playground import accounting
 from playground.accounting import LABELS, Count, Term, readable
-from playground.accounting.costs import ModelCosts, describe_costs
 from playground.accounting.counts import Component
-from playground.accounting.readable import in_millions, listed, share, signed, substitute, times
+from playground.accounting.readable import (
+    ModelCosts,
+    describe_costs,
+    in_millions,
+    listed,
+    share,
+    signed,
+    substitute,
+    times,
+)
 from playground.charts import figure as figures
 from playground.charts import palette
 from playground.charts.chart import (

@@ -14,7 +14,7 @@ from playground.analysis.walkthrough import Walk, order
 from playground.model.changes import Change
 from playground.model.interventions import divide_changes
 from playground.runs.encoder_run import run, trace_layer
-from playground.runs.inputs import intervention_subject
+from playground.runs.forward_pass import intervention_subject
 from playground.text import characters
 from tests.analysis.test_walkthrough import assert_close
 from tests.analysis.walks import small_encoder

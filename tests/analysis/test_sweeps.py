@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig
-from playground.analysis.effects import sweeps
-from playground.analysis.effects.sweeps import HeadsTogether, Sweep
+from playground.analysis import sweeps
+from playground.analysis.sweeps import HeadsTogether, Sweep
 from playground.analysis.vector_changes import POOLINGS, Pooling, sentence_vector
 from playground.errors import InterventionError
 from playground.model.changes import Change

@@ -14,7 +14,7 @@ import pytest
 
 from playground.analysis.gradient_variants import VARIANTS, DepthSweep, SweepRequest, common_config
 from playground.jobs import JobStatus, Member, SharedRuns
-from playground.jobs.cluster.queue import ENVIRONMENT, UNREACHABLE
+from playground.jobs.cluster import ENVIRONMENT, UNREACHABLE
 from playground.training.ablation import Ablation, AblationRequest
 from playground.training.regularisers import ablation_trainings
 from playground.training.run_state import TrainingRequest, TrainingState

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from playground.accounting.costs import ModelCosts
+from playground.accounting.readable import ModelCosts
 from playground.analysis.gradient_variants import VARIANTS
 from playground.charts.bars import Bars
 from playground.charts.chart import Heatmap, LabelledBars

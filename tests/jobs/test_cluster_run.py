@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 
 from playground.errors import ClusterError, ConfigError
-from playground.jobs import JobStatus, PortableRequest
-from playground.jobs.cluster import ClusterQueue, worker
-from playground.jobs.cluster.queue import MAX_LOSSES, ClusterRun, _Part
-from playground.jobs.cluster.worker import Report, RunWorker
+from playground.jobs import JobStatus, PortableRequest, cluster
+from playground.jobs.cluster import MAX_LOSSES, ClusterQueue, ClusterRun, Report, RunWorker, _Part
 from playground.jobs.job import ResumableComputation
 
 
@@ -129,10 +127,10 @@ class Machines(ClusterQueue):
 def one_step_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
     """A slice is one step, and after every other step there is a checkpoint."""
     ticks = iter(range(10**6))
-    monkeypatch.setattr(worker, "SLICE", 1.5)
-    monkeypatch.setattr(worker, "CHECKPOINT_EVERY", 5)
-    monkeypatch.setattr(worker, "SHARE", 0)
-    monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
+    monkeypatch.setattr(cluster, "SLICE", 1.5)
+    monkeypatch.setattr(cluster, "CHECKPOINT_EVERY", 5)
+    monkeypatch.setattr(cluster, "SHARE", 0)
+    monkeypatch.setattr(cluster, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
 
 
 def started(run: ClusterRun[Sum], n: int) -> Generator[None]:

@@ -8,7 +8,7 @@ import pytest
 
 from playground import Encoder, ModelConfig
 from playground.accounting import LABELS
-from playground.accounting.costs import ModelCosts
+from playground.accounting.readable import ModelCosts
 from playground.analysis.comparison import PointDifference, compare_points, moved_weight
 from playground.charts.chart import Chart, Paragraph
 from playground.charts.draw import Drawing, draw_chart

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig, Trace
-from playground.accounting.costs import ModelCosts
+from playground.accounting.readable import ModelCosts
 from playground.charts.chart import Chart, Code, Item, Paragraph, Table, Widget
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene

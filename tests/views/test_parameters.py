@@ -10,8 +10,7 @@ import pytest
 
 from playground import Encoder, ModelConfig, count_parameters
 from playground.accounting import attention_overtakes, count_flops
-from playground.accounting.costs import ModelCosts, describe_costs
-from playground.accounting.readable import in_millions, in_units, share, times
+from playground.accounting.readable import ModelCosts, describe_costs, in_millions, in_units, share, times
 from playground.charts import palette
 from playground.charts.chart import Chart, Paragraph, Table
 from playground.charts.draw import Drawing, draw_chart, draw_table

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from playground.analysis.attention import pattern_spread, rank_correlation
-from playground.analysis.effects.sweeps import compare_together, list_pairs
+from playground.analysis.sweeps import compare_together, list_pairs
 from playground.charts import figure as figures
 from playground.charts import palette
 from playground.charts.chart import (

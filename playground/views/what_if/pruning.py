@@ -11,7 +11,7 @@ import pandas as pd
 
 from playground.accounting import count_attention_head, count_flops, count_head_flops, count_parameters
 from playground.accounting.readable import in_millions
-from playground.analysis.effects.sweeps import Order, pruned_sizes, remove_heads
+from playground.analysis.sweeps import Order, pruned_sizes, remove_heads
 from playground.charts import palette
 from playground.charts.chart import (
     Axis,

@@ -11,7 +11,7 @@ from playground.model.change_texts import write_change
 from playground.model.changes import Change
 from playground.model.interventions import check_change
 from playground.pages import page_at
-from playground.runs.inputs import intervention_subject
+from playground.runs.forward_pass import intervention_subject
 from playground.views.change_names import explain_changes, group_layers, name_changes, name_tokens
 from playground.web.choices import changes
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup

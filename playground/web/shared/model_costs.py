@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from playground.accounting.costs import ModelCosts, sentence_costs
+from playground.accounting.readable import ModelCosts, sentence_costs
 from playground.config import ModelConfig
 from playground.errors import PlaygroundError
 from playground.model import Encoder, EncoderDecoder

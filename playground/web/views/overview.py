@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from playground.accounting.costs import ModelCosts
+from playground.accounting.readable import ModelCosts
 from playground.runs.encoder_run import Run
 from playground.views.overview import ReadSentence, show_overview
 from playground.web.choices.focus import move_focus

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from playground.accounting.costs import ModelCosts
+from playground.accounting.readable import ModelCosts
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.presets import PRESETS

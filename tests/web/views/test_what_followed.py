@@ -9,7 +9,6 @@ import torch
 
 from playground import Encoder, ModelConfig
 from playground.analysis.vector_changes import POOLINGS
-from playground.link.params import PARAMS
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
@@ -68,10 +67,6 @@ def test_similarities_before_and_after_are_those_of_the_runs(pooling: str) -> No
             expected = cosine(*(pooled(small_run(sentence, *changes), pooling) for sentence in (one, two)))
             assert shown[column][f"{one + 1} and {two + 1}"] == pytest.approx(expected, abs=1e-5)
     assert ("padding" in captions(app)) or pooling == "first token"
-
-
-def test_the_words_of_pooling_are_the_analysis_own() -> None:
-    assert PARAMS["whatif_pooling"].options == POOLINGS  # type: ignore[union-attr]
 
 
 @pytest.mark.sweep

@@ -16,8 +16,8 @@ import numpy as np
 import streamlit as st
 
 from playground.accounting.readable import duration
-from playground.analysis.effects import sweeps
-from playground.analysis.effects.sweeps import Order, Sweep
+from playground.analysis import sweeps
+from playground.analysis.sweeps import Order, Sweep
 from playground.analysis.vector_changes import sentence_vector
 from playground.config import ModelConfig
 from playground.errors import TooLargeError

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from playground import Encoder, count_parameters
-from playground.analysis.effects.sweeps import order_at_random
+from playground.analysis.sweeps import order_at_random
 from playground.model.changes import Change
 from tests.web.app_test import (
     SMALL,

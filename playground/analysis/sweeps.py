@@ -22,7 +22,7 @@ from playground.model.changes import SUBLAYERS, Change
 from playground.model.init import fill_uniform
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
-from playground.runs.inputs import Sources
+from playground.runs.forward_pass import Sources
 from playground.runs.variant_runs import Variant, run_variants
 from playground.text import Batch
 
