@@ -1,4 +1,4 @@
-"""What Streamlit's charts have not: curves that grow, bars drawn at once, a legend, frames, and charts in words.
+"""What Streamlit's charts have not: curves that grow, bars drawn at once, a head's lines, a legend, frames, pictures.
 
 The drawing shows a figure of lines as it is at the moment, at the same size. At rest, Plotly shows the same figure,
 and its values where the pointer is.
@@ -6,21 +6,29 @@ and its values where the pointer is.
 The frame also says which cell was clicked, and moves by the arrow keys. Plotly's own selection takes the point that
 the pointer hovered over last: a finger hovers over none, so that a tap opened the cell of the tap before; and a
 heatmap's cells it cannot select at all.
+
+A picture, PNG, SVG or PDF, is drawn in the visitor's browser: Plotly draws the chart once more, from a figure for white
+paper. jsPDF and svg2pdf.js make a PDF of that drawing. All of them come from this server
+(`playground/web/server/picture_libraries/`) when the first picture is saved. So does the figure, as a file: on the
+page's own connection, megabytes would hold up everybody's answers while they are compressed.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.runtime import get_instance
 
 from playground.charts import palette
 from playground.charts.bars import Bars
 from playground.charts.figure import Figure
+from playground.charts.head_lines import Lines, thickest_line
 from playground.charts.label import chart_label, plain_figure
-from playground.web.components.load_component import load_component
+from playground.export.print_figure import write_print_figure
+from playground.web.components import load_component
 
 _curves = load_component("curves", draws=True)
 
@@ -160,3 +168,56 @@ def clicked_cell(container: str) -> tuple[int | None, int | None]:
         case [int(row), int(column)]:
             return row, column
     return None, None
+
+
+_head_lines = load_component("head_lines", draws=True)
+
+
+def draw_head_lines(key: str, lines: Lines, *, alt: str, on_click: Callable[[], None]) -> None:
+    """Draw a head's lines; `alt` names them for whoever cannot see them.
+
+    `on_click` runs when a line or a token is clicked; it finds them by `clicked_tokens`.
+    """
+    label = f"{alt} {thickest_line(lines)}".strip()
+    data = {**asdict(lines), "dots": palette.ATTENTION, "alt": label, "colour": palette.FOCUS}
+    _head_lines(key=f"{key}_drawing", data=data, on_clicked_change=on_click)
+
+
+def clicked_tokens(key: str) -> dict[str, Any]:
+    """What was clicked, as the browser sent it: the positions of a line's `query` and `key`, or one of the two."""
+    clicked = st.session_state[f"{key}_drawing"].clicked
+    return {name: clicked[name] for name in ("query", "key") if name in clicked} if isinstance(clicked, dict) else {}
+
+
+_picture_buttons = load_component("save_picture", draws=True)
+
+
+def draw_picture_buttons(
+    key: str, figure: go.Figure, *, name: str, caption: str, title: str, link: str, libraries: str
+) -> None:
+    """Draw a button for each format.
+
+    Args:
+        key: of the component.
+        figure: what is drawn.
+        name: of the files, without an ending.
+        caption: plain text that stands below the chart, followed by the link where that is not too long.
+        title: what the chart is called in the files' metadata, which have all of the link, too.
+        link: to the page that the chart is from.
+        libraries: the folder on this server that has what draws.
+    """
+    words = {"name": name, "caption": caption, "title": title, "link": link}
+    data = {**words, "figure": offer_file(key, write_print_figure(figure)), "libraries": libraries}
+    _picture_buttons(key=key, data=data, width="content")
+
+
+def offer_file(key: str, text: str) -> str:
+    """The path under which this server gives a JSON text, until the session's page is drawn without it.
+
+    Args:
+        key: the session's later texts of this key take the place of this one.
+        text: what is given.
+    """
+    base = st.get_option("server.baseUrlPath").strip("/")
+    path = get_instance().media_file_mgr.add(text.encode(), "application/json", key)
+    return f"{base and '/'}{base}{path}"

@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from playground.charts import palette
-from playground.web.components.load_component import load_component
+from playground.web.components import load_component
 
 _map = load_component("exercise_map", draws=True)
 _grid = load_component("answer_grid", draws=True)

@@ -13,7 +13,7 @@ import streamlit as st
 from playground.accounting.shapes import Stage
 from playground.charts import palette
 from playground.limits import MAX_ADDRESS
-from playground.web.components.load_component import load_component
+from playground.web.components import load_component
 
 FOCUS_KEY = "focus_line"
 

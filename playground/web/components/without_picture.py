@@ -6,7 +6,7 @@ from string import Template
 
 import streamlit as st
 
-from playground.web.components.load_component import load_component, moment
+from playground.web.components import load_component, moment
 
 _guard = load_component("address_guard")
 

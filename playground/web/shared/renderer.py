@@ -45,8 +45,7 @@ from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.focus import choose_places, move_focus
 from playground.web.choices.setup import current_value
-from playground.web.components.charts import CellFrame, draw_bars, draw_curves
-from playground.web.components.head_lines import clicked_tokens, draw_head_lines
+from playground.web.components.charts import CellFrame, clicked_tokens, draw_bars, draw_curves, draw_head_lines
 from playground.web.components.rows import draw_token_chips
 from playground.web.shared import panels, saving
 from playground.web.shared.focus_line import Cells, frame_cell, show_focus, take_answer_place, take_proof_place

@@ -25,7 +25,7 @@ from playground.link.query import VERSION
 from playground.runs.arrays import Array
 from playground.web.choices.open_page import current_parameters, parameters_to_copy
 from playground.web.choices.setup import current_setup
-from playground.web.components.save_picture import draw_picture_buttons
+from playground.web.components.charts import draw_picture_buttons
 from playground.web.components.without_picture import show_only
 from playground.web.server.picture_libraries import libraries_path
 from playground.web.session.downloads import in_turn

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from playground.charts.bars import Bars
-from playground.web.components import load_component as loader
+from playground.web import components
 from playground.web.components.charts import _describe_longest
 from tests.web.app_test import drawn_bars, working
 
@@ -36,7 +36,7 @@ def test_bars_without_a_number_have_no_longest() -> None:
     assert _describe_longest(Bars(["x"], [math.nan], [""], ["–"], "")) == ""
 
 
-FOLDER = Path(loader.__file__).parent
+FOLDER = Path(components.__file__).parent
 HELPERS = re.findall(r"^const (\w+)", (FOLDER / "elements.js").read_text(encoding="utf-8"), re.MULTILINE)
 
 
@@ -46,7 +46,7 @@ def test_a_component_has_its_files_and_the_helpers_that_it_calls(script: Path, m
     monkeypatch.setattr(st.components.v2, "component", lambda name, **texts: declared.update({name: texts}))
     faces = "\n".join(module.read_text(encoding="utf-8") for module in FOLDER.rglob("*.py"))
     ((name, options),) = re.findall(rf'= load_component\("({script.stem})"(.*)\)', faces)
-    loader.load_component(name, draws="draws=True" in options)
+    components.load_component(name, draws="draws=True" in options)
     texts, source = declared[script.stem], script.read_text(encoding="utf-8")
     assert texts["js"].endswith(source)
     for kind in ("html", "css"):

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.export.print_figure import MOST_NUMBERS
 from playground.link.query import VERSION
-from playground.web.components import save_picture
+from playground.web.components import charts as components
 from playground.web.shared import saving
 from playground.web.shared.saving import file_name
 from tests.web.app_test import SMALL, captions, new_page, small_trace, working
@@ -26,7 +26,7 @@ def saved_files(page: str, *menus: str, **query: object) -> tuple[AppTest, dict[
     """A page with these menus open, what makes each file of their buttons, and what browsers draw, by files' names."""
     files: dict[str, Any] = {}
     pictures: dict[str, Any] = {}
-    button, draw = st.download_button, save_picture._buttons
+    button, draw = st.download_button, components._picture_buttons
 
     def collect(label: str, make: Any, name: str, *rest: Any, **options: Any) -> bool:
         files[name] = make
@@ -41,8 +41,8 @@ def saved_files(page: str, *menus: str, **query: object) -> tuple[AppTest, dict[
         app.session_state[menu] = True
     with (
         patch.object(st, "download_button", collect),
-        patch.object(save_picture, "_buttons", collect_picture),
-        patch.object(save_picture, "offer_file", lambda key, text: text),
+        patch.object(components, "_picture_buttons", collect_picture),
+        patch.object(components, "offer_file", lambda key, text: text),
     ):
         working(app.run())
     return app, files, pictures
