@@ -233,7 +233,7 @@ def test_readme_begins_with_the_two_commands() -> None:
         ("playground/runs/encoder_run.py", "from playground import Encoder", ["playground"]),
         ("playground/runs/encoder_run.py", "from playground.charts import figure", ["playground.charts.figure"]),
         ("playground/runs/encoder_run.py", "from playground.weights import load_weights", ["playground.weights"]),
-        ("playground/runs/encoder_run.py", "from playground.text.batch import Batch", []),
+        ("playground/runs/encoder_run.py", "from playground.text.tokenizer import Batch", []),
         ("playground/runs/budget.py", "def f():\n from playground.web.start import prepare", ["playground.web.start"]),
         ("playground/__init__.py", "from playground.model import Encoder", []),
         ("playground/web/views/overview.py", "import pages.attention", ["pages.attention"]),

@@ -21,7 +21,7 @@ from playground.jobs.job import ResumableComputation
 from playground.model import Encoder
 from playground.model.init import Linear
 from playground.text import Tokenizer
-from playground.text.batch import draw_vectors
+from playground.text.tokenizer import draw_vectors
 
 LONGEST = 64
 """Tokens of a sentence that take part: six encoders run forwards and backwards, eighteen times a pass's work."""

@@ -227,8 +227,6 @@ def _is_layer_norm(config: ModelConfig, _: Tensor | None) -> bool:
     return config.norm == "layer"
 
 
-_PAPER = "Vaswani et al. 2017"
-
 _ALL = (
     Mistake(
         "no-embedding-scale",

@@ -17,7 +17,7 @@ from playground.model.interventions import InterventionTrace, divide_changes
 from playground.model.trace import UNTRACED
 from playground.runs.arrays import Array
 from playground.text import Batch
-from playground.text.batch import draw_vectors
+from playground.text.tokenizer import draw_vectors
 
 EMBEDDINGS = -1
 """Where a pass starts that starts before the layers, which count from 0."""

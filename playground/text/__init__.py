@@ -1,9 +1,9 @@
 """From typed text to a padded batch of token ids, with the pieces that a student can read."""
 
-from playground.text.batch import Batch
 from playground.text.own_tokens import IdTokenizer, VocabularyTokenizer, read_vocabulary
 from playground.text.sentences import Sentences, split_sentences
 from playground.text.tokenizer import (
+    Batch,
     Tokenizer,
     bpe,
     build_tokenizer,

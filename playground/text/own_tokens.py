@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from playground.errors import InputError
-from playground.text.batch import EncodedSentence
 from playground.text.sentences import LINE_BREAK, replace_surrogates
-from playground.text.tokenizer import Tokenizer, visible
+from playground.text.tokenizer import EncodedSentence, Tokenizer, visible
 from playground.text.wording import join_words, quote_word
 
 UNKNOWN_NAMES = ("[UNK]", "<unk>", "<UNK>", "[unk]", "<oov>", "<OOV>", "UNK", "unk")

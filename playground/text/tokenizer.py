@@ -1,19 +1,99 @@
-"""One face for every tokenizer, sentences in, a padded `Batch` out, and the four that the app offers."""
+"""One face for every tokenizer, sentences in, a padded `Batch` out, and the four that the app offers.
+
+B sentences, T tokens in the longest.
+"""
 
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from pydoc_data.topics import topics
 
+import numpy as np
 import tokenizers
+import torch
 from tokenizers import Regex, models, pre_tokenizers, trainers
+from torch import Tensor
 
 from playground.errors import InputError
 from playground.limits import MAX_TOKENS
-from playground.text.batch import Batch, EncodedSentence, build_batch
 from playground.text.sentences import replace_surrogates
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sentences as padded ids for the model, and as unpadded lists (one item a token) for people."""
+
+    ids: Tensor
+    """(B, T) int64; the tokenizer's `pad_id` where there is no token."""
+
+    mask: Tensor
+    """(B, T) bool; True where there is a token, False on padding."""
+
+    tokens: list[list[str]]
+    """Each sentence's own pieces, made readable, without padding."""
+
+    offsets: list[list[tuple[int, int]]]
+    """Each token's place in its sentence: first character, one past the last; (0, 0) for special tokens."""
+
+    special: list[list[bool]]
+    """True for a token that the tokenizer added, such as [CLS] and [SEP]."""
+
+    unknown: list[list[bool]]
+    """True for a token that stands for text outside the vocabulary."""
+
+    sentences: list[str]
+    """The sentences that `offsets` point into."""
+
+    truncated: list[int]
+    """How many tokens of each sentence were cut off because it was too long."""
+
+
+@dataclass(frozen=True)
+class EncodedSentence:
+    """One sentence as a tokenizer has it: lists as in `Batch`, one item a token, and how many tokens were cut off."""
+
+    ids: list[int]
+    tokens: list[str]
+    offsets: list[tuple[int, int]]
+    special: list[bool]
+    unknown: list[bool]
+    truncated: int
+
+
+def build_batch(sentences: list[str], encoded: Sequence[EncodedSentence], pad_id: int) -> Batch:
+    """The batch of encoded sentences, the shorter ones padded."""
+    lengths = torch.tensor([len(one.ids) for one in encoded], dtype=torch.int64)
+    width = max(lengths.tolist(), default=0)
+    ids = torch.full((len(sentences), width), pad_id)  # (B, T)
+    for row, one in zip(ids, encoded, strict=True):
+        row[: len(one.ids)] = torch.tensor(one.ids)
+    return Batch(
+        ids=ids,
+        mask=torch.arange(width) < lengths[:, None],  # (B, T)
+        tokens=[one.tokens for one in encoded],
+        offsets=[one.offsets for one in encoded],
+        special=[one.special for one in encoded],
+        unknown=[one.unknown for one in encoded],
+        sentences=sentences,
+        truncated=[one.truncated for one in encoded],
+    )
+
+
+def draw_vectors(words: Sequence[str], d_model: int, seed: int) -> Tensor:
+    """A vector of standard normal numbers for each word: (T, d_model) float32.
+
+    A word's vector depends on the seed and the word alone, so equal words have equal vectors, in every text.
+    """
+    drawn = {word: _draw_vector(word, d_model, seed) for word in set(words)}
+    return torch.from_numpy(np.array([drawn[word] for word in words], np.float32).reshape(len(words), d_model))
+
+
+def _draw_vector(word: str, d_model: int, seed: int) -> np.ndarray:
+    return np.random.default_rng([seed, *word.encode()]).standard_normal(d_model, np.float32)
+
 
 PRINTABLE_BYTES = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 OTHER_BYTES = [byte for byte in range(0x100) if byte not in PRINTABLE_BYTES]

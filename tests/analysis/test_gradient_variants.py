@@ -27,7 +27,7 @@ from playground.analysis.gradient_variants import (
 from playground.analysis.gradients import backward, map_gradient
 from playground.errors import TooLargeError
 from playground.presets import PRESETS
-from playground.text.batch import draw_vectors
+from playground.text.tokenizer import draw_vectors
 
 IDS = torch.tensor([3, 1, 4, 1, 5])
 SMALL: dict[str, Any] = {"vocab_size": 7, "d_model": 8, "n_heads": 2, "n_layers": 3, "d_ff": 12}

@@ -13,7 +13,7 @@ from playground.analysis import gradients
 from playground.analysis.gradient_variants import VARIANTS, Variant, with_variant
 from playground.analysis.gradients import backward, next_token_loss
 from playground.model import causal_mask
-from playground.text.batch import draw_vectors
+from playground.text.tokenizer import draw_vectors
 from tests.model.reference import float64, scramble
 
 IDS = torch.tensor([3, 1, 4, 1, 5])

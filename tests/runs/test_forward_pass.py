@@ -15,7 +15,7 @@ from playground.presets import PRESETS
 from playground.runs.encoder_run import run, run_with_dropout, trace_layer
 from playground.runs.forward_pass import read_rows, run_rows
 from playground.text import words
-from playground.text.batch import draw_vectors
+from playground.text.tokenizer import draw_vectors
 from tests.model.reference import scramble
 
 SENTENCES = ["one two three two", "two one"]

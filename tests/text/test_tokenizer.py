@@ -14,8 +14,7 @@ from tokenizers import models, pre_tokenizers
 from playground.errors import InputError
 from playground.limits import MAX_TOKENS
 from playground.text import Batch, Tokenizer, bpe, characters, published_tokenizer, words
-from playground.text.batch import draw_vectors
-from playground.text.tokenizer import BYTE_OF_CHARACTER, visible, visible_bytes
+from playground.text.tokenizer import BYTE_OF_CHARACTER, draw_vectors, visible, visible_bytes
 from playground.weights.checkpoint import minilm_path
 
 HARD_TEXTS = [

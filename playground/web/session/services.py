@@ -14,8 +14,7 @@ from playground.web.server.monitoring import Meters, Readiness
 from playground.web.server.settings import Settings, read_settings
 from playground.web.server.visitors import Visitors
 from playground.web.session.memory_budget import KEPT_SECONDS, MAX_NETWORKS, KeptNetworks, MemoryBudget
-from playground.web.session.random_weights import RandomWeights
-from playground.web.session.result_cache import CacheMetrics, FunctionCaches, ResultCache, size_in_bytes
+from playground.web.session.result_cache import CacheMetrics, FunctionCaches, RandomWeights, ResultCache, size_in_bytes
 from playground.web.session.turns import FairQueue, Turns
 
 MOST_WAITING = 24

@@ -15,7 +15,7 @@ from playground.accounting import count_parameters
 from playground.analysis.gradients import backward
 from playground.export import as_notebook
 from playground.presets import PRESETS
-from playground.text.batch import draw_vectors
+from playground.text.tokenizer import draw_vectors
 from tests.export.code.test_python_file import SMALL
 from tests.export.code.written import code_cells
 

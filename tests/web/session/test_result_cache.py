@@ -22,9 +22,16 @@ from playground.errors import UnavailableError
 from playground.model.init import InitialTensor, draw
 from playground.runs.budget import interruptible
 from playground.web.choices.setup import setup_of
-from playground.web.session import caches, random_weights, uploaded_files, weights_cache
-from playground.web.session.random_weights import RandomWeights
-from playground.web.session.result_cache import EVERYBODY, CacheKey, FunctionCaches, Owner, ResultCache, size_in_bytes
+from playground.web.session import caches, result_cache, uploaded_files, weights_cache
+from playground.web.session.result_cache import (
+    EVERYBODY,
+    CacheKey,
+    FunctionCaches,
+    Owner,
+    RandomWeights,
+    ResultCache,
+    size_in_bytes,
+)
 from playground.web.session.services import other_services
 from playground.web.session.uploaded_files import UploadedWeights
 from playground.web.session.weights_cache import (
@@ -271,7 +278,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(tensor.name)
         return draw(tensor, seed)
 
-    monkeypatch.setattr(random_weights, "draw", count)
+    monkeypatch.setattr(result_cache, "draw", count)
     return names
 
 
@@ -343,7 +350,7 @@ def test_nothing_stays_of_an_encoder_for_which_memory_is_short(monkeypatch: pyte
 
     weights = kept(10**9)
     with monkeypatch.context() as patch:
-        patch.setattr(random_weights, "draw", fail_at_the_third())
+        patch.setattr(result_cache, "draw", fail_at_the_third())
         with pytest.raises(MemoryError):
             weights.encoder(SMALL, 0)
     assert weights.size == 0
@@ -370,7 +377,7 @@ def test_who_finds_an_encoder_does_not_wait_for_one_that_is_drawn(monkeypatch: p
         assert go_on.wait(30)
         return draw(tensor, seed)
 
-    monkeypatch.setattr(random_weights, "draw", draw_slowly)
+    monkeypatch.setattr(result_cache, "draw", draw_slowly)
     made: list[Encoder] = []
     threads = [threading.Thread(target=lambda: made.append(weights.encoder(DEEP, 1))) for _ in range(2)]
     for thread in threads:

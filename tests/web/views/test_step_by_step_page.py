@@ -12,7 +12,7 @@ from playground import Encoder, ModelConfig, Trace
 from playground.analysis.walkthrough import order
 from playground.charts.figure import SHOWN
 from playground.presets import PRESETS
-from playground.text.batch import draw_vectors
+from playground.text.tokenizer import draw_vectors
 from playground.tutorials.table import SHORT_TITLES
 from playground.web.choices.shortcuts import preset_values
 from playground.web.session import caches

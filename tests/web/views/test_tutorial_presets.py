@@ -12,7 +12,7 @@ from playground.link.params import DEFAULT_TEXT, SHARED
 from playground.model import causal_and_padding
 from playground.presets import PRESETS
 from playground.text import words
-from playground.text.batch import draw_vectors
+from playground.text.tokenizer import draw_vectors
 from playground.web.choices.setup import Setup
 from playground.web.choices.shortcuts import preset_values
 from playground.web.session import caches
