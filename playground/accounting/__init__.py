@@ -2,9 +2,7 @@
 
 from playground.accounting.counts import (
     LABELS,
-    Component,
     Count,
-    Memory,
     Term,
     attention_overtakes,
     count_attention_head,
@@ -13,16 +11,12 @@ from playground.accounting.counts import (
     count_head_flops,
     count_memory,
     count_parameters,
-    flops_by_length,
 )
-from playground.accounting.shapes import Stage, list_shapes, list_stages, symbolic_shapes
+from playground.accounting.shapes import list_shapes, symbolic_shapes
 
 __all__ = [
     "LABELS",
-    "Component",
     "Count",
-    "Memory",
-    "Stage",
     "Term",
     "attention_overtakes",
     "count_attention_head",
@@ -31,8 +25,6 @@ __all__ = [
     "count_head_flops",
     "count_memory",
     "count_parameters",
-    "flops_by_length",
     "list_shapes",
-    "list_stages",
     "symbolic_shapes",
 ]

@@ -1,11 +1,10 @@
 """Long work in the background."""
 
-from playground.jobs.job import Computation, JobBackend, JobHandle, JobStatus, PortableRequest, Request
+from playground.jobs.job import JobBackend, JobHandle, JobStatus, PortableRequest, Request
 from playground.jobs.queue import JobQueue
 from playground.jobs.shared_runs import Member, SharedRuns
 
 __all__ = [
-    "Computation",
     "JobBackend",
     "JobHandle",
     "JobQueue",

@@ -24,8 +24,8 @@ from playground.analysis.sentences import (
 )
 from playground.analysis.vector_changes import POOLINGS, Pooling, pool, sentence_similarity, sentence_vector
 from playground.model.changes import Change
-from playground.runs import run
 from playground.runs.arrays import Array
+from playground.runs.encoder_run import run
 from playground.text import Batch, Tokenizer, characters, words
 from playground.weights import checkpoint
 from tests.model.reference import scramble

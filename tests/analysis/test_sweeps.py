@@ -10,8 +10,8 @@ from playground.analysis.sweeps import HeadsTogether, Sweep
 from playground.analysis.vector_changes import POOLINGS, Pooling, sentence_vector
 from playground.errors import InterventionError
 from playground.model.changes import Change
-from playground.runs import run
 from playground.runs.arrays import Array
+from playground.runs.encoder_run import run
 from playground.runs.variant_runs import Variant
 from playground.text import characters
 from tests.model.reference import scramble

@@ -16,7 +16,7 @@ from playground.analysis.vector_changes import (
 )
 from playground.errors import InputError
 from playground.model.changes import Change
-from playground.runs import run
+from playground.runs.encoder_run import run
 from playground.text import characters
 from tests.model.reference import scramble
 

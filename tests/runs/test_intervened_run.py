@@ -7,8 +7,8 @@ from playground import Encoder, ModelConfig, Trace
 from playground.errors import InterventionError
 from playground.model.changes import Change
 from playground.model.interventions import divide_changes
-from playground.runs import intervention_subject, run, trace_layer
-from playground.runs.forward_pass import intervention_trace
+from playground.runs.encoder_run import run, trace_layer
+from playground.runs.forward_pass import intervention_subject, intervention_trace
 from playground.text import characters
 from tests.changes import made
 from tests.model.reference import scramble

@@ -7,8 +7,9 @@ from playground import Encoder, ModelConfig
 from playground.errors import InterventionError, TooLargeError
 from playground.model.changes import Change
 from playground.presets import PRESETS
-from playground.runs import run, run_variants, variant_runs
-from playground.runs.variant_runs import MAX_VECTORS, MAX_WORK, can_afford, count_affordable, run_batch
+from playground.runs import variant_runs
+from playground.runs.encoder_run import run
+from playground.runs.variant_runs import MAX_VECTORS, MAX_WORK, can_afford, count_affordable, run_batch, run_variants
 from playground.text import characters, words
 from tests.changes import made
 from tests.model.reference import scramble

@@ -25,7 +25,8 @@ from playground.training.network import Tagger, build_network
 from playground.training.tasks import TASKS
 from playground.training.trained_network import Results
 from playground.training.trainer import Trainer
-from playground.weights import encoder_half, read_metadata, recognise
+from playground.weights import encoder_half, read_metadata
+from playground.weights.recognise import recognise
 from tests.test_oracles import FILES, read
 from tests.training.tiny import CPU
 from tests.training.trained import CONFIG, RECIPE, load, trained, trainer, weights

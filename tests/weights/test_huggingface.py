@@ -13,8 +13,8 @@ import torch
 from playground import Trace, count_parameters
 from playground.errors import PretrainedError, WeightsError
 from playground.pretrained import load
-from playground.weights import recognise
 from playground.weights.huggingface import FAMILIES, read_config
+from playground.weights.recognise import recognise
 
 FOLDER = Path(__file__).parents[1] / "data" / "families"
 KINDS = sorted(path.name for path in FOLDER.iterdir())

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from playground import Encoder, ModelConfig
 from playground.errors import ConfigError, WeightsError
 from playground.presets import PRESETS
-from playground.weights import build_encoder, checkpoint, read_tensors, recognise
+from playground.weights import build_encoder, checkpoint, read_tensors
 from playground.weights.checkpoint import WEIGHTS, minilm_path
-from playground.weights.recognise import MAX_COMPUTED_POSITIONS
+from playground.weights.recognise import MAX_COMPUTED_POSITIONS, recognise
 from playground.weights.schemes import Shape
 from tests.model.strategies import configs
 from tests.test_oracles import ENCODERS, FILES, ON_OUTPUTS, assert_close, embed, mask_of, read

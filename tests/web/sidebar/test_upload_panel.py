@@ -15,7 +15,7 @@ from playground.link.query import model_config, settle
 from playground.presets import PRESETS
 from playground.runs.encoder_run import Run
 from playground.text.tokenizer import draw_vectors
-from playground.weights import recognise
+from playground.weights.recognise import recognise
 from tests.link.test_link_values import values_of_the_sidebar
 from tests.test_oracles import FILES, ON_ATTENTION, ON_OUTPUTS, assert_close, read
 from tests.web.app_test import (
