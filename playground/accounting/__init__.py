@@ -11,6 +11,7 @@ from playground.accounting.counts import (
     count_head_flops,
     count_memory,
     count_parameters,
+    flops_by_length,
 )
 from playground.accounting.shapes import list_shapes, symbolic_shapes
 
@@ -25,6 +26,7 @@ __all__ = [
     "count_head_flops",
     "count_memory",
     "count_parameters",
+    "flops_by_length",
     "list_shapes",
     "symbolic_shapes",
 ]
