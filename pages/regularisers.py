@@ -4,7 +4,7 @@ import streamlit as st
 
 from playground.training.ablation import Ablation
 from playground.training.augment import augment
-from playground.training.evaluation import evaluate_unbatched
+from playground.training.network import evaluate_unbatched
 from playground.training.regularisers import REGULARISERS, ablation_trainings
 from playground.training.trainer import clip_gradient, cross_entropy, distillation
 from playground.web.shared import panels

@@ -1,6 +1,6 @@
 """Sentences beside each other: which are alike, by which tokens and words, and from which layer on."""
 
-from playground.analysis import sentences, vector_changes
+from playground.analysis import sentences
 from playground.web.shared import panels
 from playground.web.views.similarity import explore_similarity
 
@@ -8,8 +8,8 @@ panels.heading("Which sentences mean the same?")
 explore_similarity()
 panels.code_behind(
     "similarity",
-    vector_changes.pool,
-    vector_changes.sentence_similarity,
+    sentences.pool,
+    sentences.sentence_similarity,
     sentences.token_contributions,
     sentences.leave_words_out,
     sentences.map_depths,

@@ -1,16 +1,22 @@
-"""Where the visitor's changes act: where in a run, and after which stage of a walk, by which formula.
+"""What the visitor's changes do: where they act, by which formula, and how far vectors then are from untouched ones.
 
-A stage is worked out as the model computes it (`steps`); what a change then sets follows here, as the run recorded
-it.
+A stage of a walk is worked out as the model computes it (`steps`); what a change then sets follows here, as the run
+recorded it. Legend: T tokens, D = d_model, L layers. A depth counts the blocks passed: 0 is the embeddings, L the last.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
+from playground.analysis.sentences import Pooling, sentence_vector
+from playground.analysis.streams import l2, residual_stream
 from playground.analysis.tex import Floats, number
 from playground.analysis.walkthrough import Walk, order
+from playground.errors import InputError
 from playground.model.change_texts import write_formula
 from playground.model.changes import Change
+from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 
 _POINTS = {
@@ -96,11 +102,59 @@ def _acts_on(change: Change, run: Run, head: int, token: int) -> bool:
 def list_places(changes: Iterable[Change]) -> list[tuple[int, int | None]]:
     """The first depth that each change reaches, and the token that it changes there, None for all; each place once.
 
-    A depth counts the blocks passed: 0 is the embeddings. Every query reads a key and a value, so a patch of these
-    reaches all tokens.
+    Every query reads a key and a value, so a patch of these reaches all tokens.
     """
     return list(
         dict.fromkeys(
             (each.first_layer + 1, None if each["point"] in ("k", "v") else each["query"]) for each in changes
         )
     )
+
+
+@dataclass(frozen=True)
+class VectorChange:
+    """How far vectors have moved: arrays of the vectors' shape without D, NaN where a number has left fp32's range."""
+
+    cosine: Array
+    """Of the angle between before and after, from -1 to 1; 1 where nothing has changed, 0 to a vector of zeros."""
+    relative: Array
+    """The length of the difference, by that of the vector before; infinite where that was zero."""
+
+
+def compare_vectors(before: Array, after: Array) -> VectorChange:
+    """The change of each vector: (…, D) twice, in float64 → (…)."""
+    wide, moved = before.astype(np.float64), after.astype(np.float64)
+    is_same = (before == after).all(axis=-1)
+    lengths, moved_lengths = l2(before).astype(np.float64), l2(after).astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        apart = np.sqrt(np.square(moved - wide).sum(axis=-1))
+        products = (wide * moved).sum(axis=-1)
+        cosine = np.where((lengths == 0) | (moved_lengths == 0), 0.0, products / (lengths * moved_lengths))
+        relative = apart / lengths
+    is_lost = ~np.isfinite(lengths + moved_lengths)
+    return VectorChange(
+        np.where(is_lost, np.nan, np.where(is_same, 1.0, np.clip(cosine, -1, 1))).astype(np.float32),
+        np.where(is_lost, np.nan, np.where(is_same, 0.0, relative)).astype(np.float32),
+    )
+
+
+def stream_change(before: Run, after: Run) -> VectorChange:
+    """The change of every token's vector between the blocks: (L + 1, T), padding left out.
+
+    Raises:
+        InputError: the two are not runs of the same tokens in the same shape of model.
+    """
+    _check_pair(before, after)
+    return compare_vectors(residual_stream(before), residual_stream(after))
+
+
+def sentence_change(before: Run, after: Run, pooling: Pooling = "mean") -> VectorChange:
+    """The change of the sentence's vector, a number each. Errors as in `stream_change`."""
+    _check_pair(before, after)
+    return compare_vectors(sentence_vector(before, pooling), sentence_vector(after, pooling))
+
+
+def _check_pair(before: Run, after: Run) -> None:
+    sizes = {(run.config.n_layers, run.config.n_heads, run.config.d_model) for run in (before, after)}
+    if before.tokens != after.tokens or len(sizes) > 1:
+        raise InputError("Two runs are compared vector by vector where both read the same tokens in the same shape.")

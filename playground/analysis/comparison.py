@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from playground.accounting.counts import LABELS, Component
 from playground.analysis.attention import mean_entropy
+from playground.analysis.changes import compare_vectors
 from playground.analysis.positions import ROUNDING
-from playground.analysis.vector_changes import compare_vectors, sentence_vector
+from playground.analysis.sentences import sentence_vector
 from playground.config import ModelConfig
 from playground.model import Encoder
 from playground.model.init import InitialTensor, initial_tensors

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from playground.analysis.changes import compare_vectors
+from playground.analysis.sentences import Pooling, pool, sentence_vector
 from playground.analysis.streams import l2
-from playground.analysis.vector_changes import Pooling, compare_vectors, pool, sentence_vector
 from playground.config import ModelConfig
 from playground.model import Encoder
 from playground.model.changes import SUBLAYERS, Change

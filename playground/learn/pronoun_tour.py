@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from playground.analysis.attribution import NAMES
+from playground.analysis.changes import sentence_change
 from playground.analysis.counterfactuals import (
     Claim,
     Kind,
@@ -15,7 +16,6 @@ from playground.analysis.counterfactuals import (
     list_alike,
     run_tests,
 )
-from playground.analysis.vector_changes import sentence_change
 from playground.charts.markdown import escape_markdown, quote_token
 from playground.errors import InputError
 from playground.learn.tour import Choices, Conclusion, Evidence, SmallMap, Step, Tour, TourState, Verdict

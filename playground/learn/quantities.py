@@ -20,10 +20,10 @@ from playground.accounting import count_parameters
 from playground.accounting.counts import attention_overtakes, count_encoder_decoder
 from playground.accounting.shapes import list_shapes
 from playground.analysis import attention, positions, streams
+from playground.analysis.changes import sentence_change
 from playground.analysis.gradient_variants import BY_NAME, common_config, variant_config
 from playground.analysis.gradients import Flow
-from playground.analysis.sentences import SentenceDepths, read_depths
-from playground.analysis.vector_changes import Pooling, sentence_change
+from playground.analysis.sentences import Pooling, SentenceDepths, read_depths
 from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.link.opening import LinkedView
@@ -37,7 +37,7 @@ from playground.runs.arrays import Array
 from playground.runs.encoder_run import LayerRun, Run, trace_layer
 from playground.runs.forward_pass import intervention_trace, read_rows, run_rows
 from playground.text.wording import join_words, quote_word
-from playground.training.evaluation import evaluate
+from playground.training.network import evaluate
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import make_data
 from playground.training.trainer import Trainer, cross_entropy, learning_rate

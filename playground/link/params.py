@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from playground.analysis.gradient_variants import BY_NAME
-from playground.analysis.vector_changes import POOLINGS
+from playground.analysis.sentences import POOLINGS
 from playground.analysis.walkthrough import STAGES
 from playground.config import CHOICES, SETTINGS, Setting
 from playground.limits import MAX_LISTED, MAX_SENTENCES, MAX_TOKENS

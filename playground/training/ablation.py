@@ -12,7 +12,7 @@ import torch
 from playground.config import ModelConfig
 from playground.jobs import JobStatus, PortableRequest
 from playground.jobs.job import ResumableComputation
-from playground.training.evaluation import Evaluation, History, Measure, evaluate_unbatched
+from playground.training.network import Evaluation, History, Measure, evaluate_unbatched
 from playground.training.recipe import Recipe
 from playground.training.tasks import Data, make_data
 from playground.training.trainer import Outcome, Trainer

@@ -22,7 +22,7 @@ from playground.training.ablation import (
     seeds_of,
     trainings_of_one_seed,
 )
-from playground.training.evaluation import History
+from playground.training.network import History
 
 COLUMNS = {
     "training": "training %",

@@ -18,8 +18,7 @@ from playground.model.interventions import InterventionTrace
 from playground.model.trace import UNTRACED
 from playground.runs.arrays import Array
 from playground.text import Batch, Tokenizer
-from playground.training.evaluation import attention_mask, scores, select_scored
-from playground.training.network import Network, Tagger
+from playground.training.network import Network, Tagger, attention_mask, scores, select_scored
 from playground.training.recipe import Recipe
 from playground.training.tasks import Data, Examples
 from playground.training.tasks.symbol_tasks import MadeUpTask
@@ -241,7 +240,7 @@ def score_changed(
 
 
 def _scores(network: Network, batch: Examples, recipe: Recipe, trace: Trace) -> Tensor:
-    """As `evaluation.scores`, with a trace of the encoder's own names: (B, T', C)."""
+    """As `network.scores`, with a trace of the encoder's own names: (B, T', C)."""
     if isinstance(network, EncoderDecoder):
         masks = (batch.mask[:, None], batch.decoder_mask[:, None])
         source_mask, target_mask = masks if recipe.mask_padding else (None, None)

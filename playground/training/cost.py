@@ -12,8 +12,7 @@ from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
 from playground.runs.budget import check_budget, check_pair_budget
-from playground.training.evaluation import N_EVALUATIONS
-from playground.training.network import Tagger
+from playground.training.network import N_EVALUATIONS, Tagger
 from playground.training.recipe import Recipe, teacher_config
 from playground.training.tasks import TASKS
 from playground.training.trainer import cross_entropy

@@ -1,13 +1,25 @@
-"""What is trained: an encoder with a head that names a class for every token, or the whole encoder–decoder."""
+"""What is trained, and its scores: an encoder with a head that names a class for every token, or an encoder–decoder.
 
+A network is scored under a recipe's masks; a run's history has what it has shown so far, step by step.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, cast
+
+import torch
 from torch import Tensor, nn
 
 from playground.accounting import count_encoder_decoder, count_parameters
 from playground.config import ModelConfig
-from playground.model import Encoder, EncoderDecoder, Trace
+from playground.model import Encoder, EncoderDecoder, Trace, causal_and_padding, causal_mask
 from playground.model.init import Linear, initial_weights
 from playground.model.trace import UNTRACED, or_untraced
-from playground.training.tasks import Task
+from playground.runs.arrays import Array, stack_layers
+from playground.runs.pair_run import ATTENTION_POINTS
+from playground.training.recipe import Recipe
+from playground.training.tasks import TASKS, Data, Examples, Task
+from playground.training.tasks.task import IGNORE
 
 
 class Tagger(nn.Module):
@@ -53,3 +65,170 @@ def count_network(config: ModelConfig, task: Task, n_classes: int) -> int:
 def count_head(config: ModelConfig, task: Task, n_classes: int) -> int:
     """The parameters that such a network has beside its encoder: its output head's, or its whole decoder's."""
     return count_network(config, task, n_classes) - count_parameters(config).total
+
+
+Measured = Literal["accuracy", "loss"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Loss in nats and share of right answers, over the same positions."""
+
+    loss: float
+    accuracy: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Both sets, measured in eval mode with plain cross-entropy, whatever the training loss adds."""
+
+    step: int
+    """Optimisation steps done before it."""
+    train: Measure
+    """Of sequences that are learnt from, as many as there are for validation."""
+    validation: Measure
+    """Of sequences that never are."""
+    tokens_per_second: float
+    """Tokens learnt from since the evaluation before, for each second of learning; 0 at the start."""
+
+    @property
+    def gap(self) -> float:
+        """Training accuracy − validation accuracy: how much was learnt by heart."""
+        return self.train.accuracy - self.validation.accuracy
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Attention on the first validation sequence after some steps."""
+
+    step: int
+    """Optimisation steps done before it."""
+    patterns: Mapping[str, Array]
+    """(n_layers, H, Tq, Tk) by name: `self`, or `encoder self`, `decoder self` and `cross`; read-only."""
+
+
+@dataclass
+class History:
+    """Grows while training goes on: lists are appended to, never changed, so that another thread may copy them."""
+
+    loss: list[float] = field(default_factory=list)
+    """Of every step's batch, with everything that the recipe adds to it; nats."""
+    lr: list[float] = field(default_factory=list)
+    """The learning rate of every step."""
+    grad_norm: list[float] = field(default_factory=list)
+    """Of every step's whole gradient, before it is clipped."""
+    evaluations: list[Evaluation] = field(default_factory=list)
+    """At evenly spaced steps, the first before any."""
+    snapshots: list[Snapshot] = field(default_factory=list)
+    """At the same steps, at fewer where attention is large, or at none where two would be too large."""
+
+    def at(self, step: int) -> Evaluation | None:
+        """The evaluation after a step, if there was one."""
+        return next((evaluation for evaluation in self.evaluations if evaluation.step == step), None)
+
+    def series(self, measured: Measured) -> tuple[list[int], list[float], list[float]]:
+        """Steps of all evaluations, and what was measured there on the training and on the validation set."""
+        evaluations = list(self.evaluations)
+        return (
+            [evaluation.step for evaluation in evaluations],
+            [vars(evaluation.train)[measured] for evaluation in evaluations],
+            [vars(evaluation.validation)[measured] for evaluation in evaluations],
+        )
+
+    def copy(self) -> "History":
+        """All of it as of now."""
+        n = len(self.grad_norm)  # the last that a step appends to
+        return History(self.loss[:n], self.lr[:n], self.grad_norm[:n], list(self.evaluations), list(self.snapshots))
+
+
+N_EVALUATIONS = 20
+"""Evaluations of a run, the one before the first step not counted."""
+
+MAX_SNAPSHOT_NUMBERS = 8_000_000
+"""Attention weights that a run saves, over all snapshots."""
+
+_TOKENS = 8_192
+"""Of one pass while evaluating."""
+
+
+def scores(network: Network, batch: Examples, recipe: Recipe, trace: Trace = UNTRACED) -> Tensor:
+    """The network's logits for a batch, (B, T', C), with the masks that the recipe leaves on."""
+    if isinstance(network, EncoderDecoder):
+        target_mask = batch.decoder_mask[:, None] if recipe.mask_padding else None
+        source_mask = batch.mask[:, None] if recipe.mask_padding else None
+        return cast(Tensor, network(batch.ids, batch.decoder_ids, source_mask, target_mask, trace))
+    return cast(Tensor, network(batch.ids, attention_mask(batch, recipe), trace))
+
+
+def attention_mask(batch: Examples, recipe: Recipe) -> Tensor | None:
+    """Who may look where in a batch for an encoder, (B or 1, 1 or T, T), True = may; None: everybody everywhere."""
+    is_padded = recipe.mask_padding and not bool(batch.mask.all())
+    if not (recipe.causal and TASKS[recipe.task].predicts_next):
+        return batch.mask[:, None] if is_padded else None
+    return causal_and_padding(batch.mask) if is_padded else causal_mask(batch.ids.shape[1], batch.ids.device)
+
+
+def select_scored(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """The positions whose answer is asked for: (B, T, C), (B, T) → (S, C), (S,)."""
+    logits, targets = logits.flatten(0, 1), targets.flatten()
+    is_scored = targets != IGNORE
+    return (logits, targets) if bool(is_scored.all()) else (logits[is_scored], targets[is_scored])
+
+
+def evaluate(network: Network, examples: Examples, recipe: Recipe, device: torch.device) -> Measure:
+    """Loss and accuracy over all positions whose answer is asked for; the network is in eval mode."""
+    rows = max(1, _TOKENS // examples.ids.shape[1])
+    loss, right, n = 0.0, 0, 0
+    with torch.inference_mode():
+        for start in range(0, len(examples.ids), rows):
+            batch = examples[slice(start, start + rows)].to(device)
+            logits, targets = select_scored(scores(network, batch, recipe), batch.targets)
+            loss += torch.nn.functional.cross_entropy(logits, targets, reduction="sum").item()
+            right += int((logits.argmax(dim=-1) == targets).sum())
+            n += len(targets)
+    return Measure(loss / max(n, 1), right / max(n, 1))
+
+
+def evaluate_unbatched(network: Network, examples: Examples, recipe: Recipe, device: torch.device) -> Measure:
+    """Loss and accuracy with every sequence on its own, so without padding, and with later characters hidden.
+
+    With both masks that is what any batch measures; without one of them, it is what such a measurement hides. The
+    network is in eval mode.
+    """
+    masked = replace(recipe, causal=True, mask_padding=True)
+    lengths, loss, right, n = examples.mask.sum(1), 0.0, 0.0, 0
+    for length in sorted(set(lengths.tolist())):  # those of one length pad each other as little as one alone
+        part = examples[(lengths == length).nonzero().flatten()]
+        measure, n_part = evaluate(network, part, masked, device), part.n_answers
+        loss, right, n = loss + n_part * measure.loss, right + n_part * measure.accuracy, n + n_part
+    return Measure(loss / max(n, 1), right / max(n, 1))
+
+
+def evaluation_steps(steps: int) -> frozenset[int]:
+    """The steps after which a run of `steps` is evaluated: evenly spaced, with the first and the last."""
+    return frozenset(round(steps * i / N_EVALUATIONS) for i in range(N_EVALUATIONS + 1))
+
+
+def snapshot_steps(config: ModelConfig, steps: int, data: Data) -> frozenset[int]:
+    """Of these steps, those whose attention a run saves: evenly spaced, with the first and the last.
+
+    There are as many as `MAX_SNAPSHOT_NUMBERS` allows, and none where it does not allow two.
+    """
+    sequence = data.validation[slice(0, 1)]
+    n, n_target = sequence.ids.shape[1], sequence.targets.shape[1]
+    pairs = n**2 + n_target**2 + n_target * n if data.task.has_decoder else n**2
+    candidates = sorted(evaluation_steps(steps))
+    n_saved = min(len(candidates), MAX_SNAPSHOT_NUMBERS // (config.n_layers * config.n_heads * pairs))
+    if n_saved < 2:
+        return frozenset()
+    return frozenset(candidates[round(i * (len(candidates) - 1) / (n_saved - 1))] for i in range(n_saved))
+
+
+def take_snapshot(network: Network, data: Data, recipe: Recipe, step: int, device: torch.device) -> Snapshot:
+    """Every head's attention on the first validation sequence."""
+    trace = Trace(keep=lambda name: name.endswith(".pattern"))
+    with torch.inference_mode():
+        scores(network, data.validation[slice(0, 1)].to(device), recipe, trace)
+    points = {"self": "encoder.layers.{}.attn.pattern"} if isinstance(network, Tagger) else ATTENTION_POINTS
+    layers = range(network.config.n_layers)
+    return Snapshot(step, {name: stack_layers(trace, point, layers) for name, point in points.items()})

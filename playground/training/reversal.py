@@ -15,7 +15,7 @@ from playground.model import Trace
 from playground.model.changes import Change
 from playground.runs.arrays import Array, freeze
 from playground.training.answers import score_changed
-from playground.training.evaluation import attention_mask
+from playground.training.network import attention_mask
 from playground.training.tasks import Examples
 from playground.training.trained_network import TrainedNetwork
 

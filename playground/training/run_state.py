@@ -9,7 +9,7 @@ import torch
 from playground.config import ModelConfig
 from playground.jobs import JobStatus, PortableRequest
 from playground.jobs.job import ResumableComputation
-from playground.training.evaluation import History, Measure
+from playground.training.network import History, Measure
 from playground.training.recipe import Recipe
 from playground.training.tasks import Data
 from playground.training.trained_network import TrainedNetwork, from_trainer

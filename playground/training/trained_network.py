@@ -20,12 +20,12 @@ from playground.model import Encoder
 from playground.runs.budget import check_budget, check_pair_budget
 from playground.text import Tokenizer
 from playground.text.wording import quote_text
-from playground.training.evaluation import evaluate
-from playground.training.network import Network, build_network, count_network
+from playground.training.network import Network, build_network, count_network, evaluate
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import TASKS, Data, Task, make_data
 from playground.training.trainer import Trainer
 from playground.weights import first_not_finite, read_metadata, read_tensors
+from playground.weights.load import check_tensors
 from playground.weights.recognise import MAX_COMPUTED_POSITIONS, RecognisedWeights
 
 FORMAT = "playground-trained-2"
@@ -260,17 +260,7 @@ def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
 
 def _fill(network: Network, tensors: Mapping[str, Tensor]) -> None:
     """Put tensors into a network of shapes; WeightsError for the first that does not fit."""
-    shapes = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
-    for name, shape in shapes.items():
-        if name not in tensors:
-            raise WeightsError(f"{name} is missing; the network needs it with shape {shape}.")
-        if tensors[name].shape != shape:
-            raise WeightsError(f"{name} has shape {tuple(tensors[name].shape)}; the network needs {shape}.")
-        if not tensors[name].is_floating_point():
-            raise WeightsError(f"{name} holds {tensors[name].dtype} numbers; the network needs floats.")
-    extra = next((name for name in tensors if name not in shapes), None)
-    if extra is not None:
-        raise WeightsError(f"{extra} is not a part of this network.")
+    check_tensors(tensors, {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}, "network")
     wrong = first_not_finite(dict(tensors))
     if wrong is not None:
         raise WeightsError(f"{wrong} holds NaN or an infinite number.")

@@ -17,9 +17,10 @@ from playground.config import ModelConfig
 from playground.model.dropout import DROPOUT_POINTS, set_dropout
 from playground.model.init import Embedding, Linear
 from playground.training.augment import add_noise, augment
-from playground.training.evaluation import (
+from playground.training.network import (
     Evaluation,
     History,
+    build_network,
     evaluate,
     evaluation_steps,
     scores,
@@ -27,7 +28,6 @@ from playground.training.evaluation import (
     snapshot_steps,
     take_snapshot,
 )
-from playground.training.network import build_network
 from playground.training.recipe import Recipe, architecture, teacher_config
 from playground.training.tasks import Data, Examples, make_data
 from playground.training.tasks.task import generator

@@ -10,9 +10,8 @@ from playground.analysis import positions, sentences
 from playground.analysis.attention import PROBES, Habits, check_probes, measure_habits
 from playground.analysis.attribution import destination, head_maps
 from playground.analysis.comparison import have_same_tokens
-from playground.analysis.sentences import LeftOutWords, is_for_any_text, map_depths
+from playground.analysis.sentences import LeftOutWords, Pooling, is_for_any_text, map_depths, sentence_similarity
 from playground.analysis.stream_sources import split_stream
-from playground.analysis.vector_changes import Pooling, sentence_similarity
 from playground.analysis.walkthrough import Walk
 from playground.charts.chart import Item, Options
 from playground.charts.scene import Scene

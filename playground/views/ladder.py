@@ -18,7 +18,6 @@ from playground.link.opening import Focus, LinkedView
 from playground.link.params import TASK_TITLES
 from playground.text.wording import join_words, with_minus
 from playground.training.ablation import ONE_SEED, AblationState, AblationTraining, group_by_name, seeds_of
-from playground.training.evaluation import Measure
 from playground.training.ladder import (
     LARGE,
     RUNGS,
@@ -30,6 +29,7 @@ from playground.training.ladder import (
     ladder_trainings,
     list_steps,
 )
+from playground.training.network import Measure
 from playground.training.tasks import make_data
 
 BEFORE_ANY = (

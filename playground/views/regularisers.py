@@ -30,7 +30,7 @@ from playground.training.ablation_report import (
     measure_effects,
     summarise_ablation,
 )
-from playground.training.evaluation import Measured
+from playground.training.network import Measured
 from playground.training.recipe import Recipe
 from playground.training.regularisers import (
     REGULARISERS,

@@ -18,6 +18,7 @@ from playground.analysis.sentences import (
     DepthMap,
     LeftOutWords,
     Pair,
+    Pooling,
     SentenceDepths,
     common_tokens,
     describe_shares,
@@ -27,7 +28,6 @@ from playground.analysis.sentences import (
     token_contributions,
     token_weights,
 )
-from playground.analysis.vector_changes import Pooling
 from playground.charts import figure as figures
 from playground.charts import palette
 from playground.charts.bars import MOST_BARS, Bars

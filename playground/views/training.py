@@ -37,8 +37,7 @@ from playground.config import ModelConfig
 from playground.link.params import LAST_MOMENT
 from playground.text.wording import join_words
 from playground.training.answers import Sample
-from playground.training.evaluation import History, Snapshot, attention_mask
-from playground.training.network import count_head, count_network
+from playground.training.network import History, Snapshot, attention_mask, count_head, count_network
 from playground.training.recipe import Recipe
 from playground.training.run_state import TrainingState
 from playground.training.tasks import TASKS, Data

@@ -48,7 +48,12 @@ def load_weights(model: Encoder | EncoderDecoder, tensors: Mapping[str, Tensor],
     known = known | _take_position_table(given, known, SCHEMES[scheme], model.config)
     shapes = _stacked_shapes(model)
     names = _names_in(shapes, known, scheme, model.config.n_layers)
-    _check(given, names, shapes, model.config)
+    needed: dict[str, tuple[int, ...]] = {}
+    for ours, theirs in names.items():
+        rows, *columns = shapes[ours]
+        parts = _head_rows(model.config) if len(theirs) == 3 else [rows]
+        needed |= {name: (part, *columns) for name, part in zip(theirs, parts, strict=True)}
+    check_tensors(given, needed, "model")
     untouched = next((ours for ours in shapes if ours not in names), None)
     is_meta = next(model.parameters()).is_meta
     if untouched is not None and is_meta:
@@ -129,22 +134,21 @@ def _head_rows(config: ModelConfig) -> list[int]:
     return [config.n_heads * config.head_width, keys, keys]
 
 
-def _check(given: dict[str, Tensor], names: Names, shapes: dict[str, tuple[int, ...]], config: ModelConfig) -> None:
-    """Raise WeightsError for the first tensor that stands between `given` and the model."""
-    for ours, theirs in names.items():
-        rows, *columns = shapes[ours]
-        for name, part in zip(theirs, _head_rows(config) if len(theirs) == 3 else [rows], strict=True):
-            shape = (part, *columns)
-            if name not in given:
-                raise WeightsError(f"{name} is missing; the model needs it with shape {shape}.")
-            if given[name].shape != shape:
-                raise WeightsError(f"{name} has shape {tuple(given[name].shape)}; the model needs {shape}.")
-            if not given[name].is_floating_point():
-                raise WeightsError(f"{name} holds {given[name].dtype} numbers; the model needs floats.")
-    known = {name for theirs in names.values() for name in theirs}
-    extra = next((name for name in given if name not in known), None)
+def check_tensors(given: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]], model: str) -> None:
+    """Raise WeightsError for the first tensor that is missing, of another shape or type, or one too many.
+
+    `model` is what the message calls that which has these shapes.
+    """
+    for name, shape in shapes.items():
+        if name not in given:
+            raise WeightsError(f"{name} is missing; the {model} needs it with shape {shape}.")
+        if given[name].shape != shape:
+            raise WeightsError(f"{name} has shape {tuple(given[name].shape)}; the {model} needs {shape}.")
+        if not given[name].is_floating_point():
+            raise WeightsError(f"{name} holds {given[name].dtype} numbers; the {model} needs floats.")
+    extra = next((name for name in given if name not in shapes), None)
     if extra is not None:
-        raise WeightsError(f"{extra} is not a part of this model.")
+        raise WeightsError(f"{extra} is not a part of this {model}.")
 
 
 def _as_stored(ours: str, qkv: Tensor, scheme: Scheme, config: ModelConfig) -> dict[str, Tensor]:

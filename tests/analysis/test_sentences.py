@@ -8,7 +8,9 @@ import pytest
 from playground import Encoder, ModelConfig
 from playground.analysis import sentences
 from playground.analysis.sentences import (
+    POOLINGS,
     Pair,
+    Pooling,
     common_tokens,
     describe_shares,
     kept_text,
@@ -16,13 +18,15 @@ from playground.analysis.sentences import (
     list_depths,
     map_depths,
     name_depths,
+    pool,
     rank_pairs,
     read_depths,
+    sentence_similarity,
+    sentence_vector,
     spread_of_pairs,
     token_contributions,
     token_weights,
 )
-from playground.analysis.vector_changes import POOLINGS, Pooling, pool, sentence_similarity, sentence_vector
 from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import run

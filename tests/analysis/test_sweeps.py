@@ -6,8 +6,8 @@ import torch
 
 from playground import Encoder, ModelConfig
 from playground.analysis import sweeps
+from playground.analysis.sentences import POOLINGS, Pooling, sentence_vector
 from playground.analysis.sweeps import HeadsTogether, Sweep
-from playground.analysis.vector_changes import POOLINGS, Pooling, sentence_vector
 from playground.errors import InterventionError
 from playground.model.changes import Change
 from playground.runs.arrays import Array

@@ -21,7 +21,7 @@ from playground.training.ablation import (
     trainings_of_one_seed,
 )
 from playground.training.ablation_report import measure_effects
-from playground.training.evaluation import History, evaluate_unbatched
+from playground.training.network import History, evaluate_unbatched
 from playground.training.recipe import Recipe, architecture
 from playground.training.regularisers import (
     PLENTY,

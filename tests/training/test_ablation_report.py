@@ -23,7 +23,7 @@ from playground.training.ablation_report import (
     measure_effects,
     summarise_ablation,
 )
-from playground.training.evaluation import Evaluation, History, Measure
+from playground.training.network import Evaluation, History, Measure
 from playground.training.recipe import Recipe
 from playground.training.regularisers import REGULARISERS
 from tests.training.tiny import CONFIG

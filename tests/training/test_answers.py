@@ -24,8 +24,7 @@ from playground.training.answers import (
     generate,
     score_changed,
 )
-from playground.training.evaluation import evaluate, scores, select_scored
-from playground.training.network import Network, Tagger
+from playground.training.network import Network, Tagger, evaluate, scores, select_scored
 from playground.training.recipe import Recipe
 from playground.training.tasks import Data, make_data
 from playground.training.tasks.task import BOS_ID, EOS_ID, IGNORE, PAD_ID, SPECIALS

@@ -12,7 +12,6 @@ from playground import ModelConfig
 from playground.accounting import count_flops, count_parameters
 from playground.presets import PRESETS
 from playground.training.ablation import Ablation, AblationResult, AblationTraining
-from playground.training.evaluation import Evaluation, History, Measure
 from playground.training.ladder import (
     LARGE,
     RUNGS,
@@ -24,6 +23,7 @@ from playground.training.ladder import (
     ladder_trainings,
     list_steps,
 )
+from playground.training.network import Evaluation, History, Measure
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, make_data
 

@@ -13,8 +13,7 @@ from torch import Tensor
 
 from playground import ModelConfig
 from playground.training.augment import augment
-from playground.training.evaluation import evaluate, evaluate_unbatched, scores
-from playground.training.network import Tagger, build_network
+from playground.training.network import Tagger, build_network, evaluate, evaluate_unbatched, scores
 from playground.training.recipe import Recipe, architecture, teacher_config
 from playground.training.regularisers import (
     REGULARISERS,

@@ -10,7 +10,7 @@ from playground.errors import WeightsError
 from playground.link.params import OWN
 from playground.model import Trace
 from playground.training.answers import answer_samples
-from playground.training.evaluation import evaluate, scores
+from playground.training.network import evaluate, scores
 from playground.training.shipped_network import CONFIG, PATH, RECIPE, load_translator
 from playground.training.tasks import make_data
 from playground.training.tasks.translation import KINDS, WORDS

@@ -20,8 +20,7 @@ from torch import Tensor
 from playground.errors import ConfigError, RecipeError, TooLargeError, WeightsError
 from playground.model import EncoderDecoder
 from playground.training import trained_network
-from playground.training.evaluation import evaluate
-from playground.training.network import Tagger, build_network
+from playground.training.network import Tagger, build_network, evaluate
 from playground.training.tasks import TASKS
 from playground.training.trained_network import Results
 from playground.training.trainer import Trainer

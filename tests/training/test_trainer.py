@@ -12,8 +12,7 @@ from torch import nn
 from playground import ModelConfig
 from playground.errors import RecipeError
 from playground.model.dropout import Dropout
-from playground.training.evaluation import evaluate
-from playground.training.network import Tagger
+from playground.training.network import Tagger, evaluate
 from playground.training.recipe import OptimizerName, Recipe
 from playground.training.trainer import BestWeights, Trainer, build_optimizer, clip_gradient, learning_rate
 from tests.training.tiny import CONFIG, CPU, SMALL, cached_train, flat_weights, train

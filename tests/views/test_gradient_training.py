@@ -8,7 +8,7 @@ from playground.analysis.gradient_variants import BY_NAME, VARIANTS
 from playground.link.params import PARAMS
 from playground.presets import PRESETS
 from playground.training.ablation import Ablation, AblationState
-from playground.training.evaluation import Measure
+from playground.training.network import Measure
 from playground.training.tasks import make_data
 from playground.views.gradient_training import (
     N_LAYERS,

@@ -15,8 +15,8 @@ from playground.charts.chart import Group, LabelledBars, Paragraph, Table, Widge
 from playground.charts.scene import Scene
 from playground.link.opening import Focus, open_link
 from playground.training.ablation import Ablation
-from playground.training.evaluation import Measure
 from playground.training.ladder import LARGE, RUNGS, START, USUAL, climb, ladder_recipe, ladder_trainings
+from playground.training.network import Measure
 from playground.training.tasks import make_data
 from playground.views.ladder import (
     Ladder,

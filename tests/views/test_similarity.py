@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from playground import Encoder, ModelConfig
 from playground.analysis import sentences as analysis
-from playground.analysis.sentences import LeftOutWords, map_depths, read_depths
-from playground.analysis.vector_changes import Pooling
+from playground.analysis.sentences import LeftOutWords, Pooling, map_depths, read_depths
 from playground.charts import palette
 from playground.charts.bars import MOST_BARS
 from playground.charts.chart import (

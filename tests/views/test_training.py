@@ -19,10 +19,9 @@ from playground.charts.figure import Figure
 from playground.charts.names import text_width
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
-from playground.training import evaluation
+from playground.training import network
 from playground.training.answers import answer_samples
-from playground.training.evaluation import Evaluation, History, Measure, Snapshot
-from playground.training.network import build_network
+from playground.training.network import Evaluation, History, Measure, Snapshot, build_network
 from playground.training.recipe import Recipe, architecture
 from playground.training.run_state import TrainingRequest, TrainingState
 from playground.training.tasks import TASKS, make_data
@@ -401,7 +400,7 @@ def test_the_head_that_learnt_most_is_the_one_whose_rows_have_moved_most() -> No
 
 def test_a_step_that_was_not_saved_is_told_from_one_that_was_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     n = ended().data.validation.ids.shape[1]
-    monkeypatch.setattr(evaluation, "MAX_SNAPSHOT_NUMBERS", 2 * 2 * 2 * n * n)  # before training and at the end
+    monkeypatch.setattr(network, "MAX_SNAPSHOT_NUMBERS", 2 * 2 * 2 * n * n)  # before training and at the end
     state = ended(seed=1)
     _, chart = attention(state, training_moment=10)
     assert "before training: random weights" in chart.caption

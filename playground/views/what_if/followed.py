@@ -12,10 +12,10 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from playground.analysis.changes import list_places
+from playground.analysis.changes import list_places, sentence_change, stream_change
 from playground.analysis.comparison import moved_weight
 from playground.analysis.positions import ROUNDING
-from playground.analysis.vector_changes import Pooling, sentence_change, stream_change
+from playground.analysis.sentences import Pooling
 from playground.charts import figure as figures
 from playground.charts import palette
 from playground.charts.chart import (

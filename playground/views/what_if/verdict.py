@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from playground.analysis.changes import sentence_change
 from playground.analysis.positions import ROUNDING
-from playground.analysis.vector_changes import sentence_change
 from playground.charts.figure import Array
 from playground.runs.encoder_run import Run
 from playground.text.wording import write_share

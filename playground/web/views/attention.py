@@ -14,10 +14,10 @@ import streamlit as st
 from playground.analysis import attribution, stream_sources
 from playground.analysis.attention import PROBES, Habits, check_probes, measure_habits
 from playground.analysis.attribution import HeadMaps, destination
+from playground.analysis.changes import sentence_change, stream_change
 from playground.analysis.comparison import moved_weight
 from playground.analysis.counterfactuals import ReadText, read_texts
 from playground.analysis.stream_sources import StreamSplit, read_depths
-from playground.analysis.vector_changes import sentence_change, stream_change
 from playground.analysis.walkthrough import Walk
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene

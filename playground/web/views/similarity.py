@@ -7,8 +7,7 @@ from functools import partial
 import streamlit as st
 
 from playground.analysis import sentences
-from playground.analysis.sentences import DepthMap, LeftOutWords, SentenceDepths, is_for_any_text, map_depths
-from playground.analysis.vector_changes import Pooling
+from playground.analysis.sentences import DepthMap, LeftOutWords, Pooling, SentenceDepths, is_for_any_text, map_depths
 from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
 from playground.errors import InputError, PlaygroundError

@@ -19,8 +19,7 @@ from playground.link.params import RECIPE, TASK_TITLES, TRAINED_SIZES
 from playground.model import causal_mask
 from playground.training.answers import Sample, answer_samples, generate, next_token_probabilities
 from playground.training.cost import check_cost
-from playground.training.evaluation import History, Snapshot
-from playground.training.network import Tagger
+from playground.training.network import History, Snapshot, Tagger
 from playground.training.recipe import Recipe, architecture
 from playground.training.run_state import TrainingRequest, TrainingState
 from playground.training.tasks import Data

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from playground.training.evaluation import Evaluation, History, Measure
+from playground.training.network import Evaluation, History, Measure
 from playground.views.training import draw_accuracies, draw_gradients, draw_losses, draw_rates
 from playground.web.components.charts import curve_data
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig
-from playground.analysis.vector_changes import POOLINGS
+from playground.analysis.sentences import POOLINGS
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run, run
 from playground.text import characters

@@ -17,8 +17,8 @@ import streamlit as st
 
 from playground.accounting.readable import duration
 from playground.analysis import sweeps
+from playground.analysis.sentences import sentence_vector
 from playground.analysis.sweeps import Order, Sweep
-from playground.analysis.vector_changes import sentence_vector
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
 from playground.model.changes import Change

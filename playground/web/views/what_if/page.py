@@ -13,9 +13,9 @@ import numpy as np
 import streamlit as st
 
 from playground.analysis import sentence_pairs
+from playground.analysis.sentences import Pooling, sentence_vector
 from playground.analysis.streams import cosine_between_tokens
 from playground.analysis.sweeps import Order, list_pairs, order_by_effect, pruned_sizes
-from playground.analysis.vector_changes import Pooling, sentence_vector
 from playground.charts.chart import Panel, Paragraph, Widget
 from playground.charts.markdown import escape_markdown
 from playground.charts.names import token_names

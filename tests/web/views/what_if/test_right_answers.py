@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from playground.config import ModelConfig
-from playground.training.evaluation import evaluate, scores, select_scored
+from playground.training.network import evaluate, scores, select_scored
 from playground.training.tasks import make_data
 from playground.training.trained_network import TrainedNetwork
 from tests.training.tiny import CPU

@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from playground.training.evaluation import (
+from playground.training.network import (
     N_EVALUATIONS,
     evaluate,
     evaluate_unbatched,
@@ -32,7 +32,7 @@ def test_evaluations_are_plain_cross_entropy_over_the_whole_set_in_one_piece_or_
     loss = F.cross_entropy(logits.transpose(1, 2), validation.targets, ignore_index=IGNORE)
     asked = validation.targets != IGNORE
     right = (logits.argmax(-1) == validation.targets)[asked].float().mean()
-    monkeypatch.setattr("playground.training.evaluation._TOKENS", 15)
+    monkeypatch.setattr("playground.training.network._TOKENS", 15)
     in_pieces = evaluate(trainer.network, validation, trainer.recipe, CPU)
     for measure in (trainer.history.evaluations[-1].validation, in_pieces):
         assert measure.loss == pytest.approx(loss.item(), rel=1e-5)
@@ -90,7 +90,7 @@ def test_large_attention_is_saved_less_often(task: str, affordable: int, monkeyp
     trainer = Trainer(CONFIG, replace(SMALL, task=task))
     whole = take_snapshot(trainer.network, trainer.data, trainer.recipe, 0, CPU)
     numbers = sum(pattern.size for pattern in whole.patterns.values())
-    monkeypatch.setattr("playground.training.evaluation.MAX_SNAPSHOT_NUMBERS", affordable * numbers + numbers // 2)
+    monkeypatch.setattr("playground.training.network.MAX_SNAPSHOT_NUMBERS", affordable * numbers + numbers // 2)
     for n_steps in (7, 30, 1_000):
         steps = sorted(snapshot_steps(trainer.config, n_steps, trainer.data))
         evaluated = sorted(evaluation_steps(n_steps))
@@ -104,7 +104,7 @@ def test_large_attention_is_saved_less_often(task: str, affordable: int, monkeyp
 
 def test_a_run_saves_the_snapshots_that_it_can_afford(monkeypatch: pytest.MonkeyPatch) -> None:
     n = int(make_data(SMALL).validation.mask[0].sum())
-    monkeypatch.setattr("playground.training.evaluation.MAX_SNAPSHOT_NUMBERS", 4 * 2 * n * n)
+    monkeypatch.setattr("playground.training.network.MAX_SNAPSHOT_NUMBERS", 4 * 2 * n * n)
     history = train().history
     assert [snapshot.step for snapshot in history.snapshots] == [0, 10, 20, 30]
     assert len(history.evaluations) == N_EVALUATIONS + 1
