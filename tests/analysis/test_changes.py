@@ -105,8 +105,8 @@ def test_what_a_patch_adds_to_the_stream_is_a_source_of_its_own() -> None:
     assert CHANGES not in split_stream(untouched, encoder, 1).sources
 
 
-CONFIG = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=4, d_ff=32, max_len=8)
-BATCH = characters().encode_batch(["abcdef", "fbdace"])
+FOUR_LAYERS = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=4, d_ff=32, max_len=8)
+SAME_LETTERS = characters().encode_batch(["abcdef", "fbdace"])
 PLACED: list[Change] = [
     made("1.2:zero"), made("0.1:mean"), made("2.attn:off"), made("3.ffn:off"), made("1.0:cut_3_2"),
     made("2.1:force_4_4_after"), made("1.*:hide_2"), made("1.0:uniform_4"),
@@ -118,9 +118,9 @@ PLACED: list[Change] = [
 
 @pytest.mark.parametrize("change", PLACED, ids=str)
 def test_a_place_is_the_first_depth_that_differs_and_the_only_token_that_does_there(change: Change) -> None:
-    encoder = scramble(Encoder(CONFIG, seed=3))
-    before, after = run(encoder, BATCH, 0), run(encoder, BATCH, 0, interventions=[change])
-    points = ["embed.out", *(f"layers.{i}.out" for i in range(CONFIG.n_layers))]
+    encoder = scramble(Encoder(FOUR_LAYERS, seed=3))
+    before, after = run(encoder, SAME_LETTERS, 0), run(encoder, SAME_LETTERS, 0, interventions=[change])
+    points = ["embed.out", *(f"layers.{i}.out" for i in range(FOUR_LAYERS.n_layers))]
     differs = np.array([np.abs(after.arrays[point] - before.arrays[point]).max(axis=1) > 1e-6 for point in points])
     ((depth, token),) = list_places([change])
     assert differs.any(axis=1).tolist() == [False] * depth + [True] * (len(points) - depth)
