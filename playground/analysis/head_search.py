@@ -64,6 +64,15 @@ def search_heads(run: Run, query: int, key: int) -> HeadSearch:
     )
 
 
+def strongest_heads(run: Run, query: int, key: int, n: int) -> list[tuple[int, int, float]]:
+    """Layer, head and weight of the n heads with the most weight from a query to a key, in `search_heads`' order."""
+    layers = range(run.config.n_layers)
+    weights = np.stack([run.arrays[f"layers.{layer}.attn.pattern"][:, query, key] for layer in layers])  # (L, H)
+    largest = np.argsort(-weights, axis=None, kind="stable")[: min(n, int(np.isfinite(weights).sum()))]
+    places = zip(*np.unravel_index(largest, weights.shape), strict=True)
+    return [(int(layer), int(head), float(weights[layer, head])) for layer, head in places]
+
+
 def _other_cells(run: Run, query: int, key: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Queries (n,) and keys (n,) of the cells to compare with."""
     allowed = run.allowed & ~run.padding[:, None]

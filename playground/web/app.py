@@ -11,35 +11,33 @@ from playground.web.components.without_picture import (
     scroll_as_requested,
     send_text_before_page,
 )
-from playground.web.session.turns import begin_run, session_pace
 from playground.web.shared import saving
 from playground.web.shared.experiment_buttons import warn_before_reload
 from playground.web.shared.navigation import pages_by_group, place_in_menu
-from playground.web.shared.page_end import draw_in_turn
+from playground.web.shared.page_end import draw_in_turn, run_in_turn
 from playground.web.shared.tour_line import draw_tour_line
 from playground.web.sidebar import controls
 from playground.web.views.exports import VARIANTS
 from playground.web.views.tour_evidence import gather_evidence
 
-begin_run()
-menu = pages_by_group()
-page = st.navigation(menu, position="top")
-st.set_page_config(page_title=f"{page.title} · Transformer Encoder Playground", page_icon="🧭", layout="wide")
-apply_page_style()
-mark_open_group(place_in_menu(page.url_path))
-open_page(page.url_path)  # after the navigation, so that a corrected link stays on its page
-with st.sidebar:
-    draw_expanders = controls.draw(VARIANTS)
-controls.draw_phone_controls(menu, page)
-draw_tour_line(gather_evidence, partial(controls.copy_link, "tour_copy_link", is_small=True))
-saving.begin_page()
-try:
-    draw_in_turn(page.url_path, page.run)
-finally:
-    draw_expanders()
-    saving.end_page()
-warn_before_reload()
-correct_address()
-send_text_before_page()
-scroll_as_requested()
-session_pace().end()
+with run_in_turn():
+    menu = pages_by_group()
+    page = st.navigation(menu, position="top")
+    st.set_page_config(page_title=f"{page.title} · Transformer Encoder Playground", page_icon="🧭", layout="wide")
+    apply_page_style()
+    mark_open_group(place_in_menu(page.url_path))
+    open_page(page.url_path)  # after the navigation, so that a corrected link stays on its page
+    with st.sidebar:
+        draw_expanders = controls.draw(VARIANTS)
+    controls.draw_phone_controls(menu, page)
+    draw_tour_line(gather_evidence, partial(controls.copy_link, "tour_copy_link", is_small=True))
+    saving.begin_page()
+    try:
+        draw_in_turn(page.url_path, page.run)
+    finally:
+        draw_expanders()
+        saving.end_page()
+    warn_before_reload()
+    correct_address()
+    send_text_before_page()
+    scroll_as_requested()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playground import Encoder, ModelConfig
-from playground.analysis.head_search import FEWEST, LEAST, search_heads
+from playground.analysis.head_search import FEWEST, LEAST, search_heads, strongest_heads
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
 from tests.model.reference import scramble
@@ -42,6 +42,9 @@ def test_weights_ranks_and_z_scores_are_those_of_plain_loops(query: int, key: in
     assert found.n_keys == (query + 1 if causal else 16)
     assert list(found.table["weight"]) == sorted(found.table["weight"], reverse=True)
     assert len(found.table) == 8
+    first = found.table[["layer", "head", "weight"]].head(3).itertuples(index=False, name=None)
+    assert strongest_heads(result, query, key, 3) == list(first)
+    assert len(strongest_heads(result, query, key, 100)) == 8
     for row in found.table.to_dict("records"):
         pattern = result.pattern(row["layer"])[row["head"]].astype(float)
         assert row["weight"] == pytest.approx(pattern[query, key])

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from playground.analysis.attention import KNOWN_FROM, POSITION_ONLY, PROBES, Habits
-from playground.analysis.head_search import HeadSearch, search_heads
+from playground.analysis.head_search import HeadSearch, search_heads, strongest_heads
 from playground.analysis.stream_sources import TokenStream, follow_token
 from playground.charts.bars import contributions
 from playground.charts.chart import Columns, Control, Group, Item, LabelledBars, Options, Paragraph, Table, Widget
@@ -39,9 +39,7 @@ def list_linking_heads(run: Run, focus: Focus) -> Widget:
     if is_hidden(run, focus):
         data["title"] = f"No head links {query} to {key}: the mask hides the key."
     else:
-        strongest = search_heads(run, focus.query, focus.key).table.dropna(subset="weight").head(MOST_LINKING)
-        columns = (strongest[name].tolist() for name in ("layer", "head", "weight"))
-        data["heads"] = list(zip(*columns, strict=True))
+        data["heads"] = strongest_heads(run, focus.query, focus.key, MOST_LINKING)
     return Widget("linking_heads", {**data, "place": (focus.layer, focus.head), "n_heads": n_heads})
 
 

@@ -7,11 +7,13 @@ A page with a long computation holds the long place from before its first number
 memory on the way is there once. Only then come the locks of caches, and inside these the turns; so no two wait for
 each other.
 
-Before all that, a page needs some tens of milliseconds to find out what it has to compute. Who asks again and again
-before an answer has come waits for these: see `Pace`.
+Before all that, a page needs some tens of milliseconds to find out what it has to compute, and after it as many to be
+drawn. Only a few runs of pages are at that at once: sixty that share one interpreter would all come to their end last.
+Who asks again and again before an answer has come waits longer: see `Pace`.
 """
 
 import logging
+import math
 import threading
 import time
 import traceback
@@ -154,6 +156,12 @@ class FairQueue:
 LONG_WAIT = 3.0
 """How many times longer than for a turn a visitor waits for the long place, which is held for whole pages."""
 
+RUNS = 3
+"""Runs of pages at once: one goes on while another's tensors are computed. With 6, sixty visitors wait longer."""
+
+_RUN: ContextVar[ExitStack | None] = ContextVar("run", default=None)
+"""What this thread's run holds, if it has a place among the `RUNS`."""
+
 _HOLDS_LONG_PLACE: ContextVar[bool] = ContextVar("holds_long_place", default=False)
 
 
@@ -178,7 +186,24 @@ class Turns:
         self._free_memory = free
         self._watch_wait = watch_wait
         self._timeout = timeout
-        self._short, self._long = FairQueue(n), FairQueue(1)
+        self._runs, self._short, self._long = FairQueue(RUNS), FairQueue(n), FairQueue(1)
+
+    @contextmanager
+    def hold_run(self) -> Iterator[None]:
+        """Hold a place for the run of a page, or of one of its fragments, however long it takes to come free.
+
+        It is the first thing that a run takes, and `leave_run` gives it back early. Runs come in the order in which
+        they were asked for: a session has one of them.
+        """
+        check = current_visitor()[1]
+        with ExitStack() as held:
+            with self._watch_wait():
+                held.enter_context(self._runs.take("anybody", math.inf, check))
+            token = _RUN.set(held)
+            try:
+                yield
+            finally:
+                _RUN.reset(token)
 
     @contextmanager
     def hold_long_place(self) -> Iterator[None]:
@@ -192,6 +217,7 @@ class Turns:
         if _HOLDS_LONG_PLACE.get():
             yield
             return
+        leave_run()
         visitor, check = current_visitor()
         with ExitStack() as held:
             with self._watch_wait():
@@ -230,6 +256,12 @@ class Turns:
             self._free_memory()
             trim_heap()
             raise TooLargeError(OUT_OF_MEMORY) from None
+
+
+def leave_run() -> None:
+    """Give the place of this thread's run to another one, as this one goes on to wait for long."""
+    if (run := _RUN.get()) is not None:
+        run.close()
 
 
 def current_visitor() -> tuple[Hashable, Check]:
@@ -294,8 +326,3 @@ def session_pace() -> Pace:
     """That of this thread's session."""
     pace: Pace = st.session_state.setdefault(_PACE, Pace())
     return pace
-
-
-def begin_run() -> None:
-    """Begin a run of a page, or of one of its fragments alone, at the session's pace."""
-    session_pace().begin(current_visitor()[1])

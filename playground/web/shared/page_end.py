@@ -19,7 +19,7 @@ from playground.runs.budget import MAX_KEPT, count_kept
 from playground.web.choices.open_page import correct_address, is_fragment_rerun
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, pinned_setup
 from playground.web.session.services import services
-from playground.web.session.turns import begin_run, session_pace
+from playground.web.session.turns import current_visitor, session_pace
 from playground.web.shared import tour
 from playground.web.shared.focus_line import forget_answer_place
 
@@ -110,6 +110,16 @@ class PageEndError(Exception):
     """Ends the page, or the fragment, at this line; its explanation is already drawn."""
 
 
+@contextmanager
+def run_in_turn() -> Iterator[None]:
+    """Run a page, or one of its fragments alone, at its session's pace and once a place is free for it."""
+    pace = session_pace()
+    pace.begin(current_visitor()[1])
+    with services().turns.hold_run():
+        yield
+    pace.end()
+
+
 def draw_in_turn(page: str, draw: Callable[[], None], part: str = "page") -> None:
     """Draw a page, by its path, or one of its parts alone; a long page once the long place is free for it.
 
@@ -141,11 +151,10 @@ def fragment(view: Callable[P, None], run_every: float | None = None) -> Callabl
             with suppress(PageEndError):
                 view(*args, **kwargs)
         else:
-            begin_run()
-            draw_in_turn(page, partial(view, *args, **kwargs), view.__qualname__)
-            is_outdated = tour.update()
-            correct_address(f"address_{view.__qualname__}")
-            session_pace().end()
+            with run_in_turn():
+                draw_in_turn(page, partial(view, *args, **kwargs), view.__qualname__)
+                is_outdated = tour.update()
+                correct_address(f"address_{view.__qualname__}")
             if is_outdated:
                 st.rerun()
 

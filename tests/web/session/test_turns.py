@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import fields
 
 import pytest
@@ -14,7 +14,7 @@ from playground.runs.budget import check_interrupted, interruptible
 from playground.web.server.settings import Settings
 from playground.web.session.result_cache import CacheKey, ResultCache
 from playground.web.session.services import Services, build_services, other_services, services
-from playground.web.session.turns import A_SECOND, AT_ONCE, HALF_LIFE, FairQueue, Pace, Turns, current_visitor
+from playground.web.session.turns import A_SECOND, AT_ONCE, HALF_LIFE, RUNS, FairQueue, Pace, Turns, current_visitor
 from playground.web.shared import page_end
 from tests.waiting import until
 from tests.web.app_test import open_page, without_error
@@ -149,6 +149,33 @@ def test_a_long_page_waits_for_the_long_place_alone(monkeypatch: pytest.MonkeyPa
         without_error(app.run())
         with here.turns.take():  # which the long page does not need
             without_error(open_page("norms", text="one more sentence of a page that is long"))
+
+
+def test_a_few_runs_are_drawn_at_once_and_one_that_waits_for_the_long_place_takes_none() -> None:
+    turns, leave = Turns(n=1, timeout=30.0), threading.Event()
+    drawn: list[str] = []
+
+    def run(name: str, *, is_long: bool = False) -> None:
+        with turns.hold_run(), turns.hold_long_place() if is_long else nullcontext():
+            drawn.append(name)
+            leave.wait(30)
+
+    def start(name: str, *, is_long: bool = False) -> threading.Thread:
+        thread = threading.Thread(target=run, args=(name,), kwargs={"is_long": is_long})
+        thread.start()
+        return thread
+
+    threads = []
+    with turns.hold_long_place():
+        threads += [start("long", is_long=True) for _ in range(RUNS + 1)]
+        until(lambda: turns._long.n_waiting == RUNS + 1)
+        threads += [start("short") for _ in range(RUNS + 1)]
+        until(lambda: drawn == RUNS * ["short"] and turns._runs.n_waiting == 1)
+    until(lambda: drawn == [*RUNS * ["short"], "long"])
+    leave.set()
+    for thread in threads:
+        thread.join(30)
+    assert sorted(drawn) == (RUNS + 1) * ["long"] + (RUNS + 1) * ["short"]
 
 
 def test_the_one_who_waits_for_anothers_result_computes_it_where_that_one_leaves() -> None:
