@@ -1,6 +1,6 @@
 """Exercises: what will happen? The answers are computed, and seen only after a student has given one."""
 
-from playground.learn.variant import Variant
+from playground.learn.exercise import Variant
 from playground.web.shared import panels
 from playground.web.views.exercises import page
 

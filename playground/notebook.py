@@ -56,8 +56,7 @@ def check_answer(exercise: str, answer: Any, variant: int = 0) -> str:
 
     And whatever `open_link` and the state's run raise.
     """
-    from playground.learn.exercise import shipped_exercises
-    from playground.learn.variant import Variant
+    from playground.learn.exercise import Variant, shipped_exercises
 
     if exercise not in shipped_exercises():
         raise InputError(f"There is no exercise {quote_text(exercise)}.")

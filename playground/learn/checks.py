@@ -6,9 +6,8 @@ from typing import Any
 from playground.charts.chart import Columns, Group, Item, Later, Panel, Paragraph
 from playground.errors import InputError, PlaygroundError
 from playground.learn.answers import Choose, Settings
-from playground.learn.exercise import Exercise
+from playground.learn.exercise import Exercise, Variant, variants_of
 from playground.learn.lesson import Lesson, LessonStep, encode_lesson, find_problem
-from playground.learn.variant import Variant, variants_of
 from playground.link.opening import LinkedView, open_link
 from playground.link.query import needed_panels
 from playground.pages import page_at

@@ -11,8 +11,8 @@ from playground.charts.chart import Axis, Bars, Curves, Heatmap, Item, Paragraph
 from playground.charts.figure import Array, Curve, Frame, between_ends, from_zero
 from playground.charts.names import token_labels, token_names
 from playground.learn.answers import HANDLES, Choose, Click, Draw, Number, Order
+from playground.learn.exercise import Variant
 from playground.learn.quantities import Numbers
-from playground.learn.variant import Variant
 
 YOU, RUN = "you", "the run"
 

@@ -14,10 +14,9 @@ from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.learn.answers import Choose, Click, Draw, Number, Order, Settings
 from playground.learn.compare_answer import axis_names, best_place, name_place
-from playground.learn.exercise import Exercise
+from playground.learn.exercise import Exercise, Variant
 from playground.learn.lesson import Lesson, LessonStep, find_problem
 from playground.learn.quantities import Numbers
-from playground.learn.variant import Variant
 from playground.link.params import write
 
 _BLANK = "\\_" * 12

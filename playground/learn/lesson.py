@@ -17,9 +17,8 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from playground.errors import InputError
 from playground.learn.answers import check_text
-from playground.learn.exercise import Exercise
+from playground.learn.exercise import MAX_VARIANT, Exercise
 from playground.learn.reading import MAX_FILE, Key, Record, read_record
-from playground.learn.variant import MAX_VARIANT
 from playground.link.opening import split_link
 from playground.link.params import MAX_LESSON, MAX_STEPS, TOUR
 from playground.pages import PAGES

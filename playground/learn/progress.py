@@ -10,9 +10,8 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from playground.errors import InputError
-from playground.learn.exercise import Exercise
+from playground.learn.exercise import MAX_VARIANT, Exercise, Variant
 from playground.learn.reading import Key, Record
-from playground.learn.variant import MAX_VARIANT, Variant
 
 MAX_PROGRESS = 200_000
 """Characters of a file."""

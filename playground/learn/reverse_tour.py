@@ -9,7 +9,7 @@ from playground.link.changes import Changes, MadeChange
 from playground.link.params import OWN, RECIPE, TRAINED_SIZES
 from playground.model.changes import Change
 from playground.text.wording import join_words
-from playground.training.reversal import Head, Reversal
+from playground.training.answers import Head, Reversal
 
 TASK = "reverse"
 

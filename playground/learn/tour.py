@@ -17,7 +17,7 @@ from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.text.sentences import PRONOUNS, choose_pronoun
-from playground.training.reversal import Head, Reversal
+from playground.training.answers import Head, Reversal
 from playground.training.trained_network import TrainedNetwork
 from playground.views.attention.why import HeadsRun
 from playground.views.similarity import Sentences

@@ -17,7 +17,7 @@ from playground.training.ladder import RUNGS, USUAL
 from playground.training.recipe import Recipe
 from playground.training.regularisers import REGULARISERS
 from playground.training.tasks import TASKS
-from playground.tutorials.table import LONG_TITLES, SHORT_TITLES, TITLES
+from playground.tutorials.comparison import LONG_TITLES, SHORT_TITLES, TITLES
 
 TASK_TITLES: dict[str, str] = {task.title: name for name, task in TASKS.items()}
 """A task's title, which is its word in the link → its name."""

@@ -38,7 +38,7 @@ from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.runs.encoder_run import DROPOUT_PLACES, TUTORIAL_DROPOUTS, DroppedRun, Run
 from playground.text.wording import write_difference
-from playground.tutorials.table import SHORT_TITLES
+from playground.tutorials.comparison import SHORT_TITLES
 from playground.views.change_names import name_change
 
 

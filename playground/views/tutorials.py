@@ -33,12 +33,12 @@ from playground.model import Trace
 from playground.presets import PRESETS
 from playground.text.wording import upper_first, with_minus
 from playground.tutorials import comparison
-from playground.tutorials.comparison import Cause
-from playground.tutorials.table import (
+from playground.tutorials.comparison import (
     DEPARTURES,
     NAMES,
     PROPERTIES_OF_FIELDS,
     SHORT_TITLES,
+    Cause,
     Row,
     build_table,
     name_value,

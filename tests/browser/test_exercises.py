@@ -13,9 +13,8 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Response, WebS
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from playground.learn.compare_answer import best_place
-from playground.learn.exercise import read_exercise
+from playground.learn.exercise import Variant, read_exercise
 from playground.learn.quantities import Numbers
-from playground.learn.variant import Variant
 from tests.browser.server import Server, serve
 from tests.browser.test_every_page import AXE, BACKGROUNDS, grave_violations
 from tests.browser.visitor import Visitor

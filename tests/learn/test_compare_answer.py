@@ -10,9 +10,8 @@ from playground.charts.chart import Bars, Curves, Heatmap, Item, Paragraph, Tabl
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.learn.compare_answer import axis_names, best_place, compare_answer, handle_places
-from playground.learn.exercise import read_exercise
+from playground.learn.exercise import Variant, read_exercise
 from playground.learn.quantities import Numbers
-from playground.learn.variant import Variant
 from playground.link.opening import Focus
 
 _FOLDER = Path(__file__).resolve().parents[1] / "data" / "exercises"

@@ -16,7 +16,7 @@ from playground.command_line import main
 from playground.errors import InputError
 from playground.learn.answers import KINDS
 from playground.learn.checks import check_lesson
-from playground.learn.exercise import shipped_exercises
+from playground.learn.exercise import Variant, shipped_exercises
 from playground.learn.handout import describe_truth, write_handout, write_notebook
 from playground.learn.lesson import (
     Lesson,
@@ -30,7 +30,6 @@ from playground.learn.lesson import (
 )
 from playground.learn.tour import TourState
 from playground.learn.tours import lesson_tour
-from playground.learn.variant import Variant
 from playground.link.opening import split_link
 from playground.link.params import MAX_LESSON
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from playground.errors import InputError
-from playground.learn.exercise import Exercise
+from playground.learn.exercise import Exercise, Variant
 from playground.learn.progress import (
     MAX_PROGRESS,
     Result,
@@ -19,7 +19,6 @@ from playground.learn.progress import (
     sort_exercises,
     write_progress,
 )
-from playground.learn.variant import Variant
 
 
 def test_what_is_written_is_read_back() -> None:

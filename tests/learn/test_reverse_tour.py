@@ -7,7 +7,7 @@ import numpy as np
 from playground.learn.reverse_tour import describe_others, heads_off, judge_head
 from playground.learn.tour import TourState
 from playground.link.changes import read_changes
-from playground.training.reversal import Head, Reversal
+from playground.training.answers import Head, Reversal
 
 FOUND = Reversal(
     weights=np.array([[0.1, 0.2], [0.9, 0.6]], np.float32),

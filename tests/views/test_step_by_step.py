@@ -26,7 +26,7 @@ from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.runs.encoder_run import run_with_dropout
 from playground.text import characters
-from playground.tutorials.table import SHORT_TITLES
+from playground.tutorials.comparison import SHORT_TITLES
 from playground.views.step_by_step import (
     DroppedWalk,
     answer_what_the_layer_does,

@@ -16,7 +16,7 @@ from playground.mistakes.registry import MISTAKES
 from playground.presets import PRESETS
 from playground.text.wording import upper_first
 from playground.tutorials import comparison
-from playground.tutorials.table import DEPARTURES, NAMES, PROPERTIES_OF_FIELDS, SHORT_TITLES, build_table
+from playground.tutorials.comparison import DEPARTURES, NAMES, PROPERTIES_OF_FIELDS, SHORT_TITLES, build_table
 from playground.tutorials.tutorial_texts import TUTORIALS
 from playground.views.tutorials import IN_YOUR_CODE, FiveTutorials, list_properties, show_tutorials, trace_tutorials
 from tests.views.scenes import parts_of

@@ -18,7 +18,7 @@ from playground.limits import MAX_TOKENS
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.text.wording import upper_first
-from playground.tutorials.table import SHORT_TITLES
+from playground.tutorials.comparison import SHORT_TITLES
 from playground.views.step_by_step import DroppedWalk, compare_walks, nearest_focus, show_dropout, show_steps
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random

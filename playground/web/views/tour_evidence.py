@@ -8,8 +8,7 @@ from playground.learn.tour import Evidence
 from playground.link.changes import Changes
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
-from playground.training.answers import first_sequences
-from playground.training.reversal import Head, Reversal, measure_reversal
+from playground.training.answers import Head, Reversal, first_sequences, measure_reversal
 from playground.training.trained_network import TrainedNetwork
 from playground.views.attention.why import HeadsRun
 from playground.web.choices.focus import current_focus, settle_tokens

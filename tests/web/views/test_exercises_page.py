@@ -10,9 +10,8 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from playground.learn import exercise
-from playground.learn.exercise import Exercise, read_exercise
+from playground.learn.exercise import Exercise, Variant, read_exercise
 from playground.learn.results import make_keys, verify_result
-from playground.learn.variant import Variant
 from playground.link.opening import LinkedView, open_link
 from playground.web.session import caches
 from playground.web.session.caches import shipped_exercises

@@ -13,7 +13,7 @@ from playground.analysis.walkthrough import order
 from playground.charts.figure import SHOWN
 from playground.presets import PRESETS
 from playground.text.tokenizer import draw_vectors
-from playground.tutorials.table import SHORT_TITLES
+from playground.tutorials.comparison import SHORT_TITLES
 from playground.web.choices.shortcuts import preset_values
 from playground.web.session import caches
 from tests.web import app_test

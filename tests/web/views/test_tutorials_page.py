@@ -15,7 +15,7 @@ from playground.pages import PAGES
 from playground.presets import PRESETS
 from playground.training.tasks import TASKS
 from playground.tutorials import comparison
-from playground.tutorials.table import NAMES, SHORT_TITLES
+from playground.tutorials.comparison import NAMES, SHORT_TITLES
 from playground.tutorials.tutorial_texts import TUTORIALS, Topic
 from playground.web.sidebar.controls import EXPERT
 from tests.web.app_test import (

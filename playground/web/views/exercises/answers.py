@@ -10,8 +10,8 @@ import streamlit as st
 from playground.errors import InputError
 from playground.learn.answers import HANDLES, Choose, Click, Draw, Given, Number, Order, Settings, parse_number
 from playground.learn.compare_answer import axis_names, handle_places
+from playground.learn.exercise import Variant
 from playground.learn.quantities import Numbers
-from playground.learn.variant import Variant
 from playground.link.opening import view_of
 from playground.link.params import FOCUS, SHARED, page_parameters
 from playground.web.choices import shortcuts

@@ -19,7 +19,7 @@ from playground.export.print_figure import plain_caption
 from playground.learn.answers import Settings
 from playground.learn.checks import repairs
 from playground.learn.compare_answer import compare_answer
-from playground.learn.exercise import Exercise
+from playground.learn.exercise import Exercise, Variant
 from playground.learn.progress import (
     Result,
     answer_where_to_begin,
@@ -30,7 +30,6 @@ from playground.learn.progress import (
     sort_exercises,
 )
 from playground.learn.results import MAX_ANSWER, SignedResult, now, read_private_key, sign_result
-from playground.learn.variant import Variant
 from playground.link.opening import Focus, LinkedView
 from playground.link.params import write
 from playground.link.query import write_query

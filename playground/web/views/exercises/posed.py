@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from playground.charts.scene import Scene
-from playground.learn.variant import Variant
+from playground.learn.exercise import Variant
 from playground.link.opening import LinkedView
 from playground.model import Encoder
 from playground.runs.budget import check_budget

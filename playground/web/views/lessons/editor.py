@@ -10,6 +10,7 @@ from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.learn.checks import check_lesson
+from playground.learn.exercise import MAX_VARIANT
 from playground.learn.lesson import (
     Lesson,
     LessonStep,
@@ -20,7 +21,6 @@ from playground.learn.lesson import (
     write_lesson,
 )
 from playground.learn.progress import sort_exercises
-from playground.learn.variant import MAX_VARIANT
 from playground.link.opening import Focus
 from playground.link.params import MAX_LESSON, MAX_STEPS
 from playground.web.components.without_picture import request_scroll
