@@ -15,10 +15,9 @@ import torch
 from starlette.middleware import Middleware
 
 from playground.errors import OUT_OF_MEMORY, is_out_of_memory
-from playground.web.server.front_end import CompressedFiles, EarlyCharts
+from playground.web.server.front_end import CompressedFiles, EarlyCharts, picture_routes
 from playground.web.server.middleware import AddressLimit, LocalMetrics, PagePath, RefuseForeignOrigins, SecurityHeaders
 from playground.web.server.monitoring import ExpectedErrors
-from playground.web.server.picture_libraries import picture_routes
 from playground.web.server.uploads import FilterMessages, FullDisk, LimitUploads
 from playground.web.server.visitors import SessionCap
 from playground.web.session.services import services

@@ -20,8 +20,8 @@ from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnected
 
 from playground.runs.budget import MAX_KEPT
+from playground.web.server.front_end import LIBRARIES, libraries_path, picture_routes
 from playground.web.server.middleware import STREAM_PATH
-from playground.web.server.picture_libraries import FILES, libraries_path, picture_routes
 from playground.web.server.settings import Settings
 from playground.web.server.uploads import FilterMessages, FullDisk
 from tests.waiting import run_coroutine
@@ -133,8 +133,8 @@ SHA_256 = {
 
 
 def test_the_files_are_those_of_the_named_versions() -> None:
-    assert set(FILES) == {*SHA_256, "plotly.min.js"}
-    assert {name: hashlib.sha256(FILES[name].read_bytes()).hexdigest() for name in SHA_256} == SHA_256
+    assert set(LIBRARIES) == {*SHA_256, "plotly.min.js"}
+    assert {name: hashlib.sha256(LIBRARIES[name].read_bytes()).hexdigest() for name in SHA_256} == SHA_256
 
 
 @pytest.mark.parametrize("name", SHA_256)
@@ -142,7 +142,7 @@ def test_the_files_are_those_of_the_named_versions() -> None:
 def test_a_file_arrives_whole_and_is_kept(name: str, coding: str) -> None:
     client = TestClient(Starlette(routes=picture_routes()))
     answer = client.get(f"{libraries_path()}/{name}", headers={"Accept-Encoding": coding})
-    assert answer.content == FILES[name].read_bytes()
+    assert answer.content == LIBRARIES[name].read_bytes()
     assert answer.headers.get("content-encoding", "identity") == coding
     assert "immutable" in answer.headers["cache-control"]
     assert answer.headers["content-type"].startswith(("text/javascript", "font/ttf"))
