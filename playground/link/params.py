@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-from playground.analysis.gradient_variants import BY_NAME
-from playground.analysis.sentences import POOLINGS
 from playground.analysis.walkthrough import STAGES
 from playground.config import CHOICES, SETTINGS, Setting
 from playground.limits import MAX_LISTED, MAX_SENTENCES, MAX_TOKENS
@@ -295,8 +293,16 @@ A link that sets the one, or asks for the chart alone, opens the other.
 
 MAX_DIMENSION = int(SIZES["d_model"].options[-1]) - 1
 
+POOLINGS = ("mean", "first token", "mean with padding")
+"""Those of `analysis.sentences`, whose import would bring pandas along."""
+
 AUTOMATIC, MEAN = "automatic", "mean"
 """The words of `attention_rival` beside a key's position: the strongest other word or key, and the mean over all."""
+
+ENCODERS = (
+    "post-norm", "pre-norm", "no norm", "post-norm, no residual", "pre-norm, no residual", "no norm, no residual",
+)  # fmt: skip
+"""Those of `analysis.gradient_variants`, whose import would bring pandas along."""
 
 OWN: dict[str, Param] = {
     "overview_shapes": Switch(False),
@@ -368,8 +374,8 @@ OWN: dict[str, Param] = {
     "gradient_scale": Size(1.0, (0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)),
     "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "norms", "stream")),
     "gradient_view": Choice("chain rule", ("chain rule", "depth sweep", "loss")),
-    "gradient_first": Choice("no norm", tuple(BY_NAME)),
-    "gradient_second": Choice("no norm, no residual", tuple(BY_NAME)),
+    "gradient_first": Choice("no norm", ENCODERS),
+    "gradient_second": Choice("no norm, no residual", ENCODERS),
     "gradient_six": Switch(False),
     "parameters_model": Choice("sidebar", ("sidebar", *PRESETS)),
     "parameters_view": Choice("components", ("components", "treemap", "layers")),

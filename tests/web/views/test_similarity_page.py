@@ -7,7 +7,9 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from playground.analysis.sentences import POOLINGS
 from playground.limits import MAX_LISTED, MAX_LISTED_TOKENS
+from playground.link import params
 from playground.link.params import DEFAULT_TEXT
 from playground.runs import variant_runs
 from playground.views.similarity import EXAMPLE, VIEWS
@@ -81,6 +83,7 @@ def test_the_texts_and_the_lists_sentences_are_compared_and_their_pairs_ranked()
     np.testing.assert_allclose(table(app, "in common")["cosine"], ranked, atol=1e-5)
     assert f"**{expected[0, 4]:.3f}**" in words(app)
     assert app.dataframe[0].proto.row_height == 54, "a sentence of two lines"
+    assert params.POOLINGS == POOLINGS
 
 
 def test_the_frame_stands_at_the_chosen_pair_or_the_nearest() -> None:
