@@ -211,22 +211,14 @@ def name_depth(depth: int) -> str:
     return f"after layer {depth - 1}" if depth else "at the embeddings"
 
 
-def summary(lengths: Mapping[str, Array], pinned: Mapping[str, Array] | None = None) -> pd.DataFrame:
-    """Median over tokens of each part's lengths and the ends of its `length_band`, a row a depth.
-
-    Beside another run's lengths, also its medians and the differences from them, at depths that both have.
-    """
+def summary(lengths: Mapping[str, Array]) -> pd.DataFrame:
+    """Median over tokens of each part's lengths and the ends of its `length_band`, a row a depth."""
     columns = {}
     for part, values in lengths.items():
         depths = range(len(lengths["residual"]) - len(values), len(lengths["residual"]))
         low, high = length_band(values)
         for title, numbers in {"median": np.median(values, axis=1), "band from": low, "band to": high}.items():
             columns[f"{part}, {title}"] = pd.Series(numbers, index=depths)
-        if pinned is not None:
-            last = len(pinned["residual"])
-            before = pd.Series(np.median(pinned[part], axis=1), index=range(last - len(pinned[part]), last))
-            columns[f"{part}, pinned median"] = before
-            columns[f"{part}, median − pinned"] = columns[f"{part}, median"] - before
     return pd.DataFrame(columns).rename_axis("blocks passed")
 
 

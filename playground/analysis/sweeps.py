@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from playground.analysis.changes import compare_vectors
-from playground.analysis.sentences import Pooling, pool, sentence_vector
+from playground.analysis.sentences import pool, sentence_vector
 from playground.analysis.streams import l2
 from playground.config import ModelConfig
 from playground.model import Encoder
@@ -77,36 +77,36 @@ class Sweep:
         return measured
 
 
-def score_change(untouched: Run, others: Array | None = None, pooling: Pooling = "mean") -> Score:
+def score_change(untouched: Run, others: Array | None = None) -> Score:
     """The relative change of the sentence's vector, and that vector's cosines with others, (S, D): (N, 1 + S)."""
-    before = sentence_vector(untouched, pooling)
+    before = sentence_vector(untouched)
     compared = np.zeros((0, before.size), np.float32) if others is None else others
 
     def score(final: Array) -> Array:
-        after = pool(final, untouched.padding, pooling)
+        after = pool(final, untouched.padding)
         change = compare_vectors(np.broadcast_to(before, after.shape), after)
         return np.column_stack([change.relative, cosines(after, compared)])
 
     return score
 
 
-def score_similarity(untouched: Run, pooling: Pooling = "mean") -> Score:
+def score_similarity(untouched: Run) -> Score:
     """The cosine between the sentence's vector and the untouched one: (N, 1), 1 is no loss."""
-    before = sentence_vector(untouched, pooling)[None]
-    return lambda final: cosines(pool(final, untouched.padding, pooling), before)
+    before = sentence_vector(untouched)[None]
+    return lambda final: cosines(pool(final, untouched.padding), before)
 
 
-def score_nearness(untouched: Run, source: Run, pooling: Pooling = "mean") -> Score:
+def score_nearness(untouched: Run, source: Run) -> Score:
     """How much nearer a variant brings the sentence's vector to another's: (N, 1).
 
     1 − ‖variant − source‖ / ‖sentence − source‖. 1: it has the source's vector; 0: it is as far from it as before;
     below 0: farther, past it or off to a side. NaN where the two sentences have the same vector.
     """
-    start, goal = (sentence_vector(run, pooling) for run in (untouched, source))
+    start, goal = (sentence_vector(run) for run in (untouched, source))
     distance = float(l2(goal - start))
 
     def score(final: Array) -> Array:
-        left = l2(pool(final, untouched.padding, pooling) - goal)[:, None]
+        left = l2(pool(final, untouched.padding) - goal)[:, None]
         nearer: Array = 1 - left / distance if distance else np.full_like(left, np.nan)
         return nearer
 

@@ -23,9 +23,9 @@ def frequencies(width: int, *, doubled: bool = False, base: float = 10_000.0) ->
     return base ** -(2 * exponents if doubled else exponents)
 
 
-def wavelengths(width: int, *, doubled: bool = False, base: float = 10_000.0) -> Tensor:
+def wavelengths(width: int, *, doubled: bool = False) -> Tensor:
     """Positions after which each sine-cosine pair repeats: (⌈width / 2⌉,), float64."""
-    return 2 * math.pi / frequencies(width, doubled=doubled, base=base)
+    return 2 * math.pi / frequencies(width, doubled=doubled)
 
 
 def sinusoids(n_positions: int, width: int, *, doubled: bool = False) -> Tensor:

@@ -235,19 +235,17 @@ class AddressLimit:
     Streamlit would show the page without anything that the link holds, and not say so.
     """
 
-    def __init__(self, app: ASGIApp, longest: int = MAX_ADDRESS, fields: int = LINK_FIELDS) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.longest = longest
-        self.fields = fields
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse page loads with too many characters or parameters; pass on the rest."""
         query = scope.get("query_string", b"")
         n, n_fields, sentence = len(scope.get("path", "")) + len(query), query.count(b"&") + 1, ""
-        if n > self.longest:
-            sentence = f"This link has {n:,} characters, and the playground takes {self.longest:,}."
-        elif n_fields > self.fields:
-            sentence = f"This link has {n_fields:,} parameters, and the playground takes {self.fields:,}."
+        if n > MAX_ADDRESS:
+            sentence = f"This link has {n:,} characters, and the playground takes {MAX_ADDRESS:,}."
+        elif n_fields > LINK_FIELDS:
+            sentence = f"This link has {n_fields:,} parameters, and the playground takes {LINK_FIELDS:,}."
         if sentence and is_page_load(scope):
             await HTMLResponse(_LONG_PAGE.format(sentence=sentence), status_code=414)(scope, receive, send)
         else:

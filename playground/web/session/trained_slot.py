@@ -9,7 +9,6 @@ from playground.errors import UnavailableError, WeightsError
 from playground.runs.budget import choose_device
 from playground.training.network import Network
 from playground.training.trained_network import TrainedNetwork
-from playground.web.session.memory_budget import MemoryUser
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_in_session
 
@@ -38,10 +37,10 @@ class TrainedSlot:
         self.owner = secrets.token_urlsafe(24)
         self.came_back = False
 
-    def put(self, trained: TrainedNetwork, replacing: MemoryUser | None = None) -> None:
+    def put(self, trained: TrainedNetwork) -> None:
         """Keep a network, in the memory of its training run or of its own; where there is none, keep the one before."""
         try:
-            services().memory.reserve(trained, replacing)
+            services().memory.reserve(trained)
         except WeightsError as error:
             self.problem = str(error)
         else:
