@@ -461,7 +461,9 @@ def describe(verdict: Verdict, lead: float, *, has_bars: bool = False) -> str:
         return f"The two scores differ by {lead_text} only: there is little to explain."
     if verdict.kind == "rounding":
         return "The scores are so large that 32-bit floats round away where their difference comes from."
-    opening = OPENINGS[verdict.largest] if verdict.kind == "mostly" else "No single source explains it."
+    opening = (
+        OPENINGS[verdict.largest] if verdict.kind == "mostly" else "No single part of the two vectors explains it."
+    )
     if has_bars:
         return opening
     total = sum(map(abs, verdict.amounts.values()))

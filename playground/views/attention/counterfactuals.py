@@ -70,7 +70,7 @@ def show_test(sentence: SentenceOfRun, walk: Walk, rival: int | None, typed: str
     outcomes = run_tests(claim, sentence.batch, sentence.index, sentence.read, walk.layer.layer, walk.head, new)
     yield Paragraph(_describe(claim, outcomes["swap"], is_random=is_random))
     rows = {_link(sentence, claim, kind, found, new): _write_row(claim, found) for kind, found in outcomes.items()}
-    columns = ["weight of the key's word", f"weight of {quote_token(claim.word(claim.rival))}", "the key's word has"]
+    columns = ["weight of the key's word", f"weight of {quote_token(claim.word(claim.rival))}", "the key's word gets"]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
     yield Table[Any](key="why_test", frame=lambda _: table, is_markdown=True, compares=False)
     changed = " Your changes are made in each sentence, where they fit." if walk.layer.run.interventions else ""

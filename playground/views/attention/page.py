@@ -148,8 +148,8 @@ def pattern_map(scene: Heads, options: Options) -> Heatmap[HeadsRun]:
     if has_odd_rows(run, focus.layer):
         sums = "add up to 1, but where one was set after the softmax"
     about = (
-        f"A row is a query, the token that asks; a column is a key, the token asked. A row's weights {sums}. Colours "
-        f"are those of the thumbnails.{note_set_weights(run, focus.layer, None if is_average else focus.head)}"
+        f"A row is a query, the token that asks; a column is a key, the token asked. A row's weights {sums}. A "
+        f"stronger colour is more weight.{note_set_weights(run, focus.layer, None if is_average else focus.head)}"
     )
     if is_difference:
         about = f"Violet: head {focus.head} gives more weight. Orange: head {options['attention_other']} gives more."

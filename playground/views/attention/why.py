@@ -298,7 +298,10 @@ def _describe_place(found: Explanation) -> str:
     if found.rival_place == rivals.best_other:
         other = f"{'the next' if rivals.rank == 1 else 'the strongest'}, {other}"
     side = "above" if lead >= 0 else "below"
-    return f"{subject}, {place}. Its score is {write_amount(score)}: {write_amount(abs(lead))} {side} {other}."
+    return (
+        f"{subject}, {place}. Its score, the number before the softmax, is {write_amount(score)}: "
+        f"{write_amount(abs(lead))} {side} {other}."
+    )
 
 
 def _describe_changes(walk: Walk) -> str:
@@ -336,8 +339,9 @@ def _show_parts(found: Explanation) -> Iterator[Item]:
     yield _bars(
         "why_parts",
         bars.contributions([NAMES[group] for group in groups], kinds, amounts, title="part of the difference"),
-        caption=f"**Score of {key} minus score of {opponent}, by what wrote their vectors.** A bar to the right "
-        f"speaks for {key}, one to the left for {opponent}. They add up to {write_amount(found.split.lead, '+')}.",
+        caption=f"**Score of {key} minus score of {opponent}.** A token's vector is a sum: its word, its position, and "
+        f"what earlier layers added. Each bar is the part of the difference that one of these makes; to the right it "
+        f"speaks for {key}, to the left for {opponent}. Together: {write_amount(found.split.lead, '+')}.",
         alt="Bars: parts of the difference of two keys' scores, by kind of source",
     )
 
@@ -389,8 +393,8 @@ def _say_why_not(found: Explanation) -> Iterator[Item]:
     if rest >= LEAST_TOLD:
         reasons += f"\n- everything else against {loser}: {write_amount(rest)}"
     yield Paragraph(
-        f"**Why not {loser}?** The key with the higher score gets more weight. These parts of the score, by what wrote "
-        f"the keys' vectors, put {winner} ahead of {loser}:\n{reasons}"
+        f"**Why not {loser}?** The key with the higher score gets more weight. These parts of the two vectors put "
+        f"{winner} ahead of {loser}:\n{reasons}"
         f"\n\nTogether {write_amount(against)} against {loser} and {write_amount(in_favour)} for it: its score is "
         f"{write_amount(against - in_favour)} lower."
     )

@@ -149,8 +149,8 @@ def show_most_changed(scene: Scene[Followed], options: Options) -> Iterator[Item
         "whatif_heads",
         shares,
         caption="**Every head.** A cell is the share of a token's attention that has moved to other tokens, a mean "
-        "over the tokens: 0 is the same attention, 1 looks at other tokens altogether. The red frame is the chosen "
-        "head; click a cell to choose another.",
+        "over the tokens: 0 is the same attention, 1 looks at other tokens altogether. Layers before the first change "
+        "cannot move. The red frame is the chosen head; click a cell to choose another.",
         alt="How much each head's attention has changed.",
         bar="share",
         number=".1%",

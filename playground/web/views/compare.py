@@ -105,9 +105,8 @@ def offer_pin() -> None:
     """What to do while nothing is pinned: pairs that are ready to compare, or the visitor's own settings."""
     with st.container(key="answer"):
         st.markdown(
-            "Compare two settings: *pinned*, which stay as they are, and *now*, which are the sidebar's. Press a "
-            "button and read here where the two part, and how far apart the sentence is at the end. Or pin your own "
-            "settings, then change one of them in the sidebar."
+            "Press a button, and read here in which layer two settings part and how far apart they end. One stays as "
+            "it is: it is *pinned*. The other is *now*, what the sidebar says (on a phone, » opens it)."
         )
     pairs = _list_pairs()
     for column, pair in zip(st.columns(3, gap="small"), pairs, strict=False):
@@ -129,12 +128,17 @@ def _list_pairs() -> list[ReadyPair]:
     present = current_setup()
     values, config = present.values, present.config
     before, after = instructive_pair(values)
+    differ = (
+        "One has norms, which bring all vectors to about one length; the other has none."
+        if values["norm"] == "none"
+        else "A norm brings all vectors to about one length: in one it stands after each part of a layer, in the other "
+        "before it."
+    )
     pairs = [
         ReadyPair(
             "norms",
             "Norms or none?" if values["norm"] == "none" else "Norms after or before?",
-            "Two encoders of the present shape, with the same random weights. One choice differs. In which layer do "
-            "they part?",
+            f"Two encoders as large as yours, with the same random weights. {differ} In which layer do they part?",
             before,
             after,
         )

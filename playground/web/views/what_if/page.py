@@ -199,7 +199,7 @@ def _say_what_to_try(setup: Setup, focus: Focus) -> str:
         return "Your changes are switched off, so nothing has followed. Press a chip above to make it again."
     return (
         f"Nothing is changed yet. How far does the sentence move without layer {focus.layer}, head {focus.head}? "
-        "Guess, then switch it off below: the answer stands here, and beside the button."
+        "Switch it off below: the answer stands here, and beside the button."
     )
 
 
