@@ -8,5 +8,8 @@ from playground.web.views import ladder
 
 panels.heading("What has each change since 2017 brought?")
 ladder.draw_answer()
-ladder.draw_ladder(ladder.draw_settings())
+trainings = ladder.draw_start()
+ladder.draw_trained(trainings)
+ladder.draw_settings()
+ladder.draw_rungs(trainings)
 panels.code_behind("ladder", climb, ladder_trainings, list_steps, Ablation, cross_entropy)

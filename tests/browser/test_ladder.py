@@ -14,6 +14,12 @@ def press(visitor: Visitor, name: str) -> None:
     visitor.widget(f"ladder_{name}").get_by_role("button").first.click()
 
 
+def move(visitor: Visitor, name: str, number: int) -> None:
+    """Open the menu of a rung, and press one of its buttons."""
+    press(visitor, f"move_{number}")
+    press(visitor, f"{name}_{number}")
+
+
 def cards(visitor: Visitor) -> list[str]:
     """What each rung's card begins with, without its year."""
     found = visitor.page.locator("[class*=st-key-ladder_rung_]")
@@ -31,7 +37,7 @@ def test_a_ladder_is_trained_changed_and_sent_on(visitor: Visitor, classmate: Vi
         expect(visitor.widget("ladder_bars")).to_contain_text(text)
     expect(visitor.widget("ladder_bars")).not_to_contain_text("still to come")
     expect(visitor.widget("ladder_rung_2")).to_contain_text("against pre-norm, loss")
-    press(visitor, "down_1")
+    move(visitor, "down", 1)
     visitor.eventually(lambda: cards(visitor) == ["rotary positions", "pre-norm"], "the other order")
     expect(visitor.page.locator(".stMain")).to_contain_text("What has changed since: the order of the rungs.")
     visitor.eventually(
@@ -40,7 +46,7 @@ def test_a_ladder_is_trained_changed_and_sent_on(visitor: Visitor, classmate: Vi
     theirs = classmate.open(visitor.settled().copied_link())
     assert theirs.notices() == ""
     assert cards(theirs) == ["rotary positions", "pre-norm"]
-    press(visitor, "remove_1")
+    move(visitor, "remove", 1)
     visitor.eventually(lambda: cards(visitor) == ["pre-norm"], "one rung")
     visitor.eventually(lambda: visitor.query()["ladder_rungs"] == ["pre-norm"], "one rung in the link")
     visitor.settled().assert_well()

@@ -90,17 +90,8 @@ def follow_answer(experiment: Experiment[AblationState]) -> None:
 
 
 @as_one_element
-def draw_settings() -> tuple[AblationTraining, ...] | None:
-    """Draw the settings, the buttons and the cost; returns the trainings that they describe, if there can be any."""
-    names = [f"{PAGE}_{name}" for name in ("task", "seeds", "rungs")]
-    with panels.fold_settings(f"{PAGE}_own_open", "Choose the task and the rungs", names):
-        columns = st.columns((3, 1), gap="medium")
-        with columns[0]:
-            widgets.menu(f"{PAGE}_task", "What is to be learnt")
-        with columns[1]:
-            widgets.choice(f"{PAGE}_seeds", "Seeds", help_text=SEEDS_HELP)
-        widgets.ordered(f"{PAGE}_rungs", "Rungs in their order: what you add comes last")
-        st.button("The usual ladder", key=f"{PAGE}_usual", on_click=_set_rungs, args=(USUAL,))
+def draw_start() -> tuple[AblationTraining, ...] | None:
+    """Draw the buttons and the cost; returns the trainings that the settings describe, if there can be any."""
     trainings = experiment_buttons.plan_or_error(list_trainings)
     plan = None if trainings is None else experiment_buttons.plan_or_error(partial(make_plan, trainings))
     if plan is not None and not current_value(f"{PAGE}_rungs"):
@@ -113,6 +104,20 @@ def draw_settings() -> tuple[AblationTraining, ...] | None:
         is_running = experiment is not None and experiment.in_progress
         st.caption(describe_plan(plan) if is_running else f"{describe_time(plan)} {describe_plan(plan)}")
     return trainings
+
+
+@as_one_element
+def draw_settings() -> None:
+    """Draw the choice of task, seeds and rungs, folded."""
+    names = [f"{PAGE}_{name}" for name in ("task", "seeds", "rungs")]
+    with panels.fold_settings(f"{PAGE}_own_open", "Choose the task and the rungs", names):
+        columns = st.columns((3, 1), gap="medium")
+        with columns[0]:
+            widgets.menu(f"{PAGE}_task", "What is to be learnt")
+        with columns[1]:
+            widgets.choice(f"{PAGE}_seeds", "Seeds", help_text=SEEDS_HELP)
+        widgets.ordered(f"{PAGE}_rungs", "Rungs in their order: what you add comes last")
+        st.button("The usual ladder", key=f"{PAGE}_usual", on_click=_set_rungs, args=(USUAL,))
 
 
 def describe_time(plan: LadderPlan) -> str:
@@ -132,19 +137,25 @@ def describe_plan(plan: LadderPlan) -> str:
     )
 
 
-def draw_ladder(now: tuple[AblationTraining, ...] | None) -> None:
-    """Draw what was trained; and of the trainings that the settings describe, what each rung costs, and the rungs."""
+def draw_trained(now: tuple[AblationTraining, ...] | None) -> None:
+    """Draw what was trained; `now` are the trainings that the settings describe."""
     experiment = session_experiments().get(PAGE)
-    trained = None if experiment is None else experiment.inputs
-    if experiment is not None:
-        if now is not None and trained != now:
-            st.info(describe_difference(experiment, now))
-        # Here and not beside the bars: a whole rerun of the page ends by putting right what the address says.
-        widgets.choice(f"{PAGE}_measure", "Bars of")
-        experiment_buttons.follow(follow_trained, PAGE)
-    if now is not None:
-        scene = make_scene(now, experiment.state if experiment is not None and trained == now else None)
-        render(show_ladder(scene, read_options(PAGE)), scene)
+    if experiment is None:
+        return
+    if now is not None and experiment.inputs != now:
+        st.info(describe_difference(experiment, now))
+    # Here and not beside the bars: a whole rerun of the page ends by putting right what the address says.
+    experiment_buttons.follow(follow_trained, PAGE)
+    widgets.choice(f"{PAGE}_measure", "Bars of")
+
+
+def draw_rungs(now: tuple[AblationTraining, ...] | None) -> None:
+    """Draw what each rung of the trainings that the settings describe costs, and the rungs."""
+    if now is None:
+        return
+    experiment = session_experiments().get(PAGE)
+    scene = make_scene(now, experiment.state if experiment is not None and experiment.inputs == now else None)
+    render(show_ladder(scene, read_options(PAGE)), scene)
 
 
 def follow_trained(experiment: Experiment[AblationState]) -> None:
@@ -182,16 +193,16 @@ def draw_rung(names: tuple[str, ...], number: int) -> None:
         )
         if st.button("Open untrained", key=f"{PAGE}_open_{number}", on_click=opens, help=help_text, type="tertiary"):
             st.switch_page(page_named("compare"), query_params={})
-        for word, place in (("Up", i - 1), ("Down", i + 1)):
-            st.button(
-                word,
-                key=f"{PAGE}_{word.lower()}_{number}",
-                type="tertiary",
-                disabled=not 0 <= place < len(names),
-                on_click=_set_rungs,
-                args=((*left[:place], name, *left[place:]),),
-            )
-        st.button("Remove", key=f"{PAGE}_remove_{number}", type="tertiary", on_click=_set_rungs, args=(left,))
+        with st.popover("Move or remove", type="tertiary", key=f"{PAGE}_move_{number}"), st.container(horizontal=True):
+            for word, place in (("Up", i - 1), ("Down", i + 1)):
+                st.button(
+                    word,
+                    key=f"{PAGE}_{word.lower()}_{number}",
+                    disabled=not 0 <= place < len(names),
+                    on_click=_set_rungs,
+                    args=((*left[:place], name, *left[place:]),),
+                )
+            st.button("Remove", key=f"{PAGE}_remove_{number}", on_click=_set_rungs, args=(left,))
 
 
 def _set_rungs(names: tuple[str, ...]) -> None:

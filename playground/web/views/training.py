@@ -9,6 +9,7 @@ import streamlit as st
 import torch
 from streamlit.delta_generator import DeltaGenerator
 
+from playground.charts.chart import Paragraph
 from playground.charts.markdown import quote_token
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
@@ -24,9 +25,10 @@ from playground.training.cost import check_cost
 from playground.training.evaluation import History, Snapshot
 from playground.training.network import Tagger
 from playground.training.recipe import Recipe, architecture
-from playground.training.tasks import Data
+from playground.training.tasks import TASKS, Data
 from playground.training.tasks.task import generator
 from playground.views.training import (
+    NO_ANSWER_YET,
     AskedNetwork,
     describe_training,
     most_changed_head,
@@ -34,10 +36,10 @@ from playground.views.training import (
     show_answers,
     show_attention,
     show_curves,
+    show_details,
     show_next_characters,
     show_nothing_yet,
     show_numbers,
-    show_plan,
     show_progress,
     show_results,
     watch,
@@ -200,7 +202,9 @@ def draw_answer(plan: TrainingPlan | None) -> None:
 
     def follow_answer(experiment: Experiment[TrainingState]) -> None:
         """Draw what the network does now."""
-        if experiment.state is not None:
+        if experiment.state is None:
+            render([Paragraph(NO_ANSWER_YET, "answer")], Scene(None, _NOWHERE))
+        else:
             scene = Scene(watch(experiment.state, experiment.job.seconds, grows=experiment.in_progress), _NOWHERE)
             render(show_progress(scene, has_other_settings=differs(*experiment.inputs)), scene)
 
@@ -215,24 +219,31 @@ def draw_answer(plan: TrainingPlan | None) -> None:
 
 
 def show_run(plan: TrainingPlan | None) -> None:
-    """Draw the session's experiment; before there is one, the learning rates of the planned run."""
+    """Draw the session's experiment, if there is one."""
     experiment = session_experiments().get(PAGE)
     if experiment is None:
-        if plan is not None:
-            scene = Scene(plan.recipe, _NOWHERE)
-            render(show_plan(scene), scene)
         return
-    config, recipe = experiment.inputs
-    st.caption(f"**This run:** {describe_training(config, recipe, training_data(recipe))}.")
     if plan is not None and experiment.inputs != plan.inputs:
-        differences = list_changed_settings(experiment.inputs, plan.inputs)
-        st.info(difference_sentence(experiment, "those described above", differences))
+        recipe = experiment.inputs[1]
+        measured = f"“{TASKS[recipe.task].title}”, {recipe.steps:,} steps"
+        st.info(difference_sentence(experiment, measured, list_changed_settings(experiment.inputs, plan.inputs)))
     experiment_buttons.follow(follow_curves, PAGE)
-    show_tables()
+    panel = st.expander(
+        "More of this run: speed, learning rate, gradient, all numbers",
+        icon=":material/monitoring:",
+        key=f"{PAGE}_details_open",
+        on_change="rerun",
+    )
+    if panel.open:
+        with panel:
+            config, recipe = experiment.inputs
+            st.caption(f"**This run:** {describe_training(config, recipe, training_data(recipe))}.")
+            experiment_buttons.follow(follow_details, PAGE)
+            show_tables()
 
 
 def follow_curves(experiment: Experiment[TrainingState]) -> None:
-    """Draw the progress bar, the metrics and the curves so far."""
+    """Draw the progress bar and the curves so far."""
     state = experiment.state
     diverged = state is not None and state.outcome == "diverged"
     share = state.step / state.recipe.steps if state is not None and diverged else experiment.progress
@@ -244,6 +255,13 @@ def follow_curves(experiment: Experiment[TrainingState]) -> None:
             st.warning(" ".join(filter(None, (state.message, experiment.job.note))))
         scene = Scene(watch(state, experiment.job.seconds, grows=experiment.in_progress), _NOWHERE)
         render(show_curves(scene), scene)
+
+
+def follow_details(experiment: Experiment[TrainingState]) -> None:
+    """Draw the latest numbers, and the curves of each step so far."""
+    if experiment.state is not None:
+        scene = Scene(watch(experiment.state, experiment.job.seconds, grows=experiment.in_progress), _NOWHERE)
+        render(show_details(scene), scene)
 
 
 def status_sentence(experiment: Experiment[TrainingState]) -> str:
@@ -318,16 +336,18 @@ WIDGETS |= {"training_attention": _pick_attention}
 
 
 def after_training() -> None:
-    """Draw the session's trained network, if there is one, and an uploader that brings one back."""
+    """Draw the session's trained network, if there is one, its heads, and an uploader that brings a network back."""
     slot = trained_slot.session_slot()
     trained = slot.trained
     if slot.problem:
         st.warning(f"What was trained last is not kept. {slot.problem}")
     results = st.container()
+    experiment_buttons.follow(follow_attention, PAGE, every=2.5)
     if trained is not None:
         _offer_network(trained)
     _upload()
-    if trained is not None:
+    experiment = session_experiments().get(PAGE)
+    if trained is not None and not (experiment is not None and experiment.in_progress):
         with results:  # last, as it may end the page
             scene = Scene(AskedNetwork(trained, partial(_ask, trained)), _NOWHERE)
             render(show_answers(scene), scene)
