@@ -11,11 +11,11 @@ from playground.web.shared import panels
 from playground.web.views import regularisers
 
 panels.heading("What does each ingredient of training change?")
-regularisers.draw_answer()
 ablation = st.container()  # drawn once the settings are known, from which it may differ by now
 regularisers.draw_ready_experiments()
 plan = regularisers.draw_own_comparison()
 with ablation:
+    regularisers.draw_answer(plan)
     regularisers.draw_ablation(plan)
 regularisers.draw_catalogue()
 sources = (ablation_trainings, Ablation, evaluate_unbatched, augment, cross_entropy, distillation, clip_gradient)

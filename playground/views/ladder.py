@@ -111,9 +111,12 @@ def show_ladder(scene: Scene[Ladder], options: Options) -> Iterator[Item]:
     yield from show_rungs(scene)
 
 
-def show_answer(scene: Scene[Ladder]) -> Iterator[Item]:
-    """What the trainings have shown by now, in a sentence or two."""
-    yield Paragraph(answer_ladder(scene.now), "answer")
+def show_answer(scene: Scene[Ladder], untrained: str = "") -> Iterator[Item]:
+    """What the trainings have shown by now, in a sentence or two.
+
+    `untrained`: what of the page's settings is no longer the trainings', in sentences.
+    """
+    yield Paragraph(f"{untrained} {answer_ladder(scene.now)}".strip(), "answer")
 
 
 def answer_ladder(ladder: Ladder) -> str:
@@ -134,7 +137,7 @@ def answer_ladder(ladder: Ladder) -> str:
         sentences.append(f"The most is **{_share_right(used[best])}**, up to *{best}*.")
     if len(steps) > 1:
         most = max(steps.values(), key=lambda step: abs(step.effect.loss_change))
-        sentences.append(f"*{most.rung.name}* changes most: the loss by {_nats(most.effect.loss_change)}.")
+        sentences.append(f"The loss changes most with *{most.rung.name}*: by {_nats(most.effect.loss_change)}.")
     told = [step for step in steps.values() if step.verdict != "no telling"]
     if ladder.n_seeds == 1:
         sentences.append(ONE_SEED)
@@ -153,7 +156,7 @@ def _nats(change: float) -> str:
 
 
 def show_trained(scene: Scene[Ladder], options: Options) -> Iterator[Item]:
-    """Right answers or loss, rung by rung, the numbers, and what they show once all are there."""
+    """Right answers or loss, rung by rung, and the numbers."""
     ladder, measured = scene.now, options["ladder_measure"]
     of = {"right answers": "Right answers to", "loss": "The loss, in nats, on"}[measured]
     caption = f"{of} sequences that no training saw, a bar a rung, from 2017 at the top."
@@ -166,6 +169,11 @@ def show_trained(scene: Scene[Ladder], options: Options) -> Iterator[Item]:
         bars=partial(draw_measured, measured=measured),
         table=tabulate_trained,
     )
+
+
+def show_summary(scene: Scene[Ladder]) -> Iterator[Item]:
+    """What the trainings of several seeds show, rung by rung, once all are there."""
+    ladder = scene.now
     if ladder.is_complete and ladder.n_seeds > 1 and ladder.steps:
         yield Paragraph(summarise(ladder))
 

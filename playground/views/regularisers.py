@@ -42,8 +42,8 @@ from playground.training.regularisers.catalogue import (
 from playground.training.tasks import TASKS, Data, Task
 
 BEFORE_ANY = (
-    "Nothing is measured yet: start an experiment. Two networks learn the same, one of them with a *regulariser*. That "
-    "is to help with what a network never saw."
+    "Nothing is measured yet: start an experiment. Two networks learn the same, one of them with a *regulariser*, "
+    "which is to help with what it never saw."
 )
 """The page's answer before there is one."""
 
@@ -130,7 +130,7 @@ WITHOUT_MASKS = (
 
 TABLE_CAPTION = (
     "How much of both sets is right with the weights that a run ended with. Gap: the one minus the other, in points of "
-    "a hundred. {} Loss: in use, too, in nats. ±: against the run with none of them. A run that stops early or "
+    "a hundred. {} Loss: in use, too, in nats. ±: against the plain run. A run that stops early or "
     "diverges keeps earlier weights."
 )
 """`describe_use` stands in it."""
@@ -195,19 +195,25 @@ def show_ready_experiments() -> Iterator[Item]:
     yield Columns(tuple((card,) for card in cards))
 
 
-def show_answer(scene: Scene[ShownAblation]) -> Iterator[Item]:
-    """What an ablation has shown by now, in a sentence."""
+def show_answer(scene: Scene[ShownAblation], untrained: str = "") -> Iterator[Item]:
+    """What an ablation has shown by now, in a sentence.
+
+    `untrained`: what of the page's settings is no longer the ablation's, in sentences.
+    """
     state = scene.now.state
     answer = answer_ablation(state.results, state.n_answers)
-    yield Paragraph(answer or "The first of these runs is training: its share of right answers comes here.", "answer")
+    answer = answer or "The first of these runs is training: its share of right answers comes here."
+    yield Paragraph(f"{untrained} {answer}".strip(), "answer")
 
 
 def show_curves(scene: Scene[ShownAblation], options: Options) -> Iterator[Item]:
     """Every run's accuracy or loss on both sets, under one legend."""
     ablation, measured = scene.now, options["regularisers_measure"]
     yield Widget("legend", {"key": "regularisers_key", "entries": list_legend(ablation)})
-    charts = {name: runs_by_step(ablation, name, measured) for name in SETS}
-    yield Columns(tuple((Paragraph(f"**On the {SETS[name]}**"), chart) for name, chart in charts.items()))
+    titles = {"validation": "Sequences that it never saw", "train": "Sequences that it learns from"}
+    yield Columns(
+        tuple((Paragraph(f"**{title}**"), runs_by_step(ablation, name, measured)) for name, title in titles.items())
+    )
 
 
 def show_details(scene: Scene[ShownAblation], options: Options) -> Iterator[Item]:
@@ -240,17 +246,17 @@ def list_legend(ablation: ShownAblation) -> list[dict[str, str]]:
 
 def runs_by_step(ablation: ShownAblation, name: str, measured: Measured) -> Picture[ShownAblation]:
     """Every run's accuracy or loss on one of `SETS`."""
-    if name == "validation":
-        n = ablation.n_seeds
-        thin = f" A thin line is one seed: {n} lines of a look are one kind of run." if n > 1 else ""
-        caption = "The same on sequences that never are learnt from: what is lost from one chart to the other is the "
-        caption += f"gap.{thin}"
+    if name == "train":
+        caption = "The same on the training set. What is lost from here to the other chart is the *gap*."
     elif measured == "loss":
-        caption = "Plain cross-entropy of sequences that are learnt from, whatever a run adds to it while it learns."
+        caption = "Plain cross-entropy on the validation set, whatever a run adds to it while it learns."
     else:
         rule = ablation.data.task.rule
-        caption = f"The share of right answers for sequences that are learnt from. The simple rule is to {rule}."
-    if name == "train" and any(result.outcome == "diverged" for result in ablation.state.results):
+        caption = f"The share of right answers in the validation set. The simple rule is to {rule}."
+    n = ablation.n_seeds
+    if name == "validation" and n > 1:
+        caption += f" A thin line is one seed: {n} lines of a look are one kind of run."
+    if name == "validation" and any(result.outcome == "diverged" for result in ablation.state.results):
         caption += (
             " A cross: there a run *diverged*. Its loss got far worse than guessing, or no number, which ended it."
         )
@@ -352,7 +358,7 @@ def choose_top(losses: Array, n_classes: int) -> float:
 
 
 def compare_runs(n_seeds: int) -> Table[ShownAblation]:
-    """What each kind of training measures beside the run with none of them."""
+    """What each kind of training measures beside the plain run."""
     formats = {"loss": "%.3f", "accuracy_change": "%+.1f", "loss_change": "%+.3f", "loss_spread": "%.3f"}
     columns = COLUMNS | SPREAD_COLUMNS
     widths = {title: 24 + 7 * len(title) for title in columns.values()}

@@ -108,17 +108,14 @@ def show_nothing_yet(task: str) -> Iterator[Item]:
     )
 
 
-OTHER_SETTINGS = "With these settings nothing is trained yet: **Start** does that. The run that you see has others."
-"""What stands before the answer once the page's settings are no longer those of the run."""
-
 NO_ANSWER_YET = "This run has answered nothing yet: the share of its right answers comes here."
 """The page's answer between a press on Start and the first measurement."""
 
 
-def show_progress(scene: Scene[WatchedRun], *, has_other_settings: bool = False) -> Iterator[Item]:
+def show_progress(scene: Scene[WatchedRun], untrained: str = "") -> Iterator[Item]:
     """What the network does now, beside a simple rule; after the end, what the weights do that were kept.
 
-    `has_other_settings`: whether the page's settings are no longer the run's.
+    `untrained`: what of the page's settings is no longer the run's, in sentences.
     """
     state, evaluations = scene.now.state, scene.now.state.history.evaluations
     if not evaluations:
@@ -127,19 +124,16 @@ def show_progress(scene: Scene[WatchedRun], *, has_other_settings: bool = False)
     step, measured = evaluations[-1].step, evaluations[-1].validation
     if state.kept is not None:
         step, measured = state.kept_step, state.kept
-    yield _answer_with_rule(state.recipe, step, measured.accuracy, state.data.baseline, has_other_settings)
+    yield _answer_with_rule(state.recipe, step, measured.accuracy, state.data.baseline, untrained)
 
 
-def show_results(scene: Scene[TrainedNetwork], *, has_other_settings: bool = False) -> Iterator[Item]:
-    """What a trained network does, beside a simple rule, where its run is not to be seen."""
+def show_results(scene: Scene[TrainedNetwork], untrained: str = "") -> Iterator[Item]:
+    """What a trained network does, beside a simple rule, where its run is not to be seen; `untrained` as above."""
     results, recipe = scene.now.results, scene.now.recipe
-    accuracy = results.validation_accuracy
-    yield _answer_with_rule(recipe, results.kept_step, accuracy, results.baseline, has_other_settings)
+    yield _answer_with_rule(recipe, results.kept_step, results.validation_accuracy, results.baseline, untrained)
 
 
-def _answer_with_rule(
-    recipe: Recipe, step: int, accuracy: float, baseline: float, has_other_settings: bool
-) -> Paragraph:
+def _answer_with_rule(recipe: Recipe, step: int, accuracy: float, baseline: float, untrained: str) -> Paragraph:
     task = f"“{TASKS[recipe.task].title}”"
     when = (
         f"After {step:,} of {recipe.steps:,} steps of learning {task},"
@@ -151,7 +145,7 @@ def _answer_with_rule(
         f"{when} **{accuracy:.1%}** of the network's answers to sequences that it has never seen are right. A simple "
         f"rule, which needs no network, gets **{baseline:.1%}** right.{compared}"
     )
-    return Paragraph(f"{OTHER_SETTINGS} {answer}" if has_other_settings else answer, "answer")
+    return Paragraph(f"{untrained} {answer}".strip(), "answer")
 
 
 def show_curves(scene: Scene[WatchedRun]) -> Iterator[Item]:

@@ -32,14 +32,14 @@ def test_a_ladder_is_trained_changed_and_sent_on(visitor: Visitor, classmate: Vi
     press(visitor, "start")
     expect(visitor.page.get_by_test_id("stProgress")).to_contain_text("All 3 runs are done", timeout=PATIENT)
     visitor.settled()
-    expect(visitor.widget("answer")).to_contain_text("One seed tells no change from chance")
+    expect(visitor.widget("answer")).to_contain_text("One run each may be luck")
     for text in ("2017", "pre-norm", "rotary positions"):
         expect(visitor.widget("ladder_bars")).to_contain_text(text)
     expect(visitor.widget("ladder_bars")).not_to_contain_text("still to come")
     expect(visitor.widget("ladder_rung_2")).to_contain_text("against pre-norm, loss")
     move(visitor, "down", 1)
     visitor.eventually(lambda: cards(visitor) == ["rotary positions", "pre-norm"], "the other order")
-    expect(visitor.page.locator(".stMain")).to_contain_text("What has changed since: the order of the rungs.")
+    expect(visitor.widget("answer")).to_contain_text("Changed since this run: the order of the rungs.")
     visitor.eventually(
         lambda: visitor.query()["ladder_rungs"] == ["rotary positions", "pre-norm"], "the order in the link"
     )

@@ -90,7 +90,7 @@ def test_a_student_sees_what_the_causal_mask_is_for(visitor: Visitor) -> None:
     visitor.settled()
     visitor.widget("regularisers_details_open").locator("summary").first.click()
     curves = visitor.settled().charts()["regularisers_train"]
-    assert [curve.get("name") for curve in curves[1:]] == ["none of them", "without causal mask"]
+    assert [curve.get("name") for curve in curves[1:]] == ["plain run", "without causal mask"]
     honest, looked_up = (visitor.array("regularisers_train", trace, "y")[-1] for trace in (1, 2))
     assert looked_up > 0.99 > honest
     expect(visitor.page.get_by_text("In use, where nobody knows it yet")).to_be_visible()

@@ -146,7 +146,7 @@ def test_the_legend_says_how_far_each_run_is_and_charts_grow_until_all_have_ende
     assert [each["state"] for each in legend(under_way)] == ["done", "growing", "coming"]
     assert [each["state"] for each in legend(ended)] == ["done"] * 3
     assert [(each["name"], each["colour"], each["dash"]) for each in legend(ended)] == [
-        ("none of them", palette.NO_REGULARISER, "solid"),
+        ("plain run", palette.NO_REGULARISER, "solid"),
         ("without padding mask", palette.REGULARISERS[2], "solid"),
         ("Gradient clipping", palette.REGULARISERS[8], "solid"),
     ]
@@ -167,7 +167,7 @@ def test_the_table_and_the_sentences_are_the_reports(n_seeds: int) -> None:
     assert shown.equals(ablation_table(state.results, state.trainings))
     assert set(shown) <= table.formats.keys()
     assert (set(SPREAD_COLUMNS.values()) <= set(shown)) == (n_seeds == 3)
-    assert shown.loc["none of them", COLUMNS["accuracy_change"]] == 0
+    assert shown.loc["plain run", COLUMNS["accuracy_change"]] == 0
     said = "\n".join(f"- {sentence}" for sentence in summarise_ablation(state.results, state.n_answers))
     assert said in texts(items)
     assert ("3 are planned" in texts(items)[-1]) == (n_seeds == 3)

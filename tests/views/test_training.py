@@ -161,10 +161,10 @@ def test_the_answer_is_the_latest_accuracy_and_at_the_end_that_of_the_weights_th
 
 def test_an_answer_of_other_settings_says_so_first() -> None:
     state = ended()
-    (usual,), (other,) = (list(view.show_progress(scene(state), has_other_settings=has)) for has in (False, True))
+    (usual,), (other,) = (list(view.show_progress(scene(state), told)) for told in ("", "Told."))
     assert isinstance(usual, Paragraph)
     assert isinstance(other, Paragraph)
-    assert other.text == f"{view.OTHER_SETTINGS} {usual.text}"
+    assert other.text == f"Told. {usual.text}"
 
 
 def test_the_classes_of_a_task_are_its_answers_and_marks_that_are_none() -> None:
@@ -435,7 +435,7 @@ def test_the_largest_weight_is_that_of_rows_that_can_choose() -> None:
 def test_a_line_that_has_most_of_the_weight_is_told_in_words() -> None:
     every, even = np.ones((4, 4), bool), np.full((4, 4), 0.25, np.float32)
     for line, words in ((np.eye(4), "its own place"), (np.eye(4)[::-1], "the mirrored place")):
-        told = view.describe_line(np.float32(0.8 * line) + np.float32(0.05), every)
+        told = view.describe_line((0.8 * line + 0.05).astype(np.float32), every)
         assert words in told
         assert "0.85 of the weight; spread evenly, 0.25" in told
     assert view.describe_line(even, every) == ""

@@ -132,6 +132,18 @@ def list_changed_settings(before: tuple[ModelConfig, Recipe], now: tuple[ModelCo
     return differences
 
 
+def untrained_sentence(differences: list[str], *, is_active: bool = False) -> str:
+    """What of a page's settings has changed since what it shows was started; empty without differences (markdown)."""
+    if not differences:
+        return ""
+    when = ", once this is over" if is_active else ""
+    return f"**Changed since this run:** {_list_changes(differences)}. Press **Start** to train with that{when}."
+
+
+def _list_changes(differences: list[str]) -> str:
+    return f"{', '.join(differences[:6])}{' …' if len(differences) > 6 else ''}"
+
+
 def difference_sentence(
     experiment: Experiment[Any], measured: str, differences: list[str], *, start: str = "Start"
 ) -> str:
@@ -139,14 +151,15 @@ def difference_sentence(
 
     `start` is the button that takes the present ones.
     """
-    listed = f"{', '.join(differences[:6])}{' …' if len(differences) > 6 else ''}"
     advice = "It has to end before another can start." if experiment.active else f"**{start}** takes the present ones."
-    return f"What is drawn is of the run before: {measured}. What has changed since: {listed}. {advice}"
+    return (
+        f"What is drawn has other settings: {measured}. What has changed since: {_list_changes(differences)}. {advice}"
+    )
 
 
 Plan = TypeVar("Plan")
 
-WIDTH = 110
+WIDTH = 100
 """Of the button that is either Pause or Resume, in pixels, so that those beside it stay where they are."""
 
 
@@ -211,7 +224,7 @@ def control_buttons(page: str) -> None:
 
 
 def _row(page: str) -> DeltaGenerator:
-    return st.container(horizontal=True, vertical_alignment="center", key=f"{page}_buttons")
+    return st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"{page}_buttons")
 
 
 def _control_buttons(page: str) -> None:
@@ -234,8 +247,6 @@ def _control_buttons(page: str) -> None:
         help="Forget the curves and go back to the initial weights: the same seed draws the same ones again. A "
         "network that was trained to its end stays until another takes its place.",
     )
-    if not idle:
-        st.caption("A reload ends the run for you.", width="content")
 
 
 def explain_state(page: str, *, has_network: bool = False) -> None:

@@ -141,7 +141,9 @@ def _choose_comparison() -> None:
         widgets.choice(f"{PAGE}_data", "Data to learn from")
     with columns[2]:
         widgets.choice(f"{PAGE}_seeds", "Seeds", help_text=SEEDS_HELP)
-    widgets.several(f"{PAGE}_chosen", "What to compare with a run that has masks and norms, and none of the others")
+    widgets.several(
+        f"{PAGE}_chosen", "What to compare with the plain run, which has masks and norms, and none of the others"
+    )
     columns = st.columns(3, gap="medium")
     with columns[0]:
         widgets.choice(f"{PAGE}_optimizer")
@@ -149,17 +151,21 @@ def _choose_comparison() -> None:
         widgets.size(f"{PAGE}_lr", "largest learning rate · `lr`")
 
 
-def draw_answer() -> None:
-    """Draw what the session's ablation has shown by now, and before there is one what there is to do."""
+def draw_answer(plan: AblationPlan | None) -> None:
+    """Draw what the session's ablation has shown by now, and before there is one what there is to do.
+
+    `plan` is what the page's settings describe, None where they describe nothing to start.
+    """
+
+    def follow_answer(experiment: Experiment[AblationState]) -> None:
+        differences = [] if plan is None else list_differences(experiment.inputs, plan.trainings)
+        scene = make_scene(experiment.inputs, experiment.state)
+        untrained = experiment_buttons.untrained_sentence(differences, is_active=experiment.active)
+        render(show_answer(scene, untrained), scene)
+
     if session_experiments().get(PAGE) is None:
         render([Paragraph(BEFORE_ANY, "answer")], Scene(None, _NOWHERE))
     experiment_buttons.follow(follow_answer, PAGE, every=2.0)
-
-
-def follow_answer(experiment: Experiment[AblationState]) -> None:
-    """Draw the answer as of now."""
-    scene = make_scene(experiment.inputs, experiment.state)
-    render(show_answer(scene), scene)
 
 
 def draw_ready_experiments() -> None:
@@ -216,16 +222,10 @@ def draw_ablation(plan: AblationPlan | None) -> None:
     experiment = session_experiments().get(PAGE)
     if experiment is None:
         return
-    trainings = experiment.inputs
-    differences = [] if plan is None else list_differences(trainings, plan.trainings)
-    if differences:
-        recipe = trainings[0].recipe
-        measured = f"“{TASKS[recipe.task].title}”, {recipe.n_train:,} sequences, {_name_seeds(trainings)}"
-        st.info(experiment_buttons.difference_sentence(experiment, measured, differences))
-    else:
-        for ready in (*READY, *MISSING_MASKS):
-            if all(current_value(key) == value for key, value in ready.settings.items()):
-                st.markdown(f"**{ready.title}.** {ready.expectation}")
+    for ready in (*READY, *MISSING_MASKS):
+        is_set = all(current_value(key) == value for key, value in ready.settings.items())
+        if is_set and plan is not None and not list_differences(experiment.inputs, plan.trainings):
+            st.markdown(f"**{ready.title}.** {ready.expectation}")
     experiment_buttons.control_buttons(PAGE)
     experiment_buttons.follow(follow_ablation, PAGE)
     # Here and not beside the curves: a whole rerun of the page ends by putting right what the address says.

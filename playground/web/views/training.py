@@ -25,7 +25,7 @@ from playground.training.cost import check_cost
 from playground.training.evaluation import History, Snapshot
 from playground.training.network import Tagger
 from playground.training.recipe import Recipe, architecture
-from playground.training.tasks import TASKS, Data
+from playground.training.tasks import Data
 from playground.training.tasks.task import generator
 from playground.views.training import (
     NO_ANSWER_YET,
@@ -65,9 +65,9 @@ from playground.web.shared import experiment_buttons, panels, tour, uploads
 from playground.web.shared.experiment_buttons import (
     cancelled_clause,
     continuing_sentence,
-    difference_sentence,
     list_changed_settings,
     pending_sentence,
+    untrained_sentence,
 )
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
@@ -197,8 +197,11 @@ def draw_answer(plan: TrainingPlan | None) -> None:
     `plan` is what the page's settings describe, None where they describe nothing to start.
     """
 
-    def differs(config: ModelConfig, recipe: Recipe) -> bool:
-        return plan is not None and (replace(config, dropout=0.0), recipe) != plan.inputs
+    def name_untrained(config: ModelConfig, recipe: Recipe, *, is_active: bool = False) -> str:
+        before = replace(config, dropout=0.0), recipe
+        if plan is None:
+            return ""
+        return untrained_sentence(list_changed_settings(before, plan.inputs), is_active=is_active)
 
     def follow_answer(experiment: Experiment[TrainingState]) -> None:
         """Draw what the network does now."""
@@ -206,7 +209,7 @@ def draw_answer(plan: TrainingPlan | None) -> None:
             render([Paragraph(NO_ANSWER_YET, "answer")], Scene(None, _NOWHERE))
         else:
             scene = Scene(watch(experiment.state, experiment.job.seconds, grows=experiment.in_progress), _NOWHERE)
-            render(show_progress(scene, has_other_settings=differs(*experiment.inputs)), scene)
+            render(show_progress(scene, name_untrained(*experiment.inputs, is_active=experiment.active)), scene)
 
     if session_experiments().get(PAGE) is None:
         trained = trained_slot.session_slot().trained
@@ -214,19 +217,15 @@ def draw_answer(plan: TrainingPlan | None) -> None:
             render(show_nothing_yet(current_value("training_task")), Scene(None, _NOWHERE))
         else:
             scene = Scene(trained, _NOWHERE)
-            render(show_results(scene, has_other_settings=differs(trained.config, trained.recipe)), scene)
+            render(show_results(scene, name_untrained(trained.config, trained.recipe)), scene)
     experiment_buttons.follow(follow_answer, PAGE, every=2.0)
 
 
-def show_run(plan: TrainingPlan | None) -> None:
+def show_run() -> None:
     """Draw the session's experiment, if there is one."""
     experiment = session_experiments().get(PAGE)
     if experiment is None:
         return
-    if plan is not None and experiment.inputs != plan.inputs:
-        recipe = experiment.inputs[1]
-        measured = f"“{TASKS[recipe.task].title}”, {recipe.steps:,} steps"
-        st.info(difference_sentence(experiment, measured, list_changed_settings(experiment.inputs, plan.inputs)))
     experiment_buttons.follow(follow_curves, PAGE)
     panel = st.expander(
         "More of this run: speed, learning rate, gradient, all numbers",
@@ -335,20 +334,22 @@ WIDGETS |= {"training_attention": _pick_attention}
 # --- after it
 
 
-def after_training() -> None:
-    """Draw the session's trained network, if there is one, its heads, and an uploader that brings a network back."""
+def after_training(answers: DeltaGenerator) -> None:
+    """Draw the session's trained network, if there is one, its heads, and an uploader that brings a network back.
+
+    `answers` is the container of what the network answers.
+    """
     slot = trained_slot.session_slot()
     trained = slot.trained
     if slot.problem:
         st.warning(f"What was trained last is not kept. {slot.problem}")
-    results = st.container()
     experiment_buttons.follow(follow_attention, PAGE, every=2.5)
     if trained is not None:
         _offer_network(trained)
     _upload()
     experiment = session_experiments().get(PAGE)
     if trained is not None and not (experiment is not None and experiment.in_progress):
-        with results:  # last, as it may end the page
+        with answers:  # last, as it may end the page
             scene = Scene(AskedNetwork(trained, partial(_ask, trained)), _NOWHERE)
             render(show_answers(scene), scene)
             if trained.task.predicts_next:

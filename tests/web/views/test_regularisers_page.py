@@ -111,7 +111,7 @@ def test_the_runs_are_those_chosen_and_their_numbers_are_shown() -> None:
         np.testing.assert_allclose(array([line], 0, "y"), accuracies, rtol=1e-4, atol=1e-6)
     assert all(f"At {strength}, " in captions(app) for strength in (0.3, 0.5)), "the cards of noise and clipping"
     assert "Settings" not in sentences(app)
-    assert "seeds 3 → 1" in sentences(choose(app, regularisers_seeds="1"))
+    assert "seeds 3 → 1" in prose(choose(app, regularisers_seeds="1"))
 
 
 @pytest.mark.sampled(1)
@@ -168,7 +168,7 @@ def test_a_link_that_sets_a_comparison_opens_its_panel() -> None:
 
 def test_while_it_runs_the_other_runs_are_still_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regularisers, "ablation_recipe", endless_ablation)
-    app = until_step(press(regularisers_page("Weight decay"), "regularisers_start"), "Training: run 1 of 2: none of")
+    app = until_step(press(regularisers_page("Weight decay"), "regularisers_start"), "Training: run 1 of 2: plain run")
     shown = table(open_panels(app, DETAILS), COLUMNS["gap"])
     assert list(shown[COLUMNS["ending"]])[1] == "still to come"
     press(app, "regularisers_cancel")
