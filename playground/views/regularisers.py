@@ -247,7 +247,7 @@ def list_legend(ablation: ShownAblation) -> list[dict[str, str]]:
 def runs_by_step(ablation: ShownAblation, name: str, measured: Measured) -> Picture[ShownAblation]:
     """Every run's accuracy or loss on one of `SETS`."""
     if name == "train":
-        caption = "The same on the training set. What is lost from here to the other chart is the *gap*."
+        caption = "The same on the training set. What it gets more right here than in the validation set is the *gap*."
     elif measured == "loss":
         caption = "Plain cross-entropy on the validation set, whatever a run adds to it while it learns."
     else:
