@@ -4,7 +4,7 @@ import streamlit as st
 
 from playground.training.network import Tagger
 from playground.training.trainer import Trainer, clip_gradient, cross_entropy, learning_rate
-from playground.web.shared import experiment_buttons, panels
+from playground.web.shared import panels
 from playground.web.views import training, training_settings
 
 panels.heading("How does a transformer learn?")
@@ -16,10 +16,11 @@ with run:
     plan = training_settings.plan_or_error()
     with answer:
         training.draw_answer(plan)
+    training_settings.show_question(plan)
     training_settings.start_row(plan)
-    training.show_run(plan)
+    training.show_run()
+    answers = st.container()
 with settings:
     training_settings.settings(plan)
-experiment_buttons.follow(training.follow_attention, training.PAGE, every=2.5)
-training.after_training()
+training.after_training(answers)
 panels.code_behind("training", Trainer, Tagger, cross_entropy, learning_rate, clip_gradient)

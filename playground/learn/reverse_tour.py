@@ -23,7 +23,7 @@ _MOST, _FEW = 0.8, 0.4
 
 
 def _start(_: Evidence) -> Choices:
-    """The settings of the Training page at their defaults, which take less than a minute."""
+    """The settings of the Training page at their defaults."""
     shown = ("training_task", "training_layer", "training_head", "training_moment", "training_attention")
     keys = (*shown, *(f"training_{name}" for name in RECIPE | TRAINED_SIZES))
     return {"weights": "minilm", "do": Changes(), **{key: OWN[key].default for key in keys}}
@@ -213,7 +213,7 @@ def _draw_map(evidence: Evidence) -> SmallMap:
 REVERSE = Tour(
     name="reverse",
     title="Teach it to reverse.",
-    question="Train a small network in less than a minute. How does it do it, and is one head enough?",
+    question="Train a small network while you watch. How does it do it, and is one head enough?",
     minutes=4,
     page="training",
     starts=_start,

@@ -138,6 +138,7 @@ LADDER: dict[str, Param] = {
     "ladder_seeds": Choice("3", ("1", "3")),
     "ladder_measure": Choice("right answers", ("right answers", "loss")),
     "ladder_counted": Choice("as trained here", ("as trained here", "as large as BERT base")),
+    "ladder_price": Switch(False),
 }
 
 
@@ -285,6 +286,8 @@ FOLDS = {
     "flops_breakdown": "parameters_costs",
     "flops_by_length": "parameters_costs",
     "named_models": "parameters_models",
+    "ladder_counted": "ladder_price",
+    "ladder_costs": "ladder_price",
 }
 """By a page's parameter, or a chart: the panel which its widget, or the chart, stands in.
 

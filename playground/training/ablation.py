@@ -17,7 +17,7 @@ from playground.training.recipe import Recipe
 from playground.training.tasks import Data, make_data
 from playground.training.trainer import Outcome, Trainer
 
-ONE_SEED = "One seed tells no change from chance: three do."
+ONE_SEED = "One run each may be luck: three seeds tell a change from chance."
 """What is said of every comparison with one seed, however far apart its two sides are."""
 
 

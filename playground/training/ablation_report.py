@@ -141,7 +141,7 @@ def answer_ablation(results: Sequence[AblationResult], n_answers: int) -> str:
     baseline, *others = effects
     usual = baseline.unbatched
     if not others:
-        return f"The run with **none of them** gives {usual.accuracy:.1%} right answers to sequences that it never saw."
+        return f"The **plain run** gives {usual.accuracy:.1%} right answers to sequences that it never saw."
     most = max(others, key=lambda effect: abs(effect.accuracy_change))
     title, is_taken_away = _with_title(most.training.title), most.training.title.startswith("without ")
     without = "with none of them" if most.training.name == "all" else "with it" if is_taken_away else "without it"
@@ -189,9 +189,9 @@ def _has_other_loss(effect: Effect, usual: float) -> bool:
 
 def _describe_baseline(baseline: Effect, noise: float) -> str:
     if baseline.diverged:
-        return f"The run with **none of them** {_describe_divergence(baseline)}. {_describe_kept(baseline)}."
+        return f"The **plain run** {_describe_divergence(baseline)}. {_describe_kept(baseline)}."
     known = (
-        f"The run with **none of them** gets {baseline.train.accuracy:.1%} right of what it learns from, and "
+        f"The **plain run** gets {baseline.train.accuracy:.1%} right of what it learns from, and "
         f"{baseline.validation.accuracy:.1%} of what it never sees"
     )
     if baseline.gap > noise:
@@ -274,7 +274,7 @@ def _describe_loss(effects: list[Effect], usual: float) -> list[str]:
         return []
     return [
         "Loss also counts how sure the wrong answers are: on the validation set, in use, it is "
-        f"{usual:.2f} nats with none of them, {'; '.join(parts)}."
+        f"{usual:.2f} nats in the plain run, {'; '.join(parts)}."
     ]
 
 

@@ -248,7 +248,7 @@ def ablation_trainings(
         change: dict[str, Any] = {regulariser.field: not regulariser.on_by_default and strength}
         return replace(recipe_so_far, **change)
 
-    trainings = [AblationTraining("none", "none of them", baseline, config)]
+    trainings = [AblationTraining("none", "plain run", baseline, config)]
     for regulariser in turned:
         title = lower_first(regulariser.choice) if regulariser.on_by_default else regulariser.title
         trainings.append(AblationTraining(regulariser.field, title, turn(baseline, regulariser), config))

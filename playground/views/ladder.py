@@ -11,7 +11,7 @@ from playground.accounting import count_flops, count_memory, count_parameters
 from playground.accounting.readable import in_units
 from playground.charts import palette
 from playground.charts.bars import Bars
-from playground.charts.chart import Control, Group, Item, LabelledBars, Options, Paragraph, Table, Widget
+from playground.charts.chart import Control, Group, Item, LabelledBars, Options, Panel, Paragraph, Table, Widget
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.link.opening import Focus, LinkedView
@@ -39,18 +39,12 @@ BEFORE_ANY = (
 """The page's answer before there is one."""
 
 
-WORDS_OF_PAPERS = (
-    "What papers measure: *BLEU* says how near translations are to people's, up to 100, and more is better. "
-    "*Log-perplexity* is the loss of the next token, and less is better. Here it is the share of right answers and the "
-    "loss, whose unit is called a *nat*: less is better."
+ABOUT_RUNGS = (
+    "*BLEU*, up to 100, says how near translations are to people's: more is better. *Log-perplexity* is the loss of "
+    "the next token: less is better. Losses are counted in *nats*. **Open untrained** shows your sentence in a rung's "
+    "encoder beside the rung before it, both with random weights."
 )
 """What stands above the rungs' cards."""
-
-WHAT_OPENS = (
-    "**Open untrained** shows your sentence in a rung's encoder, beside the rung before it. Both have random weights. "
-    "You see what the change itself does to vectors and attention, before anything is learnt."
-)
-"""What the button on each card is for, beside them."""
 
 
 @dataclass(frozen=True)
@@ -109,17 +103,20 @@ def plan_ladder(trainings: tuple[AblationTraining, ...]) -> Ladder:
 
 def show_ladder(scene: Scene[Ladder], options: Options) -> Iterator[Item]:
     """What each rung costs, and a card for each: what it changes, what its paper reports, what was measured here."""
-    yield Control("ladder_counted", "Count what each rung costs")
-    yield from tabulate_costs(scene.now, options["ladder_counted"])
+    counts = (Control("ladder_counted", "Count"), *tabulate_costs(scene.now, options["ladder_counted"]))
+    title = "What each rung costs: parameters, work and memory"
+    yield Panel("ladder_price", title, counts if options["ladder_price"] else (), icon=":material/calculate:")
     yield Paragraph("The rungs, one after the other", "header")
-    yield Paragraph(WORDS_OF_PAPERS, "caption")
-    yield Paragraph(WHAT_OPENS, "caption")
+    yield Paragraph(ABOUT_RUNGS, "caption")
     yield from show_rungs(scene)
 
 
-def show_answer(scene: Scene[Ladder]) -> Iterator[Item]:
-    """What the trainings have shown by now, in a sentence or two."""
-    yield Paragraph(answer_ladder(scene.now), "answer")
+def show_answer(scene: Scene[Ladder], untrained: str = "") -> Iterator[Item]:
+    """What the trainings have shown by now, in a sentence or two.
+
+    `untrained`: what of the page's settings is no longer the trainings', in sentences.
+    """
+    yield Paragraph(f"{untrained} {answer_ladder(scene.now)}".strip(), "answer")
 
 
 def answer_ladder(ladder: Ladder) -> str:
@@ -140,7 +137,7 @@ def answer_ladder(ladder: Ladder) -> str:
         sentences.append(f"The most is **{_share_right(used[best])}**, up to *{best}*.")
     if len(steps) > 1:
         most = max(steps.values(), key=lambda step: abs(step.effect.loss_change))
-        sentences.append(f"*{most.rung.name}* changes most: the loss by {_nats(most.effect.loss_change)}.")
+        sentences.append(f"The loss changes most with *{most.rung.name}*: by {_nats(most.effect.loss_change)}.")
     told = [step for step in steps.values() if step.verdict != "no telling"]
     if ladder.n_seeds == 1:
         sentences.append(ONE_SEED)
@@ -159,7 +156,7 @@ def _nats(change: float) -> str:
 
 
 def show_trained(scene: Scene[Ladder], options: Options) -> Iterator[Item]:
-    """Right answers or loss, rung by rung, the numbers, and what they show once all are there."""
+    """Right answers or loss, rung by rung, and the numbers."""
     ladder, measured = scene.now, options["ladder_measure"]
     of = {"right answers": "Right answers to", "loss": "The loss, in nats, on"}[measured]
     caption = f"{of} sequences that no training saw, a bar a rung, from 2017 at the top."
@@ -172,6 +169,11 @@ def show_trained(scene: Scene[Ladder], options: Options) -> Iterator[Item]:
         bars=partial(draw_measured, measured=measured),
         table=tabulate_trained,
     )
+
+
+def show_summary(scene: Scene[Ladder]) -> Iterator[Item]:
+    """What the trainings of several seeds show, rung by rung, once all are there."""
+    ladder = scene.now
     if ladder.is_complete and ladder.n_seeds > 1 and ladder.steps:
         yield Paragraph(summarise(ladder))
 
@@ -247,25 +249,28 @@ def tabulate_costs(ladder: Ladder, counted: str) -> Iterator[Item]:
             row: dict[str, str] = {}
             for what, unit in UNITS.items():
                 row[what] = in_units(here[what], unit).strip() if what != "parameters" else f"{here[what]:,}"
-                row[f"± {SHORT[what]}"] = write_change(before[what], here[what])
+                row[f"± {what}"] = write_change(before[what], here[what])
             rows.append(row)
         return pd.DataFrame(rows, index=pd.Index((START, *ladder.names), name="rung"))
 
-    yield Table(key="ladder_costs", frame=frame, compares=False)
+    def in_one_cell(ladder: Ladder) -> pd.DataFrame:
+        counts = frame(ladder)
+        cells = {what: counts[what] + " (" + counts[f"± {what}"].str.replace(" ", "\u00a0") + ")" for what in UNITS}
+        return pd.DataFrame(cells, index=counts.index)
+
+    yield Table(key="ladder_costs", frame=in_one_cell, compares=False, is_markdown=True)
     yield Paragraph(
         f"Of an encoder with {start.n_layers} layers × {start.n_heads} heads, d_model {start.d_model} and "
         f"{start.vocab_size:,} tokens in its table. FLOPs: the additions and multiplications of one pass over "
         f"{n_tokens} tokens. Memory: the weights and the keys and values of one such sentence, 4 bytes a number. "
-        "±: against the rung before.",
+        "In brackets: the change from the rung before.",
         "caption",
     )
+    yield Table(key="ladder_counts", frame=frame, compares=False, is_folded=True)
 
 
 UNITS = {"parameters": "", "FLOPs": "", "memory": "B"}
 """What is counted of a rung, and its unit."""
-
-SHORT = {"parameters": "par.", "FLOPs": "FLOPs", "memory": "mem."}
-"""What is counted, where a phone has little room."""
 
 
 def _count(config: ModelConfig, n_tokens: int) -> dict[str, int]:
@@ -294,7 +299,7 @@ def show_rungs(scene: Scene[Ladder]) -> Iterator[Item]:
                 Paragraph(f"**{number} · {rung.name}** · {rung.year}"),
                 Paragraph(rung.what),
                 Paragraph(f"*The paper:* {rung.claim} ({rung.source})", "caption"),
-                Paragraph(f"*Here:* {describe_step(rung, ladder)}", "caption"),
+                *([Paragraph(f"*Here:* {describe_step(rung, ladder)}", "caption")] if ladder.state.results else []),
                 Widget("ladder_rung", {"names": ladder.names, "number": number}),
             ),
             is_card=True,

@@ -42,8 +42,8 @@ from playground.training.regularisers import (
 from playground.training.tasks import TASKS, Data, Task
 
 BEFORE_ANY = (
-    "Nothing is measured yet: start an experiment. Two networks learn the same, one of them with a *regulariser*: an "
-    "ingredient of training that is to help with what a network never saw."
+    "Nothing is measured yet: start an experiment. Two networks learn the same, one of them with a *regulariser*, "
+    "which is to help with what it never saw."
 )
 """The page's answer before there is one."""
 
@@ -98,6 +98,28 @@ READY = (
 )  # fmt: skip
 """Tried with the seeds 0 to 4: what is to be expected was seen with each of them."""
 
+MISSING_MASKS = (
+    ReadyExperiment(
+        "no_padding_mask",
+        "Without the padding mask",
+        "Tokens that only fill up a batch are not hidden. Expect other answers to a sequence that comes alone.",
+        {
+            "regularisers_task": "Sort", "regularisers_data": "plenty",
+            "regularisers_chosen": ["Without padding mask"],
+        },
+    ),
+    ReadyExperiment(
+        "no_causal_mask",
+        "Without the causal mask",
+        "The next character is not hidden. Expect it to be copied while the network learns, and to be missed in use.",
+        {
+            "regularisers_task": "Next character", "regularisers_data": "small",
+            "regularisers_chosen": ["Without causal mask"],
+        },
+    ),
+)  # fmt: skip
+"""What shows the absence of a mask."""
+
 WITHOUT_MASKS = (
     "A batch is as long as its longest sequence; shorter ones are filled up with [PAD]. Without the **padding mask** "
     "these get a share of the attention, and a share that depends on the neighbours: the network learns answers that "
@@ -108,7 +130,7 @@ WITHOUT_MASKS = (
 
 TABLE_CAPTION = (
     "How much of both sets is right with the weights that a run ended with. Gap: the one minus the other, in points of "
-    "a hundred. {} Loss: in use, too, in nats. ±: against the run with none of them. A run that stops early or "
+    "a hundred. {} Loss: in use, too, in nats. ±: against the plain run. A run that stops early or "
     "diverges keeps earlier weights."
 )
 """`describe_use` stands in it."""
@@ -164,7 +186,7 @@ def show_ready_experiments() -> Iterator[Item]:
             (
                 Paragraph(f"**{each.title}**"),
                 Paragraph(each.expectation, "caption"),
-                Widget("start_ready", {"ready": each}),
+                Widget("start_ready", {"ready": each, "label": "Start both runs", "is_first_choice": True}),
             ),
             is_card=True,
         )
@@ -173,34 +195,39 @@ def show_ready_experiments() -> Iterator[Item]:
     yield Columns(tuple((card,) for card in cards))
 
 
-def show_answer(scene: Scene[ShownAblation]) -> Iterator[Item]:
-    """What an ablation has shown by now, in a sentence."""
+def show_answer(scene: Scene[ShownAblation], untrained: str = "") -> Iterator[Item]:
+    """What an ablation has shown by now, in a sentence.
+
+    `untrained`: what of the page's settings is no longer the ablation's, in sentences.
+    """
     state = scene.now.state
     answer = answer_ablation(state.results, state.n_answers)
-    yield Paragraph(answer or "The first of these runs is training: its share of right answers comes here.", "answer")
+    answer = answer or "The first of these runs is training: its share of right answers comes here."
+    yield Paragraph(f"{untrained} {answer}".strip(), "answer")
 
 
-def show_ablation(scene: Scene[ShownAblation], options: Options) -> Iterator[Item]:
-    """The curves so far, what they show in words, and the table."""
+def show_curves(scene: Scene[ShownAblation], options: Options) -> Iterator[Item]:
+    """Every run's accuracy or loss on both sets, under one legend."""
+    ablation, measured = scene.now, options["regularisers_measure"]
+    yield Widget("legend", {"key": "regularisers_key", "entries": list_legend(ablation)})
+    titles = {"validation": "Sequences that it never saw", "train": "Sequences that it learns from"}
+    yield Columns(
+        tuple((Paragraph(f"**{title}**"), runs_by_step(ablation, name, measured)) for name, title in titles.items())
+    )
+
+
+def show_details(scene: Scene[ShownAblation], options: Options) -> Iterator[Item]:
+    """What the runs show in words, what each of them measures, and the numbers of the curves."""
     state, n_seeds = scene.now.state, scene.now.n_seeds
-    yield from show_curves(scene, options)
     if sentences := summarise_ablation(state.results, state.n_answers):
         yield Paragraph("\n".join(f"- {sentence}" for sentence in sentences))
     yield compare_runs(n_seeds)
     caption = TABLE_CAPTION.format(describe_use(scene.now.data.task))
     yield Paragraph(caption if n_seeds == 1 else f"{caption} {SEEDS_CAPTION.format(n_seeds)}", "caption")
-
-
-def show_curves(scene: Scene[ShownAblation], options: Options) -> Iterator[Item]:
-    """Every run's accuracy or loss on both sets, under one legend; before a run the axes alone."""
-    ablation, measured = scene.now, options["regularisers_measure"]
-    yield Widget("legend", {"key": "regularisers_key", "entries": list_legend(ablation)})
-    charts = {name: runs_by_step(ablation, name, measured) for name in SETS}
-    yield Columns(tuple((Paragraph(f"**On the {SETS[name]}**"), chart) for name, chart in charts.items()))
-    if ablation.state.results:
+    if state.results:
         yield Table[ShownAblation](
             key="regularisers_curves",
-            frame=lambda each: tabulate_runs(each, measured),
+            frame=lambda each: tabulate_runs(each, options["regularisers_measure"]),
             is_folded=True,
             title="The numbers of the curves",
         )
@@ -219,17 +246,17 @@ def list_legend(ablation: ShownAblation) -> list[dict[str, str]]:
 
 def runs_by_step(ablation: ShownAblation, name: str, measured: Measured) -> Picture[ShownAblation]:
     """Every run's accuracy or loss on one of `SETS`."""
-    if name == "validation":
-        n = ablation.n_seeds
-        thin = f" A thin line is one seed: {n} lines of a look are one kind of run." if n > 1 else ""
-        caption = "The same on sequences that never are learnt from: what is lost from one chart to the other is the "
-        caption += f"gap.{thin}"
+    if name == "train":
+        caption = "The same on the training set. What it gets more right here than in the validation set is the *gap*."
     elif measured == "loss":
-        caption = "Plain cross-entropy of sequences that are learnt from, whatever a run adds to it while it learns."
+        caption = "Plain cross-entropy on the validation set, whatever a run adds to it while it learns."
     else:
         rule = ablation.data.task.rule
-        caption = f"The share of right answers for sequences that are learnt from. The simple rule is to {rule}."
-    if name == "train" and any(result.outcome == "diverged" for result in ablation.state.results):
+        caption = f"The share of right answers in the validation set. The simple rule is to {rule}."
+    n = ablation.n_seeds
+    if name == "validation" and n > 1:
+        caption += f" A thin line is one seed: {n} lines of a look are one kind of run."
+    if name == "validation" and any(result.outcome == "diverged" for result in ablation.state.results):
         caption += (
             " A cross: there a run *diverged*. Its loss got far worse than guessing, or no number, which ended it."
         )
@@ -331,7 +358,7 @@ def choose_top(losses: Array, n_classes: int) -> float:
 
 
 def compare_runs(n_seeds: int) -> Table[ShownAblation]:
-    """What each kind of training measures beside the run with none of them."""
+    """What each kind of training measures beside the plain run."""
     formats = {"loss": "%.3f", "accuracy_change": "%+.1f", "loss_change": "%+.3f", "loss_spread": "%.3f"}
     columns = COLUMNS | SPREAD_COLUMNS
     widths = {title: 24 + 7 * len(title) for title in columns.values()}
@@ -359,7 +386,7 @@ def show_catalogue(options: Options, norm: str, results: Sequence[AblationResult
     """
     recipe = Recipe(task=TASK_TITLES[options["regularisers_task"]])
     effects = measure_effects(results)
-    missing = f"Not {'in this comparison' if effects else 'measured yet'}: choose it above, and start."
+    missing = f"Not {'in this comparison' if effects else 'measured yet'}."
     for number, title in TEN.items():
         card: list[Item] = [Paragraph(f"**{number} · {title}**")]
         for regulariser in REGULARISERS.values():
@@ -369,7 +396,8 @@ def show_catalogue(options: Options, norm: str, results: Sequence[AblationResult
                     _show_switch(regulariser, recipe, norm, effect, missing, is_alone=regulariser.title == title)
                 )
         if number == 2:
-            card += [Paragraph(WITHOUT_MASKS), Widget("missing_masks")]
+            starts = (Widget("start_ready", {"ready": each, "label": each.title}) for each in MISSING_MASKS)
+            card += [Paragraph(WITHOUT_MASKS), Group("", (Paragraph("Start both runs:"), *starts), is_row=True)]
         yield Group(f"regularisers_card_{number}", tuple(card), is_card=True, gap="small")
 
 

@@ -36,7 +36,7 @@ from playground.charts.weights import WeightScale
 from playground.config import ModelConfig
 from playground.link.params import LAST_MOMENT
 from playground.text.wording import join_words
-from playground.training.answers import Sample
+from playground.training.answers import MIRRORED, Sample
 from playground.training.network import History, Snapshot, attention_mask, count_head, count_network
 from playground.training.recipe import Recipe
 from playground.training.run_state import TrainingState
@@ -88,7 +88,6 @@ def show_plan(scene: Scene[Recipe]) -> Iterator[Item]:
     recipe = scene.now
     rates = [learning_rate(step, recipe) for step in range(1, recipe.steps + 1)]
     reached = f", reached at step {min(recipe.warmup, recipe.steps):,}" if recipe.schedule == "paper" else ""
-    yield Paragraph("**Start** trains it in the background, and its curves grow here. What is known before:", "caption")
     yield Picture[Recipe](
         key="training_rate",
         alt="Learning rate by step.",
@@ -107,37 +106,32 @@ def show_nothing_yet(task: str) -> Iterator[Item]:
     )
 
 
-OTHER_SETTINGS = (
-    "These numbers are of an earlier run, with other settings than the page has now. They stay until you start a new "
-    "one."
-)
-"""What stands before the answer once the page's settings are no longer those of the run."""
+NO_ANSWER_YET = "This run has answered nothing yet: the share of its right answers comes here."
+"""The page's answer between a press on Start and the first measurement."""
 
 
-def show_progress(scene: Scene[WatchedRun], *, has_other_settings: bool = False) -> Iterator[Item]:
+def show_progress(scene: Scene[WatchedRun], untrained: str = "") -> Iterator[Item]:
     """What the network does now, beside a simple rule; after the end, what the weights do that were kept.
 
-    `has_other_settings`: whether the page's settings are no longer the run's.
+    `untrained`: what of the page's settings is no longer the run's, in sentences.
     """
     state, evaluations = scene.now.state, scene.now.state.history.evaluations
     if not evaluations:
+        yield Paragraph(NO_ANSWER_YET, "answer")
         return
     step, measured = evaluations[-1].step, evaluations[-1].validation
     if state.kept is not None:
         step, measured = state.kept_step, state.kept
-    yield _answer_with_rule(state.recipe, step, measured.accuracy, state.data.baseline, has_other_settings)
+    yield _answer_with_rule(state.recipe, step, measured.accuracy, state.data.baseline, untrained)
 
 
-def show_results(scene: Scene[TrainedNetwork], *, has_other_settings: bool = False) -> Iterator[Item]:
-    """What a trained network does, beside a simple rule, where its run is not to be seen."""
+def show_results(scene: Scene[TrainedNetwork], untrained: str = "") -> Iterator[Item]:
+    """What a trained network does, beside a simple rule, where its run is not to be seen; `untrained` as above."""
     results, recipe = scene.now.results, scene.now.recipe
-    accuracy = results.validation_accuracy
-    yield _answer_with_rule(recipe, results.kept_step, accuracy, results.baseline, has_other_settings)
+    yield _answer_with_rule(recipe, results.kept_step, results.validation_accuracy, results.baseline, untrained)
 
 
-def _answer_with_rule(
-    recipe: Recipe, step: int, accuracy: float, baseline: float, has_other_settings: bool
-) -> Paragraph:
+def _answer_with_rule(recipe: Recipe, step: int, accuracy: float, baseline: float, untrained: str) -> Paragraph:
     task = f"“{TASKS[recipe.task].title}”"
     when = (
         f"After {step:,} of {recipe.steps:,} steps of learning {task},"
@@ -149,30 +143,35 @@ def _answer_with_rule(
         f"{when} **{accuracy:.1%}** of the network's answers to sequences that it has never seen are right. A simple "
         f"rule, which needs no network, gets **{baseline:.1%}** right.{compared}"
     )
-    return Paragraph(f"*{OTHER_SETTINGS}* {answer}" if has_other_settings else answer, "answer")
+    return Paragraph(f"{untrained} {answer}".strip(), "answer")
 
 
 def show_curves(scene: Scene[WatchedRun]) -> Iterator[Item]:
-    """The latest numbers, and four charts over all steps."""
+    """How much is right, and how wrong the rest is, over all steps."""
     recipe, grows = scene.now.state.recipe, scene.now.grows
-    yield Metrics(tuple(Metric(name, text) for name, text in list_metrics(scene.now).items()))
-    yield Picture[WatchedRun](
-        key="training_loss",
-        alt="Loss by step: batches, training set and validation set.",
-        caption="How wrong it is, as −ln of the probability that it gives the right answer. Batches jump about: "
-        "each is small, and carries what the regularisers add; the two sets are measured without. Where the training "
-        "set goes on falling and the validation set does not, it learns by heart.",
-        figure=lambda run: draw_losses(run.state.history, recipe.steps, len(run.state.data.labels)),
-        grows=grows,
-    )
     yield Picture[WatchedRun](
         key="training_accuracy",
         alt="Accuracy by step: training set and validation set.",
-        caption="The share of positions at which its likeliest answer is right. Below the dashed line it knows no more "
-        "than the simple rule.",
+        caption="The share of right answers, to sequences that it learns from (*training set*) and to others "
+        "(*validation set*). Below the dashed line it knows no more than the simple rule.",
         figure=lambda run: draw_accuracies(run.state.history, recipe.steps, run.state.data.baseline),
         grows=grows,
     )
+    yield Picture[WatchedRun](
+        key="training_loss",
+        alt="Loss by step: batches, training set and validation set.",
+        caption="The *loss*: how wrong it is, as −ln of the probability that it gives the right answer. A *batch* is "
+        "what one step learns from. Where the training set goes on falling and the validation set does not, it learns "
+        "by heart.",
+        figure=lambda run: draw_losses(run.state.history, recipe.steps, len(run.state.data.labels)),
+        grows=grows,
+    )
+
+
+def show_details(scene: Scene[WatchedRun]) -> Iterator[Item]:
+    """The latest numbers, and how each step went: how far it moved, and how steep the loss was."""
+    recipe, grows = scene.now.state.recipe, scene.now.grows
+    yield Metrics(tuple(Metric(name, text) for name, text in list_metrics(scene.now).items()))
     rates = Picture[WatchedRun](
         key="training_rate",
         alt="Learning rate by step.",
@@ -294,7 +293,7 @@ def saved_attention(run: WatchedRun, options: Options) -> Heatmap[WatchedRun]:
     layer, head = min(options["training_layer"], n_layers - 1), min(options["training_head"], n_heads - 1)
     pattern = shown.patterns[name][layer, head]
     queries, keys, visible = read_tokens(state, name)
-    notes = [describe_largest(pattern, visible)]
+    notes = [describe_line(pattern, visible) or describe_largest(pattern, visible)]
     if state.step < asked:
         notes.append(f"Step {asked:,} has not been reached; this is the last that was saved.")
     elif shown.step < asked:
@@ -305,8 +304,8 @@ def saved_attention(run: WatchedRun, options: Options) -> Heatmap[WatchedRun]:
     return head_map(
         key="training_pattern",
         alt=f"Attention of layer {layer}, head {head}, {when}.",
-        caption=f"**Layer {layer}, head {head}, {when}.** Each row is one token of the first validation sequence "
-        "asking; its weights add up to 1.",
+        caption=f"**Layer {layer}, head {head}, {when}.** A row is a token of the first validation sequence, and shows "
+        "where it looks: its weights add up to 1.",
         reading=lambda _: " ".join(notes),
         weights=lambda _: pattern,
         tokens=lambda _: queries,
@@ -334,6 +333,25 @@ def read_tokens(state: TrainingState, name: str) -> tuple[list[str], list[str], 
     return queries, keys, visible
 
 
+LINES: Mapping[str, Callable[[Array], Array]] = {
+    "from the top left to the bottom right: each token looks at its own place": np.diagonal,
+    "from the bottom left to the top right: each token looks at the mirrored place, as far from the end as its own is "
+    "from the start": lambda pattern: np.diagonal(pattern[:, ::-1]),
+}
+"""The lines that a map (T, T) can show, in words, and the weights that lie on each."""
+
+
+def describe_line(pattern: Array, visible: Mask) -> str:
+    """The line that has most of the weight (Tq, Tk), where one does; the weight beside that of an even spread."""
+    if not visible.all() or pattern.shape[0] != pattern.shape[1]:
+        return ""
+    weights = {words: float(on_line(pattern).mean()) for words, on_line in LINES.items()}
+    words, weight = max(weights.items(), key=lambda each: each[1])
+    if weight < MIRRORED:
+        return ""
+    return f"The line runs {words}. It gets {weight:.2f} of the weight; spread evenly, {1 / len(pattern):.2f}."
+
+
 def describe_largest(pattern: Array, visible: Mask) -> str:
     """The largest weight (Tq, Tk) of all rows that can choose; under a causal mask the first can not, and gives 1."""
     n_keys = visible.sum(axis=1)
@@ -350,19 +368,18 @@ def describe_largest(pattern: Array, visible: Mask) -> str:
 def show_answers(scene: Scene[AskedNetwork]) -> Iterator[Item]:
     """How much of the validation set is right, and some answers."""
     results, task = scene.now.trained.results, scene.now.trained.task
-    yield Paragraph("What has it learnt?", "header")
-    yield Paragraph(
-        f"**{task.title}**, with the weights of step {results.kept_step:,}: **{results.validation_accuracy:.1%}** of "
-        f"the validation set is right, where the simple rule reaches {results.baseline:.1%}. Validation loss "
-        f"{results.validation_loss:.6f} nats."
-    )
+    yield Paragraph("What does it answer?", "header")
     answers = scene.now.answers()
     table = Table[AskedNetwork](key="training_trials_table", frame=tabulate_answers, shows_index=False)
     yield Group("training_trials", (table,))
     n_right = sum(sample.n_wrong == 0 for sample in answers)
     how = " The decoder says them symbol by symbol, the likeliest at every step." if task.has_decoder else ""
     yield Paragraph(
-        f"{len(answers)} sequences that it has never learnt from, {n_right} of them without a mistake.{how}", "caption"
+        f"{len(answers)} sequences that it has never learnt from, {n_right} of them without a mistake.{how} "
+        f"The network: “{task.title}”, with the weights of step {results.kept_step:,}: "
+        f"**{results.validation_accuracy:.1%}** of the validation set is right. Validation loss "
+        f"{results.validation_loss:.6f} nats.",
+        "caption",
     )
 
 

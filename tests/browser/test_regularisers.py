@@ -72,14 +72,9 @@ def test_one_press_shows_an_explosion_and_what_clipping_does(visitor: Visitor, p
 
 def test_a_student_sees_what_the_causal_mask_is_for(visitor: Visitor) -> None:
     visitor.open("/regularisers")
-    start = visitor.widget("regularisers_start")
     visitor.widget("regularisers_cards").locator("summary").click()
-    press(visitor, "show_no_causal_mask")
-    visitor.eventually(lambda: "2 runs" in visitor.text(), "the two runs")
-    expect(start).to_be_in_viewport()
-    assert "no causal mask" in visitor.settled().notices()
-    expect(start).to_be_in_viewport()
-    press(visitor, "start")
+    press(visitor, "ready_no_causal_mask")
+    expect(visitor.widget("answer")).to_be_in_viewport()
     chart = visitor.widget("regularisers_train").locator("svg[role=figure]")
     first = chart.locator("path.curve").nth(1)  # the one before it is the simple rule
     expect(first).to_be_attached(timeout=PATIENT)
@@ -93,8 +88,9 @@ def test_a_student_sees_what_the_causal_mask_is_for(visitor: Visitor) -> None:
     press(visitor, "resume")
     expect_status(visitor, "Both runs are done")
     visitor.settled()
-    curves = visitor.charts()["regularisers_train"]
-    assert [curve.get("name") for curve in curves[1:]] == ["none of them", "without causal mask"]
+    visitor.widget("regularisers_details_open").locator("summary").first.click()
+    curves = visitor.settled().charts()["regularisers_train"]
+    assert [curve.get("name") for curve in curves[1:]] == ["plain run", "without causal mask"]
     honest, looked_up = (visitor.array("regularisers_train", trace, "y")[-1] for trace in (1, 2))
     assert looked_up > 0.99 > honest
     expect(visitor.page.get_by_text("In use, where nobody knows it yet")).to_be_visible()

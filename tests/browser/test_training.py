@@ -83,7 +83,7 @@ def test_two_students_share_one_seat(student: Callable[[], Visitor]) -> None:
     expect_status(second, "Cancelled after step [0-9,]+; the weights of that step are kept")
     expect(second.widget("training_trials")).to_be_visible(timeout=PATIENT)
     press(second, "reset")
-    expect(second.page.locator("body")).to_contain_text("trains it in the background")
+    expect(second.page.get_by_test_id("stProgress")).to_have_count(0)
     press(first, "resume")
     expect_status(first, "Training: step")
     press(second, "start")
@@ -192,7 +192,8 @@ def test_what_was_learnt_goes_to_every_page_and_a_link_repeats_it(student: Calla
     assert len(visitor.settled().array("training_loss", 3, "y")) == 21
     assert visitor.array("training_accuracy", 1, "y")[-1] > 0.9
     assert visitor.small_texts() == []
-    ticks = visitor.widget("training_gradient").locator(".xtick text")
+    visitor.widget("training_details_open").locator("summary").first.click()
+    ticks = visitor.settled().widget("training_gradient").locator(".xtick text")
     assert ticks.last.text_content() == "400", "the last step has its label"
     loss = final_loss(visitor)
     visitor.press("training_moment", "Home")

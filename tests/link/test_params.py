@@ -252,6 +252,7 @@ DEFAULTS = {
     "ladder_seeds": "3",
     "ladder_measure": "right answers",
     "ladder_counted": "as trained here",
+    "ladder_price": False,
     "similarity_list": "",
     "similarity_pooling": "mean",
     "similarity_first": 1,

@@ -38,13 +38,14 @@ from playground.training.regularisers import (
 from playground.training.tasks import TASKS, make_data
 from playground.views.regularisers import (
     LINES,
+    MISSING_MASKS,
     ShownAblation,
     choose_top,
     describe_use,
     draw_runs,
-    show_ablation,
     show_catalogue,
     show_curves,
+    show_details,
     tabulate_runs,
 )
 from playground.web.components.charts import curve_data
@@ -67,7 +68,8 @@ def make_ablation(*fields: str, n_seeds: int = 1, n_done: int | None = None) -> 
 
 
 def show(ablation: ShownAblation, measured: Measured = "accuracy") -> list[Item]:
-    return parts_of(show_ablation(Scene(ablation, Focus(0, 0, 0, 0)), {"regularisers_measure": measured}))
+    scene, options = Scene(ablation, Focus(0, 0, 0, 0)), {"regularisers_measure": measured}
+    return parts_of([*show_curves(scene, options), *show_details(scene, options)])
 
 
 def texts(items: Iterable[Item]) -> list[str]:
@@ -128,8 +130,7 @@ def test_where_a_run_diverged_its_chart_has_a_cross_with_the_step(measured: Meas
 def test_before_a_run_there_are_the_axes_and_the_level() -> None:
     begun = make_ablation("weight_decay")
     planned = replace(begun, state=AblationState(begun.state.trainings, (), n_answers=0, progress=0.0))
-    items = parts_of(show_curves(Scene(planned, Focus(0, 0, 0, 0)), {"regularisers_measure": "accuracy"}))
-    assert not any(isinstance(each, Table) for each in items)
+    assert not [each for each in show(planned) if isinstance(each, Table) and each.is_folded]
     for name in ("train", "validation"):
         assert len(lines_of(planned, name, "accuracy")) == 1
         ranges = [draw_runs(each, name, "accuracy")["layout"]["yaxis"]["range"] for each in (planned, begun)]
@@ -151,7 +152,7 @@ def test_the_legend_says_how_far_each_run_is_and_charts_grow_until_all_have_ende
     assert [each["state"] for each in legend(under_way)] == ["done", "growing", "coming"]
     assert [each["state"] for each in legend(ended)] == ["done"] * 3
     assert [(each["name"], each["colour"], each["dash"]) for each in legend(ended)] == [
-        ("none of them", palette.NO_REGULARISER, "solid"),
+        ("plain run", palette.NO_REGULARISER, "solid"),
         ("without padding mask", palette.REGULARISERS[2], "solid"),
         ("Gradient clipping", palette.REGULARISERS[8], "solid"),
     ]
@@ -166,13 +167,13 @@ def test_the_legend_says_how_far_each_run_is_and_charts_grow_until_all_have_ende
 def test_the_table_and_the_sentences_are_the_reports(n_seeds: int) -> None:
     ablation = make_ablation("mask_padding", "weight_decay", n_seeds=n_seeds)
     state, items = ablation.state, show(ablation)
-    curves, table = (each for each in items if isinstance(each, Table))
+    table, curves = (each for each in items if isinstance(each, Table))
     assert (curves.key, curves.is_folded, table.key) == ("regularisers_curves", True, "regularisers_table")
     shown = draw_table(table, Scene(ablation, Focus(0, 0, 0, 0)))
     assert shown.equals(ablation_table(state.results, state.trainings))
     assert set(shown) <= table.formats.keys()
     assert (set(SPREAD_COLUMNS.values()) <= set(shown)) == (n_seeds == 3)
-    assert shown.loc["none of them", COLUMNS["accuracy_change"]] == 0
+    assert shown.loc["plain run", COLUMNS["accuracy_change"]] == 0
     said = "\n".join(f"- {sentence}" for sentence in summarise_ablation(state.results, state.n_answers))
     assert said in texts(items)
     assert ("3 are planned" in texts(items)[-1]) == (n_seeds == 3)
@@ -226,9 +227,10 @@ def test_the_catalogue_has_ten_cards_with_every_switch() -> None:
     for regulariser in REGULARISERS.values():
         assert any(each.endswith(explain_regulariser(regulariser, "layer")) for each in said)
         assert f"Where: {regulariser.where}." in said
-    assert sum(each.startswith("Not measured yet") for each in said) == len(REGULARISERS)
+    assert sum(each == "Not measured yet." for each in said) == len(REGULARISERS)
     assert {each.key for each in items if isinstance(each, Control)} == {f"regularisers_{field}" for field in COMPARED}
-    assert [each.name for each in items if isinstance(each, Widget)] == ["missing_masks"]
+    started = [each.data["ready"] for each in items if isinstance(each, Widget)]
+    assert tuple(started) == MISSING_MASKS
 
 
 def test_what_a_card_says_of_masks_and_norms_is_of_the_chosen_task_and_norm() -> None:
@@ -258,4 +260,4 @@ def test_a_card_says_what_was_measured_and_at_what_strength(n_seeds: int) -> Non
             f"{spreads[0]}, loss **{effect.loss_change:+.2f} nats**{spreads[1]}, gap {100 * effect.gap_change:+.1f} "
             "points."
         ) in said
-    assert sum(each.startswith("Not in this comparison") for each in said) == len(REGULARISERS) - 2
+    assert sum(each == "Not in this comparison." for each in said) == len(REGULARISERS) - 2

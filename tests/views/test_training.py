@@ -102,14 +102,13 @@ def test_before_a_start_the_schedule_is_what_is_known() -> None:
     assert chart.caption == "The learning rate of every step, at most 0.01, reached at step 10."
     assert chart.table is not None
     assert chart.table()["learning rate"].to_dict() == {n: learning_rate(n, recipe) for n in range(1, 5_001)}
-    assert "**Start**" in texts(items)
 
 
 @pytest.mark.parametrize("grows", [True, False])
 def test_four_charts_and_five_numbers_are_the_history(grows: bool) -> None:
     state = ended(clip=0.5)
     history, run = state.history, scene(state, grows=grows)
-    items = parts_of(view.show_curves(run))
+    items = parts_of([*view.show_curves(run), *view.show_details(run)])
     charts = drawn(items, run)
     looks = history.evaluations
     for key, number, values, y_title in (
@@ -156,15 +155,15 @@ def test_the_answer_is_the_latest_accuracy_and_at_the_end_that_of_the_weights_th
         assert f"“{TASKS[RECIPE.task].title}”" in answer
         assert (f"After {step} of" in answer) is (step > 0)
         assert ("no more than the rule" in answer) is (accuracy <= state.data.baseline)
-    assert list(view.show_progress(scene(replace(state, history=History())))) == []
+    assert texts(list(view.show_progress(scene(replace(state, history=History()))))) == view.NO_ANSWER_YET
 
 
 def test_an_answer_of_other_settings_says_so_first() -> None:
     state = ended()
-    (usual,), (other,) = (list(view.show_progress(scene(state), has_other_settings=has)) for has in (False, True))
+    (usual,), (other,) = (list(view.show_progress(scene(state), told)) for told in ("", "Told."))
     assert isinstance(usual, Paragraph)
     assert isinstance(other, Paragraph)
-    assert other.text == f"*{view.OTHER_SETTINGS}* {usual.text}"
+    assert other.text == f"Told. {usual.text}"
 
 
 def test_the_classes_of_a_task_are_its_answers_and_marks_that_are_none() -> None:
@@ -430,6 +429,17 @@ def test_the_largest_weight_is_that_of_rows_that_can_choose() -> None:
     assert "largest weight is 1.00" in every
     assert "alone" not in every
     assert "largest" not in view.describe_largest(np.ones((1, 1), np.float32), np.ones((1, 1), bool))
+
+
+def test_a_line_that_has_most_of_the_weight_is_told_in_words() -> None:
+    every, even = np.ones((4, 4), bool), np.full((4, 4), 0.25, np.float32)
+    for line, words in ((np.eye(4), "its own place"), (np.eye(4)[::-1], "the mirrored place")):
+        told = view.describe_line((0.8 * line + 0.05).astype(np.float32), every)
+        assert words in told
+        assert "0.85 of the weight; spread evenly, 0.25" in told
+    assert view.describe_line(even, every) == ""
+    assert view.describe_line(np.eye(4, dtype=np.float32), np.tri(4, dtype=bool)) == ""
+    assert view.describe_line(np.eye(4, 5, dtype=np.float32), np.ones((4, 5), bool)) == ""
 
 
 # --- the trained network

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from playground.accounting.readable import duration
 from playground.charts.markdown import escape_markdown
@@ -131,6 +132,18 @@ def list_changed_settings(before: tuple[ModelConfig, Recipe], now: tuple[ModelCo
     return differences
 
 
+def untrained_sentence(differences: list[str], *, is_active: bool = False) -> str:
+    """What of a page's settings has changed since what it shows was started; empty without differences (markdown)."""
+    if not differences:
+        return ""
+    when = ", once this is over" if is_active else ""
+    return f"**Changed since this run:** {_list_changes(differences)}. Press **Start** to train with that{when}."
+
+
+def _list_changes(differences: list[str]) -> str:
+    return f"{', '.join(differences[:6])}{' …' if len(differences) > 6 else ''}"
+
+
 def difference_sentence(
     experiment: Experiment[Any], measured: str, differences: list[str], *, start: str = "Start"
 ) -> str:
@@ -138,17 +151,15 @@ def difference_sentence(
 
     `start` is the button that takes the present ones.
     """
-    listed = f"{', '.join(differences[:6])}{' …' if len(differences) > 6 else ''}"
     advice = "It has to end before another can start." if experiment.active else f"**{start}** takes the present ones."
     return (
-        f"What is drawn below is of the run before, with the settings that it had: {measured}. What has changed "
-        f"since: {listed}. {advice}"
+        f"What is drawn has other settings: {measured}. What has changed since: {_list_changes(differences)}. {advice}"
     )
 
 
 Plan = TypeVar("Plan")
 
-WIDTH = 110
+WIDTH = 100
 """Of the button that is either Pause or Resume, in pixels, so that those beside it stay where they are."""
 
 
@@ -168,7 +179,6 @@ def buttons(
     *,
     has_network: bool = False,
     start: str = "Start",
-    is_first_choice: bool = True,
     scrolls_to: str = "",
 ) -> None:
     """Start, pause, cancel, reset: all of them at any time, so that nothing moves; those without effect are grey.
@@ -179,43 +189,71 @@ def buttons(
         create: starts a plan in the background.
         has_network: whether what an earlier session has trained came back.
         start: what is written on the first of them.
-        is_first_choice: whether that is what a newcomer is to press, which then has the theme's colour.
         scrolls_to: the container, by its key, in which the visitor can watch what was started; empty: where it is.
     """
-    experiments = session_experiments()
-    experiment, active_page = experiments.get(page), experiments.active_page()
-    job = None if experiment is None else experiment.job
-    idle = active_page != page
+    with _row(page):
+        start_button(page, plan, create, start=start, is_first_choice=True, scrolls_to=scrolls_to)
+        _control_buttons(page)
+    explain_state(page, has_network=has_network)
 
-    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_buttons"):
-        st.button(
-            start,
-            key=f"{page}_start",
-            icon=":material/play_arrow:",
-            type="primary" if is_first_choice else "secondary",
-            disabled=plan is None or active_page is not None,
-            on_click=None if plan is None else partial(_start, page, partial(create, plan), scrolls_to),
-        )
-        if job is not None and job.status == "paused":
-            st.button("Resume", key=f"{page}_resume", icon=":material/resume:", on_click=job.resume, width=WIDTH)
-        else:
-            pause = None if job is None else job.pause
-            icon = ":material/pause:"
-            st.button("Pause", key=f"{page}_pause", icon=icon, on_click=pause, disabled=idle, width=WIDTH)
-        cancel = None if job is None else job.cancel
-        st.button("Cancel", key=f"{page}_cancel", icon=":material/stop:", on_click=cancel, disabled=idle)
-        st.button(
-            "Reset",
-            key=f"{page}_reset",
-            icon=":material/restart_alt:",
-            on_click=partial(experiments.discard, page),
-            disabled=experiment is None,
-            help="Forget the curves and go back to the initial weights: the same seed draws the same ones again. A "
-            "network that was trained to its end stays until another takes its place.",
-        )
-        if not idle:
-            st.caption("A reload ends the run for you.", width="content")
-    say_if_lost(page, experiments.session, has_experiment=experiment is not None, has_network=has_network)
+
+def start_button(
+    page: str,
+    plan: Plan | None,
+    create: Callable[[Plan], Experiment[Any]],
+    *,
+    start: str = "Start",
+    is_first_choice: bool = False,
+    scrolls_to: str = "",
+) -> None:
+    """Start alone; it has the theme's colour where it is what a newcomer is to press. Arguments as of `buttons`."""
+    st.button(
+        start,
+        key=f"{page}_start",
+        icon=":material/play_arrow:",
+        type="primary" if is_first_choice else "secondary",
+        disabled=plan is None or session_experiments().active_page() is not None,
+        on_click=None if plan is None else partial(_start, page, partial(create, plan), scrolls_to),
+    )
+
+
+def control_buttons(page: str) -> None:
+    """Pause, cancel, reset, where Start stands elsewhere; those without effect are grey."""
+    with _row(page):
+        _control_buttons(page)
+
+
+def _row(page: str) -> DeltaGenerator:
+    return st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"{page}_buttons")
+
+
+def _control_buttons(page: str) -> None:
+    experiments = session_experiments()
+    experiment = experiments.get(page)
+    job, idle = None if experiment is None else experiment.job, experiments.active_page() != page
+    if job is not None and job.status == "paused":
+        st.button("Resume", key=f"{page}_resume", icon=":material/resume:", on_click=job.resume, width=WIDTH)
+    else:
+        pause = None if job is None else job.pause
+        st.button("Pause", key=f"{page}_pause", icon=":material/pause:", on_click=pause, disabled=idle, width=WIDTH)
+    cancel = None if job is None else job.cancel
+    st.button("Cancel", key=f"{page}_cancel", icon=":material/stop:", on_click=cancel, disabled=idle)
+    st.button(
+        "Reset",
+        key=f"{page}_reset",
+        icon=":material/restart_alt:",
+        on_click=partial(experiments.discard, page),
+        disabled=experiment is None,
+        help="Forget the curves and go back to the initial weights: the same seed draws the same ones again. A "
+        "network that was trained to its end stays until another takes its place.",
+    )
+
+
+def explain_state(page: str, *, has_network: bool = False) -> None:
+    """Say what was lost with an earlier session, and what another page has to end first, if anything."""
+    experiments = session_experiments()
+    active_page = experiments.active_page()
+    say_if_lost(page, experiments.session, has_experiment=experiments.get(page) is not None, has_network=has_network)
     if active_page not in (None, page):
         other = experiments.get(active_page)
         status = "is paused" if other is not None and other.job.status == "paused" else "goes on"

@@ -15,7 +15,15 @@ from playground.text.wording import lower_first
 from playground.training.ablation import AblationState, AblationTraining, seeds_of
 from playground.training.ladder import TRAINED, USUAL, climb, ladder_recipe, ladder_trainings
 from playground.training.tasks import TASKS
-from playground.views.ladder import BEFORE_ANY, Ladder, plan_ladder, show_answer, show_ladder, show_trained
+from playground.views.ladder import (
+    BEFORE_ANY,
+    Ladder,
+    plan_ladder,
+    show_answer,
+    show_ladder,
+    show_summary,
+    show_trained,
+)
 from playground.web.choices import setup, widgets
 from playground.web.choices.setup import current_value
 from playground.web.session.experiments import (
@@ -76,22 +84,42 @@ def make_scene(trainings: tuple[AblationTraining, ...], state: AblationState | N
     return Scene(plan_ladder(trainings) if state is None else Ladder(state), Focus(0, 0, 0, 0))
 
 
-def draw_answer() -> None:
-    """Draw what the session's ladder has shown by now, and before there is one what there is to do."""
+def draw_answer(now: tuple[AblationTraining, ...] | None) -> None:
+    """Draw what the session's ladder has shown by now, and before there is one what there is to do.
+
+    `now` are the trainings that the settings describe.
+    """
+
+    def follow_answer(experiment: Experiment[AblationState]) -> None:
+        differences = [] if now is None else list_differences(experiment.inputs, now)
+        scene = make_scene(experiment.inputs, experiment.state)
+        untrained = experiment_buttons.untrained_sentence(differences, is_active=experiment.active)
+        render(show_answer(scene, untrained), scene)
+
     if session_experiments().get(PAGE) is None:
         render([Paragraph(BEFORE_ANY, "answer")], Scene(None, Focus(0, 0, 0, 0)))
     experiment_buttons.follow(follow_answer, PAGE, every=2.0)
 
 
-def follow_answer(experiment: Experiment[AblationState]) -> None:
-    """Draw the answer as of now."""
-    scene = make_scene(experiment.inputs, experiment.state)
-    render(show_answer(scene), scene)
+@as_one_element
+def draw_start() -> tuple[AblationTraining, ...] | None:
+    """Draw the buttons and the cost; returns the trainings that the settings describe, if there can be any."""
+    trainings = experiment_buttons.plan_or_error(list_trainings)
+    plan = None if trainings is None else experiment_buttons.plan_or_error(partial(make_plan, trainings))
+    if plan is not None and not current_value(f"{PAGE}_rungs"):
+        st.info("Choose at least one rung; then its encoder is compared with that of 2017.")
+        plan = None
+    start = "Start" if plan is None else f"Start {len(plan.trainings)} trainings"
+    experiment_buttons.buttons(PAGE, plan, lambda plan: join_ablation(PAGE, plan.trainings), start=start)
+    experiment = session_experiments().get(PAGE)
+    if plan is not None and (experiment is None or experiment.inputs != plan.trainings):
+        st.caption(f"It takes about **{duration(plan.seconds)}** here. {describe_trainings(plan.trainings)}")
+    return trainings
 
 
 @as_one_element
-def draw_settings() -> tuple[AblationTraining, ...] | None:
-    """Draw the settings, the buttons and the cost; returns the trainings that they describe, if there can be any."""
+def draw_settings() -> None:
+    """Draw the choice of task, seeds and rungs, folded."""
     names = [f"{PAGE}_{name}" for name in ("task", "seeds", "rungs")]
     with panels.fold_settings(f"{PAGE}_own_open", "Choose the task and the rungs", names):
         columns = st.columns((3, 1), gap="medium")
@@ -101,29 +129,12 @@ def draw_settings() -> tuple[AblationTraining, ...] | None:
             widgets.choice(f"{PAGE}_seeds", "Seeds", help_text=SEEDS_HELP)
         widgets.ordered(f"{PAGE}_rungs", "Rungs in their order: what you add comes last")
         st.button("The usual ladder", key=f"{PAGE}_usual", on_click=_set_rungs, args=(USUAL,))
-    trainings = experiment_buttons.plan_or_error(list_trainings)
-    plan = None if trainings is None else experiment_buttons.plan_or_error(partial(make_plan, trainings))
-    if plan is not None and not current_value(f"{PAGE}_rungs"):
-        st.info("Choose at least one rung; then its encoder is compared with that of 2017.")
-        plan = None
-    start = "Start" if plan is None else f"Start {len(plan.trainings)} trainings"
-    experiment_buttons.buttons(PAGE, plan, lambda plan: join_ablation(PAGE, plan.trainings), start=start)
-    if plan is not None:
-        experiment = session_experiments().get(PAGE)
-        is_running = experiment is not None and experiment.in_progress
-        st.caption(describe_plan(plan) if is_running else f"{describe_time(plan)} {describe_plan(plan)}")
-    return trainings
 
 
-def describe_time(plan: LadderPlan) -> str:
-    """How long a plan takes; while it runs, its progress says how much is left."""
-    return f"It takes about **{duration(plan.seconds)}** here."
-
-
-def describe_plan(plan: LadderPlan) -> str:
+def describe_trainings(trainings: tuple[AblationTraining, ...]) -> str:
     """What is trained."""
-    recipe, n_seeds = plan.trainings[0].recipe, len(seeds_of(plan.trainings))
-    n_encoders, n_times = len(plan.trainings) // n_seeds, f"with {n_seeds} seeds" if n_seeds > 1 else "once"
+    recipe, n_seeds = trainings[0].recipe, len(seeds_of(trainings))
+    n_encoders, n_times = len(trainings) // n_seeds, f"with {n_seeds} seeds" if n_seeds > 1 else "once"
     return (
         f"{n_encoders} encoders are trained, each {n_times}. Each learns for {recipe.steps} steps from the same "
         f"{recipe.n_train:,} sequences in the same order. "
@@ -132,19 +143,26 @@ def describe_plan(plan: LadderPlan) -> str:
     )
 
 
-def draw_ladder(now: tuple[AblationTraining, ...] | None) -> None:
-    """Draw what was trained; and of the trainings that the settings describe, what each rung costs, and the rungs."""
+def draw_trained() -> None:
+    """Draw what was trained."""
     experiment = session_experiments().get(PAGE)
-    trained = None if experiment is None else experiment.inputs
-    if experiment is not None:
-        if now is not None and trained != now:
-            st.info(describe_difference(experiment, now))
-        # Here and not beside the bars: a whole rerun of the page ends by putting right what the address says.
-        widgets.choice(f"{PAGE}_measure", "Bars of")
-        experiment_buttons.follow(follow_trained, PAGE)
-    if now is not None:
-        scene = make_scene(now, experiment.state if experiment is not None and trained == now else None)
-        render(show_ladder(scene, read_options(PAGE)), scene)
+    if experiment is None:
+        return
+    experiment_buttons.follow(follow_trained, PAGE)
+    # Here and not beside the bars: a whole rerun of the page ends by putting right what the address says.
+    widgets.choice(f"{PAGE}_measure", "Bars of")
+    scene = make_scene(experiment.inputs, experiment.state)
+    render(show_summary(scene), scene)
+    st.caption(describe_trainings(experiment.inputs))
+
+
+def draw_rungs(now: tuple[AblationTraining, ...] | None) -> None:
+    """Draw what each rung of the trainings that the settings describe costs, and the rungs."""
+    if now is None:
+        return
+    experiment = session_experiments().get(PAGE)
+    scene = make_scene(now, experiment.state if experiment is not None and experiment.inputs == now else None)
+    render(show_ladder(scene, read_options(PAGE)), scene)
 
 
 def follow_trained(experiment: Experiment[AblationState]) -> None:
@@ -154,9 +172,9 @@ def follow_trained(experiment: Experiment[AblationState]) -> None:
     render(show_trained(scene, read_options(PAGE)), scene)
 
 
-def describe_difference(experiment: Experiment[AblationState], now: tuple[AblationTraining, ...]) -> str:
+def list_differences(trained: tuple[AblationTraining, ...], now: tuple[AblationTraining, ...]) -> list[str]:
     """What the page has now that is not what was trained."""
-    before, after = plan_ladder(experiment.inputs), plan_ladder(now)
+    before, after = plan_ladder(trained), plan_ladder(now)
     was, recipe = before.first.recipe, after.first.recipe
     differences = [f"*{name}* is gone" for name in before.names if name not in after.names]
     differences += [f"*{name}* is new" for name in after.names if name not in before.names]
@@ -166,8 +184,7 @@ def describe_difference(experiment: Experiment[AblationState], now: tuple[Ablati
         differences.append(f"task {TASKS[was.task].title} → {TASKS[recipe.task].title}")
     if (before.n_seeds, was.seed) != (after.n_seeds, recipe.seed):
         differences.append("the seeds")
-    measured = f"“{TASKS[was.task].title}”, {len(before.names)} rungs"
-    return experiment_buttons.difference_sentence(experiment, measured, differences)
+    return differences
 
 
 def draw_rung(names: tuple[str, ...], number: int) -> None:
@@ -182,16 +199,16 @@ def draw_rung(names: tuple[str, ...], number: int) -> None:
         )
         if st.button("Open untrained", key=f"{PAGE}_open_{number}", on_click=opens, help=help_text, type="tertiary"):
             st.switch_page(page_named("compare"), query_params={})
-        for word, place in (("Up", i - 1), ("Down", i + 1)):
-            st.button(
-                word,
-                key=f"{PAGE}_{word.lower()}_{number}",
-                type="tertiary",
-                disabled=not 0 <= place < len(names),
-                on_click=_set_rungs,
-                args=((*left[:place], name, *left[place:]),),
-            )
-        st.button("Remove", key=f"{PAGE}_remove_{number}", type="tertiary", on_click=_set_rungs, args=(left,))
+        with st.popover("Move or remove", type="tertiary", key=f"{PAGE}_move_{number}"), st.container(horizontal=True):
+            for word, place in (("Up", i - 1), ("Down", i + 1)):
+                st.button(
+                    word,
+                    key=f"{PAGE}_{word.lower()}_{number}",
+                    disabled=not 0 <= place < len(names),
+                    on_click=_set_rungs,
+                    args=((*left[:place], name, *left[place:]),),
+                )
+            st.button("Remove", key=f"{PAGE}_remove_{number}", on_click=_set_rungs, args=(left,))
 
 
 def _set_rungs(names: tuple[str, ...]) -> None:

@@ -33,12 +33,14 @@ from playground.training.regularisers import (
 from playground.training.tasks import TASKS
 from playground.views.regularisers import (
     BEFORE_ANY,
+    MISSING_MASKS,
+    READY,
     ReadyExperiment,
     ShownAblation,
-    show_ablation,
     show_answer,
     show_catalogue,
     show_curves,
+    show_details,
     show_ready_experiments,
 )
 from playground.web.choices import shortcuts, widgets
@@ -64,16 +66,6 @@ SEEDS_HELP = (
     "A seed decides the sequences, the initial weights, the order of batches and all that regularisers draw. With 3, "
     "everything runs with the sidebar's seed and the next two: it takes three times as long and shows what chance does."
 )
-
-MISSING_MASKS: dict[str, dict[str, Any]] = {
-    "no padding mask": {
-        f"{PAGE}_task": "Sort", f"{PAGE}_data": "plenty", f"{PAGE}_chosen": ["Without padding mask"],
-    },
-    "no causal mask": {
-        f"{PAGE}_task": "Next character", f"{PAGE}_data": "small", f"{PAGE}_chosen": ["Without causal mask"],
-    },
-}  # fmt: skip
-"""Settings that show the absence of a mask."""
 
 _NOWHERE = Focus(0, 0, 0, 0)
 
@@ -126,26 +118,22 @@ def create_experiment(plan: AblationPlan) -> Experiment[AblationState]:
 
 
 @as_one_element
-def draw_settings() -> AblationPlan | None:
-    """Draw the settings, the buttons and the cost; returns what can be started, or None with a message on the page."""
+def draw_own_comparison() -> AblationPlan | None:
+    """Draw the settings of a comparison, its button and its cost, folded; returns what can be started, if anything."""
     names = [key for key in ABLATION if key != f"{PAGE}_measure"]
-    with panels.fold_settings(f"{PAGE}_own_open", "Choose a comparison of your own", names):
+    with panels.fold_settings(f"{PAGE}_own_open", "A comparison of your own", names):
         _choose_comparison()
-    plan = experiment_buttons.plan_or_error(make_plan)
-    if plan is not None:
-        for field, reason in plan.left_out.items():
-            st.caption(f"**{REGULARISERS[field].choice}** is left out: {reason}.")
-        if len(trainings_of_one_seed(plan.trainings)) == 1:
-            st.info("Choose at least one that can matter here; then its run is compared with a run without any.")
-            plan = None
-    for name, settings in MISSING_MASKS.items():
-        if all(current_value(key) == value for key, value in settings.items()):
-            task, data, _ = settings.values()
-            st.info(f"Set up: **{name}**. The task is {task}, and the data are {data}. Press **Start**.")
-    start = "Start" if plan is None else f"Start {len(plan.trainings)} runs"
-    experiment_buttons.buttons(PAGE, plan, create_experiment, start=start, is_first_choice=False)
-    if plan is not None:
-        st.caption(describe_cost(plan))
+        plan = experiment_buttons.plan_or_error(make_plan)
+        if plan is not None:
+            for field, reason in plan.left_out.items():
+                st.caption(f"**{REGULARISERS[field].choice}** is left out: {reason}.")
+            if len(trainings_of_one_seed(plan.trainings)) == 1:
+                st.info("Choose at least one that can matter here; then its run is compared with a run without any.")
+                plan = None
+        start = "Start" if plan is None else f"Start {len(plan.trainings)} runs"
+        experiment_buttons.start_button(PAGE, plan, create_experiment, start=start, scrolls_to="answer")
+        if plan is not None:
+            st.caption(describe_cost(plan))
     return plan
 
 
@@ -158,7 +146,9 @@ def _choose_comparison() -> None:
         widgets.choice(f"{PAGE}_data", "Data to learn from")
     with columns[2]:
         widgets.choice(f"{PAGE}_seeds", "Seeds", help_text=SEEDS_HELP)
-    widgets.several(f"{PAGE}_chosen", "What to compare with a run that has masks and norms, and none of the others")
+    widgets.several(
+        f"{PAGE}_chosen", "What to compare with the plain run, which has masks and norms, and none of the others"
+    )
     columns = st.columns(3, gap="medium")
     with columns[0]:
         widgets.choice(f"{PAGE}_optimizer")
@@ -166,31 +156,37 @@ def _choose_comparison() -> None:
         widgets.size(f"{PAGE}_lr", "largest learning rate · `lr`")
 
 
-def draw_answer() -> None:
-    """Draw what the session's ablation has shown by now, and before there is one what there is to do."""
+def draw_answer(plan: AblationPlan | None) -> None:
+    """Draw what the session's ablation has shown by now, and before there is one what there is to do.
+
+    `plan` is what the page's settings describe, None where they describe nothing to start.
+    """
+
+    def follow_answer(experiment: Experiment[AblationState]) -> None:
+        differences = [] if plan is None else list_differences(experiment.inputs, plan.trainings)
+        scene = make_scene(experiment.inputs, experiment.state)
+        untrained = experiment_buttons.untrained_sentence(differences, is_active=experiment.active)
+        render(show_answer(scene, untrained), scene)
+
     if session_experiments().get(PAGE) is None:
         render([Paragraph(BEFORE_ANY, "answer")], Scene(None, _NOWHERE))
     experiment_buttons.follow(follow_answer, PAGE, every=2.0)
 
 
-def follow_answer(experiment: Experiment[AblationState]) -> None:
-    """Draw the answer as of now."""
-    scene = make_scene(experiment.inputs, experiment.state)
-    render(show_answer(scene), scene)
-
-
 def draw_ready_experiments() -> None:
     """Draw the cards of the ready experiments."""
+    if session_experiments().get(PAGE) is not None:
+        st.header("Another experiment")
     render(show_ready_experiments(), Scene(None, _NOWHERE))
 
 
-def draw_start(ready: ReadyExperiment) -> None:
+def draw_start(ready: ReadyExperiment, label: str, *, is_first_choice: bool = False) -> None:
     """Draw the button that starts a ready experiment."""
     st.button(
-        "Start both runs",
+        label,
         key=f"{PAGE}_ready_{ready.name}",
         icon=":material/play_arrow:",
-        type="primary",
+        type="primary" if is_first_choice else "secondary",
         disabled=session_experiments().active_page() is not None,
         on_click=_start_ready,
         args=(ready.settings,),
@@ -201,7 +197,7 @@ def _start_ready(settings: Mapping[str, Any]) -> None:
     st.session_state.update(settings)
     with suppress(PlaygroundError):  # the page draws the same plan, and says what is wrong with it
         session_experiments().start(PAGE, partial(create_experiment, make_plan()))
-        request_scroll(f"{PAGE}_train")
+        request_scroll("answer")
 
 
 def describe_cost(plan: AblationPlan) -> str:
@@ -226,30 +222,41 @@ def _name_seeds(trainings: tuple[AblationTraining, ...]) -> str:
 
 
 def draw_ablation(plan: AblationPlan | None) -> None:
-    """Draw the session's ablation; before there is one, the axes of the planned one."""
+    """Draw the session's ablation, if there is one; `plan` is what the page's settings describe."""
+    experiment_buttons.explain_state(PAGE)
     experiment = session_experiments().get(PAGE)
-    if experiment is None and plan is None:
+    if experiment is None:
         return
+    for ready in (*READY, *MISSING_MASKS):
+        is_set = all(current_value(key) == value for key, value in ready.settings.items())
+        if is_set and plan is not None and not list_differences(experiment.inputs, plan.trainings):
+            st.markdown(f"**{ready.title}.** {ready.expectation}")
+    experiment_buttons.control_buttons(PAGE)
+    experiment_buttons.follow(follow_ablation, PAGE)
     # Here and not beside the curves: a whole rerun of the page ends by putting right what the address says.
     widgets.choice(f"{PAGE}_measure", "Curves of")
-    if experiment is not None:
-        trainings = experiment.inputs
-        recipe = trainings[0].recipe
-        differences = [] if plan is None else list_differences(trainings, plan.trainings)
-        if differences:
-            measured = f"“{TASKS[recipe.task].title}”, {recipe.n_train:,} sequences, {_name_seeds(trainings)}"
-            st.info(experiment_buttons.difference_sentence(experiment, measured, differences))
-        experiment_buttons.follow(follow_ablation, PAGE)
-    elif plan is not None:
-        scene = make_scene(plan.trainings, None)
-        render(show_curves(scene, read_options(PAGE)), scene)
+    details = st.expander(
+        "All that was measured, in words and numbers",
+        icon=":material/table:",
+        key=f"{PAGE}_details_open",
+        on_change="rerun",
+    )
+    if details.open:
+        with details:
+            experiment_buttons.follow(follow_details, PAGE)
 
 
 def follow_ablation(experiment: Experiment[AblationState]) -> None:
-    """Draw how far an ablation is, and what it shows by now."""
+    """Draw how far an ablation is, and its curves by now."""
     experiment_buttons.show_progress(experiment, experiment.progress, experiment_buttons.ablation_status(experiment))
     scene = make_scene(experiment.inputs, experiment.state, grows=experiment.in_progress)
-    render(show_ablation(scene, read_options(PAGE)), scene)
+    render(show_curves(scene, read_options(PAGE)), scene)
+
+
+def follow_details(experiment: Experiment[AblationState]) -> None:
+    """Draw what an ablation shows by now in words and numbers."""
+    scene = make_scene(experiment.inputs, experiment.state, grows=experiment.in_progress)
+    render(show_details(scene, read_options(PAGE)), scene)
 
 
 def make_scene(
@@ -280,21 +287,9 @@ def draw_catalogue() -> None:
     experiment = session_experiments().get(PAGE)
     state = None if experiment is None else experiment.state
     results = () if state is None else state.results
-    with st.expander("What each does, and how strong it is", icon=":material/tune:", key=f"{PAGE}_cards"):
+    title = f"Ten regularisers in {len(REGULARISERS)} switches: what each does, and how strong it is"
+    with st.expander(title, icon=":material/tune:", key=f"{PAGE}_cards"):
         render(show_catalogue(read_options(PAGE), shortcuts.unlocked_norm(), results), Scene(None, _NOWHERE))
 
 
-def draw_missing_masks() -> None:
-    """Draw the buttons that set up what goes wrong without a mask."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("Set up above:", width="content")
-        for name in MISSING_MASKS:
-            st.button(name, key=f"{PAGE}_show_{name.replace(' ', '_')}", on_click=_set_up, args=(name,))
-
-
-def _set_up(name: str) -> None:
-    st.session_state.update(MISSING_MASKS[name])
-    request_scroll(f"{PAGE}_buttons")
-
-
-WIDGETS |= {"legend": draw_legend, "missing_masks": draw_missing_masks, "start_ready": draw_start}
+WIDGETS |= {"legend": draw_legend, "start_ready": draw_start}

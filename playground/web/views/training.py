@@ -9,6 +9,7 @@ import streamlit as st
 import torch
 from streamlit.delta_generator import DeltaGenerator
 
+from playground.charts.chart import Paragraph
 from playground.charts.markdown import quote_token
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
@@ -26,6 +27,7 @@ from playground.training.tasks import Data
 from playground.training.tasks.task import generator
 from playground.training.trained_network import TrainedNetwork, load, save
 from playground.views.training import (
+    NO_ANSWER_YET,
     AskedNetwork,
     describe_training,
     most_changed_head,
@@ -33,10 +35,10 @@ from playground.views.training import (
     show_answers,
     show_attention,
     show_curves,
+    show_details,
     show_next_characters,
     show_nothing_yet,
     show_numbers,
-    show_plan,
     show_progress,
     show_results,
     watch,
@@ -62,9 +64,9 @@ from playground.web.shared import experiment_buttons, panels, tour, uploads
 from playground.web.shared.experiment_buttons import (
     cancelled_clause,
     continuing_sentence,
-    difference_sentence,
     list_changed_settings,
     pending_sentence,
+    untrained_sentence,
 )
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
@@ -194,14 +196,19 @@ def draw_answer(plan: TrainingPlan | None) -> None:
     `plan` is what the page's settings describe, None where they describe nothing to start.
     """
 
-    def differs(config: ModelConfig, recipe: Recipe) -> bool:
-        return plan is not None and (replace(config, dropout=0.0), recipe) != plan.inputs
+    def name_untrained(config: ModelConfig, recipe: Recipe, *, is_active: bool = False) -> str:
+        before = replace(config, dropout=0.0), recipe
+        if plan is None:
+            return ""
+        return untrained_sentence(list_changed_settings(before, plan.inputs), is_active=is_active)
 
     def follow_answer(experiment: Experiment[TrainingState]) -> None:
         """Draw what the network does now."""
-        if experiment.state is not None:
+        if experiment.state is None:
+            render([Paragraph(NO_ANSWER_YET, "answer")], Scene(None, _NOWHERE))
+        else:
             scene = Scene(watch(experiment.state, experiment.job.seconds, grows=experiment.in_progress), _NOWHERE)
-            render(show_progress(scene, has_other_settings=differs(*experiment.inputs)), scene)
+            render(show_progress(scene, name_untrained(*experiment.inputs, is_active=experiment.active)), scene)
 
     if session_experiments().get(PAGE) is None:
         trained = trained_slot.session_slot().trained
@@ -209,29 +216,32 @@ def draw_answer(plan: TrainingPlan | None) -> None:
             render(show_nothing_yet(current_value("training_task")), Scene(None, _NOWHERE))
         else:
             scene = Scene(trained, _NOWHERE)
-            render(show_results(scene, has_other_settings=differs(trained.config, trained.recipe)), scene)
+            render(show_results(scene, name_untrained(trained.config, trained.recipe)), scene)
     experiment_buttons.follow(follow_answer, PAGE, every=2.0)
 
 
-def show_run(plan: TrainingPlan | None) -> None:
-    """Draw the session's experiment; before there is one, the learning rates of the planned run."""
+def show_run() -> None:
+    """Draw the session's experiment, if there is one."""
     experiment = session_experiments().get(PAGE)
     if experiment is None:
-        if plan is not None:
-            scene = Scene(plan.recipe, _NOWHERE)
-            render(show_plan(scene), scene)
         return
-    config, recipe = experiment.inputs
-    st.caption(f"**This run:** {describe_training(config, recipe, training_data(recipe))}.")
-    if plan is not None and experiment.inputs != plan.inputs:
-        differences = list_changed_settings(experiment.inputs, plan.inputs)
-        st.info(difference_sentence(experiment, "those described above", differences))
     experiment_buttons.follow(follow_curves, PAGE)
-    show_tables()
+    panel = st.expander(
+        "More of this run: speed, learning rate, gradient, all numbers",
+        icon=":material/monitoring:",
+        key=f"{PAGE}_details_open",
+        on_change="rerun",
+    )
+    if panel.open:
+        with panel:
+            config, recipe = experiment.inputs
+            st.caption(f"**This run:** {describe_training(config, recipe, training_data(recipe))}.")
+            experiment_buttons.follow(follow_details, PAGE)
+            show_tables()
 
 
 def follow_curves(experiment: Experiment[TrainingState]) -> None:
-    """Draw the progress bar, the metrics and the curves so far."""
+    """Draw the progress bar and the curves so far."""
     state = experiment.state
     diverged = state is not None and state.outcome == "diverged"
     share = state.step / state.recipe.steps if state is not None and diverged else experiment.progress
@@ -243,6 +253,13 @@ def follow_curves(experiment: Experiment[TrainingState]) -> None:
             st.warning(" ".join(filter(None, (state.message, experiment.job.note))))
         scene = Scene(watch(state, experiment.job.seconds, grows=experiment.in_progress), _NOWHERE)
         render(show_curves(scene), scene)
+
+
+def follow_details(experiment: Experiment[TrainingState]) -> None:
+    """Draw the latest numbers, and the curves of each step so far."""
+    if experiment.state is not None:
+        scene = Scene(watch(experiment.state, experiment.job.seconds, grows=experiment.in_progress), _NOWHERE)
+        render(show_details(scene), scene)
 
 
 def status_sentence(experiment: Experiment[TrainingState]) -> str:
@@ -316,18 +333,22 @@ WIDGETS |= {"training_attention": _pick_attention}
 # --- after it
 
 
-def after_training() -> None:
-    """Draw the session's trained network, if there is one, and an uploader that brings one back."""
+def after_training(answers: DeltaGenerator) -> None:
+    """Draw the session's trained network, if there is one, its heads, and an uploader that brings a network back.
+
+    `answers` is the container of what the network answers.
+    """
     slot = trained_slot.session_slot()
     trained = slot.trained
     if slot.problem:
         st.warning(f"What was trained last is not kept. {slot.problem}")
-    results = st.container()
+    experiment_buttons.follow(follow_attention, PAGE, every=2.5)
     if trained is not None:
         _offer_network(trained)
     _upload()
-    if trained is not None:
-        with results:  # last, as it may end the page
+    experiment = session_experiments().get(PAGE)
+    if trained is not None and not (experiment is not None and experiment.in_progress):
+        with answers:  # last, as it may end the page
             scene = Scene(AskedNetwork(trained, partial(_ask, trained)), _NOWHERE)
             render(show_answers(scene), scene)
             if trained.task.predicts_next:

@@ -6,8 +6,10 @@ import streamlit as st
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from playground.accounting.readable import duration
+from playground.charts.scene import Scene
 from playground.errors import ConfigError, PlaygroundError
 from playground.link.kinds import Size
+from playground.link.opening import Focus
 from playground.link.params import ARCHITECTURE, OWN, STRENGTHS, TASK_TITLES, TRAINED_SIZES
 from playground.training.answers import right_answer
 from playground.training.recipe import Recipe
@@ -18,12 +20,13 @@ from playground.training.regularisers import (
     reason_without_effect,
 )
 from playground.training.tasks import TASKS
-from playground.views.training import describe_classes, describe_size
+from playground.views.training import describe_classes, describe_size, show_plan
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.session import trained_slot
 from playground.web.session.experiments import session_experiments, training_data, without_idle
 from playground.web.shared import experiment_buttons, panels
+from playground.web.shared.renderer import render
 from playground.web.views.training import PAGE, TrainingPlan, create_experiment, make_plan
 
 SCHEDULES = "paper: up in a line while it warms up, then down with 1/√step (Vaswani et al. 2017, section 5.3)."
@@ -58,24 +61,24 @@ def _suggest_slider_stop(error: PlaygroundError) -> str:
     return str(error).replace(f"; {most} would work", f"; {stop} would work")
 
 
-def _show_question(recipe: Recipe) -> None:
-    """The first validation sequence with its right answer, and how far a simple rule gets."""
-    data = training_data(recipe)
-    answer = data.task.join(right_answer(data, data.validation.targets[0]))
-    st.code(f"reads   {data.task.show_blanks(data.example)}\nanswer  {answer}", language=None, wrap_lines=True)
-    st.caption(
-        f"{len(data.train):,} sequences like this one to learn from, the *training set*, and {len(data.validation):,} "
-        "others to measure on, the *validation set*. "
-        f"{describe_classes(data)} The simple rule to beat: {data.task.rule}. It is right in **{data.baseline:.1%}** "
-        "of the validation set."
-    )
+def show_question(plan: TrainingPlan | None) -> None:
+    """Draw the first validation sequence with its right answer."""
+    if plan is not None:
+        data = training_data(plan.recipe)
+        answer = data.task.join(right_answer(data, data.validation.targets[0]))
+        st.code(f"reads   {data.task.show_blanks(data.example)}\nanswer  {answer}", language=None, wrap_lines=True)
 
 
 def settings(plan: TrainingPlan | None) -> None:
     """Draw the widgets of everything else that a run depends on."""
     task = TASK_TITLES[current_value("training_task")]
-    if plan is not None:
-        _show_question(plan.recipe)
+    data = None if plan is None else training_data(plan.recipe)
+    if data is not None:
+        st.caption(
+            f"It learns from {len(data.train):,} such sequences, the *training set*. It is measured on "
+            f"{len(data.validation):,} others, the *validation set*. The simple rule to beat: {data.task.rule}. It is "
+            f"right in **{data.baseline:.1%}** of the validation set."
+        )
     widgets.size("training_steps", "steps of training · `steps`")
     with _fold("data", "The data", ("length", "n_symbols", "n_train")):
         what = "characters in a window" if TASKS[task].reads_text else "longest sequence"
@@ -83,16 +86,22 @@ def settings(plan: TrainingPlan | None) -> None:
         if TASKS[task].counts_symbols:
             widgets.whole("training_n_symbols", "different symbols · `n_symbols`", high=26)
         widgets.size("training_n_train", "sequences to learn from · `n_train`")
+        if data is not None:
+            st.caption(describe_classes(data))
     with _fold("model", "The model", TRAINED_SIZES):
         for name in TRAINED_SIZES:
             widgets.size(f"training_{name}", ARCHITECTURE[name].label)
-        st.caption(_from_sidebar())
-    with _fold("optimiser", "The optimiser", ("optimizer", "schedule", "lr", "warmup", "batch_size")):
+        size = "" if plan is None or data is None else f"{describe_size(plan.config, data)}. "
+        st.caption(f"{size}{_from_sidebar()}")
+    with _fold("optimiser", "The optimiser", ("optimizer", "schedule", "lr", "warmup", "batch_size")) as panel:
         widgets.choice("training_optimizer")
         schedule = widgets.choice("training_schedule", "learning-rate schedule · `schedule`", help_text=SCHEDULES)
         widgets.size("training_lr", "learning rate, or its peak · `lr`")
         widgets.size("training_warmup", "steps until the peak · `warmup`", disabled=schedule == "constant")
         widgets.size("training_batch_size", "sequences in a step · `batch_size`")
+        if panel.open and plan is not None and session_experiments().get(PAGE) is None:
+            scene = Scene(plan.recipe, Focus(0, 0, 0, 0))
+            render(show_plan(scene), scene)
     _regularisers(task)
 
 
@@ -104,14 +113,14 @@ def _fold(name: str, title: str, names: Iterable[str]) -> ExpanderContainer:
 def start_row(plan: TrainingPlan | None) -> None:
     """Draw the buttons, and the cost of this plan unless it is the latest experiment already."""
     came_back = trained_slot.session_slot().came_back
-    experiment_buttons.buttons(PAGE, plan, create_experiment, has_network=came_back, scrolls_to="training_loss")
+    experiment_buttons.buttons(PAGE, plan, create_experiment, has_network=came_back, scrolls_to="training_buttons")
     experiment = session_experiments().get(PAGE)
     if plan is not None and (experiment is None or experiment.inputs != plan.inputs):
         recipe, data = plan.recipe, training_data(plan.recipe)
         st.caption(
             f"About **{duration(plan.seconds)}** here: {recipe.steps:,} steps of "
-            f"{min(recipe.batch_size, len(data.train))} sequences; {describe_size(plan.config, data)}; "
-            f"seed {recipe.seed}: whoever starts it from this link gets the same curves."
+            f"{min(recipe.batch_size, len(data.train))} sequences. Whoever starts it from this link gets the same "
+            f"curves (seed {recipe.seed})."
         )
 
 

@@ -109,7 +109,7 @@ def test_both_are_trained_and_the_outcome_has_their_two_numbers(monkeypatch: pyt
     results = app.session_state[EXPERIMENTS].get("gradient-flow").state.results
     assert [each.training.title for each in results] == ["no norm", "pre-norm"]
     assert all(f"**{each.training.title}** {each.unbatched.accuracy:.1%}" in words(app) for each in results)
-    assert "of the run before" not in sentences(app)
+    assert "has other settings" not in sentences(app)
     other = sentences(choose(app, gradient_first="post-norm"))
     assert (
         "*no norm* and *pre-norm*. What has changed since: the choice is *post-norm* and *pre-norm* now. **Train both**"

@@ -19,7 +19,6 @@ from playground.training.tasks import TASKS, make_data
 from playground.training.tasks.task import generator
 from playground.training.trained_network import TrainedNetwork, from_trainer, save
 from playground.training.trainer import Trainer
-from playground.views.training import OTHER_SETTINGS
 from playground.web.session.services import services
 from playground.web.session.trained_slot import SLOT, TrainedSlot
 from playground.web.views import training
@@ -57,6 +56,8 @@ from tests.web.experiment_pages import (
     until_step,
 )
 
+DETAILS = "training_details_open"
+
 pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
 
 
@@ -88,7 +89,7 @@ def test_a_task_shows_a_question_with_its_answer_and_a_rule_to_beat(task: Any) -
     assert data.task.question in prose(app)
     for number in (f"**{data.baseline:.1%}**", f"one of {len(data.labels)}, the *classes*", "5 steps of 16 sequences"):
         assert number in captions(app)
-    assert "training_rate" in charts(app)
+    assert "training_rate" in charts(app), "the link has opened the panel of the optimiser"
     assert grey_buttons(app, "training") == {"pause", "cancel", "reset"}
     assert sentences(app) == ""
 
@@ -188,13 +189,13 @@ def test_advice_is_a_stop_of_the_slider() -> None:
 )
 def test_a_link_reproduces_the_run_to_the_digit(task: Any, changes: dict[str, Any]) -> None:
     link = {name if name == "seed" else f"training_{name}": value for name, value in changes.items()}
-    app = measured(training_page(training_task=TASKS[task].title, **link))
+    app = open_panels(measured(training_page(training_task=TASKS[task].title, **link)), DETAILS)
     expected = run(recipe(task=task, **changes))
     looks = expected.history.evaluations
     losses = [look.validation.loss for look in looks]
     np.testing.assert_array_equal(array(charts(app)["training_loss"], 3, "y"), floats(losses))
     np.testing.assert_array_equal(array(charts(app)["training_gradient"], 0, "y"), floats(expected.history.grad_norm))
-    assert f"Validation loss {losses[-1]:.6f} nats" in prose(app)
+    assert f"Validation loss {losses[-1]:.6f} nats" in captions(app)
     assert metrics(app)["Validation accuracy"] == f"{looks[-1].validation.accuracy:.1%}"
     assert status_text(app) == "All 5 steps are done."
     assert grey_buttons(app, "training") == {"pause", "cancel"}
@@ -237,8 +238,9 @@ def test_what_runs_away_is_stopped_and_leaves_the_last_good_weights_or_the_netwo
 @pytest.mark.long
 def test_of_a_cancelled_run_one_step_is_kept_and_measured_and_what_is_reset_leaves_it() -> None:
     app = press(until_step(press(training_page(training_steps=5_000), "training_start"), at_least=3), "training_cancel")
+    open_panels(app, DETAILS)
     ((step, share, loss),) = re.findall(
-        r"weights of step ([0-9,]+): \*\*([0-9.]+%)\*\*.*Validation loss ([0-9.]+) nats", prose(app)
+        r"weights of step ([0-9,]+): \*\*([0-9.]+%)\*\*.*Validation loss ([0-9.]+) nats", captions(app)
     )
     assert f"after step {step}; the weights of that step are kept." in status_text(app)
     assert metrics(app)["Validation accuracy"] == share
@@ -250,7 +252,7 @@ def test_of_a_cancelled_run_one_step_is_kept_and_measured_and_what_is_reset_leav
     press(until_step(press(choose(app, training_lr=0.01), "training_start")), "training_reset")
     until(lambda: not job_threads())
     assert app.session_state[SLOT].trained is good
-    assert f"with the weights of step {step}:" in prose(working(app.run()))
+    assert f"with the weights of step {step}:" in captions(working(app.run()))
 
 
 @pytest.mark.long
@@ -305,7 +307,7 @@ def test_prompts_that_are_empty_or_strange() -> None:
     app = measured(training_page(**OWN_TEXT, training_prompt="the ", training_n_train=16_384))
     n = len(make_data(recipe(task="characters", text=TEXT, n_train=16_384)).train)
     assert n < 1_000
-    assert f"{n:,} sequences of 8" in captions(app), "not as many as were asked for"
+    assert f"learns from {n:,} such sequences" in captions(app), "not as many as were asked for"
     app.text_input(key="training_prompt").set_value("")
     assert "needs something to start from" in sentences(press(app, "training_write"))
     app.text_input(key="training_prompt").set_value("the ♥*x*")
@@ -337,7 +339,7 @@ def test_the_answer_is_that_of_the_network_that_is_there() -> None:
         answer = prose(shown).splitlines()[0]
         assert f"**{trained.results.validation_accuracy:.1%}**" in answer
         assert f"**{trained.results.baseline:.1%}**" in answer
-        assert OTHER_SETTINGS not in answer
+        assert "Changed since" not in answer
 
 
 def test_an_answer_of_a_run_with_other_settings_says_so_before_its_numbers() -> None:
@@ -345,7 +347,7 @@ def test_an_answer_of_a_run_with_other_settings_says_so_before_its_numbers() -> 
     trained = train(app)
     for shown in (choose(app, training_lr=0.01), press(app, "training_reset")):  # which leaves the network
         answer = prose(shown).splitlines()[0]
-        assert answer.startswith(f"*{OTHER_SETTINGS}*")
+        assert answer.startswith("**Changed since this run:** lr 0.002 → 0.01.")
         assert f"**{trained.results.validation_accuracy:.1%}**" in answer
 
 
@@ -360,7 +362,7 @@ def test_a_file_brings_a_network_back() -> None:
     made = from_trainer(run(recipe(steps=20)))
     app = upload(training_page(), "training_file", save(made))
     for _ in range(2):
-        assert f"Validation loss {made.results.validation_loss:.6f} nats" in prose(app)
+        assert f"Validation loss {made.results.validation_loss:.6f} nats" in captions(app)
         assert list(table(app, "it says")["it says"]) == answers(made)
         assert uploader(app, "training_file").value is None
         upload(app, "training_file", b"\x00" * 30)
