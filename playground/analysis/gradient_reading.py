@@ -159,8 +159,8 @@ def _describe_way(comparison: Comparison, variant: Variant, part: str) -> str:
         return answer
     ratio = first_over_last(norms)
     if len(norms) == 1 or not ratio or np.isinf(ratio):
-        return f"{answer} Its gradient is **{write_number(norms[0])}** long at {first}."
-    return f"{answer} Its gradient is {_compare(ratio, first, last)}."
+        return f"{answer} It is **{write_number(norms[0])}** long at {first}."
+    return f"{answer} It is {_compare(ratio, first, last)}."
 
 
 ANSWERS: dict[Verdict, str] = {

@@ -262,9 +262,10 @@ def show_norm_effect(scene: Scene[Run]) -> Iterator[Item]:
 
 
 def _by_norm(scene: Scene[Run], chart: Callable[[Scene[Run], int], Item]) -> Columns:
-    """A chart of each of the chosen layer's norms."""
+    """A chart of each of the chosen layer's norms, side by side; below one another where pinned rows need width."""
     numbers = (1, 2) if scene.now.config.has_norm1(scene.focus.layer) else (2,)
-    return Columns(tuple((chart(scene, number),) for number in numbers))
+    charts = tuple(chart(scene, number) for number in numbers)
+    return Columns(tuple((each,) for each in charts) if scene.pinned is None else (charts,))
 
 
 EFFECTS: Mapping[Norm, str] = {
