@@ -157,10 +157,10 @@ def _describe_way(comparison: Comparison, variant: Variant, part: str) -> str:
     answer = f"{name}: **{ANSWERS[verdict]}**{VERDICTS[verdict][1]}."
     if verdict in ("zero", "infinite", "not a number"):
         return answer
-    sentence = f"{answer} The gradient is **{write_number(norms[0])}** long at {first}"
-    if len(norms) == 1:
-        return f"{sentence}."
-    return f"{sentence}, {_compare_with_last(norms)} at {last}."
+    ratio = first_over_last(norms)
+    if len(norms) == 1 or not ratio or np.isinf(ratio):
+        return f"{answer} It is **{write_number(norms[0])}** long at {first}."
+    return f"{answer} It is {_compare(ratio, first, last)}."
 
 
 ANSWERS: dict[Verdict, str] = {
@@ -176,16 +176,16 @@ ANSWERS: dict[Verdict, str] = {
 """What a verdict answers to whether the gradient reaches the first layer."""
 
 
-def _compare_with_last(norms: Norms) -> str:
-    """The first of some lengths beside the last: `2.1 times as long as the 382`, `1,200 times shorter than the 9`."""
-    ratio, last = first_over_last(norms), write_number(norms[-1])
-    if not ratio or np.isinf(ratio):
-        return f"from {last}"
-    fold = float(f"{max(ratio, 1 / ratio):.2g}")
+def _compare(ratio: float, first: str, last: str) -> str:
+    """A first length over the last in words: `**2.1 times as long** at layer 0 as at layer 11`."""
+    is_shorter = ratio < 0.5
+    fold = float(f"{1 / ratio if is_shorter else ratio:.2g}")
     if fold == 1:
-        return f"about as long as the {last}"
+        return f"**about as long** at {first} as at {last}"
     shown = f"{fold:,g}" if fold < 1e6 else write_number(fold, 2)
-    return f"{shown} times {'as long as' if ratio > 1 else 'shorter than'} the {last}"
+    if is_shorter:
+        return f"**{shown} times shorter** at {first} than at {last}"
+    return f"**{shown} times as long** at {first} as at {last}"
 
 
 def describe_losses(comparison: Comparison) -> str:

@@ -340,7 +340,8 @@ def _draw_curves(chart: Curves[S], scene: Scene[S]) -> Drawn:
     bottom, gap = 1.0, 0.06
     room = 1 - gap * (len(chart.y) - 1)
     for panel, (axis, share) in enumerate(zip(chart.y, chart.shares, strict=True)):
-        numbers = [each.y for each in (*curves, *ghosts) if each.panel == panel]
+        shown = [each for each in (*curves, *ghosts) if each.panel == panel]
+        numbers = [ends for each in shown for ends in (each.y, each.high) if ends is not None]
         top, bottom = bottom, bottom - room * share
         domain = {} if len(chart.y) == 1 else {"domain": [max(bottom, 0.0), top]}
         layout[f"yaxis{panel + 1 if panel else ''}"] = {**axis(numbers), **domain}

@@ -39,8 +39,8 @@ SWEEP_DEPTHS = (1, 2, 4, 8, 16, 32)
 """Numbers of layers that the depth sweep tries, below the one that the page shows."""
 
 GRADIENT = (
-    "A *gradient* says how the loss, the model's error, changes with each weight. It starts at the loss and comes "
-    "back layer by layer. A *residual connection* adds what enters attention or the feed-forward to what leaves it."
+    "*Gradient*: how the error changes with each weight. *Residual connection*: what enters a part of a layer is added "
+    "to what leaves it."
 )
 
 INTRODUCTION = (
@@ -48,6 +48,9 @@ INTRODUCTION = (
     "gradient: factors a little below 1 make it *vanish*, factors a little above 1 make it *explode*. Norms rescale "
     "what passes (Xiong et al. 2020). Residual connections add an identity, a factor of 1, to each (He et al. 2015)."
 )
+
+LAYERS = Control("gradient_layers", "Layers of each encoder", high=48)
+"""Also on a page that refuses so many."""
 
 SCALE_HELP = "Multiplies the random weights of every linear map (Glorot & Bengio's); tables and norms stay as they are."
 
@@ -116,13 +119,15 @@ def show_gradient_flow(scene: Scene[SixEncoders], options: Options) -> Iterator[
     comparison, part = scene.now.comparison, options["gradient_of"]
     pair = tuple(dict.fromkeys(BY_NAME[options[f"gradient_{which}"]] for which in ("first", "second")))
     yield Paragraph(reading.describe_pair(comparison, pair, part), "answer")
-    yield Paragraph(f"{GRADIENT} {reading.explain_reaching(part, comparison.config.n_layers)}", "caption")
+    instead = "" if scene.now.has_random_weights else ", instead of the sidebar's"
+    yield Paragraph(f"{GRADIENT} Weights: :orange-badge[random weights]{instead}.", "caption")
     yield gradients_by_layer(comparison, part, pair)
-    yield Paragraph(_describe_run(scene.now), "caption")
+    yield LAYERS
     controls = (Control("gradient_of", "Gradient of"), Control("gradient_scale", "Initial scale", SCALE_HELP))
     items: list[Item] = [Columns(tuple((control,) for control in controls), shares=(2, 1))]
     if options["gradient_six"]:
         items += [
+            Paragraph(_describe_run(comparison), "caption"),
             Paragraph(f"{reading.describe(comparison, part)}\n\n{INTRODUCTION}"),
             Columns(((gradients_by_layer(comparison, part, VARIANTS),), (lengths_by_depth(comparison),))),
             *_show_summary(comparison, part),
@@ -139,14 +144,12 @@ def show_gradient_flow(scene: Scene[SixEncoders], options: Options) -> Iterator[
     yield Panel("gradient_six", "All six encoders, and the mathematics", tuple(items), icon=":material/functions:")
 
 
-def _describe_run(six: SixEncoders) -> str:
-    comparison, instead = six.comparison, "" if six.has_random_weights else ", instead of the sidebar's"
+def _describe_run(comparison: Comparison) -> str:
     config, where = comparison.config, "a GPU" if comparison.device == "cuda" else "CPU"
     return (
         f"{comparison.n_tokens} token{'s' * (comparison.n_tokens > 1)} · 6 encoders, {config.n_layers} "
         f"layer{'s' * (config.n_layers > 1)} × {config.n_heads} head{'s' * (config.n_heads > 1)}, "
-        f"{in_millions(count_parameters(config).total)} parameters each · {comparison.seconds:.2g} s on {where} · "
-        f":orange-badge[random weights]{instead}"
+        f"{in_millions(count_parameters(config).total)} parameters each · {comparison.seconds:.2g} s on {where}"
     )
 
 
@@ -169,13 +172,17 @@ def gradients_by_layer(comparison: Comparison, part: str, variants: Sequence[Var
     if is_all:
         looks.append("Crosses: 0, infinite (∞) or not a number (NaN).")
     elif stream or comparison.config.n_layers > 1:
-        looks.insert(0, "The gradient travels from right to left. Where it is near 0, weights hardly learn.")
+        looks.insert(
+            0,
+            "The gradient travels from right to left. Where it is near 0, weights hardly learn. "
+            + reading.explain_reaching(part, comparison.config.n_layers),
+        )
     return Picture(
         key="gradient_six_by_layer" if is_all else "gradient_by_layer",
-        alt=f"Gradient norm of the {part} by layer, a line each on a logarithmic axis: {verdicts}.",
-        caption=rf"**Backwards:** $\lVert \partial\mathcal{{L}} / \partial {symbol} \rVert_2$, the gradient's length. "
+        alt=f"Length of the gradient of the {part} by layer, a line each on a logarithmic axis: {verdicts}.",
+        caption=rf"**Backwards:** the gradient's length, $\lVert \partial\mathcal{{L}} / \partial {symbol} \rVert_2$. "
         f"${symbol}$: {meaning}. {' '.join(looks)}",
-        figure=lambda six: draw_by_layer(values(six), "gradient norm", title),
+        figure=lambda six: draw_by_layer(values(six), "length of the gradient", title),
         table=lambda six: write_by_layer(values(six)).rename_axis(name),
     )
 
@@ -193,10 +200,10 @@ def lengths_by_depth(comparison: Comparison) -> Picture[SixEncoders]:
 
     return Picture(
         key="gradient_lengths",
-        alt="Mean L2 norm of the tokens' vectors by depth, six lines on a logarithmic axis.",
-        caption=r"**Forwards:** $\lVert x_l \rVert_2$, the length of a token's vector before layer $l$, as a mean over "
+        alt="Mean length of the tokens' vectors by depth, six lines on a logarithmic axis.",
+        caption=r"**Forwards:** the length of a token's vector before layer $l$, $\lVert x_l \rVert_2$, as a mean over "
         "tokens. All start from the same embeddings.",
-        figure=lambda six: draw_by_layer(values(six), "mean L2 norm", name_depths(comparison)),
+        figure=lambda six: draw_by_layer(values(six), "mean length", name_depths(comparison)),
         table=lambda six: write_by_layer(values(six)).rename_axis("before layer"),
     )
 
@@ -208,9 +215,9 @@ def _show_summary(comparison: Comparison, part: str) -> Iterator[Item]:
         key="gradient_summary", frame=lambda six: summarise(six.comparison, part), is_markdown=True
     )
     yield Paragraph(
-        f"Gradient norms of the {part}. *First* is at {first}, *last* at {last}. A ratio below 1/{limit} is "
-        f"*vanishing*, one above {limit} *exploding*. One that arrives may still be *huge* (above {limit} anywhere) or "
-        f"*tiny* (below 1/{limit} at the first).",
+        f"Lengths of the gradient of the {part}. *First*: at {first}. *Last*: at {last}. First / last below 1/{limit} "
+        f"is *vanishing*, above {limit} *exploding*. What arrives is *huge* if it is longer than {limit} anywhere, "
+        f"*tiny* if it is shorter than 1/{limit} at the first.",
         "caption",
     )
 
@@ -320,10 +327,10 @@ def _show_sweep(six: SixEncoders, part: str) -> Iterator[Item]:
     )
     yield Picture[SixEncoders](
         key="gradient_by_depth",
-        alt=f"Gradient norm at {first} against the number of layers, six lines, both axes logarithmic.",
-        caption=f"The gradient norm at {first} ({part}), for encoders of 1 to {n_layers} layers. A deeper encoder "
+        alt=f"Length of the gradient at {first} against the number of layers, six lines, both axes logarithmic.",
+        caption=f"The gradient's length at {first} ({part}), for encoders of 1 to {n_layers} layers. A deeper encoder "
         f"begins with the layers of a shallower one. Its factor from 1 layer to {n_layers}: {changes}.",
-        figure=lambda six: draw_by_depth(values(six), depths, "gradient norm"),
+        figure=lambda six: draw_by_depth(values(six), depths, "length of the gradient"),
         table=lambda six: write_by_layer(values(six)).set_index(pd.Index(depths, name="layers")),
     )
 
@@ -432,7 +439,7 @@ def _style(
         },
         "hovermode": "x unified",
     }
-    figure = figures.style(traces, layout, height=380, legend=True, margin={"t": 28 + 20 * (rows - 1)})
+    figure = figures.style(traces, layout, height=320, legend=True, margin={"t": 28 + 20 * (rows - 1)})
     if rows > 1:
         figure["layout"]["legend"] |= {"entrywidthmode": "fraction", "entrywidth": 0.33}
     return figure

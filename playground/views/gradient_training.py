@@ -23,10 +23,16 @@ SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 4, "d_ff": 64, "max_len": 64}
 N_LAYERS = 8
 """Of the encoders that are trained: deep enough for a difference, small enough to be waited for."""
 
-QUESTION = (
-    "**What are residual connections good for?** The gradient tells a part of it: norms alone can keep it long, too. "
-    f"So let both encoders learn, narrow and {N_LAYERS} layers deep. Their task: say which symbol stands at each place."
-)
+
+def ask_question(pair: Sequence[Variant]) -> str:
+    """What training this pair answers, and what is trained (markdown)."""
+    question = "What can they learn?"
+    if len({variant.residual for variant in pair}) > 1:
+        question = "What are residual connections good for?"
+    return (
+        f"**{question}** A gradient that arrives is only a part of the answer. Let them learn, narrow and {N_LAYERS} "
+        "layers deep, to say which symbol stands at each place."
+    )
 
 
 def pair_recipe(seed: int) -> Recipe:

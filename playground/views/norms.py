@@ -63,16 +63,16 @@ SUBLAYERS = {"attention": "attn", "feed-forward": "ffn"}
 
 
 def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """The page: how long the vectors get, what a norm does to one of them, and the closer view of `norms_view`."""
+    """The page: how long the vectors get, and why, what a norm does to one of them, and what `norms_view` names."""
     lengths = streams.lengths(scene.now)
     yield Paragraph(summarise_growth(scene.now, lengths["residual"]), "answer")
-    yield lengths_by_depth(scene)
-    yield Paragraph(f"{describe_widest_band(scene.now)}\n\n{streams.describe_growth(scene.now, lengths)}".strip())
+    reasons = [f"**Why?** {streams.describe_growth(scene.now, lengths)}", describe_widest_band(scene.now)]
     if scene.pinned is not None:
         names = (scene.pinned_name, scene.now_name)
-        yield Paragraph(escape_markdown(describe_growth_change(streams.lengths(scene.pinned), lengths, names)))
+        reasons.append(escape_markdown(describe_growth_change(streams.lengths(scene.pinned), lengths, names)))
+    yield Group("", (lengths_by_depth(scene), *map(Paragraph, filter(None, reasons))), is_proof=True)
     yield from show_norm_effect(scene)
-    closer = tuple(look_closer(scene, options, lengths)) if options["norms_closer"] else ()
+    closer = tuple(look_closer(scene, options)) if options["norms_closer"] else ()
     yield Panel("norms_closer", "Look closer: every token, every norm, directions", closer, ":material/search:")
 
 
@@ -83,20 +83,18 @@ OUTLIERS = (
 """What makes a token's length one."""
 
 
-def look_closer(scene: Scene[Run], options: Options, lengths: Mapping[str, Array]) -> Iterator[Item]:
+def look_closer(scene: Scene[Run], options: Options) -> Iterator[Item]:
     """The view that `norms_view` names."""
-    if streams.find_outliers(lengths["residual"]):
-        yield Paragraph(OUTLIERS, "caption")
     yield Control("norms_view", "Look closer", HELP["view"])
     yield from VIEWS[options["norms_view"]](scene, options)
 
 
 def summarise_growth(run: Run, stream: Array) -> str:
-    """How the median of the residual stream's lengths (L + 1, T) goes through the layers, in one sentence."""
+    """How the median of the residual stream's lengths (L + 1, T) goes through the layers, and where they end."""
     medians, n_layers, n_tokens = np.median(stream, axis=1), run.config.n_layers, stream.shape[1]
     first, last, top = float(medians[0]), float(medians[-1]), int(medians.argmax())
     layers = f"{n_layers} layer{'s' * (n_layers > 1)}"
-    over = f"median length over the {n_tokens} tokens" if n_tokens > 1 else "length of the only token"
+    over = f"median length of {n_tokens} tokens" if n_tokens > 1 else "length of the only token"
     if np.isnan(medians).any():
         lost = int(np.isnan(medians).argmax())
         return (
@@ -105,10 +103,13 @@ def summarise_growth(run: Run, stream: Array) -> str:
         )
     peak = f", with a peak of **{medians[top]:.3g}** {streams.name_depth(top)}"
     passed = peak * bool(medians[top] > PEAK * max(first, last))
+    shortest, longest = (f"{end:.3g}" for end in (stream[-1].min(), stream[-1].max()))
+    spread = f" At the end, the shortest is {shortest}, the longest {longest}." if shortest != longest else ""
     if f"{first:.3g}" == f"{last:.3g}":
-        return f"The vectors end as long as they begin: **{first:.3g}** before and after {layers}{passed} ({over})."
-    verb = "grow" if last > first else "shrink"
-    return f"The vectors {verb} from **{first:.3g}** to **{last:.3g}** through {layers}{passed} ({over})."
+        way = f"end as long as they begin: **{first:.3g}** before and after {layers}"
+    else:
+        way = f"{'grow' if last > first else 'shrink'} from **{first:.3g}** to **{last:.3g}** through {layers}"
+    return f"The tokens' vectors {way}{passed} ({over}).{spread}"
 
 
 def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
@@ -116,10 +117,11 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
     return Curves(
         key="norms_by_layer",
         height=360,  # on a phone it ends in the first window
-        alt="Median L2 norm by depth of the residual stream and of the outputs of attention and feed-forward",
-        caption=r"The length of a vector is its L2 norm, $\sqrt{\sum_i x_i^2}$. A line is the median over tokens; a "
-        "band holds all of them but outliers. *Residual stream*: what passes from layer to layer.",
-        reading=lambda run: f"{describe_outliers(run)}The frame marks layer {scene.focus.layer}.",
+        alt="Median length by depth of the residual stream and of the outputs of attention and feed-forward",
+        caption=r"A vector's length is its L2 norm, $\sqrt{\sum_i x_i^2}$. A line is the median over tokens; a band "
+        "holds all of them but outliers, which are far from the others. *Residual stream*: what passes from layer to "
+        "layer. *Attention*, *feed-forward*: what these two parts of a layer compute.",
+        reading=lambda _: f"The frame marks layer {scene.focus.layer}.",
         curves=length_curves,
         x=Axis(
             "after layer (emb. = embeddings)",
@@ -128,7 +130,7 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
             numbers=_layers_by_depth,
             options=_name_ticks(_runs(scene)),
         ),
-        y=[figures.length_axis("median L2 norm")],
+        y=[figures.length_axis("median length")],
         table=_summarise_lengths,
         click="The chosen layer. Arrow keys choose its neighbours.",
     )
@@ -164,11 +166,11 @@ def describe_outliers(run: Run) -> str:
     special = [quote_token(token) for token, is_special in zip(tokens, run.special, strict=False) if is_special]
     is_added = any(run.special[token] for token, _ in outliers[:MOST_NAMED])
     added = f" The tokenizer adds {join_words(list(dict.fromkeys(special)))}." if is_added else ""
-    return f"Outliers of the residual stream, outside its band: {join_words(named)}{more}.{added} "
+    return f"Outliers of the residual stream: {join_words(named)}{more}.{added}"
 
 
 def describe_widest_band(run: Run) -> str:
-    """The widest band of attention and feed-forward: the token at its upper end, and which of its numbers cause that.
+    """Why the widest band of attention and feed-forward is: the token at its upper end, and its largest numbers.
 
     Nothing where it does not go far beyond its median.
     """
@@ -177,22 +179,23 @@ def describe_widest_band(run: Run) -> str:
     widths = {part: np.nan_to_num(np.ptp(ends, axis=1)) for part, ends in bands.items()}  # what has overflowed is NaN
     part = max(SUBLAYERS, key=lambda each: widths[each].max())
     layer = int(widths[part].argmax())
-    (low, high), median = bands[part][layer], np.median(lengths[part][layer])
+    high, median = bands[part][layer, 1], np.median(lengths[part][layer])
     if not high > WIDE * median:
         return ""
     token = int(np.flatnonzero(lengths[part][layer] == high)[0])
     vector = run.arrays[f"layers.{layer}.{SUBLAYERS[part]}.out"][~run.padding][token]
-    sentences = [
-        f"**Why is a band so wide?** Of attention and feed-forward, {PARTS[part][0]} has the widest in layer {layer}: "
-        f"from {low:.3g} to {high:.3g}, with a median of {median:.3g}.",
-        f"Its upper end is the vector of {quote_place(_words(run), token)}. {_describe_largest(vector)}",
-    ]
+    name, word = PARTS[part][0], quote_place(_words(run), token)
+    told = (
+        f"**Why does the band of {name} reach {high:.3g}?** In layer {layer}, its vector for {word} is that long; the "
+        f"median is {median:.3g}. {_describe_largest(vector)}"
+    )
     if run.config.norm != "none" and run.config.norm_placement == "post":
-        low, high = (ends[layer + 1] for ends in streams.length_band(lengths["residual"]))
-        sentences.append(
-            f"Layer {layer} ends in a norm, and after it the residual stream's band is {low:.3g} to {high:.3g}."
+        after = lengths["residual"][layer + 1]
+        told += (
+            f" Layer {layer} ends in a norm, which sets lengths anew: {word} leaves it {after[token]:.3g} long, the "
+            f"median is {np.median(after):.3g}."
         )
-    return " ".join(sentences)
+    return told
 
 
 def _describe_largest(vector: Array) -> str:
@@ -253,11 +256,16 @@ def show_norm_effect(scene: Scene[Run]) -> Iterator[Item]:
         f"**What does a norm do?** {EFFECTS[run.config.norm]} Here with {quote_place(run.tokens, focus.query)} in "
         f"layer {focus.layer}."
     )
-    for number in (1, 2):
-        if number == 1 and not run.config.has_norm1(focus.layer):
-            yield Paragraph(f"Layer {focus.layer} has no norm before attention.", "caption")
-        else:
-            yield Columns(((norm_numbers(scene, number),), (norm_effect(scene, number),)), shares=(3, 2))
+    if not run.config.has_norm1(focus.layer):
+        yield Paragraph(f"Layer {focus.layer} has no norm before attention.", "caption")
+    yield _by_norm(scene, norm_numbers)
+
+
+def _by_norm(scene: Scene[Run], chart: Callable[[Scene[Run], int], Item]) -> Columns:
+    """A chart of each of the chosen layer's norms, side by side; below one another where pinned rows need width."""
+    numbers = (1, 2) if scene.now.config.has_norm1(scene.focus.layer) else (2,)
+    charts = tuple(chart(scene, number) for number in numbers)
+    return Columns(tuple((each,) for each in charts) if scene.pinned is None else (charts,))
 
 
 EFFECTS: Mapping[Norm, str] = {
@@ -296,10 +304,13 @@ def norm_numbers(scene: Scene[Run], number: int) -> Vectors[Run]:
     layer, token, title = scene.focus.layer, scene.focus.query, _name_norm(scene.now.config, number)
 
     def work_out(run: Run) -> str:
-        before, normalised, _ = norm_stages(run, layer, number, token).values()
-        if not (np.isfinite(before).all() and np.isfinite(normalised).all()):
+        stages = norm_stages(run, layer, number, token)
+        if not np.isfinite([vector.astype(np.float64) for vector in stages.values()]).all():
             return "**Overflow**: its numbers are too large for 32-bit floats."
-        return with_minus(work_out_first(before, run.config))
+        before, normalised, scaled = (f"{length:.3g}" for length in streams.l2(np.stack([*stages.values()])))
+        weights = list(stages)[-1].removeprefix("× ")
+        lengths = f"Length {before} → {normalised} normalised → {scaled} with {weights}."
+        return with_minus(f"{lengths} {work_out_first(stages['before'], run.config)}")
 
     return Vectors(
         key=f"norm_numbers_{number}",
@@ -354,7 +365,7 @@ def norm_effect(scene: Scene[Run], number: int) -> Curves[Run]:
     return Curves(
         key=f"norm_effect_{number}",
         alt=f"{title}: the sorted numbers of the token's vector, before the norm, normalised, and after it",
-        caption=f"The middle 96 % of all {scene.now.config.d_model} numbers, sorted.",
+        caption=f"**{title}.** The middle 96 % of all {scene.now.config.d_model} numbers.",
         reading=describe,
         curves=curves,
         x=Axis("% of the numbers are smaller"),
@@ -372,16 +383,18 @@ def _quantiles(vector: Array, shares: Array) -> Array:
 
 def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
     """Lengths token by token."""
-    part = options["norms_part"]
+    part, outliers = options["norms_part"], describe_outliers(scene.now)
     first = 0 if part == "residual" else 1
 
     def values(run: Run) -> Array:
         return streams.lengths(run)[part]
 
     yield Control("norms_part", "Length of", HELP["part"])
+    if outliers and part == "residual":
+        yield Paragraph(f"{outliers} {OUTLIERS}", "caption")
     yield Heatmap(
         key="norms_by_token",
-        alt=f"Heatmap of the L2 norm of each token's vector by depth: {PARTS[part][0]}",
+        alt=f"Heatmap of the length of each token's vector by depth: {PARTS[part][0]}",
         caption="A column is a token. A row is what leaves a layer, or the embeddings. A stronger "
         "colour means a longer vector. The frame marks the chosen token after the chosen layer; click a cell to "
         "choose.",
@@ -396,7 +409,7 @@ def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
             numbers=lambda run: _layers_by_depth(run)[first:],
         ),
         columns=token_axis(_words),
-        bar="L2 norm",
+        bar="length",
         hover="%{x}, after layer %{y}",
         more="a longer vector",
         colours=figures.by_length,
@@ -406,7 +419,7 @@ def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
 
 
 def show_statistics(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Mean and standard deviation of a token's features before and after every norm."""
+    """Mean and standard deviation of a token's features before and after every norm; one token's, sorted."""
     largest = figures.largest(
         np.concatenate([_statistics(run)[["std before", "std after"]].to_numpy() for run in _runs(scene)])
     )
@@ -428,6 +441,10 @@ def show_statistics(scene: Scene[Run], options: Options) -> Iterator[Item]:
         height=460,
         table=_statistics,
     )
+    if scene.now.config.norm != "none":
+        word = quote_place(scene.now.tokens, scene.focus.query)
+        yield Paragraph(f"**One token's numbers, sorted:** {word} in layer {scene.focus.layer}.")
+        yield _by_norm(scene, norm_effect)
 
 
 def _runs(scene: Scene[Run]) -> list[Run]:

@@ -135,11 +135,11 @@ def test_lines_of_one_axis_have_a_column_each_and_others_a_row_a_number() -> Non
     np.testing.assert_array_equal(table.to_numpy(), np.stack([values, 2 * values], axis=1))
     norms = every_figure()["norms norms_by_layer"]
     table = read_table(numbers_of(norms))
-    assert list(table.columns) == ["after layer (emb. = embeddings)", "number [median L2 norm]"]
-    residual = table.loc["residual stream", "number [median L2 norm]"].to_numpy(np.float32)
+    assert list(table.columns) == ["after layer (emb. = embeddings)", "number [median length]"]
+    residual = table.loc["residual stream", "number [median length]"].to_numpy(np.float32)
     line = next(trace for trace in norms.data if trace.name == "residual stream")
     np.testing.assert_array_equal(residual, line.y)
-    low = table.loc["attention band from", "number [median L2 norm]"].to_numpy(np.float32)
+    low = table.loc["attention band from", "number [median length]"].to_numpy(np.float32)
     assert len(low) == len(residual) - 1, "a block has an output, and the stream a state before the first"
 
 

@@ -48,10 +48,9 @@ def test_lengths_by_depth_are_medians_with_a_band_without_outliers() -> None:
     assert attention.x.tolist() == [0, 1]
     (answer, *_) = (each for each in show("tokens", Scene(run, FOCUS)) if isinstance(each, Paragraph))
     first, _, last = np.median(lengths, axis=1)
-    assert (answer.kind, f"grow from **{first:.3g}** to **{last:.3g}** through 2 layers" in answer.text) == (
-        "answer",
-        True,
-    )
+    assert answer.kind == "answer"
+    assert f"grow from **{first:.3g}** to **{last:.3g}** through 2 layers" in answer.text
+    assert f"the shortest is {lengths[-1].min():.3g}, the longest {lengths[-1].max():.3g}." in answer.text
 
 
 def test_the_answer_names_what_it_is_of() -> None:
@@ -87,10 +86,11 @@ def test_the_widest_band_is_explained_by_its_token_and_that_tokens_largest_numbe
     outputs[3], outputs[5] = 0.9 * outputs[4], 0.8 * outputs[4]
     wide = replace(run, arrays=dict(run.arrays) | {"layers.1.ffn.out": outputs})
     told = describe_widest_band(wide)
-    assert f"feed-forward has the widest in layer 1: from {np.linalg.norm(outputs, axis=1).min():.3g} to" in told
-    assert "`b`₄. Of its 16 numbers, number 7 (500) alone makes up 100% of the sum of squares." in told
-    stream = length_band(torch.linalg.vector_norm(trace["layers.1.out"], dim=-1).numpy())
-    assert f"band is {stream[0][0]:.3g} to {stream[1][0]:.3g}." in told
+    lengths = np.linalg.norm(outputs, axis=1)
+    assert f"band of feed-forward reach {lengths[4]:.3g}?** In layer 1, its vector for `b`₄ is that long" in told
+    assert f"the median is {np.median(lengths):.3g}. Of its 16 numbers, number 7 (500) alone makes up 100%" in told
+    after = torch.linalg.vector_norm(trace["layers.1.out"][0], dim=-1).numpy()
+    assert f"`b`₄ leaves it {after[4]:.3g} long, the median is {np.median(after):.3g}." in told
 
 
 @pytest.mark.parametrize("norm", ["layer", "scalar", "rms"])
@@ -103,9 +103,12 @@ def test_a_norm_is_shown_by_one_vector_before_and_after(norm: str, placement: st
     for row, curve, vector in zip(numbers.rows(run).values(), chart.curves(run), ends, strict=True):
         np.testing.assert_allclose(row, vector, atol=1e-5)
         np.testing.assert_allclose(curve.y, np.quantile(vector, np.linspace(0.02, 0.98, 97)), atol=1e-5)
+    before, normalised, after = (f"{np.linalg.norm(vector):.3g}" for vector in ends)
+    scaled = "gain" if norm == "rms" else "gain + bias"
+    assert f"Length {before} → {normalised} normalised → {after} with {scaled}." in numbers.reading(run)
     assert numbers.reading(run).endswith(f"= {ends[1][0]:.3g}.".replace("-", "−"))
     assert ("Mean" in numbers.reading(run)) == (norm != "rms"), "an rms norm subtracts none"
-    assert list(norm_stages(run, 1, 2, 3))[-1] == ("× gain" if norm == "rms" else "× gain + bias")
+    assert list(norm_stages(run, 1, 2, 3))[-1] == f"× {scaled}"
     lengths, deviations = ([f"{of(vector):.3g}" for vector in ends[::2]] for of in (np.linalg.norm, np.std))
     assert f"length {' → '.join(lengths)}, mean" in chart.reading(run)
     assert f"deviation {' → '.join(deviations)}." in chart.reading(run)

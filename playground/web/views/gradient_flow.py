@@ -13,6 +13,7 @@ from playground.analysis.gradient_variants import (
     Comparison,
     DepthNorms,
     SweepRequest,
+    Variant,
     check_layers,
     common_config,
     compare,
@@ -26,11 +27,11 @@ from playground.link import query
 from playground.link.opening import Focus
 from playground.model import Encoder
 from playground.training.ablation import AblationState, AblationTraining
-from playground.views.gradient_flow import SixEncoders, list_depths, show_gradient_flow
+from playground.views.gradient_flow import LAYERS, SixEncoders, list_depths, show_gradient_flow
 from playground.views.gradient_training import (
-    QUESTION,
     SIZES,
     TrainedPair,
+    ask_question,
     pair_recipe,
     pair_trainings,
     show_pair,
@@ -166,13 +167,17 @@ def check_text() -> None:
 PAGE = "gradient-flow"
 
 
+def chosen_pair() -> tuple[Variant, ...]:
+    """The two encoders of the page, or one where both are the same."""
+    return tuple(dict.fromkeys(BY_NAME[current_value(f"gradient_{which}")] for which in ("first", "second")))
+
+
 def plan_pair() -> tuple[AblationTraining, ...]:
-    """The training of the chosen pair, or of one encoder where both are the same; raises ConfigError, RecipeError."""
-    pair = dict.fromkeys(BY_NAME[current_value(f"gradient_{which}")] for which in ("first", "second"))
+    """The training of the chosen pair; raises ConfigError, RecipeError."""
     recipe = pair_recipe(current_value("seed"))
     data = training_data(recipe)
     config = query.model_config({**current_setup().values, **SIZES}, vocab_size=1)
-    return pair_trainings(config, tuple(pair), recipe, data)
+    return pair_trainings(config, chosen_pair(), recipe, data)
 
 
 def train_both() -> None:
@@ -217,18 +222,20 @@ def explore_gradient_flow() -> None:
     """The answer, the page's choices, and all that they redraw."""
     keep_answer_place()
     with st.container(key="gradient_choices"):
-        columns = st.columns(3, gap="medium")
+        columns = st.columns(2, gap="medium")
     with columns[0]:
         widgets.menu("gradient_first", "One encoder")
     with columns[1]:
         widgets.menu("gradient_second", "Another")
-    with columns[2]:
-        n_layers = widgets.whole("gradient_layers", "Layers of each encoder", high=48)
-    setup = current_setup()
+    setup, n_layers = current_setup(), current_value("gradient_layers")
     with panels.explain_errors():
         key = build_key(setup, n_layers, current_value("gradient_scale"))
-        with st.spinner(f"Six encoders of {n_layers} layers, forwards and backwards …"):
-            comparison = compare_variants(key)
+        try:
+            with st.spinner(f"Six encoders of {n_layers} layers, forwards and backwards …"):
+                comparison = compare_variants(key)
+        except PlaygroundError:
+            widgets.draw(LAYERS.key, LAYERS.label, high=LAYERS.high)
+            raise
 
     def sweep() -> DepthNorms:
         with panels.explain_errors(), st.spinner("The same six at every depth …"):
@@ -242,5 +249,5 @@ def explore_gradient_flow() -> None:
     )
     scene = Scene(six, Focus(0, 0, 0, 0))
     render(show_gradient_flow(scene, read_options("gradient")), scene)
-    st.markdown(QUESTION)
+    st.markdown(ask_question(chosen_pair()))
     note_other_pair()
