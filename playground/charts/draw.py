@@ -515,10 +515,11 @@ def _draw_vectors(chart: Vectors[S], scene: Scene[S]) -> Drawn:
     if scene.pinned is not None:
         rows = _pair_vectors(rows, chart.rows(scene.pinned))
         paired = f"The rows that are pinned: {escape_markdown(scene.pinned_name)}."
-    longest = max(map(len, rows.values()))
+    lengths = set(map(len, rows.values()))
     cut = ""
-    if longest > figures.SHOWN:
-        cut = f"Drawn: the first {figures.SHOWN} of up to {longest:,} numbers."
+    if max(lengths) > figures.SHOWN:
+        up_to = "up to " * (len(lengths) > 1)
+        cut = f"Drawn: the first {figures.SHOWN} of {up_to}{max(lengths):,} numbers."
     caption = _join(chart.caption, chart.reading(scene.now), paired, cut)
     table = partial(_vectors_table, rows)
     return Drawn(chart.key, figures.vectors(rows, chart.numbers), caption, chart.alt, table, saved_as=chart.saved_as)

@@ -178,7 +178,13 @@ def settle(
     while (error := _find_error(values)) is not None:  # each is in its domain, so it is one that does not fit another
         key = error.field
         new = _next_divisor(values, shown_before or {}) if key == "n_heads" else _nearest_fit(values, error)
-        notices.append(f"{str(error).rstrip('.')}. {'Moved' if key in SIZES else 'Set'} to {write(new)}.")
+        if key == "n_heads" and shown_before and key not in from_link:  # a slider was moved
+            notices.append(
+                f"{values[key]} heads cannot share d_model = {values['d_model']} features equally: n_heads is "
+                f"{new} now."
+            )
+        else:
+            notices.append(f"{str(error).rstrip('.')}. {'Moved' if key in SIZES else 'Set'} to {write(new)}.")
         values[key] = new
     return values, notices
 

@@ -52,7 +52,7 @@ TRANSLATE = Translate()
 GENDER_HEAD = 1, 1
 """The layer and the head whose cross-attention looks at the noun where the decoder writes an article."""
 
-N_ROWS = 10
+N_ROWS = 5
 """Of the table of next tokens."""
 
 INTRODUCTION = (
@@ -211,8 +211,13 @@ def answer_what_comes_next(pair: Pair, options: Options) -> str:
     if not (np.isfinite(probabilities).all() and np.isfinite(pattern).all()):
         return "Numbers on the way have become too large for 32-bit floats: what comes next cannot be told."
     best = int(probabilities.argmax())
+    start = "After"
+    if pair.is_random:
+        start = "**Random weights**, so all of this is chance: after"
+    elif unknown := _find_unknown(pair.words):
+        start = f"This is a guess, as the translator has not learnt {', '.join(map(quote_token, unknown))}: after"
     found = (
-        f"After {quote_place(run.target.tokens, position)}, the decoder's next token is "
+        f"{start} {quote_place(run.target.tokens, position)}, the decoder's next token is "
         f"{quote_token(pair.vocabulary.id_to_token(best))}, with a probability of "
         f"**{_write_percent(probabilities[best])}**."
     )
@@ -227,17 +232,17 @@ def answer_what_comes_next(pair: Pair, options: Options) -> str:
             f" In {_IN_SENTENCES[attention]}, layer {layer}, head {head} {looks} most at "
             f"{quote_place(keys.tokens, most)} of the {side}, with weight **{_write_weight(pattern[row, most])}**."
         )
-    return f"{found}{' The weights are **random**, so this is chance.' * pair.is_random}"
+    return found
 
 
 def _write_percent(probability: float) -> str:
-    """A probability in percent, with as many digits as the table of next tokens has, and never rounded to 0 or 100."""
+    """A probability in percent, with two digits or a few more, and never rounded to 0 or 100."""
     percent = 100 * probability
-    if 0 < percent < 0.0001:
+    if percent < 0.0001:
         return "less than 0.0001 %"
-    if 99.9999 < percent < 100:
-        return "more than 99.9999 %"
-    return f"{percent:.4f} %"
+    if percent > 99.9:
+        return "more than 99.9 %"
+    return f"{percent:.3g} %" if percent > 99 else f"{percent:.0f} %" if percent >= 10 else f"{percent:.2g} %"
 
 
 def _write_weight(weight: float) -> str:
@@ -277,8 +282,7 @@ def show_translation(pair: Pair) -> Iterator[Item]:
 
 def _describe_strange_words(translator: TrainedNetwork, words: Sequence[str]) -> str:
     """What the translator has not learnt of this sentence; empty where there is nothing."""
-    unknown = [word for word in dict.fromkeys(words) if word not in ENGLISH]
-    if unknown:
+    if unknown := _find_unknown(words):
         return (
             f"The translator has not learnt {', '.join(map(quote_token, unknown))}: what it writes there is a guess. "
             "All that follows may be wrong too, as each step goes on from what was written before."
@@ -289,6 +293,11 @@ def _describe_strange_words(translator: TrainedNetwork, words: Sequence[str]) ->
             f"{translator.recipe.length}: it may lose its place."
         )
     return ""
+
+
+def _find_unknown(words: Sequence[str]) -> list[str]:
+    """The example's words that the translator has not learnt."""
+    return [word for word in dict.fromkeys(words) if word not in ENGLISH]
 
 
 def _describe_training(translator: TrainedNetwork) -> str:
@@ -356,7 +365,10 @@ def show_attention(scene: Scene[Pair], options: Options) -> Iterator[Item]:
     )
     if queries is pair.run.target:
         pattern = _choose_step_by_row(pattern, pair, options)
-    controls = Control(places[0], "layer", high=n_layers - 1), Control(places[1], "head", high=n_heads - 1)
+    controls = (
+        Control(places[0], "layer, counted from 0", high=n_layers - 1),
+        Control(places[1], "head, counted from 0", high=n_heads - 1),
+    )
     choices = Control(pair.key("attention"), "Which attention"), Group("", controls, is_row=True), Later((grid,))
     yield Columns(((pattern,), choices), shares=(3, 2))
 
@@ -461,7 +473,7 @@ def show_next_tokens(scene: Scene[Pair], options: Options) -> Group:
         Table[Pair](
             key="encdec_next",
             frame=lambda subject: rank_next_tokens(subject, position),
-            formats={"probability, %": "%.4f", "logit": "%.3f", "times an even guess": "× %.3g"},
+            formats={"probability, %": "%.4g", "logit": "%.3f"},
         ),
     ]
     reading = f"An even guess gives each of the {probabilities.size:,} tokens {_write_percent(1 / probabilities.size)}."
@@ -483,7 +495,6 @@ def rank_next_tokens(pair: Pair, position: int) -> pd.DataFrame:
             "next token": [pair.vocabulary.id_to_token(int(token)) for token in best],
             "probability, %": 100 * probabilities[best],
             "logit": pair.run.logits[position, best],
-            "times an even guess": probabilities.size * probabilities[best],
         },
         index=pd.RangeIndex(1, len(best) + 1, name="place"),
     )

@@ -99,9 +99,6 @@ def show_parameters(
         yield Panel(key, title, tuple(show()) if options[key] else (), f":material/{icon}:")
 
 
-TABLES = {"tokens": "the token table", "positions": "the position table", "segments": "the segment table"}
-"""What an answer calls a part that is a table of embeddings."""
-
 COMPONENT_NAMES: Mapping[Component, str] = {
     "embeddings": "the embeddings",
     "attention": "attention",
@@ -111,12 +108,16 @@ COMPONENT_NAMES: Mapping[Component, str] = {
 
 
 def describe_parts(costs: ModelCosts) -> str:
-    """The model's size and its two largest parts, in one sentence."""
-    parts = costs.parameters.by(lambda term: TABLES.get(term.part, COMPONENT_NAMES[term.component]))
-    total = costs.parameters.total
-    largest = sorted(parts, key=parts.__getitem__, reverse=True)[:2]
-    first, second = (f"**{in_millions(parts[part])}** ({share(parts[part], total)})" for part in largest)
-    return f"Of {total:,} parameters, {first} sit in {largest[0]} and {second} in {largest[1]}."
+    """The model's size and its two largest components, in one sentence."""
+    sums, total = costs.parameters.by(lambda term: term.component), costs.parameters.total
+    largest = sorted(sums, key=sums.__getitem__, reverse=True)[:2]
+    first, second = (f"**{in_millions(sums[component])}** ({share(sums[component], total)})" for component in largest)
+    told = f"Of {total:,} parameters, {first} sit in {COMPONENT_NAMES[largest[0]]} and {second} in "
+    told += f"{COMPONENT_NAMES[largest[1]]}."
+    tokens = costs.parameters.by(lambda term: term.part).get("tokens", 0)
+    if "embeddings" in largest and tokens:
+        told += " Embeddings hold the *token table*: a vector for each token that the model knows."
+    return told
 
 
 def show_formulas(scene: Costs, n_built: int | None, head: tuple[str, int] | None) -> Iterator[Item]:
@@ -206,13 +207,24 @@ def show_components(scene: Costs, has_focus: bool) -> Chart[ModelCosts]:
     )
 
 
+LEAST_DIVIDED = 0.08
+"""Of the longest bar: what a bar has to reach so that its pieces have room for their names, and are drawn."""
+
+
 def component_bars(
     key: str, count: Callable[[S], Count], unit: str, *, caption: str, alt: str, **options: Any
 ) -> Bars[S]:
     """A row a component, a piece a part, summed over the blocks; `unit` is what is counted, options are the chart's."""
 
     def bars(subject: S) -> Mapping[str, Mapping[str, float]]:
-        sums = count(subject).by(lambda term: (term.part, LABELS[term.component]))
+        whole = sum_by_component(count(subject))
+        short = {name for name, n in whole.items() if n < LEAST_DIVIDED * max(whole.values())}
+        sums = count(subject).by(
+            lambda term: (
+                LABELS[term.component] if LABELS[term.component] in short else term.part,
+                LABELS[term.component],
+            )
+        )
         return {part: {component: n} for (part, component), n in sums.items()}
 
     def notes(subject: S, pinned: S | None) -> Mapping[str, str]:
@@ -232,7 +244,7 @@ def component_bars(
         bars=bars,
         labels=Axis(""),
         value=_count_axis(unit),
-        colours=PARTS,
+        colours=PARTS | COMPONENTS,
         number=",",
         unit=unit,
         stacked=True,

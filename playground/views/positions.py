@@ -292,63 +292,69 @@ def show_closer(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
 def show_swap(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
     """How far each word's output moves when two words change places, with positions and without."""
     now, tokens = scene.now, scene.now.tokens
-    first, second, swap = _swap(now, options)
     last = len(tokens) - 1
+    if last < 1:
+        yield Paragraph("This sentence has only one token: there is nothing to swap it with.", "info")
+        return
+    first, second, swap = _swap(now, options)
     chosen = Columns(
         (
             (Control("positions_first", f"Swap this token: {quote_place(tokens, first)}", high=last - 1),),
             (Control("positions_second", f"with this one: {quote_place(tokens, second)}", high=last),),
         )
     )
-    if last < 1:
-        yield Paragraph("This sentence has only one token: there is nothing to swap it with.", "info")
-    elif swap is None:
-        yield Paragraph("Both sliders name the same token. Choose two different positions to swap.", "answer")
-        yield Group("", (chosen, _swapped_sentence(tokens, first, second)), is_proof=True)
-    elif swap.unchanged:
-        yield Paragraph(
-            f"{quote_place(tokens, first)} and {quote_place(tokens, second)} are the same token to this encoder. When "
-            "they change places, the sentence stays as it is, and so does every output. Choose two different tokens to "
-            "swap.",
-            "answer",
-        )
-        yield Group("", (chosen, _swapped_sentence(tokens, first, second)), is_proof=True)
-    else:
-        yield Paragraph(describe_swap(now, swap, first, second), "answer")
-        shown = (chosen, _swap_bars(scene, first, second), _swapped_sentence(tokens, first, second))
-        yield Group("", shown, is_proof=True)
+    yield Paragraph(describe_swap(now, swap, first, second), "answer")
+    shown = (chosen, _swapped_sentence(tokens, first, second), _swap_bars(scene, first, second))
+    yield Group("", shown, is_proof=True)
 
 
-def _swap(now: PlacedWords, options: Options) -> tuple[int, int, positions.Swap | None]:
-    """The positions that change places, and what that does; None where they are not two."""
+def _swap(now: PlacedWords, options: Options) -> tuple[int, int, positions.Swap]:
+    """The positions that change places, which may be one and the same, and what that does; of two tokens or more."""
     last = len(now.tokens) - 1
     first, second = min(options["positions_first"], last - 1), min(options["positions_second"], last)
-    return first, second, None if last < 1 or first == second else now.swap(first, second)
+    return first, second, now.swap(first, second)
 
 
 def describe_swap(now: PlacedWords, swap: positions.Swap, first: int, second: int) -> str:
-    """What the encoder notices when two different words change places, with positions and without: two numbers."""
-    config, bare, placed = now.config, float(swap.bare.max()), float(swap.placed.max())
+    """What tells the encoder the order, and what it notices when two words change places."""
+    if first == second:
+        return "Both sliders name the same token. Choose two different positions to swap."
     pair = f"Swap {quote_place(now.tokens, first)} and {quote_place(now.tokens, second)}"
+    if swap.unchanged:
+        return (
+            f"{pair}: they are the same token to this encoder. The sentence stays as it is, and so does every output. "
+            "Choose two different tokens to swap."
+        )
+    config, bare, placed = now.config, float(swap.bare.max()), float(swap.placed.max())
     random = " (Random weights.)" * now.is_random
     if not np.isfinite([bare, placed, swap.spread]).all():
         return f"{pair}. **Overflow**: the outputs are too large for floating-point numbers to compare.{random}"
-    moved = f"the outputs change by up to **{placed:.2g}**"
-    if swap.alike:
-        told = f"{moved} with positions. Without them all tokens have the same output, so no swap can be seen."
-    elif now.is_causal or config.window or config.head_merge == "reshape":
-        other = "causal mask" if now.is_causal else "window" if config.window else "reshape merge"
-        told = f"{moved} with positions, and by **{bare:.2g}** without. The {other} tells the order too."
+    other = "causal mask" if now.is_causal else "window" if config.window else "reshape merge"
+    tells_order = now.is_causal or config.window or config.head_merge == "reshape"
+    rounding = f" ({bare:.1g} is rounding)" if bare else ""
+    moved = f"the outputs change by up to **{placed:.2g}** with positions"
+    if config.positions == "none":
+        if swap.alike:
+            told = f"It does not: this encoder adds no positions. {pair}: all tokens have the same output anyway."
+        elif tells_order:
+            told = (
+                f"Only its {other} tells it the order: this encoder adds no positions. {pair}: the outputs change by "
+                f"up to **{bare:.2g}**."
+            )
+        else:
+            told = (
+                f"**It does not**: this encoder adds no positions. {pair}, and nothing changes: each word keeps its "
+                f"output{rounding}."
+            )
+    elif swap.alike:
+        told = f"{pair}: {moved}. Without them all tokens have the same output, so no swap can be seen."
+    elif tells_order:
+        told = f"{pair}: {moved}, and by **{bare:.2g}** without. The {other} tells the order too."
     elif not swap.ordered:
-        told = f"{moved} with positions, and by **{bare:.1g}** without. This encoder cannot tell the order."
-    elif config.positions == "none":
-        told = (
-            f"the outputs change by up to **{bare:.1g}**, which is rounding. This encoder adds no positions; with the "
-            f"sinusoidal table it would be **{placed:.2g}**."
-        )
+        told = f"This encoder cannot tell the order. {pair}: even with positions nothing changes{rounding}."
     else:
-        told = f"{moved} with positions, and by rounding alone (**{bare:.1g}**) without. Only positions tell the order."
-    return f"{pair}: {told}{random}"
+        told = f"Only positions tell the order. {pair}: {moved}. Without positions nothing changes{rounding}."
+    return f"{told}{random}"
 
 
 def _swapped_sentence(tokens: list[str], first: int, second: int) -> Widget:
@@ -358,8 +364,8 @@ def _swapped_sentence(tokens: list[str], first: int, second: int) -> Widget:
         (tokens[old], str(old), "padding" if old == new else "plain", f"position {new}, before: {old}")
         for new, old in enumerate(order)
     ]
-    about = "The sentence after the swap. Each number is a token's old position; faded tokens did not move."
-    return Widget("token_chips", {"chips": chips}, about)
+    about = "The sentence after the swap. A number is a token's old position; faded tokens did not move."
+    return Widget("token_chips", {"chips": chips}, about if first != second else "Nothing is swapped yet.")
 
 
 LEAST_SEEN = 0.005
@@ -375,26 +381,30 @@ def _swap_bars(scene: Scene[PlacedWords], first: int, second: int) -> Bars[Place
 
     def is_seen(placed: PlacedWords) -> bool:
         moved = placed.swap(first, second)
-        return not moved.bare.max() < LEAST_SEEN * moved.placed.max()
+        return bool(moved.bare.max() and not moved.bare.max() < LEAST_SEEN * moved.placed.max())
 
     def bars(placed: PlacedWords) -> Mapping[str, Mapping[str, float]]:
         both = series(placed)
         return both if is_seen(placed) else {"with positions": both["with positions"]}
 
-    told = ""
+    is_supposed = scene.now.config.positions == "none"
+    told, title = "", "largest change"
+    if is_supposed:
+        told = "This encoder adds no positions: the bars with positions suppose the sinusoidal table."
     if not is_seen(scene.now):
+        title = "largest change,<br>if it had the sinusoidal table" if is_supposed else "largest change, with positions"
         bare = float(scene.now.swap(first, second).bare.max())
-        which = "the sinusoidal table" if scene.now.config.positions == "none" else "positions"
-        told = f"Bars are with {which}. Without positions none would be seen: the largest change is {bare:.1g}."
+        told = f"{told} Without positions no bar would be seen: the largest change is {bare:.1g}."
     if (other := _same_words(scene)) is not None:
         before = other.swap(first, second)
         told += (
             f" In the pinned settings, outputs change by up to {float(before.placed.max()):.2g} with positions and "
             f"{float(before.bare.max()):.2g} without."
         )
+    options = _by_token_options(scene, title, "these changes")
     return Bars(
         key="swap_differences",
-        height=360,  # on a phone it ends in the first window
+        height=360,
         alt="Bars: each word's largest change of output after two words changed places.",
         caption="How far does each word's output move? A bar is the largest change among its numbers; a word is "
         "compared with itself, wherever it stands after the swap.",
@@ -403,15 +413,14 @@ def _swap_bars(scene: Scene[PlacedWords], first: int, second: int) -> Bars[Place
         colours={"with positions": palette.EMBEDDINGS, "without positions": palette.RESIDUAL},
         number=".2g",
         table=lambda placed: pd.DataFrame(series(placed)),
-        **_by_token_options(scene, "largest change", "these changes"),
+        **options | {"labels": Axis("token", of_tokens=True), "click": ""},
     )
 
 
 def explain_swap(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
     """Why the outputs change with positions and without, and how that is measured."""
     now = scene.now
-    _, _, swap = _swap(now, options)
-    if swap is not None and not swap.unchanged:
+    if len(now.tokens) > 1 and not (swap := _swap(now, options)[2]).unchanged:
         yield Paragraph(positions.describe_swap(now.config, swap, causal=now.is_causal))
     none = now.config.positions == "none"
     table = "the sinusoidal table" if none else "its position table" if now.adds_table else "its positions"

@@ -1,6 +1,7 @@
 """Steps: one token's way through a layer, stage by stage: each with its formula, its numbers and what changes set."""
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
@@ -64,7 +65,7 @@ def show_steps(scene: Scene[Walk], options: Options) -> Iterator[Item]:
     """The stage that `step_stage` names: its idea, charts, formulas and changes; and its result in both settings."""
     walk, stage = scene.now, options["step_stage"]
     yield Paragraph(answer_what_the_layer_does(walk, is_random=options["weights"] == "random"), "answer")
-    yield Group("step_computation", (Paragraph(_describe_stage(walk, stage)), *STAGES[stage].show(walk)), is_proof=True)
+    yield Group("step_computation", (Paragraph(_describe_stage(walk, stage)), *STAGES[stage].show(walk)))
     yield from _work_out_stage(walk, stage)
     if scene.pinned is not None and stage in order(scene.pinned.config):
         yield Paragraph("**Before and now**")
@@ -74,33 +75,122 @@ def show_steps(scene: Scene[Walk], options: Options) -> Iterator[Item]:
 
 
 def answer_what_the_layer_does(walk: Walk, *, is_random: bool) -> str:
-    """Whom the token attends to in this head, and how far the whole layer moves its vector."""
-    tokens, layer = walk.layer.run.tokens, walk.layer.layer
-    query, (before, _), after = quote_place(tokens, walk.query), walk.first_sum, walk.of_query("out")
-    weights, place = walk.of_query("attn.pattern"), f"In layer {layer}, head {walk.head},"
-    if not (np.isfinite(weights).all() and np.isfinite(after).all()):
-        return f"{place} numbers have become too large for 32-bit floats: what {query} attends to cannot be told."
-    most, length = int(weights.argmax()), l2(before)
-    whom = "itself" if most == walk.query else quote_place(tokens, most)
-    found = (
-        f"{place} {query} attends most to {whom}, with **{100 * weights[most]:.0f} %** of its attention"
-        if weights[most] > 0
-        else f"{place} {query} attends to nothing"
+    """How a token's vector goes through the layer, and how long what attention and the feed-forward make of it is."""
+    query, layer = quote_place(walk.layer.run.tokens, walk.query), walk.layer.layer
+    if not np.isfinite(walk.of_query("out")).all():
+        return f"In layer {layer}, the numbers of {query} have become too large for 32-bit floats: none can be told."
+    lengths = ((l2(added), l2(before)) for before, added in (walk.first_sum, walk.second_sum))
+    read, made = (f" (**{added / before:.2f}** times as long)" if before > 0 else "" for added, before in lengths)
+    where = f"layer {layer} (the first is 0)" if layer else "layer 0, the first"
+    goes_in = f"In {len(order(walk.config))} stages: the vector of {query} goes into {where}"
+    if walk.config.residual:
+        found = (
+            f"{goes_in}, attention adds what it reads from the tokens{read}, and the feed-forward "
+            f"network adds what it makes of that{made}."
+        )
+    else:
+        found = (
+            f"{goes_in}, attention puts what it reads from the tokens in its place{read}, and the "
+            f"feed-forward network what it makes of that{made}."
+        )
+    return f"{found}{' These weights are **random**: the numbers are chance.' * is_random}"
+
+
+_SCORE = {"s_{t,j}": "the score of query t with key j"}
+
+_WEIGHT = {"a_{t,j}": "the attention weight that query t gives key j"}
+
+_NORM = {
+    r"\hat{x}": "the vector after the division",
+    r"\mu": "the mean of its numbers",
+    r"\sigma": "their standard deviation",
+    "m": "the mean of their squares",
+    "s": "their standard deviation",
+    r"\epsilon": "a small constant, against a division by 0",
+    r"\gamma": "a learned factor, the gain",
+    r"\beta": "a learned number, the bias",
+    "D": "d_model, how many numbers a vector has",
+}
+
+SYMBOLS: Mapping[str, Mapping[str, str]] = {
+    "embedding": {
+        r"E_{\mathrm{id}}": "the token's row of the token table",
+        "v": "the word's random vector",
+        "P_t": "its position's row of the position table",
+        "S_0": "the row of segment 0",
+        r"\Delta_t": "your changes",
+        "W_E": "a learned matrix",
+        "b_E": "a learned vector",
+        **_NORM,
+    },
+    "projections": {
+        "W": "a learned matrix of this head",
+        "b": "a learned vector",
+        "x_t": "the vector of the query's token",
+        "x_j": "the vector of the key's token",
+    },
+    "norm of q and k": {symbol: _NORM[symbol] for symbol in (r"\epsilon", r"\gamma")},
+    "rotation": {"x_{t,i}": "number i of the query, or of the key, at position t", r"\theta_i": "the speed of pair i"},
+    "dot products": {"q_t": "the query of token t", "k_j": "the key of token j", "i": "counts their numbers"},
+    "scale": _SCORE | {r"d_\text{head}": "how many numbers q and k have"},
+    "distance bias": _SCORE | {"m": "this head's slope", "b": "a learned number for this range of distances"},
+    "mask": _SCORE,
+    "softmax": _WEIGHT | {"s_{t,j}": "their score", "s_{t,i}": "the score with key i", "m": "the largest score"},
+    "weighted sum": {"z_t": "the head's result for token t", **_WEIGHT, "v_j": "the value of token j"},
+    "merge": {
+        "c": "the merged heads",
+        "z": "the heads' results",
+        "H": "heads",
+        "T": "tokens",
+        "D": _NORM["D"],
+    },
+    "output projection": {"o_t": "attention's output", "W_O": "a learned matrix", "c_t": "the merged heads"},
+    "residual": {
+        "x_t": "the vector that entered the block",
+        "o_t": "attention's output",
+        "x'_t": "the vector after attention",
+        "y_t": "the vector that entered the feed-forward network",
+        "f_t": "the feed-forward network's output",
+        "x''_t": "the vector after both",
+    },
+    "norm": {"x": "the vector before the norm", **_NORM, "y": "the vector after it"},
+    "feed-forward": {
+        "y_t": "the vector that enters",
+        "W": "learned matrices",
+        "b": "learned vectors",
+        "u": "the hidden numbers before the activation",
+        "g": "the gate",
+        "h": "the hidden numbers after the activation",
+        r"\Phi": "the share of a normal distribution below u",
+        r"\sigma": "the sigmoid, 1 / (1 + exp(−u))",
+        r"\odot": "number times number",
+        "f_t": "the output",
+    },
+}
+"""What the symbols of a stage's formulas stand for; residual connections, and norms, have the same."""
+
+
+def explain_symbols(stage: str, formulas: Sequence[str]) -> str:
+    """A legend of the symbols in a stage's formulas, in markdown."""
+    kind = stage if stage in SYMBOLS else "residual" if stage.endswith("residual") else "norm"
+    written = " ".join(formulas)
+    return " · ".join(
+        f"${symbol}$: {words}"
+        for symbol, words in SYMBOLS[kind].items()
+        if re.search(rf"(?<![A-Za-z\\]){re.escape(symbol)}(?![A-Za-z])", written)
     )
-    if length > 0:
-        moved = np.linalg.norm(after - before) / length
-        found += f"; the whole layer changes its vector by **{moved:.2f}** of its length"
-    return f"{found}.{' These weights are **random**: it is chance.' * is_random}"
 
 
 def _work_out_stage(walk: Walk, stage: str) -> Iterator[Item]:
     step = work_out(walk, stage)
     yield Columns((tuple(map(Formula, step.formulas)), tuple(map(Formula, step.numbers))))
+    yield Paragraph(explain_symbols(stage, step.formulas), "caption")
     destination = f" {_describe_destination(walk)}" if stage == order(walk.config)[-1] else ""
+    agrees = (
+        f"The largest difference from the model is {write_difference(step.off)}." if step.off else "It agrees exactly."
+    )
     yield Paragraph(
-        "This stage was also worked out by hand, from the model's own inputs. "
-        f"The largest difference from the model is {write_difference(step.off)}.{destination}",
-        "caption",
+        f"This stage was also worked out by hand, from the model's own inputs. {agrees}{destination}", "caption"
     )
     yield from _show_changes(walk, list_changed_points(walk, stage))
 
@@ -123,7 +213,7 @@ def _describe_stage(walk: Walk, stage: str) -> str:
     if stage == "output projection" and walk.merge_moves_results:
         return "One more learned map mixes the pieces of that vector, whichever heads and tokens they come from."
     if stage.endswith("residual") and not config.residual:
-        return "There are no residual connections here: the sublayer's output goes on alone."
+        return "There are no residual connections here: the output goes on alone."
     if stage.endswith("norm") and config.norm == "none":
         return "This encoder has no norms (`norm = none`): the vector goes on as it is."
     return STAGES[stage].idea
@@ -461,9 +551,7 @@ def _show_output_projection(walk: Walk) -> Iterator[Item]:
     reading = "What goes in: the heads' results, end to end."
     yield _draw_vectors("merged_heads", {"merged heads": merged}, reading, "number in the merged heads")
     reading = f"What comes out. Each of its numbers depends on all {merged.size:,} numbers that go in."
-    yield _draw_vectors(
-        "output_projection", {"attention's output": output}, reading, f"feature of d_model = {output.size:,}"
-    )
+    yield _draw_vectors("output_projection", {"attention's output": output}, reading)
 
 
 def _show_residual(walk: Walk, number: Literal[1, 2]) -> Iterator[Item]:
@@ -471,7 +559,12 @@ def _show_residual(walk: Walk, number: Literal[1, 2]) -> Iterator[Item]:
     if number == 1:
         key, names, vectors, result = "first", ("into the block", "attention's output"), walk.first_sum, "resid_mid"
     else:
-        key, names, vectors, result = "second", ("stream", "feed-forward's output"), walk.second_sum, "resid_post"
+        key, names, vectors, result = (
+            "second",
+            ("vector so far", "feed-forward's output"),
+            walk.second_sum,
+            "resid_post",
+        )
     stream, added = map(l2, vectors)
     action = "They are added, number by number." if walk.config.residual else "Only the second goes on."
     reading = f"The first vector has length {stream:.3g}, the second {added:.3g}. {action}"
@@ -507,18 +600,18 @@ def _show_feed_forward(walk: Walk) -> Iterator[Item]:
     hidden, output = walk.of_query("ffn.hidden"), walk.computed("ffn.out")
     quiet = int((np.abs(hidden) < 0.01).sum())
     ends = {"input y": walk.of_query("ffn.in"), "output f": output}
-    reading = f"What goes in and what comes out: {output.size:,} features each."
-    yield _draw_vectors("feed_forward", ends, reading, f"feature of d_model = {output.size:,}")
+    reading = f"What goes in and what comes out: d_model = {output.size:,} numbers each."
+    yield _draw_vectors("feed_forward", ends, reading)
     between = {
         "u, before activation": walk.of_query("ffn.up"),
         **({"g, the gate": walk.of_query("ffn.gate")} if walk.config.gated else {}),
         "h, after activation and gate" if walk.config.gated else "h, after activation": hidden,
     }
     reading = (
-        f"In between: {hidden.size:,} hidden features, which are not those above. "
+        f"In between: d_ff = {hidden.size:,} hidden numbers, which are not those above. "
         f"After {walk.config.activation}, {quiet:,} of them are almost silent: they lie within ±0.01."
     )
-    yield _draw_vectors("hidden_features", between, reading, f"hidden feature of d_ff = {hidden.size:,}")
+    yield _draw_vectors("hidden_features", between, reading, "hidden number")
 
 
 @dataclass(frozen=True)
@@ -609,7 +702,7 @@ STAGES: Mapping[str, Stage] = {
         _row("attention's output", "attn.out"),
     ),
     "norm after attention": Stage(
-        "A norm stands behind the sublayer too: what is added to the stream has a common scale.",
+        "A norm stands behind attention too: what is added to the vector has a common scale.",
         partial(_show_norm, name="post_norm1"),
         _row("after", "post_norm1.out"),
     ),
@@ -624,17 +717,18 @@ STAGES: Mapping[str, Stage] = {
         _row("after", "norm1.out"),
     ),
     "feed-forward": Stage(
-        "Each token is treated alone: out to d_ff features, through the activation, and back.",
+        "The feed-forward network treats each token alone: its vector becomes d_ff *hidden numbers*, they pass the "
+        "activation, and become a vector again.",
         _show_feed_forward,
         _row("output f", "ffn.out"),
     ),
     "norm after feed-forward": Stage(
-        "A norm stands behind the feed-forward too: what is added to the stream has a common scale.",
+        "A norm stands behind the feed-forward network too: what is added to the vector has a common scale.",
         partial(_show_norm, name="post_norm2"),
         _row("after", "post_norm2.out"),
     ),
     "second residual": Stage(
-        "A second residual connection adds the feed-forward's output to the stream.",
+        "A second residual connection adds the feed-forward network's output to the vector so far.",
         partial(_show_residual, number=2),
         _row("goes on", "resid_post"),
     ),

@@ -24,6 +24,7 @@ from playground.training.shipped_network import load_translator
 from playground.training.tasks.translation import WORDS
 from playground.views.encoder_decoder import (
     MASKS,
+    N_ROWS,
     Pair,
     answer_what_comes_next,
     linked_pair,
@@ -186,27 +187,26 @@ def test_the_answer_is_the_likeliest_token_and_where_the_open_head_of_the_shown_
         reader = "layer 1, head 2 looks"
     token = characters().id_to_token(int(logits.argmax()))
     told = answer_what_comes_next(pair, chosen)
-    assert f"the decoder's next token is `{token}`, with a probability of **{100 * share:.4f} %**" in told
+    assert f"the decoder's next token is `{token}`, with a probability of **{100 * share:.2g} %**" in told
     assert f"In {name}, {reader}" in told
     assert f"most at `{keys.tokens[weights[position].argmax()]}`" in told
     side = "target" if attention == "decoder self" else "source"
     assert f"of the {side}, with weight **{weights[position].max():.2f}**." in told
-    assert "chance" in told
+    assert told.startswith("**Random weights**, so all of this is chance: after ")
     assert "chance" not in answer_what_comes_next(replace(pair, is_random=False), chosen)
 
 
 def test_the_answer_of_the_example_is_never_surer_than_it_is_and_of_too_large_numbers_says_so() -> None:
     pair = example()
     told, share = answer_what_comes_next(pair, options(pair, layer=1, head=3)), pair.run.next_words(0).max()
-    assert f"`le`, with a probability of **{100 * share:.4f} %**" in told
-    probabilities = [pair.run.next_words(position).max() for position in range(9)]
-    assert f"least sure of *blanche*, with a probability of {100 * min(probabilities):.4f} %" in texts(
-        show_translation(pair)
-    )
+    assert share > 0.999
+    assert "`le`, with a probability of **more than 99.9 %**" in told
+    assert "least sure of *blanche*, with a probability of more than 99.9 %" in texts(show_translation(pair))
+    unsure = replace(pair, run=replace(pair.run, logits=0.5 * pair.run.logits))
+    least = min(unsure.run.next_words(position).max() for position in range(9))
+    assert f"with a probability of {100 * least:.0f} %" in texts(show_translation(unsure))
     sure = replace(pair, run=replace(pair.run, logits=1000 * pair.run.logits))
-    assert "**100.0000 %**" in answer_what_comes_next(sure, options(pair)), "it is 1 in 64-bit floats"
-    surer = replace(pair, run=replace(pair.run, logits=1.5 * pair.run.logits))
-    assert "**more than 99.9999 %**" in answer_what_comes_next(surer, options(pair))
+    assert "**more than 99.9 %**" in answer_what_comes_next(sure, options(pair)), "it is 1 in 64-bit floats"
     assert "most at `the`₀ of the source" in told
     broken = replace(pair, run=replace(pair.run, logits=np.full_like(pair.run.logits, np.nan)))
     assert "cannot be told" in answer_what_comes_next(broken, options(pair))
@@ -230,13 +230,12 @@ def test_next_tokens_are_the_softmax_of_the_logits_best_first(position: int) -> 
     position = min(position, 6)
     logits = torch.from_numpy(pair.run.logits[position].copy()).double()
     probabilities = logits.softmax(0).numpy()
-    best = np.argsort(-probabilities, kind="stable")[:10]
+    best = np.argsort(-probabilities, kind="stable")[:5]
     (table,) = (each.frame(pair) for each in items if isinstance(each, Table))
-    assert list(table.index) == list(range(1, 11))
+    assert list(table.index) == list(range(1, 6))
     assert list(table["next token"]) == [characters().id_to_token(int(word)) for word in best]
     np.testing.assert_allclose(table["probability, %"], 100 * probabilities[best], rtol=1e-12)
     np.testing.assert_array_equal(table["logit"], logits[best.copy()])
-    np.testing.assert_allclose(table["times an even guess"], len(logits) * probabilities[best], rtol=1e-12)
     tokens = pair.run.target.tokens
     assert f"So far: {' '.join(tokens[: position + 1])}" in texts(items)
     if position == 6:
@@ -245,15 +244,16 @@ def test_next_tokens_are_the_softmax_of_the_logits_best_first(position: int) -> 
         word = int(pair.run.target.ids[position + 1])
         place = 1 + int((probabilities > probabilities[word]).sum())
         assert f"Your target goes on with: {tokens[position + 1]}\n" in texts(items)
-        assert f"has {100 * probabilities[word]:.4f} %, place {place}." in texts(items)
+        assert f"has {100 * probabilities[word]:.2g} %, place {place}." in texts(items)
 
 
-def test_a_vocabulary_of_few_words_has_a_short_table_and_its_words_are_no_markup() -> None:
+def test_the_words_of_a_small_vocabulary_are_its_own_and_no_markup() -> None:
     pair = small_pair(1, vocabulary=words(TARGETS))
     items = [show_next_tokens(scene_of(pair), options(pair, position=2))]
     (table,) = (each.frame(pair) for each in parts_of(items) if isinstance(each, Table))
-    assert sorted(table["next token"]) == sorted(set(pair.run.target.tokens))
-    assert table["probability, %"].sum() == pytest.approx(100)
+    assert len(table) == N_ROWS < pair.vocabulary.vocab_size
+    assert set(table["next token"]) < set(pair.run.target.tokens)
+    assert table["probability, %"].sum() < 100
     assert r"So far: een \< i" in texts(items)
 
 
@@ -318,6 +318,7 @@ def test_unknown_words_and_long_sentences_are_named(sentence: str, part: str) ->
     assert part in info.text
     assert info.icon
     assert "translation is right" not in texts(items)
+    assert ("This is a guess, as the translator has not learnt" in texts(items)) == ("learnt `" in part + info.text)
 
 
 def test_a_link_of_the_visitors_text_has_its_run() -> None:

@@ -132,12 +132,18 @@ def test_two_words_are_swapped_with_positions_and_without(changes: dict[str, Any
     assert chart.table is not None
     assert chart.table(now)["without positions"].to_dict() == dict(zip(names, swap.bare.tolist(), strict=True))
     assert (
-        ("without positions" in shown) == is_seen == ("Without positions none would be seen" not in chart.reading(now))
+        ("without positions" in shown)
+        == is_seen
+        == ("Without positions no bar would be seen" not in chart.reading(now))
     )
     answer = next(item for item in items if isinstance(item, Paragraph))
-    bare = f"{swap.bare.max():.{1 + bool('merge' in told or 'mask' in told)}g}"
     assert (answer.kind, told in answer.text, "(Random weights.)" in answer.text) == ("answer", True, True)
-    assert {f"**{swap.placed.max():.2g}**", f"**{bare}**"} == set(re.findall(r"\*\*.*?\*\*", answer.text))
+    large, small = f"**{swap.placed.max():.2g}**", f"**{swap.bare.max():.2g}**"
+    bold = {"none": {"**It does not**"}}.get(now.config.positions, {large, small} if is_seen else {large})
+    assert set(re.findall(r"\*\*.*?\*\*", answer.text)) == bold
+    assert (f"({swap.bare.max():.1g} is rounding)" in answer.text) is not is_seen
+    title = draw_chart(chart, scene(now)).now.figure["layout"]["yaxis"]["title"]
+    assert ("if it had the sinusoidal table" in title) == (now.config.positions == "none")
     assert "Random" not in words(page(scene(replace(now, is_random=False))))
     explained = words(show("swap two words", scene(now)))
     assert describe_swap(now.config, swap, causal=now.is_causal) in explained
@@ -149,13 +155,17 @@ def test_two_words_are_swapped_with_positions_and_without(changes: dict[str, Any
 
 def test_what_cannot_be_swapped_is_said() -> None:
     for text, options, told in (
-        ("a", {}, "only one token"),
         ("abcdef", {"positions_second": 1}, "Choose two different positions"),
-        ("abcabc", {}, "are the same token to this encoder"),
+        ("abcabc", {}, "they are the same token to this encoder"),
     ):
         items = page(scene(place(text)), **options)
         assert told in words(items)
-        assert not [item for item in items if isinstance(item, Chart)]
+        moved = bars(items).bars(place(text))
+        assert set(moved) == {"with positions"}
+        assert set(moved["with positions"].values()) == {0}, "the chart stays where it is"
+    items = page(scene(place("a")))
+    assert "only one token" in words(items)
+    assert not [item for item in items if isinstance(item, Chart)]
     last = bars(page(scene(place("ab")), positions_first=7))
     assert list(last.bars(place("ab"))["with positions"]) == ["a₀", "b₁"]
 
@@ -312,7 +322,7 @@ def test_a_window_tells_the_order_too() -> None:
     now = place(positions="none", window=2)
     assert float(now.swap(1, 4).bare.max()) > 1e-3
     told = " ".join(item.text for item in page(scene(now)) if isinstance(item, Paragraph))
-    assert "The window tells the order too" in told
+    assert "Only its window tells it the order" in told
 
 
 def test_beside_a_table_there_are_no_curves_of_distances() -> None:

@@ -1,5 +1,6 @@
 """The view Steps as a function on values: each stage's numbers against torch's own, its words and its changes."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +9,8 @@ import plotly.graph_objects as go
 import pytest
 
 from playground import Encoder
-from playground.analysis.walkthrough import STAGES, Walk, tutorial_b
+from playground.analysis.steps import work_out
+from playground.analysis.walkthrough import STAGES, Walk, order, tutorial_b
 from playground.charts import palette
 from playground.charts.chart import (
     Bars,
@@ -32,6 +34,7 @@ from playground.views.step_by_step import (
     answer_what_the_layer_does,
     compare_walks,
     draw_drops,
+    explain_symbols,
     show_dropout,
     show_steps,
 )
@@ -135,26 +138,40 @@ def answer(scene: Scene[Walk], weights: str = "mine") -> str:
 
 
 @pytest.mark.parametrize("norm_placement", ["post", "pre"])
-def test_the_answer_has_the_heaviest_key_and_how_far_the_layer_moves_the_vector(norm_placement: str) -> None:
+def test_the_answer_has_the_vectors_way_and_how_long_what_both_sublayers_give_is(norm_placement: str) -> None:
     scene, trace = alone("abcab", norm_placement=norm_placement)
-    weights = trace["layers.1.attn.pattern"][0, 2, 3].numpy()
-    before, after = (trace[f"layers.{name}"][0, 3].double().numpy() for name in ("0.out", "1.out"))
-    most, moved = int(weights.argmax()), np.linalg.norm(after - before) / np.linalg.norm(before)
-    whom = "itself" if most == 3 else f"`{'abcab'[most]}`{'₀₁₂₃₄'[most]}"
+    middle = {"post": "layers.1.norm1.out", "pre": "layers.1.resid_mid"}[norm_placement]
+    names = ("layers.0.out", "layers.1.attn.out", middle, "layers.1.ffn.out")
+    before, read, between, made = (np.linalg.norm(trace[name][0, 3].double().numpy()) for name in names)
     told = answer(scene)
-    assert f"In layer 1, head 2, `a`₃ attends most to {whom}, with **{100 * weights[most]:.0f} %**" in told
-    assert f"by **{moved:.2f}** of its length." in told
+    assert f"In {len(order(scene.now.config))} stages: the vector of `a`₃ goes into layer 1 (the first is 0)" in told
+    assert f"(**{read / before:.2f}** times as long), and" in told
+    assert f"(**{made / between:.2f}** times as long)." in told
     assert ("random" in told, "random" in answer(scene, "random")) == (False, True)
+    assert "in its place" in answer(alone("abcab", residual=False)[0])
 
 
-def test_the_answer_of_a_token_alone_and_of_numbers_out_of_range() -> None:
-    assert "attends most to itself, with **100 %**" in answer(alone("a", focus=Focus(1, 2, 0, 0))[0])
+@pytest.mark.parametrize(
+    "changes", [{}, {"norm": "rms"}, {"norm": "scalar"}, {"positions": "alibi"}, {"gated": True, "activation": "silu"}]
+)
+def test_every_symbol_of_a_formula_is_explained_and_no_other(changes: dict[str, Any]) -> None:
+    walk, _ = small_walk("abcab", focus=FOCUS, **changes)
+    for stage in order(walk.config):
+        formulas = " ".join(work_out(walk, stage).formulas)
+        legend = explain_symbols(stage, [formulas])
+        for symbol in (*"EPWu", r"\mu", r"\sigma", r"\epsilon", r"\gamma", r"\beta", r"\theta", r"\odot"):
+            written = re.compile(rf"(?<![A-Za-z\\]){re.escape(symbol)}(?![A-Za-z])")
+            in_legend = any(written.search(each) for each in re.findall(r"\$(.+?)\$", legend))
+            assert bool(written.search(formulas)) == in_legend, (stage, symbol)
+
+
+def test_the_answer_of_numbers_out_of_range() -> None:
     scene, _ = alone("abcab")
     arrays = {name: np.full_like(array, np.nan) for name, array in scene.now.layer.run.arrays.items()}
     run = replace(scene.now.layer.run, arrays=arrays)
     walk = replace(scene.now, layer=replace(scene.now.layer, run=run))
     with np.errstate(invalid="ignore"):
-        assert "cannot be told" in answer_what_the_layer_does(walk, is_random=False)
+        assert "none can be told" in answer_what_the_layer_does(walk, is_random=False)
 
 
 def test_dot_products_scale_and_projections_are_those_of_the_head() -> None:

@@ -9,8 +9,8 @@ from tests.web.choices.test_pinned import written
 from tests.web.shared.test_change_chips import CHANGES
 from tests.web.shared.test_tour import shown_step, tour_buttons
 
-SHOW_THE_FOCUS = ("overview", "attention", "norms", "what_if", "step_by_step", "positions")
-"""The pages of the sidebar's encoder and the visitor's sentence."""
+SHOW_THE_FOCUS = ("overview", "attention", "norms", "what_if", "step_by_step")
+"""The pages that open with the line of the focus."""
 COMPARE = ("overview", "attention", "norms", "positions", "step_by_step", "parameters", "compare")
 
 

@@ -41,6 +41,7 @@ from playground.web.choices.setup import (
     Setup,
     current_setup,
     current_value,
+    drop_notices_of_other_pages,
     last_setup,
     note_focus_text,
     pin,
@@ -133,7 +134,9 @@ def restore_page_values(page: str) -> None:
     arrived, st.session_state[OPEN_PAGE] = st.session_state.get(OPEN_PAGE) != page, page
     context = get_script_run_ctx()
     went_back = context is not None and context.is_history_navigation
-    if not arrived:
+    if arrived:
+        drop_notices_of_other_pages(page)
+    else:
         undo_by_going_back(last_setup() if went_back else None)
     if not arrived or not went_back:
         return

@@ -360,9 +360,20 @@ def replace_notices(setup: Setup, sentences: Sequence[str], page: str | None = N
 
 
 def current_notices(setup: Setup) -> list[str]:
-    """The notices about this setup."""
+    """The notices about this setup; once another one is asked about on their page, they are gone for good."""
     about, page, sentences = st.session_state.get(_NOTICES, (None, None, []))
-    return list(sentences) if about == setup and page == st.session_state[OPEN_PAGE] else []
+    if page != st.session_state[OPEN_PAGE]:
+        return []
+    if about != setup:
+        st.session_state.pop(_NOTICES, None)
+        return []
+    return list(sentences)
+
+
+def drop_notices_of_other_pages(page: str) -> None:
+    """Forget what was said on another page than this one, which opens."""
+    if st.session_state.get(_NOTICES, (None, page))[1] != page:
+        st.session_state.pop(_NOTICES, None)
 
 
 def remember_other_weights(setup: Setup) -> None:

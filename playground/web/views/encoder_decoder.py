@@ -11,7 +11,7 @@ from playground.charts.scene import Scene
 from playground.errors import InputError
 from playground.limits import MAX_TOKENS
 from playground.link.opening import Focus
-from playground.link.params import page_parameters
+from playground.link.params import DEFAULT_TARGET, DEFAULT_TEXT, page_parameters
 from playground.text import split_sentences
 from playground.training.tasks.task import BOS
 from playground.training.tasks.translation import ENGLISH, WORDS
@@ -89,6 +89,11 @@ def _swap_hidden() -> None:
     example = {key for key in keys if key.startswith("encdec_example")}
     shown = example if st.session_state["encdec_source"] == "trained example" else keys - example
     shortcuts.swap_hidden(hidden=keys - shown, shown=shown)
+    text, trained = current_value("text"), current_setup().trained_network
+    has_own = current_value("encdec_target") != DEFAULT_TARGET or text == DEFAULT_TEXT
+    if shown != example and not has_own and not (trained and trained.task.has_decoder):
+        # The link's default translates the default text alone.
+        st.session_state["encdec_target"] = widgets.cut_text("encdec_target", text)
     st.session_state[_SWITCHED] = True
 
 
@@ -177,6 +182,8 @@ def _choose_own_pair() -> PairKey:
     typed = split_sentences(
         widgets.text("encdec_target", "Target text for the decoder, a line for each of your sentences", height=90)
     )
+    if current_value("encdec_target") == DEFAULT_TARGET:
+        st.caption("This target is Dutch for “The animal didn't cross the street …”. Any other text will do.")
     for note in typed.notes:
         st.info(f"Target: {note}", icon=":material/content_cut:")
     lines = typed.sentences

@@ -11,6 +11,7 @@ from playground.runs.arrays import Array
 from playground.runs.budget import check_budget
 from playground.runs.encoder_run import Run
 from playground.views import positions as view
+from playground.web.choices.focus import current_focus
 from playground.web.choices.setup import Setup, current_setup, is_random
 from playground.web.session import caches
 from playground.web.session.caches import RunKey
@@ -48,11 +49,12 @@ def swap_words(key: RunKey, first: int, second: int) -> positions.Swap:
 
 @fragment
 def explore_positions() -> None:
-    """The focus, and what the page shows of it."""
-    run = panels.shown_run(changed=False)
-    scene = _compared_scene(run, show_focus(run))
+    """What the page shows; where the closer view is of the focus, its line too."""
+    run, options = panels.shown_run(changed=False), read_options("positions")
+    has_focus = options["positions_closer"] and options["positions_view"] in ("this sentence", "similarity")
+    scene = _compared_scene(run, show_focus(run) if has_focus else current_focus(run))
     with panels.explain_errors():
-        render(view.show_positions(scene, read_options("positions")), scene)
+        render(view.show_positions(scene, options), scene)
 
 
 def _compared_scene(run: Run, focus: Focus) -> Scene[view.PlacedWords]:

@@ -43,7 +43,7 @@ def test_each_chart_frames_the_same_place_by_its_own_axes() -> None:
     app = open_page("step_by_step", **SMALL, text="a cat sat", step_stage="softmax", **PLACE)
     assert selected(app) == {"step_softmax": [0, 1], "step_pattern": [4, 1]}
     app = open_page("positions", **SMALL, text="a cat sat", positions_view="similarity", **PLACE)
-    assert selected(app) == {"swap_differences": [0, 4], "between_positions": [4, 1]}
+    assert selected(app) == {"between_positions": [4, 1]}
     app = open_page("overview", **SMALL, text="a cat sat", **PLACE)
     assert selected(app) == {"overview_attention": [1, 2]}
     chips = component_data(app, "token_chips")
