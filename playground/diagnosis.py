@@ -42,6 +42,18 @@ class Difference:
     ours: float
     """The two numbers there."""
 
+    @property
+    def where(self) -> str:
+        """The place, each index with what it counts."""
+        axes = ("sentence", "head", "token", "number")
+        if self.name.endswith((".scores", ".pattern")):
+            axes = ("sentence", "head", "query", "key")
+        if len(self.place) == 3:
+            axes = (axes[0], *axes[2:])
+        if len(self.place) != len(axes):
+            return str(list(self.place))
+        return ", ".join(f"{axis} {i}" for axis, i in zip(axes, self.place, strict=True))
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -89,11 +101,15 @@ class Diagnosis:
         """Whether the differences are small, and no mistake explains them."""
         return bool(self.differences) and not self.explanations and max(each.off for each in self.differences) <= NOISE
 
-    def report(self) -> str:
-        """Sentences, one a line: where, how far, what would explain it, and what was ruled out by which tensor."""
-        return "\n".join(self._sentences())
+    def report(self, *, tells_best: bool = True) -> str:
+        """Sentences, one a line: where, how far, what would explain it, and what was ruled out by which tensor.
 
-    def _sentences(self) -> Iterator[str]:
+        Args:
+            tells_best: whether they say which mistakes explain it best, and the lines that mend these.
+        """
+        return "\n".join(self._sentences(tells_best))
+
+    def _sentences(self, tells_best: bool) -> Iterator[str]:
         for name, order in self.swapped_axes.items():
             yield f"`{name}` has its axes in another order, {order}; it is read so."
         n = self.n_compared
@@ -104,7 +120,8 @@ class Diagnosis:
         first = self.differences[0]
         yield (
             f"Of {tensors}, {len(self.differences)} differ{'s' if len(self.differences) == 1 else ''}. The first is "
-            f"`{first.name}`: at {list(first.place)} yours is {first.theirs:.6g} and the model's {first.ours:.6g}."
+            f"`{first.name}`: at {first.where}, yours is {first.theirs:.6g} and the model's {first.ours:.6g}. All are "
+            "counted from 0."
         )
         if self.is_noise:
             largest = max(each.off for each in self.differences)
@@ -115,10 +132,11 @@ class Diagnosis:
         elif not self.explanations:
             yield "No mistake that is known here, and no two of them, reproduce all of your tensors."
         for explanation in self.explanations:
-            titles = join_words([f"{MISTAKES[key].title} (`{key}`)" for key in explanation.mistakes])
-            yield f"With {explanation.which} the model computes all of your tensors: {titles}."
-            for key in explanation.mistakes:
-                yield f"Write `{MISTAKES[key].right}` instead of `{MISTAKES[key].wrong}`."
+            if tells_best or explanation is not self.explanations[0]:
+                titles = join_words([f"{MISTAKES[key].title} (`{key}`)" for key in explanation.mistakes])
+                yield f"With {explanation.which} the model computes all of your tensors: {titles}."
+                for key in explanation.mistakes:
+                    yield f"Write `{MISTAKES[key].right}` instead of `{MISTAKES[key].wrong}`."
             for other, name in explanation.tells_apart.items():
                 yield f"`{name}` would tell it from {join_words([f'`{key}`' for key in other])}."
         for key, name in list(self.ruled_out.items())[:_RULED_OUT]:

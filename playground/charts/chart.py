@@ -372,7 +372,7 @@ class Panel:
     """Items behind a heading, to be opened; a view makes them where the panel's parameter says that it is open."""
 
     key: str
-    """Of the parameter in the link."""
+    """Of the parameter in the link; empty where no link remembers whether it is open."""
     title: str
     items: tuple["Item", ...]
     icon: str = ""

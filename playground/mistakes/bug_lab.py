@@ -76,6 +76,8 @@ class Decoy:
 
     key: str
     title: str
+    meaning: str
+    """What that means, in a sentence that does not say whether it is right."""
     why: str
     """Why it is right."""
     part: str
@@ -113,6 +115,7 @@ _ALL_DECOYS = (
     Decoy(
         "view-after-transpose",
         "`view` merges heads after a transposed copy",
+        "The axes are exchanged, the numbers copied in that order, and the heads joined.",
         "`transpose(1, 2).contiguous()` puts each token's heads side by side in memory first, so `view` reads them in "
         "the right order.",
         "merge",
@@ -121,6 +124,7 @@ _ALL_DECOYS = (
     Decoy(
         "root-on-the-table",
         "token vectors are multiplied by √d_model",
+        "That is done before their positions are added.",
         "Vaswani et al. 2017, section 3.4: the table's rows are short, because it also makes the outputs. A table with "
         "rows √d_model times as long, read without the factor, gives the same vectors.",
         "embedding",
@@ -129,6 +133,7 @@ _ALL_DECOYS = (
     Decoy(
         "bias-of-the-keys",
         "the keys have a bias",
+        "One vector more is added to every key: k = W x + b.",
         "It adds q · b to every score of a query, the same number for each key, and the softmax sees differences of "
         "scores alone.",
         "keys",
@@ -145,6 +150,11 @@ SUSPECTS: tuple[str, ...] = (*(key for key in MISTAKES if key not in _LEFT_OUT),
 def name_suspect(key: str) -> str:
     """What a suspect is said to be, in a few words."""
     return DECOYS[key].title if key in DECOYS else MISTAKES[key].title
+
+
+def explain_suspect(key: str) -> str:
+    """What a suspect means, in a sentence."""
+    return DECOYS[key].meaning if key in DECOYS else MISTAKES[key].meaning
 
 
 # --- a case
@@ -297,31 +307,35 @@ class Lab:
                 return False
         return True
 
-    def find_alibi(self, key: str) -> str:
+    def find_alibi(self, key: str, name_tensor: Callable[[str], str] = str) -> str:
         """Why another mistake is none of the case's, by a number of it, in markdown; empty where nothing tells.
 
         Of one mistake it is what that mistake alone would make; of two, what it would make beside either of them.
+
+        Args:
+            key: of that mistake.
+            name_tensor: what a name of a trace is called.
         """
         case = self.case
         if len(case.mistakes) == 1:
             sets: list[tuple[str, ...]] = [(key,)]
         else:
             sets = [(key, each) for each in case.mistakes if MISTAKES[each].part != MISTAKES[key].part]
-        alibis = [self._find_difference(each, MISTAKES[key].shows) for each in sets]
+        alibis = [self._find_difference(each, MISTAKES[key].shows, name_tensor) for each in sets]
         if not alibis or not all(alibis):
             return ""
         return f"{'With it' if len(case.mistakes) == 1 else 'Beside either of the two mistakes'}, {alibis[0]}."
 
-    def _find_difference(self, keys: tuple[str, ...], shows: str) -> str:
+    def _find_difference(self, keys: tuple[str, ...], shows: str, name_tensor: Callable[[str], str]) -> str:
         """Where a pass with these mistakes is another one, as the end of a sentence; empty where it is not."""
         other = self._run(keys, self.given.ids)
         names = [name for name in other if name.endswith(shows)]
         for name in (*names, *other):
             one, theirs = (each[name][..., : self.n_real, :].numpy() for each in (other, self.theirs))
             if (np.isfinite(one) != np.isfinite(theirs)).any():
-                return f"other numbers of `{name}` would be masked"
+                return f"other numbers of {name_tensor(name)} would be hidden"
             if is_other(one, theirs):
-                return f"`{name}` would be other than it is here, by up to {_largest_difference(one, theirs):.2g}"
+                return f"{name_tensor(name)} would differ by up to {_largest_difference(one, theirs):.2g}"
         return ""
 
     def _differ(self, one: Tensor, other: Tensor) -> bool:
@@ -478,7 +492,7 @@ def _measure_norm(lab: Lab) -> Finding:
 
     mean, biased, unbiased = theirs = moments(lab.theirs)
     told = (
-        f"Behind layer 0's first norm, before gain and bias, a vector's numbers have the mean **{mean:.3f}**. Their "
+        f"Behind layer 0's first norm, before gain and bias, a vector's numbers have the mean **{mean:z.3f}**. Their "
         f"variance is **{biased:.3f}** where the squares' sum is divided by n = 16, and **{unbiased:.3f}** by n − 1. "
         "LayerNorm makes the first of the two 1."
     )
@@ -806,10 +820,11 @@ class Attempt:
         return sum(each.cost for each in self.taken) + WRONG_COST * len(self.wrong)
 
 
-def explain_innocence(lab: Lab, key: str) -> str:
-    """Why a suspect is none, by a number of this case, in markdown."""
+def explain_innocence(lab: Lab, key: str, name_tensor: Callable[[str], str] = str) -> str:
+    """Why a suspect is none, by a number of this case, in markdown; `name_tensor` as for `Lab.find_alibi`."""
     if key in DECOYS:
         decoy = DECOYS[key]
         change = decoy.change(lab)
-        return f"{decoy.why} Here it makes {f'a difference of {change:.0e}' if change else 'no difference'}."
-    return lab.find_alibi(key)
+        makes = f"a difference of {change:.0e}, which is rounding" if change else "no difference"
+        return f"{decoy.why} Here it makes {makes}."
+    return lab.find_alibi(key, name_tensor)

@@ -44,6 +44,8 @@ class Mistake:
     key: str
     title: str
     """What was done, in a few words."""
+    meaning: str
+    """What that means, in a sentence, for whoever has not met it."""
     source: str
     """Who makes it."""
     part: str
@@ -231,6 +233,7 @@ _ALL = (
     Mistake(
         "no-embedding-scale",
         "token vectors are not scaled",
+        "A token's vector is not multiplied by √d_model before its position is added.",
         "often; the paper has it in section 3.4 alone",
         "embedding",
         "embed.tokens",
@@ -245,6 +248,7 @@ _ALL = (
     Mistake(
         "positions-not-added",
         "positions are computed and not added",
+        "The table of positions is there, but the sum with the tokens' vectors is not used.",
         "often: the module returns the table instead of the sum",
         "positions",
         "embed.sum",
@@ -259,6 +263,7 @@ _ALL = (
     Mistake(
         "doubled-exponent",
         "the exponent counts i twice",
+        "The waves of the position table get longer twice as fast as they should.",
         "tutorial B · Encoder Block",
         "positions",
         "embed.sum",
@@ -273,6 +278,7 @@ _ALL = (
     Mistake(
         "integer-positions",
         "the position itself is added to every number",
+        "Word 5 gets 5 added to each of its numbers, not a row of waves.",
         "often, as the first idea",
         "positions",
         "embed.sum",
@@ -287,6 +293,7 @@ _ALL = (
     Mistake(
         "split-without-transpose",
         "heads are cut without a transpose",
+        "A head should get its share of each token's numbers; numbers are cut in the order of memory.",
         "often",
         "split",
         "attn.q",
@@ -301,6 +308,7 @@ _ALL = (
     Mistake(
         "merge-without-transpose",
         "heads are joined without a transpose",
+        "The heads' results should stand side by side for each token; they are read in the order of memory.",
         "tutorial C · Explanation",
         "merge",
         "attn.out",
@@ -315,6 +323,7 @@ _ALL = (
     Mistake(
         "query-key-swapped",
         "queries and keys are exchanged",
+        "The score of a query and a key stands at the place of the key and the query.",
         "often",
         "product",
         "attn.scores",
@@ -328,6 +337,7 @@ _ALL = (
     Mistake(
         "no-score-scale",
         "scores are not divided by √d_head",
+        "The products of queries and keys go into the softmax as they are.",
         "often; tutorial texts name it and code forgets it",
         "scale",
         "attn.scores",
@@ -342,6 +352,7 @@ _ALL = (
     Mistake(
         "scale-by-d-model",
         "scores are divided by √d_model",
+        "The divisor is made of the model's width, not of one head's.",
         "often, where d_k is taken for d_model",
         "scale",
         "attn.scores",
@@ -356,6 +367,7 @@ _ALL = (
     Mistake(
         "softmax-over-queries",
         "the softmax adds up over queries",
+        "The softmax runs along the wrong axis of the scores.",
         "often: a wrong dim",
         "softmax",
         "attn.pattern",
@@ -369,6 +381,7 @@ _ALL = (
     Mistake(
         "mask-forgotten",
         "the mask is not handed on",
+        "The mask says who may look at whom; it never reaches attention.",
         "tutorial C · Explanation: the block passes mask=None always",
         "mask",
         "attn.scores",
@@ -383,6 +396,7 @@ _ALL = (
     Mistake(
         "mask-inverted",
         "the mask hides what it should show",
+        "“May look” and “may not look” are exchanged.",
         "often: True means hidden in one library and shown in another",
         "mask",
         "attn.scores",
@@ -397,6 +411,7 @@ _ALL = (
     Mistake(
         "mask-after-softmax",
         "weights are masked after the softmax",
+        "Hidden weights become 0 only after all of them were made to add up to 1.",
         "often",
         "mask",
         "attn.scores",
@@ -411,6 +426,7 @@ _ALL = (
     Mistake(
         "masked-query-rows",
         "padding is masked as queries, not as keys",
+        "The mask hides the rows of padding instead of its columns.",
         "tutorial E · From Scratch",
         "mask",
         "attn.scores",
@@ -425,6 +441,7 @@ _ALL = (
     Mistake(
         "no-peek-off-by-one",
         "each token sees one token ahead",
+        "The causal mask begins one place too late.",
         "often: diagonal=1 on the wrong side",
         "mask",
         "attn.scores",
@@ -439,6 +456,7 @@ _ALL = (
     Mistake(
         "unbiased-variance",
         "the variance is divided by d − 1",
+        "A norm divides the sum of d squares by d − 1, not by d.",
         "tutorial A · Implementing an Encoder, and every x.std() of PyTorch",
         "variance",
         "norm1.normalized",
@@ -453,6 +471,7 @@ _ALL = (
     Mistake(
         "eps-outside-root",
         "eps is added to the deviation",
+        "A norm adds its small number eps behind the root, not under it.",
         "tutorial A · Implementing an Encoder",
         "variance",
         "norm1.normalized",
@@ -467,6 +486,7 @@ _ALL = (
     Mistake(
         "norm-order-swapped",
         "norms stand on the other side of the sublayers",
+        "A norm stands before attention and feed-forward where it should stand behind them, or the other way round.",
         "often: a text says one order and its code has the other, as in tutorial D · Notebook 05",
         "residual",
         "attn.in",
@@ -481,6 +501,7 @@ _ALL = (
     Mistake(
         "residual-forgotten",
         "a sublayer's input is not added to its output",
+        "Attention, or the feed-forward network, replaces what it reads instead of adding to it.",
         "often",
         "residual",
         "resid_mid",
@@ -495,6 +516,7 @@ _ALL = (
     Mistake(
         "residual-from-normed",
         "the normed input is added instead of the input",
+        "What attention adds to has gone through the norm already.",
         "often: x is overwritten",
         "residual",
         "resid_mid",
@@ -509,6 +531,7 @@ _ALL = (
     Mistake(
         "activation-forgotten",
         "the feed-forward network has no activation",
+        "Its two linear maps follow each other directly.",
         "often, in layers that are written by hand",
         "activation",
         "ffn.hidden",
@@ -522,6 +545,7 @@ _ALL = (
     Mistake(
         "relu-for-gelu",
         "ReLU and GELU are exchanged",
+        "Where one of these two activations is meant, the other is computed.",
         "often: weights of the one are loaded into the other",
         "activation",
         "ffn.hidden",
@@ -541,6 +565,7 @@ _ALL = (
     Mistake(
         "dropout-left-on",
         "dropout is left on",
+        "Random numbers are set to 0 outside training too.",
         "tutorial A · Implementing an Encoder, in its printed output",
         "dropout",
         "out",
@@ -554,6 +579,7 @@ _ALL = (
     Mistake(
         "shared-layers",
         "all layers are one layer",
+        "Each layer should have weights of its own.",
         "often: [block] * n copies the reference",
         "layers",
         "layers.1.",
@@ -568,6 +594,7 @@ _ALL = (
     Mistake(
         "cross-attention-from-target",
         "cross-attention reads the target",
+        "The decoder's attention to the source reads the target itself.",
         "the “self-attention” of tutorial B · Encoder Block, the other way round",
         "cross-attention",
         "cross_attn.k",

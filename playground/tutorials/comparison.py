@@ -133,9 +133,15 @@ _ROWS_BY_HAND = (
 
 
 DEPARTURES = {
-    ("norm_placement", "pre"): ("pre-norm", "a norm stands before each sublayer (pre-norm), not after it"),
+    ("norm_placement", "pre"): (
+        "pre-norm",
+        "a norm stands before attention and before the feed-forward network (pre-norm), not after them",
+    ),
     ("norm", "scalar"): ("one gain, one bias", "a norm has one gain and one bias, not one of each for every feature"),
-    ("norm_eps", 1e-6): ("eps of the norm", "a norm's eps is 1e-6, not 1e-5"),
+    ("norm_eps", 1e-6): (
+        "eps of the norm",
+        "eps, the small number that keeps a norm from dividing by 0, is 1e-6, not 1e-5",
+    ),
     ("final_norm", True): ("norm after the last block", "a norm follows the last block"),
     ("positions", "sinusoidal-doubled"): ("doubled exponent", "the exponent of the positions counts twice"),
     ("head_merge", "reshape"): ("merge by reshape", "heads are merged by a reshape alone, without a transpose"),

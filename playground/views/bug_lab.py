@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from playground.analysis.comparison import name_point
 from playground.charts import figure as figures
 from playground.charts import palette
 from playground.charts.chart import (
@@ -17,6 +18,7 @@ from playground.charts.chart import (
     Heatmap,
     Item,
     Options,
+    Panel,
     Paragraph,
     Picture,
     Widget,
@@ -27,12 +29,14 @@ from playground.link.opening import Focus, LinkedView
 from playground.mistakes.bug_lab import (
     DECOYS,
     NOBODY,
+    WRONG_COST,
     Attempt,
     Finding,
     Lab,
     LabTest,
     cheapest_tests,
     explain_innocence,
+    explain_suspect,
     name_suspect,
     open_lab,
 )
@@ -64,24 +68,78 @@ def linked_lab(view: LinkedView) -> Scene[ShownLab]:
 
 
 def show_bug_lab(scene: Scene[ShownLab], _: Options) -> Iterator[Item]:
-    """The case, what was found by now, and at the end what it was."""
+    """The case, who is suspected, what can be tested beside what was found by now, and at the end what it was."""
     shown = scene.now
     attempt, lab = shown.attempt, shown.lab
     yield Paragraph(answer_how_far(shown), "answer")
     if attempt.is_solved:
         yield from _reveal(lab)
     yield Paragraph(_describe_case(lab))
-    for key in attempt.wrong:
-        yield Paragraph(f"**Not this one:** {name_suspect(key)}. {explain_innocence(lab, key)}", "info")
-    findings = [_show_finding(test, test.run(lab), number) for number, test in enumerate(attempt.taken, start=1)]
-    yield from findings[-1:]
+    parts = Panel("", "What the encoder should be, part by part", (Paragraph(_describe_parts(lab)),))
     if not attempt.is_solved:
-        yield Widget("lab_suspects", {"attempt": attempt})
-        yield Widget("lab_tests", {"attempt": attempt})
-    yield from findings[-2::-1]
+        yield from _show_suspects(shown)
+    evidence = Group(EVIDENCE, tuple(_show_evidence(shown)))
+    if attempt.is_solved:
+        yield parts
+        yield evidence
+    else:
+        yield Columns(((Widget("lab_tests", {"attempt": attempt}), parts), (evidence,)), (2, 3))
     yield Group("lab_case", (Control("lab_level", "Level"), Widget("lab_next", {"attempt": attempt})), is_row=True)
     if attempt.is_solved:
         yield Widget("lab_link", {"attempt": attempt})
+
+
+EVIDENCE = "lab_evidence"
+"""Key of the group of all that tests have shown."""
+
+_IN_A_ROW = 3
+"""Suspects side by side."""
+
+
+def _show_suspects(shown: ShownLab) -> Iterator[Item]:
+    """A card each: what it is suspected to be, what that means, and why it is none where it was accused wrongly."""
+    attempt = shown.attempt
+    n = len(attempt.case.mistakes) - len(attempt.found)
+    left = "Which is it?" if n == len(attempt.case.mistakes) == 1 else "Which is the other?" if n == 1 else "Which two?"
+    yield Paragraph(
+        f"**Suspects. {left}** A wrong answer costs {WRONG_COST} points. Some suspects sound like mistakes but are "
+        "correct choices."
+    )
+    cards = [_show_suspect(shown, key) for key in attempt.case.suspects]
+    for first in range(0, len(cards), _IN_A_ROW):
+        yield Columns(tuple((each,) for each in cards[first : first + _IN_A_ROW]), gap="small")
+
+
+def _show_suspect(shown: ShownLab, key: str) -> Group:
+    items: list[Item] = [
+        Widget("lab_suspect", {"key": key, "attempt": shown.attempt}),
+        Paragraph(explain_suspect(key), "caption"),
+    ]
+    if key in shown.attempt.wrong:
+        items.append(Paragraph(f"**Not this one.** {upper_first(explain_innocence(shown.lab, key, _name_tensor))}"))
+    return Group(f"lab_suspect_{key.replace('-', '_')}", tuple(items), gap="xsmall")
+
+
+def _name_tensor(name: str) -> str:
+    layer, _, point = name_point(name).partition(", ")
+    return f"{point} of {layer}" if point else layer
+
+
+def _show_evidence(shown: ShownLab) -> Iterator[Item]:
+    """What every test has shown, the newest first; the others are a line each, to be opened."""
+    taken = list(enumerate(shown.attempt.taken, start=1))
+    if not taken:
+        yield Paragraph("**What you see** will stand here. Each test adds one finding.", "info")
+        return
+    yield Paragraph("**What you have seen**, the newest first:")
+    for number, test in reversed(taken):
+        found = test.run(shown.lab)
+        points = "1 point" if test.cost == 1 else f"{test.cost} points"
+        title, items = f"**{number}. {test.title}** ({points})", tuple(_show_finding(test, found))
+        if number == len(taken):
+            yield Group(f"lab_finding_{number}", (Paragraph(title), *items), is_card=True)
+        else:
+            yield Panel("", title, items)
 
 
 def answer_how_far(shown: ShownLab) -> str:
@@ -107,43 +165,55 @@ def answer_how_far(shown: ShownLab) -> str:
     return f"{goal} {spent}.{found}{beat}"
 
 
-_MASKS = {"none": "no mask", "padding": "a padding mask, for the two last tokens", "causal": "a causal mask"}
+_MASKS = {
+    "none": "no mask: every token looks at every token",
+    "padding": "a padding mask: nobody looks at the last two tokens, which are padding",
+    "causal": "a causal mask: no token looks at a later one",
+}
+
+_PLACES = {"pre": "before", "post": "after"}
+"""Where a norm stands, by its placement."""
 
 
 def _describe_case(lab: Lab) -> str:
-    """What its maker says of it."""
-    case, config = lab.case, lab.config
+    """What it reads."""
     return (
-        f"**Case {case.seed}: what the encoder is to be.** {config.n_layers} layers × {config.n_heads} "
-        f"heads, d_model {config.d_model}, d_ff {config.d_ff}, {config.norm_placement}-norm, "
-        f"{config.activation}, sinusoidal positions, {_MASKS[case.mask]}. It reads: *{' '.join(lab.tokens)}*. "
-        "The weights are random."
+        f"**Case {lab.case.seed}.** A small encoder with random weights reads *{' '.join(lab.tokens)}*, with "
+        f"{_MASKS[lab.case.mask]}."
     )
 
 
-def _show_finding(test: LabTest, found: Finding, number: int) -> Group:
+def _describe_parts(lab: Lab) -> str:
+    """What its maker meant it to be."""
+    config = lab.config
+    parts = (
+        f"{config.n_layers} layers of {config.n_heads} heads each; both are counted from 0",
+        f"each token is a vector of {config.d_model} numbers (d_model); a head works with {config.head_width} of them "
+        "(d_head)",
+        f"the feed-forward network has {config.d_ff} numbers in between (d_ff), and {config.activation.upper()} as "
+        "its activation",
+        f"{config.norm_placement}-norm: a norm stands {_PLACES[config.norm_placement]} each sublayer, that is, "
+        "attention and the feed-forward network",
+        "sinusoidal positions: a row of waves is added to each token's vector, after that is multiplied by √d_model",
+    )
+    return "\n".join(f"- {part}." for part in parts)
+
+
+def _show_finding(test: LabTest, found: Finding) -> Iterator[Item]:
     """A test's result: its sentence, then its maps or curves."""
-    points = "1 point" if test.cost == 1 else f"{test.cost} points"
-    items: list[Item] = [Paragraph(f"**{number}. {test.title}** ({points}). {found.sentence}")]
+    yield Paragraph(found.sentence)
     key = test.key.replace("-", "_")
-    if found.maps:
-        shared = list(found.maps.values())
-        maps = [
-            (_draw_map(f"lab_{key}_{place}", title, values, shared, of_tokens=found.of_tokens),)
-            for place, (title, values) in enumerate(found.maps.items())
-        ]
-        items.append(Columns(tuple(maps)) if len(maps) > 1 else Columns((maps[0], ()), (2, 1)))
+    shared = list(found.maps.values())
+    for place, (title, values) in enumerate(found.maps.items()):
+        yield _draw_map(f"lab_{key}_{place}", title, values, shared, of_tokens=found.of_tokens)
     if found.curves:
-        items.append(
-            Picture[ShownLab](
-                key=f"lab_{key}_curves",
-                alt="Two lines: the loss by step, of this encoder and of a right one.",
-                caption="**Loss by step**, the mean over a batch, in nats: both learn from the same sequences.",
-                figure=lambda _: _draw_losses(found),
-                compares=False,
-            )
+        yield Picture[ShownLab](
+            key=f"lab_{key}_curves",
+            alt="Two lines: the loss by step, of this encoder and of a right one.",
+            caption="**Loss by step**, the mean over a batch, in nats: both learn from the same sequences.",
+            figure=lambda _: _draw_losses(found),
+            compares=False,
         )
-    return Group(f"lab_finding_{key}", tuple(items), is_card=True)
 
 
 def _draw_map(key: str, title: str, values: Array, maps: Sequence[Array], *, of_tokens: bool) -> Heatmap[ShownLab]:

@@ -50,7 +50,7 @@ def show_diagnosis(scene: Scene[Diagnosed], _: Options) -> Iterator[Item]:
     yield Paragraph("Where your numbers first differ", "header")
     yield from _show_maps(scene.now)
     yield Paragraph("How this was found", "header")
-    yield Paragraph("\n".join(f"- {sentence}" for sentence in found.report().splitlines()))
+    yield Paragraph("\n".join(f"- {sentence}" for sentence in found.report(tells_best=False).splitlines()))
     yield Table[Diagnosed](
         key="diagnosis_differences",
         frame=lambda diagnosed: _list_differences(diagnosed.found),
@@ -98,7 +98,7 @@ def _list_differences(found: Diagnosis) -> pd.DataFrame:
             {
                 "tensor": each.name,
                 "largest difference": each.off,
-                "at": str(list(each.place)),
+                "at": each.where,
                 "yours": each.theirs,
                 "the model's": each.ours,
             }
@@ -125,9 +125,9 @@ def _show_maps(diagnosed: Diagnosed) -> Iterator[Item]:
     for window, n, what in ((rows, shape[-2], "tokens"), (columns, shape[-1], "tokens" if are_tokens else "numbers")):
         where += f", {what} {window.start} to {window.stop - 1} of {n}" if len(window) < n else ""
     maps = (
-        ("yours", "Yours", theirs, [theirs, ours], " Its colours and the model's are the same."),
-        ("ours", "The model's", ours, [theirs, ours], " Its colours and yours are the same."),
-        ("difference", "Yours − the model's", theirs - ours, [theirs - ours], " It has colours of its own."),
+        ("yours", "Yours", theirs, [theirs, ours], " This map and the model's use one colour scale."),
+        ("ours", "The model's", ours, [theirs, ours], " This map and yours use one colour scale."),
+        ("difference", "Yours − the model's", theirs - ours, [theirs - ours], " It has a colour scale of its own."),
     )
     yield Columns(
         tuple(

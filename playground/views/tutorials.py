@@ -117,11 +117,12 @@ def answer_what_is_different(five: FiveTutorials, letter: str) -> str:
             f"**{distances[nearest]:.2f}** away, one of {SHORT_TITLES[farthest]} up to **{distances[farthest]:.2f}**."
         )
     place = np.unravel_index(np.abs(yours - papers).argmax(), yours.shape)
-    main = _explain(_departures(five, letter)[0])
+    main = _departures(five, letter)[0]
     yours_there, papers_there = (with_minus(f"{each[place]:.2f}") for each in (yours, papers))
     return (
         f"If you follow {name}, your encoder is not the paper's: with the same random weights, one of its outputs is "
-        f"**{yours_there}** instead of **{papers_there}**. The largest single reason: {main}."
+        f"**{yours_there}** instead of **{papers_there}**. The largest single reason, which alone moves some output by "
+        f"**{_write_difference(main.effect)}**: {_explain(main)}."
     )
 
 

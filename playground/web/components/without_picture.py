@@ -101,29 +101,32 @@ def ask_before_reload() -> None:
 _scroll = load_component("scroll_to")
 
 _REQUESTED = "_scroll_requested"
-"""Session key of the container that the next page to be drawn scrolls to."""
+"""Session key of the container that the next page to be drawn scrolls to, and `unless_seen`."""
 
 
-def scroll_to(key: str, *, on_phone: str | None = None) -> None:
+def scroll_to(key: str, *, on_phone: str | None = None, unless_seen: bool = False) -> None:
     """Scroll once to the container with this key; drawn in the run that follows the visitor's press alone.
 
     Args:
         key: the container's. It comes to the middle of the window, or with its top to the window's where it is tall.
         on_phone: the container's in a window that is as narrow as a phone's, where it is another.
+        unless_seen: whether to stay where the container begins in the upper part of the window already.
     """
-    _scroll(key=f"scroll_to_{key}", data={"target": key, "onPhone": on_phone or key, "moment": moment()})
+    data = {"target": key, "onPhone": on_phone or key, "unlessSeen": unless_seen, "moment": moment()}
+    _scroll(key=f"scroll_to_{key}", data=data)
 
 
-def request_scroll(key: str) -> None:
-    """Have the page that is drawn next scroll to the container with this key; for callbacks."""
-    st.session_state[_REQUESTED] = key
+def request_scroll(key: str, *, unless_seen: bool = False) -> None:
+    """Have the page that is drawn next scroll to the container with this key, as `scroll_to`; for callbacks."""
+    st.session_state[_REQUESTED] = key, unless_seen
 
 
 def scroll_as_requested() -> None:
     """Scroll to where the run before this one asked to, if it did."""
-    key = st.session_state.pop(_REQUESTED, None)
-    if key is not None:
-        scroll_to(key)
+    requested = st.session_state.pop(_REQUESTED, None)
+    if requested is not None:
+        key, unless_seen = requested
+        scroll_to(key, unless_seen=unless_seen)
 
 
 _STYLES = Path(__file__).parent / "page_style"

@@ -177,7 +177,8 @@ def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, 
             with place:
                 _render_all(items, scene, later)
         case Panel(key, title, items, icon):
-            with st.expander(title, icon=icon or None, key=key, bind="query-params"):
+            bound: dict[str, Any] = {"key": key, "bind": "query-params"} if key else {}
+            with st.expander(title, icon=icon or None, **bound):
                 _render_all(items, scene, later)
         case Later():
             later.append((st.container(), item))

@@ -16,7 +16,7 @@ from playground.errors import InputError, PlaygroundError
 from playground.learn.lesson import find_lesson
 from playground.learn.tour import Choices, Evidence, Step, Tour, TourState
 from playground.learn.tours import TOURS, lesson_tour
-from playground.link.params import EXPERIMENTS, LOCKED, PARAMS, TOUR
+from playground.link.params import EXPERIMENTS, LOCKED, PARAMS, SHARED, TOUR
 from playground.pages import page_at
 from playground.web.choices import shortcuts
 from playground.web.choices.open_page import follow_link
@@ -28,9 +28,11 @@ from playground.web.choices.setup import (
     current_value,
     is_focus_of_text,
     note_focus_text,
+    pin,
     pinned_values,
     record_action,
     recorded_actions,
+    unpin,
 )
 from playground.web.session import trained_slot
 from playground.web.session.caches import shipped_exercises
@@ -54,6 +56,12 @@ _DONE_BY_BUTTON: Action = "step done by its button"
 
 _LEFT_AT = "_lessons_left_at"
 """Session key of the step at which the visitor has left each lesson, by its key or as a whole."""
+
+_HAD = "_lesson_had"
+"""Session key of the `Snapshot` of what the visitor had chosen when they began a lesson."""
+
+_OPENED = "_lesson_opened"
+"""Session key of the `Snapshot` of what the lesson's last state came with."""
 
 _ARRIVED = "_tour_arrived"
 """Session key of whether the tour has come to another step, or to its end, just now."""
@@ -200,8 +208,46 @@ def begin_tour(tour: Tour, gather_evidence: Callable[[], Evidence]) -> None:
 def begin_lesson(name: str, number: int = 1) -> None:
     """Begin a lesson, at its first step or at another, by its number; for callbacks. Raises as `find_lesson`."""
     find_lesson(name)
+    if not (current_lesson() and step_number()):
+        st.session_state[_HAD] = _take_snapshot()
+        st.session_state.pop(_OPENED, None)
     st.session_state.update({"experiment": EXPERIMENTS[0], "lesson": name, _ANSWERS: {}})
     go_to(number)
+
+
+def _take_snapshot() -> shortcuts.Snapshot:
+    return shortcuts.take_snapshot(PARAMS.keys() - TOUR.keys())
+
+
+def brings_back() -> bool:
+    """Whether leaving gives back what the visitor had: a lesson that came with a link began with its own."""
+    return bool(current_lesson()) and _HAD in st.session_state
+
+
+def _bring_back() -> None:
+    """Bring back what the visitor had before the lesson, but for what they have changed since it last set it."""
+    had, opened = (st.session_state.pop(key, None) for key in (_HAD, _OPENED))
+    if had is None or opened is None:
+        return
+    now = _take_snapshot()
+    kept: set[str] = set()
+    if now.values["text"] != opened.values["text"]:
+        kept |= _OF_TEXT
+        had = replace(had, focus_text=now.focus_text, is_focus_chosen=now.is_focus_chosen)
+    settings = SHARED.keys() - _OF_TEXT
+    if now.pinned != opened.pinned or any(now.values.get(key) != opened.values.get(key) for key in settings):
+        kept |= settings
+        had = replace(had, put_away=now.put_away)
+    elif had.pinned is None:
+        unpin()
+    else:
+        pin(had.pinned)
+    values = {key: value for key, value in had.values.items() if key not in kept}
+    shortcuts.restore_snapshot(replace(had, values=values, pinned=None))
+
+
+_OF_TEXT = frozenset({"text", "sentence", "query", "key"})
+"""Parameters that mean something for one text alone."""
 
 
 def step_left(name: str) -> int:
@@ -245,6 +291,7 @@ def open_step() -> None:
         place = {key: st.session_state[key] for key in TOUR if key in st.session_state}
         page = follow_link(step.opens)
         st.session_state.update(place)
+        st.session_state[_OPENED] = _take_snapshot()
         request_page(page)
 
 
@@ -280,7 +327,9 @@ def go_back() -> None:
 
 
 def leave() -> None:
-    """End the tour where it is; for a lesson, its step is kept."""
+    """End the tour where it is; for a lesson, its step is kept, and what the visitor had before comes back."""
     if current_lesson() and current_step() is not None:
         st.session_state[_LEFT_AT] = {**st.session_state.get(_LEFT_AT, {}), current_lesson(): step_number()}
+    if current_lesson() and step_number():
+        _bring_back()
     st.session_state.update({"tour": 0, "experiment": EXPERIMENTS[0], "lesson": ""})

@@ -81,9 +81,8 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
     sentence, hint, has_target, _ = step.words(state)
     place = f"tep {number} of {len(tour.steps)}"
     is_here = step.page in (None, state.page)
-    if tour.conclude is None:  # a lesson's words may be a list, or several paragraphs
-        _say(str(sentence), hint, f"**{tour.title}** · s{place}")
-    else:
+    is_lesson = tour.conclude is None
+    if not is_lesson:
         _say(f"**S{place}.** {sentence}", st.session_state.pop(_REFUSED, None) or hint, told_before=tour.title)
     if step.in_sidebar:
         with st.container(key="tour_phone"):
@@ -91,6 +90,8 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
     if is_here and step.hides:
         hide(step.hides)
     with st.container(key="tour_buttons", horizontal=True, vertical_alignment="center", gap="small"):
+        if is_lesson:
+            st.caption(f"**{tour.title}** · s{place}")
         if step.opens and not (is_here and step.page == "exercises"):
             _draw_opening(step, is_here)
         elif step.page is not None and not is_here:
@@ -106,6 +107,8 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
             icon = ":material/auto_fix_high:"
             st.button(step.set_label, key="tour_set", icon=icon, type="tertiary", on_click=_do, args=(gather_evidence,))
         _draw_ways(tour, step, number, gather_evidence)
+    if is_lesson:  # whose words may be a list, or several paragraphs: the buttons above them stay where they are
+        _say(str(sentence), hint, told_before=f"{tour.title} · s{place}")
 
 
 def _draw_done(tour: Tour, step: Step, number: int, gather_evidence: Callable[[], Evidence]) -> None:
@@ -144,7 +147,8 @@ def _draw_back_and_end(tour: Tour, number: int) -> None:
     leave = session_tour.leave if tour.conclude is not None else _open_lessons
     back, close = ":material/arrow_back:", ":material/close:"
     st.button("Back", key="tour_back", icon=back, type="tertiary", on_click=session_tour.go_back, disabled=number == 1)
-    st.button("End", key="tour_end", icon=close, type="tertiary", on_click=leave)
+    gives = "Brings back the text and settings that you had before." if session_tour.brings_back() else None
+    st.button("End", key="tour_end", icon=close, type="tertiary", on_click=leave, help=gives)
 
 
 def _draw_end(tour: Tour, gather_evidence: Callable[[], Evidence], draw_copy_link: Callable[[], None]) -> None:
@@ -212,18 +216,13 @@ def _next_tour(tour: Tour) -> Tour | None:
     return None if following is tour else following
 
 
-def _say(sentence: str, hint: object = None, before: str = "", told_before: str = "") -> None:
-    """The sentence, its hint and what stands before it, all in markdown, for the eye and for a screen reader.
-
-    What is `told_before` them is for the screen reader alone.
-    """
-    if before:
-        st.caption(before)
+def _say(sentence: str, hint: object = None, told_before: str = "") -> None:
+    """The sentence and its hint, in markdown, for the eye and for a screen reader, to which more is `told_before`."""
     if sentence:
         st.markdown(sentence)
     if hint:
         st.caption(str(hint))
-    words = " ".join(filter(None, [told_before, before, sentence, str(hint or "")])).replace("*", "").replace("`", "")
+    words = " ".join(filter(None, [told_before, sentence, str(hint or "")])).replace("*", "").replace("`", "")
     announce("tour_announcement", words, container=END_KEY if session_tour.is_finished() else KEY)
 
 

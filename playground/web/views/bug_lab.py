@@ -1,6 +1,6 @@
 """The page Bug lab: buttons for tests, suspects and the next case, and the link that sends a case on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import groupby
 from operator import attrgetter
@@ -11,8 +11,9 @@ import streamlit as st
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.link.params import OWN
-from playground.mistakes.bug_lab import KINDS, MAX_SEED, WRONG_COST, Attempt, LabTest, name_suspect, offered_tests
-from playground.views.bug_lab import read_lab, show_bug_lab
+from playground.mistakes.bug_lab import KINDS, MAX_SEED, Attempt, LabTest, name_suspect, offered_tests
+from playground.text.wording import upper_first
+from playground.views.bug_lab import EVIDENCE, read_lab, show_bug_lab
 from playground.web.choices.setup import current_value
 from playground.web.components.without_picture import request_scroll
 from playground.web.session.services import services
@@ -48,38 +49,39 @@ def _take_turn(*, trains: bool) -> Iterator[None]:
         yield
 
 
-def draw_suspects(attempt: Attempt) -> None:
-    """A button each; those who were accused are grey."""
-    n = len(attempt.case.mistakes) - len(attempt.found)
-    left = "which is it" if n == len(attempt.case.mistakes) == 1 else "which is the other" if n == 1 else "which two"
-    st.markdown(f"**Suspects: {left}?** A wrong answer costs {WRONG_COST} points. Some sound wrong, and are right.")
-    with st.container(key="lab_suspects", horizontal=True, gap="small"):
-        for key in attempt.case.suspects:
-            st.button(
-                name_suspect(key),
-                key=f"lab_accuse_{key.replace('-', '_')}",
-                on_click=_accuse,
-                args=(key,),
-                disabled=key in attempt.accused,
-            )
+def draw_suspect(key: str, attempt: Attempt) -> None:
+    """The button that accuses a suspect, once."""
+    st.button(
+        upper_first(name_suspect(key)), key=f"lab_accuse_{key.replace('-', '_')}", on_click=_accuse,
+        args=(key, key in attempt.case.mistakes), disabled=key in attempt.accused, width="stretch",
+    )  # fmt: skip
+
+
+_CHEAP = 2
+"""Points of the dearest test that stands in sight; the dearer ones are folded."""
 
 
 def draw_tests(attempt: Attempt) -> None:
     """A button each, by their costs, the cheapest first; those that were done are grey."""
-    st.markdown("**Tests**, the cheapest first:")
     with st.container(key="lab_tests_offered", gap="small"):
-        for cost, tests in groupby(offered_tests(attempt.case), attrgetter("cost")):
-            st.markdown(f"**{cost} {'point' if cost == 1 else 'points'}** · {KINDS[cost]}")
-            with st.container(horizontal=True, gap="small"):
-                for test in tests:
-                    st.button(
-                        test.title,
-                        key=f"lab_test_{test.key.replace('-', '_')}",
-                        help=test.shows,
-                        on_click=_take,
-                        args=(test,),
-                        disabled=test.key in attempt.tests,
-                    )
+        st.markdown("**Tests.** A press shows one finding, and costs its points.")
+        tests = offered_tests(attempt.case)
+        _draw_buttons([each for each in tests if each.cost <= _CHEAP], attempt)
+        dear = [each for each in tests if each.cost > _CHEAP]
+        title = f"Dearer tests: {dear[0].cost} to {dear[-1].cost} points"
+        with st.expander(title, key="lab_dear", on_change="rerun"):  # a key of its own keeps it open
+            _draw_buttons(dear, attempt)
+
+
+def _draw_buttons(tests: Sequence[LabTest], attempt: Attempt) -> None:
+    for cost, of_cost in groupby(tests, attrgetter("cost")):
+        st.markdown(f"**{cost} {'point' if cost == 1 else 'points'}** · {KINDS[cost]}")
+        with st.container(gap="xsmall"):
+            for test in of_cost:
+                st.button(
+                    test.title, key=f"lab_test_{test.key.replace('-', '_')}", help=test.shows, on_click=_take,
+                    args=(test,), disabled=test.key in attempt.tests, width="stretch",
+                )  # fmt: skip
 
 
 def draw_next(attempt: Attempt) -> None:
@@ -108,12 +110,13 @@ def write_duel(attempt: Attempt) -> str:
 
 def _take(test: LabTest) -> None:
     st.session_state["lab_tests"] = (*current_value("lab_tests"), test.key)
-    request_scroll(_TOP)
+    request_scroll(EVIDENCE, unless_seen=True)
 
 
-def _accuse(key: str) -> None:
+def _accuse(key: str, is_guilty: bool) -> None:
     st.session_state["lab_accused"] = (*current_value("lab_accused"), key)
-    request_scroll(_TOP)
+    if is_guilty:
+        request_scroll(_TOP)
 
 
 def _open_next() -> None:
@@ -127,4 +130,4 @@ def _forget() -> None:
     request_scroll(_TOP)
 
 
-WIDGETS |= {"lab_suspects": draw_suspects, "lab_tests": draw_tests, "lab_next": draw_next, "lab_link": draw_link}
+WIDGETS |= {"lab_suspect": draw_suspect, "lab_tests": draw_tests, "lab_next": draw_next, "lab_link": draw_link}

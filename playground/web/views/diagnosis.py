@@ -8,7 +8,7 @@ import streamlit as st
 import torch
 
 from playground.charts.chart import Paragraph
-from playground.charts.markdown import escape_markdown
+from playground.charts.markdown import escape_markdown, quote_token
 from playground.charts.scene import Scene
 from playground.diagnosis import TOLERANCE, diagnose
 from playground.errors import InputError, PlaygroundError
@@ -179,12 +179,14 @@ def _draw_ways_in(names: Mapping[str, torch.Tensor], ids: torch.Tensor, mask: to
         "**1. Build the sidebar's encoder in your own code, with its weights.** *Take it with you*, under **More** "
         "in the sidebar, has them as code. A small encoder is easier to rebuild."
     )
-    if current_setup().weights != "random":
+    setup = current_setup()
+    if setup.weights != "random":
         st.button(
             "Take a small random encoder", key="diagnosis_small", icon=":material/casino:", on_click=_take_small,
             help="The encoder of 2017, with 2 narrow layers: d_model 16, 4 heads, d_ff 32.",
         )  # fmt: skip
     st.markdown("**2. Run it on these tokens, and save what it computes.** Some intermediate tensors are enough.")
+    st.markdown(" ".join(map(quote_token, setup.batch.tokens[setup.sentence])))
     with st.expander("The code that saves them, and their names", icon=":material/code:"):
         lines = [_write_input(ids)]
         lines += [] if mask is None else [f"mask = torch.tensor({mask.int().tolist()}).bool()"]

@@ -1,14 +1,22 @@
 """The page Bug lab: tests and accusations cost points, a link holds them, and a duel begins anew."""
 
+import re
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.mistakes.bug_lab import TESTS, WRONG_COST, explain_innocence, name_suspect, open_lab
+from playground.mistakes.bug_lab import (
+    TESTS,
+    WRONG_COST,
+    explain_innocence,
+    explain_suspect,
+    name_suspect,
+    open_lab,
+)
 from playground.mistakes.registry import MISTAKES
-from tests.web.app_test import array, charts, open_page, press, prose, sentences, without_error
+from tests.web.app_test import array, captions, charts, open_page, press, prose, sentences, without_error
 
 LAB = open_lab(2, "easy")
 (GUILTY,) = LAB.case.mistakes
@@ -56,10 +64,12 @@ def test_a_test_shows_what_it_shows_and_costs_its_points() -> None:
     assert app.session_state["lab_tests"] == ("pattern", "row-sums")
 
 
-def test_a_wrong_accusation_costs_and_is_answered_by_a_number() -> None:
+def test_a_wrong_accusation_costs_and_is_answered_by_a_number_beside_its_button() -> None:
     app = accuse(page(), WRONG)
     assert f"**{WRONG_COST} points**" in prose(app)
-    assert explain_innocence(LAB, WRONG) in " ".join(each.value for each in app.info)
+    (size,) = re.findall(r"by up to (\S+)\.$", explain_innocence(LAB, WRONG))
+    assert re.search(rf"\*\*Not this one\.\*\* With it, .* by up to {re.escape(size)}\.", prose(app))
+    assert "layers.0." not in prose(app)
     assert app.button(key=f"lab_accuse_{WRONG.replace('-', '_')}").disabled
 
 
@@ -87,7 +97,17 @@ def test_two_mistakes_are_found_one_after_the_other() -> None:
 def test_a_link_holds_tests_and_accusations_in_their_order() -> None:
     app = page(lab_tests=["score", "pattern"], lab_accused=[WRONG])
     assert f"**{TESTS['score'].cost + TESTS['pattern'].cost + WRONG_COST} points**" in prose(app)
-    assert prose(app).index("**2. Map") < prose(app).index("**1. One score"), "the newest comes first"
+    assert prose(app).index("**2. Map") > 0
+    assert "**1. One score by hand** (2 points)" in [each.label for each in app.expander], "an older one is folded"
+    assert TESTS["score"].run(LAB).sentence in prose(app)
+
+
+def test_each_suspect_is_explained_and_the_dear_tests_are_folded() -> None:
+    app = page()
+    assert all(explain_suspect(key) in captions(app) for key in LAB.case.suspects)
+    (fold,) = (each for each in app.expander if each.label == "Dearer tests: 3 to 8 points")
+    assert "lab_test_train" in [each.key for each in fold.button]
+    assert "lab_test_pattern" not in [each.key for each in fold.button]
 
 
 def test_the_next_case_begins_with_nothing_spent() -> None:

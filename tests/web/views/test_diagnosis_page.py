@@ -8,6 +8,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from playground.link.opening import LinkedView, open_link
+from playground.mistakes.registry import MISTAKES
 from tests.mistakes.plain_pass import plain_pass
 from tests.web.app_test import (
     answer,
@@ -53,7 +54,8 @@ def give(app: AppTest, data: bytes) -> AppTest:
 def test_a_file_with_a_mistake_is_read_beside_the_model() -> None:
     app = give(without_error(open_page("diagnosis", **LINK)), file("scale-by-d-model"))
     assert "**scores are divided by √d_model**" in answer(app)
-    assert "`scale-by-d-model`" in prose(app)
+    assert MISTAKES["scale-by-d-model"].right in app.code[0].value
+    assert "the model computes all of your tensors" not in prose(app), "the answer has said it"
     assert set(charts(app)) == {"diagnosis_yours", "diagnosis_ours", "diagnosis_difference"}
     assert sentences(app) == ""
     app.session_state["n_layers"] = 3
@@ -62,10 +64,15 @@ def test_a_file_with_a_mistake_is_read_beside_the_model() -> None:
 
 def test_who_has_no_code_at_hand_tries_a_wrong_encoder() -> None:
     app = press(without_error(open_page("diagnosis", **LINK)), "diagnosis_example")
-    assert "`split-without-transpose`" in prose(without_error(app))
+    assert MISTAKES["split-without-transpose"].title in answer(without_error(app))
     assert charts(app)
     app = press(app, "diagnosis_example")
-    assert "`residual-forgotten`" in prose(without_error(app)), "each press tries another one"
+    assert MISTAKES["residual-forgotten"].title in answer(without_error(app)), "each press tries another one"
+
+
+def test_the_tokens_to_run_it_on_are_shown() -> None:
+    shown = " ".join(f"`{token}`" for token in "the cat sat on the mat".split())
+    assert shown in prose(open_page("diagnosis", **LINK))
 
 
 def test_names_are_shown_as_they_are_written() -> None:
@@ -83,7 +90,7 @@ def test_the_maps_show_the_quoted_place_and_say_what_is_left_out() -> None:
     saved = io.BytesIO()
     np.savez(saved, final=theirs)
     app = without_error(give(open_page("diagnosis", **wide), saved.getvalue()))
-    assert "[0, 2, 90]" in prose(app)
+    assert "sentence 0, token 2, number 90" in prose(app)
     columns = array(charts(app)["diagnosis_yours"], name="x")
     assert (columns.min(), columns.max()) == (32, 95)
     assert "numbers 32 to 95 of 96" in captions(app)

@@ -70,6 +70,48 @@ def test_a_lesson_that_was_left_leads_back_to_all_lessons_and_goes_on_where_it_w
     assert app.button(key="continue_attention-in-30-minutes").label == "Continue at step 3"
 
 
+OWN = {"text": "cats purr", "weights": "random", "n_layers": 3, "n_heads": 4, "d_model": 64}
+
+
+def begun(**own: Any) -> AppTest:
+    """A session with choices of its own, which has begun the lesson."""
+    return press(open_page("lessons", lesson=CODE, **own), "lesson_begin")
+
+
+def test_a_lessons_end_brings_back_what_there_was() -> None:
+    app = begun(**OWN)
+    assert values(app, *OWN) != OWN
+    app = press(press(app, "tour_skip"), "tour_end")
+    assert values(without_error(app), *OWN) == OWN
+
+
+@pytest.mark.parametrize(
+    ("changed", "kept"), [({"text": "birds sing"}, {"text"}), ({"n_layers": 5}, {*OWN} - {"text"})]
+)
+def test_what_was_changed_on_the_way_is_kept(changed: dict[str, Any], kept: set[str]) -> None:
+    app = begun(**OWN)
+    for key, value in changed.items():
+        app.session_state[key] = value
+    before = values(working(app.run()), *OWN)
+    app = press(app, "tour_end")
+    assert values(app, *OWN) == {key: before[key] if key in kept else OWN[key] for key in OWN}
+
+
+def test_a_lesson_that_came_with_a_link_leaves_its_state() -> None:
+    app = press(open_page("attention", lesson=CODE, tour=1, text="dogs bark"), "tour_end")
+    assert values(app, "text") == {"text": "dogs bark"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", shipped_lessons())
+def test_every_shipped_step_leads_back_to_what_there_was(name: str) -> None:
+    app = press(open_page("lessons", **OWN), f"begin_{name}")
+    for _ in shipped_lessons()[name].steps[1:]:
+        app = press(app, "tour_skip")
+    app = press(app, "tour_end")
+    assert values(app, *OWN) == OWN
+
+
 def test_a_steps_line_is_its_whole_first_sentence() -> None:
     long = (
         "This sentence goes on\nfor more than a line, with words that say what is to be seen in the map above all. And"

@@ -1,7 +1,7 @@
 const STATUS = { found: "✓ found", "given up": "shown, not found", tried: "tried", new: "" }
 
 // The exercises, a column a level; from the one that is pointed at, full lines lead to those before it, on which it rests,
-// and dashed ones to those behind it. On a phone it is one list.
+// and dashed ones to those behind it. On a phone each level is a list that folds, and the one to go on with is open.
 export default function ({ data: [data], parentElement, setTriggerValue }) {
   const frame = parentElement.querySelector(".frame"), lines = frame.querySelector("svg")
   frame.style.setProperty("--colour", data.colours[0])
@@ -34,18 +34,30 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     return button
   }
   const had = parentElement.getRootNode().activeElement?.dataset.key
+  const isOpen = new Map([...frame.querySelectorAll("details")].map(each => [each.dataset.level, each.open]))
+  const isWide = () => frame.clientWidth > 640
   const levels = [...new Set(data.exercises.map(each => each.level))].map(level => {
-    const column = htmlElement("section"), list = htmlElement("ul")
-    list.append(...data.exercises.filter(each => each.level === level).map(each => {
+    const column = htmlElement("details"), summary = htmlElement("summary"), list = htmlElement("ul")
+    const own = data.exercises.filter(each => each.level === level)
+    const n = own.filter(each => each.status === "found").length
+    column.dataset.level = level
+    column.open = isOpen.get(`${level}`) ?? own.some(each => each.key === data.next)
+    summary.append(htmlElement("h2", "", `Level ${level}`), htmlElement("span", "about", `${n} of ${own.length} found`))
+    summary.onclick = event => isWide() && event.preventDefault()
+    list.append(...own.map(each => {
       const item = htmlElement("li")
       item.append(makeButton(each))
       return item
     }))
-    column.append(htmlElement("h2", "", `Level ${level}`), list)
+    column.append(summary, list)
     return column
   })
   frame.querySelector(".levels").replaceChildren(...levels)
   const draw = () => {
+    for (const each of levels) {
+      if (isWide()) each.open = true
+      each.firstChild.tabIndex = isWide() ? -1 : 0
+    }
     const origin = frame.getBoundingClientRect()
     lines.replaceChildren(...data.exercises.flatMap(({ key, restsOn }) => restsOn.map(below => {
       const [from, to] = [below, key].map(each => buttons.get(each).getBoundingClientRect())

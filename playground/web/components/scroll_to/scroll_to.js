@@ -10,6 +10,8 @@ export default function ({ data: [data] }) {
   latest = data.moment
   stop()
   const key = window.innerWidth <= 640 ? data.onPhone : data.target // as narrow as Streamlit stacks columns
+  const top = document.querySelector(`.st-key-${key}`)?.getBoundingClientRect().top
+  if (data.unlessSeen && top >= 56 && top < window.innerHeight * 0.6) return // 56: below Streamlit's header
   const begun = performance.now()
   let moved = begun, place = ""
   const placeOf = target => {

@@ -104,10 +104,6 @@ def _draw_list(unknown: str) -> None:
             "Begin" if is_new else "Go on", key="exercise_begin", icon=":material/play_arrow:", type="primary",
             on_click=_open, args=(following.key,),
         )  # fmt: skip
-    st.caption(
-        "Each box is an exercise. Point at one: full lines lead to what is to be known before it, dashed lines to what "
-        "it prepares. On a narrow page, words say what an exercise rests on."
-    )
     draw_exercise_map(
         "exercise_map",
         [

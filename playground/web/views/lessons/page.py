@@ -65,14 +65,8 @@ def _draw_list(problem: str) -> None:
     with st.container(key=TOP):
         panels.heading("Which lesson?")
     lessons = shipped_lessons()
-    render(
-        [
-            Paragraph(
-                f"**{len(lessons)}** lessons are ready. A teacher can build another one and send its link.", "answer"
-            )
-        ],
-        _NOTHING,
-    )
+    render([Paragraph(_answer_which(lessons), "answer")], _NOTHING)
+    st.caption(_BRINGS)
     if problem:
         st.warning(escape_markdown(problem))
     with st.container(key="lessons_cards"):
@@ -83,7 +77,7 @@ def _draw_list(problem: str) -> None:
                 st.caption(_measure(lesson))
                 with st.container(horizontal=True):
                     _draw_ways_in(name, len(lesson.steps))
-                    st.button("Look at it", key=f"look_{name}", on_click=open_lesson, args=(name,))
+                    st.button("See its steps", key=f"look_{name}", on_click=open_lesson, args=(name,))
     st.header("Your own", anchor=False)
     st.markdown(
         "String together what your students are to read, to look at and to answer. You get one link, or one file."
@@ -102,6 +96,19 @@ def _draw_list(problem: str) -> None:
     )  # fmt: skip
     if _PROBLEM in st.session_state:
         st.error(st.session_state.pop(_PROBLEM))
+
+
+_BRINGS = "A lesson brings a sentence and settings of its own. Its button **End** brings yours back."
+"""What is to be known before a lesson begins."""
+
+
+def _answer_which(lessons: Mapping[str, Lesson]) -> str:
+    """The lesson to go on with, else the first."""
+    for name, lesson in lessons.items():
+        if session_tour.step_left(name) > 1:
+            return f"Go on with **{lesson.title}**, at step {session_tour.step_left(name)}, or choose another one."
+    first = next(iter(lessons.values()))
+    return f"Begin with **{first.title}**. A teacher can build another lesson and send its link."
 
 
 def _measure(lesson: Lesson) -> str:
@@ -142,6 +149,7 @@ def _draw_lesson(name: str, lesson: Lesson) -> None:
     exercises = shipped_exercises()
     if lesson.steps and session_tour.current_tour() is None:
         _begin_button(name, "lesson_begin")
+        st.caption(_BRINGS)
     st.header("Its steps", anchor=False)
     st.markdown(
         "\n".join(
