@@ -285,6 +285,9 @@ FOLDS = {
     "flops_breakdown": "parameters_costs",
     "flops_by_length": "parameters_costs",
     "named_models": "parameters_models",
+    "overview_attention": "overview_more",
+    "overview_norms": "overview_more",
+    "overview_parameters": "overview_more",
 }
 """By a page's parameter, or a chart: the panel which its widget, or the chart, stands in.
 
@@ -307,6 +310,7 @@ ENCODERS = (
 
 OWN: dict[str, Param] = {
     "overview_shapes": Switch(False),
+    "overview_more": Switch(False),
     "overview_batch": Choice(
         "this text",
         ("this text", "tutorial C: 30 × 200"),

@@ -11,7 +11,7 @@ export default function ({ data: [data] }) {
   stop()
   const key = window.innerWidth <= 640 ? data.onPhone : data.target // as narrow as Streamlit stacks columns
   const begun = performance.now()
-  let moved = begun, place = ""
+  let moved = begun, place = "", isShown = false
   const placeOf = target => {
     const { top, height } = target.getBoundingClientRect()
     return `${Math.round(top)} ${Math.round(height)}`
@@ -24,6 +24,11 @@ export default function ({ data: [data] }) {
       place = placeOf(target)
       moved = now
     }
+    if (target?.offsetHeight && !isShown) {  // also where there was no need to scroll
+      isShown = true
+      target.animate({ outline: ["var(--ring)", "2px solid transparent"] }, 2000)
+    }
+    if (document.querySelector("[data-test-script-state=running]")) moved = now // what is to come may push it away
     if ((target && now - moved > STILL) || now - begun > LONGEST) stop()
   }
   const timer = setInterval(follow, 100)
