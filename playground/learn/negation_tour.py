@@ -85,6 +85,15 @@ def _start(_: Evidence) -> Choices:
     return {"weights": "minilm", "do": Changes(), "similarity_first": 1, "similarity_second": 2, **chosen}
 
 
+def _ask_for_cosine(state: TourState) -> str:
+    own = next(iter(list_sentences(state)), "")
+    whose, quoted = ("your", f" Your sentence: “{escape_markdown(own)}”") if own else ("a", "")
+    return (
+        f"The encoder makes one vector of {whose} sentence, and one of the same with one *not* more or less. How high "
+        f"is their cosine? 1 is the same direction, 0 a right angle. Guess.{quoted}"
+    )
+
+
 def _ask_for_pair(state: TourState) -> str:
     if not split_sentences(str(state.values["text"])).sentences:
         return "Type a sentence into **Your text**. Then write its opposite below **More sentences to compare**."
@@ -210,8 +219,8 @@ def _judge_guess(evidence: Evidence) -> str:
     if guess not in _GUESSES:
         return f"Their cosine is {cosine:.2f}, where 1 is the same."
     right = "near" if cosine > NEAR else "far" if cosine < FAR else "middle"
-    told = "you were right" if guess == right else f"you guessed “{_GUESSES[guess].lower()}”"
-    return f"Their cosine is {cosine:.2f}: {told}."
+    told = "You were right" if guess == right else f"Your guess, “{_GUESSES[guess].lower()}”, was wrong"
+    return f"Their cosine is {cosine:.2f}. {told}."
 
 
 def _draw_numbers(evidence: Evidence) -> SmallNumbers:
@@ -235,15 +244,19 @@ NEGATION = Tour(
     steps=(
         Step(
             "guess",
-            lambda _: (
-                "The encoder makes one vector of a sentence, and one of the same with a *not*. How high is their "
-                "cosine? 1 is the same direction, 0 a right angle. Guess."
-            ),
+            _ask_for_cosine,
             lambda state: "guess" in state.answers,
             page="similarity",
             target="similarity_list",
             answers=lambda _: _GUESSES,
-            hides=("answer", "similarity_matrix", "similarity_matrix_numbers"),
+            hides=(
+                "answer",
+                "similarity_matrix",
+                "similarity_matrix_numbers",
+                "similarity_fill",
+                "similarity_tokens",
+                "similarity_closest",
+            ),
         ),
         Step(
             "write",
@@ -272,7 +285,7 @@ NEGATION = Tour(
             page="similarity",
             target="similarity_list",
             sets=_write_paraphrase,
-            set_label="Take a film as example",
+            set_label="Use an example about a film instead",
             scrolls=True,
         ),
     ),

@@ -8,8 +8,10 @@ from playground.analysis.attribution import NAMES
 from playground.analysis.changes import sentence_change
 from playground.analysis.counterfactuals import (
     Claim,
+    Counterfactual,
     Kind,
     Outcome,
+    change_text,
     compare,
     find_claim,
     judge_swap,
@@ -24,6 +26,7 @@ from playground.link.opening import Focus, choose_pair
 from playground.link.params import AUTOMATIC
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
+from playground.text.sentences import PRONOUNS, choose_pronoun, split_sentences, split_words
 from playground.text.wording import join_words
 from playground.views.attention.counterfactuals import describe_swap
 from playground.views.attention.why import HeadsRun, explain_cell, nearest_head
@@ -32,6 +35,16 @@ LAYER, HEAD = 3, 1
 """The head of the trained encoder that looks from a pronoun at what it may mean, in many sentences."""
 
 _EXAMPLE = "The trophy doesn't fit in the suitcase because it is too big."
+
+_COMMON = (
+    "a about after all although am an and any are as at be because been before but by can could did didn do does doesn "
+    "don for from had has have how i if in into is isn just me my no not of on or our so some than that the then there "
+    "these this those to too under up us very was wasn we were what when where while why will with would you your"
+)
+"""Words that no pronoun stands for, beside pronouns, as tokens."""
+
+_MOST_OFFERED = 6
+"""Words that can be guessed by a button."""
 
 _VERDICTS: Mapping[str, Verdict] = {"word": "held", "place": "refuted"}
 """Of the claim that the head chooses the word, by `judge_swap`."""
@@ -50,13 +63,27 @@ def _ask_for_cell(state: TourState) -> str:
         return f"Type a sentence with a word such as *it* or *she*, for example: “{_EXAMPLE}”"
     word = state.word(state.pronoun)
     return (
-        f"Which word does {word} mean? Find the row of {word} in the large map. There, click the cell above the word "
-        "that you guess. A stronger colour is more weight."
+        f"Which word does {word} mean? Press it here, or press its cell in the row of {word} in the large map. A "
+        f"stronger colour is more weight: {word} looks more at this word."
     )
 
 
+def list_nouns(state: TourState) -> Mapping[str, str]:
+    """Words that the pronoun may mean, by their places: those before it first, and of these the nearest ones."""
+    pronoun = state.pronoun
+    if pronoun is None:
+        return {}
+    places = [place for place, token in enumerate(state.tokens) if state.is_word(place) and len(token) > 1]
+    nearest = sorted(places, key=lambda place: (place > pronoun, abs(place - pronoun)))
+    others = PRONOUNS.union(_COMMON.split())
+    offered = {state.tokens[place].lower(): place for place in reversed(nearest)}  # the nearest of equal ones
+    kept = [place for place in nearest if place in offered.values() and state.tokens[place].lower() not in others]
+    return {str(place): state.tokens[place] for place in sorted(kept[:_MOST_OFFERED])}
+
+
 def _has_chosen_cell(state: TourState) -> bool:
-    return state.page == "attention" and "cell chosen" in state.actions and _has_answer(state)
+    is_chosen = "cell chosen" in state.actions or "find" in state.answers
+    return state.page == "attention" and is_chosen and _has_answer(state)
 
 
 def _has_answer(state: TourState) -> bool:
@@ -83,9 +110,9 @@ def _explain_cell(state: TourState) -> str | None:
     if query != state.pronoun:
         return f"This is another row. {state.word(state.pronoun)} has row {state.pronoun}."
     if key == query:
-        return f"This is {state.word(query)} itself: click another word in its row."
+        return f"This is {state.word(query)} itself: press another word in its row."
     return (
-        f"{state.word(key)} is no word of the sentence, but a sign that heads look at for want of a word. Click a word."
+        f"{state.word(key)} is no word of the sentence, but a sign that heads look at for want of a word. Press a word."
     )
 
 
@@ -151,10 +178,24 @@ def _choose_rival(evidence: Evidence) -> Choices:
 
 def _ask_for_guess(state: TourState) -> str:
     key, rival = state.word(state.place("key")), state.word(state.place("attention_rival"), "its rival")
+    swapped = _swap_words(state)
+    told = f": “{escape_markdown(swapped)}”" if swapped else "."
     return (
-        f"Does the head look for a word, or at its place? Let {key} and {rival} change places in the sentence. "
-        "Which of them has more weight then? Guess."
+        f"Let {key} and {rival} change places{told} Which of them has more weight then? The same one as now, if the "
+        "word decides; the other one, if the place decides. Guess."
     )
+
+
+def _swap_words(state: TourState) -> str:
+    """The sentence with the key's word and the rival's in each other's place; empty where they cannot change places."""
+    query, key, rival = (state.place(name) for name in ("query", "key", "attention_rival"))
+    row = int(state.values["sentence"]) - 1
+    if state.batch is None or query is None or key is None or rival is None or row >= len(state.batch.sentences):
+        return ""
+    n = len(state.batch.offsets[row])
+    claim = find_claim(state.batch, row, np.zeros(n, np.float32), [True] * n, (query, key), rival)
+    swap = change_text(claim, "")["swap"] if isinstance(claim, Claim) and claim.is_asked else None
+    return swap.text if isinstance(swap, Counterfactual) else ""
 
 
 _GUESSED_ABOUT = ("text", "sentence", "layer", "head", "query", "key", "attention_rival")
@@ -165,7 +206,7 @@ def _has_guessed(state: TourState) -> bool:
     return "swap" in state.answers and not any(map(state.has_changed, _GUESSED_ABOUT))
 
 
-_GUESSES = {"word": "The same one as now: the word decides", "place": "The other one: the place decides"}
+_GUESSES = {"word": "The word decides", "place": "The place decides"}
 """Which of two words has more weight when they have changed places."""
 
 
@@ -291,38 +332,51 @@ def _describe_loss(evidence: Evidence, run: Run, off: Change) -> str:
     )
 
 
+def _ask_for_pronoun(state: TourState) -> str:
+    sentences = split_sentences(str(state.values["text"])).sentences
+    shown = sentences[min(int(state.values["sentence"]), len(sentences)) - 1] if sentences else ""
+    words = [shown[word.start : word.end] for word in split_words(shown)]  # also where tokens are letters
+    if not shown or state.pronoun is not None or choose_pronoun(words) is not None:
+        return ""
+    return f"Your sentence has no pronoun, a word such as *it* or *she*. Try this one: “{_EXAMPLE}”"
+
+
 def _draw_map(evidence: Evidence) -> SmallMap:
-    """The map of the head for pronouns in the visitor's sentence: the pronoun's row, or that of the strongest pair."""
+    """The map of the head for pronouns in the visitor's sentence, between its own tokens; the pronoun's row is lit."""
     heads = evidence.heads()
     run = heads.run
     place = nearest_head(run, Focus(LAYER, HEAD, 0, 0))
-    real = ~run.padding
+    real = ~run.padding & ~run.special
+    if not real.any():
+        raise InputError("This sentence has no token of its own: type another one.")
     cells = np.nan_to_num(run.pattern(place.layer)[place.head][np.ix_(real, real)])
-    state = evidence.state
+    state, n_heads = evidence.state, run.config.n_layers * run.config.n_heads
     random = " The weights are random: this is chance." if heads.is_random else ""
     caption = (
-        f"Layer {place.layer}, head {place.head}. A row is a token that looks, a column one looked at. A stronger "
-        f"colour is more weight; the tokens that the tokenizer added, at both ends, get some too.{random}"
+        f"A *head* is one way of looking; this encoder has {n_heads}. This is layer {place.layer}, head {place.head}, "
+        "both counted from 0. Rows are the words that look, columns those looked at, in the sentence's order. A "
+        f"stronger colour is more *weight*, a larger share of the look.{random}"
     )
-    words = [position for position in range(len(state.tokens)) if state.is_word(position)]
-    pairs = [(cells[query, key], query) for query in words for key in words if key != query]
-    if not pairs:
-        return SmallMap(cells, caption, "Your sentence has no two words: type one with *it* or *she*.")
-    row = max(pairs)[1] if state.pronoun is None else state.pronoun
-    keys = sorted((key for key in words if key != row), key=lambda key: -cells[row, key])[:2]
-    looks = f"of all other words, {state.word(row)} looks most at {state.word(keys[0])}: **{cells[row, keys[0]]:.2f}**"
-    if len(keys) > 1:
-        looks += f". Next comes {state.word(keys[1])}: **{cells[row, keys[1]]:.2f}**"
-    where = "In your sentence" if state.pronoun is not None else "Your sentence has no *it* or *she*. In it"
-    named = tuple((key, state.tokens[key]) for key in keys)
-    lit = f" All rows but that of {state.word(row)} are drawn paler."
-    return SmallMap(cells, f"{caption}{lit}", f"{where}, {looks}.", (row, state.tokens[row]), named)
+    row = state.pronoun
+    if row is None or not real[row]:
+        return SmallMap(cells, caption)
+    weights = run.pattern(place.layer)[place.head][row]
+    keys = [key for key in range(len(state.tokens)) if key != row and state.is_word(key)]
+    most = sorted(sorted(keys, key=lambda key: -weights[key])[:2])
+    names = " and ".join(map(state.word, most))
+    asked = f"In your sentence, {state.word(row)} looks most at {names}. At which of them more?"
+    if len(most) < 2:
+        asked = "Your sentence has hardly any other word: type a longer one."
+    return SmallMap(cells, caption, asked, (int(real[:row].sum()), state.tokens[row]))
 
 
 PRONOUN = Tour(
     name="pronoun",
     title="Who does *it* mean?",
+    own_title=lambda state: f"Who does {state.word(state.pronoun, '*it*')} mean?",
     question="One head links a pronoun to a noun. Why this noun and not the other one?",
+    needs=_ask_for_pronoun,
+    example=_EXAMPLE,
     minutes=3,
     page="attention",
     starts=_start,
@@ -335,6 +389,8 @@ PRONOUN = Tour(
             target="attention_pattern",
             has_target=lambda state: state.pronoun is not None,
             hint=_explain_cell,
+            answers=list_nouns,
+            sets_answer=lambda evidence, word: {"query": evidence.state.pronoun, "key": int(word)},
             sets=_choose_cell,
             result=_say_cell,
             is_needed=True,
@@ -362,6 +418,8 @@ PRONOUN = Tour(
             page="attention",
             target="why_tests",
             has_target=lambda state: state.values["attention_show"] == "one head",
+            scrolls=True,
+            meanwhile="why",
             answers=lambda _: _GUESSES,
             hides=("why_tests",),
             result=_judge_guess,

@@ -22,11 +22,15 @@ _GUESSES = {"all": "Over 80 %", "half": "In between", "none": "Under 40 %"}
 _MOST, _FEW = 0.8, 0.4
 
 
+_STEPS = 200
+"""Training steps, after which the default network gets nearly every letter right."""
+
+
 def _start(_: Evidence) -> Choices:
-    """The settings of the Training page at their defaults."""
+    """The settings of the Training page at their defaults, but for fewer steps."""
     shown = ("training_task", "training_layer", "training_head", "training_moment", "training_attention")
     keys = (*shown, *(f"training_{name}" for name in RECIPE | TRAINED_SIZES))
-    return {"weights": "minilm", "do": Changes(), **{key: OWN[key].default for key in keys}}
+    return {"weights": "minilm", "do": Changes(), **{key: OWN[key].default for key in keys}, "training_steps": _STEPS}
 
 
 def _is_trained(state: TourState) -> bool:
@@ -66,15 +70,26 @@ def _ask_for_line(_: TourState) -> str:
     )
 
 
+def _show_line(evidence: Evidence, _: str) -> Choices:
+    """The head with the strongest line, in the picture, and from now on on every page."""
+    trained = evidence.find_trained()
+    if trained is None or trained.task.name != TASK:
+        return {}
+    best = evidence.measure_reversal(()).first_off
+    shown = {"training_layer": best.layer, "training_head": best.head}
+    return {"layer": best.layer, "head": best.head, **shown}
+
+
 def _is_chosen(state: TourState) -> bool:
     return state.values["weights"] == "trained here" and not state.values["untrained"] and _is_trained(state)
 
 
 def _ask_for_head(state: TourState) -> str:
     to_open = "" if state.page == "attention" else "Open **Attention**. "
+    carried = f"It opens at {Head(state.values['layer'], state.values['head'])}. " if "line" in state.answers else ""
     return (
-        f"{to_open}Does the large map show the line? If not, click another head. Then press **What if this head were "
-        "off?**"
+        f"{to_open}{carried}Does the large map show the line? If not, choose another head. Then press **What if this "
+        "head were off?**"
     )
 
 
@@ -181,7 +196,7 @@ def _judge_line(evidence: Evidence) -> str:
     last = trained.config.n_layers - 1
     right = "first" if not best.layer else "last" if best.layer == last else "between"
     told = "You were right: the" if answer == right else "The"
-    return f"{told} line is strongest in {best}, with {found.weights[best]:.2f} of the weight."
+    return f"{told} line is strongest in {best}, with {found.weights[best]:.2f} of the weight. See it in the map."
 
 
 def _judge_left(evidence: Evidence) -> str:
@@ -192,8 +207,8 @@ def _judge_left(evidence: Evidence) -> str:
         return ""
     left = evidence.measure_reversal(tuple(off)).accuracy_off
     right = "all" if left > _MOST else "none" if left < _FEW else "half"
-    told = "you were right" if guess == right else f"you guessed “{_GUESSES[guess].lower()}”"
-    return f"Without that head {left:.1%} stay right: {told}."
+    told = "You were right" if guess == right else f"Your guess, “{_GUESSES[guess].lower()}”, was wrong"
+    return f"Without that head {left:.1%} stay right. {told}."
 
 
 def _capital(head: Head) -> str:
@@ -213,8 +228,8 @@ def _draw_map(evidence: Evidence) -> SmallMap:
 REVERSE = Tour(
     name="reverse",
     title="Teach it to reverse.",
-    question="Train a small network while you watch. How does it do it, and is one head enough?",
-    minutes=4,
+    question="Train a small network yourself. How does it do it, and is one head enough?",
+    minutes=0,
     page="training",
     starts=_start,
     steps=(
@@ -224,6 +239,7 @@ REVERSE = Tour(
             _is_trained,
             page="training",
             target="training_buttons",
+            hides=("training_loss", "training_reset"),
             result=_say_accuracy,
             scrolls=True,
         ),
@@ -236,6 +252,7 @@ REVERSE = Tour(
             has_target=_is_trained,
             hint=_explain_choice,
             answers=_list_layers,
+            sets_answer=_show_line,
             result=_judge_line,
             scrolls=True,
         ),
@@ -247,6 +264,7 @@ REVERSE = Tour(
             target="training_look",
             has_target=_is_trained,
             hint=_explain_choice,
+            scrolls=True,
             sets=_choose_network,
         ),
         Step(
@@ -269,7 +287,9 @@ REVERSE = Tour(
         ),
         Step(
             "second",
-            lambda _: "What takes over? Click another head, look for the line in the large map, and switch it off too.",
+            lambda _: (
+                "What takes over? Choose another head, look for the line in the large map, and switch it off too."
+            ),
             lambda state: len(heads_off(state)) > 1,
             page="attention",
             target="attention_grid",

@@ -16,6 +16,7 @@ from playground.link.params import PARAMS
 from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
+from playground.text import Batch
 from playground.text.sentences import PRONOUNS, choose_pronoun
 from playground.training.answers import Head, Reversal
 from playground.training.trained_network import TrainedNetwork
@@ -44,6 +45,8 @@ class TourState:
     """Of the shown sentence, without padding; none where it cannot be read."""
     special: tuple[bool, ...] = ()
     """Which of them the tokenizer added."""
+    batch: Batch | None = field(default=None, compare=False)
+    """The text that they are of; None where it cannot be read."""
     has_focus: bool = True
     """Whether `query` and `key` were chosen in the present text: else they are those of another one."""
     is_pinned: bool = False
@@ -133,11 +136,15 @@ class Step:
     answers: Callable[[TourState], Mapping[str, str]] = lambda _: {}
     """What can be guessed, each a button: its word in `TourState.answers` → its label. One of them does the step, and
     shows the step's target."""
+    sets_answer: Callable[[Evidence, str], Choices] | None = None
+    """What the visitor's guess chooses, by its word."""
     result: Callable[[Evidence], str] | None = None
     """What came of the step, said in place of its sentence once it is done, until the visitor goes on; markdown. None:
     there is nothing to be read, and the tour goes on at once."""
     scrolls: bool = False
     """Whether the step's target is scrolled to as the step begins, where the visitor is on its page."""
+    meanwhile: str | None = None
+    """The container, by its key, that is scrolled to instead while the step hides its target."""
     sets: Callable[[Evidence], Choices] | None = None
     """What a press on “Do it for me” chooses; None: there is no such button."""
     is_needed: bool = False
@@ -182,8 +189,6 @@ class SmallMap:
     """What it shows, in a sentence, if anything is to be said; markdown."""
     row: tuple[int, str] | None = None
     """The row that is lit, if one is, and its name, a plain text."""
-    columns: tuple[tuple[int, str], ...] = ()
-    """Columns, and their names, plain texts: the first stands above the map, the second below."""
 
 
 @dataclass(frozen=True)
@@ -207,6 +212,7 @@ class Tour:
     question: str
     """What a student finds out, in one sentence; markdown."""
     minutes: int
+    """About; 0 where that depends on the machine."""
     page: str
     """Where it begins, by the page's path."""
     steps: tuple[Step, ...]
@@ -216,7 +222,17 @@ class Tour:
     """None: it ends with what was found of its exercises."""
     picture: Callable[[Evidence], SmallMap | SmallNumbers] | None = None
     """What its card shows, a true result; None where it has no card."""
+    own_title: Callable[[TourState], str] = lambda _: ""
+    """The title for the visitor's own sentence, where it is another one; markdown."""
+    needs: Callable[[TourState], str] = lambda _: ""
+    """What the visitor's text lacks, and what its `example` is, in markdown; empty where it lacks nothing."""
+    example: str = ""
+    """A text that lacks nothing."""
     exercises: tuple[str, ...] = ()
     """Those that it asks, by their keys."""
     onward: tuple[str, str] = ("step-by-step", "See one vector, number by number")
     """The page to go on to, by its path, and what the link to it says."""
+
+    def title_for(self, state: TourState) -> str:
+        """The title for the visitor's own sentence; markdown."""
+        return self.own_title(state) or self.title

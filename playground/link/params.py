@@ -288,6 +288,9 @@ FOLDS = {
     "named_models": "parameters_models",
     "ladder_counted": "ladder_price",
     "ladder_costs": "ladder_price",
+    "overview_attention": "overview_more",
+    "overview_norms": "overview_more",
+    "overview_parameters": "overview_more",
 }
 """By a page's parameter, or a chart: the panel which its widget, or the chart, stands in.
 
@@ -309,6 +312,7 @@ ENCODERS = (
 
 OWN: dict[str, Param] = {
     "overview_shapes": Switch(False),
+    "overview_more": Switch(False),
     "overview_batch": Choice(
         "this text",
         ("this text", "tutorial C: 30 × 200"),

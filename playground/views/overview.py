@@ -1,4 +1,4 @@
-"""The way of one sentence through the encoder: tokens, shapes, work, and a preview of three other pages."""
+"""The way of one sentence through the encoder: tokens, stages and shapes; its work, and a preview of three pages."""
 
 import math
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ class ReadSentence:
 
 
 def show_overview(scene: Scene[ReadSentence], options: Options) -> Iterator[Item]:
-    """The page: the sentence's tokens, the stages of the forward pass, every shape, and previews of other pages."""
+    """The page: the sentence's tokens and the stages of the forward pass; every shape and other pages in panels."""
     read, focus = scene.now, scene.focus
     chips = {"chips": list_chips(read), "query": focus.query, "key": focus.key}
     yield Widget("sentence_chips", chips, _explain_chips(read))
@@ -77,6 +77,19 @@ def show_overview(scene: Scene[ReadSentence], options: Options) -> Iterator[Item
         yield Paragraph(f"**Before and now.** {both}", "caption")
     shapes = tuple(show_shapes(read, options)) if options["overview_shapes"] else ()
     yield Panel("overview_shapes", "Every shape, in order", shapes, icon=":material/data_array:")
+    more = tuple(preview_pages(read)) if options["overview_more"] else ()
+    yield Panel("overview_more", "Its size, its heads, its lengths", more, icon=":material/preview:")
+
+
+def preview_pages(read: ReadSentence) -> Iterator[Item]:
+    """What the pass costs, and a chart of each of three other pages."""
+    yield Paragraph(
+        f"This encoder has **{read.costs.parameters.total:,} parameters** (numbers that training adjusts). Your "
+        f"sentence takes **{read.costs.flops.total / 1e6:,.1f} million floating-point operations** in its matrix "
+        "products (a multiplication or an addition each; norms, softmax and the like are left out), and took "
+        f"**{1000 * read.run.seconds:.0f} ms**.",
+        "caption",
+    )
     previews = {"attention": preview_heads(), "norms": preview_lengths(), "parameters": preview_parameters(read)}
     yield Columns(tuple((chart, Widget("page_link", {"page": page})) for page, chart in previews.items()))
 
@@ -119,15 +132,12 @@ def _explain_chips(read: ReadSentence) -> str:
 
 
 def _explain_stages(read: ReadSentence) -> str:
-    """How to read the boxes, and the whole pass in three numbers."""
+    """How to read the boxes."""
     line = " A line past boxes is a *residual connection*: *add* joins it to what they give."
     return (
         "Each box is a step with a shape: (tokens, features) of its vectors, heads × (tokens, tokens) of attention's "
-        f"weights. The feed-forward shows its hidden layer.{line * read.run.config.residual} In all: "
-        f"**{read.costs.parameters.total:,} parameters** (numbers that training adjusts), "
-        f"**{read.costs.flops.total / 1e6:,.1f} million floating-point operations** in its matrix "
-        "products (a multiplication or an addition each; norms, softmax and the like are left out), "
-        f"**{1000 * read.run.seconds:.0f} ms**. Press a box to open its page."
+        f"weights. The feed-forward shows its hidden layer.{line * read.run.config.residual} Press a box to open its "
+        "page."
     )
 
 
@@ -177,12 +187,12 @@ def preview_heads() -> Chart[ReadSentence]:
     return HeadGrid(
         key="overview_attention",
         alt="Attention of every head as thumbnails.",
-        caption="Attention of every head: a row is a layer, a column is a head. Click one to choose it.",
+        caption="Attention of every head: a row is a layer, a column is a head, both counted from 0. Press one to "
+        "choose it.",
         thumbnails=lambda read: shrink(read.run.patterns()),
         weights=lambda read: read.run.patterns(),
         queries=lambda read: read.run.tokens,
         keys=lambda read: read.run.tokens,
-        names=False,
         click="The open head. Arrow keys open its neighbours.",
         height=_PREVIEW_HEIGHT,
         saved_as="attention_all_heads",
@@ -194,9 +204,10 @@ def preview_lengths() -> Chart[ReadSentence]:
     return Curves(
         key="overview_norms",
         alt="Median L2 norm by depth.",
-        caption="Median length of the tokens' vectors, block by block.",
+        caption=r"How long are the tokens' vectors (their L2 norm, $\sqrt{\sum_i x_i^2}$)? A line is the median over "
+        "tokens, a band holds all of them but outliers. *Residual stream*: what passes from layer to layer.",
         curves=lambda read: length_curves(read.run),
-        x=Axis("blocks passed (0 = embeddings)"),
+        x=Axis("after layer (−1 = embeddings)"),
         y=[figures.length_axis("median L2 norm")],
         height=_PREVIEW_HEIGHT,
     )

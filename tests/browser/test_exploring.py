@@ -24,7 +24,7 @@ def trained() -> Run:
 
 
 def test_the_first_page_shows_the_trained_models_attention(visitor: Visitor, trained: Run) -> None:
-    visitor.open("/")
+    visitor.open("/?overview_more=true")
     mosaic = visitor.array("overview_attention")
     patterns = trained.patterns()  # (6, 12, 16, 16), fewer tokens than a thumbnail has dots
     pitch = len(trained.tokens) + 1

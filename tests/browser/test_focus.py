@@ -94,13 +94,14 @@ def test_a_clicked_cell_is_the_focus_of_every_page_and_of_the_link(
 
 
 def test_the_line_moves_all_four_by_keyboard_and_a_chip_a_bar_and_a_line_move_theirs(visitor: Visitor) -> None:
-    visitor.open("/")
+    visitor.open("/?overview_more=true")
     visitor.move("next query")
     for key in (*["ArrowUp"] * 12, "ArrowRight", "Shift+ArrowRight", "Shift+ArrowDown", "Shift+ArrowDown"):
         visitor.page.keyboard.press(key)  # faster than the server answers
     visitor.eventually(lambda: visitor.query().get("layer") == ["5"], "the last key in the link")
     assert visitor.settled().focused() == {"layer": 5, "head": 2, "query": 0, "key": 3}
-    assert visitor.query() == {"layer": ["5"], "head": ["2"], "query": ["0"], "key": ["3"]}
+    place = {"layer": ["5"], "head": ["2"], "query": ["0"], "key": ["3"]}
+    assert visitor.query() == {"overview_more": ["true"], **place}
     visitor.widget("token_chips").get_by_role("button", name="tired").click()
     expect(visitor.focus("query")).to_have_value("13")
     visitor.settled().page.keyboard.press("ArrowLeft")

@@ -32,12 +32,12 @@ def test_without_trained_weights_the_app_goes_on_with_random_ones(
     bare_server: Server, shared_context: BrowserContext
 ) -> None:
     visitor = Visitor(bare_server, shared_context)
-    visitor.open("/")
+    visitor.open("/?overview_more=true")
     assert "The trained weights are not on this server" in visitor.notices()
     assert "CONTRIBUTING.md says how to get the trained ones" in visitor.notices()
     expect(visitor.page.locator(".stMarkdownBadge", has_text="random weights").first).to_be_visible()
     assert "overview_attention" in visitor.charts()
-    assert visitor.query() == {"weights": ["random"], "tokenizer": ["word"]}
+    assert visitor.query() == {"overview_more": ["true"], "weights": ["random"], "tokenizer": ["word"]}
     for page in ("Attention", "Norms", "Parameters"):
         visitor.go_to(page)
         assert visitor.charts()

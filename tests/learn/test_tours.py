@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from playground.learn.pronoun_tour import PRONOUN
+from playground.learn.pronoun_tour import PRONOUN, list_nouns
 from playground.learn.tour import START, TourState
 from playground.learn.tours import TOURS
 from playground.link.changes import read_changes
@@ -80,6 +80,13 @@ def test_the_first_pronoun_is_asked_about_where_none_is_chosen(query: int, prono
     two = replace(at(query=IT), tokens=("she", *TOKENS[1:]), special=(False,) * len(TOKENS))
     assert two.pronoun == IT
     assert at(two, query=DOG).pronoun == 0
+
+
+def test_words_that_the_pronoun_may_mean_are_offered_in_their_order() -> None:
+    assert list_nouns(BEGIN) == {str(DOG): "dog", "3": "saw", str(CAT): "cat", "8": "ran"}
+    two = replace(BEGIN, tokens=("a", "dog", "and", "a", "dog", "she"), special=(False,) * 6)
+    assert list_nouns(at(two, query=5)) == {"4": "dog"}
+    assert list_nouns(replace(BEGIN, tokens=(), special=())) == {}
 
 
 def test_without_a_pronoun_the_step_says_what_to_type() -> None:

@@ -78,6 +78,7 @@ DEFAULTS = {
     "experiment": "pronoun",
     "lesson": "",
     "overview_shapes": False,
+    "overview_more": False,
     "overview_batch": "this text",
     "attention_show": "one head",
     "attention_other": 0,

@@ -19,7 +19,7 @@ from playground.views.overview import ReadSentence, list_chips, show_overview
 from tests.views.scenes import SMALL, parts_of
 
 FOCUS = Focus(1, 2, 2, 1)
-OPTIONS = {"overview_shapes": True, "overview_batch": "this text"}
+OPTIONS = {"overview_shapes": True, "overview_more": True, "overview_batch": "this text"}
 
 
 def read(*texts: str, causal: bool = False, **changes: Any) -> tuple[ReadSentence, Encoder]:
@@ -97,10 +97,11 @@ def test_boxes_are_the_stages_and_the_whole_pass_stands_below_them() -> None:
     flow = next(each for each in show(sentence) if isinstance(each, Widget) and each.name == "data_flow")
     assert flow.data["n_layers"] == 2
     assert [stage.title for stage in flow.data["stages"]][:3] == ["tokens", "embed", "norm"]
-    assert f"{size_of(encoder):,} parameters" in flow.caption
+    told = next(each.text for each in show(sentence) if isinstance(each, Paragraph) and "parameters" in each.text)
+    assert f"{size_of(encoder):,} parameters" in told
     # Q, K, V and O; scores and weighted sum; both halves of the feed-forward: 2 for each multiply-add
     flops = 2 * 2 * (4 * 5 * 16 * 16 + 2 * 5 * 5 * 16 + 2 * 5 * 16 * 32)
-    assert f"{flops / 1e6:,.1f} million" in flow.caption
+    assert f"{flops / 1e6:,.1f} million" in told
     assert "*residual connection*" in flow.caption
     bare, _ = read("abcab", residual=False)
     assert "*residual connection*" not in str(show(bare))

@@ -18,6 +18,7 @@ from playground.learn.tour import Choices, Evidence, Step, Tour, TourState
 from playground.learn.tours import TOURS, lesson_tour
 from playground.link.params import EXPERIMENTS, LOCKED, PARAMS, SHARED, TOUR
 from playground.pages import page_at
+from playground.text import Batch
 from playground.web.choices import shortcuts
 from playground.web.choices.open_page import follow_link
 from playground.web.choices.setup import (
@@ -124,7 +125,8 @@ def has_arrived() -> bool:
 
 def current_state() -> TourState:
     """What the steps are told of this session, as it is now."""
-    tokens, special = _read_tokens()
+    batch, sentence = _read_batch()
+    tokens = () if batch is None else tuple(batch.tokens[sentence])
     trained = trained_slot.session_slot().trained
     values = _all_values()
     return TourState(
@@ -134,7 +136,8 @@ def current_state() -> TourState:
         actions=recorded_actions(),
         answers=dict(st.session_state.get(_ANSWERS, {})),
         tokens=tokens,
-        special=special,
+        special=() if batch is None else tuple(batch.special[sentence])[: len(tokens)],
+        batch=batch,
         has_focus=is_focus_of_text(),
         is_pinned=pinned_values() is not None,
         trained_task=None if trained is None else trained.task.name,
@@ -145,15 +148,13 @@ def _all_values() -> Mapping[str, Any]:
     return {key: current_value(key) for key in PARAMS}
 
 
-def _read_tokens() -> tuple[tuple[str, ...], tuple[bool, ...]]:
-    """The shown sentence's tokens, and which of them were added; nothing where it cannot be read."""
+def _read_batch() -> tuple[Batch | None, int]:
+    """The text's tokens, None where it cannot be read; and which sentence is shown, from 0."""
     setup = current_setup()
     if setup.text.sentences:
         with suppress(PlaygroundError):
-            batch = setup.batch
-            tokens = tuple(batch.tokens[setup.sentence])
-            return tokens, tuple(batch.special[setup.sentence])[: len(tokens)]
-    return (), ()
+            return setup.batch, setup.sentence
+    return None, 0
 
 
 def is_done(step: Step) -> bool:
@@ -295,10 +296,15 @@ def open_step() -> None:
         request_page(page)
 
 
-def answer(word: str) -> None:
-    """Take the visitor's guess, by its word: it is about the values that there are now; for callbacks."""
+def answer(word: str, gather_evidence: Callable[[], Evidence]) -> None:
+    """Take the visitor's guess, by its word, and choose what it stands for; for callbacks. Raises as the evidence.
+
+    It is about the values that there are then.
+    """
     step = current_step()
     if step is not None:
+        if step.sets_answer is not None:
+            set_choices(step.sets_answer(gather_evidence(), word))
         st.session_state[_ANSWERS] = {**st.session_state.get(_ANSWERS, {}), step.name: word}
         st.session_state[_BEGAN] = _all_values()
 

@@ -62,13 +62,21 @@ def draw_tour_line(gather_evidence: Callable[[], Evidence], draw_copy_link: Call
     if step is None and arrived:
         scroll_to(END_KEY)
     elif step is not None and arrived and step.scrolls and session_tour.current_state().page == step.page:
-        scroll_to(step.target or KEY, on_phone=step.target_on_phone)
+        target, on_phone = step.target or KEY, step.target_on_phone
+        if step.meanwhile and not session_tour.is_done(step):
+            target, on_phone = step.meanwhile, None
+        scroll_to(target, on_phone=on_phone)
     elif shown:
         scroll_to(shown[0], on_phone=shown[1])
 
 
 def start_tour(name: str, gather_evidence: Callable[[], Evidence]) -> bool:
-    """Begin a tour, by its name, for callbacks; returns whether it has begun: the page says else why not."""
+    """Begin a tour, by its name, with its example where the text lacks something; for callbacks.
+
+    Returns whether it has begun: the page says else why not.
+    """
+    if TOURS[name].needs(session_tour.current_state()):
+        session_tour.set_choices({"text": TOURS[name].example})
     return _try(lambda: session_tour.begin_tour(TOURS[name], gather_evidence))
 
 
@@ -83,7 +91,9 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
     is_here = step.page in (None, state.page)
     is_lesson = tour.conclude is None
     if not is_lesson:
-        _say(f"**S{place}.** {sentence}", st.session_state.pop(_REFUSED, None) or hint, told_before=tour.title)
+        _say(
+            f"**S{place}.** {sentence}", st.session_state.pop(_REFUSED, None) or hint, told_before=tour.title_for(state)
+        )
     if step.in_sidebar:
         with st.container(key="tour_phone"):
             st.caption("The button » at the top left opens the sidebar.")
@@ -97,13 +107,14 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
         elif step.page is not None and not is_here:
             page = page_named(step.page)
             st.page_link(page, label=f"Open {page.title}", icon=":material/arrow_forward:", width="content")
-        for word, label in step.answers(state).items() if is_here else ():
-            st.button(label, key=f"tour_answer_{word}", on_click=_answer, args=(word, step))
-        if is_here and has_target and not step.answers(state):
+        answers = step.answers(state) if is_here else {}
+        for word, label in answers.items():
+            st.button(label, key=f"tour_answer_{word}", on_click=_answer, args=(word, step, gather_evidence))
+        if is_here and has_target and (step.sets is not None or not answers):
             st.button(
                 "Show me", key="tour_show", icon=":material/my_location:", type="tertiary", on_click=_show, args=(step,)
             )
-        if is_here and step.sets is not None:
+        if is_here and step.sets is not None and not answers:
             icon = ":material/auto_fix_high:"
             st.button(step.set_label, key="tour_set", icon=icon, type="tertiary", on_click=_do, args=(gather_evidence,))
         _draw_ways(tour, step, number, gather_evidence)
@@ -115,7 +126,7 @@ def _draw_done(tour: Tour, step: Step, number: int, gather_evidence: Callable[[]
     """What came of the step, and the way on."""
     n = len(tour.steps)
     result = session_tour.say_result(step, gather_evidence)
-    _say(f"**Step {number} of {n}: done.** {result}", told_before=tour.title)
+    _say(f"**Step {number} of {n}: done.** {result}", told_before=tour.title_for(session_tour.current_state()))
     with st.container(key="tour_buttons", horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
             "Next" if number < n else "What came out?",
@@ -138,8 +149,9 @@ def _draw_opening(step: Step, is_here: bool) -> None:
 def _draw_ways(tour: Tour, step: Step, number: int, gather_evidence: Callable[[], Evidence]) -> None:
     icon = ":material/arrow_forward:" if step.skip_label == "Next" else ":material/skip_next:"
     on_click = partial(_skip, gather_evidence)
-    st.button(step.skip_label, key="tour_skip", icon=icon, type="tertiary", on_click=on_click)
-    _draw_back_and_end(tour, number)
+    with st.container(key="tour_ways", horizontal=True, vertical_alignment="center", gap="small"):
+        st.button(step.skip_label, key="tour_skip", icon=icon, type="tertiary", on_click=on_click)
+        _draw_back_and_end(tour, number)
 
 
 def _draw_back_and_end(tour: Tour, number: int) -> None:
@@ -201,7 +213,7 @@ def _draw_conclusion(
     except PlaygroundError as error:
         found = Conclusion(escape_markdown(error), "Nothing was computed, so nothing could be tested.", "untested")
     session_tour.note_drawn()
-    _say(f"**{tour.title} Your run says:** {found.sentence}")
+    _say(f"**{tour.title_for(session_tour.current_state())} Your run says:** {found.sentence}")
     st.markdown(f"**A test that could have refuted it.** {found.test} {_VERDICTS[found.verdict]}")
     if found.more:
         st.caption(found.more)
@@ -230,9 +242,8 @@ def _show(step: Step) -> None:
     st.session_state[_SHOWN] = (step.target, step.target_on_phone)
 
 
-def _answer(word: str, step: Step) -> None:
-    session_tour.answer(word)
-    if step.target:
+def _answer(word: str, step: Step, gather_evidence: Callable[[], Evidence]) -> None:
+    if _try(lambda: session_tour.answer(word, gather_evidence)) and step.target:
         _show(step)
 
 

@@ -9,8 +9,6 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from playground.charts import palette
-from playground.charts.names import shortened
 from playground.charts.weights import SQUARE_ROOT, shrink
 from playground.errors import PlaygroundError
 from playground.learn.tour import Evidence, SmallMap, SmallNumbers, Tour
@@ -22,9 +20,6 @@ from playground.web.views.tour_evidence import gather_evidence
 
 _STARTED = "_tour_started"
 """Session key, in the run after a press on a card: the name of its tour."""
-
-_LONGEST_NAME = 10
-"""Letters of a word beside a small map."""
 
 _UNLIT = np.float32(0.3)
 """How strong the colours are of rows beside a lit one."""
@@ -58,7 +53,8 @@ def draw_cards() -> None:
 
 
 def _draw_card(tour: Tour, evidence: Evidence) -> None:
-    st.markdown(f"## {tour.title}")
+    lacking = tour.needs(evidence.state)
+    st.markdown(f"## {tour.title_for(evidence.state)}")
     try:
         picture = None if tour.picture is None else tour.picture(evidence)
     except PlaygroundError:  # the page below says what is wrong
@@ -68,11 +64,12 @@ def _draw_card(tour: Tour, evidence: Evidence) -> None:
         if isinstance(picture, SmallMap) and picture.finding:
             st.markdown(picture.finding)
         st.caption(picture.caption)
-    st.markdown(tour.question)
+    st.markdown(lacking or tour.question)
     n = len(tour.steps)
-    st.caption(f"{n} {'step' if n == 1 else 'steps'} · {tour.minutes} minutes")
+    minutes = f" · {tour.minutes} minutes" if tour.minutes else ""
+    st.caption(f"{n} {'step' if n == 1 else 'steps'}{minutes}")
     st.button(
-        "Start",
+        "Start with this one" if lacking else "Start",
         key=f"start_{tour.name}",
         icon=":material/play_arrow:",
         type="primary",
@@ -89,26 +86,21 @@ def _start(name: str) -> None:
 def _draw_map(picture: SmallMap) -> str:
     """The map as a picture of a dot a cell, the fainter the less weight it has; faint are rows beside a lit one.
 
-    Around it stand the names of the lit row and of columns, each beside its middle, without leaving the picture's side.
+    The name of the lit row stands beside its middle.
     """
     dots = shrink(picture.cells[None, None])[0, 0]
     shades = SQUARE_ROOT.places(dots)
-    block = -(-max(picture.cells.shape) // max(dots.shape))
-    names = []
+    name = ""
     if picture.row is not None:
-        row, name = picture.row
-        shades[np.arange(len(dots)) != row // block] *= _UNLIT
-        at = 100 * (row // block + 0.5) / len(dots)
-        names.append(f'<span class="row" style="top: {at:.1f}%">{escape(shortened(name, _LONGEST_NAME))}</span>')
-    for side, (column, name) in zip(("above", "below"), picture.columns, strict=False):
-        at = 100 * (column // block + 0.5) / dots.shape[1]
-        place = f"left: {at:.1f}%; transform: translateX(-{at:.1f}%)"
-        names.append(f'<span class="{side}" style="{place}">{escape(shortened(name, _LONGEST_NAME))}</span>')
-    pixels = np.empty((*dots.shape, 4), np.uint8)
-    pixels[..., :3] = list(bytes.fromhex(palette.ATTENTION.removeprefix("#")))
+        row = picture.row[0] // -(-max(picture.cells.shape) // max(dots.shape))
+        shades[np.arange(len(dots)) != row] *= _UNLIT
+        at = 100 * (row + 0.5) / len(dots)
+        name = f'<span style="top: {at:.1f}%">{escape(picture.row[1])}</span>'
+    pixels = np.zeros((*dots.shape, 4), np.uint8)  # the page's style gives them their colour
     pixels[..., 3] = np.rint(255 * shades)
-    image = f'<img class="small-map" alt="" src="data:image/png;base64,{b64encode(write_png(pixels)).decode()}">'
-    return f'<div class="small-map-names">{image}{"".join(names)}</div>' if names else image
+    file = f"url(data:image/png;base64,{b64encode(write_png(pixels)).decode()})"
+    dotted = f'<div class="small-map" style="mask-image: {file}"></div>'
+    return f'<div class="small-map-named">{dotted}{name}</div>' if name else dotted
 
 
 def write_png(pixels: NDArray[np.uint8]) -> bytes:

@@ -44,7 +44,7 @@ def test_each_chart_frames_the_same_place_by_its_own_axes() -> None:
     assert selected(app) == {"step_softmax": [0, 1], "step_pattern": [4, 1]}
     app = open_page("positions", **SMALL, text="a cat sat", positions_view="similarity", **PLACE)
     assert selected(app) == {"between_positions": [4, 1]}
-    app = open_page("overview", **SMALL, text="a cat sat", **PLACE)
+    app = open_page("overview", **SMALL, text="a cat sat", overview_more=True, **PLACE)
     assert selected(app) == {"overview_attention": [1, 2]}
     chips = component_data(app, "token_chips")
     assert (chips["query"], chips["key"]) == (4, 1)

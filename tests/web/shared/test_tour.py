@@ -110,10 +110,10 @@ def test_a_newcomer_goes_through_all_steps_by_doing_what_they_say() -> None:
 
 def test_every_step_but_a_guess_can_be_done_by_its_button() -> None:
     app = open_page("attention", text=TEXT, tour=1)
-    names = [shown_step(app)]
+    names, buttons = [shown_step(app)], {"find": f"tour_answer_{ANNA}", "swap": "tour_answer_word"}
     while names[-1] != "end":
         step = STEPS[NAMES.index(str(names[-1]))]
-        assert shown_step(press(app, "tour_set" if step.sets else "tour_answer_word")) == step.name
+        assert shown_step(press(app, buttons.get(step.name, "tour_set"))) == step.name
         names.append(shown_step(go_on(app)))
     assert names == [*NAMES, "end"]
     assert app.session_state["attention_rival"] == str(TOM)
@@ -199,7 +199,7 @@ def test_any_text_comes_to_an_end_without_an_error(text: str, changes: dict[str,
 def test_a_new_step_is_announced_to_whoever_cannot_see_it() -> None:
     app = open_page("attention", text=TEXT, tour=1)
     told = component_data(app, "announcement")["sentence"]
-    assert told.startswith("Who does it mean? Step 1 of 4. ")
+    assert told.startswith("Who does he mean? Step 1 of 4. ")
     assert "the row of he" in told, "without the marks of markdown"
     app = open_page("attention", **SMALL, tour=2, attention_show="average of heads")
     assert "Set Show to one head first" in component_data(app, "announcement")["sentence"]

@@ -30,7 +30,7 @@ def test_a_sentence_and_its_negation_are_compared_by_the_visitors_own_hand() -> 
     assert step(press(app, "tour_answer_far")) == 2
     assert step(choose(app, similarity_list="Rates rose last week.")) == 2
     assert step(choose(app, similarity_list=DENIED)) == 2
-    assert f"Their cosine is {cosine(OWN, DENIED):.2f}: you guessed “far apart, under 0.3”." in prose(app)
+    assert f"Their cosine is {cosine(OWN, DENIED):.2f}. Your guess, “far apart, under 0.3”, was wrong." in prose(app)
     assert step(press(app, "tour_on")) == 3
     assert step(choose(app, similarity_view="leave a word out")) == 3
     assert f"without it they are {1 - cosine(OWN, DENIED):.2f} nearer" in prose(app), "without *not* they are equal"
@@ -68,13 +68,15 @@ def walk_reversal(one: TrainedNetwork) -> AppTest:
     assert f"gets {one.results.validation_accuracy:.1%} of the letters right" in prose(app)
     assert step(press(app, "tour_on")) == 2
     assert step(press(app, "tour_answer_nowhere")) == 2
+    shown = (app.session_state["training_layer"], app.session_state["training_head"])
+    assert shown == (app.session_state["layer"], app.session_state["head"]), "one head is carried through"
     assert "You were right: no head gives half of its weight to the mirrored place." in prose(app)
     assert step(press(app, "tour_on")) == 3
     assert step(press(app, "tour_set")) == 4
     app = working(app.switch_page("../../pages/attention.py").run())
     assert step(press(app, "tour_set")) == 5
     assert step(press(app, "tour_answer_all")) == 5
-    assert "% stay right: you guessed “over 80 %”." in prose(app)
+    assert "% stay right. Your guess, “over 80 %”, was wrong." in prose(app)
     assert step(press(app, "tour_on")) == 6
     assert step(press(app, "tour_set")) == 7
     return app

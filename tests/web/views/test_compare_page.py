@@ -116,7 +116,7 @@ def test_parameters_have_deltas_for_the_sidebars_model_alone(monkeypatch: pytest
 
 
 def test_the_overview_counts_both() -> None:
-    app = open_page("overview", **SMALL, b_n_layers=4)
+    app = open_page("overview", **SMALL, b_n_layers=4, overview_more=True)
     assert "2 → 4" not in words(app)
     assert "6.06 k" in captions(app).replace("\\", "")
     assert dotted(charts(app)["overview_norms"])

@@ -51,6 +51,7 @@ VIEWS: dict[str, tuple[str, set[str], dict[str, set[str]]]] = {
 }  # fmt: skip
 """Of each page: the key of its view, the charts of every view, and those of each."""
 FOLDS = {
+    "overview": {"overview_more": True},
     "norms": {"norms_closer": True},
     "positions": {"positions_table": True, "positions_closer": True},
     "parameters": {"parameters_formulas": True, "parameters_costs": True, "parameters_models": True},

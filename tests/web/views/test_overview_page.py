@@ -36,6 +36,8 @@ POST_NORM = [(True, ["attention", "add"]), (False, ["norm"]), (True, ["feed-forw
 def test_the_first_page_is_the_trained_model_on_the_default_sentence() -> None:
     app = without_error(open_page())
     assert sentences(app) == ""
+    assert not charts(app), "the diagram comes first"
+    open_panels(app, "overview_more")
     encoder, tokenizer = checkpoint.load("minilm")
     expected = run(encoder, tokenizer.encode_batch([DEFAULT_TEXT]))
     assert charts(app).keys() == CHARTS
@@ -58,7 +60,7 @@ def test_the_first_page_is_the_trained_model_on_the_default_sentence() -> None:
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_runs_or_says_why_not(name: str) -> None:
     config = PRESETS[name].config
-    app = open_page(weights="random", **preset_values(name))
+    app = open_page(weights="random", overview_more=True, **preset_values(name))
     refused = count_parameters(config).total > services().settings.max_parameters
     assert bool(app.error) == refused
     if refused:

@@ -13,7 +13,7 @@ export default function ({ data: [data] }) {
   const top = document.querySelector(`.st-key-${key}`)?.getBoundingClientRect().top
   if (data.unlessSeen && top >= 56 && top < window.innerHeight * 0.6) return // 56: below Streamlit's header
   const begun = performance.now()
-  let moved = begun, place = ""
+  let moved = begun, place = "", isShown = false
   const placeOf = target => {
     const { top, height } = target.getBoundingClientRect()
     return `${Math.round(top)} ${Math.round(height)}`
@@ -26,6 +26,11 @@ export default function ({ data: [data] }) {
       place = placeOf(target)
       moved = now
     }
+    if (target?.offsetHeight && !isShown) {  // also where there was no need to scroll
+      isShown = true
+      target.animate({ outline: ["var(--ring)", "2px solid transparent"] }, 2000)
+    }
+    if (document.querySelector("[data-test-script-state=running]")) moved = now // what is to come may push it away
     if ((target && now - moved > STILL) || now - begun > LONGEST) stop()
   }
   const timer = setInterval(follow, 100)
