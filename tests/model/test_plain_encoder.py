@@ -46,23 +46,28 @@ KEYS = torch.tensor([[True] * 6, [True, True, False, True, True, False]])
 
 def pairwise() -> list[dict[str, Any]]:
     """Few architectures in which each pair of fields has each pair of values once at least, where these fit."""
-    left = {
+    every = (
         pair
         for (a, first), (b, second) in combinations(VALUES.items(), 2)
         for pair in product([(a, value) for value in first], [(b, value) for value in second])
-        if fits(dict(pair))
-    }
+    )
+    left = dict.fromkeys(sorted((pair for pair in every if fits(dict(pair))), key=str))
     covering = []
     while left:
-        chosen = dict(min(left, key=str))
+        chosen = dict(next(iter(left)))
         for name, values in VALUES.items():
             if name in chosen:
                 continue
             fitting = [value for value in values if fits(chosen | {name: value})]
-            chosen[name] = max(fitting, key=lambda value: sum(is_in(pair, chosen | {name: value}) for pair in left))
+            chosen[name] = max(fitting, key=lambda value: len(left.keys() & pairs(chosen | {name: value})))
         covering.append(chosen)
-        left = {pair for pair in left if not is_in(pair, chosen)}
+        for pair in pairs(chosen):
+            left.pop(pair, None)
     return covering
+
+
+def pairs(fields: dict[str, Any]) -> set[tuple[tuple[str, Any], ...]]:
+    return set(combinations([(name, fields[name]) for name in VALUES if name in fields], 2))
 
 
 def fits(fields: dict[str, Any]) -> bool:
@@ -77,10 +82,6 @@ def make(fields: dict[str, Any]) -> ModelConfig:
     sizes = {"vocab_size": 10, "d_model": 16, "n_heads": 4, "n_layers": 3, "d_ff": 12, "max_len": 8}
     buckets = {"relative_buckets": 8, "relative_distance": 5, "rotary_base": 100}
     return ModelConfig(**sizes | buckets | fields)
-
-
-def is_in(pair: tuple[tuple[str, Any], tuple[str, Any]], fields: dict[str, Any]) -> bool:
-    return all(name in fields and fields[name] == value for name, value in pair)
 
 
 @pytest.mark.parametrize("fields", pairwise(), ids=lambda fields: "-".join(map(str, fields.values())))
