@@ -51,7 +51,9 @@ def pairwise() -> list[dict[str, Any]]:
         for (a, first), (b, second) in combinations(VALUES.items(), 2)
         for pair in product([(a, value) for value in first], [(b, value) for value in second])
     )
-    left = dict.fromkeys(sorted((pair for pair in every if fits(dict(pair))), key=str))
+    left: dict[tuple[tuple[str, Any], ...], None] = dict.fromkeys(
+        sorted((pair for pair in every if fits(dict(pair))), key=str)
+    )
     covering = []
     while left:
         chosen = dict(next(iter(left)))
