@@ -66,7 +66,7 @@ def test_what_is_chosen_is_what_is_made(kind: str, choices: dict[str, Any], text
         st.text(",".join(map(write_change, compose_changes(Focus(1, 2, 5, 3), CONFIG, 3, 0))))
 
     app = composed(AppTest.from_function(script), kind, **choices)
-    assert [each.value for each in app.get("text")] == [text]
+    assert [each.value for each in app.text] == [text]
 
 
 @pytest.mark.parametrize(
