@@ -8,15 +8,18 @@ import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
 from hypothesis import settings
-from playwright.sync_api import Browser, sync_playwright
 
 from playground import Encoder
 from playground.text import Tokenizer
 from playground.weights import checkpoint
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # The same examples on every machine, and no deadline: a slow machine must not turn a true property false.
 # `make check` asks for the profile `quick`.
@@ -32,8 +35,7 @@ pytest.register_assert_rewrite("tests.browser.visitor")  # so that what went wro
 torch.set_num_threads(1)  # the tests run side by side, and their models are small
 
 
-_FOLDER = Path(__file__).resolve().parent
-_IN_REAL_TIME = [_FOLDER / name for name in ("attacks", "browser", "cluster", "deploy", "processes")]
+_IN_REAL_TIME = tuple(f"tests/{name}/" for name in ("attacks", "browser", "cluster", "deploy", "processes"))
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` reads the marks
@@ -42,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     And leave to `make test` what is over of a `sampled` test's cases.
     """
-    items.sort(key=lambda item: not any(folder in item.path.parents for folder in _IN_REAL_TIME))
+    items.sort(key=lambda item: not item.nodeid.startswith(_IN_REAL_TIME))
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("sampled"):
@@ -58,11 +60,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """A collection looks at what tests make, and not at all the packages that are loaded: it takes 10 ms, not 700.
 
-    And pytest, which puts its handler into each logger that keeps its records to itself, three times a test, finds
-    Streamlit's hundred and more in the root's.
+    It comes less often, as a page makes thousands of objects and drops most of them by itself. And pytest, which puts
+    its handler into each logger that keeps its records to itself, three times a test, finds Streamlit's hundred and
+    more in the root's.
     """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
     for name in list(logging.root.manager.loggerDict):
         if name.startswith("streamlit"):
             logging.getLogger(name).propagate = True
@@ -104,8 +108,10 @@ ARGUMENTS = [
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def browser() -> Iterator["Browser"]:
     """Chromium without its windows, or the browser that CHROMIUM names."""
+    from playwright.sync_api import sync_playwright
+
     command = os.environ.get("CHROMIUM", "chromium-headless-shell")
     executable = shutil.which(command)
     if executable is None:

@@ -54,7 +54,9 @@ def test_sources_and_scores_add_up(fields: dict[str, Any]) -> None:
     result = run(encoder, BATCH)
     for layer in range(4):
         assert split_stream(result, encoder, layer).off <= 1e-6
-    for layer, head, (query, key, opponent) in product(range(3), range(4), ((3, 1, 2), (0, 1, 0), (2, 3, 4))):
+    places = ((3, 1, 2), (0, 1, 0), (2, 3, 4))  # one a head, another in each layer
+    for layer, head in product(range(3), range(4)):
+        query, key, opponent = places[(layer + head) % 3]
         walk = walk_through(encoder, layer, head, query, key)
         scores = walk.unmasked()
         np.testing.assert_allclose(scores[walk.allowed], walk.of_query("attn.scores")[walk.allowed], atol=1e-6)

@@ -111,7 +111,7 @@ def test_a_change_of_the_computation_is_seen_in_the_run_that_makes_it() -> None:
 
 @pytest.mark.parametrize("page", ["overview", "attention", "norms", "what_if"])
 def test_a_run_of_a_page_reads_each_choice_once(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    app, read = open_page(page, weights="random"), []
+    app, read = open_page(page, **SMALL), []
 
     def count(values: Mapping[str, Any]) -> Setup:
         read.append(dict(values))
@@ -124,7 +124,7 @@ def test_a_run_of_a_page_reads_each_choice_once(page: str, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("page", ["overview", "attention", "parameters"])
 def test_a_page_splits_its_text_once(page: str, splits: list[str]) -> None:
-    app = open_page(page, weights="random", text="one\ntwo")
+    app = open_page(page, **SMALL, text="one\ntwo")
     assert splits == ["one\ntwo"]
     app.select_slider(key="n_layers").set_value(3).run()
     assert not app.exception

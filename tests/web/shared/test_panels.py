@@ -15,6 +15,7 @@ from playground.web.session.turns import Turns
 from playground.web.sidebar.controls import GLOSSARY
 from tests.web.app_test import (
     PAGES,
+    SMALL,
     captions,
     charts,
     choose,
@@ -97,7 +98,7 @@ def test_a_page_says_once_that_the_trained_model_reads_english_only(text: str, i
     app = open_page("attention", text=text)
     assert sentences(app).count("English only") == is_told
     assert sentences(working(app.switch_page("../../pages/similarity.py").run())).count("English only") == is_told
-    assert "English only" not in sentences(open_page("attention", text=text, weights="random", tokenizer="char"))
+    assert "English only" not in sentences(open_page("attention", **SMALL, text=text))
 
 
 @pytest.mark.parametrize(

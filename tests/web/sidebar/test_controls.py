@@ -38,7 +38,7 @@ def test_a_link_opens_what_is_for_experts_where_it_sets_some_of_it(link: dict[st
 
 
 def test_a_preset_opens_nothing_and_is_kept_while_nothing_shows_it() -> None:
-    app = open_page("attention")
+    app = open_page("parameters")
     working(widgets(app)["preset"].set_value("bert-base").run())
     assert not expert_keys(app)
     closed = values(app)
@@ -51,7 +51,7 @@ def test_a_preset_opens_nothing_and_is_kept_while_nothing_shows_it() -> None:
 
 def test_four_sizes_stand_in_sight_where_no_weights_lock_them() -> None:
     shape = {"n_layers", "n_heads", "d_model", "norm_placement"}
-    app = open_panels(open_page("norms"), EXPERT)
+    app = open_panels(open_page("parameters"), EXPERT)
     assert expert_keys(app) >= {key for key in ARCHITECTURE if SETTINGS[key].has_effect(values(app))}
     assert expert_keys(choose(app, weights="random")).isdisjoint(shape)
     assert shape <= set(widgets(app))

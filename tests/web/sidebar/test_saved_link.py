@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.link.params import DEFAULT_TEXT, PARAMS
 from playground.link.query import write_query
-from tests.web.app_test import choose, open_page, sentences, shown_focus, upload, values
+from tests.web.app_test import SMALL, choose, open_page, sentences, shown_focus, upload, values
 
 LONG = "\n".join(f"Sentence {n} " + "日本語 " * 60 for n in range(6))
 SET = {
@@ -65,7 +65,7 @@ def test_what_the_link_asks_for_and_cannot_have_is_told_on_its_page() -> None:
     ],
 )
 def test_a_file_that_is_none_is_refused_in_one_sentence_and_changes_nothing(text: str) -> None:
-    app = open_page("attention", weights="random", seed=3)
+    app = open_page("attention", **SMALL, seed=3)
     upload(app, "saved_link", text.encode(errors="surrogateescape"), "notes.txt")
     (error,) = app.sidebar.error
     assert error.value.startswith("“notes.txt” can't be used. ")

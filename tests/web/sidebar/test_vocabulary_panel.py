@@ -25,7 +25,7 @@ TEXT = "this cat is an example."
 TEXT_IDS = [2, 8, 3, 4, 5, 10]
 
 
-def open_words(page: str = "overview", text: str = TEXT, **query: str) -> AppTest:
+def open_words(page: str = "norms", text: str = TEXT, **query: str) -> AppTest:
     """Open tutorial A's embedding, positions and encoder, with 11 rows, to be read with an own vocabulary."""
     app = upload(open_page(page, weights="mine", text=text, **query), (FOLDER / "a_whole.safetensors").read_bytes())
     return choose(app, n_heads=4, own_reading="vocabulary")

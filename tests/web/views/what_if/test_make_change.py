@@ -55,10 +55,18 @@ def composed(app: AppTest, kind: str, **choices: Any) -> AppTest:
     ],
 )
 def test_what_is_chosen_is_what_is_made(kind: str, choices: dict[str, Any], text: str) -> None:
-    app = composed(new_page("what_if", **PAIR, whatif_more=True), kind, **choices)
-    press(app, "compose_make")
-    assert chips(app) == [text]
-    assert "1 change" in captions(app)
+    def script() -> None:
+        import streamlit as st
+
+        from playground.link.opening import Focus
+        from playground.model.change_texts import write_change
+        from playground.web.views.what_if.make_change import compose_changes
+        from tests.web.views.what_if.what_if_page import CONFIG
+
+        st.text(",".join(map(write_change, compose_changes(Focus(1, 2, 5, 3), CONFIG, 3, 0))))
+
+    app = composed(AppTest.from_function(script), kind, **choices)
+    assert [each.value for each in app.text] == [text]
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,17 @@
 """The page What if, with everything measured, and encoders whose parts are cut out of the weights by hand."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
+import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig
 from playground.runs.arrays import Array
 from playground.text import characters
+from playground.web.views.what_if import measurements
 from tests.web.app_test import SMALL, SMALL_CONFIG, component_data, open_page, without_error, working
 
 PARTS, PLACES, PRUNE = "which parts matter", "where the difference sits", "take heads out"
@@ -22,18 +25,29 @@ def progress(app: AppTest) -> str:
     return str(bar.proto.text)
 
 
+@contextmanager
+def measuring_all_at_once() -> Iterator[None]:
+    """Whatever is shown is measured before it is drawn, however busy the machine is."""
+    with pytest.MonkeyPatch.context() as patch:
+        for limit in ("SLICE", "BY_ITSELF"):
+            patch.setattr(measurements, limit, float("inf"))
+        yield
+
+
 def measured(app: AppTest) -> AppTest:
-    """The page once all is measured: the browser asks again and again, and a test does likewise."""
-    for _ in range(60):
-        if app.get("progress") and progress(app).startswith("Done") and not component_data(app, "ask_again"):
-            return without_error(app)
-        working(app.run())
-    raise AssertionError("The measurement does not come to its end.")
+    """The page once all is measured."""
+    if not (app.get("progress") and progress(app).startswith("Done")):
+        with measuring_all_at_once():
+            working(app.run())
+    assert progress(app).startswith("Done")
+    assert not component_data(app, "ask_again")
+    return without_error(app)
 
 
 def open_view(view: str, text: str = PAIR, **query: object) -> AppTest:
     """A view of the page, for the encoder behind SMALL, with everything measured."""
-    return measured(open_page("what_if", whatif_view=view, text=text, **SMALL | query))
+    with measuring_all_at_once():
+        return measured(open_page("what_if", whatif_view=view, text=text, **SMALL | query))
 
 
 def vector(encoder: Encoder, text: str) -> Array:
