@@ -49,8 +49,6 @@ class TourState:
     """The text that they are of; None where it cannot be read."""
     has_focus: bool = True
     """Whether `query` and `key` were chosen in the present text: else they are those of another one."""
-    is_pinned: bool = False
-    """Whether settings are pinned."""
     trained_task: str | None = None
     """The name of the task of the network that this session has trained; None before there is one."""
 
@@ -93,8 +91,6 @@ class Evidence:
     """The layer, head, query and key that the visitor looks at, as that run has them."""
     run_changed: Callable[[Sequence[Change]], Run]
     """The run of the sentence with these changes, and without the visitor's."""
-    read_sentences: Callable[[Sequence[str]], Sequence[Run]]
-    """The runs of other sentences by the same encoder, without changes."""
     compare_sentences: Callable[[Sequence[str]], Sentences]
     """Sentences beside each other, as the page Similarity compares them, without changes."""
     find_trained: Callable[[], TrainedNetwork | None]

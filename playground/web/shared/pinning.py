@@ -16,7 +16,7 @@ from playground.runs.encoder_run import Run
 from playground.text.wording import join_words, quote_word
 from playground.views.change_names import group_layers, name_changes
 from playground.web.choices import setup, shortcuts
-from playground.web.choices.setup import Setup, current_setup, pinned_setup, pinned_values, replace_notices
+from playground.web.choices.setup import Setup, current_setup, pinned_setup, replace_notices
 from playground.web.session import caches
 from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.shared.navigation import page_named
@@ -97,12 +97,6 @@ def beside(run: Run) -> PinnedRun | None:
 def describe_other_tokens(what: str) -> str:
     """One sentence on why `what`, a plural, is not shown of the pinned settings."""
     return f"The pinned settings read other tokens, so {what} are shown for the present settings alone."
-
-
-def say_present_alone(what: str) -> None:
-    """One sentence, where anything is pinned, on what a view shows of the present settings only: a plural."""
-    if pinned_values() is not None:
-        st.caption(f"This view shows {what} of the present settings alone. **Swap** shows the pinned ones instead.")
 
 
 def list_differences(pinned: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:

@@ -84,10 +84,6 @@ class Saved:
     """Cells of the picture, where they are many."""
 
 
-AS_SHOWN = Saved()
-"""What the page shows, under the chart's key."""
-
-
 def draw_save_menu(key: str, figure: Callable[[], go.Figure], *, caption: str, title: str, saved: Saved) -> None:
     """Draw the menu of the chart of this key; what is in it is made when it is opened."""
     menu = st.popover(

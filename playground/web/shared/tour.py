@@ -30,7 +30,6 @@ from playground.web.choices.setup import (
     is_focus_of_text,
     note_focus_text,
     pin,
-    pinned_values,
     record_action,
     recorded_actions,
     unpin,
@@ -139,7 +138,6 @@ def current_state() -> TourState:
         special=() if batch is None else tuple(batch.special[sentence])[: len(tokens)],
         batch=batch,
         has_focus=is_focus_of_text(),
-        is_pinned=pinned_values() is not None,
         trained_task=None if trained is None else trained.task.name,
     )
 

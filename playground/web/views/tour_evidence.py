@@ -30,7 +30,6 @@ def gather_evidence() -> Evidence:
         heads=lambda: _run_heads(setup),
         find_focus=lambda: current_focus(_run(setup)),
         run_changed=lambda changes: _run_changed(setup, changes),
-        read_sentences=lambda sentences: _read_sentences(setup, sentences),
         compare_sentences=lambda sentences: compare_sentences(setup, sentences),
         measure_reversal=lambda off: _measure_reversal(tuple(off)),
         find_trained=lambda: trained_slot.session_slot().trained,
@@ -56,11 +55,6 @@ def _run_heads(setup: Setup) -> HeadsRun:
 
 def _run_changed(setup: Setup, changes: Sequence[Change]) -> Run:
     return caches.run_sentence(setup.run_key._replace(interventions=tuple(changes)))
-
-
-def _read_sentences(setup: Setup, sentences: Sequence[str]) -> list[Run]:
-    listed = replace(setup, listed=tuple(sentences))
-    return [caches.run_sentence(listed.run_key._replace(sentence=i)) for i in range(len(sentences))]
 
 
 def _measure_reversal(off: tuple[Head, ...]) -> Reversal:
