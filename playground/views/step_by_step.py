@@ -153,7 +153,7 @@ SYMBOLS: Mapping[str, Mapping[str, str]] = {
         "f_t": "the feed-forward network's output",
         "x''_t": "the vector after both",
     },
-    "norm": {"x": "the vector before the norm", **_NORM, "y": "the vector after it"},
+    "norm": {"x": "the vector before the norm", **_NORM, "y": "the vector after the norm"},
     "feed-forward": {
         "y_t": "the vector that enters",
         "W": "learned matrices",
