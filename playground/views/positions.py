@@ -37,6 +37,7 @@ from playground.charts.scene import Scene
 from playground.config import ModelConfig, Positions
 from playground.model.positions import sinusoids, wavelengths
 from playground.runs.encoder_run import Run
+from playground.text.wording import write_number
 
 MAX_POSITIONS = 128
 """Rows of the table that are drawn."""
@@ -304,8 +305,10 @@ def show_swap(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
         )
     )
     yield Paragraph(describe_swap(now, swap, first, second), "answer")
-    shown = (chosen, _swapped_sentence(tokens, first, second), _swap_bars(scene, first, second))
-    yield Group("", shown, is_proof=True)
+    choices = Group("positions_choices", (chosen,))
+    yield Group(
+        "", (choices, _swapped_sentence(tokens, first, second), _swap_bars(scene, first, second)), is_proof=True
+    )
 
 
 def _swap(now: PlacedWords, options: Options) -> tuple[int, int, positions.Swap]:
@@ -331,7 +334,7 @@ def describe_swap(now: PlacedWords, swap: positions.Swap, first: int, second: in
         return f"{pair}. **Overflow**: the outputs are too large for floating-point numbers to compare.{random}"
     other = "causal mask" if now.is_causal else "window" if config.window else "reshape merge"
     tells_order = now.is_causal or config.window or config.head_merge == "reshape"
-    rounding = f" ({bare:.1g} is rounding)" if bare else ""
+    rounding = f" ({write_number(bare, 1)} is rounding)" if bare else ""
     moved = f"the outputs change by up to **{placed:.2g}** with positions"
     if config.positions == "none":
         if swap.alike:
@@ -364,7 +367,7 @@ def _swapped_sentence(tokens: list[str], first: int, second: int) -> Widget:
         (tokens[old], str(old), "padding" if old == new else "plain", f"position {new}, before: {old}")
         for new, old in enumerate(order)
     ]
-    about = "The sentence after the swap. A number is a token's old position; faded tokens did not move."
+    about = "The sentence after the swap, with old positions; faded tokens did not move."
     return Widget("token_chips", {"chips": chips}, about if first != second else "Nothing is swapped yet.")
 
 
@@ -394,7 +397,7 @@ def _swap_bars(scene: Scene[PlacedWords], first: int, second: int) -> Bars[Place
     if not is_seen(scene.now):
         title = "largest change,<br>if it had the sinusoidal table" if is_supposed else "largest change, with positions"
         bare = float(scene.now.swap(first, second).bare.max())
-        told = f"{told} Without positions no bar would be seen: the largest change is {bare:.1g}."
+        told = f"{told} Without positions no bar would be seen: the largest change is {write_number(bare, 1)}."
     if (other := _same_words(scene)) is not None:
         before = other.swap(first, second)
         told += (

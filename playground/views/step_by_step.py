@@ -82,17 +82,11 @@ def answer_what_the_layer_does(walk: Walk, *, is_random: bool) -> str:
     lengths = ((l2(added), l2(before)) for before, added in (walk.first_sum, walk.second_sum))
     read, made = (f" (**{added / before:.2f}** times as long)" if before > 0 else "" for added, before in lengths)
     where = f"layer {layer} (the first is 0)" if layer else "layer 0, the first"
-    goes_in = f"In {len(order(walk.config))} stages: the vector of {query} goes into {where}"
-    if walk.config.residual:
-        found = (
-            f"{goes_in}, attention adds what it reads from the tokens{read}, and the feed-forward "
-            f"network adds what it makes of that{made}."
-        )
-    else:
-        found = (
-            f"{goes_in}, attention puts what it reads from the tokens in its place{read}, and the "
-            f"feed-forward network what it makes of that{made}."
-        )
+    does = "adds" if walk.config.residual else "puts in its place"
+    found = (
+        f"In {len(order(walk.config))} stages: the vector of {query} goes into {where}. Attention {does} what it reads "
+        f"from the tokens{read}, the feed-forward network what it makes of that{made}."
+    )
     return f"{found}{' These weights are **random**: the numbers are chance.' * is_random}"
 
 
@@ -153,7 +147,7 @@ SYMBOLS: Mapping[str, Mapping[str, str]] = {
         "f_t": "the feed-forward network's output",
         "x''_t": "the vector after both",
     },
-    "norm": {"x": "the vector before the norm", **_NORM, "y": "the vector after it"},
+    "norm": {"x": "the vector before the norm", **_NORM, "y": "the vector after the norm"},
     "feed-forward": {
         "y_t": "the vector that enters",
         "W": "learned matrices",

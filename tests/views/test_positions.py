@@ -18,6 +18,7 @@ from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.model.positions import sinusoids, wavelengths
 from playground.text import characters
+from playground.text.wording import write_number
 from playground.views.positions import MAX_DISTANCE, VIEWS, PlacedWords, show_closer, show_positions, show_table
 from tests.views.scenes import SMALL, parts_of, small_run, words
 
@@ -141,9 +142,9 @@ def test_two_words_are_swapped_with_positions_and_without(changes: dict[str, Any
     large, small = f"**{swap.placed.max():.2g}**", f"**{swap.bare.max():.2g}**"
     bold = {"none": {"**It does not**"}}.get(now.config.positions, {large, small} if is_seen else {large})
     assert set(re.findall(r"\*\*.*?\*\*", answer.text)) == bold
-    assert (f"({swap.bare.max():.1g} is rounding)" in answer.text) is not is_seen
+    assert (f"({write_number(float(swap.bare.max()), 1)} is rounding)" in answer.text) is not is_seen
     title = draw_chart(chart, scene(now)).now.figure["layout"]["yaxis"]["title"]
-    assert ("if it had the sinusoidal table" in title) == (now.config.positions == "none")
+    assert ("if it had the sinusoidal table" in title["text"]) == (now.config.positions == "none")
     assert "Random" not in words(page(scene(replace(now, is_random=False))))
     explained = words(show("swap two words", scene(now)))
     assert describe_swap(now.config, swap, causal=now.is_causal) in explained

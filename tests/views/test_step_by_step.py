@@ -144,11 +144,11 @@ def test_the_answer_has_the_vectors_way_and_how_long_what_both_sublayers_give_is
     names = ("layers.0.out", "layers.1.attn.out", middle, "layers.1.ffn.out")
     before, read, between, made = (np.linalg.norm(trace[name][0, 3].double().numpy()) for name in names)
     told = answer(scene)
-    assert f"In {len(order(scene.now.config))} stages: the vector of `a`₃ goes into layer 1 (the first is 0)" in told
-    assert f"(**{read / before:.2f}** times as long), and" in told
+    assert f"In {len(order(scene.now.config))} stages: the vector of `a`₃ goes into layer 1 (the first is 0)." in told
+    assert f"(**{read / before:.2f}** times as long), the" in told
     assert f"(**{made / between:.2f}** times as long)." in told
     assert ("random" in told, "random" in answer(scene, "random")) == (False, True)
-    assert "in its place" in answer(alone("abcab", residual=False)[0])
+    assert "puts in its place" in answer(alone("abcab", residual=False)[0])
 
 
 @pytest.mark.parametrize(

@@ -197,8 +197,13 @@ def test_heads_move_with_a_slider_that_they_no_longer_divide() -> None:
     n_heads = values(app)["n_heads"]
     assert 512 % n_heads == 0
     assert f"6 layers × {n_heads} heads" in captions(app)
-    assert "n_heads=12 does not divide d_model=512" in sentences(app)
-    assert sentences(working(app.switch_page("../../pages/norms.py").run())) == "", "it is told where it happened"
+    assert "12 heads cannot share d_model = 512 features equally" in sentences(app)
+    choose(app, seed=1)
+    assert sentences(choose(app, seed=0)) == "", "it is told once"
+    choose(app, n_heads=12)
+    assert "12 heads cannot share" in sentences(app)
+    for page in ("norms", "overview"):
+        assert sentences(working(app.switch_page(f"../../pages/{page}.py").run())) == "", "and where it happened"
 
 
 def test_reset_brings_every_default_back() -> None:
