@@ -89,7 +89,7 @@ TUTORIALS: dict[str, Tutorial] = {
             ),
             Topic("Sinusoidal positions, computed once and added to every sentence.", "positions", "position_table"),
             Topic(
-                "A norm with one gain α and one bias for all features, in front of each sublayer.",
+                "A norm with one gain α and one bias for all features, before attention and feed-forward alike.",
                 "norms",
                 "norm_by_hand",
                 _BY_HAND,

@@ -8,8 +8,8 @@ from playground.text.wording import upper_first
 
 
 def show_mistake(mistake: Mistake) -> Iterator[Item]:
-    """Its title, the lines that make it and mend it, what shows it and what does not."""
-    yield Paragraph(f"**{upper_first(mistake.title)}**")
+    """Its title and what that means, the lines that make it and mend it, what shows it and what does not."""
+    yield Paragraph(f"**{upper_first(mistake.title)}.** {mistake.meaning}")
     yield Code(f"# wrong\n{mistake.wrong}\n\n# right\n{mistake.right}", wraps=True)
     yield Paragraph(
         f"- **What you notice:** {mistake.symptom}\n"
