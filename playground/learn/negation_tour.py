@@ -256,6 +256,9 @@ NEGATION = Tour(
                 "similarity_fill",
                 "similarity_tokens",
                 "similarity_closest",
+                "similarity_first_choice",
+                "similarity_second_choice",
+                "similarity_view",
             ),
         ),
         Step(

@@ -181,8 +181,8 @@ def _ask_for_guess(state: TourState) -> str:
     swapped = _swap_words(state)
     told = f": “{escape_markdown(swapped)}”" if swapped else "."
     return (
-        f"Let {key} and {rival} change places{told} Which of them has more weight then? The same one as now, if the "
-        "word decides; the other one, if the place decides. Guess."
+        f"Let {key} and {rival} change places{told} Which of them has more weight then? The same one, if the word "
+        "decides; the other, if the place decides. Guess."
     )
 
 
@@ -353,9 +353,8 @@ def _draw_map(evidence: Evidence) -> SmallMap:
     state, n_heads = evidence.state, run.config.n_layers * run.config.n_heads
     random = " The weights are random: this is chance." if heads.is_random else ""
     caption = (
-        f"A *head* is one way of looking; this encoder has {n_heads}. This is layer {place.layer}, head {place.head}, "
-        "both counted from 0. Rows are the words that look, columns those looked at, in the sentence's order. A "
-        f"stronger colour is more *weight*, a larger share of the look.{random}"
+        f"A *head* is one of {n_heads} ways of looking. This is layer {place.layer}, head {place.head}, both counted "
+        f"from 0. Rows look at columns. A stronger colour is more *weight*, a larger share of the look.{random}"
     )
     row = state.pronoun
     if row is None or not real[row]:

@@ -112,7 +112,8 @@ def test_on_a_phone_the_experiment_is_done_with_a_finger(phone: Visitor) -> None
     expect(phone.widget("phone_text")).to_have_count(0)
     field.fill(TEXT)
     field.press("Enter")
-    expect(phone.widget("card_pronoun")).to_contain_text("he looks most at anna: 0.35")
+    expect(phone.widget("card_pronoun")).to_contain_text("he looks most at anna and")
+    expect(phone.widget("start_pronoun").get_by_role("button")).to_be_in_viewport(ratio=1)
     phone.settled()
     expect_clean(phone)
     phone.widget("start_pronoun").get_by_role("button").tap()
@@ -137,9 +138,11 @@ def test_on_a_phone_the_experiment_is_done_with_a_finger(phone: Visitor) -> None
     expect(phone.widget("why_tests")).to_be_hidden()
     box = line(phone).bounding_box()
     assert box
-    assert box["height"] < 844 / 5
+    assert box["height"] < 844 / 4
     edges = [button.bounding_box() for button in line(phone).get_by_role("button").all()]
     assert all(edge and edge["x"] >= 0 and edge["x"] + edge["width"] <= 390 for edge in edges)
+    assert all(edge and edge["height"] >= 40 for edge in edges), "for a finger"
+    expect(line(phone)).to_contain_text("Tom gave Anna the book")
     line(phone).get_by_role("button", name="the place decides").tap()
     expect_step(phone, 3, is_done=True)
     expect(line(phone)).to_contain_text("You guessed the place, but the word decides")
@@ -158,8 +161,9 @@ def test_on_a_phone_the_experiment_is_done_with_a_finger(phone: Visitor) -> None
 
 def test_a_step_is_done_by_its_button_and_left_by_another(visitor: Visitor) -> None:
     visitor.open("/attention?tour=1&experiment=pronoun")
-    line(visitor).get_by_role("button", name="Do it for me").click()
+    line(visitor).get_by_role("button", name="animal").click()
     expect_step(visitor, 1, is_done=True)
+    assert visitor.focused() == {"layer": 3, "head": 1, "query": 10, "key": 2}
     go_on(visitor)
     expect_step(visitor, 2)
     line(visitor).get_by_role("button", name="End").click()

@@ -186,8 +186,10 @@ def _draw_end(tour: Tour, gather_evidence: Callable[[], Evidence], draw_copy_lin
         else:
             page, label = tour.onward
             st.page_link(page_named(page), label=label, icon=":material/arrow_forward:", width="content")
-        st.button("Back", key="tour_back", icon=":material/arrow_back:", type="tertiary", on_click=session_tour.go_back)
-        st.button("Close", key="tour_end", icon=":material/close:", type="tertiary", on_click=session_tour.leave)
+        back, close = ":material/arrow_back:", ":material/close:"
+        with st.container(key="tour_ways", horizontal=True, vertical_alignment="center", gap="small"):
+            st.button("Back", key="tour_back", icon=back, type="tertiary", on_click=session_tour.go_back)
+            st.button("Close", key="tour_end", icon=close, type="tertiary", on_click=session_tour.leave)
 
 
 def _draw_found(tour: Tour) -> None:

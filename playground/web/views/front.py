@@ -21,7 +21,7 @@ from playground.web.views.tour_evidence import gather_evidence
 _STARTED = "_tour_started"
 """Session key, in the run after a press on a card: the name of its tour."""
 
-_UNLIT = np.float32(0.3)
+_UNLIT = np.float32(0.4)
 """How strong the colours are of rows beside a lit one."""
 
 
