@@ -1,58 +1,68 @@
-"""How many small faults the tests find: one at a time is put into a copy of the project, and the tests are run on it.
+"""How many small faults the tests find: one at a time is put into a copy of the project, and tests are run on it.
 
-    python -m benchmarks.mutants --seed 1 --count 100
+    python -m benchmarks.mutants --seed 1 --count 300
 
 A fault is a comparison, an operator, a number or a condition that is another one (DeMillo, Lipton and Sayward, "Hints
-on Test Data Selection", 1978). Which are drawn depends on the seed and the sources alone. The tests of a fault's own
-folder are asked first, then all that `make check` runs without opening pages, then the pages. Prints a line a fault:
-one that nothing finds either changes nothing that can be seen or lacks a test.
+on Test Data Selection", 1978). Which are drawn depends on the seed and the sources alone. What `make check` runs is
+watched once: then each line is known by the tests that execute it, and a fault is asked of these alone; a survivor
+then, in their files and in its own folder's, of what only `make test` runs. What the watched run tells is kept in
+`build/mutants/`, by the commit that changed pages, package or tests last. Prints a line a fault: one that survives
+either changes nothing that can be seen or lacks a test.
 """
 
 import argparse
 import ast
+import importlib
+import multiprocessing
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
+import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("accounting", "analysis", "link", "model", "runs", "training")
 MODULES = ("web/session/caches.py", "web/session/result_cache.py", "web/session/weights_cache.py")
 """In `playground/`, whose sources get faults: the model, what is computed from it, links, training and caches."""
 
-STAGES = (
-    (),  # and the tests of the fault's own folder
-    ("tests", *(f"--ignore=tests/{each}" for each in ("attacks", "browser", "cluster", "deploy", "processes", "web"))),
-    ("tests/web",),
-)
-"""Arguments of pytest, one after the other until a test fails."""
+QUICK = ("--hypothesis-profile", "quick")
+CHECK = (*QUICK, "-m", "not sweep and not long")
+REST = ("-m", "sweep or long or hypothesis")
+"""What `make check` runs, and what `make test` runs beside it, or with more examples."""
 
-LONGEST = 900
-"""Seconds for one stage: a fault that makes a loop endless is found by that."""
+UNASKED = tuple(f"--ignore=tests/{folder}" for folder in ("attacks", "browser", "cluster", "deploy", "processes"))
+"""Of neither: what takes a browser, servers or a cluster."""
 
-_OTHER: dict[type[ast.AST], type[ast.AST]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-    ast.FloorDiv: ast.Mult,
-    ast.And: ast.Or,
-    ast.Or: ast.And,
-}
+AT_ONCE = 60
+"""Tests that are asked at first, of the fault's own folder and of the others."""
+
+LIMIT = 300
+"""Seconds for a fault, in either; one that makes a loop endless is found before, by the limit of a test."""
+
+_SERVER = multiprocessing.get_context("forkserver")
+_SERVER.set_forkserver_preload(["torch._dynamo", "pytest", "streamlit.testing.v1", "plotly.graph_objects", "pandas"])
+
+_PAIRS: list[tuple[type[ast.AST], type[ast.AST]]] = [
+    (ast.Lt, ast.LtE),
+    (ast.Gt, ast.GtE),
+    (ast.Eq, ast.NotEq),
+    (ast.Is, ast.IsNot),
+    (ast.In, ast.NotIn),
+    (ast.Add, ast.Sub),
+    (ast.Mult, ast.Div),
+    (ast.And, ast.Or),
+]
+_OTHER = dict(_PAIRS) | {other: sign for sign, other in _PAIRS} | {ast.FloorDiv: ast.Mult}
+"""By which sign another one is replaced."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,8 @@ class Mutant:
     path: Path
     """Below the project's folder."""
     line: int
+    statement: int
+    """The line of its statement; 0 where it is computed while the module is imported."""
     before: str
     after: str
     source: str
@@ -75,26 +87,30 @@ def mutants(path: Path) -> Iterator[Mutant]:
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line.encode()))
-    for node in _expressions(ast.parse(text)):
+    for node, statement in _expressions(ast.parse(text)):
         other = _other(node)
         if other is not None:
             begin = starts[node.lineno - 1] + node.col_offset
             end = starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
             raw = text.encode()
             source = (raw[:begin] + f"({other})".encode() + raw[end:]).decode()
-            yield Mutant(path, node.lineno, raw[begin:end].decode(), other, source)
+            yield Mutant(path, node.lineno, statement, raw[begin:end].decode(), other, source)
 
 
-def _expressions(tree: ast.AST) -> Iterator[ast.expr]:
-    """Those that are computed: no annotations and no parts of texts."""
+def _expressions(tree: ast.AST, statement: int = 0) -> Iterator[tuple[ast.expr, int]]:
+    """Those that are computed, no annotations and no parts of texts; each with `Mutant.statement`."""
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list", "format_spec"):
             continue
+        called = name == "body" and isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         for child in value if isinstance(value, list) else [value]:
+            below = statement
+            if isinstance(child, ast.stmt | ast.expr) and (called or (statement and isinstance(child, ast.stmt))):
+                below = child.lineno
             if isinstance(child, ast.expr):
-                yield child
+                yield child, below
             if isinstance(child, ast.AST) and not isinstance(child, ast.JoinedStr):
-                yield from _expressions(child)
+                yield from _expressions(child, below)
 
 
 def _other(node: ast.expr) -> str | None:
@@ -128,18 +144,37 @@ def draw_mutants(seed: int, count: int) -> list[Mutant]:
     return random.Random(seed).sample(everything, count)
 
 
-def find(mutant: Mutant, copy: Path) -> str:
-    """Which test finds it in a `copy` of the project: its name, `endless`, or nothing."""
-    original = (copy / mutant.path).read_text()
-    (copy / mutant.path).write_text(mutant.source)
-    try:
-        own = _folder_of_tests(mutant.path)
-        for stage in ((own,) if own else (), *STAGES[1:]):
-            if stage and (found := _run(stage, copy)):
-                return found
-        return ""
-    finally:
-        (copy / mutant.path).write_text(original)
+class Coverage:
+    """Which tests of `make check` execute a line, as a watched run of them all tells."""
+
+    def __init__(self, copy: Path, kept: Path) -> None:
+        """Reads what is `kept` of the watched run; where nothing is, it takes place in the `copy`."""
+        data, log = kept / "check.coverage", kept / "check.txt"
+        if not log.exists():
+            command = [sys.executable, "-m", "pytest", *CHECK, *UNASKED, "-n", "2", "--dist", "loadscope"]
+            command += ["--cov=playground", "--cov-context=test", "--cov-report=", "-p", "no:cacheprovider"]
+            command += ["-vv", "--durations=0", "--durations-min=0"]
+            environment = {**os.environ, "COVERAGE_FILE": str(data)}
+            done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+            log.write_text(done.stdout)
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        for seconds, test in re.findall(r"^([\d.]+)s (?:setup|call) +(.+)$", log.read_text(), re.MULTILINE):
+            self.seconds[test] += float(seconds)
+        coverage = importlib.import_module("coverage")  # of requirements-bench.txt alone, as pytest-timeout
+        self._data = coverage.CoverageData(str(data))
+        self._data.read()
+
+    def tests_of(self, mutant: Mutant) -> list[str]:
+        """Those that execute its line, the quickest first; of its module or folder if that happens at import."""
+        files = [file for file in self._data.measured_files() if file.endswith(f"/{mutant.path}")]
+        contexts = self._data.contexts_by_lineno(files[0]) if files else {}
+        lines = [mutant.line if contexts.get(mutant.line) else mutant.statement] if mutant.statement else contexts
+        names = {tuple(context.rsplit("|", 1)) for line in lines for context in contexts.get(line, []) if context}
+        shared = {test.split("::")[0] for test, phase in names if phase == "setup"}  # perhaps a fixture of the module
+        chosen = {test for test, _ in names} | {test for test in self.seconds if test.split("::")[0] in shared}
+        if not mutant.statement:
+            chosen |= {test for test in self.seconds if test.startswith(f"{_folder_of_tests(mutant.path)}/")}
+        return sorted(chosen, key=lambda test: self.seconds[test])
 
 
 def _folder_of_tests(path: Path) -> str:
@@ -147,21 +182,77 @@ def _folder_of_tests(path: Path) -> str:
     folder = Path("tests", *path.parts[1:-1])
     while not (ROOT / folder).is_dir():
         folder = folder.parent
-    return "" if folder == Path("tests") else str(folder)
+    return str(folder)
 
 
-def _run(arguments: Sequence[str], copy: Path) -> str:
-    """The first failing test's name; `endless` for one that does not end; empty if all pass."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile", "quick"]
-    command += ["-m", "not sweep and not long", "--tb=no", *arguments]
+def find_by_check(mutant: Mutant, copy: Path, coverage: Coverage) -> str | None:
+    """Which test of `make check` finds it in a `copy` of the project; empty for none, None where time is out."""
+    tests, folder = coverage.tests_of(mutant), _folder_of_tests(mutant.path)
+    own = [test for test in tests if test.startswith(f"{folder}/")]
+    others = [test for test in tests if test not in own]
+    end = time.monotonic() + LIMIT
+    for asked in (own[:AT_ONCE], others[:AT_ONCE], own[AT_ONCE:] + others[AT_ONCE:]):
+        found = _ask(copy, [*QUICK, *_files(asked)], asked, end) if asked else ""
+        if found != "":
+            return found
+    return ""
+
+
+def find_by_test(mutant: Mutant, copy: Path, coverage: Coverage) -> str | None:
+    """Which test finds it that only `make test` runs, or with more examples; empty for none, None as above."""
+    files = [_folder_of_tests(mutant.path), *_files(coverage.tests_of(mutant))]
+    return _ask(copy, [*REST, *files], None, time.monotonic() + LIMIT)
+
+
+def _files(tests: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(test.split("::")[0] for test in tests))
+
+
+def _ask(copy: Path, arguments: list[str], tests: list[str] | None, end: float) -> str | None:
+    """The first failing test's name; empty if all pass; None if there is no answer when `end` has come."""
+    answers, asked = _SERVER.Pipe(duplex=False)
+    process = _SERVER.Process(target=_answer, args=(copy, arguments, tests, asked))
+    process.start()
+    asked.close()
     try:
-        done = subprocess.run(command, cwd=copy, capture_output=True, text=True, timeout=LONGEST, check=False)
-    except subprocess.TimeoutExpired:
-        return "endless"
-    if done.returncode == 0:
-        return ""
-    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return failed[0].split(" - ")[0] if failed else f"pytest ended with {done.returncode}"
+        return str(answers.recv()) if answers.poll(max(end - time.monotonic(), 0)) else None
+    except EOFError:
+        return "the process ended"
+    finally:
+        process.kill()
+        process.join()
+
+
+class _Chosen:
+    """Plugin of pytest: it runs `tests` alone, all where this is None, and keeps the name of the first that fails."""
+
+    def __init__(self, tests: Sequence[str] | None) -> None:
+        self.tests = None if tests is None else frozenset(tests)
+        self.failed = ""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = [item for item in items if self.tests is None or item.nodeid in self.tests]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.failed = self.failed or (report.nodeid if report.failed else "")
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self.failed = self.failed or (report.nodeid if report.failed else "")
+
+
+def _answer(copy: Path, arguments: list[str], tests: list[str] | None, asked: Connection) -> None:
+    """Runs `tests`, or all that `arguments` say, in a process that has imported large packages, and not this one."""
+    os.chdir(copy)
+    sys.path.insert(0, str(copy))
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    chosen = _Chosen(tests)
+    options = ["-q", "-x", "--tb=no", "--assert=plain", "--timeout=60", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    code = pytest.main([*options, *arguments], plugins=[chosen])
+    passed = code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+    asked.send(chosen.failed or ("" if passed else f"pytest ended with {code}"))
 
 
 def main() -> None:
@@ -169,18 +260,37 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="How many small faults the tests find.")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--first", type=int, default=1, help="the number of the fault to go on from")
+    parser.add_argument("--last", type=int, help="the number of the last one")
     chosen = parser.parse_args()
-    found = 0
+    last = ["git", "log", "-1", "--format=%h", "--", "pages", "playground", "tests"]
+    commit = subprocess.run(last, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    kept = ROOT / "build/mutants" / commit.strip()
+    kept.mkdir(parents=True, exist_ok=True)
+    drawn = draw_mutants(chosen.seed, chosen.count)
+    left = list(enumerate(drawn, 1))[chosen.first - 1 : chosen.last]
+    count = len(left)
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
         archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True).stdout
         subprocess.run(["tar", "-x"], cwd=copy, input=archive, check=True)
-        for number, mutant in enumerate(draw_mutants(chosen.seed, chosen.count), 1):
-            by = find(mutant, copy)
-            found += bool(by)
-            place = f"{mutant.path}:{mutant.line}"
-            print(f"{number} {'found' if by else 'MISSED'} {place} {mutant.before} → {mutant.after} {by}", flush=True)
-    print(f"{found} of {chosen.count} found")
+        coverage = Coverage(copy, kept)
+        for suite, find in (("check", find_by_check), ("test", find_by_test)):
+            open_ = []
+            for number, mutant in left:
+                module = copy / mutant.path
+                original = module.read_text()
+                module.write_text(mutant.source)
+                os.utime(module, (number, number))  # unlike any that a compiled module is of
+                by = find(mutant, copy, coverage)
+                module.write_text(original)
+                if not by:
+                    open_.append((number, mutant))
+                verdict = f"found by {by}" if by else "UNDECIDED" if by is None else "MISSED"
+                fault = f"{mutant.path}:{mutant.line} {mutant.before} → {mutant.after}"
+                print(f"{suite} {number} {fault} {verdict}", flush=True)
+            left = open_
+            print(f"{count - len(left)} of {count} found by make {suite}", flush=True)
 
 
 if __name__ == "__main__":
