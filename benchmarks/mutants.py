@@ -189,7 +189,8 @@ def find_by_check(mutant: Mutant, copy: Path, coverage: Coverage) -> str | None:
     """Which test of `make check` finds it in a `copy` of the project; empty for none, None where time is out."""
     tests, folder = coverage.tests_of(mutant), _folder_of_tests(mutant.path)
     own = [test for test in tests if test.startswith(f"{folder}/")]
-    others = [test for test in tests if test not in own]
+    own.sort(key=lambda test: mutant.path.stem not in test.split("::")[0])  # first those of a file called as the module
+    others = [test for test in tests if not test.startswith(f"{folder}/")]
     end = time.monotonic() + LIMIT
     for asked in (own[:AT_ONCE], others[:AT_ONCE], own[AT_ONCE:] + others[AT_ONCE:]):
         found = _ask(copy, [*QUICK, *_files(asked)], asked, end) if asked else ""
@@ -243,6 +244,7 @@ class _Chosen:
 
 def _answer(copy: Path, arguments: list[str], tests: list[str] | None, asked: Connection) -> None:
     """Runs `tests`, or all that `arguments` say, in a process that has imported large packages, and not this one."""
+    sys.dont_write_bytecode = False  # whatever the shell says: compiling takes longer than the tests
     os.chdir(copy)
     sys.path.insert(0, str(copy))
     nowhere = os.open(os.devnull, os.O_WRONLY)
