@@ -12,44 +12,26 @@ either changes nothing that can be seen or lacks a test.
 
 import argparse
 import ast
-import importlib
-import multiprocessing
 import os
 import random
-import re
 import subprocess
-import sys
 import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from pathlib import Path
 
-import pytest
+from benchmarks.covering_tests import LIMIT, QUICK, ROOT, Coverage, ask, files_of, folder_of_tests
 
-ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("accounting", "analysis", "link", "model", "runs", "training")
 MODULES = ("web/session/caches.py", "web/session/result_cache.py", "web/session/weights_cache.py")
 """In `playground/`, whose sources get faults: the model, what is computed from it, links, training and caches."""
 
-QUICK = ("--hypothesis-profile", "quick")
-CHECK = (*QUICK, "-m", "not sweep and not long")
 REST = ("-m", "sweep or long or hypothesis")
-"""What `make check` runs, and what `make test` runs beside it, or with more examples."""
-
-UNASKED = tuple(f"--ignore=tests/{folder}" for folder in ("attacks", "browser", "cluster", "deploy", "processes"))
-"""Of neither: what takes a browser, servers or a cluster."""
+"""What `make test` runs beside what `make check` does, or with more examples."""
 
 AT_ONCE = 60
 """Tests that are asked at first, of the fault's own folder and of the others."""
-
-LIMIT = 300
-"""Seconds for a fault, in either; one that makes a loop endless is found before, by the limit of a test."""
-
-_SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["torch._dynamo", "pytest", "streamlit.testing.v1", "plotly.graph_objects", "pandas"])
 
 _PAIRS: list[tuple[type[ast.AST], type[ast.AST]]] = [
     (ast.Lt, ast.LtE),
@@ -144,56 +126,15 @@ def draw_mutants(seed: int, count: int) -> list[Mutant]:
     return random.Random(seed).sample(everything, count)
 
 
-class Coverage:
-    """Which tests of `make check` execute a line, as a watched run of them all tells."""
-
-    def __init__(self, copy: Path, kept: Path) -> None:
-        """Reads what is `kept` of the watched run; where nothing is, it takes place in the `copy`."""
-        data, log = kept / "check.coverage", kept / "check.txt"
-        if not log.exists():
-            command = [sys.executable, "-m", "pytest", *CHECK, *UNASKED, "-n", "2", "--dist", "loadscope"]
-            command += ["--cov=playground", "--cov-context=test", "--cov-report=", "-p", "no:cacheprovider"]
-            command += ["-vv", "--durations=0", "--durations-min=0"]
-            environment = {**os.environ, "COVERAGE_FILE": str(data)}
-            done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
-            log.write_text(done.stdout)
-        self.seconds: defaultdict[str, float] = defaultdict(float)
-        for seconds, test in re.findall(r"^([\d.]+)s (?:setup|call) +(.+)$", log.read_text(), re.MULTILINE):
-            self.seconds[test] += float(seconds)
-        coverage = importlib.import_module("coverage")  # of requirements-bench.txt alone, as pytest-timeout
-        self._data = coverage.CoverageData(str(data))
-        self._data.read()
-
-    def tests_of(self, mutant: Mutant) -> list[str]:
-        """Those that execute its line, the quickest first; of its module or folder if that happens at import."""
-        files = [file for file in self._data.measured_files() if file.endswith(f"/{mutant.path}")]
-        contexts = self._data.contexts_by_lineno(files[0]) if files else {}
-        lines = [mutant.line if contexts.get(mutant.line) else mutant.statement] if mutant.statement else contexts
-        names = {tuple(context.rsplit("|", 1)) for line in lines for context in contexts.get(line, []) if context}
-        shared = {test.split("::")[0] for test, phase in names if phase == "setup"}  # perhaps a fixture of the module
-        chosen = {test for test, _ in names} | {test for test in self.seconds if test.split("::")[0] in shared}
-        if not mutant.statement:
-            chosen |= {test for test in self.seconds if test.startswith(f"{_folder_of_tests(mutant.path)}/")}
-        return sorted(chosen, key=lambda test: self.seconds[test])
-
-
-def _folder_of_tests(path: Path) -> str:
-    """Where the tests of a module lie: those of the nearest folder that has any."""
-    folder = Path("tests", *path.parts[1:-1])
-    while not (ROOT / folder).is_dir():
-        folder = folder.parent
-    return str(folder)
-
-
 def find_by_check(mutant: Mutant, copy: Path, coverage: Coverage) -> str | None:
     """Which test of `make check` finds it in a `copy` of the project; empty for none, None where time is out."""
-    tests, folder = coverage.tests_of(mutant), _folder_of_tests(mutant.path)
+    tests, folder = coverage.tests_of(mutant.path, mutant.line, mutant.statement), folder_of_tests(mutant.path)
     own = [test for test in tests if test.startswith(f"{folder}/")]
     own.sort(key=lambda test: mutant.path.stem not in test.split("::")[0])  # first those of a file called as the module
     others = [test for test in tests if not test.startswith(f"{folder}/")]
     end = time.monotonic() + LIMIT
-    for asked in (own[:AT_ONCE], others[:AT_ONCE], own[AT_ONCE:] + others[AT_ONCE:]):
-        found = _ask(copy, [*QUICK, *_files(asked)], asked, end) if asked else ""
+    for some in (own[:AT_ONCE], others[:AT_ONCE], own[AT_ONCE:] + others[AT_ONCE:]):
+        found = ask(copy, [*QUICK, *files_of(some)], some, end) if some else ""
         if found != "":
             return found
     return ""
@@ -201,60 +142,25 @@ def find_by_check(mutant: Mutant, copy: Path, coverage: Coverage) -> str | None:
 
 def find_by_test(mutant: Mutant, copy: Path, coverage: Coverage) -> str | None:
     """Which test finds it that only `make test` runs, or with more examples; empty for none, None as above."""
-    files = [_folder_of_tests(mutant.path), *_files(coverage.tests_of(mutant))]
-    return _ask(copy, [*REST, *files], None, time.monotonic() + LIMIT)
+    files = [folder_of_tests(mutant.path), *files_of(coverage.tests_of(mutant.path, mutant.line, mutant.statement))]
+    failing = [f"--deselect={test}" for test in coverage.failing]
+    return ask(copy, [*REST, *files, *failing], None, time.monotonic() + LIMIT)
 
 
-def _files(tests: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(test.split("::")[0] for test in tests))
+Finder = Callable[[Mutant, Path, Coverage], str | None]
 
 
-def _ask(copy: Path, arguments: list[str], tests: list[str] | None, end: float) -> str | None:
-    """The first failing test's name; empty if all pass; None if there is no answer when `end` has come."""
-    answers, asked = _SERVER.Pipe(duplex=False)
-    process = _SERVER.Process(target=_answer, args=(copy, arguments, tests, asked))
-    process.start()
-    asked.close()
-    try:
-        return str(answers.recv()) if answers.poll(max(end - time.monotonic(), 0)) else None
-    except EOFError:
-        return "the process ended"
-    finally:
-        process.kill()
-        process.join()
-
-
-class _Chosen:
-    """Plugin of pytest: it runs `tests` alone, all where this is None, and keeps the name of the first that fails."""
-
-    def __init__(self, tests: Sequence[str] | None) -> None:
-        self.tests = None if tests is None else frozenset(tests)
-        self.failed = ""
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = [item for item in items if self.tests is None or item.nodeid in self.tests]
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.failed = self.failed or (report.nodeid if report.failed else "")
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        self.failed = self.failed or (report.nodeid if report.failed else "")
-
-
-def _answer(copy: Path, arguments: list[str], tests: list[str] | None, asked: Connection) -> None:
-    """Runs `tests`, or all that `arguments` say, in a process that has imported large packages, and not this one."""
-    sys.dont_write_bytecode = False  # whatever the shell says: compiling takes longer than the tests
-    os.chdir(copy)
-    sys.path.insert(0, str(copy))
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-    chosen = _Chosen(tests)
-    options = ["-q", "-x", "--tb=no", "--assert=plain", "--timeout=60", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    code = pytest.main([*options, *arguments], plugins=[chosen])
-    passed = code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-    asked.send(chosen.failed or ("" if passed else f"pytest ended with {code}"))
+def find(number: int, mutant: Mutant, copy: Path, coverage: Coverage, ask_tests: Finder) -> str | None:
+    """What `ask_tests` says of a fault that is put into the `copy` for so long, but for tests that fail without it."""
+    module = copy / mutant.path
+    original = module.read_text()
+    while True:
+        module.write_text(mutant.source)
+        os.utime(module, (number, number))  # unlike any that a compiled module is of
+        found = ask_tests(mutant, copy, coverage)
+        module.write_text(original)
+        if not found or "::" not in found or coverage.passes(found):
+            return found
 
 
 def main() -> None:
@@ -277,15 +183,10 @@ def main() -> None:
         archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True).stdout
         subprocess.run(["tar", "-x"], cwd=copy, input=archive, check=True)
         coverage = Coverage(copy, kept)
-        for suite, find in (("check", find_by_check), ("test", find_by_test)):
+        for suite, finder in (("check", find_by_check), ("test", find_by_test)):
             open_ = []
             for number, mutant in left:
-                module = copy / mutant.path
-                original = module.read_text()
-                module.write_text(mutant.source)
-                os.utime(module, (number, number))  # unlike any that a compiled module is of
-                by = find(mutant, copy, coverage)
-                module.write_text(original)
+                by = find(number, mutant, copy, coverage, finder)
                 if not by:
                     open_.append((number, mutant))
                 verdict = f"found by {by}" if by else "UNDECIDED" if by is None else "MISSED"
