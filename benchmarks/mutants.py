@@ -1,11 +1,13 @@
-"""How many small faults the tests find: one at a time is put into a copy of the project, and the tests are run on it.
+"""How many small faults the tests find: one at a time is put into a copy of the project, and tests are run on it.
 
-    python -m benchmarks.mutants --seed 1 --count 100
+    python -m benchmarks.mutants --seed 1 --count 300
 
 A fault is a comparison, an operator, a number or a condition that is another one (DeMillo, Lipton and Sayward, "Hints
-on Test Data Selection", 1978). Which are drawn depends on the seed and the sources alone. The tests of a fault's own
-folder are asked first, then all that `make check` runs without opening pages, then the pages. Prints a line a fault:
-one that nothing finds either changes nothing that can be seen or lacks a test.
+on Test Data Selection", 1978). Which are drawn depends on the seed and the sources alone. What `make check` runs is
+watched once: then each line is known by the tests that execute it, and a fault is asked of these alone; a survivor
+then, in their files and in its own folder's, of what only `make test` runs. What the watched run tells is kept in
+`build/mutants/`, by the commit that changed pages, package or tests last. Prints a line a fault: one that survives
+either changes nothing that can be seen or lacks a test.
 """
 
 import argparse
@@ -13,46 +15,36 @@ import ast
 import os
 import random
 import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from benchmarks.covering_tests import LIMIT, QUICK, ROOT, Coverage, ask, files_of, folder_of_tests
+
 FOLDERS = ("accounting", "analysis", "link", "model", "runs", "training")
 MODULES = ("web/session/caches.py", "web/session/result_cache.py", "web/session/weights_cache.py")
 """In `playground/`, whose sources get faults: the model, what is computed from it, links, training and caches."""
 
-STAGES = (
-    (),  # and the tests of the fault's own folder
-    ("tests", *(f"--ignore=tests/{each}" for each in ("attacks", "browser", "cluster", "deploy", "processes", "web"))),
-    ("tests/web",),
-)
-"""Arguments of pytest, one after the other until a test fails."""
+REST = ("-m", "sweep or long or hypothesis")
+"""What `make test` runs beside what `make check` does, or with more examples."""
 
-LONGEST = 900
-"""Seconds for one stage: a fault that makes a loop endless is found by that."""
+AT_ONCE = 60
+"""Tests that are asked at first, of the fault's own folder and of the others."""
 
-_OTHER: dict[type[ast.AST], type[ast.AST]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-    ast.FloorDiv: ast.Mult,
-    ast.And: ast.Or,
-    ast.Or: ast.And,
-}
+_PAIRS: list[tuple[type[ast.AST], type[ast.AST]]] = [
+    (ast.Lt, ast.LtE),
+    (ast.Gt, ast.GtE),
+    (ast.Eq, ast.NotEq),
+    (ast.Is, ast.IsNot),
+    (ast.In, ast.NotIn),
+    (ast.Add, ast.Sub),
+    (ast.Mult, ast.Div),
+    (ast.And, ast.Or),
+]
+_OTHER = dict(_PAIRS) | {other: sign for sign, other in _PAIRS} | {ast.FloorDiv: ast.Mult}
+"""By which sign another one is replaced."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +54,8 @@ class Mutant:
     path: Path
     """Below the project's folder."""
     line: int
+    statement: int
+    """The line of its statement; 0 where it is computed while the module is imported."""
     before: str
     after: str
     source: str
@@ -75,26 +69,30 @@ def mutants(path: Path) -> Iterator[Mutant]:
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line.encode()))
-    for node in _expressions(ast.parse(text)):
+    for node, statement in _expressions(ast.parse(text)):
         other = _other(node)
         if other is not None:
             begin = starts[node.lineno - 1] + node.col_offset
             end = starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
             raw = text.encode()
             source = (raw[:begin] + f"({other})".encode() + raw[end:]).decode()
-            yield Mutant(path, node.lineno, raw[begin:end].decode(), other, source)
+            yield Mutant(path, node.lineno, statement, raw[begin:end].decode(), other, source)
 
 
-def _expressions(tree: ast.AST) -> Iterator[ast.expr]:
-    """Those that are computed: no annotations and no parts of texts."""
+def _expressions(tree: ast.AST, statement: int = 0) -> Iterator[tuple[ast.expr, int]]:
+    """Those that are computed, no annotations and no parts of texts; each with `Mutant.statement`."""
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list", "format_spec"):
             continue
+        called = name == "body" and isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         for child in value if isinstance(value, list) else [value]:
+            below = statement
+            if isinstance(child, ast.stmt | ast.expr) and (called or (statement and isinstance(child, ast.stmt))):
+                below = child.lineno
             if isinstance(child, ast.expr):
-                yield child
+                yield child, below
             if isinstance(child, ast.AST) and not isinstance(child, ast.JoinedStr):
-                yield from _expressions(child)
+                yield from _expressions(child, below)
 
 
 def _other(node: ast.expr) -> str | None:
@@ -128,40 +126,41 @@ def draw_mutants(seed: int, count: int) -> list[Mutant]:
     return random.Random(seed).sample(everything, count)
 
 
-def find(mutant: Mutant, copy: Path) -> str:
-    """Which test finds it in a `copy` of the project: its name, `endless`, or nothing."""
-    original = (copy / mutant.path).read_text()
-    (copy / mutant.path).write_text(mutant.source)
-    try:
-        own = _folder_of_tests(mutant.path)
-        for stage in ((own,) if own else (), *STAGES[1:]):
-            if stage and (found := _run(stage, copy)):
-                return found
-        return ""
-    finally:
-        (copy / mutant.path).write_text(original)
+def find_by_check(mutant: Mutant, copy: Path, coverage: Coverage) -> str | None:
+    """Which test of `make check` finds it in a `copy` of the project; empty for none, None where time is out."""
+    tests, folder = coverage.tests_of(mutant.path, mutant.line, mutant.statement), folder_of_tests(mutant.path)
+    own = [test for test in tests if test.startswith(f"{folder}/")]
+    own.sort(key=lambda test: mutant.path.stem not in test.split("::")[0])  # first those of a file called as the module
+    others = [test for test in tests if not test.startswith(f"{folder}/")]
+    end = time.monotonic() + LIMIT
+    for some in (own[:AT_ONCE], others[:AT_ONCE], own[AT_ONCE:] + others[AT_ONCE:]):
+        found = ask(copy, [*QUICK, *files_of(some)], some, end) if some else ""
+        if found != "":
+            return found
+    return ""
 
 
-def _folder_of_tests(path: Path) -> str:
-    """Where the tests of a module lie: those of the nearest folder that has any."""
-    folder = Path("tests", *path.parts[1:-1])
-    while not (ROOT / folder).is_dir():
-        folder = folder.parent
-    return "" if folder == Path("tests") else str(folder)
+def find_by_test(mutant: Mutant, copy: Path, coverage: Coverage) -> str | None:
+    """Which test finds it that only `make test` runs, or with more examples; empty for none, None as above."""
+    files = [folder_of_tests(mutant.path), *files_of(coverage.tests_of(mutant.path, mutant.line, mutant.statement))]
+    failing = [f"--deselect={test}" for test in coverage.failing]
+    return ask(copy, [*REST, *files, *failing], None, time.monotonic() + LIMIT)
 
 
-def _run(arguments: Sequence[str], copy: Path) -> str:
-    """The first failing test's name; `endless` for one that does not end; empty if all pass."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile", "quick"]
-    command += ["-m", "not sweep and not long", "--tb=no", *arguments]
-    try:
-        done = subprocess.run(command, cwd=copy, capture_output=True, text=True, timeout=LONGEST, check=False)
-    except subprocess.TimeoutExpired:
-        return "endless"
-    if done.returncode == 0:
-        return ""
-    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return failed[0].split(" - ")[0] if failed else f"pytest ended with {done.returncode}"
+Finder = Callable[[Mutant, Path, Coverage], str | None]
+
+
+def find(number: int, mutant: Mutant, copy: Path, coverage: Coverage, ask_tests: Finder) -> str | None:
+    """What `ask_tests` says of a fault that is put into the `copy` for so long, but for tests that fail without it."""
+    module = copy / mutant.path
+    original = module.read_text()
+    while True:
+        module.write_text(mutant.source)
+        os.utime(module, (number, number))  # unlike any that a compiled module is of
+        found = ask_tests(mutant, copy, coverage)
+        module.write_text(original)
+        if not found or "::" not in found or coverage.passes(found):
+            return found
 
 
 def main() -> None:
@@ -169,18 +168,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="How many small faults the tests find.")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--first", type=int, default=1, help="the number of the fault to go on from")
+    parser.add_argument("--last", type=int, help="the number of the last one")
     chosen = parser.parse_args()
-    found = 0
+    last = ["git", "log", "-1", "--format=%h", "--", "pages", "playground", "tests"]
+    commit = subprocess.run(last, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    kept = ROOT / "build/mutants" / commit.strip()
+    kept.mkdir(parents=True, exist_ok=True)
+    drawn = draw_mutants(chosen.seed, chosen.count)
+    left = list(enumerate(drawn, 1))[chosen.first - 1 : chosen.last]
+    count = len(left)
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
         archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True).stdout
         subprocess.run(["tar", "-x"], cwd=copy, input=archive, check=True)
-        for number, mutant in enumerate(draw_mutants(chosen.seed, chosen.count), 1):
-            by = find(mutant, copy)
-            found += bool(by)
-            place = f"{mutant.path}:{mutant.line}"
-            print(f"{number} {'found' if by else 'MISSED'} {place} {mutant.before} → {mutant.after} {by}", flush=True)
-    print(f"{found} of {chosen.count} found")
+        coverage = Coverage(copy, kept)
+        for suite, finder in (("check", find_by_check), ("test", find_by_test)):
+            open_ = []
+            for number, mutant in left:
+                by = find(number, mutant, copy, coverage, finder)
+                if not by:
+                    open_.append((number, mutant))
+                verdict = f"found by {by}" if by else "UNDECIDED" if by is None else "MISSED"
+                fault = f"{mutant.path}:{mutant.line} {mutant.before} → {mutant.after}"
+                print(f"{suite} {number} {fault} {verdict}", flush=True)
+            left = open_
+            print(f"{count - len(left)} of {count} found by make {suite}", flush=True)
 
 
 if __name__ == "__main__":

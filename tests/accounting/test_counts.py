@@ -106,9 +106,11 @@ def test_flops_are_what_torch_counts_on_a_traced_pass(config: ModelConfig, n_tok
         assert by_part[part] == by_module[f"Encoder.{part}"]
 
 
-@given(st.integers(1, 12), st.integers(1, 60), st.integers(1, 3))
-def test_attention_overtakes_at_the_first_length_that_costs_more(d_model: int, d_ff: int, n_layers: int) -> None:
-    config = ModelConfig(vocab_size=1, d_model=d_model, n_heads=1, n_layers=n_layers, d_ff=d_ff)
+@given(st.integers(1, 12), st.integers(1, 60), st.integers(1, 3), st.booleans())
+def test_attention_overtakes_at_the_first_length_that_costs_more(
+    d_model: int, d_ff: int, n_layers: int, gated: bool
+) -> None:
+    config = ModelConfig(vocab_size=1, d_model=d_model, n_heads=1, n_layers=n_layers, d_ff=d_ff, gated=gated)
 
     def attention_costs_more(n_tokens: int) -> bool:
         cost = count_flops(config, n_tokens).by(lambda term: term.component)

@@ -10,6 +10,7 @@ from playground.accounting import count_flops, count_memory
 from playground.accounting.readable import (
     breakdown_table,
     comparison_table,
+    duration,
     in_millions,
     in_units,
     listed,
@@ -57,8 +58,9 @@ def test_numbers_take_the_place_of_names(formula: str, numbers: str) -> None:
             lambda percent: share(round(percent * 10_000), 1_000_000),
             {100: "100 %", 53.4: "53 %", 3.93: "3.9 %", 0.044: "0.044 %", 0.0034: "< 0.01 %"},
         ),
+        (duration, {0.2: "1 s", 8: "8 s", 89: "89 s", 90: "2 min", 180: "3 min", 5_399: "90 min", 5_400: "1.5 h"}),
     ],
-    ids=["units", "millions and billions", "ratios", "shares"],
+    ids=["units", "millions and billions", "ratios", "shares", "times to wait"],
 )  # fmt: skip
 def test_numbers_as_people_read_them(write: Callable[[float], str], texts: dict[float, str]) -> None:
     assert {number: write(number) for number in texts} == texts

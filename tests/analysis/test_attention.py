@@ -15,6 +15,7 @@ from playground.analysis.attention import (
     POSITION_ONLY,
     PROBES,
     RULES,
+    Habits,
     entropy,
     highest_entropy,
     mean_entropy,
@@ -221,6 +222,12 @@ def test_a_head_with_a_habit_is_known_for_it(pattern: NDArray[np.float64], known
     assert habits.known_for(0, 1) == known
     if known:
         assert habits.scores[known][0, 1] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("even", "score", "known"), [(0.3, 0.65, True), (0.3, 0.55, False), (0.1, 0.45, False)])
+def test_a_known_head_has_half_its_weight_and_twice_an_even_heads_there(even: float, score: float, known: bool) -> None:
+    habits = Habits({"next token": np.array([[score]])}, {"next token": even})
+    assert habits.known_for(0, 0) == ("next token" if known else None)
 
 
 def test_a_head_that_knows_distance_alone_is_known_for_that() -> None:

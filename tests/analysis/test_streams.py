@@ -88,6 +88,13 @@ def test_no_outlier_lies_within_the_band_and_every_other_token_does() -> None:
     assert np.isnan(streams.length_band(np.array([[1, np.nan]], np.float32))[0]).all()
 
 
+@pytest.mark.parametrize(("last", "is_far"), [(22.05, True), (21.95, False), (5.95, True), (6.05, False)])
+def test_an_outlier_is_counted_from_the_quartiles(last: float, is_far: bool) -> None:
+    """Of five numbers the second and the fourth: 12 and 16, so 6 beyond them."""
+    others = [10, 12, 14, 16] if last > 20 else [12, 14, 16, 18]
+    assert streams.far_from_others(np.array([[*others, last]])).tolist() == [[False] * 4 + [is_far]]
+
+
 @pytest.mark.parametrize(("norm", "length"), [("layer", 4.0), ("rms", 4.0), ("scalar", math.sqrt(15))])
 def test_a_post_norm_resets_every_length(norm: str, length: float) -> None:
     assert streams.lengths(run_of(small(norm=norm)))["residual"][1:] == pytest.approx(length, rel=1e-3)
@@ -124,6 +131,11 @@ def test_the_note_has_the_length_that_the_norms_epsilon_leaves(norm: str, root: 
     assert f"a median length of {length:.3g} here; for ε → 0 it goes to {root}, and ε is 0.1" in note(config)
     assert f"{length:.3g}" not in root
     assert f"alone have length {root}." in note(small(norm=norm, norm_eps=1e-8))
+
+
+def test_the_note_has_the_first_and_the_last_median() -> None:
+    lengths = {"residual": np.array([[1.0, 3.0], [5.0, 5.0], [7.0, 9.0]], np.float32)}
+    assert "from 2 to 8 (×4) over 2 layers" in streams.describe_growth(run_of(small(norm="none", n_layers=2)), lengths)
 
 
 def test_the_note_tells_where_the_numbers_overflowed() -> None:

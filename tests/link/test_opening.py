@@ -9,10 +9,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from playground import ModelConfig, open_link
+from playground import Encoder, ModelConfig, open_link
 from playground.errors import InputError, PlaygroundError, PretrainedError, UnavailableError
+from playground.link.opening import Focus, choose_pair
 from playground.link.params import DEFAULT_TEXT, PARAMS, SHARED
 from playground.link.query import MARKER, PINNED_KEYS, settle, write_query
+from playground.runs.encoder_run import run
+from playground.text import words
 from playground.web.session import caches
 from playground.web.session.result_cache import EVERYBODY
 from playground.web.session.weights_cache import WeightsId
@@ -51,6 +54,13 @@ def test_a_link_of_defaults_is_the_trained_encoder_on_the_default_text() -> None
     assert [view.run.tokens[view.focus.query], view.run.tokens[view.focus.key]] == ["it", "animal"]
     assert view.run.pattern(view.focus.layer)[view.focus.head].shape == (16, 16)
     assert view.pinned is None
+
+
+def test_the_first_token_of_a_causal_encoder_looks_at_itself() -> None:
+    """It may see nothing else, however many words there are behind it."""
+    tokenizer, config = words(["one two three"]), ModelConfig(vocab_size=4, d_model=8, n_heads=2, n_layers=1, d_ff=8)
+    looked_at = run(Encoder(config), tokenizer.encode_batch(["one two three"]), 0, causal=True)
+    assert choose_pair(looked_at, Focus(0, 0, 1, 1), query=0).key == 0
 
 
 @pytest.mark.parametrize(

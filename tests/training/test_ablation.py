@@ -277,10 +277,17 @@ def test_an_ablation_goes_on_from_a_checkpoint(n_steps: int, states: list[Ablati
     for _ in range(n_steps):
         next(steps)
     going_on.restore(pickle.loads(pickle.dumps(broken_off.checkpoint())))
-    for _ in going_on.run():
+    rest = going_on.run()
+    next(rest)
+    assert going_on.progress > broken_off.progress, "it began anew"
+    for _ in rest:
         pass
     for own, other in zip(going_on.results(), states[:2], strict=True):
         assert (own.history.loss, own.unbatched) == (other.results[0].history.loss, other.results[0].unbatched)
+
+
+def test_an_ablation_that_has_not_begun_has_nothing_to_go_on_from() -> None:
+    assert AblationRequest(REQUEST.trainings[:2]).build().checkpoint() == {"done": [], "running": None}
 
 
 OF_THE_PAGE = replace(PRESETS["minilm-l6"].config, **SIZES)

@@ -138,6 +138,12 @@ def test_the_sentences_name_what_helped_harmed_and_did_nothing() -> None:
     ]
 
 
+def test_a_loss_is_lower_or_higher_and_not_both() -> None:
+    sentences = summarise_ablation([NONE, HELPS, result("clip", 1.0, 0.4, 3.5)], N)
+    (loss,) = [sentence for sentence in sentences if sentence.startswith("Loss also")]
+    assert [loss.count(each) for each in ("lower with", "residual connections", "higher with", "clipping")] == [1] * 4
+
+
 @pytest.mark.parametrize(("word", "shares"), [("more", (0.6, 0.7, 0.9)), ("less", (0.3, 0.2, 0.1))])
 def test_order_follows_the_numbers(word: str, shares: tuple[float, ...]) -> None:
     """The largest change comes first."""
@@ -313,6 +319,13 @@ def test_a_seed_that_is_under_way_counts_once_it_has_ended() -> None:
     assert list(found[COLUMNS["ending"]])[:2] == ["2 of 3 seeds, after 500 steps"] * 2
     assert list(found[COLUMNS["ending"]])[-1] == "1 of 3 seeds, at step 500"
     assert found.loc["Weight decay", COLUMNS["accuracy_change"]] == pytest.approx(1.0)
+
+
+def test_two_seeds_that_ended_otherwise_are_both_told() -> None:
+    results = of_seeds(2)
+    results[-1] = replace(STOPPED, training=results[-1].training)
+    found = ablation_table(results, [each.training for each in results])
+    assert found.loc["Weight decay", COLUMNS["ending"]] == "after 500 steps; stopped at 200, kept 75"
 
 
 def test_the_table_shows_means_and_spreads() -> None:

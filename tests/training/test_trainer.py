@@ -128,6 +128,16 @@ def test_a_teacher_learns_first_and_is_twice_as_wide() -> None:
     assert trainer.message() == "All 4 steps are done."
 
 
+def test_a_network_that_has_learnt_wants_no_more_gradients() -> None:
+    trainer, restored = (Trainer(CONFIG, replace(SMALL, steps=2)) for _ in range(2))
+    for _ in trainer.run():
+        assert trainer.outcome or all(parameter.requires_grad for parameter in trainer.network.parameters())
+    restored.restore(pickle.loads(pickle.dumps(trainer.checkpoint())))
+    for each in (trainer, restored):
+        assert not each.network.training
+        assert not any(parameter.requires_grad for parameter in each.network.parameters())
+
+
 @pytest.mark.parametrize("n_train", [1, 2, 3])
 @pytest.mark.parametrize("task", ["reverse", "seq2seq-reverse"])
 def test_sequences_longer_than_the_position_table_are_refused(n_train: int, task: str) -> None:
@@ -218,6 +228,15 @@ def test_the_best_or_the_last_good_weights_come_back(
         best.update(network, step, loss)
     assert best.restore(network, len(losses) - 1, diverged=ran_away) == kept
     assert network.weight.item() == kept
+
+
+def test_patience_is_lost_on_an_equal_loss() -> None:
+    best = BestWeights(torch.nn.Linear(1, 1), patience=2, guess_loss=3.0)
+    out_of_patience = []
+    for step, loss in enumerate((2.0, 1.0, 1.0, 1.0)):
+        best.update(torch.nn.Linear(1, 1), step, loss)
+        out_of_patience.append(best.out_of_patience)
+    assert out_of_patience == [False, False, False, True]
 
 
 @pytest.mark.parametrize("patience", [0, 5])
