@@ -166,7 +166,7 @@ def test_a_number_past_the_last_is_moved_there_with_a_sentence(page: str, last: 
     assert all(f"{key}=50" in sentences(app) for key in last)
 
 
-@pytest.mark.parametrize("page", ["overview", "attention", "norms", "positions", "step_by_step"])
+@pytest.mark.parametrize("page", ["overview", "attention", "norms", "step_by_step"])
 def test_a_focus_past_the_last_is_shown_at_the_last_with_a_word(page: str) -> None:
     app = without_error(open_page(page, **SMALL, text="a cat sat", **dict.fromkeys(FOCUS, 50)))
     line = component_data(app, "focus_line")
