@@ -45,7 +45,7 @@ class Difference:
     @property
     def where(self) -> str:
         """The place, each index with what it counts."""
-        axes = ("sentence", "head", "token", "number")
+        axes: tuple[str, ...] = ("sentence", "head", "token", "number")
         if self.name.endswith((".scores", ".pattern")):
             axes = ("sentence", "head", "query", "key")
         if len(self.place) == 3:
