@@ -327,8 +327,8 @@ def _describe_loss(evidence: Evidence, run: Run, off: Change) -> str:
     if not np.isfinite(moved):
         return ""
     return (
-        f"With this head off, the vector of the whole sentence moves by {moved:.1%} of its length. This head is one of "
-        f"{run.config.n_layers * run.config.n_heads}."
+        f"With this head off, the vector of the whole sentence moves by {moved:.1%} of its length. Is that much? The "
+        f"page What if compares it with each of the {run.config.n_layers * run.config.n_heads} heads."
     )
 
 
