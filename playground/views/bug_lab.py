@@ -129,7 +129,7 @@ def _show_evidence(shown: ShownLab) -> Iterator[Item]:
     """What every test has shown, the newest first; the others are a line each, to be opened."""
     taken = list(enumerate(shown.attempt.taken, start=1))
     if not taken:
-        yield Paragraph("**What you see** will stand here. Each test adds one finding.", "info")
+        yield Paragraph("**What you see** will stand here. Each test adds one finding.", "caption")
         return
     yield Paragraph("**What you have seen**, the newest first:")
     for number, test in reversed(taken):

@@ -31,7 +31,7 @@ from tests.web.app_test import (
 
 @pytest.mark.parametrize("page", ["overview", "attention", "norms", "parameters"])
 def test_a_page_asks_one_question_draws_charts_with_alt_text_and_opens_no_code(page: str) -> None:
-    app = open_page(page)
+    app = open_panels(open_page(page), *(["overview_more"] if page == "overview" else []))
     (title,) = app.title
     assert title.value.endswith("?")
     assert charts(app)

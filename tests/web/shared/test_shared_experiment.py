@@ -67,7 +67,7 @@ def test_who_comes_later_has_the_same_network_and_curves_at_once() -> None:
         status_text(second) == "All 5 steps are done. The same run had been computed here before; this is its result."
     )
     assert second.session_state[SLOT].trained is first.session_state[SLOT].trained
-    assert "What has it learnt" in "".join(header.value for header in working(second.run()).header)
+    assert "What does it answer?" in "".join(header.value for header in working(second.run()).header)
     assert charts(second)["training_loss"] == charts(first)["training_loss"]
     assert prose(second) == prose(working(first.run()))
 

@@ -26,6 +26,7 @@ from tests.web.app_test import (
     choose,
     locked,
     open_page,
+    open_panels,
     prose,
     sentences,
     values,
@@ -80,6 +81,7 @@ def test_it_needs_no_token_table_where_words_are_vectors(tutorial: str, passes: 
     vectors = draw_vectors(run.tokens[: int((~run.padding).sum())], run.config.d_model, seed=3)
     np.testing.assert_array_equal(run.arrays["embed.tokens"][~run.padding], vectors)
     assert_close(encoder.encode(encoder.embed_vectors(oracle.arrays["x"])), oracle.arrays["output"], ON_OUTPUTS)
+    open_panels(app, "overview_more")
     assert f"{sum(parameter.numel() for parameter in encoder.parameters()):,} parameters" in captions(app)
 
 
