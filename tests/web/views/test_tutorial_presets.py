@@ -67,7 +67,7 @@ def test_parameters_are_the_tutorials_own(preset: str, total: int, embeddings: i
     tables = shown[shown["component"] == "embeddings"]
     assert tables["total"].sum() == embeddings
     assert round(tables["share, %"].sum()) == round(100 * embeddings / total)
-    assert f"**{total:,} parameters**" in captions(open_page("overview", **link_to(preset)))
+    assert f"**{total:,} parameters**" in captions(open_page("overview", overview_more=True, **link_to(preset)))
 
 
 def test_a_fifth_of_tutorial_d_is_its_embeddings() -> None:
