@@ -56,6 +56,7 @@ SMALL = {
 def state(**changed: str) -> LinkedView:
     view = open_texts("attention", {key: [text] for key, text in {**SMALL, **changed}.items()})
     assert not view.notices
+    assert view.encoder.config == view.config, "made here, as one that is made in inference mode is of no other use"
     return view
 
 
