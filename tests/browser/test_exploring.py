@@ -74,7 +74,7 @@ def test_unlocking_gives_random_weights_whose_sliders_move(visitor: Visitor) -> 
     visitor.eventually(lambda: "d_model" in visitor.query(), "d_model in the link")
     visitor.settled()
     assert visitor.query() == {"weights": ["random"], "n_layers": ["4"], "d_model": ["640"], "n_heads": ["10"]}
-    expect(visitor.page.locator("body")).to_contain_text("does not divide d_model=640")
+    expect(visitor.page.locator("body")).to_contain_text("cannot share d_model = 640")
     expect(visitor.page.locator("body")).to_contain_text("4 layers × 10 heads")
     config = ModelConfig(**{**vars(PRESETS["minilm-l6"].config), "n_layers": 4, "d_model": 640, "n_heads": 10})
     expected = run(Encoder(config, 0), load("minilm")[1].encode_batch([DEFAULT_TEXT]))
@@ -100,7 +100,7 @@ def test_a_preset_sets_the_sliders(visitor: Visitor) -> None:
 
 
 def test_a_preset_of_raw_vectors_numbers_the_words(visitor: Visitor) -> None:
-    visitor.open("/")
+    visitor.open("/?overview_more=true")
     visitor.widget("preset").get_by_role("combobox").click()
     visitor.page.get_by_role("option", name="Tutorial B").click()
     visitor.unfold("Expert")
