@@ -34,9 +34,7 @@ def test_a_notebook_shows_the_charts_captions_and_tables_of_both_settings(reposi
     charts = [
         each.data["application/vnd.plotly.v1+json"] for each in outputs if "application/vnd.plotly.v1+json" in each.data
     ]
-    assert [chart["data"][0]["type"] for chart in charts] == [
-        *["scatter", "heatmap"] * 2, "scatter", *["heatmap"] * 6,
-    ]  # fmt: skip
+    assert [chart["data"][0]["type"] for chart in charts] == ["scatter", *["heatmap"] * 8]
     words = " ".join(each.data.get("text/markdown", "") for each in outputs)
     assert words.count("In the same colours.") == 2
     assert "cosines" not in words or "Each cell compares two tokens at depth 1" in words
