@@ -95,7 +95,7 @@ def test_widget_and_page_agree_on_a_value_that_is_oddly_written(
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("junk", ["NaN", "--5", "", "9" * 2000, "<script>alert(1)</script>", "-inf", "🙂"])
+@pytest.mark.parametrize("junk", ["NaN", "--5", "", "9" * 1500, "<script>alert(1)</script>", "-inf", "🙂"])
 def test_junk_for_every_parameter_leaves_a_page_that_works(junk: str) -> None:
     keys = {*PARAMS, MARKER, *PINNED_KEYS} - {"text", "b_text"}
     app = open_page("attention", **dict.fromkeys(keys, junk))

@@ -126,10 +126,11 @@ RUN_A_SENTENCE = (
     "overview", "attention", "norms", "compare", "positions", "step_by_step", "encoder_decoder", "gradient_flow",
     "what_if", "diagnosis",
 )  # fmt: skip
-WITHOUT_CHARTS = ("exercises", "lessons", "diagnosis", "bug_lab", "ladder")
+WITHOUT_CHARTS = ("exercises", "lessons", "diagnosis", "bug_lab", "ladder", "regularisers", "training")
 """Pages that show them after an answer, after a file, after a test, after a training, or not at all."""
 
 NEEDED = {
+    "overview": {"overview_more": "true"},  # its charts
     "encoder_decoder": {"encdec_source": "your text"},
     "compare": {"pinned": "true", "compare_lengths": "true"},
     "tutorials": {"tutorials_differences": "true"},  # its charts

@@ -7,6 +7,9 @@ from playground.link.query import PINNED_KEYS
 from tests.web.app_test import charts, open_page, sentences, without_error
 from tests.web.chosen_views import SETUP, VIEWS
 
+SHOW_THEM_LATER = ("exercises", "lessons", "diagnosis", "ladder", "regularisers")
+"""Pages that show charts after an answer, after a file or after a training, or none."""
+
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("page", VIEWS)
@@ -14,7 +17,7 @@ def test_two_who_open_a_link_see_the_same_to_the_digit(page: str) -> None:
     link = SETUP | VIEWS[page]
     mine, theirs = (without_error(open_page(page.replace("-", "_") or "overview", **link)) for _ in range(2))
     assert sentences(mine) == ""
-    assert charts(mine) or page in ("exercises", "lessons", "diagnosis", "ladder")  # which show them later, or none
+    assert charts(mine) or page in SHOW_THEM_LATER
     assert charts(theirs) == charts(mine)
     assert {key: mine.query_params[key] for key in link} == link
 
