@@ -35,7 +35,7 @@ DRAWN = """async selectors => {
 }"""
 """Milliseconds from the navigation to the frame after all images are there."""
 
-WATCH_KEY = """selector => {
+WATCH_KEY = """([selector, longest]) => {
   const read = () => {
     const element = document.querySelector(selector)
     return element?.href?.baseVal ?? element?.textContent
@@ -43,14 +43,16 @@ WATCH_KEY = """selector => {
   window.changed = new Promise(resolve => addEventListener("keydown", () => {
     const start = performance.now(), before = read()
     const look = () => {
-      const now = read()
-      if (now === undefined || now === before) requestAnimationFrame(look)
+      const now = read(), passed = performance.now() - start
+      if (passed > longest) resolve(null)
+      else if (now === undefined || now === before) requestAnimationFrame(look)
       else requestAnimationFrame(() => resolve(performance.now() - start))
     }
     look()
   }, { once: true, capture: true }))
 }"""
-"""Times the next key: milliseconds until what the selector shows has changed and a frame has passed."""
+"""Times the next key: milliseconds until what the selector shows has changed and a frame has passed, or null where that
+takes too long."""
 
 
 CHOOSE = """([title, selector, longest]) => new Promise(resolve => {
@@ -70,7 +72,7 @@ CHOOSE = """([title, selector, longest]) => new Promise(resolve => {
 null where that takes too long."""
 
 LONGEST = 8_000
-"""Milliseconds after which a choice counts as lost."""
+"""Milliseconds after which a choice or a key counts as lost."""
 
 
 def measure() -> Iterator[Result]:
@@ -175,9 +177,11 @@ def press_right(page: Page, slider: str, shown: str) -> float:
 def press(page: Page, control: str, key: str, shown: str) -> float:
     """Press a key on a control and return the milliseconds until what depends on it is painted."""
     page.locator(control).focus()
-    page.evaluate(WATCH_KEY, shown)
+    page.evaluate(WATCH_KEY, [shown, LONGEST])
     page.keyboard.press(key)
-    milliseconds: float = page.evaluate("() => window.changed")
+    milliseconds: float | None = page.evaluate("() => window.changed")
+    if milliseconds is None:
+        raise RuntimeError(f"{key} on {control} changes nothing within {LONGEST} ms")
     return milliseconds
 
 
@@ -203,7 +207,7 @@ def move_over_slider(visitor: Visitor, slider: Page, n_tokens: int, what: str, m
     """A move of the focus to painted, over an empty app's slider moved to its number shown; both by keyboard."""
     moves, numbers = [], []
     for layer in (1, 4):
-        visitor.open(n_tokens, layer=layer, head=0)
+        visitor.open(n_tokens, layer=layer, head=0, query=1, key=0)  # as many cells to the right as there are steps
         slider.reload()
         slider.locator("[data-testid=stText]").wait_for()
         for step in range(11):
