@@ -110,9 +110,17 @@ def read_texts(
     changes = [() if fit is None or row < first else fit(together, row) for row in range(rows.stop)]
     name = f"layers.{layer}.attn.pattern"
     patterns: dict[int, Array] = {}
-    for step in run_batch(
-        encoder, together, keep=name.__eq__, seed=seed, causal=causal, sentences=rows, interventions=changes
-    ):
+    steps = run_batch(
+        encoder,
+        together,
+        keep=name.__eq__,
+        seed=seed,
+        causal=causal,
+        sentences=rows,
+        interventions=changes,
+        end=layer + 1,  # what comes after does not change its pattern
+    )
+    for step in steps:
         patterns |= dict(zip(step.sentences, step.arrays[name], strict=True))
     row = iter(rows)
     return [each or _read_row(together, patterns, next(row)) for each in found]

@@ -146,6 +146,7 @@ def run_batch(
     causal: bool = False,
     sentences: Sequence[int] | None = None,
     interventions: Sequence[Sequence[Change]] = (),
+    end: int | None = None,
 ) -> Iterator[BatchStep]:
     """Run sentences of a batch, padded as the batch is, as many at a time as the memory budget allows.
 
@@ -154,6 +155,7 @@ def run_batch(
         seed: of the words' vectors, as in `encoder_run.run`; so is `causal`.
         sentences: which, from 0; all of them by default.
         interventions: what changes in each of the batch's sentences; one that has any is run on its own.
+        end: the layer before which each pass ends, as in `run_rows`.
 
     Raises:
         TooLargeError: not even one sentence fits the memory budget.
@@ -168,17 +170,17 @@ def run_batch(
     at_once = rows_at_once(encoder.config, n_tokens)
     for first in range(0, len(plain), at_once):
         check_interrupted()
-        yield _keep_step(encoder, batch, plain[first : first + at_once], Trace(keep), seed=seed, causal=causal)
+        yield _keep_step(encoder, batch, plain[first : first + at_once], Trace(keep), seed=seed, causal=causal, end=end)
     for i in changed:
         check_interrupted()
         trace = intervention_trace(
             encoder, batch, i, [interventions[i]], seed=seed, causal=causal, sources=None, keep=keep
         )
-        yield _keep_step(encoder, batch, [i], trace, seed=seed, causal=causal)
+        yield _keep_step(encoder, batch, [i], trace, seed=seed, causal=causal, end=end)
 
 
 def _keep_step(
-    encoder: Encoder, batch: Batch, sentences: Sequence[int], trace: Trace, *, seed: int, causal: bool
+    encoder: Encoder, batch: Batch, sentences: Sequence[int], trace: Trace, *, seed: int, causal: bool, end: int | None
 ) -> BatchStep:
-    run_rows(encoder, read_rows(encoder, batch, sentences, seed=seed, causal=causal), trace)
+    run_rows(encoder, read_rows(encoder, batch, sentences, seed=seed, causal=causal), trace, end=end)
     return BatchStep(tuple(sentences), {name: to_array(tensor) for name, tensor in trace.items()})

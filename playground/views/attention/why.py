@@ -224,8 +224,11 @@ def say_present_alone(scene: Scene[Any], what: str) -> Iterator[Item]:
         yield Paragraph(text, "caption")
 
 
-def answer_why(scene: Scene[HeadsRun], options: Options) -> tuple[Group, list[Item], Group]:
-    """The answer in words and in bars; its test by other sentences, if there is one; the steps of the computation."""
+def answer_why(scene: Scene[HeadsRun], options: Options) -> tuple[Group, Iterator[Item], Group]:
+    """The answer in words and in bars; its test by other sentences, if there is one; the steps of the computation.
+
+    The test runs its sentences when it is asked for, so that the answer is drawn before.
+    """
     found, problem = None, None
     if not is_hidden(scene.now.run, scene.focus):
         try:
@@ -235,7 +238,7 @@ def answer_why(scene: Scene[HeadsRun], options: Options) -> tuple[Group, list[It
     question = ask_why(scene.now.run, scene.focus, None if found is None else found.split.opponent)
     items: list[Item] = [Widget("why_arrival"), Paragraph(question, "header")]
     if problem is not None:
-        return Group("why", (*items, problem)), [], _fold_steps(scene, None, options)
+        return Group("why", (*items, problem)), iter(()), _fold_steps(scene, None, options)
     if found is None:
         items.append(Paragraph(_describe_hidden(scene.now.run, scene.focus)))
     else:
@@ -244,8 +247,8 @@ def answer_why(scene: Scene[HeadsRun], options: Options) -> tuple[Group, list[It
         items.append(Paragraph(f"{_describe_changes(found.walk)}{found.note}{_describe(found, has_bars=True)}{hidden}"))
         items += _show_parts(found)
     has_numbers = found is not None and found.verdict.kind != "not finite"
-    tests: list[Item] = [Group("why_tests", tuple(_show_tests(scene, found, options)))] if found and has_numbers else []
-    steps = _fold_steps(scene, found if has_numbers else None, options)
+    explained = found if has_numbers else None
+    tests, steps = _group_tests(scene, explained, options), _fold_steps(scene, explained, options)
     return Group("why", (*items, *_answer_pinned(scene, options))), tests, steps
 
 
@@ -357,6 +360,11 @@ def _name_rivals(found: Explanation) -> dict[str, str]:
 
 def _bars(key: str, drawn: bars.Bars, **chart: Any) -> LabelledBars[HeadsRun]:
     return LabelledBars(key=key, bars=lambda _: drawn, **chart)
+
+
+def _group_tests(scene: Scene[HeadsRun], found: Explanation | None, options: Options) -> Iterator[Item]:
+    if found is not None:
+        yield Group("why_tests", tuple(_show_tests(scene, found, options)))
 
 
 def _show_tests(scene: Scene[HeadsRun], found: Explanation, options: Options) -> Iterator[Item]:
