@@ -704,7 +704,6 @@ _BESIDE = {
 
 
 _ALL_TESTS = (
-    LabTest("symptom", "Hint: what one would notice", 1, _ask_maker, "What somebody notices who has made the mistake."),
     LabTest("shapes", "The shape of every tensor", 1, _check_shapes, "Which tensors have a wrong shape."),
     LabTest("row-sums", "Do weights add up to 1?", 1, _add_rows_up, "The sum of each query's attention weights."),
     LabTest(
@@ -733,6 +732,7 @@ _ALL_TESTS = (
         "The numbers that each position adds to its token's vector.",
     ),
     LabTest("pattern", "Map: attention weights", 2, _map_pattern, "How much each token looks at each, in one head."),
+    LabTest("symptom", "Hint: what one would notice", 3, _ask_maker, "What somebody notices who has made the mistake."),
     LabTest(
         "permute", "Reverse the words", 3, _permute, "How far the words' last vectors move.",
         lambda case: case.mask != "causal",
@@ -761,7 +761,7 @@ TESTS: Mapping[str, LabTest] = {each.key: each for each in _ALL_TESTS}
 KINDS: Mapping[int, str] = {
     1: "A quick look",
     2: "A closer look",
-    3: "Change what it reads",
+    3: "A hint, or a change of what it reads",
     4: "Beside a right encoder with the same weights",
     8: "Training",
 }

@@ -68,7 +68,7 @@ def linked_lab(view: LinkedView) -> Scene[ShownLab]:
 
 
 def show_bug_lab(scene: Scene[ShownLab], _: Options) -> Iterator[Item]:
-    """The case, who is suspected, what can be tested beside what was found by now, and at the end what it was."""
+    """The case, what can be tested beside what was found by now and who is suspected, and at the end what it was."""
     shown = scene.now
     attempt, lab = shown.attempt, shown.lab
     yield Paragraph(answer_how_far(shown), "answer")
@@ -76,13 +76,11 @@ def show_bug_lab(scene: Scene[ShownLab], _: Options) -> Iterator[Item]:
         yield from _reveal(lab)
     yield Paragraph(_describe_case(lab))
     parts = Panel("", "What the encoder should be, part by part", (Paragraph(_describe_parts(lab)),))
-    if not attempt.is_solved:
-        yield from _show_suspects(shown)
-    evidence = Group(EVIDENCE, tuple(_show_evidence(shown)))
     if attempt.is_solved:
         yield parts
-        yield evidence
+        yield Group(EVIDENCE, tuple(_show_evidence(shown)))
     else:
+        evidence = Group(EVIDENCE, (*_show_evidence(shown), *_show_suspects(shown)))
         yield Columns(((Widget("lab_tests", {"attempt": attempt}), parts), (evidence,)), (2, 3))
     yield Group("lab_case", (Control("lab_level", "Level"), Widget("lab_next", {"attempt": attempt})), is_row=True)
     if attempt.is_solved:
@@ -90,9 +88,9 @@ def show_bug_lab(scene: Scene[ShownLab], _: Options) -> Iterator[Item]:
 
 
 EVIDENCE = "lab_evidence"
-"""Key of the group of all that tests have shown."""
+"""Key of the group of all that tests have shown, and of who is suspected then."""
 
-_IN_A_ROW = 3
+_IN_A_ROW = 2
 """Suspects side by side."""
 
 
@@ -131,22 +129,26 @@ def _show_evidence(shown: ShownLab) -> Iterator[Item]:
     if not taken:
         yield Paragraph("**What you see** will stand here. Each test adds one finding.", "caption")
         return
-    yield Paragraph("**What you have seen**, the newest first:")
+    cost = _count_points(sum(test.cost for test in shown.attempt.taken))
+    yield Paragraph(f"**What you have seen** for {cost}, the newest first:")
     for number, test in reversed(taken):
         found = test.run(shown.lab)
-        points = "1 point" if test.cost == 1 else f"{test.cost} points"
-        title, items = f"**{number}. {test.title}** ({points})", tuple(_show_finding(test, found))
+        title, items = f"**{number}. {test.title}** ({_count_points(test.cost)})", tuple(_show_finding(test, found))
         if number == len(taken):
             yield Group(f"lab_finding_{number}", (Paragraph(title), *items), is_card=True)
         else:
             yield Panel("", title, items)
 
 
+def _count_points(n: int) -> str:
+    return "1 point" if n == 1 else f"{n} points"
+
+
 def answer_how_far(shown: ShownLab) -> str:
     """What is to be found or was found, and for how many points."""
     attempt = shown.attempt
     beat = f" Whoever sent you this case found it for **{shown.to_beat}**." if shown.to_beat > NOBODY else ""
-    spent = f"**{attempt.cost} {'point' if attempt.cost == 1 else 'points'}**"
+    spent = f"**{_count_points(attempt.cost)}**"
     n, n_found = len(attempt.case.mistakes), len(attempt.found)
     if attempt.is_solved:
         titles = join_words([f"**{name_suspect(key)}**" for key in attempt.case.mistakes])
@@ -167,8 +169,8 @@ def answer_how_far(shown: ShownLab) -> str:
 
 _MASKS = {
     "none": "no mask: every token looks at every token",
-    "padding": "a padding mask: nobody looks at the last two tokens, which are padding",
-    "causal": "a causal mask: no token looks at a later one",
+    "padding": "a padding mask: nobody should look at the last two tokens, which are padding",
+    "causal": "a causal mask: no token should look at a later one",
 }
 
 _PLACES = {"pre": "before", "post": "after"}
@@ -218,14 +220,14 @@ def _show_finding(test: LabTest, found: Finding) -> Iterator[Item]:
 
 def _draw_map(key: str, title: str, values: Array, maps: Sequence[Array], *, of_tokens: bool) -> Heatmap[ShownLab]:
     finite = np.where(np.isfinite(values), values, np.nan)
-    what = "a token, a column one that it may look at" if of_tokens else "a token"
+    what = "a query, the token that looks; a column a key, the token looked at" if of_tokens else "a token"
     rows, columns = (partial(_name_tokens, n) for n in values.shape)
     return Heatmap(
         key=key,
         alt=f"{title}, as colours.",
         caption=f"**{upper_first(title)}.** A row is {what}. {figures.describe_around_zero(maps)}",
         values=lambda _: finite,
-        rows=Axis("token", rows),
+        rows=Axis("query" if of_tokens else "token", rows),
         columns=Axis("key", columns) if of_tokens else Axis("number"),
         bar="",
         hover="%{y}, %{x}",

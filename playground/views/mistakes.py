@@ -14,6 +14,6 @@ def show_mistake(mistake: Mistake) -> Iterator[Item]:
     yield Paragraph(
         f"- **What you notice:** {mistake.symptom}\n"
         f"- **What looks right all the same:** {mistake.hidden_from}\n"
-        f"- **The cheapest test:** {mistake.test}\n"
+        f"- **A test for your own code:** {mistake.test}\n"
         f"- **Seen in practice:** {mistake.source}."
     )

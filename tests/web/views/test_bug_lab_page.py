@@ -31,12 +31,12 @@ def accuse(app: AppTest, key: str) -> AppTest:
     return press(app, f"lab_accuse_{key.replace('-', '_')}")
 
 
-def test_the_symptom_is_a_hint_that_costs_a_point() -> None:
+def test_the_symptom_is_a_hint_that_costs_points() -> None:
     app = page()
     assert MISTAKES[GUILTY].symptom not in prose(app)
     app = press(app, "lab_test_symptom")
     assert MISTAKES[GUILTY].symptom in prose(app)
-    assert "**1 point**" in prose(app)
+    assert "You have spent **3 points**" in prose(app)
 
 
 def test_the_map_of_weights_has_the_padding_too() -> None:
