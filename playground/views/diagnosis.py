@@ -121,21 +121,29 @@ def _show_maps(diagnosed: Diagnosed) -> Iterator[Item]:
     are_tokens = first.name.endswith(("scores", "pattern"))
     row_names = _name_rows(diagnosed, shape[-2])[rows.start : rows.stop]
     column_names = partial(_give, _name_rows(diagnosed, shape[-1])[columns.start : columns.stop])
-    where = f"`{first.name}`{f', head {place[1]}' if len(place) > 1 else ''}"
+    where = f"`{first.name}` ({name_point(first.name)}){f', head {place[1]}' if len(place) > 1 else ''}"
     for window, n, what in ((rows, shape[-2], "tokens"), (columns, shape[-1], "tokens" if are_tokens else "numbers")):
         where += f", {what} {window.start} to {window.stop - 1} of {n}" if len(window) < n else ""
+    yield Paragraph(f"In {where}.")
     maps = (
-        ("yours", "Yours", theirs, [theirs, ours], " This map and the model's use one colour scale."),
-        ("ours", "The model's", ours, [theirs, ours], " This map and yours use one colour scale."),
-        ("difference", "Yours − the model's", theirs - ours, [theirs - ours], " It has a colour scale of its own."),
+        ("yours", "Yours", theirs, [theirs, ours], " The model's map has these colours too."),
+        ("ours", "The model's", ours, [theirs, ours], " Your map has these colours too."),
+        (
+            "difference",
+            "Yours − the model's",
+            theirs - ours,
+            [theirs - ours],
+            " The other two have colours of their own.",
+        ),
     )
     yield Columns(
         tuple(
             (
+                Paragraph(f"**{title}**"),
                 Heatmap[Any](
                     key=f"diagnosis_{key}",
                     alt=f"{title} of {first.name}, as colours.",
-                    caption=f"**{title}:** {where}. {describe_around_zero(shared)}{note}",
+                    caption=f"**{title}.** {describe_around_zero(shared)}{note}",
                     values=partial(_give, values),
                     rows=Axis("token", partial(_give, row_names), options={"autorange": "reversed"}),
                     columns=Axis("key", column_names) if are_tokens else Axis("number", first=columns.start),

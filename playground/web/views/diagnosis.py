@@ -79,6 +79,8 @@ class _Found:
     key: caches.RunKey
     """Of the model and the sentence that it was compared with."""
     diagnosed: Diagnosed
+    is_example: bool
+    """Whether nobody brought it: it goes with the model that it is made of."""
 
 
 def draw_diagnosis() -> None:
@@ -142,13 +144,13 @@ def _compare(
         setup.batch.tokens[setup.sentence],
         before[last_right + 1 :],
     )
-    return _Found(given.name, key, diagnosed)
+    return _Found(given.name, key, diagnosed, is_example=given.tensors is None)
 
 
 def _draw_found(key: caches.RunKey, n_mistakes: int) -> None:
     """The report on what was given last; before, what the page does, with so many mistakes that it knows."""
     found: _Found | None = st.session_state.get(_FOUND)
-    if found is None:
+    if found is None or (found.is_example and found.key != key):
         invitation = (
             "Have you written an encoder whose results are wrong? Bring the numbers that it computes. This page finds "
             f"the first wrong one, and tries **{n_mistakes}** known mistakes, alone and in pairs, to explain it."
@@ -185,6 +187,12 @@ def _draw_ways_in(names: Mapping[str, torch.Tensor], ids: torch.Tensor, mask: to
             "Take a small random encoder", key="diagnosis_small", icon=":material/casino:", on_click=_take_small,
             help="The encoder of 2017, with 2 narrow layers: d_model 16, 4 heads, d_ff 32.",
         )  # fmt: skip
+    else:
+        config = setup.config
+        st.caption(
+            f"The sidebar's encoder has random weights; n_layers {config.n_layers}, n_heads {config.n_heads}, d_model "
+            f"{config.d_model}, d_ff {config.d_ff}. Steps 2 and 3 are about it."
+        )
     st.markdown("**2. Run it on these tokens, and save what it computes.** Some intermediate tensors are enough.")
     st.markdown(" ".join(map(quote_token, setup.batch.tokens[setup.sentence])))
     with st.expander("The code that saves them, and their names", icon=":material/code:"):

@@ -13,7 +13,6 @@ from tests.mistakes.plain_pass import plain_pass
 from tests.web.app_test import (
     answer,
     array,
-    captions,
     charts,
     open_page,
     press,
@@ -68,6 +67,10 @@ def test_who_has_no_code_at_hand_tries_a_wrong_encoder() -> None:
     assert charts(app)
     app = press(app, "diagnosis_example")
     assert MISTAKES["residual-forgotten"].title in answer(without_error(app)), "each press tries another one"
+    app.session_state["n_layers"] = 3
+    app = without_error(app.run())
+    assert not charts(app), "what was found in an example goes with the model that it was made of"
+    assert sentences(app) == ""
 
 
 def test_the_tokens_to_run_it_on_are_shown() -> None:
@@ -93,7 +96,7 @@ def test_the_maps_show_the_quoted_place_and_say_what_is_left_out() -> None:
     assert "sentence 0, token 2, number 90" in prose(app)
     columns = array(charts(app)["diagnosis_yours"], name="x")
     assert (columns.min(), columns.max()) == (32, 95)
-    assert "numbers 32 to 95 of 96" in captions(app)
+    assert "numbers 32 to 95 of 96" in prose(app)
     assert "bring what was computed before it too, such as `embed.tokens`" in answer(app)
 
 
