@@ -63,7 +63,7 @@ def check_answer(exercise: str, answer: Any, variant: int = 0) -> str:
     asked = Variant(shipped_exercises()[exercise], variant)
     is_link = isinstance(answer, str) and asked.exercise.answer.kind == "settings"
     verdict = asked.check(asked.read(open_link(answer) if is_link else answer))
-    return "Right." if verdict.is_right else verdict.feedback or "That is not what the run says."
+    return "Right." if verdict.is_right else verdict.feedback or "That is not what comes out."
 
 
 def _display(item: "Item", scene: "Scene[Any]") -> None:

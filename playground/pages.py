@@ -67,7 +67,7 @@ PAGES = {
         Page(
             "exercises",
             "Exercises",
-            "Say what will happen, then see what the run says: exercises whose answers are computed.",
+            "Say what will happen, then see what comes out: exercises whose answers are computed.",
             own_networks=True,
             runs_text=False,
             unchanged=f"{_ENCODER_ALONE} exercises ask about states of their own, without them.",

@@ -14,12 +14,12 @@ from playground.learn.answers import HANDLES, Choose, Click, Draw, Number, Order
 from playground.learn.exercise import Variant
 from playground.learn.quantities import Numbers
 
-YOU, RUN = "you", "the run"
+YOU, COMPUTED = "you", "computed"
 
 KEY = "exercise_truth"
 """Of the chart or table."""
 
-_COLOURS = {YOU: palette.FOCUS, RUN: palette.ATTENTION}
+_COLOURS = {YOU: palette.MUTED, COMPUTED: palette.ATTENTION}
 
 
 def compare_answer(variant: Variant, given: Any) -> Iterator[Item]:
@@ -41,7 +41,10 @@ def compare_answer(variant: Variant, given: Any) -> Iterator[Item]:
             ]
             yield Paragraph("\n".join(texts))
         case Number(unit=unit) if isinstance(truth, float):
-            yield compare_numbers(truth, given, unit)
+            if given is not None and f"{given:.4g}" == f"{truth:.4g}":
+                yield Paragraph(f"**{truth:,.4g}**{f' {unit}' if unit else ''}, as you said.")
+            else:
+                yield compare_numbers(truth, given, unit)
         case Click() if isinstance(truth, Numbers):
             yield frame_places(truth, given, answer.wanted)
         case Order(items=items, wanted=wanted) if isinstance(truth, Mapping):
@@ -51,18 +54,19 @@ def compare_answer(variant: Variant, given: Any) -> Iterator[Item]:
 
 
 def compare_numbers(truth: float, given: float | None, unit: str) -> Bars[Any]:
-    """Two bars: the number that was expected, and the run's."""
-    numbers = ({} if given is None else {YOU: float(given)}) | {RUN: truth}
-    said = f"You said {given:,.4g}; the run says" if given is not None else "The run says"
+    """Two bars: the number that was expected, and what is computed."""
+    numbers = ({} if given is None else {YOU: float(given)}) | {COMPUTED: truth}
+    said = f"You said {given:,.4g}; computed is" if given is not None else "Computed is"
     return Bars(
         key=KEY,
-        alt="Bars: your number and the run's",
+        alt="Bars: your number and what is computed",
         caption=f"{said} **{truth:,.4g}**{f' {unit}' if unit else ''}.",
         bars=lambda _: {name: {name: number} for name, number in numbers.items()},
         labels=Axis(""),
         value={"title": unit},
         colours=_COLOURS,
         stacked=True,
+        height=150,
         compares=False,
         is_tabulated=False,
     )
@@ -96,7 +100,7 @@ def frame_places(truth: Numbers, given: Sequence[int] | None, wanted: str) -> He
         key=KEY,
         alt=f"Heatmap of {truth.title or 'the numbers'} with the {wanted} number framed",
         caption=f"{said}The {wanted} is at {name_place(truth, best)}: **{truth[best]:.4g}**. "
-        f"The thick frame is the run's{', the thin one yours' if said else ''}.",
+        f"It has the thick frame{', your choice the thin one' if said else ''}.",
         values=lambda _: cells,
         rows=rows,
         columns=Axis(truth.column_title if truth.columns else truth.row_title, lambda _: axis_labels(columns)),
@@ -136,7 +140,7 @@ def compare_orders(
     columns: dict[str, list[str]] = {}
     if given is not None:
         columns[YOU] = [texts[word] for word in given]
-    columns[RUN] = [texts[word] for word in right]
+    columns[COMPUTED] = [texts[word] for word in right]
     columns["its number"] = [f"{truth[word]:,.4g}" for word in right]
     frame = pd.DataFrame(columns, index=pd.Index([f"{place}." for place in range(1, len(right) + 1)]))
     return Table(key=KEY, frame=lambda _: frame, compares=False, is_markdown=True)
@@ -151,7 +155,7 @@ def compare_curves(answer: Draw, truth: Numbers, given: Sequence[float] | None) 
     """The drawn curve and the true one on the same axes."""
     places = np.arange(len(truth.rows))
     handles = np.array(handle_places(len(places)))
-    curves = [Curve(RUN, places, np.asarray(truth.values, float), palette.ATTENTION)]
+    curves = [Curve(COMPUTED, places, np.asarray(truth.values, float), palette.ATTENTION)]
     if given is not None:
         curves.append(Curve(YOU, handles, np.asarray(given, float), palette.FOCUS, dash="dash"))
 
@@ -162,13 +166,13 @@ def compare_curves(answer: Draw, truth: Numbers, given: Sequence[float] | None) 
     labels = axis_labels(truth.rows)
     every = max(1, len(places) // 12)
     ticks = {"tickmode": "array", "tickvals": places[::every].tolist(), "ticktext": labels[::every]}
-    table = pd.DataFrame({RUN: truth.values}, index=pd.Index(axis_names(truth.rows), name=answer.x_title))
+    table = pd.DataFrame({COMPUTED: truth.values}, index=pd.Index(axis_names(truth.rows), name=answer.x_title))
     return Curves(
         key=KEY,
-        alt="Curves: what you drew and what the run says",
+        alt="Curves: what you drew and what is computed",
         caption=f"A handle may be {answer.tolerance * (answer.high - answer.low):.3g} off. The dashed line is yours."
         if given is not None
-        else "What the run says.",
+        else "What is computed.",
         curves=lambda _: curves,
         x=Axis(answer.x_title, options=ticks),
         y=[axis],

@@ -106,23 +106,21 @@ def show_tutorials(scene: Scene[FiveTutorials], options: Options) -> Iterator[It
 
 def answer_what_is_different(five: FiveTutorials, letter: str) -> str:
     """What the chosen tutorial computes otherwise than the paper, for one number and by its main cause."""
-    name = f"**{SHORT_TITLES[letter]}**"
     yours, papers = (five.traces[each]["final"].numpy() for each in (letter, PAPER))
     if letter == PAPER:
         distances = comparison.distances(five.traces, PAPER)
         nearest, farthest = min(distances, key=distances.__getitem__), max(distances, key=distances.__getitem__)
         return (
-            f"{name}, its mistakes mended, computes the paper's encoder, number by number. The other four do not: "
-            f"with the same random weights, an output of {SHORT_TITLES[nearest]} is up to "
-            f"**{distances[nearest]:.2f}** away, one of {SHORT_TITLES[farthest]} up to **{distances[farthest]:.2f}**."
+            f"**Tutorial {letter}**, its mistakes mended, computes the paper's encoder, number by number. The other "
+            f"four do not: with the same random weights, an output of {nearest} is up to **{distances[nearest]:.2f}** "
+            f"away, one of {farthest} up to **{distances[farthest]:.2f}**."
         )
     place = np.unravel_index(np.abs(yours - papers).argmax(), yours.shape)
     main = _departures(five, letter)[0]
     yours_there, papers_there = (with_minus(f"{each[place]:.2f}") for each in (yours, papers))
     return (
-        f"If you follow {name}, your encoder is not the paper's: with the same random weights, one of its outputs is "
-        f"**{yours_there}** instead of **{papers_there}**. The largest single reason, which alone moves some output by "
-        f"**{_write_difference(main.effect)}**: {_explain(main)}."
+        f"If you follow **tutorial {letter}**, your encoder is not the paper's: with the same random weights, one of "
+        f"its outputs is **{yours_there}** instead of **{papers_there}**. The largest single reason: {_explain(main)}."
     )
 
 

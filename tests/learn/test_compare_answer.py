@@ -31,11 +31,11 @@ def compare(variant: Variant, answer: Any = None) -> Item:
 def test_a_number_is_a_bar_beside_the_runs() -> None:
     chart = compare(demo("number"), 2048)
     assert isinstance(chart, Bars)
-    assert chart.bars(None) == {"you": {"you": 2048.0}, "the run": {"the run": 2176.0}}
+    assert chart.bars(None) == {"you": {"you": 2048.0}, "computed": {"computed": 2176.0}}
     assert "2,048" in chart.caption
     alone = compare(demo("number"))
     assert isinstance(alone, Bars)
-    assert alone.bars(None) == {"the run": {"the run": 2176.0}}
+    assert alone.bars(None) == {"computed": {"computed": 2176.0}}
     assert "You" not in alone.caption
 
 
@@ -67,7 +67,7 @@ def test_orders_stand_beside_each_other_with_the_numbers() -> None:
     assert isinstance(table, Table)
     frame = table.frame(None)
     assert frame["you"].tolist() == ["Norms", "Attention", "Feed-forward"]
-    assert frame["the run"].tolist() == ["Attention", "Feed-forward", "Norms"]
+    assert frame["computed"].tolist() == ["Attention", "Feed-forward", "Norms"]
     assert frame["its number"].tolist() == ["2,176", "2,144", "160"]
 
 

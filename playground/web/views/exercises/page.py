@@ -65,7 +65,7 @@ from playground.web.views.exercises.state_charts import draw_state
 _CHECK = "_exercise_check"
 """Session key, in the run after a press on Check, of the exercise and variant that were answered."""
 
-_WRONG = "That is not what the run says."
+_WRONG = "That is not what comes out."
 
 _NOTHING = Scene(None, Focus(0, 0, 0, 0))
 
@@ -165,11 +165,15 @@ def _describe(attempt: Attempt) -> str:
     n = attempt.tries
     tries = f"{n} {'try' if n == 1 else 'tries'}"
     if attempt.outcome == "found":
-        return f"You have found it, in **{tries}**. Below stands what the run says, beside your answer."
+        return f"You have found it, in **{tries}**. Below stands what comes out, beside your answer."
     if attempt.outcome == "given up":
         after = f" after {tries}" if n else ""
-        return f"You have given up{after}. Below stands what the run says."
-    return "What do you expect? Answer first; then the run shows what happens." if not n else f"Not yet, after {tries}."
+        return f"You have given up{after}. Below stands what comes out."
+    return (
+        "What do you expect? Answer first; then an encoder computes what comes out."
+        if not n
+        else f"Not yet, after {tries}."
+    )
 
 
 def _introduce(exercise: Exercise) -> str:
@@ -248,7 +252,7 @@ def _change(place: tuple[str, int], changes: dict[str, Any]) -> None:
 def _draw_truth(variant: ServedVariant, attempt: Attempt) -> None:
     """The answer beside the truth, what was hidden, why it is so, and where to look at it."""
     exercise, shown_view = variant.exercise, variant.view
-    st.header(":material/play_arrow: What the run says", anchor=False)
+    st.header(":material/play_arrow: What comes out", anchor=False)
     with take_turn(exercise.page):
         given = None if attempt.answer is None else read_given(variant, attempt.answer)
         if isinstance(exercise.answer, Settings):
