@@ -1,8 +1,7 @@
 """The small translator that comes with the app; `python -m playground.training.shipped_network` trains it.
 
 Training takes a minute. The same machine writes the same bytes again; another one may round otherwise. The SHA-256
-that it logs belongs into `shipped_network.SHA256`. A new field of `Recipe` or `ModelConfig` asks for a new file,
-unless it is among `trained_network.ADDED_LATER`.
+that it logs belongs into `shipped_network.SHA256`.
 
 The file that is shipped began with other weights, as its format says. A new one translates as well, and its heads
 have other jobs: the Decoder page names two of them, in the defaults of `encdec_example_layer` and

@@ -34,15 +34,20 @@ FORMAT = "playground-trained-2"
 OTHER_WEIGHTS = "playground-trained-1"
 """The format of files whose networks began with other weights than their seed gives today; the parts are the same."""
 
-ADDED_LATER = {
-    "recipe": ("noise", "shuffling"),
+AT_FIRST = {
+    "recipe": (
+        *("task", "text", "length", "n_symbols", "n_train", "n_validation", "seed", "steps", "batch_size"),
+        *("optimizer", "schedule", "lr", "warmup", "dropout_attention", "dropout_feedforward", "dropout_residual"),
+        *("dropout_positions", "mask_padding", "causal", "weight_decay", "layer_norm", "label_smoothing", "patience"),
+        *("token_masking", "token_swapping", "span_masking", "clip", "distill", "temperature"),
+    ),
     "config": (
-        *("initialisation", "gated", "bias", "n_kv_heads", "d_head", "qk_norm", "share_layers", "first_norm"),
-        *("position_offset", "rotary_base", "local_rotary_base", "relative_buckets", "relative_distance"),
-        *("window", "global_every", "d_embedding"),
+        *("vocab_size", "d_model", "n_heads", "n_layers", "d_ff", "max_len", "dropout", "norm_placement", "norm"),
+        *("norm_eps", "final_norm", "activation", "positions", "scale_embeddings", "embedding_norm", "n_segments"),
+        *("fused_qkv", "head_merge", "residual"),
     ),
 }
-"""By part: fields that files had not at first; a file without one was made at its default."""
+"""By part: fields that every file has. One without a later field was made at its default."""
 
 RunOutcome = Literal["finished", "stopped early", "diverged", "cancelled"]
 Steps = Annotated[int, (0, 10**9)]
@@ -103,7 +108,7 @@ def read_description(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, 
 
 
 def _read_part(metadata: Mapping[str, str], name: str, kind: Any) -> Any:
-    """One part: exactly its fields, but for those added later; none of them larger or deeper than a setting can be."""
+    """One part: its fields, all that files had at first; none of them larger or deeper than a setting can be."""
     try:
         values = json.loads(metadata[name])
         json.dumps(values, ensure_ascii=False).encode()
@@ -122,8 +127,7 @@ def _read_part(metadata: Mapping[str, str], name: str, kind: Any) -> Any:
         if not _is_setting(key, value):
             shown = quote_text(str(value)[:100])
             raise WeightsError(f"The file's {name} says {key}={shown}, which is no setting.")
-    needed = (key for key in known if key not in ADDED_LATER.get(name, ()))
-    missing = next((key for key in needed if key not in values), None)
+    missing = next((key for key in AT_FIRST.get(name, known) if key not in values), None)
     if missing is not None:
         raise WeightsError(f"The file's {name} does not say {missing}.")
     try:

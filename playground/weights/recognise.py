@@ -40,11 +40,11 @@ _OPEN = (
 )  # fmt: skip
 """Fields that leave no trace in names and shapes, but for a table of positions."""
 
-_OPEN_IN_OURS = (
-    "n_kv_heads", "d_head", "share_layers", "first_norm", "position_offset", "rotary_base", "local_rotary_base",
-    "relative_buckets", "relative_distance", "window", "global_every",
-)  # fmt: skip
-"""Fields that our own models may have in any way beside these; of other schemes they are known."""
+_UNASKED = ("dropout", "initialisation")
+"""Fields that matter no more once there are weights.
+
+Every other that shapes do not tell our own models may have in any way; of other schemes it is known.
+"""
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,7 @@ def recognise(header: Mapping[str, Shape]) -> RecognisedWeights:
         "n_segments": _rows(shapes, "embed.segments.weight", names, width),
         "fused_qkv": SCHEMES[scheme].head_by_head,
     }
+    open_in_ours = [field for field in usual if field not in (*settings, *_OPEN, *_UNASKED)]
     table_rows, computed = 0, SCHEMES[scheme].position_table
     if "embed.positions.weight" in shapes:
         table_rows = _rows(shapes, "embed.positions.weight", names, width)
@@ -118,10 +119,10 @@ def recognise(header: Mapping[str, Shape]) -> RecognisedWeights:
     if scheme.startswith("playground") and not settings["bias"] and settings["norm"] == "layer":
         del settings["norm"]  # a root mean square has a gain too
     if not scheme.startswith("playground"):
-        settings = {field: usual[field] for field in _OPEN_IN_OURS} | settings
+        settings = {field: usual[field] for field in open_in_ours} | settings
     elif _head_rows(given) == (d_model, d_model):
         settings |= {"d_head": 0, "n_kv_heads": 0}
-    usual = {field: usual[field] for field in (*_OPEN, *_OPEN_IN_OURS, "norm") if field not in settings}
+    usual = {field: usual[field] for field in (*_OPEN, *open_in_ours, "norm") if field not in settings}
     if "d_head" in usual:
         usual |= _guess_heads(*_head_rows(given), settings.get("n_heads"))
     tgt_vocab_size = _target_words(given, names, d_model)

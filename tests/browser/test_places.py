@@ -2,30 +2,12 @@
 
 from playwright.sync_api import BrowserContext, expect
 
+from playground import pages
 from tests.browser.server import Server
 from tests.browser.visitor import Visitor
 
-PAGES = (
-    "",
-    "attention",
-    "norms",
-    "compare",
-    "what-if",
-    "step-by-step",
-    "positions",
-    "encoder-decoder",
-    "gradient-flow",
-    "training",
-    "regularisers",
-    "ladder",
-    "exercises",
-    "lessons",
-    "diagnosis",
-    "bug-lab",
-    "tutorials",
-    "parameters",
-    "similarity",
-)
+PAGES = tuple("" if path == "overview" else path for path in pages.PAGES)
+"""By their paths in the address."""
 
 
 def test_without_trained_weights_the_app_goes_on_with_random_ones(

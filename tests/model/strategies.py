@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from playground import Encoder, ModelConfig
-from playground.config import CHOICES
+from playground.config import CHOICES, SETTINGS
 from tests.model.reference import scramble
 
 SWITCHES = ("scale_embeddings", "embedding_norm", "final_norm", "residual", "gated", "first_norm", "bias", "qk_norm")
@@ -43,6 +43,8 @@ def configs(draw: st.DrawFn, /, **fixed: Any) -> ModelConfig:
         "relative_buckets": draw(st.sampled_from([4, 8])),
         "relative_distance": draw(st.sampled_from([5, 128])),
     }
+    others = {name: setting for name, setting in SETTINGS.items() if name not in (*fields, "dropout", "norm_eps")}
+    fields |= {name: draw(st.sampled_from(each.stops or (False, True))) for name, each in others.items()}
     fields |= fixed
     if fields["fused_qkv"]:
         fields["n_kv_heads"] = 0

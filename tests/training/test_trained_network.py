@@ -6,7 +6,7 @@ import time
 import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from itertools import product
 from typing import Any
 
@@ -17,10 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from playground.config import ModelConfig
 from playground.errors import ConfigError, RecipeError, TooLargeError, WeightsError
 from playground.model import EncoderDecoder
 from playground.training import trained_network
 from playground.training.network import Tagger, build_network, evaluate
+from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 from playground.training.trained_network import Results
 from playground.training.trainer import Trainer
@@ -259,7 +261,13 @@ def test_results_that_make_no_sense_are_refused(field: str, values: tuple[Any, .
 
 
 @pytest.mark.parametrize(
-    ("part", "field"), [(part, field) for part, them in trained_network.ADDED_LATER.items() for field in them]
+    ("part", "field"),
+    [
+        (part, each.name)
+        for part, kind in (("recipe", Recipe), ("config", ModelConfig))
+        for each in fields(kind)
+        if each.name not in trained_network.AT_FIRST[part]
+    ],
 )
 def test_a_file_from_before_a_setting_was_there_has_its_default(part: str, field: str) -> None:
     without: dict[str, Any] = {field: ...}
