@@ -107,9 +107,16 @@ def run_pair(model: EncoderDecoder, source: Batch, target: Batch, sentence: int 
     source_ids, source_keys = (rows[sentence : sentence + 1].to(device) for rows in (source.ids, source.mask))
     target_ids, target_keys = (rows[line : line + 1].to(device) for rows in (target.ids, target.mask))
     masks = build_masks(source_keys, target_keys)
+    # By query and key, as in the run of a sentence: learned positions then count padding too, wherever they begin.
+    source_mask = source_keys[:, None].expand(-1, source_ids.shape[1], -1)
 
     trace = Trace(keep=lambda name: name.endswith(".pattern"))
-    logits, seconds = time_pass(lambda: model(source_ids, target_ids, source_keys, masks["combined"], trace), device)
+    logits, seconds = time_pass(
+        lambda: model.decode(
+            target_ids, model.encode(source_ids, source_mask, trace), source_keys, masks["combined"], trace
+        ),
+        device,
+    )
 
     patterns = {
         attention: stack_layers(trace, point, range(config.n_layers)) for attention, point in ATTENTION_POINTS.items()

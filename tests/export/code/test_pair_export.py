@@ -40,6 +40,10 @@ def test_any_pair_runs_with_the_weights_of_the_package(
         torch.testing.assert_close(theirs[name], tensor, atol=1e-6, rtol=0, msg=name)
 
 
+def test_padding_has_positions_of_its_own_where_they_do_not_begin_at_zero() -> None:
+    run_here(write(replace(SMALL, positions="learned", position_offset=2), TARGETS[0], "word", 0, seed=11))
+
+
 def test_files_need_no_formatter_and_no_linter(tmp_path: Path) -> None:
     variants = [
         SMALL,
