@@ -77,6 +77,7 @@ def walk_reversal(one: TrainedNetwork) -> AppTest:
     assert "You were right: no head gives half of its weight to the mirrored place." in prose(app)
     assert step(press(app, "tour_on")) == 3
     assert step(press(app, "tour_set")) == 4
+    assert app.session_state["query"] + app.session_state["key"] == len(one.example.split()) - 1, "on the line"
     app = working(app.switch_page("../../pages/attention.py").run())
     assert step(press(app, "tour_set")) == 5
     assert step(press(app, "tour_answer_all")) == 5
