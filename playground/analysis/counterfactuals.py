@@ -18,7 +18,10 @@ from playground.text import Batch, Tokenizer
 from playground.text.sentences import CONTROL, LINE_BREAK, Word, is_punctuation, split_words
 
 Kind = Literal["swap", "replace", "move"]
-Verdict = Literal["word", "place", "neither", "one order"]
+Verdict = Literal["word", "place", "close"]
+
+CLOSE = 0.05
+"""Two weights that are less apart are too close to tell which word a head prefers."""
 
 Untestable = Literal["one word", "no word", "own word", "no second word"]
 """The sentence has one word; the key is none, or is a part of the query's word; or nothing can be swapped with it."""
@@ -354,12 +357,17 @@ def _find_query(claim: Claim, before: ReadText, text: Counterfactual, seen: Read
 def judge_swap(before: tuple[float, float], after: tuple[float, float]) -> Verdict:
     """Whether a head prefers a word or a place, by the weights of two words in either order, with two decimals.
 
-    `word`: one word has more in both orders. `place`: one place has. `one order`: in one of them both have the same.
+    `word`: one word has more in both orders. `place`: one place has. `close`: in an order they are nearly the same.
     """
-    first, second = (compare(pair) for pair in (before, after))
-    if first == second:
-        return "word" if first else "neither"
-    return "place" if first == -second else "one order"
+    if any(_gap(pair) < CLOSE for pair in (before, after)):
+        return "close"
+    return "word" if compare(before) == compare(after) else "place"
+
+
+def _gap(pair: tuple[float, float]) -> float:
+    """How far two weights are apart, as two decimals show them."""
+    first, second = (float(f"{each:.2f}") for each in pair)
+    return round(abs(first - second), 2)
 
 
 def compare(pair: tuple[float, float]) -> int:

@@ -16,7 +16,7 @@ from playground.text.sentences import is_punctuation, split_words
 from playground.views.similarity import OPPOSITE, Sentences
 
 NEAR, FAR = 0.7, 0.3
-"""The cosine from which two sentences are called nearly the same, and below which far apart."""
+"""The cosines between which it is in the middle."""
 
 _NEGATIONS = frozenset({"not", "no", "never", "nobody", "nothing", "neither", "nor", "without"})
 _AUXILIARIES = frozenset({"do", "does", "did"})
@@ -27,7 +27,7 @@ _AFTER = re.compile(
 _ALIKE = 0.5
 """The share of words that a sentence and its negation have in common, at least."""
 
-_GUESSES = {"near": f"Nearly the same, over {NEAR}", "middle": "In between", "far": f"Far apart, under {FAR}"}
+_GUESSES = {"near": f"Over {NEAR}", "middle": f"{FAR} to {NEAR}", "far": f"Under {FAR}"}
 
 
 class NegatedPair(NamedTuple):
@@ -37,11 +37,14 @@ class NegatedPair(NamedTuple):
     second: int
 
 
-def find_negation(sentences: Sequence[str]) -> NegatedPair | None:
-    """The first two sentences that share most of their words, one with a negation more; None where there are none."""
+def find_negation(sentences: Sequence[str], n_own: int | None = None) -> NegatedPair | None:
+    """The first two sentences that share most of their words, one with a negation more; None where there are none.
+
+    The first of them is one of the first `n_own`, where that is given.
+    """
     read = [_count_negations(sentence) for sentence in sentences]
     for second, (words, n) in enumerate(read):
-        for first, (others, m) in enumerate(read[:second]):
+        for first, (others, m) in enumerate(read[:second][:n_own]):
             shared = len(words & others) / max(len(words | others), 1)
             if n != m and shared >= _ALIKE:
                 return NegatedPair(first, second)
@@ -75,7 +78,8 @@ def list_sentences(state: TourState) -> tuple[str, ...]:
 def _find_others(state: TourState) -> tuple[NegatedPair | None, int | None]:
     """The pair, and the last sentence beside it, which says the same in other words; None where there is none."""
     sentences = list_sentences(state)
-    pair = find_negation(sentences)
+    n_typed = len(split_sentences(str(state.values["text"])).sentences)
+    pair = find_negation(sentences, n_typed or None)
     other = next((i for i in reversed(range(len(sentences))) if pair and i not in pair), None)
     return pair, other
 
@@ -86,24 +90,28 @@ def _start(_: Evidence) -> Choices:
 
 
 def _ask_for_cosine(state: TourState) -> str:
-    own = next(iter(list_sentences(state)), "")
-    whose, quoted = ("your", f" Your sentence: “{escape_markdown(own)}”") if own else ("a", "")
+    whose = "your" if list_sentences(state) else "a"
     return (
-        f"The encoder makes one vector of {whose} sentence, and one of the same with one *not* more or less. How high "
-        f"is their cosine? 1 is the same direction, 0 a right angle. Guess.{quoted}"
+        f"The encoder makes one vector of {whose} sentence, and one of the same with a *not* added or taken away. "
+        "How high is their cosine? 1 is the same direction, 0 a right angle."
     )
 
 
 def _ask_for_pair(state: TourState) -> str:
     if not split_sentences(str(state.values["text"])).sentences:
         return "Type a sentence into **Your text**. Then write its opposite below **More sentences to compare**."
-    return "Write your sentence once more below **More sentences to compare**, with one *not* more or less."
+    return (
+        "Below **More sentences to compare**, write your sentence once more, with a *not* added or taken away. Then "
+        "press **Compare**."
+    )
 
 
 def _explain_pair(state: TourState) -> str | None:
     if len(list_sentences(state)) < 2:
         return None
-    return "No two of your sentences differ by a word such as *not* alone: they should share most of their words."
+    return (
+        "No sentence there is yours with a word such as *not* added or taken away: most of its words should be yours."
+    )
 
 
 def _write_pair(evidence: Evidence) -> Choices:
@@ -132,7 +140,7 @@ def _ask_for_paraphrase(state: TourState) -> str:
     own = "your sentence" if pair is None else f"“{escape_markdown(list_sentences(state)[pair.first])}”"
     return (
         "Does a higher cosine mean more of the same? Below **More sentences to compare**, add a third sentence. It "
-        f"says the same in other words as this: {own}"
+        f"says this in other words: {own} Then press **Compare**."
     )
 
 
@@ -213,14 +221,15 @@ def _judge_guess(evidence: Evidence) -> str:
     pair, _ = _find_others(evidence.state)
     if pair is None:
         return ""
+    own, opposite = (f"“{escape_markdown(sentences[i])}”" for i in pair)
     cosine = float(evidence.compare_sentences(sentences).depths.similarity("mean")[pair])
     if not np.isfinite(cosine):
         return "They have no cosine: numbers overflowed."
     if guess not in _GUESSES:
-        return f"Their cosine is {cosine:.2f}, where 1 is the same."
+        return f"The cosine of {own} and {opposite} is {cosine:.2f}, where 1 is the same."
     right = "near" if cosine > NEAR else "far" if cosine < FAR else "middle"
     told = "You were right" if guess == right else f"Your guess, “{_GUESSES[guess].lower()}”, was wrong"
-    return f"Their cosine is {cosine:.2f}. {told}."
+    return f"The cosine of {own} and {opposite} is {cosine:.2f}. {told}."
 
 
 def _draw_numbers(evidence: Evidence) -> SmallNumbers:
@@ -264,9 +273,10 @@ NEGATION = Tour(
         Step(
             "write",
             _ask_for_pair,
-            lambda state: state.page == "similarity" and find_negation(list_sentences(state)) is not None,
+            lambda state: state.page == "similarity" and _find_others(state)[0] is not None,
             page="similarity",
             target="similarity_list",
+            hides=("similarity_fill",),
             hint=_explain_pair,
             sets=_write_pair,
             result=_judge_guess,

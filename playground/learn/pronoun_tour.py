@@ -26,7 +26,8 @@ from playground.link.opening import Focus, choose_pair
 from playground.link.params import AUTOMATIC
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
-from playground.text.sentences import PRONOUNS, choose_pronoun, split_sentences, split_words
+from playground.text.nouns import find_nouns
+from playground.text.sentences import choose_pronoun, split_sentences, split_words
 from playground.text.wording import join_words
 from playground.views.attention.counterfactuals import describe_swap
 from playground.views.attention.why import HeadsRun, explain_cell, nearest_head
@@ -35,13 +36,6 @@ LAYER, HEAD = 3, 1
 """The head of the trained encoder that looks from a pronoun at what it may mean, in many sentences."""
 
 _EXAMPLE = "The trophy doesn't fit in the suitcase because it is too big."
-
-_COMMON = (
-    "a about after all although am an and any are as at be because been before but by can could did didn do does doesn "
-    "don for from had has have how i if in into is isn just me my no not of on or our so some than that the then there "
-    "these this those to too under up us very was wasn we were what when where while why will with would you your"
-)
-"""Words that no pronoun stands for, beside pronouns, as tokens."""
 
 _MOST_OFFERED = 6
 """Words that can be guessed by a button."""
@@ -63,22 +57,32 @@ def _ask_for_cell(state: TourState) -> str:
         return f"Type a sentence with a word such as *it* or *she*, for example: “{_EXAMPLE}”"
     word = state.word(state.pronoun)
     return (
-        f"Which word does {word} mean? Press it here, or press its cell in the row of {word} in the large map. A "
-        f"stronger colour is more weight: {word} looks more at this word."
+        f"Which word does {word} mean? Press it here, or its cell in the row of {word} in the large map. A stronger "
+        "colour is more weight."
     )
 
 
 def list_nouns(state: TourState) -> Mapping[str, str]:
-    """Words that the pronoun may mean, by their places: those before it first, and of these the nearest ones."""
+    """Nouns that the pronoun may mean, by their places: those before it first, and of these the nearest ones."""
     pronoun = state.pronoun
     if pronoun is None:
         return {}
-    places = [place for place, token in enumerate(state.tokens) if state.is_word(place) and len(token) > 1]
+    places = [place for place in find_nouns(_read_words(state)) if len(state.tokens[place]) > 1]
     nearest = sorted(places, key=lambda place: (place > pronoun, abs(place - pronoun)))
-    others = PRONOUNS.union(_COMMON.split())
     offered = {state.tokens[place].lower(): place for place in reversed(nearest)}  # the nearest of equal ones
-    kept = [place for place in nearest if place in offered.values() and state.tokens[place].lower() not in others]
+    kept = [place for place in nearest if place in offered.values()]
     return {str(place): state.tokens[place] for place in sorted(kept[:_MOST_OFFERED])}
+
+
+def _read_words(state: TourState) -> list[str]:
+    """The tokens, those that are words as they stand in the text."""
+    words = ["" if special else token for token, special in zip(state.tokens, state.special, strict=True)]
+    row = int(state.values["sentence"]) - 1
+    if state.batch is None or row >= len(state.batch.sentences):
+        return words
+    spans = state.batch.offsets[row][: len(words)]
+    written = [state.batch.sentences[row][start:end] for start, end in spans]
+    return [text if text.lower() == word.lower() else word for text, word in zip(written, words, strict=True)]
 
 
 def _has_chosen_cell(state: TourState) -> bool:
@@ -125,15 +129,15 @@ def _choose_cell(evidence: Evidence) -> Choices:
     return {"query": pair.query, "key": pair.key}
 
 
-_KEEP_RIVAL = "Keep the one in the list"
-"""What the button is called that takes the rival which stands there already, as no menu is changed to what it has."""
+_ANY_RIVAL = "Choose one for me"
+"""What the button is called that takes the noun with the most weight as rival."""
 
 
 def _ask_for_rival(state: TourState) -> str:
     query, key = state.word(state.place("query")), state.word(state.place("key"))
     return (
-        f"Why {key}? Compare it with a rival, another word that {query} could mean. Choose one in the list "
-        f"**Compare it with a rival**, or press **{_KEEP_RIVAL}**."
+        f"Could {query} mean another word than {key}? Choose such a rival in the list **Compare it with a rival**, "
+        f"or press **{_ANY_RIVAL}**."
     )
 
 
@@ -166,11 +170,18 @@ def _say_rival(evidence: Evidence) -> str:
         f"difference: to the right they speak for {key}, to the left for {other}."
     )
     found = explain_cell(evidence.heads(), focus, str(rival))
-    return f"{said} The longest bar is “{NAMES[found.verdict.largest]}”." if found.has_parts else said
+    if not found.has_parts:
+        return said
+    largest = found.verdict.largest
+    whom = key if found.verdict.amounts[largest] > 0 else other
+    return f"{said} The longest bar is “{NAMES[largest]}”: it speaks for {whom}."
 
 
 def _choose_rival(evidence: Evidence) -> Choices:
-    claim = _find_claim(evidence, evidence.heads(), None)
+    focus, heads, nouns = evidence.find_focus(), evidence.heads(), map(int, list_nouns(evidence.state))
+    row = heads.run.pattern(focus.layer)[focus.head, focus.query]
+    others = [place for place in nouns if place not in (focus.query, focus.key)]
+    claim = _find_claim(evidence, heads, max(others, key=lambda place: float(row[place]), default=None))
     if claim is None:
         raise InputError("No other word of this sentence can be the rival: choose another key, or type a longer one.")
     return {"attention_rival": str(claim.positions[2]), "attention_show": "one head"}
@@ -249,19 +260,24 @@ def conclude(evidence: Evidence) -> Conclusion:
         test = f"This could not be tested: nothing can change places with {key}. Choose two words of the sentence."
         return Conclusion(f"{where} looks from {query} at {key} with weight {weight:.2f}.", test, "untested", lost)
     claim, found = tested
-    order = compare(claim.weights)
+    order, most = compare(claim.weights), choose_pair(run, focus, focus.query).key
     names = [quote_token(claim.word(place)) for place in (claim.key, claim.rival)]
     (winner, loser), (more, less) = (names, claim.weights) if order >= 0 else (names[::-1], claim.weights[::-1])
     looks = f"{where} looks from {query} at {winner} ({more:.2f}) more than at {loser} ({less:.2f})."
     if not order:
         looks = f"{where} gives {winner} and {loser} the same weight from {query}, {more:.2f}."
+    row = run.pattern(focus.layer)[focus.head, focus.query]
+    if most not in claim.positions and compare((float(row[most]), more)) > 0:
+        looks += f" Of all other words, {query} looks most at {quote_token(run.tokens[most])} ({row[most]:.2f})."
     if heads.is_random:
         looks += " The weights are random: this is chance, nothing was learnt."
     swap = found["swap"]
     if not isinstance(swap, Outcome):
         return Conclusion(looks, f"This could not be tested by a swap: {swap}.", "untested", lost)
     if order:
-        looks += f" A claim to be tested: between these two, the word {winner} decides, not the place where it stands."
+        looks += (
+            f" A claim to be tested: between {winner} and {loser}, the word decides, not the place where it stands."
+        )
     test = f"Swap the two: “{escape_markdown(swap.text.text)}” {describe_swap(claim, swap.weights)}"
     decides = judge_swap(claim.weights, swap.weights)
     verdict = _VERDICTS.get(decides, "undecided")
@@ -293,7 +309,7 @@ def _judge_guess(evidence: Evidence) -> str:
     if not isinstance(swap, Outcome):
         return f"This could not be tested by a swap: {swap}."
     verdict = judge_swap(claim.weights, swap.weights)
-    decides = f"the {verdict} decides" if verdict in ("word", "place") else "neither decides alone"
+    decides = "it is too close to tell" if verdict == "close" else f"the {verdict} decides"
     told = "You were right:" if guess == verdict else f"You guessed the {guess}, but"
     words = (claim.word(place) for place in (claim.key, claim.rival))
     moved = [
@@ -319,17 +335,16 @@ def _say_loss(evidence: Evidence) -> str:
     """What is lost without the head that was switched off."""
     focus = evidence.find_focus()
     lost = _describe_loss(evidence, evidence.heads().run, Change("zero", focus.layer, focus.head))
-    return lost or "What moved is beyond the range of 32-bit floats."
+    if not lost:
+        return "What moved is beyond the range of 32-bit floats."
+    return f"{lost} Is that much? A link at the end of this experiment compares it with all heads."
 
 
 def _describe_loss(evidence: Evidence, run: Run, off: Change) -> str:
     moved = float(sentence_change(run, evidence.run_changed([off])).relative)
     if not np.isfinite(moved):
         return ""
-    return (
-        f"With this head off, the vector of the whole sentence moves by {moved:.1%} of its length. Is that much? The "
-        f"page What if compares it with each of the {run.config.n_layers * run.config.n_heads} heads."
-    )
+    return f"With this head off, the vector of the whole sentence moves by {moved:.1%} of its length."
 
 
 def _ask_for_pronoun(state: TourState) -> str:
@@ -341,8 +356,11 @@ def _ask_for_pronoun(state: TourState) -> str:
     return f"Your sentence has no pronoun, a word such as *it* or *she*. Try this one: “{_EXAMPLE}”"
 
 
-def _draw_map(evidence: Evidence) -> SmallMap:
-    """The map of the head for pronouns in the visitor's sentence, between its own tokens; the pronoun's row is lit."""
+def _draw_map(evidence: Evidence) -> SmallMap | None:
+    """The map of the head for pronouns in the visitor's sentence, between its own tokens; the pronoun's row is lit.
+
+    None where there is no pronoun.
+    """
     heads = evidence.heads()
     run = heads.run
     place = nearest_head(run, Focus(LAYER, HEAD, 0, 0))
@@ -351,22 +369,26 @@ def _draw_map(evidence: Evidence) -> SmallMap:
         raise InputError("This sentence has no token of its own: type another one.")
     cells = np.nan_to_num(run.pattern(place.layer)[place.head][np.ix_(real, real)])
     state, n_heads = evidence.state, run.config.n_layers * run.config.n_heads
+    added = " Tokens that the tokenizer adds are left out." if (run.special & ~run.padding).any() else ""
     random = " The weights are random: this is chance." if heads.is_random else ""
     caption = (
         f"A *head* is one of {n_heads} ways of looking. This is layer {place.layer}, head {place.head}, both counted "
-        f"from 0. Rows look at columns. A stronger colour is more *weight*, a larger share of the look.{random}"
+        f"from 0. Rows look at columns. A stronger colour is more *weight*, a larger share of the look.{added}{random}"
     )
     row = state.pronoun
     if row is None or not real[row]:
-        return SmallMap(cells, caption)
+        return None  # the card says what the sentence lacks
     weights = run.pattern(place.layer)[place.head][row]
-    keys = [key for key in range(len(state.tokens)) if key != row and state.is_word(key)]
-    most = sorted(sorted(keys, key=lambda key: -weights[key])[:2])
-    names = " and ".join(map(state.word, most))
-    asked = f"In your sentence, {state.word(row)} looks most at {names}. At which of them more?"
+    nouns = sorted((int(key) for key in list_nouns(state)), key=lambda key: -weights[key])
+    most = sorted(nouns[:2])
+    asked = f"{' or '.join(map(state.word, most))}: at which of them does {state.word(row)} look more?"
     if len(most) < 2:
-        asked = "Your sentence has hardly any other word: type a longer one."
-    return SmallMap(cells, caption, asked, (int(real[:row].sum()), state.tokens[row]))
+        asked = "Type a sentence with two nouns, to compare them."
+
+    def locate(token: int) -> tuple[int, str]:
+        return int(real[:token].sum()), state.tokens[token]
+
+    return SmallMap(cells, caption, asked, locate(row), tuple(map(locate, most)))
 
 
 PRONOUN = Tour(
@@ -406,7 +428,7 @@ PRONOUN = Tour(
             hint=_explain_rival,
             has_target=lambda state: state.values["attention_show"] == "one head",
             sets=_choose_rival,
-            set_label=_KEEP_RIVAL,
+            set_label=_ANY_RIVAL,
             result=_say_rival,
             is_needed=True,
         ),
@@ -437,4 +459,5 @@ PRONOUN = Tour(
     ),
     conclude=conclude,
     picture=_draw_map,
+    onward=("what-if", "Is that much? Compare it with all heads"),
 )

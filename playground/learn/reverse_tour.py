@@ -84,6 +84,17 @@ def _is_chosen(state: TourState) -> bool:
     return state.values["weights"] == "trained here" and not state.values["untrained"] and _is_trained(state)
 
 
+def _open_on_line(evidence: Evidence) -> Choices:
+    """The strongest cell of the line in the head's map."""
+    if evidence.state.values["weights"] != "trained here":
+        return {}
+    run, focus = evidence.heads().run, evidence.find_focus()
+    n = int((~run.padding).sum())
+    line = np.nan_to_num(run.pattern(focus.layer)[focus.head][:n, :n])[:, ::-1].diagonal()
+    query = int(line.argmax())
+    return {"query": query, "key": n - 1 - query}
+
+
 def _ask_for_head(state: TourState) -> str:
     to_open = "" if state.page == "attention" else "Open **Attention**. "
     carried = f"It opens at {Head(state.values['layer'], state.values['head'])}. " if "line" in state.answers else ""
@@ -196,7 +207,10 @@ def _judge_line(evidence: Evidence) -> str:
     last = trained.config.n_layers - 1
     right = "first" if not best.layer else "last" if best.layer == last else "between"
     told = "You were right: the" if answer == right else "The"
-    return f"{told} line is strongest in {best}, with {found.weights[best]:.2f} of the weight. See it in the map."
+    return (
+        f"{told} line is strongest in {best}, with {found.weights[best]:.2f} of the weight, as a mean over many "
+        "sequences. The map below shows one of them."
+    )
 
 
 def _judge_left(evidence: Evidence) -> str:
@@ -229,7 +243,7 @@ REVERSE = Tour(
     name="reverse",
     title="Teach it to reverse.",
     question="Train a small network yourself. How does it do it, and is one head enough?",
-    minutes=0,
+    minutes=4,
     page="training",
     starts=_start,
     steps=(
@@ -242,6 +256,7 @@ REVERSE = Tour(
             hides=("training_loss", "training_reset"),
             result=_say_accuracy,
             scrolls=True,
+            meanwhile="answer",
         ),
         Step(
             "line",
@@ -275,6 +290,7 @@ REVERSE = Tour(
             target="attention_grid",
             target_on_phone="linking_heads",
             hint=_explain_choice,
+            begins=_open_on_line,
             sets=lambda evidence: _switch_off(evidence, 1),
         ),
         Step(

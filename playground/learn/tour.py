@@ -137,10 +137,12 @@ class Step:
     result: Callable[[Evidence], str] | None = None
     """What came of the step, said in place of its sentence once it is done, until the visitor goes on; markdown. None:
     there is nothing to be read, and the tour goes on at once."""
+    begins: Callable[[Evidence], Choices] | None = None
+    """What is chosen as the step begins; None: nothing."""
     scrolls: bool = False
     """Whether the step's target is scrolled to as the step begins, where the visitor is on its page."""
     meanwhile: str | None = None
-    """The container, by its key, that is scrolled to instead while the step hides its target."""
+    """The container, by its key, that is scrolled to instead until the step is done."""
     sets: Callable[[Evidence], Choices] | None = None
     """What a press on “Do it for me” chooses; None: there is no such button."""
     is_needed: bool = False
@@ -185,6 +187,8 @@ class SmallMap:
     """What it shows, in a sentence, if anything is to be said; markdown."""
     row: tuple[int, str] | None = None
     """The row that is lit, if one is, and its name, a plain text."""
+    columns: tuple[tuple[int, str], ...] = ()
+    """Columns that have a name, from left to right, two at most, and the plain texts."""
 
 
 @dataclass(frozen=True)
@@ -216,8 +220,8 @@ class Tour:
     """What the press that begins it chooses."""
     conclude: Callable[[Evidence], Conclusion] | None = None
     """None: it ends with what was found of its exercises."""
-    picture: Callable[[Evidence], SmallMap | SmallNumbers] | None = None
-    """What its card shows, a true result; None where it has no card."""
+    picture: Callable[[Evidence], SmallMap | SmallNumbers | None] | None = None
+    """What its card shows, a true result, if there is one; None where it has no card."""
     own_title: Callable[[TourState], str] = lambda _: ""
     """The title for the visitor's own sentence, where it is another one; markdown."""
     needs: Callable[[TourState], str] = lambda _: ""

@@ -333,23 +333,30 @@ def read_tokens(state: TrainingState, name: str) -> tuple[list[str], list[str], 
     return queries, keys, visible
 
 
-LINES: Mapping[str, Callable[[Array], Array]] = {
-    "from the top left to the bottom right: each token looks at its own place": np.diagonal,
-    "from the bottom left to the top right: each token looks at the mirrored place, as far from the end as its own is "
-    "from the start": lambda pattern: np.diagonal(pattern[:, ::-1]),
+LINES: Mapping[str, tuple[str, Callable[[Array], Array]]] = {
+    "from the top left to the bottom right": ("its own place", lambda each: each),
+    "from the bottom left to the top right": (
+        "the mirrored place, as far from the end as its own is from the start",
+        lambda each: each[:, ::-1],
+    ),
 }
-"""The lines that a map (T, T) can show, in words, and the weights that lie on each."""
+"""The lines that a map (T, T) can show: what each token looks at, and how the line becomes the diagonal."""
 
 
 def describe_line(pattern: Array, visible: Mask) -> str:
     """The line that has most of the weight (Tq, Tk), where one does; the weight beside that of an even spread."""
     if not visible.all() or pattern.shape[0] != pattern.shape[1]:
         return ""
-    weights = {words: float(on_line(pattern).mean()) for words, on_line in LINES.items()}
+    weights = {words: float(np.diagonal(turn(pattern)).mean()) for words, (_, turn) in LINES.items()}
     words, weight = max(weights.items(), key=lambda each: each[1])
     if weight < MIRRORED:
         return ""
-    return f"The line runs {words}. It gets {weight:.2f} of the weight; spread evenly, {1 / len(pattern):.2f}."
+    (place, turn), n = LINES[words], len(pattern)
+    n_there = int((turn(pattern).argmax(axis=1) == np.arange(n)).sum())
+    return (
+        f"The line runs {words}: {n_there} of {n} tokens look most at {place}. In this sequence, it gets {weight:.2f} "
+        f"of the weight; spread evenly, {1 / n:.2f}."
+    )
 
 
 def describe_largest(pattern: Array, visible: Mask) -> str:

@@ -163,9 +163,9 @@ def test_a_causal_mask_leaves_no_later_word_to_swap_with() -> None:
         ((0.1, 0.3), (0.2, 0.5), "word"),
         ((0.68, 0.05), (0.26, 0.52), "place"),
         ((0.05, 0.68), (0.52, 0.26), "place"),
-        ((0.001, 0.004), (0.5, 0.5), "neither"),
-        ((0.001, 0.004), (0.5, 0.4), "one order"),
-        ((0.5, 0.4), (0.3, 0.3), "one order"),
+        ((0.001, 0.004), (0.5, 0.4), "close"),
+        ((0.44, 0.12), (0.09, 0.07), "close"),
+        ((0.5, 0.451), (0.3, 0.253), "word"),
     ],
 )
 def test_a_swap_is_judged_by_the_numbers_that_are_shown(

@@ -83,7 +83,7 @@ def test_the_first_pronoun_is_asked_about_where_none_is_chosen(query: int, prono
 
 
 def test_words_that_the_pronoun_may_mean_are_offered_in_their_order() -> None:
-    assert list_nouns(BEGIN) == {str(DOG): "dog", "3": "saw", str(CAT): "cat", "8": "ran"}
+    assert list_nouns(BEGIN) == {str(DOG): "dog", str(CAT): "cat"}
     two = replace(BEGIN, tokens=("a", "dog", "and", "a", "dog", "she"), special=(False,) * 6)
     assert list_nouns(at(two, query=5)) == {"4": "dog"}
     assert list_nouns(replace(BEGIN, tokens=(), special=())) == {}

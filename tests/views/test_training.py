@@ -436,6 +436,7 @@ def test_a_line_that_has_most_of_the_weight_is_told_in_words() -> None:
     for line, words in ((np.eye(4), "its own place"), (np.eye(4)[::-1], "the mirrored place")):
         told = view.describe_line((0.8 * line + 0.05).astype(np.float32), every)
         assert words in told
+        assert "4 of 4 tokens" in told
         assert "0.85 of the weight; spread evenly, 0.25" in told
     assert view.describe_line(even, every) == ""
     assert view.describe_line(np.eye(4, dtype=np.float32), np.tri(4, dtype=bool)) == ""

@@ -8,6 +8,7 @@ import pandas as pd
 
 from playground.analysis.changes import list_row_changes
 from playground.analysis.counterfactuals import (
+    CLOSE,
     Claim,
     Kind,
     Outcome,
@@ -146,26 +147,22 @@ def describe_swap(claim: Claim, after: tuple[float, float]) -> str:
     name, other = names[winner], names[1 - winner]
     a, b = first if winner == 0 else first[::-1]
     a_swapped, b_swapped = second if winner == 0 else second[::-1]
-    if verdict == "neither":
+    if verdict == "word":
         told = (
-            f"**Here the head follows neither the word nor the place.** {name} and {other} have the same weight, "
-            f"{a:.2f}, and also after they change places, {a_swapped:.2f}."
-        )
-    elif verdict == "word":
-        told = (
-            f"**Here the head follows the word {name}.** In both orders it has more weight than {other}: "
+            f"**Between {name} and {other}, the head follows the word.** In both orders {name} has more weight: "
             f"{a:.2f} against {b:.2f}, and after the swap {a_swapped:.2f} against {b_swapped:.2f}."
         )
     elif verdict == "place":
         told = (
-            f"**Here the head follows the place, not the word.** {name} has more weight than {other}, {a:.2f} "
-            f"against {b:.2f}. After the swap {other} stands there and has more, {b_swapped:.2f} against "
+            f"**Between {name} and {other}, the head follows the place, not the word.** {name} has more weight, "
+            f"{a:.2f} against {b:.2f}. After the swap {other} stands there and has more, {b_swapped:.2f} against "
             f"{a_swapped:.2f}."
         )
     else:
         told = (
-            f"**Here the head follows neither alone.** In one of the two orders the weights are equal: {name} has "
-            f"{a:.2f} and {other} {b:.2f}; after they change places {a_swapped:.2f} and {b_swapped:.2f}."
+            f"**Between {name} and {other}, it is too close to tell.** {name} has {a:.2f} and {other} {b:.2f}; after "
+            f"the swap they have {a_swapped:.2f} and {b_swapped:.2f}. To tell, they have to be {CLOSE:.2f} apart in "
+            "both orders."
         )
     if max(*first, *second) < SMALL:
         told += f" All these weights are under {SMALL:.2f}: most of the attention goes elsewhere."

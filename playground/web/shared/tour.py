@@ -16,6 +16,7 @@ from playground.errors import InputError, PlaygroundError
 from playground.learn.lesson import find_lesson
 from playground.learn.tour import Choices, Evidence, Step, Tour, TourState
 from playground.learn.tours import TOURS, lesson_tour
+from playground.link.changes import Changes
 from playground.link.params import EXPERIMENTS, LOCKED, PARAMS, SHARED, TOUR
 from playground.pages import page_at
 from playground.text import Batch
@@ -330,8 +331,28 @@ def go_back() -> None:
     st.session_state[_HELD] = True
 
 
+def begin_step(gather_evidence: Callable[[], Evidence]) -> None:
+    """Choose what a step begins with that the tour has come to just now; before the page is drawn."""
+    step = current_step()
+    if step is not None and step.begins is not None and st.session_state.get(_ARRIVED):
+        with suppress(PlaygroundError):  # the page says what is wrong
+            set_choices(step.begins(gather_evidence()))
+
+
+def has_heads_off() -> bool:
+    """Whether one of the visitor's changes is a head that is off."""
+    return any(each.change.kind == "zero" for each in current_value("do").made)
+
+
 def leave() -> None:
-    """End the tour where it is; for a lesson, its step is kept, and what the visitor had before comes back."""
+    """End the tour where it is.
+
+    After an experiment, the heads that are off are on again. After a lesson, its step is kept, and what the visitor had
+    before comes back.
+    """
+    if step_number() and not current_lesson():
+        made = current_value("do").made
+        st.session_state["do"] = Changes(tuple(each for each in made if each.change.kind != "zero"))
     if current_lesson() and current_step() is not None:
         st.session_state[_LEFT_AT] = {**st.session_state.get(_LEFT_AT, {}), current_lesson(): step_number()}
     if current_lesson() and step_number():

@@ -25,6 +25,9 @@ _SHOWN = "_tour_shown"
 _REFUSED = "_tour_refused"
 """Session key, in the run after a press that could not do the step: why."""
 
+_HEADS_ON = "Switches on again the heads that are off."
+"""What a press does that ends an experiment."""
+
 _VERDICTS: Mapping[Verdict, str] = {
     "held": ":green-badge[the claim held]",
     "refuted": ":orange-badge[the claim is refuted]",
@@ -46,6 +49,7 @@ def draw_tour_line(gather_evidence: Callable[[], Evidence], draw_copy_link: Call
         st.warning(escape_markdown(problem))
         session_tour.leave()
     session_tour.advance()
+    session_tour.begin_step(gather_evidence)
     tour, step = session_tour.current_tour(), session_tour.current_step()
     if tour is None:
         return
@@ -159,8 +163,14 @@ def _draw_back_and_end(tour: Tour, number: int) -> None:
     leave = session_tour.leave if tour.conclude is not None else _open_lessons
     back, close = ":material/arrow_back:", ":material/close:"
     st.button("Back", key="tour_back", icon=back, type="tertiary", on_click=session_tour.go_back, disabled=number == 1)
-    gives = "Brings back the text and settings that you had before." if session_tour.brings_back() else None
-    st.button("End", key="tour_end", icon=close, type="tertiary", on_click=leave, help=gives)
+    st.button("End", key="tour_end", icon=close, type="tertiary", on_click=leave, help=_explain_end(tour))
+
+
+def _explain_end(tour: Tour) -> str | None:
+    """What else happens where the tour is left, if anything does."""
+    if session_tour.brings_back():
+        return "Brings back the text and settings that you had before."
+    return _HEADS_ON if tour.conclude is not None and session_tour.has_heads_off() else None
 
 
 def _draw_end(tour: Tour, gather_evidence: Callable[[], Evidence], draw_copy_link: Callable[[], None]) -> None:
@@ -189,7 +199,14 @@ def _draw_end(tour: Tour, gather_evidence: Callable[[], Evidence], draw_copy_lin
         back, close = ":material/arrow_back:", ":material/close:"
         with st.container(key="tour_ways", horizontal=True, vertical_alignment="center", gap="small"):
             st.button("Back", key="tour_back", icon=back, type="tertiary", on_click=session_tour.go_back)
-            st.button("Close", key="tour_end", icon=close, type="tertiary", on_click=session_tour.leave)
+            st.button(
+                "Close",
+                key="tour_end",
+                icon=close,
+                type="tertiary",
+                on_click=session_tour.leave,
+                help=_explain_end(tour),
+            )
 
 
 def _draw_found(tour: Tour) -> None:

@@ -23,9 +23,11 @@ from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.errors import InputError
+from playground.learn.pronoun_tour import PRONOUN, list_nouns
 from playground.limits import MAX_CHARACTERS, MAX_TOKENS
 from playground.link.changes import MadeChange, fit_changes
 from playground.link.opening import Focus
+from playground.link.params import AUTOMATIC
 from playground.link.query import write_query
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
@@ -45,6 +47,7 @@ from playground.web.session.caches import RunKey
 from playground.web.session.services import services
 from playground.web.session.weights_cache import WeightsId, cache_by_weights
 from playground.web.shared import panels, renderer
+from playground.web.shared import tour as session_tour
 from playground.web.shared.change_chips import draw_followed_button, explain_refusal, make_in_place
 from playground.web.shared.pinning import pinned_side
 
@@ -236,6 +239,9 @@ def draw_open_head(key: str) -> None:
 def draw_rival(names: Mapping[str, str]) -> None:
     """The list to choose from whom the key is compared with; `names` by their words in the link."""
     chosen = current_value("attention_rival")
+    if session_tour.current_tour() is PRONOUN:
+        nouns = list_nouns(session_tour.current_state()).keys() & names.keys()
+        names = {word: name for word, name in names.items() if not nouns or word in nouns | {AUTOMATIC, chosen}}
     st.session_state["why_rival_choice"] = chosen  # a click on a row, or a link, chooses too
     st.selectbox(
         "Compare it with a rival",

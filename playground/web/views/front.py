@@ -21,6 +21,9 @@ from playground.web.views.tour_evidence import gather_evidence
 _STARTED = "_tour_started"
 """Session key, in the run after a press on a card: the name of its tour."""
 
+_APART = 35
+"""Percent of the map's width from which on two names of columns have room side by side, however they lie."""
+
 _UNLIT = np.float32(0.4)
 """How strong the colours are of rows beside a lit one."""
 
@@ -86,21 +89,28 @@ def _start(name: str) -> None:
 def _draw_map(picture: SmallMap) -> str:
     """The map as a picture of a dot a cell, the fainter the less weight it has; faint are rows beside a lit one.
 
-    The name of the lit row stands beside its middle.
+    The name of the lit row stands beside its middle, those of columns above their edges.
     """
     dots = shrink(picture.cells[None, None])[0, 0]
     shades = SQUARE_ROOT.places(dots)
-    name = ""
+    n, names, shrunk = len(dots), "", -(-max(picture.cells.shape) // max(dots.shape))
     if picture.row is not None:
-        row = picture.row[0] // -(-max(picture.cells.shape) // max(dots.shape))
-        shades[np.arange(len(dots)) != row] *= _UNLIT
-        at = 100 * (row + 0.5) / len(dots)
-        name = f'<span style="top: {at:.1f}%">{escape(picture.row[1])}</span>'
+        row = picture.row[0] // shrunk
+        shades[np.arange(n) != row] *= _UNLIT
+        names = f'<span class="row" style="top: {100 * (row + 0.5) / n:.1f}%">{escape(picture.row[1])}</span>'
+    lefts = [100 * (column // shrunk) / n for column, _ in picture.columns]
+    is_apart = len(lefts) > 1 and lefts[1] - lefts[0] > _APART
+    for number, (left, (_, name)) in enumerate(zip(lefts, picture.columns, strict=True)):
+        ends = number == 0 and not is_apart  # where both are near to each other, the first one goes to the left
+        if is_apart and left > 100 - _APART:
+            ends = True
+        edge = f"right: {100 - left - 100 / n:.1f}%" if ends else f"left: {left:.1f}%"
+        names += f'<span class="column" style="{edge}">{escape(name)}</span>'
     pixels = np.zeros((*dots.shape, 4), np.uint8)  # the page's style gives them their colour
     pixels[..., 3] = np.rint(255 * shades)
     file = f"url(data:image/png;base64,{b64encode(write_png(pixels)).decode()})"
     dotted = f'<div class="small-map" style="mask-image: {file}"></div>'
-    return f'<div class="small-map-named">{dotted}{name}</div>' if name else dotted
+    return f'<div class="small-map-named">{dotted}{names}</div>' if names else dotted
 
 
 def write_png(pixels: NDArray[np.uint8]) -> bytes:

@@ -178,6 +178,8 @@ def _draw_field() -> None:
         help_text=f"They join the sidebar's. At most {MAX_LISTED} sentences are compared, each of at most "
         f"{MAX_LISTED_TOKENS} tokens.",
     )
+    # Who presses it takes the cursor from the field, which sends the text: a phone has no Ctrl+Enter.
+    st.button("Compare", key="similarity_compare", icon=":material/join_inner:")
 
 
 @as_one_element
@@ -296,7 +298,8 @@ def _ask_for_sentences() -> SentenceList:
 
 
 def _fill_in() -> None:
-    st.session_state["similarity_list"] = "\n".join(EXAMPLE)
+    if not current_value("similarity_list").strip():  # a press right after typing comes with what was typed
+        st.session_state["similarity_list"] = "\n".join(EXAMPLE)
 
 
 def describe_run(listed: SentenceList, depths: SentenceDepths) -> None:

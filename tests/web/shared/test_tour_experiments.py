@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from playground.charts.markdown import escape_markdown
 from playground.training.trained_network import TrainedNetwork
 from tests.training.trained import trained
 from tests.web.app_test import captions, choose, new_page, open_page, press, prose, trained_trace, working
@@ -29,8 +30,11 @@ def test_a_sentence_and_its_negation_are_compared_by_the_visitors_own_hand() -> 
     app = open_page("similarity", text=OWN, tour=1, experiment="negation")
     assert step(press(app, "tour_answer_far")) == 2
     assert step(choose(app, similarity_list="Rates rose last week.")) == 2
+    assert step(choose(app, similarity_list="Dogs bark.\nDogs do not bark.")) == 2
+    assert "tour_on" not in {button.key for button in app.button}, "this pair is not the visitor's sentence"
     assert step(choose(app, similarity_list=DENIED)) == 2
-    assert f"Their cosine is {cosine(OWN, DENIED):.2f}. Your guess, “far apart, under 0.3”, was wrong." in prose(app)
+    quoted = " and ".join(f"“{escape_markdown(each)}”" for each in (OWN, DENIED))
+    assert f"{quoted} is {cosine(OWN, DENIED):.2f}. Your guess, “under 0.3”, was wrong." in prose(app)
     assert step(press(app, "tour_on")) == 3
     assert step(choose(app, similarity_view="leave a word out")) == 3
     assert f"without it they are {1 - cosine(OWN, DENIED):.2f} nearer" in prose(app), "without *not* they are equal"
@@ -73,6 +77,7 @@ def walk_reversal(one: TrainedNetwork) -> AppTest:
     assert "You were right: no head gives half of its weight to the mirrored place." in prose(app)
     assert step(press(app, "tour_on")) == 3
     assert step(press(app, "tour_set")) == 4
+    assert app.session_state["query"] + app.session_state["key"] == len(one.example.split()) - 1, "on the line"
     app = working(app.switch_page("../../pages/attention.py").run())
     assert step(press(app, "tour_set")) == 5
     assert step(press(app, "tour_answer_all")) == 5

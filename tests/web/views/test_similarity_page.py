@@ -74,6 +74,12 @@ def test_a_single_sentence_stands_beside_an_example_that_one_button_puts_into_th
     assert "similarity_fill" not in {button.key for button in app.button}
 
 
+def test_the_example_does_not_take_the_place_of_what_was_typed_just_before() -> None:
+    app = page()
+    app.text_area(key="similarity_list").set_value("Cats sleep.")
+    assert values(press(app, "similarity_fill"), "similarity_list") == {"similarity_list": "Cats sleep."}
+
+
 def test_the_texts_and_the_lists_sentences_are_compared_and_their_pairs_ranked() -> None:
     query = {"text": "Dogs bark.\nA cat sat.", "similarity_list": LIST, "similarity_second": 5}
     app = page(**query, similarity_ranking="true")

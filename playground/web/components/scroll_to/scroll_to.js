@@ -28,7 +28,8 @@ export default function ({ data: [data] }) {
     }
     if (target?.offsetHeight && !isShown) {  // also where there was no need to scroll
       isShown = true
-      target.animate({ outline: ["var(--ring)", "2px solid transparent"], outlineOffset: ["6px", "6px"] }, 2000)
+      const outlineOffset = ["6px", "6px"] // text is not touched
+      target.animate({ outline: ["var(--ring)", "2px solid transparent"], outlineOffset }, 2000)
     }
     if (document.querySelector("[data-test-script-state=running]")) moved = now // what is to come may push it away
     if ((target && now - moved > STILL) || now - begun > LONGEST) stop()

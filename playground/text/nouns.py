@@ -1,0 +1,73 @@
+"""Which words of an English sentence may be nouns, by plain rules: a tagger would be a second model."""
+
+from collections.abc import Sequence
+
+from playground.text.sentences import PRONOUNS
+
+_OPENERS = (
+    "a an the this that these those my your his her its our their some any no every each all both another many few "
+    "two three four about after against at before behind between by for from in into near of off on onto over than "
+    "through to towards under with without and or although because if since though unless until when where while"
+)
+"""Words that a noun stands behind, at once or after adjectives."""
+
+_FUNCTION_WORDS = (
+    "again ago almost already also always am are as back be been being but can could did didn do does doesn don down "
+    "else even ever had has hasn have he here how i is isn it just me more most much must never not now once one only "
+    "our out she should so soon still them then there they today tomorrow too up us very was wasn we well were weren "
+    "what why will won would yesterday yet you"
+)
+"""Words that a verb or an adjective stands behind, or nothing."""
+
+_VERBS = (
+    "ate became began bit bought broke brought built came caught chose cross cut drank drove eat fell felt fit found "
+    "gave get give go got grew heard held hit kept knew know left let lost loves made meet met paid put ran read rode "
+    "run said sang sat saw say see seems sent set sold spoke stood stole take taught thought threw told took "
+    "understood went woke won wore wrote"
+)
+_ADJECTIVES = (
+    "afraid alone angry bad big black blue busy clean clever cold dark dirty empty expensive famous fast full funny "
+    "good great green happy hard heavy high hot hungry ill large late little long lovely low narrow new nice old poor "
+    "proud quick quiet red rich sad safe short sick slow small soft strong sure tall terrible thick thin thirsty "
+    "tired ugly upset warm weak wet white wide wrong young"
+)
+
+_NOUNS_IN_LY = frozenset({"assembly", "belly", "bully", "butterfly", "family", "jelly", "july", "reply", "supply"})
+
+
+def find_nouns(words: Sequence[str]) -> list[int]:
+    """The places of words that may be nouns, in their order.
+
+    Those are names, and what stands at the beginning, or behind a verb or a word such as *the*, *her*, *in* or
+    *because*: all but pronouns and common verbs, adjectives and adverbs. Another word is taken for a verb.
+
+    Args:
+        words: a sentence's, as they stand in it; marks of punctuation are words of their own.
+    """
+    openers, closers = frozenset(_OPENERS.split()), PRONOUNS.union(_FUNCTION_WORDS.split())
+    found, is_open = [], True
+    for place, word in enumerate(words):
+        lower = word.lower()
+        if not word.isalpha():
+            continue
+        if lower in closers - openers:
+            is_open = False
+        elif lower in openers or lower in _VERBS.split() or _is_past(lower):
+            is_open = True
+        elif _is_adjective_or_adverb(lower) and not word.istitle():
+            continue  # what a noun may still stand behind
+        elif len(word) == 1:
+            is_open = lower == "s"  # of a name: Anna's
+        elif is_open or word.istitle():
+            found.append(place)
+        else:
+            is_open = True
+    return found
+
+
+def _is_adjective_or_adverb(word: str) -> bool:
+    return word in _ADJECTIVES.split() or (len(word) > 4 and word.endswith("ly") and word not in _NOUNS_IN_LY)
+
+
+def _is_past(word: str) -> bool:
+    return len(word) > 4 and word.endswith("ed") and not word.endswith("eed")
