@@ -336,7 +336,7 @@ def describe_swap(now: PlacedWords, swap: positions.Swap, first: int, second: in
     tells_order = now.is_causal or config.window or config.head_merge == "reshape"
     rounding = f" ({write_number(bare, 1)} is rounding)" if bare else ""
     moved = f"the outputs change by up to **{write_number(placed)}** with positions"
-    scale = f" To compare: without positions, no number of the outputs is larger than {write_number(swap.size)}."
+    scale = f" To compare: without positions, the outputs' numbers are at most {write_number(swap.size)} in size."
     if config.positions == "none":
         if swap.alike:
             told = f"It does not: this encoder adds no positions. {pair}: all tokens have the same output anyway."

@@ -63,7 +63,7 @@ _order = load_component("menu_order")
 
 
 def send_text_before_page() -> None:
-    """Let a press on the menu wait until the text that it takes the cursor from is sent."""
+    """Let a press on the menu wait until the text that it takes the cursor from is sent; pages open at their top."""
     _order(key="menu_order")
 
 
