@@ -137,7 +137,7 @@ PAGES = {
         ),
         Page(
             "encoder-decoder",
-            "Decoder",
+            "Encoder-decoder",
             "How a decoder reads what the encoder wrote, and what comes next.",
             prefix="encdec",
             own_networks=True,

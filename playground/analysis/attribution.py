@@ -25,7 +25,7 @@ from playground.model import Encoder
 from playground.model.attention import maps_by_head
 from playground.model.blocks import EncoderBlock
 from playground.runs.arrays import Array
-from playground.text.wording import join_words, write_amount
+from playground.text.wording import join_words, round_parts, write_amount
 
 
 @dataclass(frozen=True)
@@ -382,13 +382,15 @@ NAMES: dict[Group, str] = {
 """How the groups are called in a sentence about two keys."""
 
 OPENINGS: dict[Group, str] = {
-    "token": "Mostly the tokens themselves.",
-    "position": "Mostly the positions of the keys.",
-    "distance": "Mostly how far away the keys are: what every score gets by distance.",
-    "attention": "Mostly what attention of earlier layers wrote at the keys.",
-    "feed-forward": "Mostly what feed-forward networks of earlier layers wrote at the keys.",
-    "change": "Mostly what your changes write at the keys.",
-    "others": "Mostly the segment and the biases, which each key's norms scale in their own way.",
+    "token": "Most of the difference comes from the tokens themselves.",
+    "position": "Most of the difference comes from where the keys stand, their positions.",
+    "distance": "Most of the difference comes from how far away the keys are: every score gets an amount by distance.",
+    "attention": "Most of the difference comes from what attention in earlier layers added to the keys' vectors.",
+    "feed-forward": "Most of the difference comes from what feed-forward networks in earlier layers added to the keys' "
+    "vectors.",
+    "change": "Most of the difference comes from what your changes add to the keys' vectors.",
+    "others": "Most of the difference comes from the segment and the biases, which each key's norms scale in their own "
+    "way.",
 }
 """The verdict where one group has the most."""
 
@@ -468,11 +470,12 @@ def describe(verdict: Verdict, lead: float, *, has_bars: bool = False) -> str:
         return opening
     total = sum(map(abs, verdict.amounts.values()))
     large = {group: amount for group, amount in verdict.amounts.items() if abs(amount) >= total / 10}
-    told = [f"{NAMES[group]} {write_amount(amount, '+')}" for group, amount in large.items()]
+    parts = {NAMES[group]: amount for group, amount in large.items()}
     rest = lead - sum(large.values())
     if abs(rest) >= LEAST_TOLD:
-        told.append(f"all others {write_amount(rest, '+')}")
-    listed = join_words(told)
+        parts["all others"] = rest
+    rounded = round_parts(list(parts.values()), lead)
+    listed = join_words([f"{name} {write_amount(part, '+')}" for name, part in zip(parts, rounded, strict=True)])
     return f"{opening} The difference, {lead_text}, is a sum by what wrote the keys' vectors: {listed}."
 
 

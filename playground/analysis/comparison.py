@@ -136,7 +136,7 @@ def describe_parting(pinned: Run, now: Run, differences: list[PointDifference]) 
         return f"{told} Those {_describe_first(first)}{deeper}"
     if heads != heads_now and not (differences and differences[0].is_apart):
         return (
-            f"**They first part in {name_point(_PATTERN)}** (`{_PATTERN}`), which have {n_heads}. The embeddings are "
+            f"**They first part in {name_point(_PATTERN)}**, which have {n_heads}. The embeddings are "
             f"the same but for rounding. The numbers that can be compared {_describe_first(first)}{deeper}"
         )
     if first is None:
@@ -144,7 +144,7 @@ def describe_parting(pinned: Run, now: Run, differences: list[PointDifference]) 
     is_at_once = first is differences[0]
     opening = "They part at once, in" if is_at_once else "They first part in"
     before = "" if is_at_once else " What is compared before that is the same but for rounding."
-    return f"**{opening} {name_point(first.name)}** (`{first.name}`): {_describe_size(first)}{before}{deeper}"
+    return f"**{opening} {name_point(first.name)}**: {_describe_size(first)}{before}{deeper}"
 
 
 _PATTERN = "layers.0.attn.pattern"
@@ -155,7 +155,7 @@ def _describe_first(first: PointDifference | None) -> str:
     """What becomes of numbers in the plural, of which the first that differ are these."""
     if first is None:
         return "are the same but for rounding."
-    return f"first differ in {name_point(first.name)} (`{first.name}`): {_describe_size(first)}"
+    return f"first differ in {name_point(first.name)}: {_describe_size(first)}"
 
 
 def _describe_size(found: PointDifference) -> str:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from playground.charts import palette
 from playground.charts.figure import Array
-from playground.text.wording import with_minus, write_amount
+from playground.text.wording import round_parts, write_amount
 
 MOST_BARS = 18
 """Bars of one chart; what is smaller becomes one bar more, or is left to the table."""
@@ -43,7 +43,7 @@ def contributions(
 ) -> Bars:
     """Amounts (S,) in the order of the sources, a colour a kind; the smallest are added up in one.
 
-    `signed` writes their signs; lengths have none.
+    `signed` writes their signs, and so that they add up; lengths have none.
     """
     shown = np.sort(np.argsort(-np.abs(np.nan_to_num(amounts)), kind="stable")[: MOST_BARS - 1])
     labels, colours = [names[i] for i in shown], [KIND_COLOURS[kinds[i]] for i in shown]
@@ -52,7 +52,8 @@ def contributions(
     if others.size:
         labels, colours = [*labels, f"{others.size} others"], [*colours, palette.RESIDUAL]
         drawn = np.append(drawn, amounts[others].sum())
-    return Bars(labels, drawn.tolist(), colours, _write(drawn, "+" if signed else ""), title)
+    written = round_parts(drawn.tolist(), float(drawn.sum())) if signed else drawn.tolist()
+    return Bars(labels, drawn.tolist(), colours, _write(written, "+" if signed else ""), title)
 
 
 def competition(labels: Sequence[str], weights: Array, texts: Sequence[str], chosen: int) -> Bars:
@@ -63,7 +64,7 @@ def competition(labels: Sequence[str], weights: Array, texts: Sequence[str], cho
 def head_shares(labels: Sequence[str], shares: Array, chosen: int) -> Bars:
     """Shares (n,) of a head's output, the largest size first; the chosen one, by its place, stands out."""
     colours = _highlight(len(labels), chosen)
-    return Bars(labels, shares.tolist(), colours, _write(shares, "+"), "share of the head's output")
+    return Bars(labels, shares.tolist(), colours, _write(shares.tolist(), "+"), "share of the head's output")
 
 
 def strongest(sizes: Array, chosen: int) -> NDArray[np.intp]:
@@ -73,8 +74,8 @@ def strongest(sizes: Array, chosen: int) -> NDArray[np.intp]:
     return drawn if chosen in drawn else np.append(drawn[:-1], chosen)
 
 
-def _write(values: Array, sign: str) -> list[str]:
-    return [with_minus(write_amount(value, sign)) if np.isfinite(value) else "–" for value in values.tolist()]
+def _write(values: Sequence[float], sign: str) -> list[str]:
+    return [write_amount(value, sign) if np.isfinite(value) else "–" for value in values]
 
 
 def _highlight(n: int, chosen: int) -> list[str]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from playground.charts import palette
 from playground.charts.names import label, text_width
+from playground.text.wording import with_minus
 
 Array: TypeAlias = NDArray[np.floating[Any]]
 
@@ -33,7 +34,7 @@ SAME_COLOUR = "These numbers differ by no more than the rounding of 32-bit float
 PALE = 0.5
 """Opacity of a bar of the pinned settings, beside the present one in full colour."""
 
-ROOM_ABOVE = 60
+ROOM_ABOVE = 56
 """Pixels that `flat_bar` takes."""
 
 LOGARITHMIC_FROM = 100
@@ -280,7 +281,7 @@ def heatmap(
         "ygap": gap,
         "colorbar": {**(flat_bar(bar) if bar_above else colour_bar(bar)), **colours.ticks},
         **({} if bar else {"showscale": False}),
-        **({"texttemplate": f"%{{{source}:{written}}}"} if written else {}),
+        **(written_in_cells(values, written) if written else {}),
         **({"customdata": values} if is_recoloured else {}),
         **options,
     }
@@ -290,6 +291,12 @@ def heatmap(
     if empty:
         figure["layout"]["plot_bgcolor"] = empty
     return figure, SAME_COLOUR if is_rounding and np.isfinite(z).sum() > 1 else ""
+
+
+def written_in_cells(values: Array, number: str) -> dict[str, Any]:
+    """Numbers (R, C) in a heatmap's cells, with the minus that axes have; Plotly would write a hyphen."""
+    texts = [[with_minus(format(x, number)) if math.isfinite(x) else "" for x in row] for row in values.tolist()]
+    return {"text": texts, "texttemplate": "%{text}"}
 
 
 def _ends(z: NDArray[Any], *, from_zero: bool) -> tuple[float, float]:
@@ -310,7 +317,7 @@ def vectors(rows: Mapping[str, Array], numbers: str) -> Figure:
     for cells, vector in zip(z, drawn.values(), strict=True):
         n = min(len(cells), len(vector))
         cells[:n] = vector[:n]
-    look = {"texttemplate": "%{z:.2~g}", "textfont": {"size": 11}, "colorbar": flat_bar("value", nticks=4)}
+    look = {**written_in_cells(z, ".2g"), "textfont": {"size": 11}, "colorbar": flat_bar("value", nticks=4)}
     look |= around_zero()([z]).options
     margin = {"t": ROOM_ABOVE}
     height = 122 + 30 * len(drawn)
@@ -474,9 +481,9 @@ def room_for_names(
     """Margins of a heatmap that its names fit into: where they don't, Plotly draws it once more, with wider ones."""
     slanted = math.ceil(math.sin(math.radians(SLANT)) * text_width(columns))
     if bar_above and is_slanted:
-        return {"l": text_width(rows) + 15, "r": 12, "t": ROOM_ABOVE, "b": slanted + 44}
+        return {"l": text_width(rows) + 15, "r": 16, "t": ROOM_ABOVE, "b": slanted + 20}
     if bar_above:
-        return {"l": text_width(rows), "r": 12, "t": ROOM_ABOVE}
+        return {"l": text_width(rows), "r": 16, "t": ROOM_ABOVE}
     return {"l": text_width(rows) + 35, "r": 84 if is_signed else 74, "t": 17, "b": slanted + 44}
 
 
@@ -490,7 +497,12 @@ def flat_bar(title: str, **options: Any) -> dict[str, Any]:
 
     It takes `ROOM_ABOVE` pixels of the figure's upper margin.
     """
-    return colour_bar(title, orientation="h", y=1.0, yanchor="bottom", xpad=0, ypad=4, **options)
+    from_top = {
+        "yref": "container",
+        "y": 1.0,
+        "yanchor": "top",
+    }  # measured from the plot, Plotly leaves 30 pixels blank
+    return colour_bar(title, orientation="h", xpad=0, ypad=4, **from_top, **options)
 
 
 def style(

@@ -25,10 +25,10 @@ LEAST_CELL = 22
 """Pixels of a cell that a finger can hit."""
 
 FOR_FINGERS: Mapping[str, Any] = {
-    "axes": ("", "row: who asks (query) · column: asked (key)"),
+    "axes": ("", ""),
     "bar_above": True,
     "least_cell": LEAST_CELL,
-    "height_of": lambda n_queries: int(np.clip(185 + LEAST_CELL * n_queries, 320, 900)),
+    "height_of": lambda n_queries: int(np.clip(130 + LEAST_CELL * n_queries, 300, 900)),
 }
 """Fields of a `head_map` whose cells take all the width, and are large enough for a finger."""
 

@@ -36,7 +36,7 @@ OTHER_WEIGHTS = "1"
 """The version of links in which one generator drew all random weights in turn, instead of one each tensor."""
 
 _OWN_TEXT_KEYS = ("encdec_target", "encdec_attention", "encdec_layer", "encdec_head", "encdec_position")
-"""The Decoder page's parameters before it had a trained example."""
+"""The page Encoder-decoder's parameters before it had a trained example."""
 
 _TARGET_BEFORE = "Het dier was te moe.\nDaarom stak het de straat niet over."
 """The default of `encdec_target` then."""
@@ -96,7 +96,7 @@ def describe_other_weights(page: str, *, seed: int, is_random: bool, has_random_
         page: the page that is open.
         seed: what random weights are drawn from.
         is_random: whether the chosen weights are.
-        has_random_decoder: whether the Decoder page shows both halves at random, as it does for most own texts.
+        has_random_decoder: whether the page Encoder-decoder shows both halves at random, as it does for most own texts.
     """
     if not (has_random_decoder if page == "encoder-decoder" else is_random or page_at(page).own_networks):
         return None

@@ -10,8 +10,37 @@ def join_words(words: Sequence[str]) -> str:
 
 
 def write_amount(x: float, sign: str = "") -> str:
-    """A number with two decimals, a large one with three digits: `1.50`, `2.07e+08`; `sign="+"` writes a plus too."""
-    return f"{x:{sign}.2f}" if abs(x) < 100_000 else f"{x:{sign}.3g}"
+    """A number with two decimals, a large one with three digits: `1.50`, `2.07e+08`; 0 has no sign.
+
+    `sign="+"` writes a plus too.
+    """
+    return write_decimals(x, 2, sign) if abs(x) < 100_000 else with_minus(f"{x:{sign}.3g}")
+
+
+def write_decimals(x: float, decimals: int, sign: str = "") -> str:
+    """A number with so many decimals, and without a sign where these are 0: `−0.62`, `0.000`."""
+    text = f"{x:{sign}.{decimals}f}"
+    return with_minus(text) if float(text) else text.lstrip("+-")
+
+
+def write_weight(weight: float) -> str:
+    """A weight of attention: two decimals, or two digits of one that these would round to 0: `0.68`, `0.0027`."""
+    return f"{weight:.2f}" if weight >= 0.005 else write_number(weight, 2)
+
+
+def round_parts(parts: Sequence[float], total: float) -> list[float]:
+    """Parts of a total with two decimals that add up to the total's own: those are moved that were nearest to it.
+
+    Parts that miss the total by more than rounding stay as they are.
+    """
+    if not all(map(math.isfinite, (*parts, total))) or abs(total) >= 100_000:
+        return list(parts)
+    floors = [math.floor(100 * part) for part in parts]
+    n_up = round(100 * total) - sum(floors)
+    if not 0 <= n_up <= len(parts):
+        return list(parts)
+    order = sorted(range(len(parts)), key=lambda i: floors[i] - 100 * parts[i])
+    return [(floors[i] + (i in order[:n_up])) / 100 for i in range(len(parts))]
 
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

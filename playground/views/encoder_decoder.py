@@ -143,7 +143,7 @@ def linked_pair(view: LinkedView) -> Scene[Pair]:
 def _translate_example(sentence: str) -> Pair:
     translator, words = load_translator(), cut_words(sentence)
     if not words:
-        raise InputError("The Decoder page has no English sentence: the encoder needs at least one word.")
+        raise InputError("The page Encoder-decoder has no English sentence: the encoder needs at least one word.")
     network, vocabulary, longest = translator.network, translator.tokenizer, translator.config.max_len
     if not isinstance(network, EncoderDecoder):
         raise TypeError("the translator has a decoder")
@@ -163,7 +163,7 @@ def _linked_own_pair(view: LinkedView) -> Pair:
     """The link's sentence and its target line, with random weights: no link carries those of a decoder."""
     lines = split_sentences(view.values["encdec_target"]).sentences
     if not lines:
-        raise InputError("The Decoder page has no target text: the decoder needs at least one token.")
+        raise InputError("The page Encoder-decoder has no target text: the decoder needs at least one token.")
     sources = vocabulary = view.tokenizer
     if sources.name == "word":
         vocabulary = build_tokenizer("word", 0, lines)
@@ -215,7 +215,7 @@ def answer_what_comes_next(pair: Pair, options: Options) -> str:
     if pair.is_random:
         start = "**Random weights**, so all of this is chance: after"
     elif unknown := _find_unknown(pair.words):
-        start = f"This is a guess, as the translator has not learnt {', '.join(map(quote_token, unknown))}: after"
+        start = f"The translator has not learnt {', '.join(map(quote_token, unknown))}, so it may go wrong. After"
     found = (
         f"{start} {quote_place(run.target.tokens, position)}, the decoder's next token is "
         f"{quote_token(pair.vocabulary.id_to_token(best))}, with a probability of "
@@ -239,10 +239,10 @@ def _write_percent(probability: float) -> str:
     """A probability in percent, with two digits or a few more, and never rounded to 0 or 100."""
     percent = 100 * probability
     if percent < 0.0001:
-        return "less than 0.0001 %"
+        return "less than 0.0001%"
     if percent > 99.9:
-        return "more than 99.9 %"
-    return f"{percent:.3g} %" if percent > 99 else f"{percent:.0f} %" if percent >= 10 else f"{percent:.2g} %"
+        return "more than 99.9%"
+    return f"{percent:.3g}%" if percent > 99 else f"{percent:.0f}%" if percent >= 10 else f"{percent:.2g}%"
 
 
 def _write_weight(weight: float) -> str:
@@ -305,7 +305,7 @@ def _describe_training(translator: TrainedNetwork) -> str:
     return (
         f"This encoder–decoder is small and trained. It learnt from {recipe.n_train:,} made-up sentences in "
         f"{results.kept_step:,} steps. Of {recipe.n_validation:,} other sentences it gets "
-        f"{100 * results.validation_accuracy:.4g} % of the words right. Beside the words, two things had to be learnt. "
+        f"{100 * results.validation_accuracy:.4g}% of the words right. Beside the words, two things had to be learnt. "
         "A French colour follows its noun. Articles, adjectives and colours take the noun's gender: *le petit chat "
         f"blanc*, but *la petite maison blanche*. The Training page has its task, *{translator.task.title}*."
     )
@@ -457,6 +457,8 @@ def show_next_tokens(scene: Scene[Pair], options: Options) -> Group:
     run, last = pair.run, pair.run.target.n_real - 1
     position = _chosen_position(pair, options)
     probabilities, so_far = run.next_words(position), run.target.tokens[: position + 1]
+    best = 100 * float(probabilities.max())
+    digits = next((n for n in range(4, 9) if float(f"{best:.{n}g}") < 100), 9)  # what is not certain is not written so
     items: list[Item] = [
         Paragraph("What comes next?", "header"),
         Paragraph(
@@ -473,7 +475,7 @@ def show_next_tokens(scene: Scene[Pair], options: Options) -> Group:
         Table[Pair](
             key="encdec_next",
             frame=lambda subject: rank_next_tokens(subject, position),
-            formats={"probability, %": "%.4g", "logit": "%.3f"},
+            formats={"probability, %": f"%.{digits}g", "logit": "%.3f"},
         ),
     ]
     reading = f"An even guess gives each of the {probabilities.size:,} tokens {_write_percent(1 / probabilities.size)}."

@@ -177,7 +177,7 @@ def show_table(scene: Scene[PlacedWords]) -> Iterator[Item]:
         "Heatmap of the position table: positions in rows, dimensions in columns.",
         caption="Each row is the vector of one position; each column is one of its numbers, a *dimension*. "
         f"Drawn: positions 0 to {n - 1} of {config.max_len}, dimensions 0 to {d - 1} of {rows.shape[1]}. "
-        f"Colours end at ±{limit:.3g}; at least 99 % of the numbers lie within. {_describe_lengths(now.drawn_rows)}",
+        f"Colours end at ±{limit:.3g}; at least 99% of the numbers lie within. {_describe_lengths(now.drawn_rows)}",
         change=lambda one, other: f"The largest: {_largest_change(one, other):.3g}.",
         nearest=lambda other: "This encoder adds no table: the standard one is drawn." * (not other.adds_table),
         height=HEIGHT,
@@ -335,14 +335,15 @@ def describe_swap(now: PlacedWords, swap: positions.Swap, first: int, second: in
     other = "causal mask" if now.is_causal else "window" if config.window else "reshape merge"
     tells_order = now.is_causal or config.window or config.head_merge == "reshape"
     rounding = f" ({write_number(bare, 1)} is rounding)" if bare else ""
-    moved = f"the outputs change by up to **{placed:.2g}** with positions"
+    moved = f"the outputs change by up to **{write_number(placed)}** with positions"
+    scale = f" To compare: without positions, the outputs' numbers are at most {write_number(swap.size)} in size."
     if config.positions == "none":
         if swap.alike:
             told = f"It does not: this encoder adds no positions. {pair}: all tokens have the same output anyway."
         elif tells_order:
             told = (
                 f"Only its {other} tells it the order: this encoder adds no positions. {pair}: the outputs change by "
-                f"up to **{bare:.2g}**."
+                f"up to **{write_number(bare)}**.{scale}"
             )
         else:
             told = (
@@ -350,13 +351,13 @@ def describe_swap(now: PlacedWords, swap: positions.Swap, first: int, second: in
                 f"output{rounding}."
             )
     elif swap.alike:
-        told = f"{pair}: {moved}. Without them all tokens have the same output, so no swap can be seen."
+        told = f"{pair}: {moved}. Without them all tokens have the same output, so no swap can be seen.{scale}"
     elif tells_order:
-        told = f"{pair}: {moved}, and by **{bare:.2g}** without. The {other} tells the order too."
+        told = f"{pair}: {moved}, and by **{write_number(bare)}** without. The {other} tells the order too.{scale}"
     elif not swap.ordered:
         told = f"This encoder cannot tell the order. {pair}: even with positions nothing changes{rounding}."
     else:
-        told = f"Only positions tell the order. {pair}: {moved}. Without positions nothing changes{rounding}."
+        told = f"Only positions tell the order. {pair}: {moved}. Without positions nothing changes{rounding}.{scale}"
     return f"{told}{random}"
 
 
@@ -401,8 +402,8 @@ def _swap_bars(scene: Scene[PlacedWords], first: int, second: int) -> Bars[Place
     if (other := _same_words(scene)) is not None:
         before = other.swap(first, second)
         told += (
-            f" In the pinned settings, outputs change by up to {float(before.placed.max()):.2g} with positions and "
-            f"{float(before.bare.max()):.2g} without."
+            f" In the pinned settings, outputs change by up to {write_number(float(before.placed.max()))} with "
+            f"positions and {write_number(float(before.bare.max()))} without."
         )
     options = _by_token_options(scene, title, "these changes")
     return Bars(

@@ -53,7 +53,7 @@ from playground.charts.names import label, shortened, subscript, token_names
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.text import Batch
-from playground.text.wording import join_words, upper_first
+from playground.text.wording import join_words, upper_first, write_decimals
 
 EXAMPLE = (
     "The animal crossed the street because it was not tired.",
@@ -276,7 +276,7 @@ def _list_pairs(subject: Sentences, pairs: Sequence[Pair]) -> Iterator[Item]:
     yield Table(
         key="similarity_pairs",
         frame=rank,
-        formats={"cosine": "%.3f", "in common": "%.0f %%"},
+        formats={"cosine": "%.3f", "in common": "%.0f%%"},
         widths={"cosine": 60, "in common": 78},
         shows_index=False,
         row_height=54,  # two lines of a sentence, which wrap
@@ -323,7 +323,8 @@ def describe_weights(subject: Sentences) -> str:
         spread = ""
         if len(depths.tokens) > 1 and depths.is_finite:
             low, high = spread_of_pairs(depths.similarity("mean"))
-            spread = f" Mean vectors of different sentences are at {low:.2f} to {high:.2f}, whatever they mean."
+            ends = f"{write_decimals(low, 2)} to {write_decimals(high, 2)}"
+            spread = f" Mean vectors of different sentences are at {ends}, whatever they mean."
         return (
             "**These weights are random**: nothing was learned, so no number here is about meaning. A cosine shows "
             f"which tokens two sentences share, where these stand, and chance.{spread}{drawn}"
@@ -380,8 +381,8 @@ def _compare_spreads(depths: SentenceDepths) -> str:
     low, high = spread_of_pairs(depths.similarity("first token"))
     mean_low, mean_high = spread_of_pairs(depths.similarity("mean"))
     return (
-        f"Cosines between different sentences lie from {low:.2f} to {high:.2f}; with the mean they lie from "
-        f"{mean_low:.2f} to {mean_high:.2f}."
+        f"Cosines between different sentences lie from {write_decimals(low, 2)} to {write_decimals(high, 2)}; "
+        f"with the mean they lie from {write_decimals(mean_low, 2)} to {write_decimals(mean_high, 2)}."
     )
 
 
@@ -395,10 +396,11 @@ def _describe_padding(depths: SentenceDepths, pair: Pair) -> str:
     )
     padded = [f"sentence {side + 1} has {width - lengths[side]}" for side in sides if lengths[side] < width]
     if not padded:
-        return f"{sentence} The two chosen sentences have no padding, so their cosine is that of the mean: {right:.3f}."
+        mean = write_decimals(right, 3)
+        return f"{sentence} The two chosen sentences have no padding, so their cosine is that of the mean: {mean}."
     return (
-        f"{sentence} Of the chosen two, {join_words(padded)} of them. Their cosine is {here:.3f} instead of "
-        f"{right:.3f}, and depends on how long the longest sentence of the list is."
+        f"{sentence} Of the chosen two, {join_words(padded)} of them. Their cosine is {write_decimals(here, 3)} "
+        f"instead of {write_decimals(right, 3)}, and depends on how long the longest sentence of the list is."
     )
 
 
@@ -407,11 +409,11 @@ def how_to_read(texts: Sequence[str], similarity: Array) -> str:
     shown = ""
     if found := _find_cosines(texts, similarity, OPPOSITE):
         shown += (
-            f" Here, *{OPPOSITE[0]}* is at {found[0]:.2f} to *{OPPOSITE[1]}*, which says the opposite, and at "
-            f"{found[1]:.2f} to *{OPPOSITE[2]}*"
+            f" Here, *{OPPOSITE[0]}* is at {write_decimals(found[0], 2)} to *{OPPOSITE[1]}*, which says the "
+            f"opposite, and at {write_decimals(found[1], 2)} to *{OPPOSITE[2]}*"
         )
     if found := _find_cosines(texts, similarity, SWAPPED):
-        shown += f" *{SWAPPED[0]}* is at {found[0]:.2f} to *{SWAPPED[1]}*"
+        shown += f" *{SWAPPED[0]}* is at {write_decimals(found[0], 2)} to *{SWAPPED[1]}*"
     return (
         "**How to read this, and what it does not prove.** A cosine compares directions: 1 is the same, 0 a right "
         "angle. Training on pairs brings together what is about the same thing (Reimers & Gurevych 2019). A shared "
@@ -456,15 +458,17 @@ def _compare_with_closest(subject: Sentences, pooling: Pooling, pair: Pair) -> I
     """The chosen pair's cosine, beside that of the closest pair, which a button chooses."""
     if pair.first == pair.second:
         yield Paragraph(
-            f"Both are sentence {pair.first + 1}: it is compared with itself, and the cosine is {pair.cosine:.3f}."
+            f"Both are sentence {pair.first + 1}: it is compared with itself, and the cosine is "
+            f"{write_decimals(pair.cosine, 3)}."
         )
         return
-    cosine, (closest, *others) = f"Their cosine: **{pair.cosine:.3f}**", rank_pairs(subject.depths.similarity(pooling))
+    cosine = f"Their cosine: **{write_decimals(pair.cosine, 3)}**"
+    closest, *others = rank_pairs(subject.depths.similarity(pooling))
     if pair.cosine > closest.cosine - _EQUAL:
         yield Paragraph(f"{cosine}. No other pair is closer." if others else cosine)
         return
     yield Paragraph(f"{cosine}. The closest pair, {closest.first + 1} and {closest.second + 1}, "
-                    f"has **{closest.cosine:.3f}**.")  # fmt: skip
+                    f"has **{write_decimals(closest.cosine, 3)}**.")  # fmt: skip
     yield Widget("closest_pair", {"chosen": _choose(closest)})
 
 
@@ -481,8 +485,9 @@ def show_contributions(subject: Sentences, pooling: Pooling, pair: Pair, _option
         key="similarity_tokens",
         alt="Heatmap of what each pair of tokens adds to the cosine of two sentences",
         caption="A row is a token of the first sentence, a column one of the second. A cell is what the two add; all "
-        f"cells add up to {parts.sum():.3f}, the cosine. The strongest is {quote_place(tokens[0], row)} with "
-        f"{quote_place(tokens[1], column)}: {parts[row, column]:+.3f}. A token's vector also holds what attention "
+        f"cells add up to {write_decimals(parts.sum(), 3)}, the cosine. The strongest is "
+        f"{quote_place(tokens[0], row)} with {quote_place(tokens[1], column)}: "
+        f"{write_decimals(parts[row, column], 3, '+')}. A token's vector also holds what attention "
         "brought from others.",
         values=lambda _: parts.astype(np.float32),
         rows=token_axis(lambda _: tokens[0], "", "first sentence"),
@@ -519,12 +524,16 @@ def _explain_weights(pooling: Pooling, shape: Sequence[int]) -> str:
 def _token_sums(place: int, side: int, tokens: Sequence[str], parts: Array) -> LabelledBars[Sentences]:
     """What each token of one of the two sentences adds; the smallest are added up in one bar."""
     which, sums = ("first", "second")[place], parts.sum(axis=1 - place)
-    names, largest = token_names(tokens), int(sums.argmax())
+    names, largest, smallest = token_names(tokens), int(sums.argmax()), int(sums.argmin())
+    least = ""
+    if round(float(sums[smallest]), 3) < 0:
+        least = f", the least {quote_place(tokens, smallest)} with {write_decimals(sums[smallest], 3, '+')}"
     return LabelledBars(
         key=f"similarity_tokens_{which}",
         alt=f"Bars: what each token of the {which} sentence adds to the cosine",
         caption=f"Sentence {side + 1}, the {which}: what each token adds to the cosine. The most is "
-        f"{quote_place(tokens, largest)} with {sums[largest]:+.3f}; the bars add up to {sums.sum():.3f}.",
+        f"{quote_place(tokens, largest)} with {write_decimals(sums[largest], 3, '+')}{least}; the bars add up to "
+        f"{write_decimals(sums.sum(), 3)}.",
         bars=lambda _: draw_token_sums(names, sums),
         table=lambda _: pd.DataFrame({"adds": sums}, names),
     )
@@ -551,8 +560,11 @@ def _strongest_places(amounts: Array, most: int) -> NDArray[np.intp]:
 
 
 def _signed_bars(names: Sequence[str], values: Sequence[float], title: str) -> Bars:
-    colours = [palette.FEED_FORWARD if value < 0 else palette.ATTENTION for value in values]
-    return Bars(names, values, colours, [f"{value:+.3f}" for value in values], title)
+    rounded = [round(value, 3) for value in values]
+    colours = [
+        palette.ATTENTION if value > 0 else palette.FEED_FORWARD if value < 0 else palette.RESIDUAL for value in rounded
+    ]
+    return Bars(names, values, colours, [write_decimals(value, 3, "+") for value in values], title)
 
 
 def show_left_out(subject: Sentences, pooling: Pooling, pair: Pair, _options: Options) -> Iterator[Item]:
@@ -568,7 +580,7 @@ def show_left_out(subject: Sentences, pooling: Pooling, pair: Pair, _options: Op
         cosine = float(subject.for_any_text().similarity(pooling)[pair.first, pair.second])
         yield Paragraph(
             "Changes that name a token, a position or a sentence are not made here: a shorter text has other tokens "
-            f"there. Without them, the cosine is {cosine:.3f}.",
+            f"there. Without them, the cosine is {write_decimals(cosine, 3)}.",
             "caption",
         )
     sides = (("first", pair.first, pair.second), ("second", pair.second, pair.first))
@@ -593,8 +605,8 @@ def _word_changes(which: str, side: int, left_out: LeftOutWords, cosine: float) 
         key=f"similarity_left_out_{which}",
         alt=f"Bars: the change of the cosine without each word of the {which} sentence",
         caption=f"Sentence {side + 1}, the {which}, without each of its words: the change of the cosine from "
-        f"{cosine:.3f}. {_name_extremes(left_out, changes)} Without a word, the others may stand elsewhere, and have "
-        f"less to read.{notes}",
+        f"{write_decimals(cosine, 3)}. {_name_extremes(left_out, changes)} Without a word, the others may stand "
+        f"elsewhere, and have less to read.{notes}",
         bars=lambda _: draw_word_changes(names, changes),
         table=lambda _: pd.DataFrame({"cosine without it": left_out.similarities, "change": changes}, names),
     )
@@ -674,7 +686,7 @@ def draw_depth_map(mapped: DepthMap, depth: int, sentences: Sequence[str], pair:
         "cliponaxis": False,
     }
     axes = [
-        {"title": f"axis {number}: {100 * share:.0f} % of the variance", "range": [-reach, reach], "zeroline": True}
+        {"title": f"axis {number}: {100 * share:.0f}% of the variance", "range": [-reach, reach], "zeroline": True}
         for number, share in enumerate(mapped.explained, start=1)
     ]
     layout = {

@@ -167,8 +167,10 @@ def test_the_largest_pair_is_so_by_size_whichever_way_it_pulls(sign: int) -> Non
 def test_the_amounts_of_a_sentence_add_up_to_its_lead(amounts: tuple[float, ...], remainder: float) -> None:
     whole = split(*amounts)
     found = replace(whole, score=whole.score + remainder)
-    lead, *told = map(float, re.findall(r"[+-]\d+\.\d+", describe(judge(found, 4), found.lead)))
-    assert sum(told) == pytest.approx(lead, abs=0.03)
+    lead, *told = (
+        float(each.replace("−", "-")) for each in re.findall(r"[+−]\d+\.\d+", describe(judge(found, 4), found.lead))
+    )
+    assert sum(told) == pytest.approx(lead, abs=1e-9)
     assert 0 not in told
 
 

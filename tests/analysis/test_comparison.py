@@ -21,6 +21,7 @@ from playground.analysis.comparison import (
     describe_vector_change,
     list_unequal_points,
     moved_weight,
+    name_point,
     shared_tensors,
 )
 from playground.runs.encoder_run import Run, run
@@ -60,7 +61,7 @@ def test_runs_part_where_the_changed_choice_first_acts(changes: dict[str, Any], 
     pinned, now = run_text(norm_placement="pre"), run_text(**{"norm_placement": "pre"} | changes)
     assert first_apart(pinned, now) == first
     told = describe_parting(pinned, now, compare_points(pinned, now))
-    assert first is None or f"`{first}`" in told or "widths (16 → 32)" in told
+    assert first is None or "2 in this one" in told or f"{name_point(first)}**" in told or "widths (16 → 32)" in told
 
 
 def test_points_are_those_that_both_have_in_the_same_shape() -> None:
@@ -73,10 +74,15 @@ def test_points_are_those_that_both_have_in_the_same_shape() -> None:
 @pytest.mark.parametrize(
     ("text", "changes", "told", "untold"),
     [
-        ("abcab", {"n_heads": 2}, ["4 heads", "and 2 in", "`layers.0.attn.pattern`", "`layers.0.attn.out`"], []),
-        ("a", {"n_heads": 2}, ["4 heads", "and 2 in"], ["`layers.0.attn.out`"]),
+        (
+            "abcab",
+            {"n_heads": 2},
+            ["4 heads", "and 2 in", "layer 0, the attention weights**", "layer 0, the output of attention"],
+            [],
+        ),
+        ("a", {"n_heads": 2}, ["4 heads", "and 2 in"], ["the output of attention"]),
         ("abcab", {"n_heads": 2, "n_layers": 3}, ["4 heads", "3 layers"], []),
-        ("abcab", {"n_heads": 2, "seed": 1}, ["`embed.out`"], ["heads"]),
+        ("abcab", {"n_heads": 2, "seed": 1}, ["in the embeddings**"], ["heads"]),
         ("abcab", {"n_heads": 3, "d_model": 15}, ["16 → 15", "4 heads", "and 3 in"], ["can be compared"]),
     ],
     ids=str,

@@ -188,6 +188,7 @@ def test_a_box_of_the_data_flow_is_a_door_to_its_page(visitor: Visitor) -> None:
     visitor.widget("data_flow").get_by_role("button", name="feed-forward").click()
     expect(visitor.page).to_have_url(re.compile(r"/parameters\?"))
     assert visitor.settled().settings() == {"text": ["through the door"], "seed": ["3"]}
+    assert visitor.page.get_by_test_id("stMain").evaluate("main => main.scrollTop") == 0, "the page begins at its top"
 
 
 @pytest.mark.parametrize("width", [1366, 390])

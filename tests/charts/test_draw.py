@@ -268,7 +268,7 @@ def test_vectors_stand_between_the_pinned_ones_and_the_differences_of_equally_lo
     (cells,) = alone.figure["data"]
     assert (cells["y"], cells["z"].shape, cells["z"].dtype) == (["&lt;q&gt;", "long"], (2, figures.SHOWN), np.float32)
     np.testing.assert_array_equal(cells["z"][0], [*NOW[0], *[np.nan] * 6])
-    assert (cells["zmin"], cells["zmax"], cells["texttemplate"]) == (-4, 4, "%{z:.2~g}")
+    assert (cells["zmin"], cells["zmax"], cells["text"][0]) == (-4, 4, [*(f"{x:g}" for x in NOW[0]), *[""] * 6])
     assert "Drawn: the first 8 of up to 10 numbers." in alone.caption
     assert alone.table is not None
     assert alone.table()["long"].tolist() == [1, 4] * 5
@@ -339,20 +339,23 @@ def test_numbers_may_stand_in_cells_below_their_bar_and_a_cell_may_be_the_pages_
     )  # fmt: skip
     drawn = draw_chart(chart, scene()).now
     figure = go.Figure(drawn.figure)
-    assert (figure.data[0].texttemplate, figure.data[0].colorbar.orientation) == ("%{z:.2f}", "h")
+    assert (figure.data[0].text[0][0], figure.data[0].colorbar.orientation) == (f"{NOW[0][0]:.2f}", "h")
     assert figure.layout.margin.t == ROOM_ABOVE
     assert drawn.cells is not None
     assert (drawn.cells.rows, drawn.chosen) == (("page_row", {0: 1, 1: 2, 2: 3}), {"page_row": 2})
     assert draw_chart(replace(chart, bar=""), scene()).now.figure["data"][0]["showscale"] is False
     by_length = draw_chart(replace(chart, colours=figures.by_length), scene(NOW * [[1, 1000]])).now
-    assert by_length.figure["data"][0]["texttemplate"] == "%{customdata:.2f}", "the number, where colours are a power's"
+    assert by_length.figure["data"][0]["text"][0][1] == f"{1000 * NOW[0][1]:.2f}", (
+        "the number, where colours are a power's"
+    )
 
 
 def test_numbers_are_written_into_cells_and_a_heatmap_may_have_a_table_of_its_own() -> None:
     own = replace(HEATMAP, written=".2f", table=lambda values: pd.DataFrame({"mean": values.mean(axis=1)}))
     drawing = draw_chart(own, scene(pinned=PINNED))
-    texts = [each.figure["data"][0]["texttemplate"] for each in (drawing.now, *drawing.beside)]
-    assert texts == ["%{z:.2f}", "%{z:.2f}", "%{z:+.2f}"]
+    texts = [each.figure["data"][0]["text"][0][0] for each in (drawing.now, *drawing.beside)]
+    now, before = float(NOW[0][0]), float(PINNED[0][0])
+    assert texts == [f"{now:.2f}", f"{before:.2f}", f"{now - before:+.2f}".replace("-", "−")]
     tables = [each.table() for each in (drawing.now, *drawing.beside) if each.table is not None]
     assert [list(each) for each in tables] == [["mean"], ["mean"], [0, 1]]
 

@@ -1,8 +1,19 @@
 """Lists and quotations in sentences."""
 
+import math
+
+import numpy as np
 import pytest
 
-from playground.text.wording import join_words, quote_text, quote_word, write_amount, write_number
+from playground.text.wording import (
+    join_words,
+    quote_text,
+    quote_word,
+    round_parts,
+    write_amount,
+    write_number,
+    write_weight,
+)
 from tests.written_numbers import read_number
 
 
@@ -29,10 +40,39 @@ def test_a_word_is_quoted_with_all_that_can_be_seen(word: str, quoted: str) -> N
 
 @pytest.mark.parametrize(
     ("x", "sign", "written"),
-    [(1.5, "", "1.50"), (1.5, "+", "+1.50"), (-0.004, "+", "-0.00"), (2.067e8, "+", "+2.07e+08"), (-1e5, "", "-1e+05")],
+    [
+        (1.5, "", "1.50"),
+        (1.5, "+", "+1.50"),
+        (-0.62, "", "−0.62"),
+        (-0.004, "+", "0.00"),
+        (2.067e8, "+", "+2.07e+08"),
+        (-1e5, "", "−1e+05"),
+    ],
 )
 def test_an_amount_is_as_short_as_it_can_be_read(x: float, sign: str, written: str) -> None:
     assert write_amount(x, sign) == written
+
+
+@pytest.mark.parametrize(
+    ("weight", "written"), [(0.68, "0.68"), (0.005, "0.01"), (0.0027, "0.0027"), (0, "0"), (1.2e-6, "1.2 × 10⁻⁶")]
+)
+def test_a_weight_is_0_only_where_it_is(weight: float, written: str) -> None:
+    assert write_weight(weight).replace("\u00a0", " ") == written
+
+
+@pytest.mark.parametrize(
+    ("parts", "total"),
+    [((3.864, -3.366), 0.498), ((-0.744, -0.052, 0.972, 2.234, 0.184), 2.594), ((0.333,) * 3, 1.0), ((), 0.0)],
+)
+def test_rounded_parts_add_up_and_none_is_moved_by_more_than_a_digit(parts: tuple[float, ...], total: float) -> None:
+    rounded = round_parts(parts, total)
+    assert sum(rounded) == pytest.approx(round(total, 2), abs=1e-9)
+    np.testing.assert_allclose(rounded, parts, atol=0.01)
+
+
+@pytest.mark.parametrize("parts", [(1.0, 2.0), (math.inf, 1.0), (math.nan, 1.0)])
+def test_parts_of_another_total_stay_as_they_are(parts: tuple[float, ...]) -> None:
+    np.testing.assert_array_equal(round_parts(parts, 7.0), parts)
 
 
 @pytest.mark.parametrize(

@@ -194,12 +194,12 @@ def test_what_spoke_against_the_key_that_lost_adds_up_to_the_gap(key: int) -> No
     now, trace = subject()
     scores = trace["layers.1.attn.scores"][0, 2, 3].double().numpy()
     gap = abs(scores[key] - max(np.delete(scores, [3, key])))  # no rival is the query itself, at 3
-    items = show(Scene(now, Focus(1, 2, 3, key)))
+    items = parts_of(STEPS["sources"](explain_cell(now, Focus(1, 2, 3, key))))
     told = next(each.text for each in items if isinstance(each, Paragraph) and "Why not" in each.text)
     assert f"`{TEXT[key]}`{subscript(key)}?**" in told or scores[key] == max(scores)
     *reasons, against, in_favour, behind = map(float, re.findall(r"(\d+\.\d\d)", told))
-    assert sum(reasons) == pytest.approx(against, abs=0.03)
-    assert against - in_favour == pytest.approx(behind, abs=0.02)
+    assert sum(reasons) == pytest.approx(against, abs=1e-9)
+    assert against - in_favour == pytest.approx(behind, abs=1e-9)
     assert behind == pytest.approx(gap, abs=0.006)
 
 

@@ -139,7 +139,7 @@ def test_two_words_are_swapped_with_positions_and_without(changes: dict[str, Any
     )
     answer = next(item for item in items if isinstance(item, Paragraph))
     assert (answer.kind, told in answer.text, "(Random weights.)" in answer.text) == ("answer", True, True)
-    large, small = f"**{swap.placed.max():.2g}**", f"**{swap.bare.max():.2g}**"
+    large, small = (f"**{write_number(float(each.max()))}**" for each in (swap.placed, swap.bare))
     bold = {"none": {"**It does not**"}}.get(now.config.positions, {large, small} if is_seen else {large})
     assert set(re.findall(r"\*\*.*?\*\*", answer.text)) == bold
     assert (f"({write_number(float(swap.bare.max()), 1)} is rounding)" in answer.text) is not is_seen

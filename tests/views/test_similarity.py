@@ -207,7 +207,7 @@ def test_a_map_keeps_its_axes_at_every_depth_and_marks_the_pair() -> None:
         np.testing.assert_allclose(ways[1].y, mapped.points[:, 2, 1], rtol=1e-5, atol=1e-6)
         assert [i for i, colour in enumerate(dots.marker.color) if colour == palette.FOCUS] == [0, 2]
         assert dots.customdata[2] == "3 · &lt;b&gt;two cats"
-        assert figure.layout.xaxis.title.text == f"axis 1: {100 * mapped.explained[0]:.0f} % of the variance"
+        assert figure.layout.xaxis.title.text == f"axis 1: {100 * mapped.explained[0]:.0f}% of the variance"
         ranges.add((*figure.layout.xaxis.range, *figure.layout.yaxis.range))
     assert len(ranges) == 1
     assert figure.layout.xaxis.range[1] > np.abs(mapped.points).max()
@@ -234,7 +234,7 @@ def test_a_matrix_has_numbers_in_its_cells_while_there_is_room(n: int) -> None:
     subject = compared((HOSTILE,) * n)
     figure = go.Figure(drawn(pick(show(subject), Heatmap, "similarity_matrix"), subject).figure)
     (cells,) = figure.data
-    assert (cells.texttemplate == "%{z:.2f}") == (n <= MOST_WRITTEN)
+    assert (cells.text is not None) == (n <= MOST_WRITTEN)
     assert (cells.zmin, cells.zmax) == (-1, 1)
     assert len(set(cells.y)) == len(set(cells.x)) == n
     assert all(row.startswith(f"{i} · &lt;b&gt;bold") for i, row in enumerate(cells.y, start=1))
@@ -356,7 +356,9 @@ def test_changes_by_word_are_the_strongest_in_their_order_and_coloured_by_their_
     assert (len(bars.values), list(bars.values)) == (MOST_BARS, sorted(bars.values))
     assert min(np.abs(bars.values)) > 0.5
     assert {palette.FEED_FORWARD, palette.ATTENTION} == set(bars.colours)
-    assert (bars.labels[0], bars.texts[0]) == ("w0", "-1.000")
+    zero = draw_word_changes(["a"], np.array([-0.0004]))
+    assert (zero.texts, zero.colours) == (["0.000"], [palette.RESIDUAL])
+    assert (bars.labels[0], bars.texts[0]) == ("w0", "−1.000")
 
 
 def test_no_two_words_have_one_name() -> None:

@@ -95,7 +95,10 @@ def test_the_charts_are_this_seeds() -> None:
     matrix, where = (each for each in items if isinstance(each, Heatmap))
     np.testing.assert_allclose(matrix.values(FIVE), distances, rtol=1e-6)
     (cells,) = draw_chart(matrix, SCENE).now.figure["data"]
-    assert (cells["texttemplate"], cells["x"], cells["y"]) == ("%{z:.2f}", *[list(SHORT_TITLES.values())] * 2)
+    assert (cells["text"][0][1], cells["x"], cells["y"]) == (
+        f"{distances[0, 1]:.2f}",
+        *[list(SHORT_TITLES.values())] * 2,
+    )
     drawn = draw_chart(where, SCENE).now
     np.testing.assert_allclose(drawn.figure["data"][0]["z"][:, -1], distances[4, :4], rtol=1e-6)
     assert drawn.figure["data"][0]["x"][:3] == ["embed.out", "0.attn.pattern", "0.attn.z"]

@@ -9,6 +9,7 @@ from playground.charts.figure import Array
 from playground.charts.markdown import quote_place
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
+from playground.text.wording import write_weight
 from playground.views.attention.why import ROUNDING, HeadsRun, is_hidden, nearest_head
 from playground.views.change_names import count_changes
 
@@ -54,21 +55,24 @@ def _describe_row(run: Run, focus: Focus, row: Array, where: str) -> str:
         return f"The weights of {query} {where} are no numbers: they have {NOT_FINITE}."
     order = keys[np.argsort(-row[keys], kind="stable")]
     if is_hidden(run, focus):
-        strongest = f"It attends most to {target(order[0])}: **{_write(row[order[0]])}**, {where}."
+        strongest = f"It attends most to {target(order[0])}: **{write_weight(row[order[0]])}**, {where}."
         return f"{query} cannot look at {key}, {_explain_hidden(run, focus)}. {strongest}"
     if len(keys) == 1:
-        return f"{query} has only one token to look at, {target(focus.key)}: **{_write(row[focus.key])}**, {where}."
+        return (
+            f"{query} has only one token to look at, {target(focus.key)}: **{write_weight(row[focus.key])}**, {where}."
+        )
     other = int(order[1] if order[0] == focus.key else order[0])
     mine, others = float(row[focus.key]), float(row[other])
     if mine == others == 0:
         return f"{query} attends to nothing {where}: all its weights are **0**."
     if abs(mine - others) <= ROUNDING * max(mine, others):
         both = f"{target(focus.key)} as much as to {target(other)}"
-        return f"{query} attends to {both}: **{_write(mine)}** each, {where}. No other token gets more."
+        return f"{query} attends to {both}: **{write_weight(mine)}** each, {where}. No other token gets more."
     if mine > others:
-        following = f"Next comes {name(other)} with **{_write(others)}**."
-        return f"{query} attends most to {target(focus.key)}: **{_write(mine)}**, {where}. {following}"
-    return f"{query} attends most to {target(other)}: **{_write(others)}**, {where}. {key} gets **{_write(mine)}**."
+        following = f"Next comes {name(other)} with **{write_weight(others)}**."
+        return f"{query} attends most to {target(focus.key)}: **{write_weight(mine)}**, {where}. {following}"
+    most = f"{query} attends most to {target(other)}: **{write_weight(others)}**, {where}."
+    return f"{most} {key} gets **{write_weight(mine)}**."
 
 
 def _compare_heads(run: Run, focus: Focus, heads: Array, other: int) -> str:
@@ -83,8 +87,8 @@ def _compare_heads(run: Run, focus: Focus, heads: Array, other: int) -> str:
     if not np.isfinite([mine, others]).all():
         return f"The weights of {query} in layer {focus.layer} are no numbers: they have {NOT_FINITE}."
     return (
-        f"From {query} to {key}, head {focus.head} gives **{_write(mine)}** and head {other} gives "
-        f"**{_write(others)}**, in layer {focus.layer}."
+        f"From {query} to {key}, head {focus.head} gives **{write_weight(mine)}** and head {other} gives "
+        f"**{write_weight(others)}**, in layer {focus.layer}."
     )
 
 
@@ -102,8 +106,3 @@ def _name_target(run: Run, focus: Focus, place: int) -> str:
 
 def _explain_hidden(run: Run, focus: Focus) -> str:
     return "which is padding" if run.padding[focus.key] else "which comes later, as the mask is causal"
-
-
-def _write(weight: float) -> str:
-    """Two decimals; two digits of what these would round to 0."""
-    return f"{weight:.2f}" if weight >= 0.005 or weight == 0 else f"{weight:.2g}"

@@ -18,6 +18,7 @@ from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
+from playground.text.wording import with_minus, write_decimals, write_weight
 from playground.views.attention.why import HeadsRun, is_hidden, note_special_tokens, say_present_alone
 
 HABITS_HELP = (
@@ -61,6 +62,11 @@ def show_linking_heads(scene: Scene[HeadsRun], options: Options) -> Iterator[Ite
             return pd.DataFrame({"weight": 0.0}, _by_head(subject.run))
         return search_heads(subject.run, focus.query, focus.key).table.set_index(["layer", "head"])
 
+    yield Paragraph(
+        f"**Every head's weight from {query} to {key}.** rank: its place among the {found.n_keys} keys of "
+        f"{query}, 1 the strongest. {_describe_z(found)} {note_special_tokens(run)} Click a row to open its head.",
+        "caption",
+    )
     yield _head_table(
         "heads_that_link",
         options,
@@ -68,11 +74,6 @@ def show_linking_heads(scene: Scene[HeadsRun], options: Options) -> Iterator[Ite
         formats={"weight": "%.3f", "rank": "%d", "z": "%+.1f"},
         fills={"weight": 1},
         compares=scene.same_tokens,
-    )
-    yield Paragraph(
-        f"**Every head's weight from {query} to {key}.** rank: its place among the {found.n_keys} keys of "
-        f"{query}, 1 the strongest. {_describe_z(found)} {note_special_tokens(run)} Click a row to open its head.",
-        "caption",
     )
 
 
@@ -132,7 +133,7 @@ def _describe_search(found: HeadSearch, query: str, key: str) -> str:
     n_first = int((found.table["rank"] == 1).sum())
     told = (
         f"{query} gives {key} the most weight in **layer {first['layer']:.0f}, head {first['head']:.0f}**: "
-        f"{first['weight']:.2f}. In {n_first} of {n_heads} heads it is the strongest key."
+        f"{write_weight(first['weight'])}. In {n_first} of {n_heads} heads it is the strongest key."
     )
     z = found.table["z"]
     if z.notna().any() and n_heads > 1:
@@ -143,7 +144,7 @@ def _describe_search(found: HeadSearch, query: str, key: str) -> str:
 
 
 def _name_head(row: pd.Series) -> str:
-    return f"layer {row['layer']:.0f}, head {row['head']:.0f} (z = {row['z']:+.1f})"
+    return f"layer {row['layer']:.0f}, head {row['head']:.0f} (z = {write_decimals(row['z'], 1, '+')})"
 
 
 def _describe_z(found: HeadSearch) -> str:
@@ -151,6 +152,7 @@ def _describe_z(found: HeadSearch) -> str:
         return "z: there are too few other cells to say how unusual a weight is."
     low, high = found.distances
     where = f"at the same distance, {low:+d}" if low == high else f"at the nearest distances, {low:+d} to {high:+d}"
+    where = with_minus(where)
     return (
         f"z: how unusual this weight is for the head. It compares log-odds with the head's {found.n_compared} other "
         f"weights {where} tokens, in standard deviations."

@@ -55,7 +55,7 @@ from playground.link.opening import Focus
 from playground.link.params import AUTOMATIC, MEAN
 from playground.model.changes import Change
 from playground.runs.encoder_run import LayerRun, Run
-from playground.text.wording import join_words, write_amount
+from playground.text.wording import join_words, round_parts, with_minus, write_amount, write_number, write_weight
 from playground.views.attention.counterfactuals import SentenceOfRun, show_test
 from playground.views.change_names import name_change
 
@@ -292,8 +292,8 @@ def _describe_place(found: Explanation) -> str:
     """The weight, and the score beside the rival's."""
     walk, rivals = found.walk, found.rivals
     tokens, score = walk.layer.run.tokens, float(rivals.scores[rivals.rank - 1])
-    n, weight = len(rivals.keys), rivals.weights[rivals.rank - 1]
-    subject = f"{quote_place(tokens, walk.query)} looks at {quote_place(tokens, walk.key)} with weight **{weight:.2f}**"
+    n, weight = len(rivals.keys), write_weight(rivals.weights[rivals.rank - 1])
+    subject = f"{quote_place(tokens, walk.query)} looks at {quote_place(tokens, walk.key)} with weight **{weight}**"
     if rivals.best_other is None:
         return f"{subject}, its only key."
     lead, other = found.split.lead, found.names[2]
@@ -302,8 +302,8 @@ def _describe_place(found: Explanation) -> str:
         other = f"{'the next' if rivals.rank == 1 else 'the strongest'}, {other}"
     side = "above" if lead >= 0 else "below"
     return (
-        f"{subject}, {place}. Its score, the number before the softmax, is {write_amount(score)}: "
-        f"{write_amount(abs(lead))} {side} {other}."
+        f"{subject}, {place}. The softmax turns scores into weights that add up to 1. This key's score is "
+        f"{write_amount(score)}, {write_amount(abs(lead))} {side} {other}."
     )
 
 
@@ -312,9 +312,9 @@ def _describe_changes(walk: Walk) -> str:
     changes = list_row_changes(walk)
     if not changes:
         return ""
-    weight = walk.of_query("attn.pattern")[walk.key]
+    weight = write_weight(walk.of_query("attn.pattern")[walk.key])
     return (
-        f"**Weights of this row are set by {_name_changes(walk, changes)}.** This one is **{weight:.2f}** now. "
+        f"**Weights of this row are set by {_name_changes(walk, changes)}.** This one is **{weight}** now. "
         "What follows is what the model itself computes before that. "
     )
 
@@ -344,7 +344,8 @@ def _show_parts(found: Explanation) -> Iterator[Item]:
         bars.contributions([NAMES[group] for group in groups], kinds, amounts, title="part of the difference"),
         caption=f"**Score of {key} minus score of {opponent}.** A token's vector is a sum: its word, its position, and "
         f"what earlier layers added. Each bar is the part of the difference that one of these makes; to the right it "
-        f"speaks for {key}, to the left for {opponent}. Together: {write_amount(found.split.lead, '+')}.",
+        f"speaks for {key}, to the left for {opponent}. Segment and biases are the same for every token until "
+        f"its norms scale them. Together: {write_amount(found.split.lead, '+')}.",
         alt="Bars: parts of the difference of two keys' scores, by kind of source",
     )
 
@@ -368,7 +369,7 @@ def _group_tests(scene: Scene[HeadsRun], found: Explanation | None, options: Opt
 
 
 def _show_tests(scene: Scene[HeadsRun], found: Explanation, options: Options) -> Iterator[Item]:
-    """What spoke against the key that lost, and the test of the answer by other sentences."""
+    """The test of the answer by other sentences."""
     subject, items = scene.now, list[Item]()
     if subject.sentence is not None:
         try:
@@ -382,8 +383,7 @@ def _show_tests(scene: Scene[HeadsRun], found: Explanation, options: Options) ->
         except PlaygroundError as error:
             items.append(Paragraph(escape_markdown(error), "error"))
         items += say_present_alone(scene, "the tests")
-    against = list(_say_why_not(found))
-    yield Columns((tuple(against), tuple(items)), (2, 3)) if against and items else Group("", (*against, *items))
+    yield from items
 
 
 def _say_why_not(found: Explanation) -> Iterator[Item]:
@@ -396,15 +396,18 @@ def _say_why_not(found: Explanation) -> Iterator[Item]:
     amounts = split.by_key_source * (1 if split.lead > 0 else -1)
     against, in_favour = float(amounts[amounts > 0].sum()), float(-amounts[amounts < 0].sum())
     order = [i for i in np.argsort(-amounts, kind="stable")[:MOST_REASONS] if amounts[i] > 0]
-    reasons = "".join(f"\n- {split.sources[i].name}: {write_amount(float(amounts[i]))}" for i in order)
-    rest = against - float(sum(amounts[i] for i in order))
+    against, in_favour = round_parts([against, -in_favour], abs(split.lead))
+    told = {split.sources[i].name: float(amounts[i]) for i in order}
+    rest = against - sum(told.values())
     if rest >= LEAST_TOLD:
-        reasons += f"\n- everything else against {loser}: {write_amount(rest)}"
+        told[f"everything else against {loser}"] = rest
+    written = zip(told, round_parts(list(told.values()), against), strict=True)
+    reasons = "".join(f"\n- {name}: {write_amount(amount)}" for name, amount in written)
     yield Paragraph(
         f"**Why not {loser}?** The key with the higher score gets more weight. These parts of the two vectors put "
         f"{winner} ahead of {loser}:\n{reasons}"
-        f"\n\nTogether {write_amount(against)} against {loser} and {write_amount(in_favour)} for it: its score is "
-        f"{write_amount(against - in_favour)} lower."
+        f"\n\nTogether {write_amount(against)} against {loser} and {write_amount(-in_favour)} for it: its score is "
+        f"{write_amount(against + in_favour)} lower."
     )
 
 
@@ -425,6 +428,7 @@ def show_sources(found: Explanation) -> Iterator[Item]:
     if not found.has_parts:
         yield Paragraph("There is nothing to compare here: the other steps show the computation.", "caption")
         return
+    yield from _say_why_not(found)
     walk, split, (query, key, opponent) = found.walk, found.split, found.names
     names, kinds = [source.name for source in split.sources], [source.kind for source in split.sources]
     first = f"s_{{{walk.query},{walk.key}}}"
@@ -442,7 +446,8 @@ def show_sources(found: Explanation) -> Iterator[Item]:
         f"{write_amount(amount, '+')}{against}."
     )
     lead = write_amount(float(split.relative.sum()), "+")
-    sums = f"The bars add up to {lead}. {_describe_exactness(walk)} (remainder {abs(split.relative_remainder):.0e})."
+    rounding = write_number(abs(split.relative_remainder), 1)
+    sums = f"The bars add up to {lead}. {_describe_exactness(walk)}. Rounding takes {rounding}."
     by_key, by_query = (
         bars.contributions(names, kinds, amounts, title="part of the difference")
         for amounts in (split.by_key_source, split.by_query_source)
@@ -459,7 +464,7 @@ def show_sources(found: Explanation) -> Iterator[Item]:
         "why_query_sources",
         by_query,
         caption=f"**By what wrote the query's vector**, that of {query}: the same {lead}, split the "
-        "other way. The numbers below the left chart have every pair.",
+        "other way. The numbers below the keys' chart have every pair.",
         alt="Bars: parts of the difference of two keys' scores, by source of the query's vector",
     )
     yield Columns(((keys,), (queries,)))
@@ -484,7 +489,10 @@ def show_competition(explained: Explanation) -> Iterator[Item]:
     shown = bars.strongest(found.weights, place)
     labels = np.array(token_names(walk.layer.run.tokens))
     scores = [f"score {write_amount(float(score))}" for score in found.scores]
-    texts = [f"{found.weights[i]:.2f} ({scores[i]}{'' if i == place else f', × {found.ratios[i]:.2g}'})" for i in shown]
+    texts = [
+        f"{write_weight(found.weights[i])} ({scores[i]}{'' if i == place else f', × {found.ratios[i]:.2g}'})"
+        for i in shown
+    ]
     left_out = "" if len(shown) == len(found.keys) else f" The strongest of {len(found.keys)} keys are drawn."
     chosen = int(np.flatnonzero(shown == place)[0])
     columns = {
@@ -531,6 +539,7 @@ def show_products(explained: Explanation) -> Iterator[Item]:
     ends = (
         f"the score, {dot / root:.4g}" if not bias else f"{dot / root:.4g}; the distance adds {bias:.4g} to the score"
     )
+    ends = with_minus(ends)
     chart = Picture[HeadsRun](
         key="why_products",
         alt="Bars: products of query and key; line: their running sum",
@@ -563,8 +572,9 @@ def _show_pairs(explained: Explanation) -> Iterator[Item]:
         alt="Lines: the score of the same two vectors at other distances, and its parts by fast and slow pairs.",
         caption=f"**The same two words further apart or closer.** Queries and keys turn by their positions, so the "
         f"score of {query} with {key} changes with their distance alone. Here, at {pairs.distance:+d} tokens, fast "
-        f"pairs add {now['fast pairs']:.3g} and slow pairs {now['slow pairs']:.3g}. Fast pairs turn a radian in a few "
-        "tokens and tell neighbours apart; slow ones hardly change with the distance, and can compare what words mean.",
+        f"pairs add {write_number(now['fast pairs'])} and slow pairs {write_number(now['slow pairs'])}. Fast pairs "
+        "turn a radian in a few tokens and tell neighbours apart; slow ones hardly change with the distance, and can "
+        "compare what words mean.",
         curves=lambda _: [Curve(name, distances, line, colours[name]) for name, line in lines.items()],
         x=Axis("query − key, in tokens"),
         y=[lambda _: {"title": "part of the score"}],
@@ -611,9 +621,9 @@ def show_moved(explained: Explanation) -> Iterator[Item]:
         f"Behind $W_O$ this is {_share(found.output_share)} of attention's output, all heads together (by projection)."
     )
     if walk.config.residual:
-        told += f" Its length is {_share(found.stream_share)} of that of the stream which it is added to."
+        told += f" Its length is {_share(found.stream_share)} of that of the token's vector, which it is added to."
     else:
-        told += " There is no residual stream that it would be added to."
+        told += " There is no residual connection: the token's own vector is not added to it."
     if found.token != walk.query:
         told += (
             f" With `head_merge = reshape` it is written to {quote_place(walk.layer.run.tokens, found.token)}, "

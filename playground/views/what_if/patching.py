@@ -71,7 +71,7 @@ def show_patches(scene: Scene[Patches], options: Options) -> Iterator[Item]:
         caption=f"**One vector of sentence {source + 1} at a time is put into sentence {patches.sentence + 1}**, at "
         "one token and one depth: 0 is the embeddings, then the number of blocks passed. The number is how much "
         f"nearer that brings it: {_NEARER}. Here $u$ is its vector, the mean over its tokens, $u'$ the same with the "
-        f"patch, and $v$ that of sentence {source + 1}. 100 %: it is there; 0: no nearer than before; below 0: "
+        f"patch, and $v$ that of sentence {source + 1}. 100%: it is there; 0: no nearer than before; below 0: "
         "farther away, be it past $v$ or off to a side. Frames mark the tokens that differ: one stands *for* the "
         "other. Click a cell to choose its token, as the query, and the layer that it leaves.",
         values=lambda shown: shown.shares.astype(np.float32),

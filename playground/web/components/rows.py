@@ -13,6 +13,7 @@ import streamlit as st
 from playground.accounting.shapes import Stage
 from playground.charts import palette
 from playground.limits import MAX_ADDRESS
+from playground.text.wording import write_weight
 from playground.web.components import load_component
 
 FOCUS_KEY = "focus_line"
@@ -126,7 +127,7 @@ def draw_linking_heads(
     """
     data = {
         "title": title,
-        "heads": [(layer, head, weight, f"{weight:.2f}") for layer, head, weight in heads],
+        "heads": [(layer, head, weight, write_weight(weight)) for layer, head, weight in heads],
         "place": list(place),
         "all": f"All {n_heads} heads" if n_heads > len(heads) > 0 else "",
         "colours": [palette.FOCUS, palette.ATTENTION],

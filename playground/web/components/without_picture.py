@@ -63,7 +63,7 @@ _order = load_component("menu_order")
 
 
 def send_text_before_page() -> None:
-    """Let a press on the menu wait until the text that it takes the cursor from is sent."""
+    """Let a press on the menu wait until the text that it takes the cursor from is sent; pages open at their top."""
     _order(key="menu_order")
 
 
@@ -149,8 +149,9 @@ def mark_open_group(place: int) -> None:
 
 
 def hide(keys: Collection[str]) -> None:
-    """Hide containers of these keys: small letters, digits and underscores."""
-    st.html(f"<style>{', '.join(f'.st-key-{key}' for key in keys)} {{ display: none; }}</style>")
+    """Hide containers of these keys, and columns that hold one: keys are small letters, digits and underscores."""
+    hidden = ", ".join(f".st-key-{key}, [data-testid='stColumn']:has(.st-key-{key})" for key in keys)
+    st.html(f"<style>{hidden} {{ display: none !important; }}</style>")
 
 
 def show_only(keys: Collection[str]) -> None:

@@ -306,7 +306,7 @@ def translator() -> TrainedNetwork | None:
     try:
         return shipped_network.load_translator()
     except PlaygroundError as error:
-        logger.warning("The Decoder page goes on without its trained example: %s", error)
+        logger.warning("The page Encoder-decoder goes on without its trained example: %s", error)
         return None
 
 

@@ -27,10 +27,10 @@ _ARRIVING = "_followed_arriving"
 """Session key that is there from the press until what followed is drawn."""
 
 
-def draw_followed_button(key: str, label: str = "What followed?") -> None:
+def draw_followed_button(key: str) -> None:
     """A button that opens the page What if at what followed, whichever view that page had before."""
     pressed = st.button(
-        label,
+        "What followed?",
         key=key,
         type="tertiary",
         icon=":material/arrow_forward:",

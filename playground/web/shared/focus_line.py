@@ -13,6 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from playground.charts.names import shortened
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
+from playground.text.wording import write_weight
 from playground.web.choices.focus import choose_places, current_focus, last_places, move_focus, moved_places
 from playground.web.components.charts import CellFrame, clicked_cell
 from playground.web.components.rows import FOCUS_KEY, draw_focus_line
@@ -53,7 +54,7 @@ def show_focus(run: Run) -> Focus:
     moved = [f"the last {place} is {last[place]}" for place in moved_places(run)]
     note = f"Not all that was chosen is here: {', '.join(moved)}." if moved else ""
     masked = "" if run.allowed_in(focus.layer)[focus.query, focus.key] else " (masked)"
-    amount = f"weight {weight:.2f}{masked}" if np.isfinite(weight) else "no finite weight"
+    amount = f"weight {write_weight(weight)}{masked}" if np.isfinite(weight) else "no finite weight"
     draw_focus_line(
         asdict(focus),
         {place: number + 1 for place, number in last.items()},

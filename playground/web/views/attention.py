@@ -336,7 +336,7 @@ def _describe_off(run: Run, focus: Focus) -> str:
     off, dropped = ("off", "is dropped") if share == 1 else ("partly off", f"is dropped by {share:.0%}")
     told = (
         f"**Layer {focus.layer}, head {focus.head} is {off}, and still attends:** its pattern stays, and what it "
-        f"gathers {dropped} on the way to the stream."
+        f"gathers {dropped} before it is added to the tokens' vectors."
     )
     moved = float(sentence_change(untouched, run).relative)
     if not np.isfinite(moved):

@@ -17,7 +17,7 @@ from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.views import compare as view
 from playground.web.choices import setup, shortcuts
-from playground.web.choices.setup import current_setup, current_value, is_random, replace_notices
+from playground.web.choices.setup import Setup, current_setup, current_value, is_random, replace_notices
 from playground.web.session import caches
 from playground.web.session.caches import TwoRuns
 from playground.web.session.weights_cache import cache_by_weights
@@ -126,7 +126,7 @@ def offer_pin() -> None:
 def _list_pairs() -> list[ReadyPair]:
     """The pairs that go with the present settings."""
     present = current_setup()
-    values, config = present.values, present.config
+    values = present.values
     before, after = instructive_pair(values)
     differ = (
         "One has norms, which bring all vectors to about one length; the other has none."
@@ -154,21 +154,23 @@ def _list_pairs() -> list[ReadyPair]:
                 values,
             )
         )
-    layer, head = (
-        min(current_value(place), n - 1) for place, n in (("layer", config.n_layers), ("head", config.n_heads))
-    )
-    off = Changes((MadeChange(Change("zero", layer, head)),))
-    pairs.append(
-        ReadyPair(
-            "head",
-            "One head off?",
-            f"The present model, and the same without layer {layer}, head {head}. Does the difference grow from layer "
-            "to layer, or is it mended?",
-            {**values, "do": Changes()},
-            {**values, "do": off},
-        )
-    )
+    pairs.append(_pair_of_changes(present))
     return pairs
+
+
+def _pair_of_changes(present: Setup) -> ReadyPair:
+    """The model without the visitor's changes, and with them; where nothing is changed, without the chosen head."""
+    before = {**present.values, "do": Changes()}
+    if any(made.is_on for made in present.changes):
+        title, after = "Your changes or none?", dict(present.values)
+        told = "The model without your changes, and with them."
+    else:
+        config = present.config
+        layer, head = min(current_value("layer"), config.n_layers - 1), min(current_value("head"), config.n_heads - 1)
+        title, after = "One head off?", {**before, "do": Changes((MadeChange(Change("zero", layer, head)),))}
+        told = f"The present model, and the same without layer {layer}, head {head}."
+    question = f"{told} Does the difference grow from layer to layer, or is it mended?"
+    return ReadyPair("head", title, question, before, after)
 
 
 def instructive_pair(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The live parts of the page Decoder: the choice of the pair and its texts, and what its widgets redraw."""
+"""The live parts of the page Encoder-decoder: the choice of the pair and its texts, and what its widgets redraw."""
 
 from dataclasses import replace
 
@@ -144,7 +144,7 @@ def find_example_pair() -> PairKey:
     """The example's English sentence and what the translator writes; raises InputError where there is no sentence."""
     words, config = cut_words(current_value("encdec_example")), find_translator().config
     if not words:
-        raise InputError("The Decoder page has no English sentence: the encoder needs at least one word.")
+        raise InputError("The page Encoder-decoder has no English sentence: the encoder needs at least one word.")
     source = TextKey(TRANSLATOR, 0, config.max_len - 1, (" ".join(words),))
     (line,) = caches.generate_lines(TRANSLATOR, source, config.max_len)
     target = replace(source, max_tokens=config.max_len, sentences=(f"{BOS} {line}",))
@@ -212,7 +212,7 @@ def find_own_pair(setup: Setup) -> PairKey:
     """The pair of the visitor's text, without drawing anything; raises InputError where there is no target."""
     lines = split_sentences(current_value("encdec_target")).sentences
     if not lines:
-        raise InputError("The Decoder page has no target text: the decoder needs at least one token.")
+        raise InputError("The page Encoder-decoder has no target text: the decoder needs at least one token.")
     return _pair_of_lines(setup, lines)[0]
 
 

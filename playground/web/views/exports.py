@@ -41,7 +41,7 @@ def encoder_on_screen() -> Export:
 
 
 def pair_on_screen() -> Export:
-    """Both halves and the Decoder page's pair, its trained example or the visitor's; raises as `encoder_on_screen`."""
+    """Both halves and the pair of their page, its trained example or the visitor's; raises as `encoder_on_screen`."""
     if translator() is not None and current_value("encdec_source") == "trained example":
         return _export_pair(find_example_pair(), "encdec_example")
     return _export_pair(find_own_pair(_setup_with_text()), "encdec")

@@ -61,7 +61,7 @@ def test_hidden_tokens_have_no_frame_and_move_those_of_others() -> None:
 
 def test_a_masked_key_has_no_weight_and_the_line_says_so() -> None:
     line = component_data(open_page("attention", **SMALL, text="a cat sat", causal=True, query=1, key=5), "focus_line")
-    assert line["weight"] == "weight 0.00 (masked)"
+    assert line["weight"] == "weight 0 (masked)"
     assert line["note"] == ""
 
 

@@ -71,9 +71,9 @@ def test_sources_have_the_changes_as_one_and_still_add_up() -> None:
     app = without_error(open_page("attention", **TWO, do="0.mid:patch_3_2", attention_why="sources"))
     bars = drawn_bars(app)["why_key_sources"]
     assert "your changes" in bars["labels"]
-    found = re.search(r"bars add up to ([+-]\d+\.\d+)", captions(app))
+    found = re.search(r"bars add up to ([+−]\d+\.\d+)", captions(app))
     assert found
-    assert sum(bars["values"]) == pytest.approx(float(found[1]), abs=0.006)
+    assert sum(bars["values"]) == pytest.approx(float(found[1].replace("−", "-")), abs=0.006)
 
 
 def test_a_head_that_is_off_says_that_what_it_gathers_goes_no_further() -> None:

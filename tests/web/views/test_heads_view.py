@@ -44,10 +44,10 @@ def test_the_head_where_the_weight_is_most_unusual_is_named_both_ways() -> None:
     z = table(app, "z").reset_index()
     for at, pattern in ((z["z"].idxmax(), "strongest"), (z["z"].idxmin(), "weakest")):
         head = z.loc[at]
-        found = re.search(rf"{pattern} in layer (\d+), head (\d+) \(z = ([-+.\d]+)\)", prose(app))
+        found = re.search(rf"{pattern} in layer (\d+), head (\d+) \(z = ([−+.\d]+)\)", prose(app))
         assert found, prose(app)
         assert (int(found[1]), int(found[2])) == (head["layer"], head["head"])
-        assert float(found[3]) == pytest.approx(head["z"], abs=0.05)
+        assert float(found[3].replace("−", "-")) == pytest.approx(head["z"], abs=0.05)
 
 
 @pytest.mark.parametrize("view", [LINK, KNOWN])

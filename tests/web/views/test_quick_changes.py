@@ -43,9 +43,9 @@ def test_a_head_that_is_off_still_attends_and_what_moved_is_said() -> None:
 @pytest.mark.parametrize(
     ("do", "said"),
     [
-        ("0.*:zero", "is dropped on the way"),
+        ("0.*:zero", "is dropped before it"),
         ("0.2:zero~0.25", "is dropped by 25%"),
-        ("0.attn:off", "is dropped on the way"),
+        ("0.attn:off", "is dropped before it"),
         ("0.1:zero", ""),
         ("0.2:mean", ""),
         ("-0.2:zero", ""),

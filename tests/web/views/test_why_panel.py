@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from playground.charts.names import subscript
 from playground.link import open_link
 from playground.runs.arrays import Array
+from playground.text.wording import write_amount
 from playground.weights import checkpoint
 from tests.web.app_test import (
     SMALL,
@@ -53,7 +54,7 @@ def told(app: AppTest, pattern: str) -> float:
     """The number that the panel's first lines give."""
     found = re.search(pattern, prose(app))
     assert found, prose(app)
-    return float(found[1])
+    return float(found[1].replace("−", "-"))
 
 
 def test_the_trained_models_cell_is_explained_with_its_own_numbers() -> None:
@@ -64,7 +65,7 @@ def test_the_trained_models_cell_is_explained_with_its_own_numbers() -> None:
     key = int(pattern.argmax())
     assert app.header[0].value == f"Why does `it`₁₀ look at `animal`{'₀₁₂₃₄₅₆₇₈₉'[key]}?"
     assert told(app, r"weight \*\*([\d.]+)\*\*") == round(float(pattern[key]), 2)
-    assert told(app, r"the softmax, is (-?[\d.]+):") == round(float(scores[key]), 2)
+    assert told(app, r"score is (−?[\d.]+),") == round(float(scores[key]), 2)
     rival = strongest_other_word(scores, 10, key)
     lead = float(scores[key] - scores[rival])
     for chart in STEPS["sources"]:
@@ -72,8 +73,8 @@ def test_the_trained_models_cell_is_explained_with_its_own_numbers() -> None:
         assert sum(bars["values"]) == pytest.approx(lead, abs=1e-3)
         assert bars["labels"][0] == "token"
         assert len(bars["labels"]) == 4 + 2 * 3
-    assert f"Together: {lead:+.2f}." in captions(app)
-    assert f"add up to {lead:+.2f}" in captions(app)
+    assert f"Together: {write_amount(lead, '+')}." in captions(app)
+    assert f"add up to {write_amount(lead, '+')}" in captions(app)
     names = f"`animal`{subscript(key)}", f"`{trained_tokens()[rival]}`{subscript(rival)}"
     assert f"Score of {names[0]} minus score of {names[1]}" in captions(app)
     parts = drawn_bars(app)["why_parts"]
@@ -237,8 +238,8 @@ def test_a_key_that_lost_is_set_beside_the_key_that_won(layer: int, head: int, q
     assert f"Score of {names[1]} minus score of {names[2]}" in captions(app)
     for chart in ("why_parts", *STEPS["sources"]):
         assert sum(drawn_bars(app)[chart]["values"]) == pytest.approx(lead, abs=1e-3)
-    assert f"Together: {lead:+.2f}." in captions(app)
-    assert f"add up to {lead:+.2f}" in captions(app)
+    assert f"Together: {write_amount(lead, '+')}." in captions(app)
+    assert f"add up to {write_amount(lead, '+')}" in captions(app)
     open_panels(app, "why_key_sources_open")
     assert table(app, "layer 0 feed-forward").to_numpy().sum() == pytest.approx(lead, abs=1e-4)
     choose(app, key=winner)

@@ -1,4 +1,5 @@
-const LABEL = "What every page looks at. Arrow keys move the query and the key, with Shift the layer and the head."
+const LABEL = "What every page looks at. Arrow keys move the query and the key, with Shift the layer and the head. " +
+  "Layers, heads and tokens count from 0."
 
 const NAMES = { layer: "layer", head: "head", query: "query, the token that asks", key: "key, the token that is asked" }
 
@@ -32,6 +33,7 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
   if (state.isAnswered() || !state.touched) state.touched = new Set()
 
   line.setAttribute("aria-label", LABEL)
+  line.title = LABEL
   for (const field of line.querySelectorAll(".field:empty")) field.append(...controls(field.dataset.holds))
   const isToken = { query: true, key: true }
   const word = (place, number) => isToken[place] ? `${data.tokens[number]} (${number})` : `${place} ${number}`

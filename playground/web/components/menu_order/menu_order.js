@@ -23,7 +23,20 @@ const waitForText = event => {
   setTimeout(click)
 }
 
+// Streamlit keeps how far the page before was scrolled: the next one would open without its heading.
+let path = window.location.pathname
+const beginAtTop = () => {
+  if (path === window.location.pathname) return
+  path = window.location.pathname
+  const main = document.querySelector("[data-testid=stMain]")
+  if (main) main.scrollTop = 0
+}
+
 export default function () {
   document.addEventListener("click", waitForText, true)
-  return () => document.removeEventListener("click", waitForText, true)
+  window.navigation?.addEventListener("currententrychange", beginAtTop)
+  return () => {
+    document.removeEventListener("click", waitForText, true)
+    window.navigation?.removeEventListener("currententrychange", beginAtTop)
+  }
 }

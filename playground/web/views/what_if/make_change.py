@@ -288,7 +288,7 @@ def _pick(label: str, options: Sequence[str], key: str, help_text: str | None = 
 
 
 def offer_changes(key: str, offers: Mapping[str, Sequence[Change]]) -> None:
-    """Draw a button for each offer, by its label; grey where it is made already, or cannot be made, which is said.
+    """Draw a button for each offer, by its label, which takes back what is made; grey where it cannot be made.
 
     The whole page follows a press, as its heading names the changes.
     """
@@ -296,21 +296,24 @@ def offer_changes(key: str, offers: Mapping[str, Sequence[Change]]) -> None:
     on = {made.change for made in setup.changes if made.is_on}
     with st.container(key=key, horizontal=True):
         for number, (label, wanted) in enumerate(offers.items()):
-            is_made = set(wanted) <= on
-            reason = "This is changed already." if is_made else explain_refusal(setup, wanted)
-            if reason and not is_made:
+            is_made = bool(wanted) and set(wanted) <= on
+            reason = "" if is_made else explain_refusal(setup, wanted)
+            if reason:
                 refused.append(reason)
             pressed = st.button(
-                label,
+                f"Undo: {lower_first(label)}" if is_made else label,
                 key=f"{key}_{number}",
-                icon=":material/add:",
-                disabled=bool(reason),
-                help=reason or "It joins the changes below the heading; the pages show the model with it.",
+                icon=":material/undo:" if is_made else ":material/add:",
+                disabled=bool(reason) or not wanted,
+                help=reason or "Changes stand below the heading; the pages show the model with them.",
             )
             if pressed and not reason:
-                make_in_place(wanted)
+                if is_made:
+                    changes.take_back(wanted)
+                else:
+                    make_in_place(wanted)
                 st.rerun()
         if any(wanted and set(wanted) <= on for wanted in offers.values()):
-            draw_followed_button(f"{key}_followed", "Made. What followed?")
+            draw_followed_button(f"{key}_followed")
     for reason in dict.fromkeys(refused):
         st.caption(escape_markdown(reason))

@@ -3,7 +3,7 @@
 A view of the model without them measures every part, place or number of heads, and takes long.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -68,10 +68,12 @@ WIDGETS |= {"change_buttons": offer_changes, "change_maker": draw_change_maker}
 IN_EVERY_SEQUENCE = ("zero", "mean", "off")
 """Kinds of changes that name no token, and so mean the same in every sequence."""
 
-PARTS_HELP = (
-    "heads: one head gathers nothing. sublayers: attention or feed-forward adds nothing. pairs of one head: one token "
-    "does not attend to one other. hidden tokens: in one layer, no other token attends to this one."
-)
+PARTS_TOLD: Mapping[PartKind, str] = {
+    "heads": "Each head in turn gathers nothing.",
+    "sublayers": "A sublayer is one layer's attention or its feed-forward network: each in turn adds nothing.",
+    "pairs of one head": "A pair is a token that asks and one that it looks at. Each in turn is cut, in one head.",
+    "hidden tokens": "Each token in turn is hidden from all others, in one layer.",
+}
 ON_HELP = (
     "sentence vector: how far it moves. similarity: to another sentence of your text. right answers: of a network that "
     "was trained here, on its validation set."
@@ -106,7 +108,7 @@ explanation has to be said first, and then tested
 ([Wiegreffe & Pinter 2019](https://arxiv.org/abs/1908.04626)). To change a weight and look at what follows is one test.
 
 **A patch shows where a difference can be brought in**, not where the model first needs it. The shares of several places
-need not add up to 100 %: the vector of one token already holds a part of what another's holds.
+need not add up to 100%: the vector of one token already holds a part of what another's holds.
 """
 
 
@@ -286,7 +288,8 @@ def draw_parts(run: Run, focus: Focus) -> None:
     setup = current_setup()
     left, right = st.columns(2, gap="medium")
     with left:
-        kind = cast(PartKind, widgets.choice("whatif_parts", "Switch off, one at a time", help_text=PARTS_HELP))
+        kind = cast(PartKind, widgets.choice("whatif_parts", "Switch off, one at a time"))
+        st.caption(PARTS_TOLD[kind])
     with right:
         target = widgets.choice("whatif_on", "Measured on", help_text=ON_HELP)
     parts = SweepKey(kind)
