@@ -1,9 +1,9 @@
 """What a training run will cost, before it starts: seconds on this machine, and numbers held in memory."""
 
 import math
-import statistics
 import time
 from dataclasses import dataclass, replace
+from statistics import fmean
 
 import torch
 
@@ -38,6 +38,10 @@ class Speed:
     """Seconds that one layer of a training step takes however small it is."""
     operation: float
     """Seconds for each floating-point operation on top."""
+
+    def slowed(self, factor: float) -> "Speed":
+        """Of a machine where all takes so many times as long."""
+        return Speed(self.layer * factor, self.operation * factor)
 
     def seconds(self, config: ModelConfig, recipe: Recipe) -> float:
         """How long a run takes, its teacher's included."""
@@ -112,7 +116,10 @@ def _n_encoders(recipe: Recipe) -> float:
 
 
 def _time(config: ModelConfig, n_sequences: int, n_tokens: int, device: torch.device) -> float:
-    """Seconds of one training step, the median of a few; the first, which loads what the optimiser needs, left out."""
+    """Seconds of one training step, the mean of a few; the first, which loads what the optimiser needs, left out.
+
+    The mean and no median: who trains waits for the slow steps, too.
+    """
     network = Tagger(config, config.vocab_size).to(device).train()
     optimizer = torch.optim.Adam(network.parameters(), fused=True)
     ids = torch.arange(n_sequences * n_tokens, device=device).view(n_sequences, n_tokens) % config.vocab_size
@@ -125,4 +132,4 @@ def _time(config: ModelConfig, n_sequences: int, n_tokens: int, device: torch.de
         if device.type == "cuda":
             torch.cuda.synchronize(device)
         times.append(time.perf_counter() - started)
-    return statistics.median(times[1:])
+    return fmean(times[1:])
