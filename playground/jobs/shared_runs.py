@@ -20,6 +20,9 @@ logger = logging.getLogger(__name__)
 LEAST_EXPECTED = 0.5
 """Seconds that a run is expected to take at least, for its real time to say something of the next one's."""
 
+USUAL_DELAY = 2.0
+"""Of a run, before one has finished: its thread has the lower priority, and pages are drawn beside it."""
+
 MOST_DELAY = 5.0
 """Of a run that took even longer, something else is to blame."""
 
@@ -337,8 +340,8 @@ class SharedRuns:
 
     def __init__(self, backend: JobBackend, max_results: int, max_bytes: int) -> None:
         self.backend, self.max_results, self.max_bytes = backend, max_results, max_bytes
-        self.delay = 1.0
-        """How many times as long as expected runs take, by the latest that has finished; 1 at least."""
+        self.delay = USUAL_DELAY
+        """How many times as long as a measurement lets expect a run takes, by the latest that has finished."""
         self._lock = threading.RLock()
         self._under_way: weakref.WeakValueDictionary[Hashable, SharedRun[Any]] = weakref.WeakValueDictionary()
         self._results: OrderedDict[Hashable, SharedRun[Any]] = OrderedDict()
