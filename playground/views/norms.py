@@ -104,8 +104,6 @@ def summarise_growth(run: Run, stream: Array) -> str:
             f"**Overflow**: the vectors begin at {first:.3g} ({over}), and {streams.name_depth(lost)} the numbers are "
             "too large for 32-bit floats."
         )
-    shortest, longest = (f"{end:.3g}" for end in (stream[-1].min(), stream[-1].max()))
-    spread = f" At the end, the shortest is {shortest}, the longest {longest}." if shortest != longest else ""
     if medians[top] > PEAK * max(first, last):
         way = f"grow from **{first:.3g}** to **{medians[top]:.3g}** {streams.name_depth(top)}"
         way += f", and shrink to **{last:.3g}** by the end of {layers}"
@@ -113,7 +111,7 @@ def summarise_growth(run: Run, stream: Array) -> str:
         way = f"end as long as they begin: **{first:.3g}** before and after {layers}"
     else:
         way = f"{'grow' if last > first else 'shrink'} from **{first:.3g}** to **{last:.3g}** through {layers}"
-    return f"The tokens' vectors {way} ({over}).{spread}{PURPOSE * (run.config.norm != 'none')}"
+    return f"The tokens' vectors {way} ({over}).{PURPOSE * (run.config.norm != 'none')}"
 
 
 def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
@@ -125,7 +123,7 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
         caption=r"A vector's length is its L2 norm, $\sqrt{\sum_i x_i^2}$. A line is the median over tokens; a band "
         "holds all of them but outliers, which are far from the others. *Residual stream*: what passes from layer to "
         "layer. *Attention*, *feed-forward*: what these two parts of a layer compute.",
-        reading=lambda _: f"The frame marks layer {scene.focus.layer}.",
+        reading=lambda run: f"The frame marks layer {scene.focus.layer}. {_describe_ends(run)}".strip(),
         curves=length_curves,
         x=Axis(
             "after layer (emb. = embeddings)",
@@ -138,6 +136,13 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
         table=_summarise_lengths,
         click="The chosen layer. Arrow keys choose its neighbours.",
     )
+
+
+def _describe_ends(run: Run) -> str:
+    """How long the shortest and the longest vector are that leave the last layer."""
+    last = streams.lengths(run)["residual"][-1]
+    shortest, longest = (f"{end:.3g}" for end in (last.min(), last.max()))
+    return f"At the end, the shortest is {shortest} long, the longest {longest}." * (shortest != longest)
 
 
 def _name_ticks(runs: Sequence[Run]) -> AxisOptions:

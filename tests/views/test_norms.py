@@ -50,7 +50,8 @@ def test_lengths_by_depth_are_medians_with_a_band_without_outliers() -> None:
     first, _, last = np.median(lengths, axis=1)
     assert answer.kind == "answer"
     assert f"grow from **{first:.3g}** to **{last:.3g}** through 2 layers" in answer.text
-    assert f"the shortest is {lengths[-1].min():.3g}, the longest {lengths[-1].max():.3g}." in answer.text
+    shortest, longest = lengths[-1].min(), lengths[-1].max()
+    assert f"the shortest is {shortest:.3g} long, the longest {longest:.3g}." in chart.reading(run)
 
 
 def test_the_answer_names_what_it_is_of() -> None:
