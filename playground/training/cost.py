@@ -1,9 +1,9 @@
 """What a training run will cost, before it starts: seconds on this machine, and numbers held in memory."""
 
 import math
+import statistics
 import time
 from dataclasses import dataclass, replace
-from statistics import fmean
 
 import torch
 
@@ -116,10 +116,7 @@ def _n_encoders(recipe: Recipe) -> float:
 
 
 def _time(config: ModelConfig, n_sequences: int, n_tokens: int, device: torch.device) -> float:
-    """Seconds of one training step, the mean of a few; the first, which loads what the optimiser needs, left out.
-
-    The mean and no median: who trains waits for the slow steps, too.
-    """
+    """Seconds of one training step, the median of a few; the first, which loads what the optimiser needs, left out."""
     network = Tagger(config, config.vocab_size).to(device).train()
     optimizer = torch.optim.Adam(network.parameters(), fused=True)
     ids = torch.arange(n_sequences * n_tokens, device=device).view(n_sequences, n_tokens) % config.vocab_size
@@ -132,4 +129,4 @@ def _time(config: ModelConfig, n_sequences: int, n_tokens: int, device: torch.de
         if device.type == "cuda":
             torch.cuda.synchronize(device)
         times.append(time.perf_counter() - started)
-    return fmean(times[1:])
+    return statistics.median(times[1:])

@@ -55,6 +55,7 @@ def test_a_ladder_is_trained_changed_and_sent_on(visitor: Visitor, classmate: Vi
 def test_on_a_phone_a_rung_is_added_and_opened_beside_the_one_before(phone: Visitor) -> None:
     phone.open("/ladder?ladder_cards=true&ladder_rungs=GELU")
     chosen = phone.widget("ladder_rungs")
+    chosen.evaluate("field => field.scrollIntoView({ block: 'center' })")  # so that the list has room below it
     chosen.locator("input").fill("ALiBi")
     phone.page.get_by_role("option", name="ALiBi").tap()
     phone.eventually(lambda: cards(phone) == ["GELU", "ALiBi"], "the added rung comes last")

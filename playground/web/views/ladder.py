@@ -135,11 +135,11 @@ def describe_trainings(trainings: tuple[AblationTraining, ...]) -> str:
     """What is trained."""
     recipe, n_seeds = trainings[0].recipe, len(seeds_of(trainings))
     n_encoders = len(trainings) // n_seeds
-    seeds = f" That is done {n_seeds} times: each *seed* draws other sequences, and other random weights to begin with."
+    times = f", {n_seeds} times: each *seed* draws other sequences and first weights" if n_seeds > 1 else ""
     return (
-        f"The task: {lower_first(TASKS[recipe.task].question)} {n_encoders} encoders learn it from the same "
-        f"{recipe.n_train:,} sequences, each for {recipe.steps} steps.{seeds * (n_seeds > 1)} Each has "
-        f"{TRAINED.n_layers} layers of {TRAINED.n_heads} heads, and vectors of {TRAINED.d_model} numbers."
+        f"The task: {lower_first(TASKS[recipe.task].question)} {n_encoders} encoders learn it for {recipe.steps} steps "
+        f"from the same {recipe.n_train:,} sequences{times}. Each has {TRAINED.n_layers} layers of {TRAINED.n_heads} "
+        f"heads, and vectors of {TRAINED.d_model} numbers."
     )
 
 

@@ -182,7 +182,10 @@ def draw_ready_experiments() -> None:
 
 
 def draw_start(ready: ReadyExperiment, label: str, *, is_first_choice: bool = False) -> None:
-    """Draw the button that starts a ready experiment."""
+    """Draw the button that starts a ready experiment, and how long that takes."""
+    if is_first_choice and session_experiments().get(PAGE) is None:
+        with suppress(PlaygroundError):  # the machine's speed is not known yet
+            st.caption(f"About **{duration(_expect_seconds(ready.settings))}** here.")
     st.button(
         label,
         key=f"{PAGE}_ready_{ready.name}",
@@ -192,9 +195,6 @@ def draw_start(ready: ReadyExperiment, label: str, *, is_first_choice: bool = Fa
         on_click=_start_ready,
         args=(ready.settings,),
     )
-    if is_first_choice and session_experiments().get(PAGE) is None:
-        with suppress(PlaygroundError):  # the machine's speed is not known yet
-            st.caption(f"About **{duration(_expect_seconds(ready.settings))}** here.")
 
 
 def _expect_seconds(settings: Mapping[str, Any]) -> float:
