@@ -18,9 +18,10 @@ with run:
         training.draw_answer(plan)
     training_settings.show_question(plan)
     training_settings.start_row(plan)
+    offer = st.container()
     training.show_run()
     answers = st.container()
 with settings:
     training_settings.settings(plan)
-training.after_training(answers)
+training.after_training(offer, answers)
 panels.code_behind("training", Trainer, Tagger, cross_entropy, learning_rate, clip_gradient)

@@ -164,14 +164,14 @@ def _describe_way(comparison: Comparison, variant: Variant, part: str) -> str:
 
 
 ANSWERS: dict[Verdict, str] = {
-    "arrives": "yes",
-    "arrives, but huge": "yes, but it is huge",
-    "arrives, but tiny": "yes, but it is tiny",
-    "vanishing": "no, it vanishes",
-    "exploding": "no, it explodes",
-    "zero": "no, it is zero",
-    "infinite": "no, it is infinite",
-    "not a number": "no, it is not a number",
+    "arrives": "it arrives",
+    "arrives, but huge": "it arrives, but is huge",
+    "arrives, but tiny": "it arrives, but is tiny",
+    "vanishing": "it vanishes",
+    "exploding": "it explodes",
+    "zero": "it is zero",
+    "infinite": "it is infinite",
+    "not a number": "it is not a number",
 }
 """What a verdict answers to whether the gradient reaches the first layer."""
 
@@ -180,7 +180,7 @@ def _compare(ratio: float, first: str, last: str) -> str:
     """A first length over the last in words: `**2.1 times as long** at layer 0 as at layer 11`."""
     is_shorter = ratio < 0.5
     fold = float(f"{1 / ratio if is_shorter else ratio:.2g}")
-    if fold == 1:
+    if not is_shorter and 0.9 <= fold <= 1.1:
         return f"**about as long** at {first} as at {last}"
     shown = f"{fold:,g}" if fold < 1e6 else write_number(fold, 2)
     if is_shorter:

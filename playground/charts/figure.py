@@ -451,7 +451,8 @@ def level_line(steps: int, value: float, text: str, *, width: float = 1.5, dash:
     """A line across all steps of a training, with what it stands for at its right end."""
     return {
         "type": "scatter",
-        "mode": "lines+text",
+        "mode": "lines+markers+text",
+        "marker": {"size": 8, "opacity": 0},  # keeps the text off the line
         "x": np.array([0, steps], np.int32),
         "y": np.array([value, value], np.float32),
         "line": {"color": palette.RESIDUAL, "width": width, "dash": dash},

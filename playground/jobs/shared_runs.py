@@ -17,6 +17,15 @@ from playground.jobs.job import Computation, JobBackend, JobHandle, JobStatus, R
 
 logger = logging.getLogger(__name__)
 
+LEAST_EXPECTED = 0.5
+"""Seconds that a run is expected to take at least, for its real time to say something of the next one's."""
+
+USUAL_DELAY = 2.0
+"""Of a run, before one has finished: its thread has the lower priority, and pages are drawn beside it."""
+
+MOST_DELAY = 5.0
+"""Of a run that took even longer, something else is to blame."""
+
 _NO_STEP = object()
 
 
@@ -331,6 +340,8 @@ class SharedRuns:
 
     def __init__(self, backend: JobBackend, max_results: int, max_bytes: int) -> None:
         self.backend, self.max_results, self.max_bytes = backend, max_results, max_bytes
+        self.delay = USUAL_DELAY
+        """How many times as long as a measurement lets expect a run takes, by the latest that has finished."""
         self._lock = threading.RLock()
         self._under_way: weakref.WeakValueDictionary[Hashable, SharedRun[Any]] = weakref.WeakValueDictionary()
         self._results: OrderedDict[Hashable, SharedRun[Any]] = OrderedDict()
@@ -364,7 +375,7 @@ class SharedRuns:
             joined = None if run is None else run.job.status
             if run is None or joined == "cancelled":
                 joined, run = None, SharedRun(self.backend, request, self._lock, seconds, on_start, client)
-                self._follow(key, run, keep, on_over)
+                self._follow(key, run, keep, on_over, expected=seconds / self.delay)
             elif key in self._results:
                 self._results.move_to_end(key)
             member = Member(run, on_end, joined)
@@ -387,13 +398,23 @@ class SharedRuns:
         with self._lock:
             self._results.clear()
 
-    def _follow(self, key: Hashable, run: SharedRun[S], keep: bool, on_over: Callable[[S | None], None] | None) -> None:
-        """List a run until it is over, and keep its result after that."""
+    def _follow(
+        self,
+        key: Hashable,
+        run: SharedRun[S],
+        keep: bool,
+        on_over: Callable[[S | None], None] | None,
+        *,
+        expected: float,
+    ) -> None:
+        """List a run until it is over; keep its result after that, and how much longer than `expected` it took."""
         steps, reference = run.steps, weakref.ref(run)  # whoever calls back must not keep the run alive
 
         def is_over(status: JobStatus) -> None:
             ended: SharedRun[S] | None = reference()
             computation = steps.computation
+            if steps.job is not None and status == "finished" and expected >= LEAST_EXPECTED:
+                self.delay = min(max(1.0, steps.job.seconds / expected), MOST_DELAY)
             if self._under_way.get(key) is ended and ended is not None:
                 del self._under_way[key]
                 if keep and status == "finished":

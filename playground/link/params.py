@@ -139,6 +139,7 @@ LADDER: dict[str, Param] = {
     "ladder_measure": Choice("right answers", ("right answers", "loss")),
     "ladder_counted": Choice("as trained here", ("as trained here", "as large as BERT base")),
     "ladder_price": Switch(False),
+    "ladder_cards": Switch(False),
 }
 
 

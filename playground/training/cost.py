@@ -39,6 +39,10 @@ class Speed:
     operation: float
     """Seconds for each floating-point operation on top."""
 
+    def slowed(self, factor: float) -> "Speed":
+        """Of a machine where all takes so many times as long."""
+        return Speed(self.layer * factor, self.operation * factor)
+
     def seconds(self, config: ModelConfig, recipe: Recipe) -> float:
         """How long a run takes, its teacher's included."""
         teacher = self.seconds(teacher_config(config), replace(recipe, distill=0.0)) if recipe.distill > 0 else 0.0

@@ -31,8 +31,10 @@ class Rung:
     """Of the paper, or of the model that made it usual."""
     change: Callable[[ModelConfig], Fields]
     """The fields that it sets, from the architecture before it."""
+    plain: str
+    """What is otherwise, in one sentence for who knows no formula."""
     what: str
-    """What is computed otherwise, in one sentence."""
+    """What is computed otherwise, exactly."""
     promise: Literal["better", "as good"]
     """Whether more was learnt with it, or as much, at less cost or with fewer accidents."""
     claim: str
@@ -49,6 +51,7 @@ _RUNGS = (
         "GELU",
         2018,
         _set(activation="gelu"),
+        "The feed-forward network's activation is a smooth curve, no longer a sharp bend.",
         "The feed-forward's activation is smooth: x · Φ(x) instead of max(0, x).",
         "better",
         "A median error of 7.89% on CIFAR-10, 8.16% with ReLU. BERT made it usual.",
@@ -58,6 +61,7 @@ _RUNGS = (
         "learned positions",
         2018,
         _set(positions="learned"),
+        "The vector of each place is learned; before, it was made of sines.",
         "The table of positions is learned instead of made of sines.",
         "as good",
         "Nearly the same: 25.7 BLEU with a learned table, 25.8 with sines. BERT made it usual.",
@@ -67,6 +71,7 @@ _RUNGS = (
         "RMS norm",
         2019,
         _set(norm="rms"),
+        "A norm divides a vector by its size; it no longer subtracts the mean.",
         "Norms divide by the root mean square. They subtract no mean and add no bias.",
         "as good",
         "As good as layer norm, in 7% to 64% less time.",
@@ -76,6 +81,7 @@ _RUNGS = (
         "pre-norm",
         2020,
         _set(norm_placement="pre", final_norm=True),
+        "Norms stand before attention and feed-forward, no longer behind them.",
         "Norms stand before attention and feed-forward, and one stands after the last block: the residual stream is "
         "never normed on its way.",
         "better",
@@ -86,6 +92,7 @@ _RUNGS = (
         "gated feed-forward",
         2020,
         lambda config: {"gated": True, "d_ff": config.d_ff * 2 // 3},
+        "The feed-forward network's hidden numbers are multiplied by those of one more linear map.",
         "A third linear map multiplies what the activation gives. The hidden width shrinks to two thirds, so that the "
         "weights stay as many.",
         "better",
@@ -96,6 +103,7 @@ _RUNGS = (
         "local windows",
         2020,
         lambda config: {"window": config.max_len // 4, "global_every": 2},
+        "In every second layer, a token looks at its neighbours alone.",
         "Every second layer lets a token attend to those near it alone: a window of a quarter of the longest sentence.",
         "as good",
         "Work that grows with a text's length and not with its square. That lets a model read long texts at once: 75.0 "
@@ -106,6 +114,7 @@ _RUNGS = (
         "norm on queries and keys",
         2020,
         _set(qk_norm=True),
+        "Queries and keys get a norm of their own before they are compared.",
         "Each head's queries and keys are normed before they meet, so that no score grows with their lengths.",
         "better",
         "0.928 BLEU more on average, over five pairs of languages with little text.",
@@ -115,6 +124,7 @@ _RUNGS = (
         "rotary positions",
         2021,
         _set(positions="rotary"),
+        "Queries and keys are turned by their place; nothing is added to the tokens' vectors.",
         "No table: queries and keys are turned by an angle that grows with their place, so that scores depend on the "
         "distance.",
         "better",
@@ -126,6 +136,7 @@ _RUNGS = (
         2022,
         _set(bias=False),
         "Linear maps and norms add no learned vector.",
+        "Linear maps and norms add no learned vector.",
         "as good",
         "Large models train with fewer accidents; no number is given.",
         "Chowdhery et al. 2022, section 2",
@@ -134,6 +145,7 @@ _RUNGS = (
         "grouped queries",
         2023,
         lambda config: {"n_kv_heads": config.n_heads // 2},
+        "Two heads share their keys and values.",
         "Two heads of queries share one head of keys and values.",
         "as good",
         "An average score of 47.1 instead of 47.2, in 0.28 s instead of 1.51 s: eight groups for 64 heads.",
@@ -143,6 +155,7 @@ _RUNGS = (
         "relative positions",
         2020,
         _set(positions="relative"),
+        "Each score gets a learned number for the distance of the two tokens.",
         "No table: each head adds a learned number to every score, by the range in which the distance lies.",
         "better",
         "An earlier form of it: 1.3 BLEU more from English to German than with sines. T5 made it simpler.",
@@ -152,6 +165,7 @@ _RUNGS = (
         "ALiBi",
         2022,
         _set(positions="alibi"),
+        "Scores fall with the distance of the two tokens.",
         "No table: every score loses a multiple of the distance, with a slope of its own for each head.",
         "as good",
         "Taught on 1,024 tokens, as good on 2,048 as sines that were taught on 2,048, in 11% less time.",
@@ -162,6 +176,7 @@ _RUNGS = (
         2021,
         _set(norm_placement="both", final_norm=True),
         "Norms stand before and behind attention and feed-forward.",
+        "Norms stand before and behind attention and feed-forward.",
         "as good",
         "Large models train in half precision without overflow; no number is given.",
         "Ding et al. 2021",
@@ -170,6 +185,7 @@ _RUNGS = (
         "shared layers",
         2019,
         _set(share_layers=True),
+        "All layers have the same weights.",
         "All blocks have the same weights.",
         "as good",
         "12 million parameters instead of 89, and an average score of 80.1 instead of 81.6.",

@@ -30,8 +30,9 @@ def ask_question(pair: Sequence[Variant]) -> str:
     if len({variant.residual for variant in pair}) > 1:
         question = "What are residual connections good for?"
     return (
-        f"**{question}** A gradient that arrives is only a part of the answer. Let them learn, narrow and {N_LAYERS} "
-        "layers deep, to say which symbol stands at each place."
+        f"**{question}** A gradient that arrives is only a part of the answer. Let both learn a task: read a row of "
+        f"letters, and name the letter at each place. They have {N_LAYERS} layers here, whatever the slider says, and "
+        f"vectors of {SIZES['d_model']} numbers, so that you need not wait for long."
     )
 
 

@@ -33,15 +33,17 @@ from playground.training.network import Measure
 from playground.training.tasks import make_data
 
 BEFORE_ANY = (
-    "Nothing is trained yet. **Start** trains the encoder of 2017, and then one encoder for each change since. Each is "
-    "a *rung*, and keeps the changes of the rungs before it. Task, data and steps are the same for all."
+    "Nothing is trained yet. **Start** trains the encoder of 2017, then one more for each change since: each is a "
+    "*rung*, and keeps the changes of the rungs before it."
 )
 """The page's answer before there is one."""
 
 
 ABOUT_RUNGS = (
     "*BLEU*, up to 100, says how near translations are to people's: more is better. *Log-perplexity* is the loss of "
-    "the next token: less is better. Losses are counted in *nats*. **Open untrained** shows your sentence in a rung's "
+    "the next token: less is better. *CIFAR-10*: small pictures to be named. *WikiHop*: questions about several texts. "
+    "*RoBERTa*: BERT, trained for longer. *ReLU*: max(0, x). *Φ(x)*: the share of a normal distribution below x. "
+    "*GEGLU*: a gate with GELU. *Warm-up*: first steps that grow. **Open untrained** shows your sentence in a rung's "
     "encoder beside the rung before it, both with random weights."
 )
 """What stands above the rungs' cards."""
@@ -102,13 +104,19 @@ def plan_ladder(trainings: tuple[AblationTraining, ...]) -> Ladder:
 
 
 def show_ladder(scene: Scene[Ladder], options: Options) -> Iterator[Item]:
-    """What each rung costs, and a card for each: what it changes, what its paper reports, what was measured here."""
+    """The rungs in plain words; in panels what each costs, and a card for each: change, paper, what was measured."""
+    rungs = [RUNGS[name] for name in scene.now.names]
+    if rungs:
+        yield Paragraph("The rungs", "header")
+        yield Paragraph(
+            "\n".join(f"{i}. **{each.name}** ({each.year}): {each.plain}" for i, each in enumerate(rungs, 1))
+        )
     counts = (Control("ladder_counted", "Count"), *tabulate_costs(scene.now, options["ladder_counted"]))
     title = "What each rung costs: parameters, work and memory"
     yield Panel("ladder_price", title, counts if options["ladder_price"] else (), icon=":material/calculate:")
-    yield Paragraph("The rungs, one after the other", "header")
-    yield Paragraph(ABOUT_RUNGS, "caption")
-    yield from show_rungs(scene)
+    cards = (Paragraph(ABOUT_RUNGS, "caption"), *show_rungs(scene)) if options["ladder_cards"] else ()
+    title = "Rung by rung: what changes exactly, what its paper reports, what was measured here"
+    yield Panel("ladder_cards", title, cards, icon=":material/stairs:")
 
 
 def show_answer(scene: Scene[Ladder], untrained: str = "") -> Iterator[Item]:
@@ -161,7 +169,10 @@ def show_trained(scene: Scene[Ladder], options: Options) -> Iterator[Item]:
     of = {"right answers": "Right answers to", "loss": "The loss, in nats, on"}[measured]
     caption = f"{of} sequences that no training saw, a bar a rung, from 2017 at the top."
     if ladder.n_seeds > 1:
-        caption += " A bar is the mean over the seeds so far; behind it the lowest and the highest."
+        seeds = f"{ladder.n_seeds} seeds" if ladder.is_complete else "the seeds so far"
+        caption += f" A bar is the mean over {seeds}; in brackets the lowest and the highest."
+    if measured == "loss":
+        caption += " Less is better."
     yield LabelledBars(
         key="ladder_bars",
         alt=f"{measured.capitalize()} by rung, a bar each",
@@ -218,22 +229,31 @@ def tabulate_trained(ladder: Ladder) -> pd.DataFrame:
 
 
 def summarise(ladder: Ladder) -> str:
-    """Which rungs brought a lower loss, which a higher one, of which that cannot be told (markdown)."""
+    """Which rungs brought a lower loss, which a higher one, of which that cannot be told, and by what (markdown)."""
     said = {"better": "A lower loss", "worse": "A higher loss", "no telling": "Not told apart from chance"}
-    lines = []
+    lines = [
+        f"Each rung is compared with the one before it, with the same seed: that gives {ladder.n_seeds} changes of the "
+        "loss. Their mean is told apart from chance if it is larger than their *spread*, the highest less the lowest. "
+        "What a seed does to both rungs drops out, so the ranges above may overlap all the same.\n"
+    ]
     for verdict, words in said.items():
         steps = [step for step in ladder.steps.values() if step.verdict == verdict]
         if steps:
-            listed = join_words([f"*{step.rung.name}* ({_nats(step.effect.loss_change)})" for step in steps])
+            listed = join_words([f"*{step.rung.name}* ({_loss_and_spread(step)})" for step in steps])
             than = "" if verdict == "no telling" else " than on the rung before"
             lines.append(f"- {words}{than}: {listed}.")
     kept = [f"*{step.rung.name}*" for step in ladder.steps.values() if step.keeps_promise]
     named = f": {join_words(kept)}" if 0 < len(kept) < len(ladder.steps) else ""
     lines.append(
-        f"- {len(kept)} of {len(ladder.steps)} do here what their papers report{named}. These networks are tiny and "
+        f"- {len(kept)} of {len(ladder.steps)} do here what their papers report, or more{named}. These networks are "
+        "tiny and "
         "train for seconds: a paper that measured a thousand times more may be right all the same."
     )
     return "\n".join(lines)
+
+
+def _loss_and_spread(step: Step) -> str:
+    return f"{_nats(step.effect.loss_change)}, spread {step.effect.loss_spread:.3f}"
 
 
 def tabulate_costs(ladder: Ladder, counted: str) -> Iterator[Item]:
@@ -320,12 +340,14 @@ def describe_step(rung: Rung, ladder: Ladder) -> str:
         counted = f"{len(effect.diverged)} of {effect.n_seeds} seeds"
         measured += f" With {counted} the training diverged: its loss got far worse than guessing."
     verdict = VERDICTS[step.verdict, rung.promise] if effect.n_seeds > 1 else "One seed cannot tell it from chance."
+    if step.verdict != "no telling" and effect.loss_change * effect.accuracy_change > 0:
+        verdict += " Right answers moved the other way; the loss also counts how sure each answer is."
     return f"{measured} {verdict}"
 
 
 VERDICTS = {
     ("better", "better"): "By the loss, it helps here too.",
-    ("better", "as good"): "By the loss, it even helps here.",
+    ("better", "as good"): "By the loss, it does more than that here: it helps.",
     ("worse", "better"): "By the loss, it does **not** help here: it does harm.",
     ("worse", "as good"): "By the loss, it is **not** as good here.",
     ("no telling", "better"): "That it helps cannot be told here: so much may be chance.",

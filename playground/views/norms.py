@@ -42,6 +42,9 @@ HELP = {
     "these two parts of a layer.",
 }
 
+PURPOSE = " A *norm* brings a vector's numbers to a common scale, before others compute with them."
+"""What norms are for, where an encoder has them."""
+
 PEAK = 1.05
 """A median that is so many times as long as those at both ends is named."""
 
@@ -101,15 +104,14 @@ def summarise_growth(run: Run, stream: Array) -> str:
             f"**Overflow**: the vectors begin at {first:.3g} ({over}), and {streams.name_depth(lost)} the numbers are "
             "too large for 32-bit floats."
         )
-    peak = f", with a peak of **{medians[top]:.3g}** {streams.name_depth(top)}"
-    passed = peak * bool(medians[top] > PEAK * max(first, last))
-    shortest, longest = (f"{end:.3g}" for end in (stream[-1].min(), stream[-1].max()))
-    spread = f" At the end, the shortest is {shortest}, the longest {longest}." if shortest != longest else ""
-    if f"{first:.3g}" == f"{last:.3g}":
+    if medians[top] > PEAK * max(first, last):
+        way = f"grow from **{first:.3g}** to **{medians[top]:.3g}** {streams.name_depth(top)}"
+        way += f", and shrink to **{last:.3g}** by the end of {layers}"
+    elif f"{first:.3g}" == f"{last:.3g}":
         way = f"end as long as they begin: **{first:.3g}** before and after {layers}"
     else:
         way = f"{'grow' if last > first else 'shrink'} from **{first:.3g}** to **{last:.3g}** through {layers}"
-    return f"The tokens' vectors {way}{passed} ({over}).{spread}"
+    return f"The tokens' vectors {way} ({over}).{PURPOSE * (run.config.norm != 'none')}"
 
 
 def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
@@ -121,7 +123,7 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
         caption=r"A vector's length is its L2 norm, $\sqrt{\sum_i x_i^2}$. A line is the median over tokens; a band "
         "holds all of them but outliers, which are far from the others. *Residual stream*: what passes from layer to "
         "layer. *Attention*, *feed-forward*: what these two parts of a layer compute.",
-        reading=lambda _: f"The frame marks layer {scene.focus.layer}.",
+        reading=lambda run: f"The frame marks layer {scene.focus.layer}. {_describe_ends(run)}".strip(),
         curves=length_curves,
         x=Axis(
             "after layer (emb. = embeddings)",
@@ -134,6 +136,13 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
         table=_summarise_lengths,
         click="The chosen layer. Arrow keys choose its neighbours.",
     )
+
+
+def _describe_ends(run: Run) -> str:
+    """How long the shortest and the longest vector are that leave the last layer."""
+    last = streams.lengths(run)["residual"][-1]
+    shortest, longest = (f"{end:.3g}" for end in (last.min(), last.max()))
+    return f"At the end, the shortest is {shortest} long, the longest {longest}." * (shortest != longest)
 
 
 def _name_ticks(runs: Sequence[Run]) -> AxisOptions:
@@ -186,8 +195,8 @@ def describe_widest_band(run: Run) -> str:
     vector = run.arrays[f"layers.{layer}.{SUBLAYERS[part]}.out"][~run.padding][token]
     name, word = PARTS[part][0], quote_place(_words(run), token)
     told = (
-        f"**Why does the band of {name} reach {high:.3g}?** In layer {layer}, its vector for {word} is that long; the "
-        f"median is {median:.3g}. {_describe_largest(vector)}"
+        f"**Why is the band of {name} so wide in layer {layer}?** At its upper end, {high:.3g}, lies its vector for "
+        f"{word}; the median is {median:.3g}. {_describe_largest(vector)}"
     )
     if run.config.norm != "none" and run.config.norm_placement == "post":
         after = lengths["residual"][layer + 1]
@@ -269,10 +278,10 @@ def _by_norm(scene: Scene[Run], chart: Callable[[Scene[Run], int], Item]) -> Col
 
 
 EFFECTS: Mapping[Norm, str] = {
-    "layer": "It subtracts the mean of a vector's numbers and divides by their deviation, which says how far they lie "
-    "apart. Weights of the model, a *gain* and a *bias* for each number, then stretch and shift it.",
-    "scalar": "It subtracts the mean of a vector's numbers and divides by their deviation, which says how far they lie "
-    "apart. Two weights of the model, one *gain* and one *bias*, then stretch and shift them all.",
+    "layer": "It subtracts the mean of a vector's numbers and divides by their *deviation*: how far they lie from "
+    "it, as a root mean square. Weights of the model then stretch and shift it: a *gain* and a *bias* for each number.",
+    "scalar": "It subtracts the mean of a vector's numbers and divides by their *deviation*: how far they lie from "
+    "it, as a root mean square. Two weights of the model, one *gain* and one *bias*, then stretch and shift them all.",
     "rms": "It divides a vector's numbers by the root of their mean square, and subtracts nothing. Weights of the "
     "model, a *gain* for each number, then stretch it.",
 }
@@ -329,7 +338,7 @@ def work_out_first(x: Array, config: ModelConfig) -> str:
     divisor = hand.spread + config.norm_eps if config.norm == "scalar" else np.sqrt(hand.spread + config.norm_eps)
     without = hand.spread if config.norm == "scalar" else np.sqrt(hand.spread)
     epsilon = "" if f"{divisor:.4g}" == f"{without:.4g}" else f", with ε = {config.norm_eps:g}"
-    result = f"{divisor:.4g} = {hand.normalized[0]:.3g}"
+    result = f"{divisor:.4g} = {hand.normalized[0]:.2g}"
     if config.norm == "rms":
         return f"Root mean square {divisor:.4g}{epsilon}. Number 0 by hand: {x[0]:.4g} / {result}."
     mean = 0.0 if abs(hand.mean) < ROUNDING * divisor else hand.mean

@@ -200,7 +200,9 @@ def show_components(scene: Costs, has_focus: bool) -> Chart[ModelCosts]:
         "parameter_breakdown",
         lambda costs: costs.parameters,
         "parameters",
-        caption="Each bar is a component, summed over all layers; its pieces are weights with their biases.",
+        caption="A *parameter* is a number that training adjusts. Each bar is a component, summed over all layers; its "
+        "pieces are weights with their biases. *Q, K, V*: the maps to queries, keys and values. *O*: the map behind "
+        "the heads. *W₁, W₂*: the maps of the feed-forward network, to its hidden numbers and back.",
         alt=f"Parameters by component: {list_components(scene.now.parameters)}.",
         reading=_describe_largest,
         is_tabulated=False,
@@ -361,11 +363,14 @@ def show_treemap(scene: Costs, has_focus: bool) -> Chart[ModelCosts]:
 def _treemap(count: Count, pinned: Count | None) -> Figure:
     """Areas by size; beside another model's count, each names the change of its share, in percentage points."""
     areas = _sum_paths(count)
-    text: dict[str, Any] = {"textinfo": "label+percent root"}
+    text: dict[str, Any] = {"texttemplate": "%{label}<br>%{percentRoot:.1%}"}
     if pinned is not None:
         before = _sum_paths(pinned)
         points = [n / count.total - before.get(path, 0) / pinned.total for path, n in areas.items()]
-        text = {"text": [f"{100 * point:+.1f} points" for point in points], "textinfo": "label+percent root+text"}
+        text = {
+            "text": [f"{100 * point:+.1f} points" for point in points],
+            "texttemplate": f"{text['texttemplate']}<br>%{{text}}",
+        }
     colours = {"model": palette.MUTED, **COMPONENTS, **PARTS}
     tree = {
         "type": "treemap",

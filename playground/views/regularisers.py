@@ -14,6 +14,7 @@ from playground.charts.chart import Columns, Control, Group, Item, Options, Para
 from playground.charts.figure import Array, Figure
 from playground.charts.scene import Scene
 from playground.link.params import TASK_TITLES
+from playground.text.wording import lower_first
 from playground.training.ablation import (
     AblationResult,
     AblationState,
@@ -42,8 +43,8 @@ from playground.training.regularisers import (
 from playground.training.tasks import TASKS, Data, Task
 
 BEFORE_ANY = (
-    "Nothing is measured yet: start an experiment. Two networks learn the same, one of them with a *regulariser*, "
-    "which is to help with what it never saw."
+    "Nothing is measured yet: start an experiment. Two networks learn the same task from the same sequences, one "
+    "of them with a *regulariser*, which is to help with what it never saw."
 )
 """The page's answer before there is one."""
 
@@ -186,6 +187,7 @@ def show_ready_experiments() -> Iterator[Item]:
             (
                 Paragraph(f"**{each.title}**"),
                 Paragraph(each.expectation, "caption"),
+                Paragraph(f"The task: {lower_first(_question(each))}", "caption"),
                 Widget("start_ready", {"ready": each, "label": "Start both runs", "is_first_choice": True}),
             ),
             is_card=True,
@@ -193,6 +195,10 @@ def show_ready_experiments() -> Iterator[Item]:
         for each in READY
     )
     yield Columns(tuple((card,) for card in cards))
+
+
+def _question(ready: ReadyExperiment) -> str:
+    return TASKS[TASK_TITLES[ready.settings["regularisers_task"]]].question
 
 
 def show_answer(scene: Scene[ShownAblation], untrained: str = "") -> Iterator[Item]:
@@ -300,7 +306,7 @@ def draw_runs(ablation: ShownAblation, name: str, measured: Measured) -> Figure:
     n_steps, n_classes = ablation.state.trainings[0].recipe.steps, len(ablation.data.labels)
     if measured == "accuracy":
         level, text, number = ablation.data.baseline, "simple rule", "%{y:.1%}"
-        y_axis = {"title": "right answers", "range": [0, 1.04], "tickformat": ".0%"}
+        y_axis = {"title": "accuracy: right answers", "range": [0, 1.04], "tickformat": ".0%"}
     else:
         level, text, number = math.log(n_classes), f"guessing: ln {n_classes}", "%{y:.3f} nats"
         losses = tabulate_runs(ablation, measured).to_numpy()

@@ -164,6 +164,13 @@ SYMBOLS: Mapping[str, Mapping[str, str]] = {
 """What the symbols of a stage's formulas stand for; residual connections, and norms, have the same."""
 
 
+OF_A_HEAD = (
+    "projections", "norm of q and k", "rotation", "dot products", "scale", "distance bias", "mask", "softmax",
+    "weighted sum",
+)  # fmt: skip
+"""Stages that depend on the chosen head, and on the key or show it; the others depend on layer and query alone."""
+
+
 def explain_symbols(stage: str, formulas: Sequence[str]) -> str:
     """A legend of the symbols in a stage's formulas, in markdown."""
     kind = stage if stage in SYMBOLS else "residual" if stage.endswith("residual") else "norm"
@@ -345,8 +352,12 @@ def _show_embedding(walk: Walk) -> Iterator[Item]:
     if (change := layer.run.change("embed.sum")) is not None:
         rows["your changes"] = change[walk.query]
     n = len(rows)
-    reading = f"The first {n} rows add up to the embedding" if n > 1 else "Nothing is added to the token's vector"
-    reading += "; a norm then rescales the sum, which is the row *embedding*." if walk.config.embedding_norm else "."
+    has_norm = walk.config.embedding_norm and walk.config.norm != "none"
+    total = ("*sum*" if has_norm else "*embedding*") if n > 1 else ""
+    reading = f"The first {n} rows add up to the row {total}" if n > 1 else "Nothing is added to the token's vector"
+    reading += "; a norm then rescales it, to the row *embedding*." if has_norm else "."
+    if has_norm and n > 1:
+        rows["sum"] = np.sum([*rows.values()], axis=0)
     if "position" in rows and (length := l2(rows["token"])) > 0:
         reading += f" The position's vector is {l2(rows['position']) / length:.3g} times as long as the token's."
     rows["embedding"] = layer.run.computed.get("embed.out", arrays["embed.out"])[walk.query]
@@ -365,8 +376,8 @@ def _show_projections(walk: Walk) -> Iterator[Item]:
     yield Picture(
         key="step_projections",
         alt="Heatmaps of the head's queries, keys and values",
-        caption=f"The queries, keys and values of head {walk.head}. A row is a token; a column is one of d_head = "
-        f"{d_head} numbers{drawn}. Frames mark q of {query}, k and v of {key}.",
+        caption=f"The queries, keys and values of head {walk.head}. A row is a token; a column is one of the head's "
+        f"d_head = {d_head} numbers{drawn}. Frames mark q of {query}, k and v of {key}.",
         figure=draw_projections,
         table=lambda walk: pd.DataFrame(
             {name: matrix[_framed_row(walk, name)] for name, matrix in _project(walk).items()}
@@ -465,7 +476,8 @@ def _show_dot_products(walk: Walk) -> Iterator[Item]:
     reading = f"The query of {query} and the key of {key}. The last row adds up to their *dot product*."
     products = _draw_vectors("products", {"q": q, "k": k, "q × k": q * k}, reading)
     reading = f"The dot product of {query}'s query with every key."
-    yield Columns(((products,), (_draw_keys(walk, "dot_products", "q · k", Walk.dot_products, reading, masked=False),)))
+    yield products
+    yield _draw_keys(walk, "dot_products", "q · k", Walk.dot_products, reading, masked=False)
 
 
 def _show_scale(walk: Walk) -> Iterator[Item]:
@@ -583,9 +595,8 @@ def _show_norm(walk: Walk, name: str) -> Iterator[Item]:
         return
     output = {"rms": "after gain", "none": "after"}.get(walk.config.norm, "after gain and bias")
     rows = {"before": before, "normalised": walk.of_query(f"{name}.normalized"), output: after}
-    reading = (
-        f"The standard deviation of the {before.size:,} numbers is {before.std():.3g} before, {after.std():.3g} after."
-    )
+    deviations = ", ".join(f"{vector.std():.3g} *{name}*" for name, vector in rows.items())
+    reading = f"The standard deviation of the {before.size:,} numbers in each row: {deviations}."
     yield _draw_vectors(_NORM_KEYS[name], rows, reading)
 
 
@@ -628,7 +639,8 @@ def _row(name: str, point: str) -> Callable[[Walk], Mapping[str, Floats]]:
 
 STAGES: Mapping[str, Stage] = {
     "embedding": Stage(
-        "A token becomes a vector: its row of the token table. Vectors for its position and its segment may be added.",
+        "A token becomes a vector: its row of the token table. Vectors for its position, and for its *segment*, the "
+        "first or the second text of a pair, may be added. That happens once, before layer 0.",
         _show_embedding,
         lambda walk: {"embedding": walk.layer.run.arrays["embed.out"][walk.query]},
     ),
@@ -711,8 +723,8 @@ STAGES: Mapping[str, Stage] = {
         _row("after", "norm1.out"),
     ),
     "feed-forward": Stage(
-        "The feed-forward network treats each token alone: its vector becomes d_ff *hidden numbers*, they pass the "
-        "activation, and become a vector again.",
+        "The feed-forward network treats each token alone: its vector becomes *hidden numbers*, d_ff of them; they "
+        "pass the activation, and become a vector again.",
         _show_feed_forward,
         _row("output f", "ffn.out"),
     ),

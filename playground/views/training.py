@@ -160,9 +160,10 @@ def show_curves(scene: Scene[WatchedRun]) -> Iterator[Item]:
     yield Picture[WatchedRun](
         key="training_loss",
         alt="Loss by step: batches, training set and validation set.",
-        caption="The *loss*: how wrong it is, as −ln of the probability that it gives the right answer. A *batch* is "
-        "what one step learns from. Where the training set goes on falling and the validation set does not, it learns "
-        "by heart.",
+        caption="The *loss*: how wrong it is, −ln of the probability that it gives the right answer (in *nats*, the "
+        f"unit of ln). {describe_classes(scene.now.state.data)} Guessing among them costs ln "
+        f"{len(scene.now.state.data.labels)}. A *batch* is what one step learns from. Where the training set goes on "
+        "falling and the validation set does not, it learns by heart.",
         figure=lambda run: draw_losses(run.state.history, recipe.steps, len(run.state.data.labels)),
         grows=grows,
     )
@@ -471,8 +472,8 @@ def draw_losses(history: History, steps: int, n_classes: int) -> Figure:
     guess = math.log(n_classes)
     evaluated = history.series("loss")
     lines = [
-        _line(*thinned(losses), name, palette.BATCHES, width=1),
-        _line(*sampled(running_mean(losses, span)), f"mean of {span} batches", palette.RESIDUAL),
+        _line(*thinned(losses), name, figures.faint(palette.BATCHES, figures.PALE), width=1),
+        _line(*sampled(running_mean(losses, span)), f"mean of {span} batches", palette.BATCHES),
         *_both_sets(*evaluated, "%{y:.4f} nats"),
         figures.level_line(steps, guess, f"guessing: ln {n_classes} = {guess:.2f}"),
     ]

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from tests.browser.visitor import Visitor
 
 PATIENT = 240_000
-LINK = "/ladder?ladder_rungs=pre-norm&ladder_rungs=rotary+positions&ladder_seeds=1&ladder_task=Sort"
+LINK = "/ladder?ladder_cards=true&ladder_rungs=pre-norm&ladder_rungs=rotary+positions&ladder_seeds=1&ladder_task=Sort"
 
 
 def press(visitor: Visitor, name: str) -> None:
@@ -53,8 +53,9 @@ def test_a_ladder_is_trained_changed_and_sent_on(visitor: Visitor, classmate: Vi
 
 
 def test_on_a_phone_a_rung_is_added_and_opened_beside_the_one_before(phone: Visitor) -> None:
-    phone.open("/ladder?ladder_rungs=GELU")
+    phone.open("/ladder?ladder_cards=true&ladder_rungs=GELU")
     chosen = phone.widget("ladder_rungs")
+    chosen.evaluate("field => field.scrollIntoView({ block: 'center' })")  # so that the list has room below it
     chosen.locator("input").fill("ALiBi")
     phone.page.get_by_role("option", name="ALiBi").tap()
     phone.eventually(lambda: cards(phone) == ["GELU", "ALiBi"], "the added rung comes last")

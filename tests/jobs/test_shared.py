@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from playground.jobs import JobQueue, JobStatus, Member, SharedRuns
+from playground.jobs import JobQueue, JobStatus, Member, SharedRuns, shared_runs
 from tests.jobs.work import endless, press_at_random
 from tests.waiting import job_threads, until
 
@@ -278,3 +278,16 @@ def test_any_order_of_presses_by_many_ends_with_a_free_queue_and_everybody_serve
     until(lambda: all(member.ended for member in members) and not job_threads())
     assert set(statuses(*members)) <= {"finished", "cancelled"}
     assert sorted(name for name, *_ in visitors.ends) == sorted(str(number) for number in range(8))
+
+
+def test_how_much_longer_than_expected_the_latest_run_took_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_runs, "LEAST_EXPECTED", 0.0)
+    visitors = Visitors()
+    delays = [visitors.runs.delay]
+    for key, seconds in (("slow", 1e-9), ("fast", 1e9)):
+        computation = Counting()
+        member = visitors.join(key, computation, key, seconds=seconds)
+        computation.permits.release(5)
+        until(lambda member=member: member.ended)  # type: ignore[misc]
+        delays.append(visitors.runs.delay)
+    assert delays == [shared_runs.USUAL_DELAY, shared_runs.MOST_DELAY, 1.0]

@@ -254,6 +254,7 @@ DEFAULTS = {
     "ladder_measure": "right answers",
     "ladder_counted": "as trained here",
     "ladder_price": False,
+    "ladder_cards": False,
     "similarity_list": "",
     "similarity_pooling": "mean",
     "similarity_first": 1,

@@ -11,7 +11,7 @@ import pytest
 
 from playground.accounting import count_flops, count_parameters
 from playground.accounting.readable import in_units
-from playground.charts.chart import Group, LabelledBars, Paragraph, Table, Widget
+from playground.charts.chart import Group, LabelledBars, Panel, Paragraph, Table, Widget
 from playground.charts.scene import Scene
 from playground.link.opening import Focus, open_link
 from playground.training.ablation import Ablation
@@ -66,7 +66,9 @@ def test_costs_are_those_of_each_rungs_encoder() -> None:
         ("as trained here", ladder.first.config, ladder.first.recipe.length),
         ("as large as BERT base", LARGE, 512),
     ):
-        items = parts_of(show_ladder(scene(ladder), {"ladder_counted": counted, "ladder_price": True}))
+        items = parts_of(
+            show_ladder(scene(ladder), {"ladder_counted": counted, "ladder_price": True, "ladder_cards": True})
+        )
         short, table = (item for item in items if isinstance(item, Table))
         frame: Any = table.frame(ladder)
         configs = climb(start, NAMES)
@@ -141,10 +143,10 @@ def test_words_say_what_was_measured_and_whether_the_paper_is_right_here() -> No
     assert "The loss changes most with *rotary positions*: by −1.067 nats." in answer
     assert "1 of 3 rungs cannot be told apart from chance" in answer
     said = words(show_summary(scene(ladder)))
-    assert "A lower loss than on the rung before: *rotary positions* (−1.067 nats)." in said
-    assert "A higher loss than on the rung before: *RMS norm* (+0.300 nats)." in said
-    assert "Not told apart from chance: *GELU* (+0.000 nats)." in said
-    assert "1 of 3 do here what their papers report" in said
+    assert "A lower loss than on the rung before: *rotary positions* (−1.067 nats, spread 0.100)." in said
+    assert "A higher loss than on the rung before: *RMS norm* (+0.300 nats, spread 0.000)." in said
+    assert "Not told apart from chance: *GELU* (+0.000 nats, spread 0.200)." in said
+    assert "1 of 3 do here what their papers report, or more" in said
 
 
 def test_one_seed_and_no_rung_at_all_are_said() -> None:
@@ -160,7 +162,10 @@ def test_a_link_shows_every_rung_with_its_paper() -> None:
     ladder = linked_ladder(view).now
     assert ladder.names == ("ALiBi", "GELU")
     assert not ladder.steps
-    cards = [item for item in show_ladder(scene(ladder), view.values) if isinstance(item, Group)]
+    panels = [
+        item for item in show_ladder(scene(ladder), {**view.values, "ladder_cards": True}) if isinstance(item, Panel)
+    ]
+    cards = [item for item in panels[-1].items if isinstance(item, Group)]
     for number, (card, name) in enumerate(zip(cards, ("ALiBi", "GELU"), strict=True), start=1):
         parts = parts_of(card.items)
         said = words(parts)

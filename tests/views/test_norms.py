@@ -50,7 +50,8 @@ def test_lengths_by_depth_are_medians_with_a_band_without_outliers() -> None:
     first, _, last = np.median(lengths, axis=1)
     assert answer.kind == "answer"
     assert f"grow from **{first:.3g}** to **{last:.3g}** through 2 layers" in answer.text
-    assert f"the shortest is {lengths[-1].min():.3g}, the longest {lengths[-1].max():.3g}." in answer.text
+    shortest, longest = lengths[-1].min(), lengths[-1].max()
+    assert f"the shortest is {shortest:.3g} long, the longest {longest:.3g}." in chart.reading(run)
 
 
 def test_the_answer_names_what_it_is_of() -> None:
@@ -87,7 +88,7 @@ def test_the_widest_band_is_explained_by_its_token_and_that_tokens_largest_numbe
     wide = replace(run, arrays=dict(run.arrays) | {"layers.1.ffn.out": outputs})
     told = describe_widest_band(wide)
     lengths = np.linalg.norm(outputs, axis=1)
-    assert f"band of feed-forward reach {lengths[4]:.3g}?** In layer 1, its vector for `b`₄ is that long" in told
+    assert f"in layer 1?** At its upper end, {lengths[4]:.3g}, lies its vector for `b`₄" in told
     assert f"the median is {np.median(lengths):.3g}. Of its 16 numbers, number 7 (500) alone makes up 100%" in told
     after = torch.linalg.vector_norm(trace["layers.1.out"][0], dim=-1).numpy()
     assert f"`b`₄ leaves it {after[4]:.3g} long, the median is {np.median(after):.3g}." in told
@@ -106,7 +107,7 @@ def test_a_norm_is_shown_by_one_vector_before_and_after(norm: str, placement: st
     before, normalised, after = (f"{np.linalg.norm(vector):.3g}" for vector in ends)
     scaled = "gain" if norm == "rms" else "gain + bias"
     assert f"Length {before} → {normalised} normalised → {after} with {scaled}." in numbers.reading(run)
-    assert numbers.reading(run).endswith(f"= {ends[1][0]:.3g}.".replace("-", "−"))
+    assert numbers.reading(run).endswith(f"= {ends[1][0]:.2g}.".replace("-", "−"))
     assert ("Mean" in numbers.reading(run)) == (norm != "rms"), "an rms norm subtracts none"
     assert list(norm_stages(run, 1, 2, 3))[-1] == f"× {scaled}"
     lengths, deviations = ([f"{of(vector):.3g}" for vector in ends[::2]] for of in (np.linalg.norm, np.std))
@@ -123,9 +124,9 @@ def test_a_norm_is_shown_by_one_vector_before_and_after(norm: str, placement: st
 @pytest.mark.parametrize(
     ("norm", "told"),
     [
-        ("layer", "Mean 3, deviation 2.449. Number 0 by hand: (-1 − 3) / 2.449 = -1.63."),
-        ("scalar", "Mean 3, deviation 2.828. Number 0 by hand: (-1 − 3) / 2.828 = -1.41."),
-        ("rms", "Root mean square 3.873. Number 0 by hand: -1 / 3.873 = -0.258."),
+        ("layer", "Mean 3, deviation 2.449. Number 0 by hand: (-1 − 3) / 2.449 = -1.6."),
+        ("scalar", "Mean 3, deviation 2.828. Number 0 by hand: (-1 − 3) / 2.828 = -1.4."),
+        ("rms", "Root mean square 3.873. Number 0 by hand: -1 / 3.873 = -0.26."),
     ],
 )
 def test_the_first_number_is_normalised_by_hand(norm: Norm, told: str) -> None:

@@ -64,7 +64,7 @@ def _line(trace: Mapping[str, Any]) -> dict[str, Any]:
         "colour": trace["line"]["color"],
         "width": trace["line"]["width"],
         "dash": trace["line"].get("dash") or "solid",
-        "dots": "markers" in trace["mode"],
+        "dots": "markers" in trace["mode"] and trace.get("marker", {}).get("opacity") != 0,
         "cross": trace.get("marker", {}).get("symbol") == "x",
         "note": trace["text"][-1] if "text" in trace else None,
     }

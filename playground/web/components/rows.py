@@ -27,6 +27,7 @@ def draw_focus_line(
     tokens: Sequence[str],
     weight: str,
     note: str,
+    shown: Sequence[str],
     on_move: Callable[[], None],
 ) -> None:
     """Draw the line. `on_move` runs when it is moved, with the wanted places in the session state as `KEY.moved`.
@@ -37,6 +38,7 @@ def draw_focus_line(
         tokens: the sentence's pieces.
         weight: what the query gives the key, in words.
         note: what had to be moved, in a sentence; may be empty.
+        shown: the places that what is drawn depends on; others are left out.
         on_move: takes the move.
     """
     data = {
@@ -45,6 +47,7 @@ def draw_focus_line(
         "tokens": list(tokens),
         "weight": weight,
         "note": note,
+        "shown": list(shown),
         "colour": palette.FOCUS,
     }
     _line(key=FOCUS_KEY, data=data, on_moved_change=on_move)

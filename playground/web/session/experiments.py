@@ -220,13 +220,20 @@ def _cached_data(recipe: Recipe) -> Data:
     return make_data(recipe)
 
 
-@load_once(seconds=600.0)
 def machine_speed() -> Speed:
-    """How fast this machine trains; measured again from time to time, as others may keep it busy.
+    """How fast runs train here: as measured, and as much slower as the latest run was than that let expect.
+
+    A run has the lower priority while pages are drawn, and the measurement has not.
 
     Raises:
         BusyError: no turn to measure it came free.
     """
+    return _measured_speed().slowed(services().runs.delay)
+
+
+@load_once(seconds=600.0)
+def _measured_speed() -> Speed:
+    """Of a few steps alone; measured again from time to time, as others may keep the machine busy."""
     with services().turns.take():
         return measure_speed(caches.device())
 

@@ -191,8 +191,10 @@ def buttons(
         start: what is written on the first of them.
         scrolls_to: the container, by its key, in which the visitor can watch what was started; empty: where it is.
     """
+    experiment = session_experiments().get(page)
+    has_ended = experiment is not None and experiment.job.status == "finished"  # what comes next is no second run
     with _row(page):
-        start_button(page, plan, create, start=start, is_first_choice=True, scrolls_to=scrolls_to)
+        start_button(page, plan, create, start=start, is_first_choice=not has_ended, scrolls_to=scrolls_to)
         _control_buttons(page)
     explain_state(page, has_network=has_network)
 

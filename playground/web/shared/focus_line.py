@@ -38,11 +38,17 @@ _ANSWER_PLACE: ContextVar[DeltaGenerator | None] = ContextVar("answer_place", de
 _PROOF_PLACE: ContextVar[DeltaGenerator | None] = ContextVar("proof_place", default=None)
 
 
-def show_focus(run: Run) -> Focus:
+PLACES = ("layer", "head", "query", "key")
+"""Of the focus, in the line's order."""
+
+
+def show_focus(run: Run, shown: Sequence[str] = PLACES) -> Focus:
     """Draw the focus line, in the fragment whose charts the focus moves; returns the focus as the run has it.
 
-    Above it there is a place for the page's answer, which depends on the focus, if there is none higher up, and for
-    what proves it.
+    `shown` are the places that what is drawn depends on.
+
+    Above the line there is a place for the page's answer, which depends on the focus, if there is none higher up, and
+    for what proves it.
     """
     if _ANSWER_PLACE.get() is None:
         keep_answer_place()
@@ -55,12 +61,15 @@ def show_focus(run: Run) -> Focus:
     note = f"Not all that was chosen is here: {', '.join(moved)}." if moved else ""
     masked = "" if run.allowed_in(focus.layer)[focus.query, focus.key] else " (masked)"
     amount = f"weight {write_weight(weight)}{masked}" if np.isfinite(weight) else "no finite weight"
+    if set(shown) != set(PLACES):
+        amount = ""
     draw_focus_line(
         asdict(focus),
         {place: number + 1 for place, number in last.items()},
         [shortened(token) for token in run.tokens],
         amount,
         note,
+        shown,
         _take_move,
     )
     return focus

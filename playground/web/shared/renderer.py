@@ -48,7 +48,7 @@ from playground.web.choices.setup import current_value
 from playground.web.components.charts import CellFrame, clicked_tokens, draw_bars, draw_curves, draw_head_lines
 from playground.web.components.rows import draw_token_chips
 from playground.web.shared import panels, saving
-from playground.web.shared.focus_line import Cells, frame_cell, show_focus, take_answer_place, take_proof_place
+from playground.web.shared.focus_line import PLACES, Cells, frame_cell, show_focus, take_answer_place, take_proof_place
 from playground.web.shared.pinning import beside
 from playground.web.shared.saving import Saved, draw_save_menu, saved_heads
 
@@ -98,10 +98,13 @@ def read_options(page: str) -> Options:
     return {key: current_value(key) for key in PARAMS if key.startswith(f"{page}_")}
 
 
-def run_scene(*, changed: bool = True) -> Scene[Run]:
-    """The sentence's run, the pinned one beside it, and the focus, whose line is drawn; ends the page where it must."""
+def run_scene(*, changed: bool = True, shown: Sequence[str] = PLACES) -> Scene[Run]:
+    """The sentence's run, the pinned one beside it, and the focus, whose line is drawn; ends the page where it must.
+
+    `shown` as of `show_focus`.
+    """
     run = panels.shown_run(changed=changed)
-    focus, pinned = show_focus(run), beside(run)
+    focus, pinned = show_focus(run, shown), beside(run)
     if pinned is None:
         return Scene(run, focus)
     return Scene(run, focus, pinned.run, pinned.side.name, pinned.side.now, pinned.has_same_tokens)

@@ -7,6 +7,7 @@ from functools import cache
 import streamlit as st
 from torch import Tensor
 
+from playground.accounting.readable import duration
 from playground.analysis.gradient_variants import (
     BY_NAME,
     LONGEST,
@@ -42,6 +43,7 @@ from playground.web.session import caches
 from playground.web.session.caches import TextKey
 from playground.web.session.experiments import (
     Experiment,
+    ablation_seconds,
     compute_on_cluster,
     join_ablation,
     session_experiments,
@@ -185,6 +187,8 @@ def train_both() -> None:
     plan = experiment_buttons.plan_or_error(plan_pair)
     # The choice is drawn in a fragment of its own, which may have run since: what counts is the one at the click.
     experiment_buttons.buttons(PAGE, plan, lambda _: join_ablation(PAGE, plan_pair()), start="Train both")
+    if plan is not None and session_experiments().get(PAGE) is None:
+        st.caption(f"About **{duration(ablation_seconds(plan))}** here.")
     experiment_buttons.follow(follow_pair, PAGE)
 
 

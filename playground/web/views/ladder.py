@@ -134,12 +134,12 @@ def draw_settings() -> None:
 def describe_trainings(trainings: tuple[AblationTraining, ...]) -> str:
     """What is trained."""
     recipe, n_seeds = trainings[0].recipe, len(seeds_of(trainings))
-    n_encoders, n_times = len(trainings) // n_seeds, f"with {n_seeds} seeds" if n_seeds > 1 else "once"
+    n_encoders = len(trainings) // n_seeds
+    times = f", {n_seeds} times: each *seed* draws other sequences and first weights" if n_seeds > 1 else ""
     return (
-        f"{n_encoders} encoders are trained, each {n_times}. Each learns for {recipe.steps} steps from the same "
-        f"{recipe.n_train:,} sequences in the same order. "
-        f"The task: {lower_first(TASKS[recipe.task].question)} {TRAINED.n_layers} layers × {TRAINED.n_heads} heads, "
-        f"d_model {TRAINED.d_model}."
+        f"The task: {lower_first(TASKS[recipe.task].question)} {n_encoders} encoders learn it for {recipe.steps} steps "
+        f"from the same {recipe.n_train:,} sequences{times}. Each has {TRAINED.n_layers} layers of {TRAINED.n_heads} "
+        f"heads, and vectors of {TRAINED.d_model} numbers."
     )
 
 

@@ -14,8 +14,10 @@ from playground.web.shared.renderer import ON_CHANGE, read_options, render, run_
 @fragment
 def explore_norms() -> None:
     """The focus, and what the view shows of it."""
-    scene = run_scene()
-    render(show_norms(scene, read_options("norms")), scene)
+    options = read_options("norms")
+    compares_tokens = options["norms_closer"] and options["norms_view"] == "cosines"
+    scene = run_scene(shown=("layer", "query", "key") if compares_tokens else ("layer", "query"))
+    render(show_norms(scene, options), scene)
 
 
 def _choose_norm() -> None:

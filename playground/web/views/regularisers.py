@@ -51,6 +51,7 @@ from playground.web.session.experiments import (
     Experiment,
     ablation_seconds,
     join_ablation,
+    machine_speed,
     session_experiments,
     training_data,
     without_idle,
@@ -181,7 +182,10 @@ def draw_ready_experiments() -> None:
 
 
 def draw_start(ready: ReadyExperiment, label: str, *, is_first_choice: bool = False) -> None:
-    """Draw the button that starts a ready experiment."""
+    """Draw the button that starts a ready experiment, and how long that takes."""
+    if is_first_choice and session_experiments().get(PAGE) is None:
+        with suppress(PlaygroundError):  # the machine's speed is not known yet
+            st.caption(f"About **{duration(_expect_seconds(ready.settings))}** here.")
     st.button(
         label,
         key=f"{PAGE}_ready_{ready.name}",
@@ -191,6 +195,14 @@ def draw_start(ready: ReadyExperiment, label: str, *, is_first_choice: bool = Fa
         on_click=_start_ready,
         args=(ready.settings,),
     )
+
+
+def _expect_seconds(settings: Mapping[str, Any]) -> float:
+    """How long both runs of a ready experiment are likely to take, without the data that they would learn from."""
+    task, data, optimizer, lr = (settings[f"{PAGE}_{name}"] for name in ("task", "data", "optimizer", "lr"))
+    recipe = replace(ablation_recipe(TASK_TITLES[task], data, current_value("seed"), {}), optimizer=optimizer, lr=lr)
+    config = query.model_config({**current_setup().values, **SIZES}, vocab_size=1)
+    return 2 * machine_speed().seconds(config, recipe)
 
 
 def _start_ready(settings: Mapping[str, Any]) -> None:

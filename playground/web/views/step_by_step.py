@@ -19,14 +19,14 @@ from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.text.wording import upper_first
 from playground.tutorials.comparison import SHORT_TITLES
-from playground.views.step_by_step import DroppedWalk, compare_walks, nearest_focus, show_dropout, show_steps
+from playground.views.step_by_step import OF_A_HEAD, DroppedWalk, compare_walks, nearest_focus, show_dropout, show_steps
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random
 from playground.web.choices.shortcuts import has_preset
 from playground.web.session import caches
 from playground.web.session.caches import RunKey, TextKey
 from playground.web.shared import panels
-from playground.web.shared.focus_line import keep_answer_place, show_focus
+from playground.web.shared.focus_line import PLACES, keep_answer_place, show_focus
 from playground.web.shared.page_end import fragment
 from playground.web.shared.pinning import beside, describe_other_tokens
 from playground.web.shared.renderer import render
@@ -63,7 +63,7 @@ def _draw_stage(key: RunKey, run: Run) -> None:
     """The focus, the stage and what it computes; in a panel, what dropout does to it."""
     keep_answer_place()
     stage = _choose_stage(run.config)
-    focus = show_focus(run)
+    focus = show_focus(run, PLACES if stage in OF_A_HEAD else ("layer", "query"))
     with panels.explain_errors():
         walk = Walk(caches.trace_layer(key, focus.layer), focus.head, focus.query, focus.key)
     scene, missing = _find_pinned(walk, key)

@@ -333,10 +333,10 @@ WIDGETS |= {"training_attention": _pick_attention}
 # --- after it
 
 
-def after_training(answers: DeltaGenerator) -> None:
+def after_training(offer: DeltaGenerator, answers: DeltaGenerator) -> None:
     """Draw the session's trained network, if there is one, its heads, and an uploader that brings a network back.
 
-    `answers` is the container of what the network answers.
+    `offer` and `answers` are the containers of what can be done with the network, and of what it answers.
     """
     slot = trained_slot.session_slot()
     trained = slot.trained
@@ -344,7 +344,8 @@ def after_training(answers: DeltaGenerator) -> None:
         st.warning(f"What was trained last is not kept. {slot.problem}")
     experiment_buttons.follow(follow_attention, PAGE, every=2.5)
     if trained is not None:
-        _offer_network(trained)
+        with offer:
+            _offer_network(trained)
     _upload()
     experiment = session_experiments().get(PAGE)
     if trained is not None and not (experiment is not None and experiment.in_progress):
@@ -362,6 +363,7 @@ def _offer_network(trained: TrainedNetwork) -> None:
             "Look into it on every page",
             key="training_look",
             icon=":material/visibility:",
+            type="primary",
             on_click=shortcuts.choose_trained_network,
             help="Every page then runs these weights; if they know nothing of your text, it becomes an example of "
             "the task. The sidebar has a switch to the same network before training.",

@@ -120,7 +120,7 @@ def start_row(plan: TrainingPlan | None) -> None:
         st.caption(
             f"About **{duration(plan.seconds)}** here: {recipe.steps:,} steps of "
             f"{min(recipe.batch_size, len(data.train))} sequences. Whoever starts it from this link gets the same "
-            f"curves (seed {recipe.seed})."
+            f"curves: the *seed* {recipe.seed} draws the same sequences and first weights."
         )
 
 

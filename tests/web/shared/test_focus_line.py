@@ -40,7 +40,9 @@ def test_each_chart_frames_the_same_place_by_its_own_axes() -> None:
     app = open_page("norms", **SMALL, text="a cat sat", norms_closer=True, **PLACE)
     assert selected(app) == {"norms_by_layer": [0, 1], "norms_by_token": [2, 4]}, "layer 1 leads to depth 2"
     assert frames(choose(app, norms_part="attention"))["norms_by_token"]["rows"] == [0, 1]
+    assert component_data(app, "focus_line")["shown"] == ["layer", "query"], "no head and no key count"
     app = open_page("step_by_step", **SMALL, text="a cat sat", step_stage="softmax", **PLACE)
+    assert component_data(app, "focus_line")["shown"] == [*PLACE]
     assert selected(app) == {"step_softmax": [0, 1], "step_pattern": [4, 1]}
     app = open_page("positions", **SMALL, text="a cat sat", positions_view="similarity", **PLACE)
     assert selected(app) == {"between_positions": [4, 1]}

@@ -40,7 +40,10 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def ladder_page(*rungs: str, **query: object) -> AppTest:
     """The page under a link, with these rungs and one seed."""
-    return open_page(PAGE, **{"ladder_rungs": rungs or RUNGS, "ladder_seeds": 1, "ladder_task": "Sort", **query})
+    return open_page(
+        PAGE,
+        **{"ladder_rungs": rungs or RUNGS, "ladder_seeds": 1, "ladder_task": "Sort", "ladder_cards": "true", **query},
+    )
 
 
 @pytest.mark.long

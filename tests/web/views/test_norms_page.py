@@ -28,8 +28,8 @@ def test_the_trained_models_stream_is_drawn_and_described() -> None:
     trace, app = trained_trace(), page()
     expected = stream_lengths(trace, 6)
     np.testing.assert_allclose(array(charts(app)["norms_by_layer"], 1, "y"), expected, rtol=1e-4)
-    assert f"from **{expected[0]:.3g}** to **{expected[-1]:.3g}** through 6 layers" in words(app)
-    assert f"a peak of **{expected.max():.3g}** after layer {expected.argmax() - 1}" in words(app)
+    assert f"from **{expected[0]:.3g}** to **{max(expected):.3g}** after layer {expected.argmax() - 1}," in words(app)
+    assert f"and shrink to **{expected[-1]:.3g}** by the end of 6 layers" in words(app)
     for number in (f"{expected[1:].min():.3g}", f"{expected[1:].max():.3g}", "√384 = 19.6"):
         assert number in words(app)
 

@@ -40,7 +40,7 @@ export default function ({ data: [data], parentElement }) {
   const written = value => data.percent ? `${Math.round(100 * value)}%` : String(Number(value.toPrecision(3)))
 
   const drawn = []
-  for (const tick of data.log ? logTicks(low, high) : roundTicks(low, high, 5)) {
+  for (const tick of data.log ? logTicks(low, high) : roundTicks(low, high, data.percent ? 6 : 5)) {
     drawn.push(svgElement("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: up(tick), y2: up(tick) }))
     drawn.push(svgElement("text", { x: LEFT - 6, y: up(tick) + 4, "text-anchor": "end" }, written(tick)))
   }

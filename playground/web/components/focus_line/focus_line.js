@@ -35,6 +35,8 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
   line.setAttribute("aria-label", LABEL)
   line.title = LABEL
   for (const field of line.querySelectorAll(".field:empty")) field.append(...controls(field.dataset.holds))
+  for (const field of line.querySelectorAll(".field")) field.hidden = !data.shown.includes(field.dataset.holds)
+  line.querySelector(".arrow").hidden = !data.shown.includes("key")
   const isToken = { query: true, key: true }
   const word = (place, number) => isToken[place] ? `${data.tokens[number]} (${number})` : `${place} ${number}`
   const show = () => {
@@ -70,7 +72,7 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
   line.onchange = event => move(event.target.dataset.place, Number(event.target.value))
   line.onkeydown = event => {
     const arrow = ARROWS[event.key]?.[event.shiftKey ? "shift" : "plain"]
-    if (!arrow || event.altKey || event.ctrlKey || event.metaKey || event.target.tagName === "SELECT") return
+    if (!data.shown.includes(arrow?.[0]) || event.altKey || event.ctrlKey || event.metaKey || event.target.tagName === "SELECT") return
     event.preventDefault()
     move(arrow[0], state.place[arrow[0]] + arrow[1])
   }
