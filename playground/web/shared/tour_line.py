@@ -106,9 +106,7 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
     with st.container(key="tour_buttons", horizontal=True, vertical_alignment="center", gap="small"):
         if is_lesson:
             st.caption(f"**{tour.title}** · s{place}")
-        if step.opens and not (is_here and step.page == "exercises"):
-            _draw_opening(step, is_here)
-        elif step.page is not None and not is_here:
+        if not step.opens and step.page is not None and not is_here:
             page = page_named(step.page)
             st.page_link(page, label=f"Open {page.title}", icon=":material/arrow_forward:", width="content")
         answers = step.answers(state) if is_here else {}
@@ -140,7 +138,8 @@ def _draw_done(tour: Tour, step: Step, number: int, gather_evidence: Callable[[]
             on_click=session_tour.go_to,
             args=(number + 1,),
         )
-        _draw_back_and_end(tour, number)
+        _draw_back(number)
+        _draw_leave(tour)
 
 
 def _draw_opening(step: Step, is_here: bool) -> None:
@@ -151,19 +150,35 @@ def _draw_opening(step: Step, is_here: bool) -> None:
 
 
 def _draw_ways(tour: Tour, step: Step, number: int, gather_evidence: Callable[[], Evidence]) -> None:
-    icon = ":material/arrow_forward:" if step.skip_label == "Next" else ":material/skip_next:"
-    on_click = partial(_skip, gather_evidence)
+    """On, back and out; in a lesson in places that stay from step to step, and to what the step began with."""
+    is_lesson = tour.conclude is None
     with st.container(key="tour_ways", horizontal=True, vertical_alignment="center", gap="small"):
-        st.button(step.skip_label, key="tour_skip", icon=icon, type="tertiary", on_click=on_click)
-        _draw_back_and_end(tour, number)
+        if is_lesson:
+            _draw_back(number)
+        st.button(
+            step.skip_label,
+            key="tour_skip",
+            icon=":material/arrow_forward:" if step.skip_label == "Next" else ":material/skip_next:",
+            type="primary" if is_lesson else "tertiary",
+            on_click=partial(_skip, gather_evidence),
+        )
+        if not is_lesson:
+            _draw_back(number)
+        is_here = step.page in (None, session_tour.current_state().page)
+        if step.opens and not (is_here and step.page == "exercises"):
+            _draw_opening(step, is_here)
+        _draw_leave(tour)
 
 
-def _draw_back_and_end(tour: Tour, number: int) -> None:
-    """The ways back, and out of the tour: out of a lesson to all lessons, as its page alone leads nowhere."""
-    leave = session_tour.leave if tour.conclude is not None else _open_lessons
-    back, close = ":material/arrow_back:", ":material/close:"
-    st.button("Back", key="tour_back", icon=back, type="tertiary", on_click=session_tour.go_back, disabled=number == 1)
-    st.button("End", key="tour_end", icon=close, type="tertiary", on_click=leave, help=_explain_end(tour))
+def _draw_back(number: int) -> None:
+    icon = ":material/arrow_back:"
+    st.button("Back", key="tour_back", icon=icon, type="tertiary", on_click=session_tour.go_back, disabled=number == 1)
+
+
+def _draw_leave(tour: Tour) -> None:
+    """The way out of the tour: out of a lesson to all lessons, as its page alone leads nowhere."""
+    leave, icon = session_tour.leave if tour.conclude is not None else _open_lessons, ":material/close:"
+    st.button("End", key="tour_end", icon=icon, type="tertiary", on_click=leave, help=_explain_end(tour))
 
 
 def _explain_end(tour: Tour) -> str | None:
