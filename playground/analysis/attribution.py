@@ -385,10 +385,9 @@ OPENINGS: dict[Group, str] = {
     "token": "Most of the difference comes from the tokens themselves.",
     "position": "Most of the difference comes from where the keys stand, their positions.",
     "distance": "Most of the difference comes from how far away the keys are: every score gets an amount by distance.",
-    "attention": "Most of the difference comes from what attention in earlier layers added to the keys' vectors.",
-    "feed-forward": "Most of the difference comes from what feed-forward networks in earlier layers added to the keys' "
-    "vectors.",
-    "change": "Most of the difference comes from what your changes add to the keys' vectors.",
+    "attention": "Most of the difference comes from attention in earlier layers.",
+    "feed-forward": "Most of the difference comes from feed-forward networks in earlier layers.",
+    "change": "Most of the difference comes from your changes.",
     "others": "Most of the difference comes from the segment and the biases, which each key's norms scale in their own "
     "way.",
 }

@@ -302,8 +302,8 @@ def _describe_place(found: Explanation) -> str:
         other = f"{'the next' if rivals.rank == 1 else 'the strongest'}, {other}"
     side = "above" if lead >= 0 else "below"
     return (
-        f"{subject}, {place}. The softmax turns scores into weights that add up to 1. This key's score is "
-        f"{write_amount(score)}, {write_amount(abs(lead))} {side} {other}."
+        f"{subject}, {place}. Its score is {write_amount(score)}, {write_amount(abs(lead))} {side} {other}; the "
+        "softmax turns scores into weights."
     )
 
 
@@ -342,10 +342,9 @@ def _show_parts(found: Explanation) -> Iterator[Item]:
     yield _bars(
         "why_parts",
         bars.contributions([NAMES[group] for group in groups], kinds, amounts, title="part of the difference"),
-        caption=f"**Score of {key} minus score of {opponent}.** A token's vector is a sum: its word, its position, and "
-        f"what earlier layers added. Each bar is the part of the difference that one of these makes; to the right it "
-        f"speaks for {key}, to the left for {opponent}. Segment and biases are the same for every token until "
-        f"its norms scale them. Together: {write_amount(found.split.lead, '+')}.",
+        caption=f"**Score of {key} minus score of {opponent}**, by what a token's vector is the sum of: its word, its "
+        "position, what earlier layers added, and what every token gets (segment, biases). To the right a bar speaks "
+        f"for {key}, to the left for {opponent}. Together: {write_amount(found.split.lead, '+')}.",
         alt="Bars: parts of the difference of two keys' scores, by kind of source",
     )
 
