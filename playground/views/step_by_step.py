@@ -500,7 +500,8 @@ def _show_mask(walk: Walk) -> Iterator[Item]:
     if window and (far := int((~walk.allowed & ~walk.layer.run.padding).sum()) - later) > 0:
         reasons.append(f"{far} further away than {window // 2} tokens (this layer's window)")
     hidden = f"Keys hidden from {query}: {', '.join(reasons)}." if reasons else f"No key is hidden from {query}."
-    reading = f"The scores of every query with every key; grey is −∞. {hidden}"
+    grey = "" if walk.allowed.all() else "; grey is −∞"
+    reading = f"The scores of every query with every key{grey}. {hidden}"
     yield _draw_matrix(walk, "mask", "score", reading, signed=True)
 
 
