@@ -279,7 +279,7 @@ def heatmap(
         "hoverongaps": False,
         "xgap": gap,
         "ygap": gap,
-        "colorbar": {**(flat_bar(bar) if bar_above else colour_bar(bar)), **colours.ticks},
+        "colorbar": {**(flat_bar(bar, height) if bar_above else colour_bar(bar)), **colours.ticks},
         **({} if bar else {"showscale": False}),
         **(written_in_cells(values, written) if written else {}),
         **({"customdata": values} if is_recoloured else {}),
@@ -317,10 +317,10 @@ def vectors(rows: Mapping[str, Array], numbers: str) -> Figure:
     for cells, vector in zip(z, drawn.values(), strict=True):
         n = min(len(cells), len(vector))
         cells[:n] = vector[:n]
-    look = {**written_in_cells(z, ".2g"), "textfont": {"size": 11}, "colorbar": flat_bar("value", nticks=4)}
+    height = 122 + 30 * len(drawn)
+    look = {**written_in_cells(z, ".2g"), "textfont": {"size": 11}, "colorbar": flat_bar("value", height, nticks=4)}
     look |= around_zero()([z]).options
     margin = {"t": ROOM_ABOVE}
-    height = 122 + 30 * len(drawn)
     return number_cells(z, list(drawn), "%{z:.6~g}", look, height=height, margin=margin, numbers=numbers)
 
 
@@ -493,17 +493,14 @@ def colour_bar(title: str, **options: Any) -> dict[str, Any]:
     return {"thickness": 10, "len": 1.0, "xpad": 4, "ypad": 0, "title": {"text": title, "side": "top"}} | options
 
 
-def flat_bar(title: str, **options: Any) -> dict[str, Any]:
+def flat_bar(title: str, height: int, **options: Any) -> dict[str, Any]:
     """A flat bar above a heatmap, which needs all the width there is, with what the colours stand for above the bar.
 
-    It takes `ROOM_ABOVE` pixels of the figure's upper margin.
+    It takes `ROOM_ABOVE` pixels of the figure's upper margin. It is measured from the figure's top, as Plotly leaves 30
+    pixels blank else; in a figure of less than 330 pixels from the plot, as Plotly writes the title onto the bar else.
     """
-    from_top = {
-        "yref": "container",
-        "y": 1.0,
-        "yanchor": "top",
-    }  # measured from the plot, Plotly leaves 30 pixels blank
-    return colour_bar(title, orientation="h", xpad=0, ypad=4, **from_top, **options)
+    place = {"yref": "container", "yanchor": "top"} if height >= 330 else {"yanchor": "bottom"}
+    return colour_bar(title, orientation="h", xpad=0, ypad=4, y=1.0, **place, **options)
 
 
 def style(
