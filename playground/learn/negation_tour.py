@@ -258,17 +258,7 @@ NEGATION = Tour(
             page="similarity",
             target="similarity_list",
             answers=lambda _: _GUESSES,
-            hides=(
-                "answer",
-                "similarity_matrix",
-                "similarity_matrix_numbers",
-                "similarity_fill",
-                "similarity_tokens",
-                "similarity_closest",
-                "similarity_first_choice",
-                "similarity_second_choice",
-                "similarity_view",
-            ),
+            hides=("answer", "similarity_picture", "similarity_fill", "similarity_details"),
         ),
         Step(
             "write",

@@ -415,7 +415,7 @@ PRONOUN = Tour(
             sets=_choose_cell,
             result=_say_cell,
             is_needed=True,
-            hides=("answer", "why", "why_tests"),
+            hides=("answer", "beside_map", "why_tests"),
         ),
         Step(
             "rival",

@@ -324,7 +324,7 @@ class Lab:
         alibis = [self._find_difference(each, MISTAKES[key].shows, name_tensor) for each in sets]
         if not alibis or not all(alibis):
             return ""
-        return f"{'With it' if len(case.mistakes) == 1 else 'Beside either of the two mistakes'}, {alibis[0]}."
+        return f"{'If it were, ' if len(case.mistakes) == 1 else 'Beside either of the two mistakes, '}{alibis[0]}."
 
     def _find_difference(self, keys: tuple[str, ...], shows: str, name_tensor: Callable[[str], str]) -> str:
         """Where a pass with these mistakes is another one, as the end of a sentence; empty where it is not."""
@@ -333,7 +333,7 @@ class Lab:
         for name in (*names, *other):
             one, theirs = (each[name][..., : self.n_real, :].numpy() for each in (other, self.theirs))
             if (np.isfinite(one) != np.isfinite(theirs)).any():
-                return f"other numbers of {name_tensor(name)} would be hidden"
+                return f"the mask would hide other cells of {name_tensor(name)} than it does here"
             if is_other(one, theirs):
                 return f"{name_tensor(name)} would differ by up to {_largest_difference(one, theirs):.2g}"
         return ""
@@ -652,8 +652,8 @@ def _map_pattern(lab: Lab) -> Finding:
     theirs, right = (run["layers.0.attn.pattern"][0, :, : lab.n_real].numpy() for run in (lab.theirs, lab.ours))
     hidden = {
         "none": "Nothing is hidden, so every weight is to be above 0.",
-        "padding": "Padding is hidden: its columns are to be 0, and no others.",
-        "causal": "What comes later is hidden: weights above the diagonal are to be 0, and no others.",
+        "padding": "Padding should be hidden: its columns 0, and no others.",
+        "causal": "What comes later should be hidden: weights above the diagonal 0, and no others.",
     }[lab.case.mask]
     told = f"The weights of layer 0, head 0: a row is a query, a column a key. {hidden}"
     tells = bool(((theirs > SEEN) != (right > SEEN)).any())

@@ -72,7 +72,9 @@ def show_bug_lab(scene: Scene[ShownLab], _: Options) -> Iterator[Item]:
     shown = scene.now
     attempt, lab = shown.attempt, shown.lab
     yield Paragraph(answer_how_far(shown), "answer")
+    ways_on = Group("lab_case", (Control("lab_level", "Level"), Widget("lab_next", {"attempt": attempt})), is_row=True)
     if attempt.is_solved:
+        yield ways_on
         yield from _reveal(lab)
     yield Paragraph(_describe_case(lab))
     parts = Panel("", "What the encoder should be, part by part", (Paragraph(_describe_parts(lab)),))
@@ -82,9 +84,10 @@ def show_bug_lab(scene: Scene[ShownLab], _: Options) -> Iterator[Item]:
     else:
         evidence = Group(EVIDENCE, (*_show_evidence(shown), *_show_suspects(shown)))
         yield Columns(((Widget("lab_tests", {"attempt": attempt}), parts), (evidence,)), (2, 3))
-    yield Group("lab_case", (Control("lab_level", "Level"), Widget("lab_next", {"attempt": attempt})), is_row=True)
     if attempt.is_solved:
         yield Widget("lab_link", {"attempt": attempt})
+    else:
+        yield ways_on
 
 
 EVIDENCE = "lab_evidence"
@@ -149,6 +152,9 @@ def answer_how_far(shown: ShownLab) -> str:
     attempt = shown.attempt
     beat = f" Whoever sent you this case found it for **{shown.to_beat}**." if shown.to_beat > NOBODY else ""
     spent = f"**{_count_points(attempt.cost)}**"
+    if attempt.wrong:
+        tests = sum(test.cost for test in attempt.taken)
+        spent += f" ({tests} for tests, {attempt.cost - tests} for wrong answers)"
     n, n_found = len(attempt.case.mistakes), len(attempt.found)
     if attempt.is_solved:
         titles = join_words([f"**{name_suspect(key)}**" for key in attempt.case.mistakes])

@@ -15,7 +15,7 @@ from playground.charts.names import token_names
 from playground.charts.scene import Scene
 from playground.diagnosis import Diagnosis
 from playground.mistakes.registry import MISTAKES
-from playground.text.wording import join_words
+from playground.text.wording import join_words, upper_first
 from playground.views.mistakes import show_mistake
 
 _MOST = 64
@@ -35,6 +35,8 @@ class Diagnosed:
     ours: Mapping[str, Array]
     tokens: Sequence[str]
     """Of the sentence."""
+    whose: str = "your"
+    """Before *numbers*, in a sentence."""
     missing: Sequence[str] = ()
     """Names between the last given tensor that agrees and the first that differs."""
 
@@ -47,7 +49,7 @@ def show_diagnosis(scene: Scene[Diagnosed], _: Options) -> Iterator[Item]:
         return
     for key in found.mistakes:
         yield from show_mistake(MISTAKES[key])
-    yield Paragraph("Where your numbers first differ", "header")
+    yield Paragraph(f"Where {scene.now.whose} numbers first differ", "header")
     yield from _show_maps(scene.now)
     yield Paragraph("How this was found", "header")
     yield Paragraph("\n".join(f"- {sentence}" for sentence in found.report(tells_best=False).splitlines()))
@@ -73,7 +75,8 @@ def answer_what_is_wrong(diagnosed: Diagnosed) -> str:
         titles = " and ".join(f"**{MISTAKES[key].title}**" for key in found.mistakes)
         which, others = found.explanations[0].which, len(found.explanations) - 1
         also = f" {others} other explanation{' fits' if others == 1 else 's fit'} as well: see below." if others else ""
-        return f"Found: {titles}. With {which} the model computes your numbers. The first to differ is {first}.{also}"
+        told = f"With {which} the model computes {diagnosed.whose} numbers."
+        return f"Found: {titles}. {told} The first to differ is {first}.{also}"
     if found.is_noise:
         largest = max(each.off for each in found.differences)
         return (
@@ -125,9 +128,10 @@ def _show_maps(diagnosed: Diagnosed) -> Iterator[Item]:
     for window, n, what in ((rows, shape[-2], "tokens"), (columns, shape[-1], "tokens" if are_tokens else "numbers")):
         where += f", {what} {window.start} to {window.stop - 1} of {n}" if len(window) < n else ""
     yield Paragraph(f"In {where}.")
+    mine = "Yours" if diagnosed.whose == "your" else upper_first(diagnosed.whose)
     maps = (
-        ("yours", "Yours", theirs, [theirs, ours], " The model's map has these colours too."),
-        ("ours", "The model's", ours, [theirs, ours], " Your map has these colours too."),
+        ("yours", mine, theirs, [theirs, ours], " The map beside it has these colours too."),
+        ("ours", "The model's", ours, [theirs, ours], " The map beside it has these colours too."),
         (
             "difference",
             "Yours − the model's",

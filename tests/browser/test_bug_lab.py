@@ -30,7 +30,9 @@ def test_a_bug_is_found_and_sent_on(who: str, request: pytest.FixtureRequest) ->
     expect(person.widget("answer")).to_contain_text("7 points")
     expect(person.page.get_by_text("Not this one.")).to_be_visible()
     accuse(person, GUILTY)
-    expect(person.widget("answer")).to_contain_text(f"Found, for 7 points: {name_suspect(GUILTY)}")
+    expect(person.widget("answer")).to_contain_text(
+        f"Found, for 7 points (2 for tests, 5 for wrong answers): {name_suspect(GUILTY)}"
+    )
     expect(person.page.get_by_text(MISTAKES[GUILTY].source)).to_be_visible()
     assert person.settled().settings()["lab_tests"] == ["pattern"]
     expect_clean(person)

@@ -152,4 +152,4 @@ def test_a_number_of_the_case_speaks_for_whoever_is_accused_wrongly_and_for_nobo
         elif key in lab.case.mistakes:
             assert not lab.find_alibi(key), key
         else:
-            assert explain_innocence(lab, key).startswith("With it, " if level != "two" else "Beside either")
+            assert explain_innocence(lab, key).startswith("If it were, " if level != "two" else "Beside either")

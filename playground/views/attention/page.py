@@ -68,7 +68,9 @@ def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
     large = (pattern_map(scene, options), Panel("attention_drawing", "How it is drawn", _list_choices(scene, options)))
     if options["attention_show"] == "one head":
         answer, tests, steps = answer_why(scene, options)
-        yield Group("attention_top", (linking, Columns((large, (answer, Widget("quick_changes"))))))
+        yield Group(
+            "attention_top", (linking, Columns((large, (Group("beside_map", (answer, Widget("quick_changes"))),))))
+        )
         yield from tests
         yield every_head
         yield steps

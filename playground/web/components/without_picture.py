@@ -149,8 +149,9 @@ def mark_open_group(place: int) -> None:
 
 
 def hide(keys: Collection[str]) -> None:
-    """Hide containers of these keys, and columns that hold one: keys are small letters, digits and underscores."""
-    hidden = ", ".join(f".st-key-{key}, [data-testid='stColumn']:has(.st-key-{key})" for key in keys)
+    """Hide containers, by keys of small letters, digits and underscores, and columns that hold nothing else."""
+    alone = "[data-testid='stColumn']:has(> [data-testid='stVerticalBlock'] > :only-child > .st-key-{key})"
+    hidden = ", ".join(f".st-key-{key}, {alone.format(key=key)}" for key in keys)
     st.html(f"<style>{hidden} {{ display: none !important; }}</style>")
 
 

@@ -142,6 +142,7 @@ def _compare(
         {name: found.theirs[name].numpy() for name in first},
         {name: ours[name].numpy() for name in first},
         setup.batch.tokens[setup.sentence],
+        "your" if given.tensors is not None else "the example's",
         before[last_right + 1 :],
     )
     return _Found(given.name, key, diagnosed, is_example=given.tensors is None)

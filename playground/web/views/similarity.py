@@ -87,9 +87,10 @@ def explore_similarity() -> None:
         draw_list(listed)
         describe_run(listed, depths)
     with panels.explain_errors():
-        with picture:
+        with picture, st.container(key="similarity_picture"):
             render(show_pairs(scene, options), scene)
-        render(show_details(scene, options), scene)
+        with st.container(key="similarity_details"):
+            render(show_details(scene, options), scene)
 
 
 def keep_two_sentences(n: int) -> None:

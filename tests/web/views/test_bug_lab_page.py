@@ -68,7 +68,7 @@ def test_a_wrong_accusation_costs_and_is_answered_by_a_number_beside_its_button(
     app = accuse(page(), WRONG)
     assert f"**{WRONG_COST} points**" in prose(app)
     (size,) = re.findall(r"by up to (\S+)\.$", explain_innocence(LAB, WRONG))
-    assert re.search(rf"\*\*Not this one\.\*\* With it, .* by up to {re.escape(size)}\.", prose(app))
+    assert re.search(rf"\*\*Not this one\.\*\* If it were, .* by up to {re.escape(size)}\.", prose(app))
     assert "layers.0." not in prose(app)
     assert app.button(key=f"lab_accuse_{WRONG.replace('-', '_')}").disabled
 
