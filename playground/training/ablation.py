@@ -62,11 +62,13 @@ class AblationState:
     """How many answers the validation set asks for, of the first seed."""
     progress: float
     """The share of all trainings that is done; 1 at the end."""
+    baseline: float
+    """The share of these answers that the task's simple rule gets right, of the first seed."""
 
     @classmethod
     def planned(cls, trainings: tuple[AblationTraining, ...]) -> "AblationState":
         """That of trainings which have not begun."""
-        return cls(trainings, (), n_answers=0, progress=0.0)
+        return cls(trainings, (), n_answers=0, progress=0.0, baseline=0.0)
 
     @property
     def n_ended(self) -> int:
@@ -99,6 +101,7 @@ class Ablation(ResumableComputation[AblationState]):
 
     Attributes:
         n_answers: how many answers the validation set asks for, of the first seed.
+        baseline: the share of them that the task's simple rule gets right.
 
     Raises:
         RecipeError: as `Trainer`.
@@ -117,6 +120,7 @@ class Ablation(ResumableComputation[AblationState]):
         data = {seed: make_data(replace(first, seed=seed)) for seed in seeds_of(trainings)} if data is None else data
         self._data: Mapping[int, Data] = data
         self.n_answers = self._data[first.seed].validation.n_answers
+        self.baseline = self._data[first.seed].baseline
         self._done: list[AblationResult] = []
         self._running: tuple[int, Trainer] | None = None
         self._resumed: dict[str, Any] | None = None
@@ -132,7 +136,7 @@ class Ablation(ResumableComputation[AblationState]):
     @property
     def state(self) -> AblationState:
         """What is to be seen of it as of now."""
-        return AblationState(self.trainings, tuple(self.results()), self.n_answers, self.progress)
+        return AblationState(self.trainings, tuple(self.results()), self.n_answers, self.progress, self.baseline)
 
     def checkpoint(self) -> dict[str, Any]:
         """All that an ablation needs to go on elsewhere, between two steps."""
@@ -214,7 +218,7 @@ class AblationRequest(PortableRequest[AblationState]):
             if result.unbatched is None:
                 going_on.add(name)
         progress = sum(state.progress for state in states if state is not None) / len(self.trainings)
-        return AblationState(self.trainings, tuple(results), begun[0].n_answers, progress)
+        return AblationState(self.trainings, tuple(results), begun[0].n_answers, progress, begun[0].baseline)
 
 
 @dataclass(frozen=True)

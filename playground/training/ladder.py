@@ -261,11 +261,6 @@ class Step:
             return "no telling"
         return "better" if self.effect.loss_change < 0 else "worse"
 
-    @property
-    def keeps_promise(self) -> bool:
-        """Whether what the paper reports is seen here too: a lower loss, or none that is higher."""
-        return self.verdict == "better" or (self.verdict == "no telling" and self.rung.promise == "as good")
-
 
 def list_steps(names: Sequence[str], results: Sequence[AblationResult]) -> Iterator[Step]:
     """The steps of which both ends are trained, in their order; over the seeds with which they are.

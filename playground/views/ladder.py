@@ -17,7 +17,7 @@ from playground.config import ModelConfig
 from playground.link.opening import Focus, LinkedView
 from playground.link.params import TASK_TITLES
 from playground.text.wording import join_words, with_minus
-from playground.training.ablation import ONE_SEED, AblationState, AblationTraining, group_by_name, seeds_of
+from playground.training.ablation import ONE_SEED, AblationState, AblationTraining, Effect, group_by_name, seeds_of
 from playground.training.ladder import (
     LARGE,
     RUNGS,
@@ -30,7 +30,7 @@ from playground.training.ladder import (
     list_steps,
 )
 from playground.training.network import Measure
-from playground.training.tasks import make_data
+from playground.training.tasks import TASKS, make_data
 
 BEFORE_ANY = (
     "Nothing is trained yet. **Start** trains the encoder of 2017, then one more for each change since: each is a "
@@ -132,14 +132,17 @@ def answer_ladder(ladder: Ladder) -> str:
     steps, used = ladder.steps, ladder.used
     if START not in used:
         return "The encoder of 2017 is being trained: more comes here."
-    first = f"The encoder of 2017 answers **{_share_right(used[START])}** right of what it never saw"
+    last = next((name for name in reversed(ladder.names) if name in steps), START)
+    n_seeds = len(used[last])  # those of a later rung are the first of those of 2017
+    first = f"The encoder of 2017 answers **{_share_right(used[START][:n_seeds])}** right of what it never saw"
+    rule = f"A simple rule gets about {ladder.state.baseline:.0%}: {TASKS[ladder.first.recipe.task].rule}."
     if not steps:
-        return f"{first}. The first rung comes next." if ladder.names else f"{first}. There is no rung behind it."
-    last = next(name for name in reversed(ladder.names) if name in steps)
+        return f"{first}. {rule} {'The first rung comes next.' if ladder.names else 'There is no rung behind it.'}"
     reached = f"; with all {len(steps)} changes" if len(steps) == len(ladder.names) > 1 else f"; up to *{last}*"
-    sentences = [f"{first}{reached}, **{_share_right(used[last])}**."]
+    sentences = [f"{first}{reached}, **{_share_right(used[last])}**.", rule]
     if not ladder.is_complete:
-        return " ".join([*sentences, "More comes while it trains."])
+        so_far = f" These are means over {n_seeds} of {ladder.n_seeds} seeds." * (ladder.n_seeds > 1)
+        return f"{' '.join(sentences)}{so_far} More comes while it trains."
     best = max(steps, key=lambda name: fmean(each.accuracy for each in used[name]))
     if _share_right(used[best]) != _share_right(used[last]):
         sentences.append(f"The most is **{_share_right(used[best])}**, up to *{best}*.")
@@ -159,8 +162,15 @@ def _share_right(measures: Sequence[Measure]) -> str:
     return f"{fmean(each.accuracy for each in measures):.1%}"
 
 
-def _nats(change: float) -> str:
-    return with_minus(f"{change:+.3f} nats")
+def _nats(change: float, decimals: int = 3) -> str:
+    return with_minus(f"{change:+.{decimals}f} nats")
+
+
+def _write_effect(effect: Effect) -> tuple[str, str]:
+    """The change of the loss and its spread over the seeds, with as many decimals as tell one from the other."""
+    change, spread = abs(effect.loss_change), effect.loss_spread
+    decimals = next((n for n in (3, 4, 5) if f"{change:.{n}f}" != f"{spread:.{n}f}"), 3)
+    return _nats(effect.loss_change, decimals), f"spread {spread:.{decimals}f}"
 
 
 def show_trained(scene: Scene[Ladder], options: Options) -> Iterator[Item]:
@@ -239,21 +249,14 @@ def summarise(ladder: Ladder) -> str:
     for verdict, words in said.items():
         steps = [step for step in ladder.steps.values() if step.verdict == verdict]
         if steps:
-            listed = join_words([f"*{step.rung.name}* ({_loss_and_spread(step)})" for step in steps])
+            listed = join_words([f"*{step.rung.name}* ({', '.join(_write_effect(step.effect))})" for step in steps])
             than = "" if verdict == "no telling" else " than on the rung before"
             lines.append(f"- {words}{than}: {listed}.")
-    kept = [f"*{step.rung.name}*" for step in ladder.steps.values() if step.keeps_promise]
-    named = f": {join_words(kept)}" if 0 < len(kept) < len(ladder.steps) else ""
     lines.append(
-        f"- {len(kept)} of {len(ladder.steps)} do here what their papers report, or more{named}. These networks are "
-        "tiny and "
-        "train for seconds: a paper that measured a thousand times more may be right all the same."
+        "- Every paper reports that its encoder is better than the one before, or about as good. These networks are "
+        "tiny and train for seconds: a paper that measured a thousand times more may be right all the same."
     )
     return "\n".join(lines)
-
-
-def _loss_and_spread(step: Step) -> str:
-    return f"{_nats(step.effect.loss_change)}, spread {step.effect.loss_spread:.3f}"
 
 
 def tabulate_costs(ladder: Ladder, counted: str) -> Iterator[Item]:
@@ -334,8 +337,10 @@ def describe_step(rung: Rung, ladder: Ladder) -> str:
     effect = step.effect
     before = "the encoder of 2017" if step.before == START else f"*{step.before}*"
     points = with_minus(f"{100 * effect.accuracy_change:+.1f}")
-    spread = f", spread {effect.loss_spread:.3f}" if effect.n_seeds > 1 else ""
-    measured = f"against {before}, loss **{_nats(effect.loss_change)}**{spread}; right answers {points} points."
+    change, spread = _write_effect(effect)
+    measured = (
+        f"against {before}, loss **{change}**{f', {spread}' * (effect.n_seeds > 1)}; right answers {points} points."
+    )
     if effect.diverged:
         counted = f"{len(effect.diverged)} of {effect.n_seeds} seeds"
         measured += f" With {counted} the training diverged: its loss got far worse than guessing."

@@ -79,8 +79,9 @@ def answer_what_the_layer_does(walk: Walk, *, is_random: bool) -> str:
     query, layer = quote_place(walk.layer.run.tokens, walk.query), walk.layer.layer
     if not np.isfinite(walk.of_query("out")).all():
         return f"In layer {layer}, the numbers of {query} have become too large for 32-bit floats: none can be told."
-    lengths = ((l2(added), l2(before)) for before, added in (walk.first_sum, walk.second_sum))
-    read, made = (f" (**{added / before:.2f}** times as long)" if before > 0 else "" for added, before in lengths)
+    to = "added to" if walk.config.residual else "in place of"
+    sums = (walk.first_sum, walk.second_sum)
+    read, made = (f" (length **{l2(added):.3g}**, {to} one of length {l2(before):.3g})" for before, added in sums)
     where = f"layer {layer} (the first is 0)" if layer else "layer 0, the first"
     does = "adds" if walk.config.residual else "puts in its place"
     found = (
@@ -188,7 +189,10 @@ def _work_out_stage(walk: Walk, stage: str) -> Iterator[Item]:
     yield Paragraph(explain_symbols(stage, step.formulas), "caption")
     destination = f" {_describe_destination(walk)}" if stage == order(walk.config)[-1] else ""
     agrees = (
-        f"The largest difference from the model is {write_difference(step.off)}." if step.off else "It agrees exactly."
+        f"The largest difference from the model is {write_difference(step.off)}. The model rounds more: its numbers "
+        "have 32 bits, those of this check 64."
+        if step.off
+        else "It agrees exactly."
     )
     yield Paragraph(
         f"This stage was also worked out by hand, from the model's own inputs. {agrees}{destination}", "caption"
@@ -363,8 +367,8 @@ def _show_embedding(walk: Walk) -> Iterator[Item]:
     rows["embedding"] = layer.run.computed.get("embed.out", arrays["embed.out"])[walk.query]
     if layer.layer:
         rows[f"enters layer {layer.layer}"] = walk.first_sum[0]
-        before = "layer 0" if layer.layer == 1 else f"layers 0 to {layer.layer - 1}"
-        reading += f" The last row is what enters layer {layer.layer}: the vector after {before}."
+        between = "layer 0 changes it" if layer.layer == 1 else f"layers 0 to {layer.layer - 1} change it in turn"
+        reading += f" The embedding enters layer 0; {between}, and the last row is what enters layer {layer.layer}."
     yield _draw_vectors("embedding", rows, reading)
 
 

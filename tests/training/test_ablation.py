@@ -144,6 +144,7 @@ def test_progress_rises_from_0_to_1_and_results_grow() -> None:
     assert ablation.progress == 0
     assert ablation.results() == []
     assert ablation.n_answers == int(make_data(RECIPE).validation.mask.sum())
+    assert ablation.state.baseline == make_data(RECIPE).baseline
     before, counts = 0.0, []
     for number in ablation.run():
         assert before <= ablation.progress <= 1

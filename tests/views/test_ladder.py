@@ -146,7 +146,27 @@ def test_words_say_what_was_measured_and_whether_the_paper_is_right_here() -> No
     assert "A lower loss than on the rung before: *rotary positions* (−1.067 nats, spread 0.100)." in said
     assert "A higher loss than on the rung before: *RMS norm* (+0.300 nats, spread 0.000)." in said
     assert "Not told apart from chance: *GELU* (+0.000 nats, spread 0.200)." in said
-    assert "1 of 3 do here what their papers report, or more" in said
+
+
+def test_as_many_decimals_are_written_as_tell_a_change_from_its_spread() -> None:
+    ladder = with_losses(
+        at_2017=(2.0, 2.0, 2.0), at_GELU=(2.0033, 2.0072, 2.0101), at_RMS=(2.0, 2.0, 2.0), at_rotary=(2.0, 2.0, 2.0)
+    )
+    assert "*GELU* (+0.0069 nats, spread 0.0068)" in words(show_summary(scene(ladder)))
+    assert "loss **+0.0069 nats**, spread 0.0068;" in describe_step(RUNGS["GELU"], ladder)
+    assert "rotary positions* (+0.000 nats, spread 0.000)" in words(show_summary(scene(ladder)))
+
+
+def test_the_answer_compares_rungs_over_the_seeds_that_both_have() -> None:
+    whole = trained().state
+    results = [
+        replace(each, unbatched=Measure(1.0, [0.2, 0.9][each.training.recipe.seed > 4])) for each in whole.results[:5]
+    ]
+    growing = answer_ladder(Ladder(replace(whole, results=tuple(results))))
+    assert "2017 answers **20.0%** right" in growing
+    assert "up to *rotary positions*, **20.0%**" in growing or "with all 3 changes, **20.0%**" in growing
+    assert "over 1 of 3 seeds" in growing
+    assert f"A simple rule gets about {whole.baseline:.0%}" in growing
 
 
 def test_one_seed_and_no_rung_at_all_are_said() -> None:

@@ -129,7 +129,7 @@ def test_where_a_run_diverged_its_chart_has_a_cross_with_the_step(measured: Meas
 
 def test_before_a_run_there_are_the_axes_and_the_level() -> None:
     begun = make_ablation("weight_decay")
-    planned = replace(begun, state=AblationState(begun.state.trainings, (), n_answers=0, progress=0.0))
+    planned = replace(begun, state=AblationState(begun.state.trainings, (), n_answers=0, progress=0.0, baseline=0.0))
     assert not [each for each in show(planned) if isinstance(each, Table) and each.is_folded]
     for name in ("train", "validation"):
         assert len(lines_of(planned, name, "accuracy")) == 1

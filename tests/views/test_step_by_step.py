@@ -145,8 +145,11 @@ def test_the_answer_has_the_vectors_way_and_how_long_what_both_sublayers_give_is
     before, read, between, made = (np.linalg.norm(trace[name][0, 3].double().numpy()) for name in names)
     told = answer(scene)
     assert f"In {len(order(scene.now.config))} stages: the vector of `a`₃ goes into layer 1 (the first is 0)." in told
-    assert f"(**{read / before:.2f}** times as long), the" in told
-    assert f"(**{made / between:.2f}** times as long)." in told
+    assert f"(length **{read:.3g}**, added to one of length {before:.3g}), the" in told
+    assert f"(length **{made:.3g}**, added to one of length {between:.3g})." in told
+    for stage, (one, other) in (("first residual", (before, read)), ("second residual", (between, made))):
+        (chart,) = (each for each in charts_of(scene, stage).values() if isinstance(each, Vectors))
+        assert f"length {one:.3g}, the second {other:.3g}." in chart.caption
     assert ("random" in told, "random" in answer(scene, "random")) == (False, True)
     assert "puts in its place" in answer(alone("abcab", residual=False)[0])
 

@@ -231,6 +231,11 @@ def machine_speed() -> Speed:
     return _measured_speed().slowed(services().runs.delay)
 
 
+def most_seconds() -> float:
+    """How long a run may be expected to take by `machine_speed`: the server's limit is for one that nothing delays."""
+    return services().settings.max_training_seconds * services().runs.delay
+
+
 @load_once(seconds=600.0)
 def _measured_speed() -> Speed:
     """Of a few steps alone; measured again from time to time, as others may keep the machine busy."""

@@ -30,10 +30,10 @@ from playground.web.session.experiments import (
     Experiment,
     ablation_seconds,
     join_ablation,
+    most_seconds,
     session_experiments,
     training_data,
 )
-from playground.web.session.services import services
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
@@ -67,11 +67,11 @@ def make_plan(trainings: tuple[AblationTraining, ...]) -> LadderPlan:
     """What is trained, and for how long.
 
     Raises:
-        TooLargeError: the trainings would take more than this server gives.
+        TooLargeError: the trainings would take more than this server gives, and are not the session's already.
         BusyError: the machine's speed is not known yet, and no turn to measure it came free.
     """
-    seconds, longest = ablation_seconds(trainings), services().settings.max_training_seconds
-    if seconds > longest:
+    seconds, longest, experiment = ablation_seconds(trainings), most_seconds(), session_experiments().get(PAGE)
+    if seconds > longest and (experiment is None or experiment.inputs != trainings):
         raise TooLargeError(
             f"These {len(trainings)} trainings would take about {duration(seconds)} here, and this server trains for "
             f"at most {duration(longest)}: take rungs away{' or choose one seed' * (len(seeds_of(trainings)) > 1)}."
@@ -135,11 +135,15 @@ def describe_trainings(trainings: tuple[AblationTraining, ...]) -> str:
     """What is trained."""
     recipe, n_seeds = trainings[0].recipe, len(seeds_of(trainings))
     n_encoders = len(trainings) // n_seeds
-    times = f", {n_seeds} times: each *seed* draws other sequences and first weights" if n_seeds > 1 else ""
+    times = (
+        f" All of it is done {n_seeds} times, each with another *seed*: other sequences and other initial weights."
+        if n_seeds > 1
+        else ""
+    )
     return (
         f"The task: {lower_first(TASKS[recipe.task].question)} {n_encoders} encoders learn it for {recipe.steps} steps "
-        f"from the same {recipe.n_train:,} sequences{times}. Each has {TRAINED.n_layers} layers of {TRAINED.n_heads} "
-        f"heads, and vectors of {TRAINED.d_model} numbers."
+        f"from the same {recipe.n_train:,} sequences.{times} Each encoder has {TRAINED.n_layers} layers of "
+        f"{TRAINED.n_heads} heads, and vectors of {TRAINED.d_model} numbers."
     )
 
 

@@ -52,11 +52,11 @@ from playground.web.session.experiments import (
     ablation_seconds,
     join_ablation,
     machine_speed,
+    most_seconds,
     session_experiments,
     training_data,
     without_idle,
 )
-from playground.web.session.services import services
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.page_end import as_one_element
 from playground.web.shared.renderer import WIDGETS, read_options, render
@@ -102,7 +102,7 @@ def make_plan() -> AblationPlan:
     compared = ablation_trainings(config, recipe, [field for field in chosen if not reasons[field]], int(seeds))
     trainings = tuple(replace(training, recipe=without_idle(training.recipe)) for training in compared)
     seconds = ablation_seconds(trainings)
-    longest = services().settings.max_training_seconds
+    longest = most_seconds()
     if seconds > longest:
         raise TooLargeError(
             f"These {len(trainings)} runs would take about {duration(seconds)} here, and this server trains for at "

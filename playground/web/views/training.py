@@ -50,6 +50,7 @@ from playground.web.session.downloads import in_turn
 from playground.web.session.experiments import (
     Experiment,
     machine_speed,
+    most_seconds,
     session_experiments,
     training_bytes,
     training_data,
@@ -142,7 +143,7 @@ def make_plan() -> TrainingPlan:
         config,
         recipe,
         machine_speed(),
-        max_seconds=limits.max_training_seconds,
+        max_seconds=most_seconds(),
         max_parameters=limits.max_parameters,
     )
     return TrainingPlan(config, recipe, seconds)

@@ -170,7 +170,7 @@ def test_a_failure_is_one_sentence_and_leaves_the_page_whole(
 
 def test_what_takes_too_long_can_not_start_and_says_what_to_shrink(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (training, experiments):
-        monkeypatch.setattr(module, "machine_speed", lambda: Speed(10.0, 1e-12))
+        monkeypatch.setattr(module, "machine_speed", lambda: Speed(25.0, 1e-12))
     app = opened(page, training_steps=600)
     (error,) = app.error
     assert {"training": "steps would fit", "regularisers": "choose fewer"}[page] in error.value

@@ -13,6 +13,7 @@ from playground.training.recipe import Recipe
 from playground.training.tasks import make_data
 from playground.views.ladder import BEFORE_ANY, Ladder, answer_ladder
 from playground.web.session import experiments
+from playground.web.session.services import services
 from playground.web.views import ladder
 from tests.web.app_test import answer, captions, choose, grey_buttons, open_page, press, prose, sentences, status_text
 from tests.web.experiment_pages import measured, until_step
@@ -132,6 +133,16 @@ def test_what_would_take_too_long_says_what_to_leave_out(monkeypatch: pytest.Mon
     assert "take rungs away or choose one seed" in app.error[0].value
     assert "start" in grey_buttons(app, PAGE)
     assert "**1 · GELU**" in prose(app), "the rungs are there all the same"
+
+
+@pytest.mark.long
+def test_what_is_trained_is_not_refused_and_a_delayed_machine_refuses_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = measured(ladder_page(), PAGE)
+    services().runs.delay = 5.0
+    assert experiments.most_seconds() == 5 * services().settings.max_training_seconds
+    monkeypatch.setattr(experiments, "machine_speed", lambda: Speed(100.0, 1e-12))
+    assert not app.run().error
+    assert choose(app, ladder_seeds="3").error, "which nobody has trained"
 
 
 def test_the_last_seed_has_no_next_one() -> None:

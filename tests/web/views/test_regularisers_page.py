@@ -15,7 +15,6 @@ from playground.training.regularisers import SIZES, ablation_trainings
 from playground.views.regularisers import BEFORE_ANY, READY, ReadyExperiment
 from playground.web.session import experiments
 from playground.web.session.experiments import EXPERIMENTS
-from playground.web.session.services import services
 from playground.web.views import regularisers
 from playground.web.views.regularisers import list_differences
 from tests.web.app_test import (
@@ -80,7 +79,7 @@ def test_what_it_will_cost_stands_beside_start(monkeypatch: pytest.MonkeyPatch) 
     # four runs and two teachers, 6 steps, 2 layers, the head, and what is around
     assert seconds == pytest.approx(6 * 6 * 4 * 0.5, rel=0.01)
     assert f"About **{seconds:.0f} s** here" in captions(app)
-    longest = services().settings.max_training_seconds
+    longest = experiments.most_seconds()
     one = Speed(longest / (2 * 2 * 4 * N_STEPS), 1e-12)  # two runs of six steps, four layers' worth: half of the limit
     monkeypatch.setattr(experiments, "machine_speed", lambda: one)
     assert not regularisers_page("Weight decay").error
