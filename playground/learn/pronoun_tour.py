@@ -40,9 +40,6 @@ _EXAMPLE = "The trophy doesn't fit in the suitcase because it is too big."
 _MOST_OFFERED = 6
 """Words that can be guessed by a button."""
 
-_VERDICTS: Mapping[str, Verdict] = {"word": "held", "place": "refuted"}
-"""Of the claim that the head chooses the word, by `judge_swap`."""
-
 
 def _start(evidence: Evidence) -> Choices:
     """The head for pronouns, in the row of the visitor's own; no key yet: that is for the visitor to find."""
@@ -57,8 +54,8 @@ def _ask_for_cell(state: TourState) -> str:
         return f"Type a sentence with a word such as *it* or *she*, for example: “{_EXAMPLE}”"
     word = state.word(state.pronoun)
     return (
-        f"Which word does {word} mean? Press it here, or its cell in the row of {word} in the large map. A stronger "
-        "colour is more weight."
+        f"At which other word does {word} look most? Press it here, or its cell in the row of {word} in the large map. "
+        "A stronger colour is more weight."
     )
 
 
@@ -97,14 +94,18 @@ def _has_answer(state: TourState) -> bool:
 
 
 def _say_cell(evidence: Evidence) -> str:
-    """The weight of the word that was chosen, and which word has the most."""
+    """Whether the chosen word has the most weight in this head, with the weights, and what that does not say."""
     focus, run = evidence.find_focus(), evidence.heads().run
     row = run.pattern(focus.layer)[focus.head, focus.query]
     best = choose_pair(run, focus, focus.query).key
     query, key, most = (quote_token(run.tokens[place]) for place in (focus.query, focus.key, best))
+    is_guessed = "find" in evidence.state.answers or "cell chosen" in evidence.state.actions
     if best == focus.key:
-        return f"Of all other words, {query} looks most at {key}: weight {row[best]:.2f}, where its whole row has 1."
-    return f"{query} gives {key} a weight of {row[focus.key]:.2f}. It looks more at {most}: {row[best]:.2f}."
+        told = f"Of all other words, {query} looks most at {key}: weight {row[best]:.2f}, where its whole row has 1."
+    else:
+        told = f"{query} gives {key} a weight of {row[focus.key]:.2f}. It looks more at {most}: {row[best]:.2f}."
+    judged = ("Right for this head. " if best == focus.key else "Not in this head. ") if is_guessed else ""
+    return f"{judged}{told} Looking at a word is not the same as meaning it: next, test what this look depends on."
 
 
 def _explain_cell(state: TourState) -> str | None:
@@ -135,14 +136,27 @@ _ANY_RIVAL = "Choose one for me"
 
 def _ask_for_rival(state: TourState) -> str:
     query, key = state.word(state.place("query")), state.word(state.place("key"))
-    return (
-        f"Could {query} mean another word than {key}? Choose such a rival in the list **Compare it with a rival**, "
-        f"or press **{_ANY_RIVAL}**."
-    )
+    asked = f"Could {query} mean another word than {key}?"
+    if _is_rival(state):
+        rival = state.word(state.place("attention_rival"))
+        return f"{asked} Beside it stands {rival}: keep it, or choose another in the list **Compare it with a rival**."
+    return f"{asked} Choose such a rival in the list **Compare it with a rival**, or press **{_ANY_RIVAL}**."
 
 
 def _has_chosen_rival(state: TourState) -> bool:
-    return state.page == "attention" and state.values["attention_show"] == "one head" and _is_rival(state)
+    is_chosen = state.has_changed("attention_rival") or "rival" in state.answers
+    is_here = state.page == "attention" and state.values["attention_show"] == "one head"
+    return is_here and is_chosen and _is_rival(state)
+
+
+def _offer_rival(state: TourState) -> Mapping[str, str]:
+    """The rival that stands there already, to be kept."""
+    return {"keep": f"Keep {state.word(state.place('attention_rival'))}"} if _is_rival(state) else {}
+
+
+def _begin_with_rival(evidence: Evidence) -> Choices:
+    """The noun with the most weight, where the visitor has no rival yet and there is one."""
+    return {} if _is_rival(evidence.state) or not _other_nouns(evidence) else _choose_rival(evidence)
 
 
 def _is_rival(state: TourState) -> bool:
@@ -178,13 +192,19 @@ def _say_rival(evidence: Evidence) -> str:
 
 
 def _choose_rival(evidence: Evidence) -> Choices:
-    focus, heads, nouns = evidence.find_focus(), evidence.heads(), map(int, list_nouns(evidence.state))
+    focus, heads = evidence.find_focus(), evidence.heads()
     row = heads.run.pattern(focus.layer)[focus.head, focus.query]
-    others = [place for place in nouns if place not in (focus.query, focus.key)]
-    claim = _find_claim(evidence, heads, max(others, key=lambda place: float(row[place]), default=None))
+    most = max(_other_nouns(evidence), key=lambda place: float(row[place]), default=None)
+    claim = _find_claim(evidence, heads, most)
     if claim is None:
         raise InputError("No other word of this sentence can be the rival: choose another key, or type a longer one.")
     return {"attention_rival": str(claim.positions[2]), "attention_show": "one head"}
+
+
+def _other_nouns(evidence: Evidence) -> list[int]:
+    """Places of the nouns beside the query and the key."""
+    focus = evidence.find_focus()
+    return [place for place in map(int, list_nouns(evidence.state)) if place not in (focus.query, focus.key)]
 
 
 def _ask_for_guess(state: TourState) -> str:
@@ -274,17 +294,17 @@ def conclude(evidence: Evidence) -> Conclusion:
     swap = found["swap"]
     if not isinstance(swap, Outcome):
         return Conclusion(looks, f"This could not be tested by a swap: {swap}.", "untested", lost)
+    guess = evidence.state.answers.get("swap")
+    claimed = "place" if guess == "place" else "word"
     if order:
-        looks += (
-            f" A claim to be tested: between {winner} and {loser}, the word decides, not the place where it stands."
-        )
+        whose = "Your guess as a claim" if guess else "A claim to be tested"
+        ends = "place decides, not the word" if claimed == "place" else "word decides, not the place where it stands"
+        looks += f" {whose}: between {winner} and {loser}, the {ends}."
     test = f"Swap the two: “{escape_markdown(swap.text.text)}” {describe_swap(claim, swap.weights)}"
     decides = judge_swap(claim.weights, swap.weights)
-    verdict = _VERDICTS.get(decides, "undecided")
-    guess = evidence.state.answers.get("swap")
-    if guess:
-        test += f" You had guessed that the {guess} decides{': you were right' if guess == decides else ''}."
-    return Conclusion(looks, test, verdict, f"{_describe_another_word(claim, found['replace'])}{lost}")
+    verdict: Verdict = "undecided" if decides == "close" else "held" if decides == claimed else "refuted"
+    means = f"What {query} means, no weight says by itself."
+    return Conclusion(looks, test, verdict, f"{_describe_another_word(claim, found['replace'])}{lost} {means}")
 
 
 def _test_claim(evidence: Evidence) -> tuple[Claim, Mapping[Kind, Outcome | str]] | None:
@@ -316,7 +336,24 @@ def _judge_guess(evidence: Evidence) -> str:
         f"{quote_token(word)} {before:.2f} → {after:.2f}"
         for word, before, after in zip(words, claim.weights, swap.weights, strict=True)
     ]
-    return f"{told} {decides}. Their weights, before → after the swap: {join_words(moved)}."
+    said = f"{told} {decides}. Their weights, before → after the swap: {join_words(moved)}."
+    return said + (_reconcile_with_bars(evidence, claim) if verdict == "place" else "")
+
+
+def _reconcile_with_bars(evidence: Evidence, claim: Claim) -> str:
+    """Why the place can decide though the bar of the positions is not the longest; empty where that is not so."""
+    focus = evidence.find_focus()
+    if not claim.is_asked or focus.layer == 0:
+        return ""
+    found = explain_cell(evidence.heads(), focus, str(claim.positions[2]))
+    amounts, placing = found.verdict.amounts, {"position", "distance"}
+    if not found.has_parts or found.verdict.largest in placing or not amounts.keys() & placing:
+        return ""
+    bars = join_words([f"“{NAMES[group]}”" for group in amounts if group in placing])
+    return (
+        f" The longest bar is not {bars}: bars say what wrote the two keys' vectors, and the place can also act "
+        "through what earlier layers wrote."
+    )
 
 
 def _describe_another_word(claim: Claim, found: Outcome | str) -> str:
@@ -427,6 +464,9 @@ PRONOUN = Tour(
             scrolls=True,
             hint=_explain_rival,
             has_target=lambda state: state.values["attention_show"] == "one head",
+            begins=_begin_with_rival,
+            answers=_offer_rival,
+            sets_answer=lambda _, word: {"attention_show": "one head"},
             sets=_choose_rival,
             set_label=_ANY_RIVAL,
             result=_say_rival,

@@ -20,6 +20,7 @@ from playground.charts.draw import draw_chart
 from playground.charts.names import subscript
 from playground.charts.scene import Scene
 from playground.charts.weights import shrink
+from playground.link.changes import read_changes
 from playground.link.opening import Focus
 from playground.runs.encoder_run import run, trace_layer
 from playground.text import characters
@@ -120,6 +121,16 @@ def test_the_title_is_answered_for_two_heads_and_where_little_can_be_said() -> N
     alone = say_who_attends(now, Focus(1, 2, 0, 0), OPTIONS)
     assert "only one token to look at, itself" in alone
     assert weights_of(alone) == [1]
+
+
+@pytest.mark.parametrize(
+    "text", ["1.2:zero", "1.attn:off", "0.2:zero", "1.2:cut_3_1", "1.q:patch_3_1", "1.v:patch_3_1"]
+)
+def test_a_change_that_leaves_the_weights_as_they_were_is_said_to(text: str) -> None:
+    now, _ = subject()
+    changed = replace(now.run, interventions=tuple(each.change for each in read_changes(text)[0].made))
+    told = say_who_attends(replace(now, run=changed), FOCUS, OPTIONS)
+    assert told.startswith("Unchanged by") == (text in ("1.2:zero", "1.attn:off", "1.v:patch_3_1"))
 
 
 def with_row(now: HeadsRun, row: list[float], **run: Any) -> HeadsRun:

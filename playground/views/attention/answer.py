@@ -29,9 +29,16 @@ def say_who_attends(subject: HeadsRun, focus: Focus, options: Options) -> str:
     else:
         where = f"in layer {place.layer}, head {place.head}"
         told = _describe_row(run, place, heads[place.head], where) + _note_off(run, place)
-    changed = f"With your change{'s' if count_changes(run) > 1 else ''}: " if run.interventions else ""
+    changed = f"your change{'s' if count_changes(run) > 1 else ''}: "
+    changed = f"{'Unchanged by' if _keeps_weights(run, place.layer) else 'With'} {changed}" if run.interventions else ""
     chance = " The weights are random, so this is chance." if subject.is_random else ""
     return f"{changed}{told}{chance}"
+
+
+def _keeps_weights(run: Run, layer: int) -> bool:
+    """Whether no change reaches the weights of a layer's heads."""
+    beside = {f"layers.{layer}.{point}" for point in ("attn.v", "attn.z", "attn.out", "resid_mid", "ffn.out", "out")}
+    return all(each.first_layer > layer or each.point in beside for each in run.interventions)
 
 
 def _note_off(run: Run, focus: Focus) -> str:

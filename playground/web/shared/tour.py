@@ -337,6 +337,7 @@ def begin_step(gather_evidence: Callable[[], Evidence]) -> None:
     if step is not None and step.begins is not None and st.session_state.get(_ARRIVED):
         with suppress(PlaygroundError):  # the page says what is wrong
             set_choices(step.begins(gather_evidence()))
+            st.session_state[_BEGAN] = _all_values()
 
 
 def has_heads_off() -> bool:

@@ -110,6 +110,8 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
             page = page_named(step.page)
             st.page_link(page, label=f"Open {page.title}", icon=":material/arrow_forward:", width="content")
         answers = step.answers(state) if is_here else {}
+        if answers:  # also so that no answer stands where the step before had its button on
+            st.caption("Your answer:", width="content")
         for word, label in answers.items():
             st.button(label, key=f"tour_answer_{word}", on_click=_answer, args=(word, step, gather_evidence))
         if is_here and has_target and (step.sets is not None or not answers):

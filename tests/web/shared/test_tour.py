@@ -23,7 +23,16 @@ STEPS = PRONOUN.steps
 NAMES = [step.name for step in STEPS]
 END = str(len(STEPS) + 1)
 
-BUTTONS = {"tour_back", "tour_skip", "tour_end", "tour_show", "tour_set", "tour_answer_word", "tour_answer_place"}
+BUTTONS = {
+    "tour_back",
+    "tour_skip",
+    "tour_end",
+    "tour_show",
+    "tour_set",
+    "tour_answer_keep",
+    "tour_answer_word",
+    "tour_answer_place",
+}
 
 
 def tour_buttons(app: AppTest) -> set[str]:
@@ -86,13 +95,20 @@ def test_a_newcomer_goes_through_all_steps_by_doing_what_they_say() -> None:
     assert not is_done(app)
     weights = trained_trace(TEXT)["layers.3.attn.pattern"][0, 1, HE]
     assert shown_step(act(app, "cell chosen", key=TOM)) == "find"
-    assert f"`tom` a weight of {weights[TOM]:.2f}. It looks more at `anna`: {weights[ANNA]:.2f}." in prose(app)
+    assert f"Not in this head. `he` gives `tom` a weight of {weights[TOM]:.2f}." in prose(app)
+    assert f"It looks more at `anna`: {weights[ANNA]:.2f}." in prose(app)
     assert shown_step(act(app, "cell chosen", key=ANNA)) == "find"
-    assert f"`he` looks most at `anna`: weight {weights[ANNA]:.2f}" in prose(app)
+    assert f"Right for this head. Of all other words, `he` looks most at `anna`: weight {weights[ANNA]:.2f}" in prose(
+        app
+    )
     assert shown_step(go_on(app)) == "rival"
     assert "*anna*" in prose(app)
     assert app.selectbox(key="why_rival_choice").options == ["the strongest other word: tom₃", "tom₃", "book₅"]
-    assert shown_step(choose(app, why_rival_choice=str(TOM))) == "rival"
+    assert "Beside it stands *tom*" in prose(app)
+    assert not is_done(app)
+    assert is_done(choose(app, why_rival_choice="5"))
+    assert not is_done(choose(app, why_rival_choice=str(TOM)))
+    assert shown_step(press(app, "tour_answer_keep")) == "rival"
     assert f"`he` gives `anna` {weights[ANNA]:.2f} and `tom` {weights[TOM]:.2f}." in prose(app)
     assert shown_step(go_on(app)) == "swap"
     assert shown_step(press(app, "tour_answer_place")) == "swap"
@@ -103,14 +119,17 @@ def test_a_newcomer_goes_through_all_steps_by_doing_what_they_say() -> None:
     assert f"`Anna` ({weights[ANNA]:.2f}) more than at `Tom` ({weights[TOM]:.2f})" in prose(app)
     swapped = trained_trace("Tom gave Anna the book because he had asked for it.")["layers.3.attn.pattern"][0, 1, HE]
     assert f"{swapped[TOM]:.2f} against {swapped[ANNA]:.2f}" in prose(app), "their places have changed"
-    assert "held" in prose(app)
+    assert "the claim is refuted" in prose(app), "which was the visitor's"
     assert tour_buttons(press(app, "tour_end")) == set()
     assert not app.session_state["do"], "the head is on again"
 
 
 def test_every_step_but_a_guess_can_be_done_by_its_button() -> None:
     app = open_page("attention", text=TEXT, tour=1)
-    names, buttons = [shown_step(app)], {"find": f"tour_answer_{ANNA}", "swap": "tour_answer_word"}
+    names, buttons = (
+        [shown_step(app)],
+        {"find": f"tour_answer_{ANNA}", "rival": "tour_answer_keep", "swap": "tour_answer_word"},
+    )
     while names[-1] != "end":
         step = STEPS[NAMES.index(str(names[-1]))]
         assert shown_step(press(app, buttons.get(step.name, "tour_set"))) == step.name
@@ -150,12 +169,14 @@ def test_who_skips_the_first_steps_has_two_words_to_compare() -> None:
 
 
 @pytest.mark.long
-def test_the_end_says_what_had_been_guessed() -> None:
+def test_the_end_tests_what_had_been_guessed() -> None:
     place = {"text": TEXT, "query": HE, "key": ANNA, "attention_rival": TOM}
     app = press(go_on(press(open_page("attention", tour=3, **place), "tour_answer_place")), "tour_skip")
-    assert "You had guessed that the place decides." in prose(app)
+    assert "Your guess as a claim: between `Anna` and `Tom`, the place decides" in prose(app)
+    assert "the claim is refuted" in prose(app)
     app = press(go_on(press(open_page("attention", tour=3, **place), "tour_answer_word")), "tour_skip")
-    assert "You had guessed that the word decides: you were right." in prose(app)
+    assert "Your guess as a claim: between `Anna` and `Tom`, the word decides" in prose(app)
+    assert "the claim held" in prose(app)
 
 
 def test_the_end_leads_into_the_next_experiment() -> None:
@@ -224,6 +245,16 @@ def test_a_claim_that_the_swap_speaks_against_is_refuted() -> None:
     assert after[2] > after[9], "another word stands there now"
     assert "refuted" in prose(app)
     assert f"{after[2]:.2f} against {after[9]:.2f}" in prose(app)
+
+
+def test_the_place_decides_though_the_bar_of_the_positions_is_not_the_longest() -> None:
+    text = "The trophy doesn't fit in the suitcase because it is too big."
+    place = {"text": text, "query": 11, "key": 2, "attention_rival": 9}
+    assert "The longest bar is not “their positions”" in prose(
+        press(open_page("attention", tour=3, **place), "tour_answer_word")
+    )
+    place = {"text": TEXT, "query": HE, "key": ANNA, "attention_rival": TOM}
+    assert "The longest bar is not" not in prose(press(open_page("attention", tour=3, **place), "tour_answer_word"))
 
 
 def test_the_front_page_is_no_place_for_an_end() -> None:
