@@ -133,7 +133,7 @@ def test_a_number_with_its_usual_mistake_and_what_is_no_number(student: Visitor)
     field.fill("4352/2")
     field.press("Enter")
     expect_right(student)
-    expect(student.settled().page.get_by_test_id("stMain")).to_contain_text("2,176, as you said.")
+    expect(student.settled().page.get_by_test_id("stMain")).to_contain_text("2,176 parameters, as you said.")
     expect(student.widget("exercise_hidden")).to_contain_text("4,592 parameters")  # the page's own first sentence
     assert "parameter_breakdown" in student.charts()
     link = student.widget("exercise_explanation").get_by_role("link").get_attribute("href")
