@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from playground.charts import palette
 from playground.charts.names import label, text_width
-from playground.text.wording import with_minus
+from playground.text.wording import write_signed
 
 Array: TypeAlias = NDArray[np.floating[Any]]
 
@@ -295,15 +295,8 @@ def heatmap(
 
 def written_in_cells(values: Array, number: str) -> dict[str, Any]:
     """Numbers (R, C) in a heatmap's cells, with the minus that axes have, not Plotly's hyphen, and 0 without a sign."""
-    texts = [[_write_cell(x, number) for x in row] for row in values.tolist()]
+    texts = [[write_signed(x, number) if math.isfinite(x) else "" for x in row] for row in values.tolist()]
     return {"text": texts, "texttemplate": "%{text}"}
-
-
-def _write_cell(x: float, number: str) -> str:
-    if not math.isfinite(x):
-        return ""
-    text = format(x, number)
-    return with_minus(text) if float(text) else text.lstrip("+-")
 
 
 def _ends(z: NDArray[Any], *, from_zero: bool) -> tuple[float, float]:

@@ -815,9 +815,14 @@ class Attempt:
         return len(self.found) == len(self.case.mistakes)
 
     @property
+    def cost_of_tests(self) -> int:
+        """Points so far for the tests alone."""
+        return sum(each.cost for each in self.taken)
+
+    @property
     def cost(self) -> int:
         """Points so far: few are good."""
-        return sum(each.cost for each in self.taken) + WRONG_COST * len(self.wrong)
+        return self.cost_of_tests + WRONG_COST * len(self.wrong)
 
 
 def explain_innocence(lab: Lab, key: str, name_tensor: Callable[[str], str] = str) -> str:

@@ -19,7 +19,12 @@ def write_amount(x: float, sign: str = "") -> str:
 
 def write_decimals(x: float, decimals: int, sign: str = "") -> str:
     """A number with so many decimals, and without a sign where these are 0: `−0.62`, `0.000`."""
-    text = f"{x:{sign}.{decimals}f}"
+    return write_signed(x, f"{sign}.{decimals}f")
+
+
+def write_signed(x: float, number: str) -> str:
+    """A number by its format, with the minus that charts have, and without a sign where what is written is 0."""
+    text = format(x, number)
     return with_minus(text) if float(text) else text.lstrip("+-")
 
 

@@ -73,20 +73,19 @@ def show_bug_lab(scene: Scene[ShownLab], _: Options) -> Iterator[Item]:
     attempt, lab = shown.attempt, shown.lab
     yield Paragraph(answer_how_far(shown), "answer")
     ways_on = Group("lab_case", (Control("lab_level", "Level"), Widget("lab_next", {"attempt": attempt})), is_row=True)
+    case = Paragraph(_describe_case(lab))
+    parts = Panel("", "What the encoder should be, part by part", (Paragraph(_describe_parts(lab)),))
     if attempt.is_solved:
         yield ways_on
         yield from _reveal(lab)
-    yield Paragraph(_describe_case(lab))
-    parts = Panel("", "What the encoder should be, part by part", (Paragraph(_describe_parts(lab)),))
-    if attempt.is_solved:
+        yield case
         yield parts
         yield Group(EVIDENCE, tuple(_show_evidence(shown)))
-    else:
-        evidence = Group(EVIDENCE, (*_show_evidence(shown), *_show_suspects(shown)))
-        yield Columns(((Widget("lab_tests", {"attempt": attempt}), parts), (evidence,)), (2, 3))
-    if attempt.is_solved:
         yield Widget("lab_link", {"attempt": attempt})
     else:
+        yield case
+        evidence = Group(EVIDENCE, (*_show_evidence(shown), *_show_suspects(shown)))
+        yield Columns(((Widget("lab_tests", {"attempt": attempt}), parts), (evidence,)), (2, 3))
         yield ways_on
 
 
@@ -132,7 +131,7 @@ def _show_evidence(shown: ShownLab) -> Iterator[Item]:
     if not taken:
         yield Paragraph("**What you see** will stand here. Each test adds one finding.", "caption")
         return
-    cost = _count_points(sum(test.cost for test in shown.attempt.taken))
+    cost = _count_points(shown.attempt.cost_of_tests)
     yield Paragraph(f"**What you have seen** for {cost}, the newest first:")
     for number, test in reversed(taken):
         found = test.run(shown.lab)
@@ -153,7 +152,7 @@ def answer_how_far(shown: ShownLab) -> str:
     beat = f" Whoever sent you this case found it for **{shown.to_beat}**." if shown.to_beat > NOBODY else ""
     spent = f"**{_count_points(attempt.cost)}**"
     if attempt.wrong:
-        tests = sum(test.cost for test in attempt.taken)
+        tests = attempt.cost_of_tests
         spent += f" ({tests} for tests, {attempt.cost - tests} for wrong answers)"
     n, n_found = len(attempt.case.mistakes), len(attempt.found)
     if attempt.is_solved:

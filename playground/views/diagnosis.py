@@ -35,10 +35,15 @@ class Diagnosed:
     ours: Mapping[str, Array]
     tokens: Sequence[str]
     """Of the sentence."""
-    whose: str = "your"
-    """Before *numbers*, in a sentence."""
     missing: Sequence[str] = ()
     """Names between the last given tensor that agrees and the first that differs."""
+    is_example: bool = False
+    """Whether nobody brought them: they go with the model that they were made of."""
+
+    @property
+    def whose(self) -> str:
+        """Before *numbers*, in a sentence."""
+        return "the example's" if self.is_example else "your"
 
 
 def show_diagnosis(scene: Scene[Diagnosed], _: Options) -> Iterator[Item]:
@@ -128,13 +133,13 @@ def _show_maps(diagnosed: Diagnosed) -> Iterator[Item]:
     for window, n, what in ((rows, shape[-2], "tokens"), (columns, shape[-1], "tokens" if are_tokens else "numbers")):
         where += f", {what} {window.start} to {window.stop - 1} of {n}" if len(window) < n else ""
     yield Paragraph(f"In {where}.")
-    mine = "Yours" if diagnosed.whose == "your" else upper_first(diagnosed.whose)
+    mine = upper_first(diagnosed.whose) if diagnosed.is_example else "Yours"
     maps = (
         ("yours", mine, theirs, [theirs, ours], " The map beside it has these colours too."),
         ("ours", "The model's", ours, [theirs, ours], " The map beside it has these colours too."),
         (
             "difference",
-            "Yours − the model's",
+            f"{mine} − the model's",
             theirs - ours,
             [theirs - ours],
             " The other two have colours of their own.",

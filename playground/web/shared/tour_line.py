@@ -140,8 +140,8 @@ def _draw_done(tour: Tour, step: Step, number: int, gather_evidence: Callable[[]
             on_click=session_tour.go_to,
             args=(number + 1,),
         )
-        _draw_back(number)
-        _draw_leave(tour)
+        _draw_back(is_first=number == 1)
+        _draw_end_button(tour)
 
 
 def _draw_opening(step: Step, is_here: bool) -> None:
@@ -156,7 +156,7 @@ def _draw_ways(tour: Tour, step: Step, number: int, gather_evidence: Callable[[]
     is_lesson = tour.conclude is None
     with st.container(key="tour_ways", horizontal=True, vertical_alignment="center", gap="small"):
         if is_lesson:
-            _draw_back(number)
+            _draw_back(is_first=number == 1)
         st.button(
             step.skip_label,
             key="tour_skip",
@@ -165,22 +165,26 @@ def _draw_ways(tour: Tour, step: Step, number: int, gather_evidence: Callable[[]
             on_click=partial(_skip, gather_evidence),
         )
         if not is_lesson:
-            _draw_back(number)
+            _draw_back(is_first=number == 1)
         is_here = step.page in (None, session_tour.current_state().page)
         if step.opens and not (is_here and step.page == "exercises"):
             _draw_opening(step, is_here)
-        _draw_leave(tour)
+        _draw_end_button(tour)
 
 
-def _draw_back(number: int) -> None:
+def _draw_back(*, is_first: bool = False) -> None:
     icon = ":material/arrow_back:"
-    st.button("Back", key="tour_back", icon=icon, type="tertiary", on_click=session_tour.go_back, disabled=number == 1)
+    st.button("Back", key="tour_back", icon=icon, type="tertiary", on_click=session_tour.go_back, disabled=is_first)
 
 
-def _draw_leave(tour: Tour) -> None:
+def _draw_end_button(tour: Tour) -> None:
     """The way out of the tour: out of a lesson to all lessons, as its page alone leads nowhere."""
-    leave, icon = session_tour.leave if tour.conclude is not None else _open_lessons, ":material/close:"
-    st.button("End", key="tour_end", icon=icon, type="tertiary", on_click=leave, help=_explain_end(tour))
+    _draw_leave("End", session_tour.leave if tour.conclude is not None else _open_lessons, tour)
+
+
+def _draw_leave(label: str, leave: Callable[[], None], tour: Tour) -> None:
+    icon = ":material/close:"
+    st.button(label, key="tour_end", icon=icon, type="tertiary", on_click=leave, help=_explain_end(tour))
 
 
 def _explain_end(tour: Tour) -> str | None:
@@ -213,17 +217,9 @@ def _draw_end(tour: Tour, gather_evidence: Callable[[], Evidence], draw_copy_lin
         else:
             page, label = tour.onward
             st.page_link(page_named(page), label=label, icon=":material/arrow_forward:", width="content")
-        back, close = ":material/arrow_back:", ":material/close:"
         with st.container(key="tour_ways", horizontal=True, vertical_alignment="center", gap="small"):
-            st.button("Back", key="tour_back", icon=back, type="tertiary", on_click=session_tour.go_back)
-            st.button(
-                "Close",
-                key="tour_end",
-                icon=close,
-                type="tertiary",
-                on_click=session_tour.leave,
-                help=_explain_end(tour),
-            )
+            _draw_back()
+            _draw_leave("Close", session_tour.leave, tour)
 
 
 def _draw_found(tour: Tour) -> None:

@@ -79,8 +79,6 @@ class _Found:
     key: caches.RunKey
     """Of the model and the sentence that it was compared with."""
     diagnosed: Diagnosed
-    is_example: bool
-    """Whether nobody brought it: it goes with the model that it is made of."""
 
 
 def draw_diagnosis() -> None:
@@ -142,16 +140,16 @@ def _compare(
         {name: found.theirs[name].numpy() for name in first},
         {name: ours[name].numpy() for name in first},
         setup.batch.tokens[setup.sentence],
-        "your" if given.tensors is not None else "the example's",
         before[last_right + 1 :],
+        is_example=given.tensors is None,
     )
-    return _Found(given.name, key, diagnosed, is_example=given.tensors is None)
+    return _Found(given.name, key, diagnosed)
 
 
 def _draw_found(key: caches.RunKey, n_mistakes: int) -> None:
     """The report on what was given last; before, what the page does, with so many mistakes that it knows."""
     found: _Found | None = st.session_state.get(_FOUND)
-    if found is None or (found.is_example and found.key != key):
+    if found is None or (found.diagnosed.is_example and found.key != key):
         invitation = (
             "Have you written an encoder whose results are wrong? Bring the numbers that it computes. This page finds "
             f"the first wrong one, and tries **{n_mistakes}** known mistakes, alone and in pairs, to explain it."
