@@ -438,6 +438,7 @@ PRONOUN = Tour(
     minutes=3,
     page="attention",
     starts=_start,
+    rivals=list_nouns,
     steps=(
         Step(
             "find",

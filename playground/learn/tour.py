@@ -6,7 +6,7 @@ and a test that could have refuted it. A step of a lesson opens a state
 of the app, and waits until the visitor goes on.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -230,6 +230,8 @@ class Tour:
     """A text that lacks nothing."""
     exercises: tuple[str, ...] = ()
     """Those that it asks, by their keys."""
+    rivals: Callable[[TourState], Collection[str]] = lambda _: ()
+    """The keys, by their words in the link, that Attention offers for the chosen one's rival; empty: all of them."""
     onward: tuple[str, str] = ("step-by-step", "See one vector, number by number")
     """The page to go on to, by its path, and what the link to it says."""
 

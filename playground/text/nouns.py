@@ -32,6 +32,8 @@ _ADJECTIVES = (
     "tired ugly upset warm weak wet white wide wrong young"
 )
 
+_OPENER_SET, _CLOSER_SET = frozenset(_OPENERS.split()), PRONOUNS.union(_FUNCTION_WORDS.split())
+_VERB_SET, _ADJECTIVE_SET = frozenset(_VERBS.split()), frozenset(_ADJECTIVES.split())
 _NOUNS_IN_LY = frozenset({"assembly", "belly", "bully", "butterfly", "family", "jelly", "july", "reply", "supply"})
 
 
@@ -44,15 +46,14 @@ def find_nouns(words: Sequence[str]) -> list[int]:
     Args:
         words: a sentence's, as they stand in it; marks of punctuation are words of their own.
     """
-    openers, closers = frozenset(_OPENERS.split()), PRONOUNS.union(_FUNCTION_WORDS.split())
     found, is_open = [], True
     for place, word in enumerate(words):
         lower = word.lower()
         if not word.isalpha():
             continue
-        if lower in closers - openers:
+        if lower in _CLOSER_SET - _OPENER_SET:
             is_open = False
-        elif lower in openers or lower in _VERBS.split() or _is_past(lower):
+        elif lower in _OPENER_SET or lower in _VERB_SET or _is_past(lower):
             is_open = True
         elif _is_adjective_or_adverb(lower) and not word.istitle():
             continue  # what a noun may still stand behind
@@ -66,7 +67,7 @@ def find_nouns(words: Sequence[str]) -> list[int]:
 
 
 def _is_adjective_or_adverb(word: str) -> bool:
-    return word in _ADJECTIVES.split() or (len(word) > 4 and word.endswith("ly") and word not in _NOUNS_IN_LY)
+    return word in _ADJECTIVE_SET or (len(word) > 4 and word.endswith("ly") and word not in _NOUNS_IN_LY)
 
 
 def _is_past(word: str) -> bool:

@@ -23,7 +23,6 @@ from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.errors import InputError
-from playground.learn.pronoun_tour import PRONOUN, list_nouns
 from playground.limits import MAX_CHARACTERS, MAX_TOKENS
 from playground.link.changes import MadeChange, fit_changes
 from playground.link.opening import Focus
@@ -239,9 +238,10 @@ def draw_open_head(key: str) -> None:
 def draw_rival(names: Mapping[str, str]) -> None:
     """The list to choose from whom the key is compared with; `names` by their words in the link."""
     chosen = current_value("attention_rival")
-    if session_tour.current_tour() is PRONOUN:
-        nouns = list_nouns(session_tour.current_state()).keys() & names.keys()
-        names = {word: name for word, name in names.items() if not nouns or word in nouns | {AUTOMATIC, chosen}}
+    tour = session_tour.current_tour()
+    offered = names.keys() & tour.rivals(session_tour.current_state()) if tour else set()
+    if offered:
+        names = {word: name for word, name in names.items() if word in offered | {AUTOMATIC, chosen}}
     st.session_state["why_rival_choice"] = chosen  # a click on a row, or a link, chooses too
     st.selectbox(
         "Compare it with a rival",

@@ -295,8 +295,9 @@ def offer_changes(key: str, offers: Mapping[str, Sequence[Change]]) -> None:
     setup, refused = current_setup(), []
     on = {made.change for made in setup.changes if made.is_on}
     with st.container(key=key, horizontal=True):
+        made_offers = {label for label, wanted in offers.items() if wanted and set(wanted) <= on}
         for number, (label, wanted) in enumerate(offers.items()):
-            is_made = bool(wanted) and set(wanted) <= on
+            is_made = label in made_offers
             reason = "" if is_made else explain_refusal(setup, wanted)
             if reason:
                 refused.append(reason)
@@ -313,7 +314,7 @@ def offer_changes(key: str, offers: Mapping[str, Sequence[Change]]) -> None:
                 else:
                     make_in_place(wanted)
                 st.rerun()
-        if any(wanted and set(wanted) <= on for wanted in offers.values()):
+        if made_offers:
             draw_followed_button(f"{key}_followed")
     for reason in dict.fromkeys(refused):
         st.caption(escape_markdown(reason))
