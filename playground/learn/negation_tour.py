@@ -13,6 +13,7 @@ from playground.limits import MAX_LISTED
 from playground.link.changes import Changes
 from playground.text import split_sentences
 from playground.text.sentences import is_punctuation, split_words
+from playground.text.wording import quote_sentence
 from playground.views.similarity import OPPOSITE, Sentences
 
 NEAR, FAR = 0.7, 0.3
@@ -137,7 +138,7 @@ def _say_words(evidence: Evidence) -> str:
 
 def _ask_for_paraphrase(state: TourState) -> str:
     pair, _ = _find_others(state)
-    own = "your sentence" if pair is None else f"“{escape_markdown(list_sentences(state)[pair.first])}”"
+    own = "your sentence." if pair is None else quote_sentence(escape_markdown(list_sentences(state)[pair.first]))
     return (
         "Does a higher cosine mean more of the same? Below **More sentences to compare**, add a third sentence. It "
         f"says this in other words: {own} Then press **Compare**."
@@ -258,7 +259,7 @@ NEGATION = Tour(
             page="similarity",
             target="similarity_list",
             answers=lambda _: _GUESSES,
-            hides=("answer", "similarity_picture", "similarity_fill", "similarity_details"),
+            hides=("answer", "similarity_picture", "similarity_example", "similarity_details"),
         ),
         Step(
             "write",
@@ -266,7 +267,7 @@ NEGATION = Tour(
             lambda state: state.page == "similarity" and _find_others(state)[0] is not None,
             page="similarity",
             target="similarity_list",
-            hides=("similarity_fill",),
+            hides=("answer", "similarity_picture", "similarity_example", "similarity_details"),
             hint=_explain_pair,
             sets=_write_pair,
             result=_judge_guess,

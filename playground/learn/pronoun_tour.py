@@ -28,7 +28,7 @@ from playground.model.changes import Change
 from playground.runs.encoder_run import Run
 from playground.text.nouns import find_nouns
 from playground.text.sentences import choose_pronoun, split_sentences, split_words
-from playground.text.wording import join_words
+from playground.text.wording import join_words, quote_sentence, write_weight
 from playground.views.attention.counterfactuals import describe_swap
 from playground.views.attention.why import HeadsRun, explain_cell, nearest_head
 
@@ -101,9 +101,11 @@ def _say_cell(evidence: Evidence) -> str:
     query, key, most = (quote_token(run.tokens[place]) for place in (focus.query, focus.key, best))
     is_guessed = "find" in evidence.state.answers or "cell chosen" in evidence.state.actions
     if best == focus.key:
-        told = f"Of all other words, {query} looks most at {key}: weight {row[best]:.2f}, where its whole row has 1."
+        weight = write_weight(row[best])
+        told = f"Of all other words, {query} looks most at {key}: weight {weight}, where its whole row has 1."
     else:
-        told = f"{query} gives {key} a weight of {row[focus.key]:.2f}. It looks more at {most}: {row[best]:.2f}."
+        weight, more = write_weight(row[focus.key]), write_weight(row[best])
+        told = f"{query} gives {key} a weight of {weight}. It looks more at {most}: {more}."
     judged = ("Right for this head. " if best == focus.key else "Not in this head. ") if is_guessed else ""
     return f"{judged}{told} Looking at a word is not the same as meaning it: next, test what this look depends on."
 
@@ -180,8 +182,8 @@ def _say_rival(evidence: Evidence) -> str:
     row = run.pattern(focus.layer)[focus.head, focus.query]
     query, key, other = (quote_token(run.tokens[place]) for place in (focus.query, focus.key, rival))
     said = (
-        f"{query} gives {key} {row[focus.key]:.2f} and {other} {row[rival]:.2f}. The bars show what made the "
-        f"difference: to the right they speak for {key}, to the left for {other}."
+        f"{query} gives {key} {write_weight(row[focus.key])} and {other} {write_weight(row[rival])}. The bars show "
+        f"what made the difference: to the right they speak for {key}, to the left for {other}."
     )
     found = explain_cell(evidence.heads(), focus, str(rival))
     if not found.has_parts:
@@ -210,7 +212,7 @@ def _other_nouns(evidence: Evidence) -> list[int]:
 def _ask_for_guess(state: TourState) -> str:
     key, rival = state.word(state.place("key")), state.word(state.place("attention_rival"), "its rival")
     swapped = _swap_words(state)
-    told = f": “{escape_markdown(swapped)}”" if swapped else "."
+    told = f": {quote_sentence(escape_markdown(swapped))}" if swapped else "."
     return (
         f"Let {key} and {rival} change places{told} Which of them has more weight then? The same one, if the word "
         "decides; the other, if the place decides. Guess."
@@ -333,7 +335,7 @@ def _judge_guess(evidence: Evidence) -> str:
     told = "You were right:" if guess == verdict else f"You guessed the {guess}, but"
     words = (claim.word(place) for place in (claim.key, claim.rival))
     moved = [
-        f"{quote_token(word)} {before:.2f} → {after:.2f}"
+        f"{quote_token(word)} {write_weight(before)} → {write_weight(after)}"
         for word, before, after in zip(words, claim.weights, swap.weights, strict=True)
     ]
     said = f"{told} {decides}. Their weights, before → after the swap: {join_words(moved)}."

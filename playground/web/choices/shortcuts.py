@@ -129,14 +129,15 @@ def has_preset(setup: Setup, name: str) -> bool:
 
 
 def choose_trained_network() -> None:
-    """Choose the session's latest trained network, and a text of which it knows at least one token."""
+    """Choose the session's latest trained network, and an example of its task where it knows less than half a text."""
     trained = trained_slot.session_slot().trained
     if trained is None:
         return
     st.session_state.update({"weights": "trained here", "untrained": False})
     save_or_restore_unlocked()
     sentences = split_sentences(current_value("text")).sentences
-    if all(all(row) for row in trained.tokenizer.encode_batch(sentences).unknown):
+    unknown = [each for row in trained.tokenizer.encode_batch(sentences).unknown for each in row]
+    if 2 * sum(unknown) > len(unknown) or not unknown:
         use_example_text()
 
 

@@ -58,6 +58,9 @@ _DONE_BY_BUTTON: Action = "step done by its button"
 _LEFT_AT = "_lessons_left_at"
 """Session key of the step at which the visitor has left each lesson, by its key or as a whole."""
 
+_OWN = "_tour_own"
+"""Session key of the weights and the text that the visitor had before an experiment."""
+
 _HAD = "_lesson_had"
 """Session key of the `Snapshot` of what the visitor had chosen when they began a lesson."""
 
@@ -197,11 +200,12 @@ def _words() -> tuple[object, ...]:
 
 def begin_tour(tour: Tour, gather_evidence: Callable[[], Evidence]) -> None:
     """Begin a tour at its first step, with what it starts with; for callbacks. Raises as what is gathered."""
-    weights = current_value("weights")
+    own = {key: current_value(key) for key in ("weights", "text")}
+    weights = own["weights"]
     set_choices(tour.starts(gather_evidence()))
     if current_value("weights") != weights:  # which cut the text into other tokens, so that others are to be chosen
         set_choices(tour.starts(gather_evidence()))
-    st.session_state.update({"experiment": tour.name, "lesson": "", _ANSWERS: {}})
+    st.session_state.update({"experiment": tour.name, "lesson": "", _ANSWERS: {}, _OWN: own})
     go_to(1)
 
 
@@ -345,15 +349,26 @@ def has_heads_off() -> bool:
     return any(each.change.kind == "zero" for each in current_value("do").made)
 
 
+def puts_network_away() -> bool:
+    """Whether leaving an experiment brings back other weights than the trained network's."""
+    own: Mapping[str, str] = st.session_state.get(_OWN, {})
+    return str(current_value("weights")) == "trained here" != own.get("weights", "trained here")
+
+
 def leave() -> None:
     """End the tour where it is.
 
-    After an experiment, the heads that are off are on again. After a lesson, its step is kept, and what the visitor had
+    After an experiment, the heads that are off are on again, and a trained network that it took along makes way for the
+    weights and the text that were there before. After a lesson, its step is kept, and what the visitor had
     before comes back.
     """
     if step_number() and not current_lesson():
         made = current_value("do").made
         st.session_state["do"] = Changes(tuple(each for each in made if each.change.kind != "zero"))
+        if puts_network_away():
+            trained, own = trained_slot.session_slot().trained, st.session_state[_OWN]
+            is_example = trained is not None and current_value("text") == trained.example
+            set_choices(own if is_example else {"weights": own["weights"]})
     if current_lesson() and current_step() is not None:
         st.session_state[_LEFT_AT] = {**st.session_state.get(_LEFT_AT, {}), current_lesson(): step_number()}
     if current_lesson() and step_number():

@@ -26,6 +26,7 @@ _REFUSED = "_tour_refused"
 """Session key, in the run after a press that could not do the step: why."""
 
 _HEADS_ON = "Switches on again the heads that are off."
+_NETWORK_AWAY = "Brings back your text and the weights that you had before; “trained here” keeps your network."
 """What a press does that ends an experiment."""
 
 _VERDICTS: Mapping[Verdict, str] = {
@@ -79,6 +80,7 @@ def start_tour(name: str, gather_evidence: Callable[[], Evidence]) -> bool:
 
     Returns whether it has begun: the page says else why not.
     """
+    session_tour.leave()  # another experiment, whose network and heads that are off are not this one's
     if TOURS[name].needs(session_tour.current_state()):
         session_tour.set_choices({"text": TOURS[name].example})
     return _try(lambda: session_tour.begin_tour(TOURS[name], gather_evidence))
@@ -191,7 +193,10 @@ def _explain_end(tour: Tour) -> str | None:
     """What else happens where the tour is left, if anything does."""
     if session_tour.brings_back():
         return "Brings back the text and settings that you had before."
-    return _HEADS_ON if tour.conclude is not None and session_tour.has_heads_off() else None
+    if tour.conclude is None:
+        return None
+    told = [_HEADS_ON] * session_tour.has_heads_off() + [_NETWORK_AWAY] * session_tour.puts_network_away()
+    return " ".join(told) or None
 
 
 def _draw_end(tour: Tour, gather_evidence: Callable[[], Evidence], draw_copy_link: Callable[[], None]) -> None:

@@ -188,12 +188,13 @@ def draw_list(listed: SentenceList) -> None:
     """Draw the field for the list, what it holds while it is empty, and what had to be left out."""
     _draw_field()
     if listed.is_example:
-        st.caption(
-            f"Sentences {listed.n_typed + 1} to {len(listed.sentences)} are an example: some mean the same in other "
-            "words, some mean the opposite in nearly the same words."
-        )
-        label, icon = "Put the example into the field, to change it", ":material/edit:"
-        st.button(label, key="similarity_fill", icon=icon, type="tertiary", on_click=_fill_in)
+        with st.container(key="similarity_example", gap="xsmall"):
+            st.caption(
+                f"Sentences {listed.n_typed + 1} to {len(listed.sentences)} are an example: some mean the same in "
+                "other words, some mean the opposite in nearly the same words."
+            )
+            label, icon = "Put the example into the field, to change it", ":material/edit:"
+            st.button(label, key="similarity_fill", icon=icon, type="tertiary", on_click=_fill_in)
     for note in listed.notes:
         st.info(note, icon=":material/content_cut:")
     n_foreign = sum(not is_english(sentence) for sentence in listed.sentences)

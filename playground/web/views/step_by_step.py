@@ -23,6 +23,7 @@ from playground.views.step_by_step import OF_A_HEAD, DroppedWalk, compare_walks,
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random
 from playground.web.choices.shortcuts import has_preset
+from playground.web.components.without_picture import request_scroll, scroll_as_requested
 from playground.web.session import caches
 from playground.web.session.caches import RunKey, TextKey
 from playground.web.shared import panels
@@ -62,7 +63,8 @@ def show_chosen_stage() -> None:
 def _draw_stage(key: RunKey, run: Run) -> None:
     """The focus, the stage and what it computes; in a panel, what dropout does to it."""
     keep_answer_place()
-    stage = _choose_stage(run.config)
+    scroll_as_requested()
+    stage, following = _choose_stage(run.config)
     focus = show_focus(run, PLACES if stage in OF_A_HEAD else ("layer", "query"))
     with panels.explain_errors():
         walk = Walk(caches.trace_layer(key, focus.layer), focus.head, focus.query, focus.key)
@@ -70,6 +72,9 @@ def _draw_stage(key: RunKey, run: Run) -> None:
     weights = "random" if is_random(key.weights) else key.weights
     with np.errstate(invalid="ignore", over="ignore"):  # numbers beyond fp32's range are drawn as such
         render(show_steps(scene, {"step_stage": stage, "weights": weights}), scene)
+        if following is not None:
+            label, icon = f"Next: {following}", ":material/arrow_forward:"
+            st.button(label, key="stage_following", icon=icon, on_click=_go_on, args=(following,))
         if missing:
             render([Paragraph("**Before and now**"), Paragraph(missing, "caption")], scene)
         title, icon = "What dropout does during training", ":material/blur_on:"
@@ -163,8 +168,8 @@ def _choose_path(config: ModelConfig) -> None:
     )
 
 
-def _choose_stage(config: ModelConfig) -> str:
-    """A stage, by a slider or step by step, in the order of the chosen path."""
+def _choose_stage(config: ModelConfig) -> tuple[str, str | None]:
+    """A stage, by a slider or step by step, in the order of the chosen path; and the one behind it, if there is one."""
     chapters, stages = _list_stages(config)
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     with left:
@@ -185,7 +190,7 @@ def _choose_stage(config: ModelConfig) -> str:
         if stage in chapter.stages:
             st.markdown(f"**Chapter {number} of {len(chapters)}: {chapter.title}.** {chapter.idea}")
     st.header(upper_first(stage))
-    return stage
+    return stage, stages[at + 1] if at + 1 < len(stages) else None
 
 
 def _list_stages(config: ModelConfig) -> tuple[tuple[Chapter, ...], tuple[str, ...]]:
@@ -198,6 +203,12 @@ def _list_stages(config: ModelConfig) -> tuple[tuple[Chapter, ...], tuple[str, .
 
 def _open_first_stage(config: ModelConfig) -> None:
     st.session_state["step_stage"] = _list_stages(config)[1][0]
+
+
+def _go_on(stage: str) -> None:
+    """Open a stage at its beginning: the press came from the end of the one before."""
+    st.session_state["step_stage"] = stage
+    request_scroll("step_computation")
 
 
 def _move_stage(stages: Sequence[str], by: int) -> None:

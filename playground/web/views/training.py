@@ -366,8 +366,8 @@ def _offer_network(trained: TrainedNetwork) -> None:
             icon=":material/visibility:",
             type="primary",
             on_click=shortcuts.choose_trained_network,
-            help="Every page then runs these weights; if they know nothing of your text, it becomes an example of "
-            "the task. The sidebar has a switch to the same network before training.",
+            help="Every page then runs these weights; if they know less than half of your text, it becomes an example "
+            "of the task. The sidebar has a switch to the same network before training.",
         )
         st.download_button(
             "Download (safetensors)",

@@ -108,3 +108,15 @@ def test_the_reversal_ends_without_a_network_and_says_what_is_missing(page: str)
 def test_no_head_that_the_network_lacks_is_switched_off() -> None:
     app = put(new_page("training", tour=7, experiment="reverse", do="9.9:zero"), trained())
     assert "Your run says" in prose(app)
+
+
+def test_after_the_reversal_the_visitors_own_sentence_and_weights_are_back() -> None:
+    one = trained()
+    app = put(open_page("overview", text=OWN, weights="random"), one)
+    press(app, "start_reverse")
+    app = put(working(app.switch_page("../../pages/training.py").run()), one)
+    press(press(press(app, "tour_on"), "tour_answer_nowhere"), "tour_on")
+    press(app, "training_look")
+    assert (app.session_state["weights"], app.session_state["text"]) == ("trained here", one.example)
+    press(app, "tour_end")
+    assert (app.session_state["weights"], app.session_state["text"]) == ("random", OWN)

@@ -181,7 +181,12 @@ def button_for_it() -> None:
 
 @pytest.mark.parametrize(
     ("task", "typed", "text"),
-    [("reverse", "Some words", None), ("reverse", "b a x", "b a x"), ("characters", "x", "x")],
+    [
+        ("reverse", "Some words", None),
+        ("reverse", "I saw a dog", None),
+        ("reverse", "b a x", "b a x"),
+        ("characters", "x", "x"),
+    ],
 )
 def test_one_button_shows_it_on_a_text_that_it_knows(task: str, typed: str, text: str | None) -> None:
     app = AppTest.from_function(button_for_it)
