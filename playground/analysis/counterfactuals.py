@@ -343,8 +343,8 @@ def _find_query(claim: Claim, before: ReadText, text: Counterfactual, seen: Read
         n_before = sum(before.special[:position])
         return [i for i, extra in enumerate(seen.special) if extra][n_before]
     if claim.query is not None and text.query is not None:
-        tokens = _tokens_of(seen, text.words[text.query])
-        return tokens[min(_piece(before, claim.words[claim.query], position), len(tokens) - 1)] if tokens else None
+        piece = _piece(before, claim.words[claim.query], position)
+        return next(iter(_tokens_of(seen, text.words[text.query])[piece:]), None)
     # What stands between two words is as far behind the first of them as before.
     start = before.offsets[position][0]
     place = max((i for i, word in enumerate(claim.words) if word.end <= start), default=None)

@@ -146,7 +146,8 @@ def test_even_heads_have_1_and_a_single_token_has_none() -> None:
     with torch.no_grad():
         for layer in range(3):
             still.get_parameter(f"layers.{layer}.attn.q.weight").zero_()
-    np.testing.assert_allclose(pattern_spread(run(still, BATCH)), 1, atol=1e-6)
+    for batch in (BATCH, characters().encode_batch(["ab"])):
+        np.testing.assert_allclose(pattern_spread(run(still, batch)), 1, atol=1e-6)
     assert np.isnan(pattern_spread(run(still, characters().encode_batch(["a"])))).all()
 
 
@@ -252,6 +253,12 @@ def test_scores_are_those_of_plain_loops(causal: bool) -> None:
             habits.scores[name][0, 0] == pytest.approx(np.mean(found)) if found else np.isnan(habits.scores[name][0, 0])
         )
         assert habits.even[name] == pytest.approx(np.mean(even)) if found else np.isnan(habits.even[name])
+    cells = [(key - query, query, key) for query in range(1, 6) for key in range(query + 1 if causal else N)]
+    distance, *places = np.array(cells * 2).T
+    weights = result.pattern(0)[0][*places].astype(np.float64)
+    left = sum(np.square(weights[distance == d] - weights[distance == d].mean()).sum() for d in set(distance))
+    adjusted = 1 - left / (len(weights) - len(set(distance))) / weights.var(ddof=1)  # Wherry's
+    assert habits.scores[POSITION_ONLY][0, 0] == pytest.approx(adjusted)
 
 
 def test_what_nobody_can_do_here_has_no_score() -> None:

@@ -12,6 +12,7 @@ from playground import Encoder, ModelConfig
 from playground.analysis import streams
 from playground.analysis.comparison import (
     COMPARED_POINTS,
+    PointDifference,
     compare_points,
     count_shared,
     describe_growth_change,
@@ -38,6 +39,11 @@ def run_text(text: str = "abcab", *, seed: int = 0, causal: bool = False, **chan
 
 def first_apart(pinned: Run, now: Run) -> str | None:
     return next((each.name for each in compare_points(pinned, now) if each.is_apart), None)
+
+
+@pytest.mark.parametrize(("largest", "size", "apart"), [(5e-4, 1e3, False), (5e-4, 1.0, True), (np.nan, 1.0, True)])
+def test_a_difference_is_measured_by_the_largest_number(largest: float, size: float, apart: bool) -> None:
+    assert PointDifference("final", largest, size, 0.0).is_apart is apart
 
 
 @pytest.mark.parametrize(

@@ -192,9 +192,10 @@ def test_a_word_that_no_token_stands_for_and_one_that_is_cut_off_have_a_reason()
     claim = find_claim(batch, 0, np.full(8, 0.1, np.float32), [True] * 8, (7, 0), 3)
     assert isinstance(claim, Claim)
     encoder = small_encoder()
-    found = run_tests(claim, batch, 0, partial(read_small, encoder, letters, batch), 1, 2, "a" * 9)
-    assert found["replace"] == "the encoder reads no sentence that is so long"
-    assert isinstance(found["swap"], Outcome)
+    for new in ("a" * 9, "abcd"):  # of the word that asks, nothing is left, or its first letter alone
+        found = run_tests(claim, batch, 0, partial(read_small, encoder, letters, batch), 1, 2, new)
+        assert found["replace"] == "the encoder reads no sentence that is so long"
+        assert isinstance(found["swap"], Outcome)
 
 
 def test_the_changes_of_the_computation_are_made_in_the_other_sentences_too() -> None:

@@ -103,6 +103,11 @@ def test_the_answer_says_so_where_none_gets_through_and_where_there_is_no_way(
     assert ("first and last at once" in told) is (n_layers == 1)
 
 
+def test_one_encoders_answer_is_how_much_longer_its_gradient_becomes() -> None:
+    told = reading.describe_pair(compared(made(a=(1.0, 4.0))), VARIANTS[:1], "whole layer")
+    assert told.endswith("it arrives**. It is **4 times shorter** at layer 0 than at layer 1.")
+
+
 IDS = torch.tensor([3, 1, 4, 1, 5])
 
 
@@ -164,6 +169,8 @@ def test_how_alike_the_tokens_are_is_said_of_both_kinds_of_encoders() -> None:
     assert "Hardly a difference is left with them, either." in reading.describe_likeness(compared(close))
     one_token = {variant: replace(flow, alike=NAN) for variant, flow in flows.items()}
     assert "nan" not in reading.describe_likeness(compared(one_token))
+    one_kind = {variant: replace(flow, alike=0.5 if variant.residual else NAN) for variant, flow in flows.items()}
+    assert "With residual" not in reading.describe_likeness(compared(one_kind)), "there is nothing to compare with"
 
 
 def test_what_has_no_norms_is_left_out_of_their_gradients() -> None:

@@ -65,9 +65,11 @@ def test_sources_and_scores_add_up(fields: dict[str, Any]) -> None:
         assert against.relative.sum() == pytest.approx(scores[key] - scores[opponent], abs=1e-6)
         mean = score_of(encoder, walk)
         assert mean.relative.sum() == pytest.approx(scores[key] - scores[walk.allowed].mean(), abs=1e-6)
-        assert ("distance" in [source.name for source in mean.sources]) == (
-            fields["positions"] in ("alibi", "relative")
-        )
+        has_bias = fields["positions"] in ("alibi", "relative")
+        assert ("distance" in [source.name for source in mean.sources]) == has_bias
+        for matrix in (mean.matrix, mean.relative) if has_bias else ():
+            assert not matrix[-1, :-1].any(), "no vector asks for a distance"
+            assert not matrix[:-1, -1].any()
 
 
 @pytest.mark.parametrize("fields", [each for each in MODERN if each["positions"] == "rotary"], ids=str)

@@ -129,6 +129,7 @@ def test_the_note_has_the_length_that_the_norms_epsilon_leaves(norm: str, root: 
     gainless = run_of(config)  # gains are 1 and biases 0: what leaves the block is what the norm makes
     length = np.median(np.linalg.norm(gainless.arrays["layers.0.out"].astype(np.float64), axis=-1))
     assert f"a median length of {length:.3g} here; for ε → 0 it goes to {root}, and ε is 0.1" in note(config)
+    assert f"the median length after a layer is {length:.3g}." in note(config)
     assert f"{length:.3g}" not in root
     assert f"alone have length {root}." in note(small(norm=norm, norm_eps=1e-8))
 

@@ -137,7 +137,7 @@ def test_a_curve_has_few_points(n_layers: int, n_heads: int, n_sizes: int, last:
 
 def test_heads_replace_each_other_where_together_they_bring_more_than_one_by_one() -> None:
     heads = np.array([[0.01, -0.02, 0.0], [-0.3, 0.1, 0.05]])
-    found = sweeps.compare_together(heads, np.array([-0.88, 0.4]))
+    found = sweeps.compare_together(heads[:, :2], np.array([-0.88, 0.4]))
     assert found == HeadsTogether(0, -0.02, -0.88, replaced=True)
     assert sweeps.compare_together(heads, np.array([0.05, 0.5])) == HeadsTogether(1, -0.3, 0.5, replaced=False)
     assert sweeps.compare_together(heads[:, :1], np.array([0.05, 0.5])) is None, "one head is all of its layer"

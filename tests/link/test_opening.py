@@ -63,6 +63,13 @@ def test_the_first_token_of_a_causal_encoder_looks_at_itself() -> None:
     assert choose_pair(looked_at, Focus(0, 0, 1, 1), query=0).key == 0
 
 
+def test_the_key_is_a_word_where_there_is_another() -> None:
+    """Whatever a head looks at most: of eight, some look more at a comma."""
+    tokenizer, config = words(["one , ! two"]), ModelConfig(vocab_size=5, d_model=16, n_heads=8, n_layers=1, d_ff=8)
+    looked_at = run(Encoder(config), tokenizer.encode_batch(["one , ! two"]), 0)
+    assert {choose_pair(looked_at, Focus(0, head, 1, 1), query=0).key for head in range(8)} == {3}
+
+
 @pytest.mark.parametrize(
     "query",
     [

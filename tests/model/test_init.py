@@ -21,8 +21,8 @@ CONFIG = ModelConfig(
     positions="learned", n_segments=2, embedding_norm=True, final_norm=True,
 )  # fmt: skip
 GOLDEN = {
-    "xavier": "8ca37582641f",
-    "torch": "91bfe1ccbc6f",
+    "xavier": "55351c768ab8",
+    "torch": "87a7da8f8a38",
 }
 """The first digits of the SHA-256 of all names and numbers, by scheme."""
 
@@ -43,7 +43,8 @@ def test_weights_are_these_bits_on_every_machine_whatever_torchs_own_generator_d
 ) -> None:
     torch.manual_seed(global_seed)
     before, digest = torch.get_rng_state(), hashlib.sha256()
-    for name, tensor in weights(replace(CONFIG, initialisation=scheme)).items():
+    larger_than_a_tile = replace(CONFIG, vocab_size=600, d_model=72, initialisation=scheme)
+    for name, tensor in weights(larger_than_a_tile).items():
         digest.update(name.encode())
         digest.update(tensor.numpy().astype("<f4").tobytes())
     assert digest.hexdigest()[:12] == GOLDEN[scheme]

@@ -16,7 +16,7 @@ from playground.model.attention import Attention, AttentionMask, attend, causal_
 from playground.model.blocks import FeedForward
 from playground.model.init import initialise
 from playground.model.norms import LayerNorm, NoNorm, RMSNorm, ScalarNorm, build_norm
-from playground.model.positions import frequencies, sinusoids, wavelengths
+from playground.model.positions import alibi_slopes, frequencies, sinusoids, wavelengths
 from tests.model.reference import (
     Array,
     attention_float64,
@@ -195,6 +195,15 @@ def test_a_pair_repeats_after_its_wavelength(doubled: bool) -> None:
     turns = wavelengths(12, doubled=doubled) * frequencies(12, doubled=doubled)
     torch.testing.assert_close(turns, torch.full((6,), 2 * math.pi, dtype=torch.float64))
     assert wavelengths(12, doubled=doubled)[0].item() == pytest.approx(2 * math.pi)
+
+
+@pytest.mark.parametrize(
+    ("n_heads", "exponents"), [(4, [2, 4, 6, 8]), (6, [2, 4, 6, 8, 1, 3]), (12, [*range(1, 9), 0.5, 1.5, 2.5, 3.5])]
+)
+def test_alibis_slopes_are_powers_of_2_and_between_them_for_the_other_heads(
+    n_heads: int, exponents: list[float]
+) -> None:
+    assert alibi_slopes(n_heads).tolist() == pytest.approx([2**-each for each in exponents])
 
 
 @pytest.mark.parametrize("positions", CHOICES["positions"])

@@ -315,7 +315,7 @@ def test_a_networks_accuracies_are_those_with_the_heads_own_output_weights_at_ze
     trainer = train(replace(TINY, task="reverse", steps=30))
     trained = from_trainer(trainer)
     examples = trainer.data.validation
-    found = measure_reversal(trained, examples, [Head(0, 1)])
+    found = measure_reversal(trained, examples, [Head(0, 1), Head(0, 0)])
     network = trained.network
     assert isinstance(network, Tagger)
 
@@ -324,9 +324,11 @@ def test_a_networks_accuracies_are_those_with_the_heads_own_output_weights_at_ze
             answers = network.head(network.encoder(examples.ids, examples.mask[:, None])).argmax(-1)
         return float((answers == examples.targets)[examples.targets >= 0].double().mean())
 
-    assert found.first_off == Head(0, 1)
+    assert (found.first_off, found.second_off) == (Head(0, 1), Head(0, 0))
     assert found.accuracy == accuracy()
     weight = network.state_dict()["encoder.layers.0.attn.o.weight"]
     width = trained.config.head_width
     weight[:, width : 2 * width] = 0
     np.testing.assert_allclose(found.accuracy_off, accuracy(), atol=1e-6)
+    weight[:, :width] = 0
+    np.testing.assert_allclose(found.accuracy_both, accuracy(), atol=1e-6)

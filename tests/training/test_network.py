@@ -41,7 +41,7 @@ def test_evaluations_are_plain_cross_entropy_over_the_whole_set_in_one_piece_or_
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("task", ["sort", "characters", "masked", "seq2seq-copy"])
-@pytest.mark.parametrize("changes", [{}, {"mask_padding": False}, {"causal": False}])
+@pytest.mark.parametrize("changes", [{}, {"mask_padding": False}, {"causal": False}, {"n_validation": 1}])
 def test_in_use_is_one_sequence_at_a_time_behind_both_masks(task: Any, changes: dict[str, Any]) -> None:
     trainer = cached_train(replace(SMALL, task=task, length=8, n_symbols=6, steps=3, **changes))
     network, validation, masked = trainer.network, trainer.data.validation, replace(SMALL, task=task)

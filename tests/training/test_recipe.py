@@ -79,6 +79,7 @@ def check(config: ModelConfig = USUAL, recipe: Recipe | None = None, max_seconds
         ({"n_layers": 4}, 1.1),
         ({"d_ff": 512}, 1.1),
         ({"steps": 1200}, 1.5),
+        ({"n_validation": 4096}, 1.5),
         ({"batch_size": 128}, 1.1),
         ({"length": 24}, 1.3),
         ({"distill": 0.5}, 2.5),
@@ -100,6 +101,8 @@ def test_a_run_that_takes_too_long_is_told_how_many_steps_fit() -> None:
         check(recipe=Recipe(steps=100_000), max_seconds=20)
     fits = int(str(caught.value).split(". ")[1].split(" steps")[0].replace(",", ""))
     assert check(recipe=Recipe(steps=fits), max_seconds=20) <= 20
+    with pytest.raises(TooLargeError, match=f" {fits:,} steps would fit"):
+        check(recipe=Recipe(steps=fits + 1), max_seconds=20)
 
 
 def test_a_batch_that_needs_too_much_memory_is_told_what_fits() -> None:

@@ -67,6 +67,11 @@ def test_sequences_are_all_different_and_have_the_recipe_s_symbols_and_lengths(r
         assert set(row) <= set(range(FIRST, FIRST + n_symbols))
 
 
+@pytest.mark.parametrize("task", MADE_UP.values(), ids=MADE_UP)
+def test_a_task_counts_symbols_if_it_has_as_many_as_the_recipe_says(task: MadeUpTask) -> None:
+    assert task.counts_symbols == (task.symbols(5) != task.symbols(6))
+
+
 def test_lengths_and_symbols_are_uniform() -> None:
     recipe = Recipe(length=12, n_symbols=8, n_train=8_000)
     train = rows(sequences(recipe)[0])
