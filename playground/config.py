@@ -11,6 +11,8 @@ from playground.limits import MAX_TOKENS
 NormPlacement = Literal["post", "pre", "both"]
 Norm = Literal["layer", "scalar", "rms", "none"]
 Activation = Literal["relu", "gelu", "gelu-tanh", "silu"]
+ACTIVATION_NAMES: dict[Activation, str] = {"relu": "ReLU", "gelu": "GELU", "gelu-tanh": "GELU by tanh", "silu": "SiLU"}
+"""How a sentence calls each."""
 Positions = Literal["sinusoidal", "sinusoidal-doubled", "learned", "rotary", "alibi", "relative", "none"]
 HeadMerge = Literal["transpose", "reshape"]
 Initialisation = Literal["xavier", "torch"]

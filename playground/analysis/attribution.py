@@ -462,9 +462,13 @@ def describe(verdict: Verdict, lead: float, *, has_bars: bool = False) -> str:
         return f"The two scores differ by {lead_text} only: there is little to explain."
     if verdict.kind == "rounding":
         return "The scores are so large that 32-bit floats round away where their difference comes from."
-    opening = (
-        OPENINGS[verdict.largest] if verdict.kind == "mostly" else "No single part of the two vectors explains it."
-    )
+    largest = verdict.largest
+    if verdict.kind == "mostly":
+        opening = OPENINGS[largest]
+    elif verdict.amounts[largest] * lead < 0:
+        opening = f"The largest part, {NAMES[largest]}, speaks for the key with the lower score: others outweigh it."
+    else:
+        opening = f"No single part explains it: the largest, {NAMES[largest]}, is under half of all pushes and pulls."
     if has_bars:
         return opening
     total = sum(map(abs, verdict.amounts.values()))

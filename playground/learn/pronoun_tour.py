@@ -474,6 +474,7 @@ PRONOUN = Tour(
             set_label=_ANY_RIVAL,
             result=_say_rival,
             is_needed=True,
+            hides=("why_tests",),
         ),
         Step(
             "swap",

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from playground.accounting import count_parameters
-from playground.config import Initialisation, ModelConfig
+from playground.config import ACTIVATION_NAMES, Initialisation, ModelConfig
 from playground.model import Encoder, Trace
 from playground.presets import PRESETS
 from playground.runs.arrays import Array
@@ -81,7 +81,7 @@ _PROPERTIES: dict[str, tuple[Callable[[ModelConfig], str], str]] = {
         lambda c: {"torch": "as torch draws them", "xavier": "Xavier-uniform, small tables"}[c.initialisation],
         _NUMBERS,
     ),
-    "activation": (lambda c: {"relu": "ReLU", "gelu": "GELU", "silu": "SiLU"}[c.activation], _NUMBERS),
+    "activation": (lambda c: ACTIVATION_NAMES[c.activation], _NUMBERS),
     "merging heads": (
         lambda c: {"transpose": "transpose, then reshape", "reshape": "reshape alone"}[c.head_merge],
         _NUMBERS,

@@ -25,6 +25,7 @@ from playground.charts.chart import (
 )
 from playground.charts.figure import Array, Figure
 from playground.charts.scene import Scene
+from playground.config import ACTIVATION_NAMES
 from playground.link.opening import Focus, LinkedView
 from playground.mistakes.bug_lab import (
     DECOYS,
@@ -92,12 +93,15 @@ def show_bug_lab(scene: Scene[ShownLab], _: Options) -> Iterator[Item]:
 EVIDENCE = "lab_evidence"
 """Key of the group of all that tests have shown, and of who is suspected then."""
 
+VERDICT = "lab_verdict"
+"""Key of the group that says why those are none who were accused wrongly."""
+
 _IN_A_ROW = 2
 """Suspects side by side."""
 
 
 def _show_suspects(shown: ShownLab) -> Iterator[Item]:
-    """A card each: what it is suspected to be, what that means, and why it is none where it was accused wrongly."""
+    """A card each: what it is suspected to be, and what that means; above, why those are none that were accused."""
     attempt = shown.attempt
     n = len(attempt.case.mistakes) - len(attempt.found)
     left = "Which is it?" if n == len(attempt.case.mistakes) == 1 else "Which is the other?" if n == 1 else "Which two?"
@@ -105,19 +109,24 @@ def _show_suspects(shown: ShownLab) -> Iterator[Item]:
         f"**Suspects. {left}** A wrong answer costs {WRONG_COST} points. Some suspects sound like mistakes but are "
         "correct choices."
     )
+    if attempt.wrong:
+        told = [_explain_innocence(shown, key) for key in reversed(attempt.wrong)]
+        told.append(Paragraph(f"You have spent {_count_points(attempt.cost)} by now.", "caption"))
+        yield Group(VERDICT, tuple(told), is_card=True)
     cards = [_show_suspect(shown, key) for key in attempt.case.suspects]
     for first in range(0, len(cards), _IN_A_ROW):
         yield Columns(tuple((each,) for each in cards[first : first + _IN_A_ROW]), gap="small")
 
 
 def _show_suspect(shown: ShownLab, key: str) -> Group:
-    items: list[Item] = [
-        Widget("lab_suspect", {"key": key, "attempt": shown.attempt}),
-        Paragraph(explain_suspect(key), "caption"),
-    ]
-    if key in shown.attempt.wrong:
-        items.append(Paragraph(f"**Not this one.** {upper_first(explain_innocence(shown.lab, key, _name_tensor))}"))
-    return Group(f"lab_suspect_{key.replace('-', '_')}", tuple(items), gap="xsmall")
+    button = Widget("lab_suspect", {"key": key, "attempt": shown.attempt})
+    items = (button, Paragraph(explain_suspect(key), "caption"))
+    return Group(f"lab_suspect_{key.replace('-', '_')}", items, gap="xsmall")
+
+
+def _explain_innocence(shown: ShownLab, key: str) -> Paragraph:
+    reason = upper_first(explain_innocence(shown.lab, key, _name_tensor))
+    return Paragraph(f"**Not “{upper_first(name_suspect(key))}”.** {reason}")
 
 
 def _name_tensor(name: str) -> str:
@@ -197,8 +206,8 @@ def _describe_parts(lab: Lab) -> str:
         f"{config.n_layers} layers of {config.n_heads} heads each; both are counted from 0",
         f"each token is a vector of {config.d_model} numbers (d_model); a head works with {config.head_width} of them "
         "(d_head)",
-        f"the feed-forward network has {config.d_ff} numbers in between (d_ff), and {config.activation.upper()} as "
-        "its activation",
+        f"the feed-forward network has {config.d_ff} numbers in between (d_ff), and "
+        f"{ACTIVATION_NAMES[config.activation]} as its activation",
         f"{config.norm_placement}-norm: a norm stands {_PLACES[config.norm_placement]} each sublayer, that is, "
         "attention and the feed-forward network",
         "sinusoidal positions: a row of waves is added to each token's vector, after that is multiplied by √d_model",

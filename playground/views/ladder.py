@@ -73,10 +73,13 @@ class Ladder:
 
     @cached_property
     def used(self) -> dict[str, list[Measure]]:
-        """What was measured in use, one a seed, by rung, where a training has ended."""
+        """What was measured in use, one a seed, by rung, where a training has ended; of each rung with equal seeds."""
         kinds = group_by_name(self.state.results)
         used = {name: [each.unbatched for each in kind if each.unbatched] for name, kind in kinds.items()}
-        return {name: measures for name, measures in used.items() if measures}
+        n = min(
+            filter(None, map(len, used.values())), default=0
+        )  # those of a later rung are the first of those of 2017
+        return {name: measures[:n] for name, measures in used.items() if measures}
 
     @property
     def n_seeds(self) -> int:
@@ -133,16 +136,15 @@ def answer_ladder(ladder: Ladder) -> str:
     if START not in used:
         return "The encoder of 2017 is being trained: more comes here."
     last = next((name for name in reversed(ladder.names) if name in steps), START)
-    n_seeds = len(used[last])  # those of a later rung are the first of those of 2017
-    first = f"The encoder of 2017 answers **{_share_right(used[START][:n_seeds])}** right of what it never saw"
+    first = f"The encoder of 2017 answers **{_share_right(used[START])}** right of what it never saw"
     rule = f"A simple rule gets about {ladder.state.baseline:.0%}: {TASKS[ladder.first.recipe.task].rule}."
     if not steps:
         return f"{first}. {rule} {'The first rung comes next.' if ladder.names else 'There is no rung behind it.'}"
     reached = f"; with all {len(steps)} changes" if len(steps) == len(ladder.names) > 1 else f"; up to *{last}*"
     sentences = [f"{first}{reached}, **{_share_right(used[last])}**.", rule]
     if not ladder.is_complete:
-        so_far = f" These are means over {n_seeds} of {ladder.n_seeds} seeds." * (ladder.n_seeds > 1)
-        return f"{' '.join(sentences)}{so_far} More comes while it trains."
+        so_far = f": this is what {len(used[START])} of {ladder.n_seeds} seeds say" * (ladder.n_seeds > 1)
+        return f"{' '.join(sentences)} The ladder is not at its end{so_far}."
     best = max(steps, key=lambda name: fmean(each.accuracy for each in used[name]))
     if _share_right(used[best]) != _share_right(used[last]):
         sentences.append(f"The most is **{_share_right(used[best])}**, up to *{best}*.")
@@ -176,13 +178,14 @@ def _write_effect(effect: Effect) -> tuple[str, str]:
 def show_trained(scene: Scene[Ladder], options: Options) -> Iterator[Item]:
     """Right answers or loss, rung by rung, and the numbers."""
     ladder, measured = scene.now, options["ladder_measure"]
-    of = {"right answers": "Right answers to", "loss": "The loss, in nats, on"}[measured]
+    of = {"right answers": "Right answers to", "loss": "The loss on"}[measured]
     caption = f"{of} sequences that no training saw, a bar a rung, from 2017 at the top."
-    if ladder.n_seeds > 1:
-        seeds = f"{ladder.n_seeds} seeds" if ladder.is_complete else "the seeds so far"
+    n = len(ladder.used.get(START, []))
+    if n > 1:
+        seeds = f"{ladder.n_seeds} seeds" if ladder.is_complete else f"{n} of {ladder.n_seeds} seeds"
         caption += f" A bar is the mean over {seeds}; in brackets the lowest and the highest."
     if measured == "loss":
-        caption += " Less is better."
+        caption += " It is −ln of the probability that the right answer got, in *nats*. Less is better."
     yield LabelledBars(
         key="ladder_bars",
         alt=f"{measured.capitalize()} by rung, a bar each",
@@ -243,8 +246,9 @@ def summarise(ladder: Ladder) -> str:
     said = {"better": "A lower loss", "worse": "A higher loss", "no telling": "Not told apart from chance"}
     lines = [
         f"Each rung is compared with the one before it, with the same seed: that gives {ladder.n_seeds} changes of the "
-        "loss. Their mean is told apart from chance if it is larger than their *spread*, the highest less the lowest. "
-        "What a seed does to both rungs drops out, so the ranges above may overlap all the same.\n"
+        "loss, which also counts how sure each answer is: right answers may go the other way. Their mean is told apart "
+        "from chance if it is larger than their *spread*, the highest less the lowest. What a seed does to both rungs "
+        "drops out, so the ranges above may overlap all the same.\n"
     ]
     for verdict, words in said.items():
         steps = [step for step in ladder.steps.values() if step.verdict == verdict]

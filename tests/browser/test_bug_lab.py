@@ -28,7 +28,7 @@ def test_a_bug_is_found_and_sent_on(who: str, request: pytest.FixtureRequest) ->
     assert person.settled().array("lab_pattern_0").shape == (8, 8)
     accuse(person, WRONG)
     expect(person.widget("answer")).to_contain_text("7 points")
-    expect(person.page.get_by_text("Not this one.")).to_be_visible()
+    expect(person.widget("lab_verdict").get_by_text("Not “")).to_be_in_viewport()
     accuse(person, GUILTY)
     expect(person.widget("answer")).to_contain_text(
         f"Found, for 7 points (2 for tests, 5 for wrong answers): {name_suspect(GUILTY)}"

@@ -39,7 +39,7 @@ def test_a_ladder_is_trained_changed_and_sent_on(visitor: Visitor, classmate: Vi
     expect(visitor.widget("ladder_rung_2")).to_contain_text("against pre-norm, loss")
     move(visitor, "down", 1)
     visitor.eventually(lambda: cards(visitor) == ["rotary positions", "pre-norm"], "the other order")
-    expect(visitor.widget("answer")).to_contain_text("Changed since this run: the order of the rungs.")
+    expect(visitor.widget("answer")).to_contain_text("The settings are no longer this run's: the order of the rungs.")
     visitor.eventually(
         lambda: visitor.query()["ladder_rungs"] == ["rotary positions", "pre-norm"], "the order in the link"
     )

@@ -51,8 +51,8 @@ class MaskedCharacters(Task):
     """Some characters are shown as [MASK]; each one's class is the character behind it."""
 
     name, title = "masked", "Fill in the gaps"
-    question = "Say which character stands behind each [MASK], from the characters on both sides."
-    rule = "always answer with the commonest character behind a [MASK] of the training set"
+    question = "Say which character each [MASK] hides, from the characters on both sides."
+    rule = "always answer with the commonest character that a [MASK] of the training set hides"
     defaults: ClassVar = {"length": 32, "n_train": 16_384, "lr": 3e-3, "steps": 1_000}
     ablation_sizes: ClassVar = {"length": 16}
     reads_text = True

@@ -156,7 +156,7 @@ def describe_swap(claim: Claim, after: tuple[float, float]) -> str:
         told = (
             f"**Between {name} and {other}, the head follows the place, not the word.** {name} has more weight, "
             f"{a:.2f} against {b:.2f}. After the swap {other} stands there and has more, {b_swapped:.2f} against "
-            f"{a_swapped:.2f}."
+            f"{a_swapped:.2f}. A place is more than a position: which words stand around it counts too."
         )
     else:
         told = (

@@ -137,7 +137,8 @@ def untrained_sentence(differences: list[str], *, is_active: bool = False) -> st
     if not differences:
         return ""
     when = ", once this is over" if is_active else ""
-    return f"**Changed since this run:** {_list_changes(differences)}. Press **Start** to train with that{when}."
+    changes = _list_changes(differences)
+    return f"**The settings are no longer this run's:** {changes}. Press **Start** to train with that{when}."
 
 
 def _list_changes(differences: list[str]) -> str:

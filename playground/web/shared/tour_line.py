@@ -129,8 +129,11 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
 
 
 def _draw_done(tour: Tour, step: Step, number: int, gather_evidence: Callable[[], Evidence]) -> None:
-    """What came of the step, and the way on."""
+    """What came of the step, and the way on; what the next step hides is not seen before it either."""
     n = len(tour.steps)
+    following = tour.steps[number] if number < n else None
+    if following is not None and following.hides and following.page == session_tour.current_state().page:
+        hide(following.hides)
     result = session_tour.say_result(step, gather_evidence)
     _say(f"**Step {number} of {n}: done.** {result}", told_before=tour.title_for(session_tour.current_state()))
     with st.container(key="tour_buttons", horizontal=True, vertical_alignment="center", gap="small"):

@@ -13,7 +13,7 @@ from playground.link.opening import Focus
 from playground.link.params import OWN
 from playground.mistakes.bug_lab import KINDS, MAX_SEED, Attempt, LabTest, name_suspect, offered_tests
 from playground.text.wording import upper_first
-from playground.views.bug_lab import EVIDENCE, read_lab, show_bug_lab
+from playground.views.bug_lab import EVIDENCE, VERDICT, read_lab, show_bug_lab
 from playground.web.choices.setup import current_value
 from playground.web.components.without_picture import request_scroll
 from playground.web.session.services import services
@@ -115,8 +115,7 @@ def _take(test: LabTest) -> None:
 
 def _accuse(key: str, is_guilty: bool) -> None:
     st.session_state["lab_accused"] = (*current_value("lab_accused"), key)
-    if is_guilty:
-        request_scroll(_TOP)
+    request_scroll(_TOP if is_guilty else VERDICT, unless_seen=not is_guilty)
 
 
 def _open_next() -> None:

@@ -64,11 +64,11 @@ def test_a_test_shows_what_it_shows_and_costs_its_points() -> None:
     assert app.session_state["lab_tests"] == ("pattern", "row-sums")
 
 
-def test_a_wrong_accusation_costs_and_is_answered_by_a_number_beside_its_button() -> None:
+def test_a_wrong_accusation_costs_and_is_answered_by_a_number() -> None:
     app = accuse(page(), WRONG)
     assert f"**{WRONG_COST} points**" in prose(app)
     (size,) = re.findall(r"by up to (\S+)\.$", explain_innocence(LAB, WRONG))
-    assert re.search(rf"\*\*Not this one\.\*\* If it were, .* by up to {re.escape(size)}\.", prose(app))
+    assert re.search(rf"\*\*Not “.+”\.\*\* If it were, .* by up to {re.escape(size)}\.", prose(app))
     assert "layers.0." not in prose(app)
     assert app.button(key=f"lab_accuse_{WRONG.replace('-', '_')}").disabled
 

@@ -94,7 +94,7 @@ def test_rungs_move_go_and_come_back() -> None:
 def test_after_a_change_the_page_says_what_was_measured_and_what_is_new() -> None:
     app = measured(ladder_page(), PAGE)
     app = press(app, "ladder_down_1")
-    assert answer(app).startswith("**Changed since this run:** the order of the rungs.")
+    assert answer(app).startswith("**The settings are no longer this run's:** the order of the rungs.")
     assert "*Here:*" not in captions(app), "nothing was measured of this order"
     app = press(app, "ladder_remove_3")
     assert "*rotary positions* is gone" in answer(app)

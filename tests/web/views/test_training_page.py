@@ -347,7 +347,7 @@ def test_an_answer_of_a_run_with_other_settings_says_so_before_its_numbers() -> 
     trained = train(app)
     for shown in (choose(app, training_lr=0.01), press(app, "training_reset")):  # which leaves the network
         answer = prose(shown).splitlines()[0]
-        assert answer.startswith("**Changed since this run:** lr 0.002 → 0.01.")
+        assert answer.startswith("**The settings are no longer this run's:** lr 0.002 → 0.01.")
         assert f"**{trained.results.validation_accuracy:.1%}**" in answer
 
 
