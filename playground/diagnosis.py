@@ -14,7 +14,7 @@ from playground.errors import InputError
 from playground.mistakes.edits import MASKED, Input, run_edited
 from playground.mistakes.registry import MISTAKES, Mistake
 from playground.model import Encoder
-from playground.text.wording import join_words, quote_text
+from playground.text.wording import join_words, quote_text, with_minus
 
 TOLERANCE = 1e-4
 """How far a number may be off, as a share of the largest in its tensor, or of 1 where that is smaller."""
@@ -101,15 +101,16 @@ class Diagnosis:
         """Whether the differences are small, and no mistake explains them."""
         return bool(self.differences) and not self.explanations and max(each.off for each in self.differences) <= NOISE
 
-    def report(self, *, tells_best: bool = True) -> str:
+    def report(self, *, tells_best: bool = True, whose: str = "your") -> str:
         """Sentences, one a line: where, how far, what would explain it, and what was ruled out by which tensor.
 
         Args:
             tells_best: whether they say which mistakes explain it best, and the lines that mend these.
+            whose: before *tensors*, in a sentence.
         """
-        return "\n".join(self._sentences(tells_best))
+        return "\n".join(self._sentences(tells_best, whose))
 
-    def _sentences(self, tells_best: bool) -> Iterator[str]:
+    def _sentences(self, tells_best: bool, whose: str) -> Iterator[str]:
         for name, order in self.swapped_axes.items():
             yield f"`{name}` has its axes in another order, {order}; it is read so."
         n = self.n_compared
@@ -120,8 +121,8 @@ class Diagnosis:
         first = self.differences[0]
         yield (
             f"Of {tensors}, {len(self.differences)} differ{'s' if len(self.differences) == 1 else ''}. The first is "
-            f"`{first.name}`: at {first.where}, yours is {first.theirs:.6g} and the model's {first.ours:.6g}. All are "
-            "counted from 0."
+            f"`{first.name}`. It differs most at {first.where}, all counted from 0: {whose} number is "
+            f"{with_minus(f'{first.theirs:.6g}')}, the model's {with_minus(f'{first.ours:.6g}')}."
         )
         if self.is_noise:
             largest = max(each.off for each in self.differences)
@@ -130,17 +131,17 @@ class Diagnosis:
                 "that looks like noise, such as lower precision."
             )
         elif not self.explanations:
-            yield "No mistake that is known here, and no two of them, reproduce all of your tensors."
+            yield f"No mistake that is known here, and no two of them, reproduce all of {whose} tensors."
         for explanation in self.explanations:
             if tells_best or explanation is not self.explanations[0]:
                 titles = join_words([f"{MISTAKES[key].title} (`{key}`)" for key in explanation.mistakes])
-                yield f"With {explanation.which} the model computes all of your tensors: {titles}."
+                yield f"With {explanation.which} the model computes all of {whose} tensors: {titles}."
                 for key in explanation.mistakes:
                     yield f"Write `{MISTAKES[key].right}` instead of `{MISTAKES[key].wrong}`."
             for other, name in explanation.tells_apart.items():
                 yield f"`{name}` would tell it from {join_words([f'`{key}`' for key in other])}."
         for key, name in list(self.ruled_out.items())[:_RULED_OUT]:
-            yield f"It is not `{key}` alone: with that, `{name}` would have other numbers than yours."
+            yield f"It is not `{key}` alone: with that, `{name}` would differ from {whose} numbers."
 
 
 Progress = Callable[[int, int], None]
@@ -192,7 +193,7 @@ def _read_all(tensors: Mapping[str, Any], ours: Mapping[str, Tensor]) -> tuple[d
     unknown = [name for name in tensors if name not in ours]
     if unknown:
         near = [name for name in ours if name.rpartition(".")[2] == unknown[0].rpartition(".")[2]][:3]
-        hint = f"; did you mean {join_words([quote_text(name) for name in near])}?" if near else ""
+        hint = f"; did you mean {join_words([quote_text(name) for name in near])}?" if near else "."
         raise InputError(f"No tensor of this model is called {quote_text(unknown[0])}{hint}")
     if not tensors:
         raise InputError("There is no tensor to compare.")

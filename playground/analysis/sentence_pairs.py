@@ -37,6 +37,9 @@ class Corrupted(NamedTuple):
     sentence: str
     token: int
     """The first token that differs."""
+    old: str
+    """The word that is changed."""
+    new: str
 
 
 def find_partners(batch: Batch, sentence: int) -> list[int]:
@@ -64,7 +67,7 @@ def corrupt_word(encode: Encode, batch: Batch, sentence: int, token: int) -> Cor
     for other in _other_words(text, text[start:end]):
         both = _encode_known(encode, [text, f"{text[:start]}{other}{text[end:]}"])
         if both is not None and find_partners(both, 0):
-            copied = Corrupted(both.sentences[1], changed_tokens(both, 0, 1)[0])
+            copied = Corrupted(both.sentences[1], changed_tokens(both, 0, 1)[0], text[start:end], other)
             fitting.append((sum(both.unknown[1]), len(fitting), copied))
             if fitting[-1][0] == 0:
                 break

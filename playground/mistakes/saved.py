@@ -124,12 +124,15 @@ def read_printed(text: str) -> tuple[NDArray[np.float64], float]:
 
 
 def list_hooks(names: Mapping[str, Any]) -> str:
-    """Code that keeps a module tree's outputs by the names of a trace, and saves them; to be adapted to one's own."""
+    """Code that keeps a module tree's outputs by the names of a trace, and saves them; to be adapted to one's own.
+
+    `np` is NumPy, `ids` what the model reads.
+    """
     wanted = [name for name in names if name.endswith((".attn.out", ".ffn.out", ".norm1.out", ".norm2.out"))]
     wanted = [name for name in wanted if name.startswith("layers.0.")] + ["final"]
     lines = "\n".join(f'keep("{name}", model.layers[0].{name.split(".")[2]})' for name in wanted[:-1])
     return (
-        "import numpy as np\n\ntensors = {}\n\n\ndef keep(name, module):\n"
+        "tensors = {}\n\n\ndef keep(name, module):\n"
         "    module.register_forward_hook(\n"
         "        lambda module, inputs, output: tensors.update({name: output.detach().cpu().numpy()})\n    )\n\n\n"
         f"# On the right: where these are in your own model.\n{lines}\n"

@@ -45,6 +45,11 @@ class Diagnosed:
         """Before *numbers*, in a sentence."""
         return "the example's" if self.is_example else "your"
 
+    @property
+    def owner(self) -> str:
+        """Without a noun behind it."""
+        return "the example's" if self.is_example else "yours"
+
 
 def show_diagnosis(scene: Scene[Diagnosed], _: Options) -> Iterator[Item]:
     """What explains the tensors, the first of them that differs, and how all of that was found."""
@@ -57,11 +62,13 @@ def show_diagnosis(scene: Scene[Diagnosed], _: Options) -> Iterator[Item]:
     yield Paragraph(f"Where {scene.now.whose} numbers first differ", "header")
     yield from _show_maps(scene.now)
     yield Paragraph("How this was found", "header")
-    yield Paragraph("\n".join(f"- {sentence}" for sentence in found.report(tells_best=False).splitlines()))
+    yield Paragraph(
+        "\n".join(f"- {sentence}" for sentence in found.report(tells_best=False, whose=scene.now.whose).splitlines())
+    )
     yield Table[Diagnosed](
         key="diagnosis_differences",
-        frame=lambda diagnosed: _list_differences(diagnosed.found),
-        formats={"largest difference": "%.3g", "yours": "%.6g", "the model's": "%.6g"},
+        frame=lambda diagnosed: _list_differences(diagnosed),
+        formats={"largest difference": "%.3g", scene.now.owner: "%.6g", "the model's": "%.6g"},
         shows_index=False,
         is_folded=True,
         title="Every tensor that differs",
@@ -73,8 +80,8 @@ def answer_what_is_wrong(diagnosed: Diagnosed) -> str:
     found = diagnosed.found
     if found.first is None:
         if found.n_compared == 1:
-            return "No mistake shows: the tensor that you brought agrees with the model's."
-        return f"No mistake shows: all **{found.n_compared}** tensors that you brought agree with the model's."
+            return "No mistake shows: the tensor agrees with the model's."
+        return f"No mistake shows: all **{found.n_compared}** tensors agree with the model's."
     first = f"`{found.first}` ({name_point(found.first)})"
     if found.mistakes:
         titles = " and ".join(f"**{MISTAKES[key].title}**" for key in found.mistakes)
@@ -85,10 +92,11 @@ def answer_what_is_wrong(diagnosed: Diagnosed) -> str:
     if found.is_noise:
         largest = max(each.off for each in found.differences)
         return (
-            f"No mistake, only noise: your numbers differ from {first} on. None is off by more than {largest:.1g} of "
-            "the largest in its tensor."
+            f"No mistake, only noise: {diagnosed.whose} numbers differ from {first} on. None is off by more than "
+            f"{largest:.1g} of the largest in its tensor."
         )
-    return f"Your numbers first differ in {first}. No mistake that is known here explains it. {_narrow_down(diagnosed)}"
+    told = f"{upper_first(diagnosed.whose)} numbers first differ in {first}. No mistake that is known here explains it."
+    return f"{told} {_narrow_down(diagnosed)}"
 
 
 def _narrow_down(diagnosed: Diagnosed) -> str:
@@ -100,17 +108,17 @@ def _narrow_down(diagnosed: Diagnosed) -> str:
     return f"To narrow it down, bring what was computed before it too, such as {join_words(named)}."
 
 
-def _list_differences(found: Diagnosis) -> pd.DataFrame:
+def _list_differences(diagnosed: Diagnosed) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
                 "tensor": each.name,
                 "largest difference": each.off,
                 "at": each.where,
-                "yours": each.theirs,
+                diagnosed.owner: each.theirs,
                 "the model's": each.ours,
             }
-            for each in found.differences
+            for each in diagnosed.found.differences
         ]
     )
 
@@ -133,10 +141,10 @@ def _show_maps(diagnosed: Diagnosed) -> Iterator[Item]:
     for window, n, what in ((rows, shape[-2], "tokens"), (columns, shape[-1], "tokens" if are_tokens else "numbers")):
         where += f", {what} {window.start} to {window.stop - 1} of {n}" if len(window) < n else ""
     yield Paragraph(f"In {where}.")
-    mine = upper_first(diagnosed.whose) if diagnosed.is_example else "Yours"
+    mine = upper_first(diagnosed.owner)
     maps = (
-        ("yours", mine, theirs, [theirs, ours], " The map beside it has these colours too."),
-        ("ours", "The model's", ours, [theirs, ours], " The map beside it has these colours too."),
+        ("yours", mine, theirs, [theirs, ours], " The model's has these colours too."),
+        ("ours", "The model's", ours, [theirs, ours], f" {mine} has these colours too."),
         (
             "difference",
             f"{mine} − the model's",

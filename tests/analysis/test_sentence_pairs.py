@@ -90,4 +90,4 @@ def test_sentences_are_appended_where_there_is_room(text: str, n_sentences: int,
 def test_a_vocabulary_that_lacks_every_other_word_gives_its_own() -> None:
     encode = build_tokenizer("word", 0, ("a b c a",)).encode_batch
     found = corrupt_word(encode, encode(["a b c a"]), 0, 1)
-    assert found == Corrupted("a a c a", 1)
+    assert found == Corrupted("a a c a", 1, "b", "a")

@@ -104,6 +104,8 @@ def test_the_head_that_changed_most_is_named_and_its_difference_drawn() -> None:
     found = charts(items)
     np.testing.assert_allclose(found["whatif_heads"].values(scene.now), shares, atol=1e-6)
     before, after = (each.pattern(int(layer))[head] for each in (scene.now.untouched, scene.now.run))
+    (framed,) = found["whatif_heads"].frames(scene.now)
+    assert (framed.rows, framed.columns) == ((layer, layer), (head, head)), "the map beside it is of this head"
     most = found["whatif_most"]
     np.testing.assert_allclose(most.values(scene.now), after - before, atol=1e-6)
     assert most.saved_as == f"whatif_most_layer{layer}_head{head}"
@@ -340,7 +342,8 @@ def test_curves_have_a_band_of_random_orders_where_all_are_measured() -> None:
     assert [(each.x0, each.line.color) for each in figure.layout.shapes] == [(1, palette.FOCUS)]
     assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("heads taken out", "left")
     told = items["Paragraph"].text
-    assert "**Without 1 of 8 heads**, left: **1.000**, and 0.600 in random order (0.500 to 0.700)" in told
+    assert "**Without the 1 of 8 heads with the least effect**, left: **1.000**, and 0.600 in random order" in told
+    assert "0.600 in random order (0.500 to 0.700)" in told
 
 
 def test_curves_without_any_number_are_empty() -> None:

@@ -150,13 +150,16 @@ def show_most_changed(scene: Scene[Followed], options: Options) -> Iterator[Item
         shares,
         caption="**Every head.** A cell is the share of a token's attention that has moved to other tokens, a mean "
         "over the tokens: 0 is the same attention, 1 looks at other tokens altogether. Layers before the first change "
-        "cannot move. The red frame is the chosen head; click a cell to choose another.",
+        "cannot move. The green frame is the head that changed most: the other map shows it. The red frame is the "
+        "chosen head, which a panel below shows; click a cell to choose another.",
         alt="How much each head's attention has changed.",
+        frames=lambda _: [Frame((layer, layer), (head, head), palette.CHANGE, _AROUND_FOCUS)],
         bar="share",
         number=".1%",
         click="The chosen layer, in its row, and head, in its column. Arrow keys choose their neighbours.",
     )
-    yield Columns(((heads,), (_map_of_difference("whatif_most", scene, layer, head),)))
+    most = _map_of_difference("whatif_most", scene, layer, head, " Of all heads, this one changed most.")
+    yield Columns(((heads,), (most,)))
 
 
 def _find_most_changed(shares: Array) -> tuple[int, int] | None:
@@ -375,7 +378,7 @@ def _is_of_head(change: Change, layer: int, head: int) -> bool:
     return change.layer == layer and change.head in (None, head)
 
 
-def _map_of_difference(key: str, scene: Scene[Followed], layer: int, head: int) -> Heatmap[Followed]:
+def _map_of_difference(key: str, scene: Scene[Followed], layer: int, head: int, which: str = "") -> Heatmap[Followed]:
     """What the changes have added to each weight of a head; the focus's frame is on that of the chosen head alone."""
     before, after = (each.pattern(layer)[head] for each in (scene.now.untouched, scene.now.run))
     return _map_of_head(
@@ -383,8 +386,8 @@ def _map_of_difference(key: str, scene: Scene[Followed], layer: int, head: int) 
         scene.now.run,
         replace(scene.focus, layer=layer, head=head),
         after - before,
-        f"**Changed − untouched, layer {layer}, head {head}.** Violet: more weight with {scene.now.your_changes}. "
-        f"Orange: less.{scene.now.notes(layer, head)}",
+        f"**Changed − untouched, layer {layer}, head {head}.**{which} Violet: more weight with "
+        f"{scene.now.your_changes}. Orange: less.{scene.now.notes(layer, head)}",
         colours=figures.around_zero(),
         magnitude=1.0,
         bar="difference",

@@ -108,8 +108,9 @@ def merge_layers(heads: Sequence[Change], config: ModelConfig) -> list[Change]:
 
 def _describe_left(pruning: Pruning, place: int, n: int) -> str:
     left, random, number = pruning.left[0, place], pruning.left[1:, place], pruning.number
-    config = pruning.run.config
-    subject = f"**Without {n} of {config.n_layers * config.n_heads} heads**"
+    n_heads = pruning.run.config.n_layers * pruning.run.config.n_heads
+    which = " with the least effect" if 0 < n < n_heads else ""
+    subject = f"**Without {'the ' * bool(which)}{n} of {n_heads} heads{which}**"
     if not np.isfinite(left):
         return f"{subject}: not measured yet."
     known = random[np.isfinite(random)]

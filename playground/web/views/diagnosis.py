@@ -52,6 +52,9 @@ _EXAMPLES = (
 _NEXT_EXAMPLE = "_diagnosis_next_example"
 """Session key of the number of the example that comes next."""
 
+_CODE = "The code that saves them, and their names"
+"""What the expander of step 2 is called."""
+
 _NO_SCENE = Scene(None, Focus(0, 0, 0, 0))
 
 _MOST_TOKENS = 64
@@ -126,7 +129,8 @@ def _compare(
             found = diagnose(encoder, ids, tensors, mask, tolerance=given.tolerance, on_progress=show)
     except PlaygroundError as error:
         services().meters.count_refusal(error)
-        st.error(f"{escape_markdown(upper_first(given.name))}: {escape_markdown(error)}")
+        hint = f" Step 2 has every name and its shape, under “{_CODE}”." if isinstance(error, InputError) else ""
+        st.error(f"{escape_markdown(upper_first(given.name))}: {escape_markdown(error)}{hint}")
         return None
     finally:
         bar.empty()
@@ -194,11 +198,11 @@ def _draw_ways_in(names: Mapping[str, torch.Tensor], ids: torch.Tensor, mask: to
         )
     st.markdown("**2. Run it on these tokens, and save what it computes.** Some intermediate tensors are enough.")
     st.markdown(" ".join(map(quote_token, setup.batch.tokens[setup.sentence])))
-    with st.expander("The code that saves them, and their names", icon=":material/code:"):
+    with st.expander(_CODE, icon=":material/code:"):
         lines = [_write_input(ids)]
         lines += [] if mask is None else [f"mask = torch.tensor({mask.int().tolist()}).bool()"]
         given = "\n".join(lines)
-        st.code(f"import torch\n\n{given}\n{list_hooks(names)}", language="python", wrap_lines=True)
+        st.code(f"import numpy as np\nimport torch\n\n{given}\n{list_hooks(names)}", language="python", wrap_lines=True)
         st.caption("Every name, with its shape. Any of them will do; the earlier ones say more.")
         shapes = {name: tensor.numpy() for name, tensor in names.items()}
         st.dataframe(describe_names(shapes), hide_index=True, height=240)

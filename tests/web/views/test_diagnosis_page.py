@@ -65,6 +65,7 @@ def test_who_has_no_code_at_hand_tries_a_wrong_encoder() -> None:
     app = press(without_error(open_page("diagnosis", **LINK)), "diagnosis_example")
     assert MISTAKES["split-without-transpose"].title in answer(without_error(app))
     assert charts(app)
+    assert "the example's number is" in prose(app), "nobody brought it"
     app = press(app, "diagnosis_example")
     assert MISTAKES["residual-forgotten"].title in answer(without_error(app)), "each press tries another one"
     app.session_state["n_layers"] = 3
@@ -129,6 +130,7 @@ def test_names_and_shapes_that_are_not_the_models_are_told() -> None:
     np.savez(saved, encoder_output=np.zeros((1, 6, 16)))
     app = give(open_page("diagnosis", **LINK), saved.getvalue())
     assert "No tensor of this model is called “encoder_output”" in sentences(app)
+    assert "Step 2 has every name" in sentences(app)
     saved = io.BytesIO()
     np.savez(saved, final=np.zeros((1, 6, 15)))
     assert "no order of its axes fits" in sentences(give(app, saved.getvalue()))

@@ -128,7 +128,7 @@ def _draw_click(variant: Variant, check: Press) -> None:
             st.session_state[key] = (*chosen, n_clicks + 1)
 
     with st.container(key=FORM, border=True):
-        st.markdown("Choose a cell, or name its row and its column below." if len(axes) > 1 else "Choose a place.")
+        st.markdown("Choose a cell, or name its row and its column below." if len(axes) > 1 else "Choose a token.")
         chosen_place = [each for each in place if each is not None]
         draw_answer_grid(
             _key(variant, "grid"),
@@ -181,9 +181,10 @@ def _are_places(chosen: list[Any], sizes: list[int]) -> bool:
 
 def _read_click(variant: Variant) -> tuple[int, ...]:
     numbers = variant.truth
-    place = _current_place(variant, 2 if isinstance(numbers, Numbers) and numbers.columns else 1)
+    has_columns = isinstance(numbers, Numbers) and bool(numbers.columns)
+    place = _current_place(variant, 2 if has_columns else 1)
     if any(each is None for each in place):
-        raise InputError("Choose a place, then press Check.")
+        raise InputError(f"Choose a {'cell' if has_columns else 'token'}, then press Check.")
     return tuple(each for each in place if each is not None)
 
 

@@ -51,7 +51,7 @@ def draw_first_changes(run: Run, focus: Focus, outcome: str) -> None:
     fits = set(setup.fitted_changes.applied)
     firsts = list_first_changes(run, focus)
     with st.container(key="examples"):
-        columns = st.columns(len(firsts), gap="medium", vertical_alignment="bottom")
+        columns = st.columns(len(firsts), gap="medium")
     for place, (column, first) in enumerate(zip(columns, firsts, strict=True)):
         is_made = set(first.wanted) <= on
         reason = "" if is_made else explain_refusal(setup, first.wanted)

@@ -18,7 +18,7 @@ from playground.analysis.streams import cosine_between_tokens
 from playground.analysis.sweeps import Order, list_pairs, order_by_effect, pruned_sizes
 from playground.charts.chart import Panel, Paragraph, Widget
 from playground.charts.markdown import escape_markdown
-from playground.charts.names import token_names
+from playground.charts.names import shortened, token_names
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError, TooLargeError
 from playground.link.opening import Focus
@@ -46,7 +46,7 @@ from playground.views.what_if.pruning import Pruning, show_pruning
 from playground.views.what_if.verdict import HeadEffects, say_how_far
 from playground.web.choices import widgets
 from playground.web.choices.changes import switch_changes
-from playground.web.choices.focus import current_focus, move_focus
+from playground.web.choices.focus import move_focus
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random, note_focus_text
 from playground.web.choices.shortcuts import replace_text
 from playground.web.components.without_picture import ask_again
@@ -91,6 +91,9 @@ _EXPLAIN_ANSWERS = (
 _ADDED = "_what_if_added"
 """Session key that is there after a press, until the whole page has followed: the text is drawn outside of the view."""
 
+_WHAT_WAS_ADDED = "_what_if_what_was_added"
+"""Session key of the text and the sentence that such a press has brought, and what a page says of them."""
+
 _FULL = "Your text has no room for further sentences."
 
 HOW_TO_READ = """
@@ -115,7 +118,7 @@ need not add up to 100%: the vector of one token already holds a part of what an
 @fragment
 def explore_changes() -> None:
     """The focus, and the chosen view of the page."""
-    run = panels.shown_run()
+    run = panels.shown_run(changed=current_value("whatif_view") == "what followed")
     focus = show_focus(run)
     view = widgets.choice("whatif_view", "Look at")
     if view == "what followed":
@@ -125,10 +128,9 @@ def explore_changes() -> None:
         _draw_followed(run, focus, heads)
         return
     if current_setup().fitted_changes.applied:
-        st.caption("This view looks at the model without your changes.")
+        st.caption("This view leaves out what the chips above change: it looks at the model without your changes.")
     with panels.explain_errors():
-        untouched = caches.run_sentence(current_setup().untouched_key)
-        MEASURED[view](untouched, current_focus(untouched))
+        MEASURED[view](run, focus)
 
 
 def _draw_more_kinds(run: Run, focus: Focus) -> None:
@@ -343,12 +345,16 @@ def _choose_measure(setup: Setup, kind: PartKind, target: str, run: Run) -> Call
 
 
 def _choose_other(setup: Setup, fitting: Sequence[int]) -> int:
-    """Draw the slider of the other sentence, and that sentence; returns it, counted from 0.
+    """Draw the slider of the other sentence, unless there is one alone, and that sentence; returns it, from 0.
 
     `fitting` are the sentences that can be it, one at least; where the chosen one cannot, the next that can is, and the
     page says so.
     """
     sentences, instead = setup.text.sentences, ""
+    if len(sentences) == 2:
+        other = fitting[0]
+        st.caption(f"The other sentence is sentence {other + 1}: “{escape_markdown(sentences[other])}”")
+        return other
     asked = other = widgets.whole("whatif_other", "The other sentence", high=len(sentences)) - 1
     if asked not in fitting:
         other = min(fitting, key=lambda each: ((each - asked) % len(sentences), each))
@@ -421,6 +427,9 @@ def _prune_by_answers(setup: Setup, run: Run, order: Order) -> Pruning:
 def draw_patches(run: Run, focus: Focus) -> None:
     """The other sentence, the map of places, and what makes a pair of sentences."""
     setup = current_setup()
+    text, sentence, told = st.session_state.get(_WHAT_WAS_ADDED, ("", 0, ""))
+    if (setup["text"], setup.sentence + 1) == (text, sentence):
+        st.caption(told)
     partners = sentence_pairs.find_partners(setup.batch, setup.sentence)
     if partners:
         source = _choose_other(setup, partners)
@@ -445,18 +454,21 @@ def _offer_pairs(setup: Setup, batch: Batch, focus: Focus) -> None:
     """A button for a copy of the sentence with the focused word changed, and one for an example of two sentences."""
     if st.session_state.pop(_ADDED, False):
         st.rerun()
-    n_sentences = len(setup.text.sentences)
     encode = partial(_encode, setup.text_key)
     corrupted = sentence_pairs.corrupt_word(encode, batch, setup.sentence, focus.query)
     example = sentence_pairs.find_example(encode)
+    n_sentences, copied = len(setup.text.sentences), "another word"
+    if corrupted is not None:
+        copied = f"“{escape_markdown(shortened(corrupted.new))}” for “{escape_markdown(shortened(corrupted.old))}”"
     with st.container(key="whatif_pairs", horizontal=True):
         _offer_pair(
-            "Copy this sentence with another word",
+            f"Copy this sentence with {copied}",
             "whatif_corrupt",
             setup,
             [] if corrupted is None else [corrupted.sentence],
             other=setup.sentence,
             query=corrupted.token if corrupted else 0,
+            told=f"Sentence {n_sentences + 1}, which you look at now, is sentence {setup.sentence + 1} with {copied}.",
             missing="No other word fits at the chosen query; choose the token of a word.",
         )
         _offer_pair(
@@ -466,26 +478,34 @@ def _offer_pairs(setup: Setup, batch: Batch, focus: Focus) -> None:
             example or [],
             other=n_sentences,
             query=sentence_pairs.changed_tokens(encode(example), 0, 1)[0] if example else 0,
+            told=f"Sentences {n_sentences + 1} and {n_sentences + 2} are new; you look at the second of them now.",
             missing="In no example pair do both sentences have as many tokens by this tokenizer.",
         )
 
 
 def _offer_pair(
-    label: str, key: str, setup: Setup, added: Sequence[str], *, other: int, query: int, missing: str
+    label: str, key: str, setup: Setup, added: Sequence[str], *, other: int, query: int, told: str, missing: str
 ) -> None:
-    """A button that adds sentences to the text, and looks at the last of them beside the sentence `other`."""
+    """A button that adds sentences to the text, and looks at the last of them beside the sentence `other`.
+
+    `told` is said of it once it is pressed.
+    """
     n_sentences = len(setup.text.sentences)
     text = sentence_pairs.append_sentences(setup["text"], n_sentences, added) if added else None
     quoted = " and ".join(f"“{escape_markdown(sentence)}”" for sentence in added)
     reason = missing if not added else _FULL
+    off = ""
+    if any(is_on and not change.names_no_token for change, is_on in setup.changes):
+        told += " Changes that name a token were switched off: in another sentence they would mean another one."
+        off = " Changes that name a token are switched off."
     st.button(
         label,
         key=key,
         icon=":material/playlist_add:",
         disabled=text is None,
-        help=reason if text is None else f"Adds {quoted} to your text, and looks at the last sentence.",
+        help=reason if text is None else f"Adds {quoted} to your text, and looks at the last sentence.{off}",
         on_click=_look_at_last,
-        args=[text, n_sentences + len(added), other + 1, query],
+        args=[text, n_sentences + len(added), other + 1, query, told],
     )
 
 
@@ -494,11 +514,12 @@ def _encode(key: TextKey, sentences: Sequence[str]) -> Batch:
     return caches.tokenizer(replace(key, sentences=tuple(sentences))).encode_batch(list(sentences), key.max_tokens)
 
 
-def _look_at_last(text: str, sentence: int, other: int, query: int) -> None:
+def _look_at_last(text: str, sentence: int, other: int, query: int, told: str) -> None:
     # A change that names a token by its position would mean another one in another sentence.
     switch_changes([change for change, is_on in current_setup().changes if is_on and change.names_no_token])
     replace_text(text)
     st.session_state.update({"sentence": sentence, "whatif_other": other, _ADDED: True})
+    st.session_state[_WHAT_WAS_ADDED] = (text, sentence, told)
     move_focus(query=query)
     note_focus_text(text)
 

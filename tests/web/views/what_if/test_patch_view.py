@@ -73,8 +73,12 @@ def test_without_a_pair_a_button_copies_the_sentence_with_another_word() -> None
     app = open_page("what_if", whatif_view=PLACES, text="The man saw it", query=5, **SMALL)
     assert "with as many tokens" in prose(app)
     assert "patched_places" not in charts(app)
+    label = app.button(key="whatif_corrupt").label
     measured(press(app, "whatif_corrupt"))
     changed = app.session_state["text"].split("\n")
+    assert label == f"Copy this sentence with “{changed[1].split()[1]}” for “man”"
+    assert f"is sentence 1 with {label.partition(' with ')[2]}." in captions(app)
+    assert "whatif_other" not in {slider.key for slider in app.slider}, "there is one other sentence alone"
     assert changed[0] == "The man saw it"
     assert changed[1][:4] == "The "
     assert changed[1][7:] == " saw it"
@@ -101,6 +105,7 @@ def test_a_change_of_one_token_is_switched_off_beside_another_sentence() -> None
     assert list(made.values()) == [True, True]
     press(app, "whatif_example")
     assert [each.is_on for each in app.session_state["do"].made] == [True, False]
+    assert "Changes that name a token were switched off" in captions(app)
 
 
 def test_the_trained_model_gets_the_doctor_and_the_nurse() -> None:

@@ -52,7 +52,10 @@ def test_the_curve_is_that_of_weights_without_the_heads_that_matter_least() -> N
     np.testing.assert_allclose(array(traces, 2, "y"), [left(order, n) for n in range(9)], atol=1e-5)
     random = [[left(list(order_at_random(CONFIG, seed)), n) for n in range(9)] for seed in range(3)]
     np.testing.assert_allclose(array(traces, 1, "y"), np.mean(random, axis=0), atol=1e-5)
-    assert f"**Without 3 of 8 heads**, similarity to the untouched vector: **{left(order, 3):.3f}**" in prose(app)
+    assert (
+        f"the 3 of 8 heads with the least effect**, similarity to the untouched vector: **{left(order, 3):.3f}**"
+        in prose(app)
+    )
     assert f"{np.mean(random, axis=0)[3]:.3f} in random order" in prose(app)
     assert "the text's 2 sentences" in captions(app)
 

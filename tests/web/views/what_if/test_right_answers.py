@@ -86,7 +86,7 @@ def test_pruning_follows_the_right_answers() -> None:
     examples = make_data(pruned[0].recipe).validation
     accuracies = [evaluate(each.network, examples, each.recipe, CPU).accuracy for each in pruned]
     np.testing.assert_allclose(array(charts(app)["pruning_curves"], 2, "y"), accuracies, atol=0.03)
-    assert "**Without 4 of 8 heads**, right answers" in prose(app)
+    assert "**Without the 4 of 8 heads with the least effect**, right answers" in prose(app)
 
 
 def test_before_training_the_same_view_shows_the_random_network() -> None:
