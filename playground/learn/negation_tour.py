@@ -267,7 +267,7 @@ NEGATION = Tour(
             lambda state: state.page == "similarity" and _find_others(state)[0] is not None,
             page="similarity",
             target="similarity_list",
-            hides=("answer", "similarity_picture", "similarity_example", "similarity_details"),
+            hides=("similarity_picture", "similarity_example", "similarity_details"),
             hint=_explain_pair,
             sets=_write_pair,
             result=_judge_guess,

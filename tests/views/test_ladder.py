@@ -165,7 +165,7 @@ def test_the_answer_compares_rungs_over_the_seeds_that_both_have() -> None:
     growing = answer_ladder(Ladder(replace(whole, results=tuple(results))))
     assert "2017 answers **20.0%** right" in growing
     assert "up to *rotary positions*, **20.0%**" in growing or "with all 3 changes, **20.0%**" in growing
-    assert "over 1 of 3 seeds" in growing
+    assert "this is what 1 of 3 seeds say" in growing
     assert f"A simple rule gets about {whole.baseline:.0%}" in growing
 
 
