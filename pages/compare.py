@@ -10,7 +10,7 @@ panels.heading("What does a change change?")
 if pinned_side() is None:
     compare.offer_pin()
 panels.current_run()
-pinning.draw_pin_line(links_to_compare=False, unpin=compare.end_comparison)
+pinning.draw_pin_line(links_to_compare=False)
 pinning.explain_pinned_run()
 if pinned_side() is not None:
     compare.compare_runs()

@@ -123,7 +123,7 @@ PAGES = {
             "positions",
             "Positions",
             "How words are told apart by their place, and what is lost without.",
-            unchanged="This page looks at the position table and swaps words of its own: it shows the model without "
+            unchanged="This page looks at the position table and swaps two words: it shows the model without "
             "these changes.",
             group="Inside",
         ),

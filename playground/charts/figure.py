@@ -485,7 +485,7 @@ def room_for_names(
         return {"l": text_width(rows) + 15, "r": 16, "t": ROOM_ABOVE, "b": slanted + 20}
     if bar_above:
         return {"l": text_width(rows), "r": 16, "t": ROOM_ABOVE}
-    return {"l": text_width(rows) + 35, "r": 84 if is_signed else 74, "t": 17, "b": slanted + 44}
+    return {"l": text_width(rows) + 41, "r": 84 if is_signed else 74, "t": 17, "b": slanted + 44}
 
 
 def colour_bar(title: str, **options: Any) -> dict[str, Any]:
@@ -524,7 +524,7 @@ def style(
         if name.startswith(("xaxis", "yaxis")):
             title = axis.get("title")
             titled = {"text": title} if title and isinstance(title, str) else dict(title or {})  # "" would take room
-            styled[name] = {**axis, "automargin": True, "title": {**titled, "standoff": 6}}
+            styled[name] = {**axis, "automargin": True, "title": {**titled, "standoff": 12 if name[0] == "y" else 6}}
     return {"data": traces, "layout": styled}
 
 

@@ -153,7 +153,7 @@ def head_grid(
         "hovermode": False,
         "dragmode": False,
     }
-    margin = {"l": 38, "r": 64, "b": 48} if names else None
+    margin = {"l": 44, "r": 64, "b": 48} if names else None
     return figures.style([cells | {"colorbar": bar}], layout, height=height or 90 + 44 * n_layers, margin=margin)
 
 

@@ -1,5 +1,6 @@
 """Two settings side by side: one head of both runs, where the runs part, how long the vectors are, what models cost."""
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -78,7 +79,8 @@ def _describe_first_difference(pinned: Run, now: Run, differences: list[PointDif
     elif found.share <= ROUNDING:
         there = "there only attention differs, and the vectors that leave the layer are the same"
     else:
-        there = f"there the vector of {token} differs most, by **{write_share(found.share)}** of its length"
+        where = "where that layer ends," if found.point.startswith("layers.") else "there"
+        there = f"{where} the vector of {token} differs most, by **{write_share(found.share)}** of its length"
     way = describe_way(differences)
     digits = 2 if found.cosine < 0.99 else 4  # what is almost the same is not told as the same
     end = (
@@ -131,8 +133,19 @@ def compare_heads(scene: Scene[Run], pinned: Run, moved: Array | None) -> Iterat
     one_head = _head_in_both(scene)
     if scene.same_tokens and np.abs(after - before).max() <= ROUNDING:  # two equal maps and nothing between them
         place = f"Layer {scene.focus.layer}, head {scene.focus.head}."
-        one_head = replace(one_head, compares=False, caption=f"**Pinned and now: the same weights.** {place}")
+        off = _explain_zero(scene, pinned)
+        one_head = replace(one_head, compares=False, caption=f"**Pinned and now: the same weights.** {place}{off}")
     yield one_head if moved is None else Columns(((_moved_weight(moved),), (one_head,)))
+
+
+def _explain_zero(scene: Scene[Run], pinned: Run) -> str:
+    """Why switching the head at the focus off, in one of the runs, leaves its weights; after a space, or nothing."""
+    layer, head = scene.focus.layer, scene.focus.head
+    is_off = any(
+        each.kind == "zero" and each.strength == 1 and each.layer == layer and each.head in (None, head)
+        for each in {*pinned.interventions} ^ {*scene.now.interventions}
+    )
+    return " Switching this head off leaves its weights as they are: what it gathers by them becomes 0." * is_off
 
 
 def _name_most_moved(moved: Array | None) -> str:
@@ -217,7 +230,10 @@ def compare_points(scene: Scene[Run], pinned: Run, differences: list[PointDiffer
         ),
         compares=False,
     )
-    yield Paragraph(describe_parting(pinned, scene.now, differences))
+    first = next((each.name for each in differences if each.is_apart), "")
+    is_within = first.startswith("layers.") and not _BLOCK_END.fullmatch(first) and shown[0].name == "embed.out"
+    bars = " The bars above are of what leaves a layer, and not of this part alone." * is_within
+    yield Paragraph(f"{describe_parting(pinned, scene.now, differences)}{bars}")
 
 
 def points_by_layer(differences: Sequence[PointDifference]) -> list[PointDifference]:
@@ -244,15 +260,31 @@ def describe_way(differences: Sequence[PointDifference]) -> str:
     shares = [each.share for each in shown]
     if not np.isfinite(shares).all():
         return ""
-    word = "grows" if end.share > 1.1 * parted.share else "shrinks" if end.share < parted.share / 1.1 else "stays"
-    reached = f"it is **{write_share(end.share)}** at the end"
-    if word == "stays":
-        reached = f"it is as large at the end, **{write_share(end.share)}**"
-    most = int(np.argmax(shares))
-    between = ""
-    if shares[most] > 1.1 * max(parted.share, end.share):
-        between = f" It is largest after {_name_layer(shown[most].name)}, {write_share(shares[most])}."
-    return f"The difference **{word}**: {reached}.{between}"
+    way = shares[shown.index(parted) :]
+    reached = f"it is **{write_share(end.share)}** at the end."
+    if not _grows(way) and not _shrinks(way):
+        return f"The difference **stays about as large**: {reached}"
+    if not _shrinks(way) or not _grows(way):
+        return f"The difference **{'grows' if _grows(way) else 'shrinks'}**: {reached}"
+    least, most = int(np.argmin(way)), int(np.argmax(way))
+    for turn, first, then in ((least, "shrinks", "grows"), (most, "grows", "shrinks")):
+        before, after = way[: turn + 1], way[turn:]
+        if not (_grows(before) and _shrinks(before)) and not (_grows(after) and _shrinks(after)):
+            where = _name_layer(shown[len(shown) - len(after)].name)
+            reached = f"**{then}**: {reached}"
+            return f"The difference first **{first}** to {write_share(way[turn])} after {where}, then {reached}"
+    lowest, highest = write_share(way[least]), write_share(way[most])
+    return f"The difference **goes up and down**, between {lowest} and {highest}: {reached}"
+
+
+def _grows(shares: Sequence[float]) -> bool:
+    """Whether any of the shares is clearly larger than one before it."""
+    return any(after > 1.1 * before for before, after in itertools.combinations(shares, 2))
+
+
+def _shrinks(shares: Sequence[float]) -> bool:
+    """Whether any of the shares is clearly smaller than one before it."""
+    return _grows(shares[::-1])
 
 
 def differences_on_the_way(shares: Array, names: Sequence[str]) -> Figure:

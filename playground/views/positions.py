@@ -403,7 +403,7 @@ def _swap_bars(scene: Scene[PlacedWords], first: int, second: int) -> Bars[Place
         before = other.swap(first, second)
         told += (
             f" In the pinned settings, outputs change by up to {write_number(float(before.placed.max()))} with "
-            f"positions and {write_number(float(before.bare.max()))} without."
+            f"positions and {write_number(float(before.bare.max()), 3 if is_seen(other) else 1)} without."
         )
     options = _by_token_options(scene, title, "these changes")
     return Bars(

@@ -184,6 +184,15 @@ def test_a_head_that_is_the_same_in_both_is_one_map() -> None:
     drawn = draw(compare.compare_heads(scene, pinned, moved_weight(pinned, now)), scene)
     assert not drawn["head_now"].beside
     assert drawn["head_now"].now.caption.startswith("**Pinned and now: the same weights.** Layer 1, head 3.")
+    assert "leaves its weights" not in drawn["head_now"].now.caption
+
+
+@pytest.mark.parametrize(("head", "told"), [(3, True), (None, True), (2, False)])
+def test_a_head_that_is_switched_off_is_told_to_keep_its_weights(head: int | None, told: bool) -> None:
+    pinned, now = changed(), changed(Change("zero", 1, head))
+    scene = Scene(now, Focus(1, 3, 0, 0), pinned, "pinned (other)", "now (this)")
+    drawn = draw(compare.compare_heads(scene, pinned, moved_weight(pinned, now)), scene)
+    assert ("leaves its weights" in drawn["head_now"].now.caption) == told
 
 
 def test_both_sides_have_their_name_on_their_own_map_and_the_head_that_changed_most_is_told() -> None:
@@ -203,7 +212,10 @@ def test_both_sides_have_their_name_on_their_own_map_and_the_head_that_changed_m
     [
         ((0.0, 0.1, 0.5), "**grows**: it is **50%** at the end."),
         ((0.0, 0.5, 0.2), "**shrinks**: it is **20%**"),
-        ((0.4, 0.9, 0.41), "**stays**: it is as large at the end, **41%**. It is largest after layer 0, 90%."),
+        ((0.4, 0.4, 0.41), "**stays about as large**: it is **41%** at the end."),
+        ((0.4, 0.9, 0.41), "first **grows** to 90% after layer 0, then **shrinks**: it is **41%** at the end."),
+        ((3.0, 2.33, 4.47), "first **shrinks** to 233% after layer 0, then **grows**: it is **447%** at the end."),
+        ((0.0, 0.1, 0.05, 0.2, 0.1), "**goes up and down**, between 5% and 20%: it is **10%** at the end."),
         ((0.0, 0.5, 0.0), "**it is mended**"),
         ((0.0, 0.0, 0.5), ""),
         ((0.0, 0.0, 0.0), ""),
@@ -211,7 +223,7 @@ def test_both_sides_have_their_name_on_their_own_map_and_the_head_that_changed_m
     ],
 )
 def test_a_difference_grows_shrinks_or_is_mended(shares: tuple[float, ...], told: str) -> None:
-    points = ("embed.out", "layers.0.out", "final")
+    points = ("embed.out", *(f"layers.{i}.out" for i in range(len(shares) - 2)), "final")
     said = compare.describe_way(
         [PointDifference(point, share, 1.0, share) for point, share in zip(points, shares, strict=True)]
     )

@@ -230,7 +230,8 @@ class Reset:
     had: Snapshot
     before: Setup
     after: Setup
-    is_undone: bool = False
+    is_offered: bool = True
+    """Whether `Undo` still stands beside what it left."""
 
 
 def reset_everything() -> None:
@@ -244,16 +245,18 @@ def reset_everything() -> None:
 
 
 def can_undo(setup: Setup) -> bool:
-    """Whether everything was reset, and nothing was chosen since."""
+    """Whether everything was reset, and nothing was chosen since; once another setup is asked about, it is over."""
     last: Reset | None = st.session_state.get(_LAST)
-    return last is not None and last.after == setup and not last.is_undone
+    if last is not None and last.after != setup:
+        st.session_state[_LAST] = last = replace(last, is_offered=False)
+    return last is not None and last.is_offered
 
 
 def undo_reset() -> None:
     """Bring back all that the last reset took away; for callbacks."""
     last: Reset = st.session_state[_LAST]
     restore_snapshot(last.had)
-    st.session_state[_LAST] = replace(last, is_undone=True)
+    st.session_state[_LAST] = replace(last, is_offered=False)
 
 
 def undo_by_going_back(shown: Setup | None) -> None:

@@ -12,11 +12,12 @@ from playground.errors import PlaygroundError
 from playground.link.changes import Changes
 from playground.link.kinds import Size
 from playground.link.params import SHARED, write
+from playground.pages import page_at
 from playground.runs.encoder_run import Run
 from playground.text.wording import join_words, quote_word
 from playground.views.change_names import group_layers, name_changes
 from playground.web.choices import setup, shortcuts
-from playground.web.choices.setup import Setup, current_setup, pinned_setup, replace_notices
+from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, pinned_setup, replace_notices
 from playground.web.session import caches
 from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.shared.navigation import page_named
@@ -72,6 +73,16 @@ def pinned_side() -> PinnedSide | None:
     if setup is None:
         return None
     return PinnedSide(setup, *name_sides(list_differences(setup.values, current_setup().values), _MOST_NAMED))
+
+
+def pinned_side_without_changes() -> PinnedSide | None:
+    """As `pinned_side`, for a page that shows models without changes; None too where both are the same but for them."""
+    side, now = pinned_side(), current_setup().values
+    if side is None or (
+        side.setup["do"] != now["do"] and not list_differences({**side.setup.values, "do": now["do"]}, now)
+    ):
+        return None
+    return side
 
 
 def run_pinned(side: PinnedSide | None) -> Run | None:
@@ -165,13 +176,42 @@ KEY = "pin_line"
 _HOW = "Keeps all settings of the sidebar as they are. Then change any of them: the charts show both, before and after."
 
 
-def _unpin() -> None:
-    setup.unpin()
+_STARTED = "_compare_started"
+"""Session key of the ready comparison that was chosen last: its sides, the values and those put away from before."""
+
+
+def start_comparison(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    """Pin the one side of a ready comparison and set the sidebar to the other, until `Unpin`; for callbacks."""
+    had = {key: current_value(key) for key in SHARED}
+    st.session_state[_STARTED] = before, after, had, shortcuts.put_away_values()
+    if after["weights"] != current_value("weights"):
+        shortcuts.discard_unlocked()
+    setup.pin(before)
+    st.session_state.update(after)
     replace_notices(current_setup(), [])
 
 
+def _unpin() -> None:
+    """Pin nothing; after a ready comparison, bring back what it had set, but for what was changed since."""
+    pinned = setup.pinned_values()
+    before, after, had, put_away = st.session_state.pop(_STARTED, ({}, {}, {}, {}))
+    setup.unpin()
+    notices = []
+    if had and pinned in (before, after):
+        restored = {
+            key: value for key, value in had.items() if value != current_value(key) in (before[key], after[key])
+        }
+        st.session_state.update(restored)
+        if "weights" in restored:
+            shortcuts.restore_put_away(put_away)
+            shortcuts.save_or_restore_unlocked()
+        if restored:
+            notices.append("Your settings from before this comparison are back.")
+    replace_notices(current_setup(), notices)
+
+
 @as_one_element
-def draw_pin_line(*, links_to_compare: bool = True, unpin: Callable[[], None] = _unpin) -> None:
+def draw_pin_line(*, links_to_compare: bool = True) -> None:
     """One button that pins the present settings; once they are pinned, what differs from them and what can be done."""
     side = pinned_side()
     with st.container(key=KEY, horizontal=True, vertical_alignment="center", gap="small"):
@@ -179,12 +219,15 @@ def draw_pin_line(*, links_to_compare: bool = True, unpin: Callable[[], None] = 
             _draw_button("Pin this, to compare", "pin", ":material/push_pin:", _pin, _HOW)
             return
         differences = list_differences(side.setup.values, current_setup().values)
-        st.markdown(describe_change(differences), width="content")
+        told = describe_change(differences)
+        if page_at(st.session_state[OPEN_PAGE]).unchanged and pinned_side_without_changes() is None:
+            told += " Changes do not count on this page, so both are the same here."
+        st.markdown(told, width="content")
         _draw_button("Swap", "pin_swap", ":material/swap_horiz:", _swap, "The pinned settings go into the sidebar, and "
                      "those of the sidebar are pinned.", disabled=not differences)  # fmt: skip
         _draw_button("Pin again", "pin", ":material/push_pin:", _pin, "Pins the present settings instead.",
                      disabled=not differences)  # fmt: skip
-        _draw_button("Unpin", "unpin", ":material/close:", unpin, "Pages show the present settings alone.")
+        _draw_button("Unpin", "unpin", ":material/close:", _unpin, "Pages show the present settings alone.")
         if links_to_compare:
             st.page_link(page_named("compare"), label="Compare in full", icon=":material/compare_arrows:")
 

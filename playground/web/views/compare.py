@@ -12,19 +12,17 @@ from playground.charts.chart import Group, Item, Panel, Paragraph
 from playground.charts.scene import Scene
 from playground.link.changes import Changes, MadeChange
 from playground.link.opening import Focus
-from playground.link.params import SHARED
 from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.views import compare as view
-from playground.web.choices import setup, shortcuts
-from playground.web.choices.setup import Setup, current_setup, current_value, is_random, replace_notices
+from playground.web.choices.setup import Setup, current_setup, current_value, is_random
 from playground.web.session import caches
 from playground.web.session.caches import TwoRuns
 from playground.web.session.weights_cache import cache_by_weights
 from playground.web.shared import panels
 from playground.web.shared.model_costs import model_costs, pinned_costs
 from playground.web.shared.page_end import as_one_element, fragment
-from playground.web.shared.pinning import pinned_side, run_pinned, shared_weights
+from playground.web.shared.pinning import pinned_side, run_pinned, shared_weights, start_comparison
 from playground.web.shared.renderer import read_options, render, run_scene
 
 
@@ -118,8 +116,8 @@ def offer_pin() -> None:
                 key="compare_start" if pair is pairs[0] else f"compare_start_{pair.name}",
                 icon=":material/compare_arrows:",
                 type="primary",
-                on_click=_pin,
-                args=(pair,),
+                on_click=start_comparison,
+                args=(pair.before, pair.after),
             )
 
 
@@ -183,38 +181,3 @@ def instructive_pair(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[st
     if values["norm"] == "none":
         return now, {**now, "norm": "layer"}
     return {**now, "norm_placement": "post"}, {**now, "norm_placement": "pre"}
-
-
-_STARTED = "_compare_started"
-"""Session key of the ready pair that was chosen last, and the values and those put away from before."""
-
-
-def _pin(pair: ReadyPair) -> None:
-    had = {key: current_value(key) for key in SHARED}
-    st.session_state[_STARTED] = pair, had, shortcuts.put_away_values()
-    if pair.after["weights"] != current_value("weights"):
-        shortcuts.discard_unlocked()
-    setup.pin(pair.before)
-    st.session_state.update(pair.after)
-    replace_notices(current_setup(), [])
-
-
-def end_comparison() -> None:
-    """Pin nothing; after a ready pair, bring back what it had set, but for what was changed since. For callbacks."""
-    pinned = setup.pinned_values()
-    pair, had, put_away = st.session_state.pop(_STARTED, (None, {}, {}))
-    setup.unpin()
-    notices = []
-    if pair is not None and pinned in (pair.before, pair.after):
-        restored = {
-            key: value
-            for key, value in had.items()
-            if value != current_value(key) in (pair.before[key], pair.after[key])
-        }
-        st.session_state.update(restored)
-        if "weights" in restored:
-            shortcuts.restore_put_away(put_away)
-            shortcuts.save_or_restore_unlocked()
-        if restored:
-            notices.append("Your settings from before this comparison are back.")
-    replace_notices(current_setup(), notices)

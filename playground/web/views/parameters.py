@@ -13,13 +13,13 @@ from playground.web.choices.setup import current_setup, current_value
 from playground.web.shared import panels
 from playground.web.shared.model_costs import count_built_parameters, model_costs, pinned_costs
 from playground.web.shared.page_end import fragment
-from playground.web.shared.pinning import pinned_side
+from playground.web.shared.pinning import pinned_side_without_changes
 from playground.web.shared.renderer import WIDGETS, read_options, render
 
 
 def counted_scene() -> Scene[ModelCosts]:
     """The model that the page counts; beside the sidebar's, the pinned one."""
-    setup, name, side = current_setup(), current_value("parameters_model"), pinned_side()
+    setup, name, side = current_setup(), current_value("parameters_model"), pinned_side_without_changes()
     is_sidebars = name == "sidebar"
     with panels.explain_errors():
         now = model_costs(setup) if is_sidebars else model_costs(setup, PRESETS[name].config, name)

@@ -20,7 +20,7 @@ from playground.web.session.weights_cache import WeightsId, cache_by_weights
 from playground.web.shared import panels
 from playground.web.shared.focus_line import show_focus
 from playground.web.shared.page_end import fragment
-from playground.web.shared.pinning import pinned_side, run_pinned
+from playground.web.shared.pinning import pinned_side_without_changes, run_pinned
 from playground.web.shared.renderer import read_options, render
 
 
@@ -60,7 +60,7 @@ def explore_positions() -> None:
 def _compared_scene(run: Run, focus: Focus) -> Scene[view.PlacedWords]:
     with panels.explain_errors():
         now = _place_words(current_setup(), run)
-    side = pinned_side()
+    side = pinned_side_without_changes()
     if side is None:
         return Scene(now, focus)
     try:

@@ -255,6 +255,13 @@ def test_undo_is_offered_until_something_else_is_chosen() -> None:
     assert not any(button.key == "undo_reset" for button in app.button)
 
 
+def test_undo_is_over_once_something_was_chosen_though_it_is_taken_back() -> None:
+    app = press(open_page("compare", head=2), "reset")
+    assert any(button.key == "undo_reset" for button in app.button)
+    press(press(app, "compare_start_head"), "unpin")
+    assert not any(button.key == "undo_reset" for button in app.button)
+
+
 def test_a_shape_that_the_trained_weights_had_locked_comes_back_with_undo() -> None:
     app = choose(open_page("norms", weights="random", n_layers=3), weights="minilm")
     press(press(app, "reset"), "undo_reset")

@@ -30,6 +30,7 @@ from tests.web.app_test import (
     values,
     without_error,
     words,
+    working,
 )  # fmt: skip
 
 ALWAYS = {"head_pinned", "head_now", "compare_norms", "compare_parameters", "compare_flops"}
@@ -164,6 +165,13 @@ def test_unpin_brings_back_what_a_ready_pair_has_set(pair: str, steps: tuple[str
     assert values(app, *keys) == before
     assert not component_data(app, "address_guard")["parameters"]["do"]
     assert {button.key for button in app.button} >= {key for key in cards if key and key.startswith("compare_start")}
+
+
+def test_unpin_does_the_same_on_another_page() -> None:
+    app = press(open_page("compare"), "compare_start_head")
+    press(working(app.switch_page("../../pages/positions.py").run()), "unpin")
+    assert not component_data(app, "address_guard")["parameters"]["do"]
+    assert "settings from before this comparison are back" in sentences(app)
 
 
 def test_unpin_keeps_what_was_changed_since_and_the_visitors_own_pin() -> None:

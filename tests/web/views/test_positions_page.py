@@ -47,6 +47,16 @@ def test_a_causal_mask_is_that_of_the_settings() -> None:
     assert "The causal mask tells" in words(page(**SMALL, text="abcdef", positions_second=4, causal=True))
 
 
+def test_pinned_settings_that_differ_in_changes_alone_have_no_bars() -> None:
+    two = {**SMALL, "text": "abcdef", "do": "1.1:zero", "b_do": ""}
+    app = page(**two)
+    assert len(charts(app)["swap_differences"]) == 1
+    assert "both are the same here" in words(app)
+    app = page(**two, b_seed=3)
+    assert len(charts(app)["swap_differences"]) == 2
+    assert "both are the same here" not in words(app)
+
+
 def test_a_link_to_a_closer_view_opens_its_panel() -> None:
     assert set(charts(page(**SMALL, text="abcdef", positions_view="curves"))) == {"swap_differences", "position_curves"}
     assert set(charts(page(**SMALL, text="abcdef", positions_first=1))) == {"swap_differences"}

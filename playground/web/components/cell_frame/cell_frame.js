@@ -60,9 +60,18 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     frame.hidden = top === bottom || left === right // beyond what is zoomed into
       || middle < box.left || middle > box.right // or scrolled to
     Object.assign(frame.style, {
-      left: `${inner.left - outer.left + left * inner.width - 2}px`, width: `${(right - left) * inner.width + 3}px`,
+      clipPath: "none", left: `${inner.left - outer.left + left * inner.width - 2}px`, width: `${(right - left) * inner.width + 3}px`,
       top: `${inner.top - outer.top + top * inner.height - 2}px`, height: `${(bottom - top) * inner.height + 3}px`,
     })
+    cutOut()
+  }
+  const cutOut = () => { // Plotly's tooltip stays whole: the frame has no line where it lies over one
+    const tooltip = chart.querySelector(".hoverlayer :is(.hovertext, .legend)")?.getBoundingClientRect()
+    if (!tooltip) return
+    const outer = frame.getBoundingClientRect(), [left, top] = [tooltip.left - outer.left, tooltip.top - outer.top]
+    const box = (l, t, r, b) => `M${l} ${t}H${r}V${b}H${l}Z`
+    const all = box(-9, -9, outer.width + 9, outer.height + 9)
+    frame.style.clipPath = `path(evenodd, "${all}${box(left, top, left + tooltip.width, top + tooltip.height)}")`
   }
   const scrolledBox = () => chart.querySelector("[data-testid=stElementContainer]:has(.stPlotlyChart)")
   const scroll = () => { // the rows' names stay in sight
