@@ -88,6 +88,7 @@ class Swap:
         placed: (T,), each word's largest |difference| over its D numbers, with positions.
         bare: (T,), the same without positions.
         size: the largest |number| of the output without positions.
+        placed_size: the same with positions.
         spread: the largest |difference| between two words' outputs in one sentence, without positions.
         unchanged: whether both words are the same to the encoder, so that the sentence is what it was.
     """
@@ -95,6 +96,7 @@ class Swap:
     placed: Array
     bare: Array
     size: float
+    placed_size: float
     spread: float
     unchanged: bool = False
 
@@ -147,9 +149,9 @@ def swap_words(
     order = places if unchanged else swapped
     moved = [(each[0] - each[-1][order]).abs()[:n_tokens] for each in outputs]
     placed, bare = (differences.amax(dim=-1).numpy() for differences in moved)
-    words = outputs[1][0, :n_tokens]
+    located, words = (each[0, :n_tokens] for each in outputs)
     spread = float((words.amax(dim=0) - words.amin(dim=0)).max())
-    return Swap(placed, bare, float(words.abs().max()), spread, unchanged)
+    return Swap(placed, bare, float(words.abs().max()), float(located.abs().max()), spread, unchanged)
 
 
 def _encode_in_float64(encoder: Encoder, embedded: Tensor, allowed: Tensor) -> Tensor:

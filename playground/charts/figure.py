@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from playground.charts import palette
 from playground.charts.names import label, text_width
-from playground.text.wording import write_signed
+from playground.text.wording import with_minus, write_signed
 
 Array: TypeAlias = NDArray[np.floating[Any]]
 
@@ -293,10 +293,20 @@ def heatmap(
     return figure, SAME_COLOUR if is_rounding and np.isfinite(z).sum() > 1 else ""
 
 
-def written_in_cells(values: Array, number: str) -> dict[str, Any]:
-    """Numbers (R, C) in a heatmap's cells, with the minus that axes have, not Plotly's hyphen, and 0 without a sign."""
-    texts = [[write_signed(x, number) if math.isfinite(x) else "" for x in row] for row in values.tolist()]
-    return {"text": texts, "texttemplate": "%{text}"}
+def written_in_cells(values: Array, number: str, longest: int | None = None) -> dict[str, Any]:
+    """Numbers (R, C) in a heatmap's cells, with the minus that axes have, not Plotly's hyphen, and 0 without a sign.
+
+    What has more characters than `longest` would run into the next cell on a phone: it has one digit, as `−5e−4`.
+    """
+
+    def write(x: float) -> str:
+        text = write_signed(x, number) if math.isfinite(x) else ""
+        if longest is None or len(text) <= longest:
+            return text
+        digit, _, exponent = f"{x:.0e}".partition("e")
+        return with_minus(f"{digit}e{int(exponent)}")
+
+    return {"text": [[write(x) for x in row] for row in values.tolist()], "texttemplate": "%{text}"}
 
 
 def _ends(z: NDArray[Any], *, from_zero: bool) -> tuple[float, float]:
@@ -318,7 +328,8 @@ def vectors(rows: Mapping[str, Array], numbers: str) -> Figure:
         n = min(len(cells), len(vector))
         cells[:n] = vector[:n]
     height = 122 + 30 * len(drawn)
-    look = {**written_in_cells(z, ".2g"), "textfont": {"size": 11}, "colorbar": flat_bar("value", height, nticks=4)}
+    look = written_in_cells(z, ".2g", longest=6)
+    look |= {"textfont": {"size": 11}, "colorbar": flat_bar("value", height, nticks=4)}
     look |= around_zero()([z]).options
     margin = {"t": ROOM_ABOVE}
     return number_cells(z, list(drawn), "%{z:.6~g}", look, height=height, margin=margin, numbers=numbers)

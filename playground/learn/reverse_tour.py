@@ -206,7 +206,7 @@ def _judge_line(evidence: Evidence) -> str:
     best = found.mirrored[0]
     last = trained.config.n_layers - 1
     right = "first" if not best.layer else "last" if best.layer == last else "between"
-    told = "You were right: the" if answer == right else "The"
+    told = "You were right: the" if answer == right else "Not there: the"
     return (
         f"{told} line is strongest in {best}, with {found.weights[best]:.2f} of the weight, as a mean over many "
         "sequences. The map below shows one of them."
@@ -287,8 +287,7 @@ REVERSE = Tour(
             _ask_for_head,
             lambda state: bool(heads_off(state)),
             page="attention",
-            target="attention_grid",
-            target_on_phone="linking_heads",
+            target="quick_changes",
             hint=_explain_choice,
             begins=_open_on_line,
             sets=lambda evidence: _switch_off(evidence, 1),

@@ -60,6 +60,19 @@ DESCRIPTIONS: Mapping[Positions, str] = {
     "distances, in each head another.",
 }
 
+_ROW = "It adds a vector to each token's, another one at each position. "
+
+HOW: Mapping[Positions, str] = {
+    "learned": _ROW,
+    "sinusoidal": _ROW,
+    "sinusoidal-doubled": _ROW,
+    "rotary": "It turns each query and key by an angle, another one at each position. ",
+    "alibi": "It takes from each score an amount that grows with the distance. ",
+    "relative": "It adds to each score a number that depends on the distance. ",
+    "none": "",
+}
+"""How an encoder knows the order, in a sentence with a space behind it."""
+
 BEYOND: Mapping[Positions, str] = {
     "learned": "A longer sentence than the table is cut: there is no row for the rest.",
     "sinusoidal": "Sines go on for ever, but a model has only learned from the rows that it has seen.",
@@ -336,7 +349,8 @@ def describe_swap(now: PlacedWords, swap: positions.Swap, first: int, second: in
     tells_order = now.is_causal or config.window or config.head_merge == "reshape"
     rounding = f" ({write_number(bare, 1)} is rounding)" if bare else ""
     moved = f"the outputs change by up to **{write_number(placed)}** with positions"
-    scale = f" To compare: without positions, the outputs' numbers are at most {write_number(swap.size)} in size."
+    size = swap.size if config.positions == "none" else swap.placed_size
+    scale = f" To compare: the outputs' numbers are at most {write_number(size)} in size."
     if config.positions == "none":
         if swap.alike:
             told = f"It does not: this encoder adds no positions. {pair}: all tokens have the same output anyway."
@@ -358,7 +372,7 @@ def describe_swap(now: PlacedWords, swap: positions.Swap, first: int, second: in
         told = f"This encoder cannot tell the order. {pair}: even with positions nothing changes{rounding}."
     else:
         told = f"Only positions tell the order. {pair}: {moved}. Without positions nothing changes{rounding}.{scale}"
-    return f"{told}{random}"
+    return f"{HOW[config.positions]}{told}{random}"
 
 
 def _swapped_sentence(tokens: list[str], first: int, second: int) -> Widget:

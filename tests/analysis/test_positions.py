@@ -103,6 +103,9 @@ def test_a_swap_is_computed_in_float64(changes: dict[str, Any], causal: bool) ->
     if not changes:
         placed, _ = swapped_in_float64(encoder, 1, 3, causal=causal)
         np.testing.assert_allclose(swap.placed, placed, rtol=1e-5)
+        with torch.inference_mode():
+            outputs = encoder(BATCH.ids[:1], torch.ones(1, 4, 4).tril().bool() if causal else None)
+        assert swap.placed_size == pytest.approx(float(outputs.abs().max()), rel=1e-5)
 
 
 def test_outputs_that_are_all_alike_show_no_equivariance() -> None:
@@ -159,7 +162,7 @@ def test_padding_is_masked_and_left_out() -> None:
     ],
 )
 def test_a_swap_is_described_as_it_is(placed: float, bare: float, spread: float, told: str) -> None:
-    swap = positions.Swap(np.array([0, placed]), np.array([0, bare]), size=1.0, spread=spread)
+    swap = positions.Swap(np.array([0, placed]), np.array([0, bare]), size=1.0, placed_size=1.0, spread=spread)
     assert told in positions.describe_swap(SMALL, swap)
 
 

@@ -53,19 +53,17 @@ def show_test(sentence: SentenceOfRun, walk: Walk, rival: int | None, typed: str
         typed: the word to put in the key's place; by default the first of its kind that the text has not.
         is_random: whether the weights are.
     """
-    yield Paragraph(
-        "**Test it.** Does the head look for this word, or at this place? The bars are about this sentence alone; "
-        "three other sentences tell."
-    )
+    asked = "**Test it.** Does the head look for this word, or at this place? The bars are about this sentence alone"
     if list_row_changes(walk):
         text = "Your changes set weights of this row: switch them off to test what the head itself does."
-        yield Paragraph(text)
+        yield Paragraph(f"{asked}. {text}")
         return
     weights = walk.of_query("attn.pattern")
     claim = find_claim(sentence.batch, sentence.index, weights, walk.allowed.tolist(), (walk.query, walk.key), rival)
     if not isinstance(claim, Claim):
-        yield Paragraph(_explain_untestable(walk, claim))
+        yield Paragraph(f"{asked}. {_explain_untestable(walk, claim)}")
         return
+    yield Paragraph(f"{asked}; three other sentences tell.")
     alike = list_alike(claim.word(claim.key), claim.text)
     new = clean_word(typed) or next(iter(alike), "")
     outcomes = run_tests(claim, sentence.batch, sentence.index, sentence.read, walk.layer.layer, walk.head, new)

@@ -55,7 +55,15 @@ from playground.link.opening import Focus
 from playground.link.params import AUTOMATIC, MEAN
 from playground.model.changes import Change
 from playground.runs.encoder_run import LayerRun, Run
-from playground.text.wording import join_words, round_parts, with_minus, write_amount, write_number, write_weight
+from playground.text.wording import (
+    join_words,
+    lower_first,
+    round_parts,
+    with_minus,
+    write_amount,
+    write_number,
+    write_weight,
+)
 from playground.views.attention.counterfactuals import SentenceOfRun, show_test
 from playground.views.change_names import name_change
 
@@ -180,14 +188,16 @@ def _name_automatic(walk: Walk, place: int) -> str:
     return "the strongest other word" if is_among_words else "the strongest other key"
 
 
-def ask_why(run: Run, focus: Focus, rival: int | None = None) -> str:
+def ask_why(run: Run, focus: Focus, rival: int | None = None, weights: Array | None = None) -> str:
     """The question in markdown: why the query looks at the key, why not more, or why not at all.
+
+    It is about the query's weights in this run, (T,), or about others.
 
     "Not more" is where the rival has more weight: the answer is then what that one has ahead of this one. Without a
     rival, it is the strongest other word where the key is a word, and else the strongest other key.
     """
     query, key = focus.query, focus.key
-    weights = run.pattern(focus.layer)[focus.head, query]
+    weights = run.pattern(focus.layer)[focus.head, query] if weights is None else weights
     if rival is None:
         allowed = np.flatnonzero(run.allowed_in(focus.layer)[query] & ~run.padding)
         others = _choose_alike(run, query, key, [int(other) for other in allowed if other != key])
@@ -235,7 +245,7 @@ def answer_why(scene: Scene[HeadsRun], options: Options) -> tuple[Group, Iterato
             found = explain_cell(scene.now, scene.focus, options["attention_rival"])
         except PlaygroundError as error:
             problem = Paragraph(escape_markdown(error), "error")
-    question = ask_why(scene.now.run, scene.focus, None if found is None else found.split.opponent)
+    question = _ask(scene.now.run, scene.focus, found)
     items: list[Item] = [Widget("why_arrival"), Paragraph(question, "header")]
     if problem is not None:
         return Group("why", (*items, problem)), iter(()), _fold_steps(scene, None, options)
@@ -250,6 +260,15 @@ def answer_why(scene: Scene[HeadsRun], options: Options) -> tuple[Group, Iterato
     explained = found if has_numbers else None
     tests, steps = _group_tests(scene, explained, options), _fold_steps(scene, explained, options)
     return Group("why", (*items, *_answer_pinned(scene, options))), tests, steps
+
+
+def _ask(run: Run, focus: Focus, found: Explanation | None) -> str:
+    """The question about a cell; about what the model itself computes where changes set weights of its row."""
+    if found is None or not list_row_changes(found.walk):
+        return ask_why(run, focus, None if found is None else found.split.opponent)
+    own = np.zeros(len(run.tokens), np.float32)
+    own[found.rivals.keys] = found.rivals.weights
+    return f"Without your change: {lower_first(ask_why(run, focus, found.split.opponent, own))}"
 
 
 def _answer_pinned(scene: Scene[HeadsRun], options: Options) -> Iterator[Item]:

@@ -33,6 +33,7 @@ from playground.web.choices.setup import (
     pin,
     record_action,
     recorded_actions,
+    replace_notices,
     unpin,
 )
 from playground.web.session import trained_slot
@@ -59,7 +60,7 @@ _LEFT_AT = "_lessons_left_at"
 """Session key of the step at which the visitor has left each lesson, by its key or as a whole."""
 
 _OWN = "_tour_own"
-"""Session key of the weights and the text that the visitor had before an experiment."""
+"""Session key of the weights, the text, and the layer and head that the visitor had before an experiment."""
 
 _HAD = "_lesson_had"
 """Session key of the `Snapshot` of what the visitor had chosen when they began a lesson."""
@@ -200,7 +201,7 @@ def _words() -> tuple[object, ...]:
 
 def begin_tour(tour: Tour, gather_evidence: Callable[[], Evidence]) -> None:
     """Begin a tour at its first step, with what it starts with; for callbacks. Raises as what is gathered."""
-    own = {key: current_value(key) for key in ("weights", "text")}
+    own = {key: current_value(key) for key in ("weights", "text", "layer", "head")}
     weights = own["weights"]
     set_choices(tour.starts(gather_evidence()))
     if current_value("weights") != weights:  # which cut the text into other tokens, so that others are to be chosen
@@ -359,7 +360,7 @@ def leave() -> None:
     """End the tour where it is.
 
     After an experiment, the heads that are off are on again, and a trained network that it took along makes way for the
-    weights and the text that were there before. After a lesson, its step is kept, and what the visitor had
+    weights, the text and the head that were there before. After a lesson, its step is kept, and what the visitor had
     before comes back.
     """
     if step_number() and not current_lesson():
@@ -368,7 +369,9 @@ def leave() -> None:
         if puts_network_away():
             trained, own = trained_slot.session_slot().trained, st.session_state[_OWN]
             is_example = trained is not None and current_value("text") == trained.example
-            set_choices(own if is_example else {"weights": own["weights"]})
+            set_choices(own if is_example else {key: own[key] for key in own if key != "text"})
+            brought_back = "Your sentence and the weights" if is_example else "The weights"
+            replace_notices(current_setup(), [f"{brought_back} that you had before the experiment are back."])
     if current_lesson() and current_step() is not None:
         st.session_state[_LEFT_AT] = {**st.session_state.get(_LEFT_AT, {}), current_lesson(): step_number()}
     if current_lesson() and step_number():

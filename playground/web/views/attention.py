@@ -281,7 +281,7 @@ def _take_rival() -> None:
 def draw_quick_changes() -> None:
     """The buttons; one whose change is made takes it back, and one whose change cannot be made is grey and says why.
 
-    Where the head is off, what that leaves as it was and what it moved stands below them.
+    Where the head is off, what that leaves as it was and what it moved stands below them; likewise of a cut cell.
     """
     run, setup = panels.shown_run(), current_setup()
     focus = current_focus(run)
@@ -318,6 +318,9 @@ def draw_quick_changes() -> None:
     if any(_is_off(each, focus) for each in applied):
         with st.container(key="head_is_off"):
             st.markdown(_describe_off(run, focus))
+    elif asked["cut"][2] in applied:
+        with st.container(key="cell_is_cut"):
+            st.markdown(_describe_cut(run, focus))
     if applied and not st.context.is_embedded:
         draw_followed_button("quick_followed")
 
@@ -330,19 +333,32 @@ def _is_off(change: Change, focus: Focus) -> bool:
 
 def _describe_off(run: Run, focus: Focus) -> str:
     """That a head that is off still attends, and what the changes have moved, in markdown."""
-    with panels.explain_errors():
-        untouched = caches.run_sentence(current_setup().untouched_key)
     share = max(each.strength for each in run.interventions if _is_off(each, focus))
     off, dropped = ("off", "is dropped") if share == 1 else ("partly off", f"is dropped by {share:.0%}")
-    told = (
+    return (
         f"**Layer {focus.layer}, head {focus.head} is {off}, and still attends:** its pattern stays, and what it "
-        f"gathers {dropped} before it is added to the tokens' vectors."
+        f"gathers {dropped} before it is added to the tokens' vectors. {_describe_moved(run)}"
     )
+
+
+def _describe_cut(run: Run, focus: Focus) -> str:
+    """That a query no longer looks at a key in one head, and what the changes have moved, in markdown."""
+    query, key = (quote_place(run.tokens, place) for place in (focus.query, focus.key))
+    return (
+        f"**In layer {focus.layer}, head {focus.head}, {query} no longer looks at {key}:** its other keys share that "
+        f"weight, each in proportion to its own. {_describe_moved(run)}"
+    )
+
+
+def _describe_moved(run: Run) -> str:
+    """What the changes have moved: the sentence's vector, a token's, and a head's pattern."""
+    with panels.explain_errors():
+        untouched = caches.run_sentence(current_setup().untouched_key)
     moved = float(sentence_change(untouched, run).relative)
     if not np.isfinite(moved):
-        return f"{told} What moved is beyond the range of 32-bit floats."
+        return "What moved is beyond the range of 32-bit floats."
     whose = "That" if count_changes(run) == 1 else "All your changes together"
-    told += f" {whose} moved the sentence's vector by **{moved:.1%}** of its length"
+    told = f"{whose} moved the sentence's vector by **{moved:.1%}** of its length"
     by_token = stream_change(untouched, run).relative[-1]
     if np.isfinite(by_token).all() and by_token.max() >= LEAST_MOVED:
         token = int(by_token.argmax())

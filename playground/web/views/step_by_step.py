@@ -34,6 +34,9 @@ from playground.web.shared.renderer import render
 
 PRESET = "tutorial-b"
 
+_STAGE = "step_stage_whole"
+"""Key of the container of a stage, from its title on."""
+
 
 @fragment
 def show_chosen_stage() -> None:
@@ -65,6 +68,13 @@ def _draw_stage(key: RunKey, run: Run) -> None:
     keep_answer_place()
     scroll_as_requested()
     stage, following = _choose_stage(run.config)
+    with st.container(key=_STAGE):
+        _draw_chosen(stage, following, key, run)
+
+
+def _draw_chosen(stage: str, following: str | None, key: RunKey, run: Run) -> None:
+    """The stage's title, the focus, the computation, and the way on to the `following` one."""
+    st.header(upper_first(stage))
     focus = show_focus(run, PLACES if stage in OF_A_HEAD else ("layer", "query"))
     with panels.explain_errors():
         walk = Walk(caches.trace_layer(key, focus.layer), focus.head, focus.query, focus.key)
@@ -189,7 +199,6 @@ def _choose_stage(config: ModelConfig) -> tuple[str, str | None]:
     for number, chapter in enumerate(chapters, start=1):
         if stage in chapter.stages:
             st.markdown(f"**Chapter {number} of {len(chapters)}: {chapter.title}.** {chapter.idea}")
-    st.header(upper_first(stage))
     return stage, stages[at + 1] if at + 1 < len(stages) else None
 
 
@@ -208,7 +217,7 @@ def _open_first_stage(config: ModelConfig) -> None:
 def _go_on(stage: str) -> None:
     """Open a stage at its beginning: the press came from the end of the one before."""
     st.session_state["step_stage"] = stage
-    request_scroll("step_computation")
+    request_scroll(_STAGE)
 
 
 def _move_stage(stages: Sequence[str], by: int) -> None:

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 from playground.charts.markdown import escape_markdown
 from playground.training.trained_network import TrainedNetwork
 from tests.training.trained import trained
-from tests.web.app_test import captions, choose, new_page, open_page, press, prose, trained_trace, working
+from tests.web.app_test import captions, choose, new_page, open_page, press, prose, sentences, trained_trace, working
 from tests.web.sidebar.test_trained_panel import put
 
 OWN = "The weather in Bonn was lovely on Sunday."
@@ -112,7 +112,7 @@ def test_no_head_that_the_network_lacks_is_switched_off() -> None:
 
 def test_after_the_reversal_the_visitors_own_sentence_and_weights_are_back() -> None:
     one = trained()
-    app = put(open_page("overview", text=OWN, weights="random"), one)
+    app = put(open_page("overview", text=OWN, weights="random", layer=1, head=2), one)
     press(app, "start_reverse")
     app = put(working(app.switch_page("../../pages/training.py").run()), one)
     press(press(press(app, "tour_on"), "tour_answer_nowhere"), "tour_on")
@@ -120,3 +120,5 @@ def test_after_the_reversal_the_visitors_own_sentence_and_weights_are_back() -> 
     assert (app.session_state["weights"], app.session_state["text"]) == ("trained here", one.example)
     press(app, "tour_end")
     assert (app.session_state["weights"], app.session_state["text"]) == ("random", OWN)
+    assert (app.session_state["layer"], app.session_state["head"]) == (1, 2)
+    assert "Your sentence and the weights that you had before the experiment are back." in sentences(app)
