@@ -468,7 +468,7 @@ def describe(verdict: Verdict, lead: float, *, has_bars: bool = False) -> str:
     elif verdict.amounts[largest] * lead < 0:
         opening = f"The largest part, {NAMES[largest]}, speaks for the key with the lower score: others outweigh it."
     else:
-        opening = f"No single part explains it: the largest, {NAMES[largest]}, is under half of all pushes and pulls."
+        opening = f"No single part explains it: the largest, {NAMES[largest]}, is under half of all, signs aside."
     if has_bars:
         return opening
     total = sum(map(abs, verdict.amounts.values()))

@@ -96,10 +96,12 @@ def _open_on_line(evidence: Evidence) -> Choices:
 
 
 def _ask_for_head(state: TourState) -> str:
-    to_open = "" if state.page == "attention" else "Open **Attention**. "
-    carried = f"It opens at {Head(state.values['layer'], state.values['head'])}. " if "line" in state.answers else ""
+    to_open = ""
+    if state.page != "attention":
+        at = f" It opens at {Head(state.values['layer'], state.values['head'])}." * ("line" in state.answers)
+        to_open = f"Open **Attention**.{at} "
     return (
-        f"{to_open}{carried}Does the large map show the line? If not, choose another head. Then press **What if this "
+        f"{to_open}Does the large map show the line? If not, choose another head. Then press **What if this "
         "head were off?**"
     )
 

@@ -60,7 +60,7 @@ DESCRIPTIONS: Mapping[Positions, str] = {
     "distances, in each head another.",
 }
 
-_ROW = "It adds a vector to each token's, another one at each position. "
+_ROW = "To each token's vector it adds one that belongs to its position. "
 
 HOW: Mapping[Positions, str] = {
     "learned": _ROW,
