@@ -195,7 +195,8 @@ def _work_out_stage(walk: Walk, stage: str) -> Iterator[Item]:
         else "It agrees exactly."
     )
     yield Paragraph(
-        f"This stage was also worked out by hand, from the model's own inputs. {agrees}{destination}", "caption"
+        f"A check: by these formulas, the stage was computed again from what the model put in. {agrees}{destination}",
+        "caption",
     )
     yield from _show_changes(walk, list_changed_points(walk, stage))
 

@@ -57,11 +57,11 @@ def show_pruning(scene: Scene[Pruning], options: Options) -> Iterator[Item]:
     yield Paragraph(_describe_saved(config, n, len(words(pruning.run))))
     yield Curves[Pruning](
         key="pruning_curves",
-        alt="What is left without ever more heads, the least important first, beside random orders",
-        caption=f"**What is left without ever more heads.** {pruning.measured_on}, each head measured alone, the least "
-        f"effect first. The grey band spans {len(pruning.left) - 1} random orders, the grey line is their mean: the "
-        "higher the other line runs above it, the more the sorting is worth. A head that is taken out gathers "
-        "nothing, its z is 0; nothing is trained anew.",
+        alt="What is left as more and more heads are off, the least important first, beside random orders",
+        caption=f"**What is left as more and more heads are off.** {pruning.measured_on}, each head measured alone, "
+        f"the least effect first. The grey band spans {len(pruning.left) - 1} random orders, the grey line is their "
+        "mean: the higher the other line runs above it, the more the sorting is worth. A head that is taken out "
+        "gathers nothing, its z is 0; nothing is trained anew.",
         curves=_pruning_curves,
         x=Axis("heads taken out", options={"range": [-0.5, sizes[-1] + 0.5]}),
         y=[lambda _: {"title": pruning.title}],

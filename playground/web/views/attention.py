@@ -367,7 +367,7 @@ def _describe_moved(run: Run) -> str:
         )
     weights = moved_weight(untouched, run)
     if not np.nan_to_num(weights).max() >= LEAST_MOVED:
-        return f"{told}. No head's pattern changed by {LEAST_MOVED:.2%} of its weight."
+        return f"{told}. No head's pattern changed by as much as {LEAST_MOVED:.2%} of its weight."
     layer, head = np.unravel_index(int(np.nanargmax(weights)), weights.shape)
     return f"{told}. The pattern of layer {layer}, head {head} changed most: {weights[layer, head]:.1%} of its weight."
 
