@@ -219,6 +219,8 @@ class HeadGrid(Chart[S]):
     """Whether layers, heads and weights are named beside the picture."""
     places: tuple[str, str] = ("layer", "head")
     """What a click chooses."""
+    opens: str = ""
+    """Key of the chart that shows the chosen head."""
     compares: bool = False
 
 
@@ -250,6 +252,8 @@ class CellRanges:
     columns: tuple[str, Mapping[int, int]] | None
     is_mosaic: bool = False
     """Whether cells are equal shares of the picture, counted from its top left corner."""
+    opens: str = ""
+    """Key of the chart that shows what a cell stands for; a press brings it into the window."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -575,7 +575,7 @@ def _draw_head_grid(chart: HeadGrid[S], subject: S) -> Drawn:
         _join(chart.caption, chart.reading(subject)),
         chart.alt,
         partial(chart.table, subject) if chart.table else None,
-        CellRanges(rows, columns, is_mosaic=True) if chart.click else None,
+        CellRanges(rows, columns, is_mosaic=True, opens=chart.opens) if chart.click else None,
         chart.click,
         chart.saved_as,
         heads,

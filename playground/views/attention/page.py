@@ -217,6 +217,7 @@ def all_heads(scene: Heads, options: Options) -> HeadGrid[HeadsRun]:
         keys=lambda _: tokens,
         scale=scale,
         click="The open head. Arrow keys open its neighbours.",
+        opens="attention_pattern",
         saved_as="attention_all_heads",
         table=lambda subject: largest_weights(subject.run, visible),
         table_title="The numbers: click a row to open its head",

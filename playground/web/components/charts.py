@@ -132,6 +132,8 @@ class CellFrame:
     """What the arrow keys move, for whoever cannot see the frame."""
     is_mosaic: bool = False
     """Whether cells are equal shares of the picture, counted from its top left corner."""
+    opens: str = ""
+    """Key of the container that shows what a cell stands for: a press brings it into the window, no arrow key does."""
     least_width: int = 0
     """Pixels of the chart: where a phone's page is narrower, it is scrolled sideways; 0: it is as wide as the page."""
 
@@ -143,6 +145,7 @@ class CellFrame:
             "rows": self.rows and [self.rows[0], self.rows[-1]],
             "columns": self.columns and [self.columns[0], self.columns[-1]],
             "mosaic": self.is_mosaic,
+            "opens": self.opens,
             "leastWidth": self.least_width,
             "label": self.label,
             "colour": palette.FOCUS,

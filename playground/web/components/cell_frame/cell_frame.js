@@ -1,4 +1,5 @@
 const CLICK = 8 // pixels that a pointer may move between press and release
+const SEEN = 160 // pixels of what a press opens: with fewer in the window it has to come there
 
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] } // on the screen
 
@@ -95,6 +96,10 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     if (x < 0 || x >= 1 || y < 0 || y >= 1) return
     choose([down.cellAt(y), across.cellAt(x)])
     frame.focus({ preventScroll: true, focusVisible: false }) // for the arrow keys
+    const opened = data.opens && document.querySelector(`.st-key-${data.opens}`)?.getBoundingClientRect()
+    if (opened && (opened.bottom < SEEN || opened.top > window.innerHeight - SEEN)) {
+      document.querySelector(`.st-key-${data.opens}`).scrollIntoView({ block: "start", behavior: "smooth" })
+    }
   }
   // While a mouse button is down, Plotly covers the page: the click that follows belongs to no chart.
   const press = down => {
