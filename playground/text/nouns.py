@@ -32,7 +32,8 @@ _ADJECTIVES = (
     "tired ugly upset warm weak wet white wide wrong young"
 )
 
-_OPENER_SET, _CLOSER_SET = frozenset(_OPENERS.split()), PRONOUNS.union(_FUNCTION_WORDS.split())
+_OPENER_SET = frozenset(_OPENERS.split())
+_CLOSER_SET = PRONOUNS.union(_FUNCTION_WORDS.split()) - _OPENER_SET
 _VERB_SET, _ADJECTIVE_SET = frozenset(_VERBS.split()), frozenset(_ADJECTIVES.split())
 _NOUNS_IN_LY = frozenset({"assembly", "belly", "bully", "butterfly", "family", "jelly", "july", "reply", "supply"})
 
@@ -51,7 +52,7 @@ def find_nouns(words: Sequence[str]) -> list[int]:
         lower = word.lower()
         if not word.isalpha():
             continue
-        if lower in _CLOSER_SET - _OPENER_SET:
+        if lower in _CLOSER_SET:
             is_open = False
         elif lower in _OPENER_SET or lower in _VERB_SET or _is_past(lower):
             is_open = True

@@ -76,9 +76,8 @@ class Ladder:
         """What was measured in use, one a seed, by rung, where a training has ended; of each rung with equal seeds."""
         kinds = group_by_name(self.state.results)
         used = {name: [each.unbatched for each in kind if each.unbatched] for name, kind in kinds.items()}
-        n = min(
-            filter(None, map(len, used.values())), default=0
-        )  # those of a later rung are the first of those of 2017
+        # A later rung's seeds are the first of those of 2017.
+        n = min(filter(None, map(len, used.values())), default=0)
         return {name: measures[:n] for name, measures in used.items() if measures}
 
     @property

@@ -64,7 +64,7 @@ def show_chosen_stage() -> None:
 
 
 def _draw_stage(key: RunKey, run: Run) -> None:
-    """The focus, the stage and what it computes; in a panel, what dropout does to it."""
+    """The choice of a stage, and below it the stage."""
     keep_answer_place()
     scroll_as_requested()
     stage, following = _choose_stage(run.config)
@@ -73,7 +73,7 @@ def _draw_stage(key: RunKey, run: Run) -> None:
 
 
 def _draw_chosen(stage: str, following: str | None, key: RunKey, run: Run) -> None:
-    """The stage's title, the focus, the computation, and the way on to the `following` one."""
+    """The stage's title, the focus, the computation, the way on to `following`; in a panel, what dropout does to it."""
     st.header(upper_first(stage))
     focus = show_focus(run, PLACES if stage in OF_A_HEAD else ("layer", "query"))
     with panels.explain_errors():

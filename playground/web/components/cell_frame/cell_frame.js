@@ -61,7 +61,8 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     frame.hidden = top === bottom || left === right // beyond what is zoomed into
       || middle < box.left || middle > box.right // or scrolled to
     Object.assign(frame.style, {
-      clipPath: "none", left: `${inner.left - outer.left + left * inner.width - 2}px`, width: `${(right - left) * inner.width + 3}px`,
+      clipPath: "none",
+      left: `${inner.left - outer.left + left * inner.width - 2}px`, width: `${(right - left) * inner.width + 3}px`,
       top: `${inner.top - outer.top + top * inner.height - 2}px`, height: `${(bottom - top) * inner.height + 3}px`,
     })
     cutOut()
@@ -96,10 +97,10 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     if (x < 0 || x >= 1 || y < 0 || y >= 1) return
     choose([down.cellAt(y), across.cellAt(x)])
     frame.focus({ preventScroll: true, focusVisible: false }) // for the arrow keys
-    const opened = data.opens && document.querySelector(`.st-key-${data.opens}`)?.getBoundingClientRect()
-    if (opened && (opened.bottom < SEEN || opened.top > window.innerHeight - SEEN)) {
-      document.querySelector(`.st-key-${data.opens}`).scrollIntoView({ block: "start", behavior: "smooth" })
-    }
+    const opened = data.opens && document.querySelector(`.st-key-${data.opens}`)
+    if (!opened) return
+    const { top, bottom } = opened.getBoundingClientRect()
+    if (bottom < SEEN || top > window.innerHeight - SEEN) opened.scrollIntoView({ block: "start", behavior: "smooth" })
   }
   // While a mouse button is down, Plotly covers the page: the click that follows belongs to no chart.
   const press = down => {
