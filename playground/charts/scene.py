@@ -10,13 +10,16 @@ S = TypeVar("S")
 
 T = TypeVar("T")
 
+_FIRST = Focus(0, 0, 0, 0)
+
 
 @dataclass(frozen=True)
 class Scene(Generic[S]):
     """What a view looks at."""
 
     now: S
-    focus: Focus
+    focus: Focus = _FIRST
+    """The place that is chosen; on pages without one, the first."""
     pinned: S | None = None
     """The subject with the settings that are pinned; None where nothing is, or where they cannot be run."""
     pinned_name: str = ""

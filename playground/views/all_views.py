@@ -45,8 +45,6 @@ from playground.views.what_if.followed import Followed, show_followed
 
 S = TypeVar("S")
 
-_NO_FOCUS = Focus(0, 0, 0, 0)
-
 
 @dataclass(frozen=True)
 class View:
@@ -205,7 +203,7 @@ def sentences_scene(view: LinkedView) -> Scene[Sentences]:
         is_changed=any(changes),
         for_any_text=None if for_any_text == changes else partial(read, interventions=for_any_text),
     )
-    return Scene(subject, _NO_FOCUS)
+    return Scene(subject)
 
 
 def followed_scene(view: LinkedView) -> Scene[Followed]:

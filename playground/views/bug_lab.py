@@ -26,7 +26,7 @@ from playground.charts.chart import (
 from playground.charts.figure import Array, Figure
 from playground.charts.scene import Scene
 from playground.config import ACTIVATION_NAMES
-from playground.link.opening import Focus, LinkedView
+from playground.link.opening import LinkedView
 from playground.mistakes.bug_lab import (
     DECOYS,
     NOBODY,
@@ -65,7 +65,7 @@ def read_lab(values: Any) -> ShownLab:
 
 def linked_lab(view: LinkedView) -> Scene[ShownLab]:
     """What a link's page looks at."""
-    return Scene(read_lab(view.values), Focus(0, 0, 0, 0))
+    return Scene(read_lab(view.values))
 
 
 def show_bug_lab(scene: Scene[ShownLab], _: Options) -> Iterator[Item]:

@@ -34,7 +34,7 @@ from playground.charts.scene import Scene
 from playground.charts.weights import shrink
 from playground.errors import InputError
 from playground.limits import MAX_TOKENS
-from playground.link.opening import Focus, LinkedView
+from playground.link.opening import LinkedView
 from playground.link.query import longest_sentence
 from playground.model import EncoderDecoder
 from playground.runs.arrays import Array
@@ -137,7 +137,7 @@ def linked_pair(view: LinkedView) -> Scene[Pair]:
     """
     is_example = view.values["encdec_source"] == "trained example"
     pair = _translate_example(view.values["encdec_example"]) if is_example else _linked_own_pair(view)
-    return Scene(pair, Focus(0, 0, 0, 0))
+    return Scene(pair)
 
 
 def _translate_example(sentence: str) -> Pair:

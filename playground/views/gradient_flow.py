@@ -31,7 +31,7 @@ from playground.charts import palette
 from playground.charts.chart import Columns, Control, Formula, Item, Options, Panel, Paragraph, Picture, Table
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
-from playground.link.opening import Focus, LinkedView
+from playground.link.opening import LinkedView
 from playground.link.query import longest_sentence
 from playground.text.wording import write_number
 
@@ -100,7 +100,7 @@ def linked_encoders(view: LinkedView) -> Scene[SixEncoders]:
         has_random_weights=view.weights == "random",
         has_norms=view.config.norm != "none",
     )
-    return Scene(six, Focus(0, 0, 0, 0))
+    return Scene(six)
 
 
 def _first_norms(comparison: Comparison) -> DepthNorms:

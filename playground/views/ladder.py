@@ -14,7 +14,7 @@ from playground.charts.bars import Bars
 from playground.charts.chart import Control, Group, Item, LabelledBars, Options, Panel, Paragraph, Table, Widget
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
-from playground.link.opening import Focus, LinkedView
+from playground.link.opening import LinkedView
 from playground.link.params import TASK_TITLES
 from playground.text.wording import join_words, with_minus
 from playground.training.ablation import ONE_SEED, AblationState, AblationTraining, Effect, group_by_name, seeds_of
@@ -97,7 +97,7 @@ def linked_ladder(view: LinkedView) -> Scene[Ladder]:
     trainings = ladder_trainings(
         view.values["ladder_rungs"], recipe, make_data(recipe), int(view.values["ladder_seeds"])
     )
-    return Scene(plan_ladder(trainings), Focus(0, 0, 0, 0))
+    return Scene(plan_ladder(trainings))
 
 
 def plan_ladder(trainings: tuple[AblationTraining, ...]) -> Ladder:

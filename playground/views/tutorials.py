@@ -27,7 +27,7 @@ from playground.charts.chart import (
 )
 from playground.charts.scene import Scene
 from playground.config import Initialisation
-from playground.link.opening import Focus, LinkedView
+from playground.link.opening import LinkedView
 from playground.mistakes.registry import MISTAKES
 from playground.model import Trace
 from playground.presets import PRESETS
@@ -69,7 +69,7 @@ def trace_tutorials(seed: int) -> dict[str, Trace]:
 def linked_tutorials(view: LinkedView) -> Scene[FiveTutorials]:
     """What a link's page looks at."""
     five = FiveTutorials(view.seed, trace_tutorials(view.seed), partial(comparison.causes, seed=view.seed))
-    return Scene(five, Focus(0, 0, 0, 0))
+    return Scene(five)
 
 
 def show_tutorials(scene: Scene[FiveTutorials], options: Options) -> Iterator[Item]:

@@ -119,7 +119,7 @@ def test_a_heatmaps_numbers_are_the_weights_and_not_their_colours() -> None:
         key="", alt="", caption="",
         weights=lambda _: weights, tokens=lambda _: list("abcdef"), allowed=lambda _: allowed,
     )  # fmt: skip
-    figure = draw_chart(chart, Scene(None, Focus(0, 0, 0, 0))).now.figure
+    figure = draw_chart(chart, Scene(None)).now.figure
     table = read_table(numbers_of(go.Figure(figure)))
     np.testing.assert_array_equal(table.to_numpy(np.float32), np.where(allowed, weights, np.nan))
     assert table.index.name == "query: who asks \\ key: attended to [weight]"
@@ -150,7 +150,7 @@ def test_what_a_logarithmic_axis_cannot_show_is_named() -> None:
 
 
 def test_a_treemaps_numbers_add_up() -> None:
-    scene = Scene(ModelCosts(small_config(), 1), Focus(0, 0, 0, 0))
+    scene = Scene(ModelCosts(small_config(), 1))
     rows = numbers_of(go.Figure(draw_chart(show_treemap(scene, has_focus=False), scene).now.figure))
     total = scene.now.parameters.total
     assert ["model", "", "model", total] in rows
@@ -160,7 +160,7 @@ def test_a_treemaps_numbers_add_up() -> None:
 def test_bars_of_the_page_are_a_figure_with_their_numbers() -> None:
     bars = Bars(["<b>x</b>", "y"], [0.5, -2.0], ["#ff0000", "#00ff00"], ["+0.5", "-2"], "share")
     chart = LabelledBars[None](key="bars", alt="", caption="", bars=lambda _: bars)
-    figure = draw_chart(chart, Scene(None, Focus(0, 0, 0, 0))).now.figure
+    figure = draw_chart(chart, Scene(None)).now.figure
     assert numbers_of(go.Figure(figure)) == [["place", "share"], ["<b>x</b>", 0.5], ["y", -2.0]]
 
 

@@ -12,10 +12,9 @@ from playground.charts.scene import Scene
 from playground.learn.compare_answer import axis_names, best_place, compare_answer, handle_places
 from playground.learn.exercise import Variant, read_exercise
 from playground.learn.quantities import Numbers
-from playground.link.opening import Focus
 
 _FOLDER = Path(__file__).resolve().parents[1] / "data" / "exercises"
-SCENE = Scene[Any](None, Focus(0, 0, 0, 0))
+SCENE = Scene[Any](None)
 
 
 def demo(name: str) -> Variant:

@@ -331,7 +331,7 @@ def test_a_row_of_a_table_opens_its_head_and_leaves_the_average() -> None:
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_has_something_to_show_of_one_token(view: str) -> None:
     now, _ = subject("a", norm="none")
-    assert show(Scene(now, Focus(0, 0, 0, 0)), attention_view=view)
+    assert show(Scene(now), attention_view=view)
 
 
 def test_a_running_sum_ends_at_the_score() -> None:

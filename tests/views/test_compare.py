@@ -72,7 +72,7 @@ def test_pairs_of_components_have_both_models_sums_and_the_change(key: str, coun
     config = ModelConfig(**SMALL)
     now, pinned = ModelCosts(config, 5), ModelCosts(replace(config, n_layers=1, norm="none"), 7)
     after, before = (getattr(each, counted) for each in (now, pinned))
-    scene = Scene(now, Focus(0, 0, 0, 0), pinned, "pinned", "now")
+    scene = Scene(now, pinned=pinned, pinned_name="pinned", now_name="now")
     drawn = draw(compare.compare_costs(scene, pinned), scene)[key].now
     assert drawn.table is not None
     table = drawn.table()

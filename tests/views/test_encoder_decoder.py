@@ -15,7 +15,6 @@ from playground.charts.draw import draw_chart
 from playground.charts.label import chart_label
 from playground.charts.scene import Scene
 from playground.errors import InputError, TooLargeError
-from playground.link.opening import Focus
 from playground.link.params import DEFAULT_TARGET
 from playground.runs.pair_run import PairRun, run_pair
 from playground.text import Tokenizer, characters
@@ -60,7 +59,7 @@ def example(sentence: str = "the small black cat sees a white house") -> Pair:
 
 
 def scene_of(pair: Pair) -> Scene[Pair]:
-    return Scene(pair, Focus(0, 0, 0, 0))
+    return Scene(pair)
 
 
 def options(pair: Pair, **chosen: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from playground.accounting import count_flops, count_parameters
 from playground.accounting.readable import in_units
 from playground.charts.chart import Group, LabelledBars, Panel, Paragraph, Table, Widget
 from playground.charts.scene import Scene
-from playground.link.opening import Focus, open_link
+from playground.link.opening import open_link
 from playground.training.ablation import Ablation
 from playground.training.ladder import LARGE, RUNGS, START, USUAL, climb, ladder_recipe, ladder_trainings
 from playground.training.network import Measure
@@ -56,7 +56,7 @@ def with_losses(**losses: tuple[float, ...]) -> Ladder:
 
 
 def scene(ladder: Ladder) -> Scene[Ladder]:
-    return Scene(ladder, Focus(0, 0, 0, 0))
+    return Scene(ladder)
 
 
 @pytest.mark.long

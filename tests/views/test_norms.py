@@ -60,7 +60,7 @@ def test_the_answer_names_what_it_is_of() -> None:
         (small_run("ab")[0], "end as long as they begin: **4** before and after 2 layers"),  # √16, of any norm's output
         (small_run("ab", n_layers=96, d_model=64, norm="none")[0], "**Overflow**"),
     ):
-        answer = next(iter(show_norms(Scene(run, Focus(0, 0, 0, 0)), OPTIONS | {"norms_closer": False})))
+        answer = next(iter(show_norms(Scene(run), OPTIONS | {"norms_closer": False})))
         assert isinstance(answer, Paragraph)
         assert told in answer.text
 
@@ -138,14 +138,14 @@ def test_the_first_number_is_normalised_by_hand(norm: Norm, told: str) -> None:
 
 def test_a_layer_without_its_first_norm_says_so() -> None:
     run, _ = small_run("abc", norm_placement="pre", first_norm=False)
-    items = parts_of(show_norms(Scene(run, Focus(0, 0, 0, 0)), OPTIONS | {"norms_closer": False}))
+    items = parts_of(show_norms(Scene(run), OPTIONS | {"norms_closer": False}))
     assert [each.key for each in items if isinstance(each, Vectors)] == ["norm_numbers_2"]
     assert "Layer 0 has no norm before attention." in words(items)
 
 
 def test_a_closed_fold_makes_nothing_and_no_norm_shows_none() -> None:
     run, _ = small_run("abc", norm="none")
-    items = parts_of(show_norms(Scene(run, Focus(0, 0, 0, 0)), OPTIONS | {"norms_closer": False}))
+    items = parts_of(show_norms(Scene(run), OPTIONS | {"norms_closer": False}))
     assert [each.key for each in items if isinstance(each, Curves | Heatmap | Vectors)] == ["norms_by_layer"]
     assert "This encoder has none" in words(items)
 
@@ -205,4 +205,4 @@ def test_one_norm_by_hand_is_compared_by_its_name() -> None:
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_has_something_to_show_of_one_token_and_no_norm(view: str) -> None:
     for run, _ in (small_run("a"), small_run("ab", norm="none")):
-        assert show(view, Scene(run, Focus(0, 0, 0, 0)), norms_layer=0, norms_norm=0)
+        assert show(view, Scene(run), norms_layer=0, norms_norm=0)

@@ -16,7 +16,6 @@ from playground.charts.chart import Control, Group, Item, Paragraph, Picture, Ta
 from playground.charts.draw import draw_chart, draw_table
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
-from playground.link.opening import Focus
 from playground.link.params import COMPARED
 from playground.training.ablation import Ablation, AblationState
 from playground.training.ablation_report import (
@@ -68,7 +67,7 @@ def make_ablation(*fields: str, n_seeds: int = 1, n_done: int | None = None) -> 
 
 
 def show(ablation: ShownAblation, measured: Measured = "accuracy") -> list[Item]:
-    scene, options = Scene(ablation, Focus(0, 0, 0, 0)), {"regularisers_measure": measured}
+    scene, options = Scene(ablation), {"regularisers_measure": measured}
     return parts_of([*show_curves(scene, options), *show_details(scene, options)])
 
 
@@ -79,7 +78,7 @@ def texts(items: Iterable[Item]) -> list[str]:
 def lines_of(ablation: ShownAblation, name: str, measured: Measured) -> list[dict[str, Any]]:
     """What is drawn of a set's chart, which is valid for Plotly: the level, and a line a run."""
     charts = {each.key: each for each in show(ablation, measured) if isinstance(each, Picture)}
-    figure = draw_chart(charts[f"regularisers_{name}"], Scene(ablation, Focus(0, 0, 0, 0))).now.figure
+    figure = draw_chart(charts[f"regularisers_{name}"], Scene(ablation)).now.figure
     return [trace.to_plotly_json() for trace in go.Figure(figure).data]
 
 
@@ -169,7 +168,7 @@ def test_the_table_and_the_sentences_are_the_reports(n_seeds: int) -> None:
     state, items = ablation.state, show(ablation)
     table, curves = (each for each in items if isinstance(each, Table))
     assert (curves.key, curves.is_folded, table.key) == ("regularisers_curves", True, "regularisers_table")
-    shown = draw_table(table, Scene(ablation, Focus(0, 0, 0, 0)))
+    shown = draw_table(table, Scene(ablation))
     assert shown.equals(ablation_table(state.results, state.trainings))
     assert set(shown) <= table.formats.keys()
     assert (set(SPREAD_COLUMNS.values()) <= set(shown)) == (n_seeds == 3)

@@ -32,7 +32,6 @@ from playground.charts.draw import Drawn, draw_chart
 from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
 from playground.link import params
-from playground.link.opening import Focus
 from playground.text import characters
 from playground.views.similarity import (
     EXAMPLE,
@@ -83,7 +82,7 @@ def answer(subject: Sentences, **options: Any) -> str:
 
 
 def scene(subject: Sentences) -> Scene[Sentences]:
-    return Scene(subject, Focus(0, 0, 0, 0))
+    return Scene(subject)
 
 
 def pick(items: Sequence[Item], kind: type[I], key: str) -> I:

@@ -18,7 +18,6 @@ from playground.charts.draw import Drawn, draw_chart, draw_table
 from playground.charts.figure import Figure
 from playground.charts.names import text_width
 from playground.charts.scene import Scene
-from playground.link.opening import Focus
 from playground.training import network
 from playground.training.answers import answer_samples
 from playground.training.network import Evaluation, History, Measure, Snapshot, build_network
@@ -32,7 +31,6 @@ from playground.views.training import AskedNetwork, WatchedRun, watch
 from tests.training.trained import CONFIG, RECIPE, trainer
 from tests.views.scenes import parts_of
 
-NOWHERE = Focus(0, 0, 0, 0)
 NOISE = np.random.default_rng(0).uniform(0, 0.2, 5_000)
 ATTENTION = {"training_attention": "self", "training_moment": 20, "training_layer": 0, "training_head": 0}
 
@@ -48,7 +46,7 @@ def ended(**changes: Any) -> TrainingState:
 
 
 def scene(state: TrainingState, *, grows: bool = False) -> Scene[WatchedRun]:
-    return Scene(watch(state, 2.6, grows=grows), NOWHERE)
+    return Scene(watch(state, 2.6, grows=grows))
 
 
 def drawn(items: Sequence[Item], run: Scene[Any]) -> dict[str, Drawn]:
@@ -94,8 +92,8 @@ def level(figure: Figure) -> dict[str, Any]:
 
 def test_before_a_start_the_schedule_is_what_is_known() -> None:
     recipe = Recipe(warmup=10, lr=0.01, steps=5_000)
-    items = list(view.show_plan(Scene(recipe, NOWHERE)))
-    chart = drawn(items, Scene(recipe, NOWHERE))["training_rate"]
+    items = list(view.show_plan(Scene(recipe)))
+    chart = drawn(items, Scene(recipe))["training_rate"]
     (line,) = chart.figure["data"]
     np.testing.assert_array_equal(line["y"], floats([learning_rate(int(step), recipe) for step in line["x"]]))
     assert (line["x"][line["y"].argmax()], line["y"].max()) == (10, np.float32(0.01))
@@ -190,10 +188,10 @@ def test_what_is_watched_stays_as_it_is_while_the_run_goes_on() -> None:
 
 def test_tables_have_the_numbers_of_all_charts() -> None:
     history = ended().history
-    both, every = (each for each in view.show_numbers(Scene(history, NOWHERE)) if isinstance(each, Table))
+    both, every = (each for each in view.show_numbers(Scene(history)) if isinstance(each, Table))
     looks = {look.step: look.validation.loss for look in history.evaluations}
-    assert draw_table(both, Scene(history, NOWHERE))["validation loss"].to_dict() == looks
-    table = draw_table(every, Scene(history, NOWHERE))
+    assert draw_table(both, Scene(history))["validation loss"].to_dict() == looks
+    table = draw_table(every, Scene(history))
     assert [list(table[name]) for name in table] == [history.loss, history.lr, history.grad_norm]
     assert list(table.index) == list(range(1, RECIPE.steps + 1))
     assert (both.is_folded, every.is_folded) == (True, True)
@@ -451,7 +449,7 @@ def test_answers_stand_beside_the_right_ones(task: Any) -> None:
     run = trainer(task=task)
     made = from_trainer(run)
     samples = answer_samples(run.network, run.data, run.recipe)
-    asked = Scene(AskedNetwork(made, lambda: samples), NOWHERE)
+    asked = Scene(AskedNetwork(made, lambda: samples))
     items = list(view.show_answers(asked))
     assert f"Validation loss {made.results.validation_loss:.6f} nats" in texts(items)
     assert f"**{made.results.validation_accuracy:.1%}**" in texts(items)
@@ -470,9 +468,9 @@ def test_answers_stand_beside_the_right_ones(task: Any) -> None:
 
 def test_what_comes_next_is_a_bar_each_with_its_name_escaped() -> None:
     shares = {"<": 0.5, "&": 0.3, "␣": 0.2}
-    (item,) = view.show_next_characters(Scene(shares, NOWHERE), 12)
+    (item,) = view.show_next_characters(Scene(shares), 12)
     assert isinstance(item, Bars)
-    chart = draw_chart(item, Scene(shares, NOWHERE)).now
+    chart = draw_chart(item, Scene(shares)).now
     go.Figure(chart.figure)
     (bars,), layout = chart.figure["data"], chart.figure["layout"]
     assert bars["y"] == ["&lt;", "&amp;", "␣"]

@@ -11,7 +11,6 @@ import torch
 from playground.charts.chart import Control, Heatmap, Item, LabelledBars, Panel, Paragraph, Widget
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
-from playground.link.opening import Focus
 from playground.mistakes.registry import MISTAKES
 from playground.presets import PRESETS
 from playground.text.wording import upper_first
@@ -23,7 +22,7 @@ from tests.views.scenes import parts_of
 
 FIVE = FiveTutorials(7, trace_tutorials(7), partial(comparison.causes, seed=7))
 OPEN: dict[str, Any] = dict.fromkeys(("tutorials_mistakes", "tutorials_five", "tutorials_differences"), True)
-SCENE = Scene(FIVE, Focus(0, 0, 0, 0))
+SCENE = Scene(FIVE)
 
 
 def show(against: str = "E", letter: str = "A") -> list[Item]:

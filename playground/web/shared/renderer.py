@@ -57,6 +57,8 @@ S = TypeVar("S")
 ON_CHANGE: dict[str, Callable[[], None]] = {}
 """What runs when the widget of a parameter is used, by the parameter's key; pages add theirs."""
 
+_NO_SUBJECT = Scene(None)
+
 _HEADER = 38
 """Pixels of a table's header with the border."""
 
@@ -110,8 +112,8 @@ def run_scene(*, changed: bool = True, shown: Sequence[str] = PLACES) -> Scene[R
     return Scene(run, focus, pinned.run, pinned.side.name, pinned.side.now, pinned.has_same_tokens)
 
 
-def render(items: Iterable[Item], scene: Scene[S]) -> None:
-    """Draw what a view yields."""
+def render(items: Iterable[Item], scene: Scene[Any] = _NO_SUBJECT) -> None:
+    """Draw what a view yields; words and controls alone need no scene."""
     later: list[tuple[DeltaGenerator, Later]] = []
     _render_all(items, scene, later)
     for place, item in later:

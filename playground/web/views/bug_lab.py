@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from playground.charts.scene import Scene
-from playground.link.opening import Focus
 from playground.link.params import OWN
 from playground.mistakes.bug_lab import KINDS, MAX_SEED, Attempt, LabTest, name_suspect, offered_tests
 from playground.text.wording import upper_first
@@ -34,8 +33,8 @@ def draw_bug_lab() -> None:
     options = read_options("lab")
     with panels.explain_errors(), _take_turn(trains="train" in options["lab_tests"]):
         shown = read_lab(options)
-        items = list(show_bug_lab(Scene(shown, Focus(0, 0, 0, 0)), {}))
-    render(items, Scene(shown, Focus(0, 0, 0, 0)))
+        items = list(show_bug_lab(Scene(shown), {}))
+    render(items, Scene(shown))
 
 
 @contextmanager

@@ -11,7 +11,6 @@ from playground.analysis.comparison import PointDifference, describe_shared
 from playground.charts.chart import Group, Item, Panel, Paragraph
 from playground.charts.scene import Scene
 from playground.link.changes import Changes, MadeChange
-from playground.link.opening import Focus
 from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.views import compare as view
@@ -73,7 +72,7 @@ def compare_costs() -> None:
     before = pinned_costs(side)
     if side is None or before is None:
         return
-    scene = Scene(model_costs(current_setup()), Focus(0, 0, 0, 0), before, side.name, side.now)
+    scene = Scene(model_costs(current_setup()), pinned=before, pinned_name=side.name, now_name=side.now)
     items: list[Item] = []
     if current_value("compare_costs"):
         items += view.compare_costs(scene, before)

@@ -12,7 +12,6 @@ from playground.charts.markdown import escape_markdown, quote_token
 from playground.charts.scene import Scene
 from playground.diagnosis import TOLERANCE, diagnose
 from playground.errors import InputError, PlaygroundError
-from playground.link.opening import Focus
 from playground.mistakes.edits import Input, run_edited
 from playground.mistakes.registry import MISTAKES
 from playground.mistakes.saved import HOW_TO_SAVE, MAX_BYTES, list_hooks, read_arrays, read_printed
@@ -54,8 +53,6 @@ _NEXT_EXAMPLE = "_diagnosis_next_example"
 
 _CODE = "The code that saves them, and their names"
 """What the expander of step 2 is called."""
-
-_NO_SCENE = Scene(None, Focus(0, 0, 0, 0))
 
 _MOST_TOKENS = 64
 """Of the sentence: a search runs the model some hundred times."""
@@ -158,7 +155,7 @@ def _draw_found(key: caches.RunKey, n_mistakes: int) -> None:
             "Have you written an encoder whose results are wrong? Bring the numbers that it computes. This page finds "
             f"the first wrong one, and tries **{n_mistakes}** known mistakes, alone and in pairs, to explain it."
         )
-        render([Paragraph(invitation, "answer")], _NO_SCENE)
+        render([Paragraph(invitation, "answer")])
         _draw_example("See it done: try a wrong encoder", "primary")
         return
     if found.key != key:
@@ -166,7 +163,7 @@ def _draw_found(key: caches.RunKey, n_mistakes: int) -> None:
             "The sidebar's model or its sentence has changed since: bring your tensors again to compare them with it."
         )
     st.caption(f"Checked: {escape_markdown(found.name)}.")
-    scene = Scene(found.diagnosed, Focus(0, 0, 0, 0))
+    scene = Scene(found.diagnosed)
     render(show_diagnosis(scene, {}), scene)
     _draw_example("Try another wrong encoder", "secondary")
 

@@ -10,7 +10,6 @@ from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
 from playground.errors import InputError
 from playground.limits import MAX_TOKENS
-from playground.link.opening import Focus
 from playground.link.params import DEFAULT_TARGET, DEFAULT_TEXT, page_parameters
 from playground.text import split_sentences
 from playground.training.tasks.task import BOS
@@ -37,7 +36,7 @@ def explore_pair() -> None:
     """The page below its heading."""
     if st.session_state.pop(_SWITCHED, False) and is_fragment_rerun():
         st.rerun()  # the sidebar is outside of this fragment, and folds its settings beside the example
-    render([Paragraph(views.INTRODUCTION, "caption")], Scene(None, Focus(0, 0, 0, 0)))
+    render([Paragraph(views.INTRODUCTION, "caption")])
     keep_answer_place()
     pair = choose_pair()
     explain_settings(pair)
@@ -57,7 +56,7 @@ def pair_scene(pair: PairKey) -> Scene[Pair]:
     else:
         name = trained_slot.weights_label(pair.weights) or ":orange-badge[untrained: random weights]"
         shown = Pair(run, vocabulary, n_built, name, is_random(pair.weights))
-    return Scene(shown, Focus(0, 0, 0, 0))
+    return Scene(shown)
 
 
 @as_one_element

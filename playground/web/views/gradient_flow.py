@@ -25,7 +25,6 @@ from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.errors import PlaygroundError
 from playground.link import query
-from playground.link.opening import Focus
 from playground.model import Encoder
 from playground.training.ablation import AblationState, AblationTraining
 from playground.views.gradient_flow import LAYERS, SixEncoders, list_depths, show_gradient_flow
@@ -217,7 +216,7 @@ def follow_pair(experiment: Experiment[AblationState]) -> None:
     experiment_buttons.show_progress(experiment, experiment.progress, status)
     state, data = experiment.state, training_data(experiment.inputs[0].recipe)
     if state is not None:
-        scene = Scene(TrainedPair(state, data, experiment.in_progress), Focus(0, 0, 0, 0))
+        scene = Scene(TrainedPair(state, data, experiment.in_progress))
         render(show_pair(scene), scene)
 
 
@@ -251,7 +250,7 @@ def explore_gradient_flow() -> None:
         has_random_weights=setup["weights"] == "random",
         has_norms=setup["norm"] != "none",
     )
-    scene = Scene(six, Focus(0, 0, 0, 0))
+    scene = Scene(six)
     render(show_gradient_flow(scene, read_options("gradient")), scene)
     st.markdown(ask_question(chosen_pair()))
     note_other_pair()

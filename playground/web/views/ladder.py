@@ -9,7 +9,6 @@ from playground.accounting.readable import duration
 from playground.charts.chart import Paragraph
 from playground.charts.scene import Scene
 from playground.errors import TooLargeError
-from playground.link.opening import Focus
 from playground.link.params import ARCHITECTURE, PARAMS, SHARED, TASK_TITLES
 from playground.text.wording import lower_first
 from playground.training.ablation import AblationState, AblationTraining, seeds_of
@@ -81,7 +80,7 @@ def make_plan(trainings: tuple[AblationTraining, ...]) -> LadderPlan:
 
 def make_scene(trainings: tuple[AblationTraining, ...], state: AblationState | None = None) -> Scene[Ladder]:
     """The ladder of some trainings, which may not have begun; no place of a run is looked at."""
-    return Scene(plan_ladder(trainings) if state is None else Ladder(state), Focus(0, 0, 0, 0))
+    return Scene(plan_ladder(trainings) if state is None else Ladder(state))
 
 
 def draw_answer(now: tuple[AblationTraining, ...] | None) -> None:
@@ -97,7 +96,7 @@ def draw_answer(now: tuple[AblationTraining, ...] | None) -> None:
         render(show_answer(scene, untrained), scene)
 
     if session_experiments().get(PAGE) is None:
-        render([Paragraph(BEFORE_ANY, "answer")], Scene(None, Focus(0, 0, 0, 0)))
+        render([Paragraph(BEFORE_ANY, "answer")])
     experiment_buttons.follow(follow_answer, PAGE, every=2.0)
 
 

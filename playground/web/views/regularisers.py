@@ -13,7 +13,6 @@ from playground.charts.chart import Paragraph
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError, TooLargeError
 from playground.link import query
-from playground.link.opening import Focus
 from playground.link.params import ABLATION, COMPARED, FIELDS, TASK_TITLES
 from playground.text.wording import join_words, lower_first
 from playground.training.ablation import (
@@ -67,8 +66,6 @@ SEEDS_HELP = (
     "A seed decides the sequences, the initial weights, the order of batches and all that regularisers draw. With 3, "
     "everything runs with the sidebar's seed and the next two: it takes three times as long and shows what chance does."
 )
-
-_NOWHERE = Focus(0, 0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -170,7 +167,7 @@ def draw_answer(plan: AblationPlan | None) -> None:
         render(show_answer(scene, untrained), scene)
 
     if session_experiments().get(PAGE) is None:
-        render([Paragraph(BEFORE_ANY, "answer")], Scene(None, _NOWHERE))
+        render([Paragraph(BEFORE_ANY, "answer")])
     experiment_buttons.follow(follow_answer, PAGE, every=2.0)
 
 
@@ -178,7 +175,7 @@ def draw_ready_experiments() -> None:
     """Draw the cards of the ready experiments."""
     if session_experiments().get(PAGE) is not None:
         st.header("Another experiment")
-    render(show_ready_experiments(), Scene(None, _NOWHERE))
+    render(show_ready_experiments())
 
 
 def draw_start(ready: ReadyExperiment, label: str, *, is_first_choice: bool = False) -> None:
@@ -276,7 +273,7 @@ def make_scene(
 ) -> Scene[ShownAblation]:
     """An ablation of these trainings, which may not have begun."""
     shown = state or AblationState.planned(trainings)
-    return Scene(ShownAblation(shown, training_data(trainings[0].recipe), grows), _NOWHERE)
+    return Scene(ShownAblation(shown, training_data(trainings[0].recipe), grows))
 
 
 def list_differences(before: Sequence[AblationTraining], now: Sequence[AblationTraining]) -> list[str]:
@@ -301,7 +298,7 @@ def draw_catalogue() -> None:
     results = () if state is None else state.results
     title = f"Ten regularisers in {len(REGULARISERS)} switches: what each does, and how strong it is"
     with st.expander(title, icon=":material/tune:", key=f"{PAGE}_cards"):
-        render(show_catalogue(read_options(PAGE), shortcuts.unlocked_norm(), results), Scene(None, _NOWHERE))
+        render(show_catalogue(read_options(PAGE), shortcuts.unlocked_norm(), results))
 
 
 WIDGETS |= {"legend": draw_legend, "start_ready": draw_start}

@@ -13,7 +13,6 @@ from playground.charts.scene import Scene
 from playground.errors import InputError, PlaygroundError
 from playground.limits import MAX_LISTED, MAX_LISTED_TOKENS
 from playground.link.changes import FittedChanges, fit_changes
-from playground.link.opening import Focus
 from playground.model.change_texts import name_change
 from playground.model.changes import Change
 from playground.runs.variant_runs import count_affordable
@@ -80,7 +79,7 @@ def explore_similarity() -> None:
         _draw_field()
         raise
     keep_two_sentences(len(listed.sentences))
-    scene, options = Scene(_compare(listed, depths), Focus(0, 0, 0, 0)), read_options("similarity")
+    scene, options = Scene(_compare(listed, depths)), read_options("similarity")
     keep_answer_place()
     picture, field = st.columns((2, 1), gap="small") if len(listed.sentences) > 1 else [st.container()] * 2
     with field:

@@ -15,7 +15,6 @@ from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
 from playground.link import query
-from playground.link.opening import Focus
 from playground.link.params import RECIPE, TASK_TITLES, TRAINED_SIZES
 from playground.model import causal_mask
 from playground.training.answers import Sample, answer_samples, generate, next_token_probabilities
@@ -95,8 +94,6 @@ N_BARS = 10
 
 _CHOSEN = "_training_head_chosen"
 """Session key that is there once the visitor has chosen a layer or a head by hand."""
-
-_NOWHERE = Focus(0, 0, 0, 0)
 
 
 # --- the run, in the background
@@ -206,17 +203,17 @@ def draw_answer(plan: TrainingPlan | None) -> None:
     def follow_answer(experiment: Experiment[TrainingState]) -> None:
         """Draw what the network does now."""
         if experiment.state is None:
-            render([Paragraph(NO_ANSWER_YET, "answer")], Scene(None, _NOWHERE))
+            render([Paragraph(NO_ANSWER_YET, "answer")])
         else:
-            scene = Scene(watch(experiment.state, experiment.job.seconds, grows=experiment.in_progress), _NOWHERE)
+            scene = Scene(watch(experiment.state, experiment.job.seconds, grows=experiment.in_progress))
             render(show_progress(scene, name_untrained(*experiment.inputs, is_active=experiment.active)), scene)
 
     if session_experiments().get(PAGE) is None:
         trained = trained_slot.session_slot().trained
         if trained is None:
-            render(show_nothing_yet(current_value("training_task")), Scene(None, _NOWHERE))
+            render(show_nothing_yet(current_value("training_task")))
         else:
-            scene = Scene(trained, _NOWHERE)
+            scene = Scene(trained)
             render(show_results(scene, name_untrained(trained.config, trained.recipe)), scene)
     experiment_buttons.follow(follow_answer, PAGE, every=2.0)
 
@@ -252,14 +249,14 @@ def follow_curves(experiment: Experiment[TrainingState]) -> None:
     if state is not None:
         if diverged and experiment.job.status != "failed":
             st.warning(" ".join(filter(None, (state.message, experiment.job.note))))
-        scene = Scene(watch(state, experiment.job.seconds, grows=experiment.in_progress), _NOWHERE)
+        scene = Scene(watch(state, experiment.job.seconds, grows=experiment.in_progress))
         render(show_curves(scene), scene)
 
 
 def follow_details(experiment: Experiment[TrainingState]) -> None:
     """Draw the latest numbers, and the curves of each step so far."""
     if experiment.state is not None:
-        scene = Scene(watch(experiment.state, experiment.job.seconds, grows=experiment.in_progress), _NOWHERE)
+        scene = Scene(watch(experiment.state, experiment.job.seconds, grows=experiment.in_progress))
         render(show_details(scene), scene)
 
 
@@ -290,7 +287,7 @@ def show_tables() -> None:
     """Draw the numbers of all four charts, as of the moment when their table is opened."""
     experiment = session_experiments().get(PAGE)
     if experiment is not None:
-        scene = Scene(experiment.state.history.copy() if experiment.state else History(), _NOWHERE)
+        scene = Scene(experiment.state.history.copy() if experiment.state else History())
         render(show_numbers(scene), scene)
 
 
@@ -300,7 +297,7 @@ def follow_attention(experiment: Experiment[TrainingState]) -> None:
         run = watch(experiment.state, experiment.job.seconds, grows=experiment.in_progress)
         if not run.grows:
             _open_most_changed_head(run.state.history.snapshots)
-        scene = Scene(run, _NOWHERE)
+        scene = Scene(run)
         render(show_attention(scene, read_options(PAGE)), scene)
 
 
@@ -351,7 +348,7 @@ def after_training(offer: DeltaGenerator, answers: DeltaGenerator) -> None:
     experiment = session_experiments().get(PAGE)
     if trained is not None and not (experiment is not None and experiment.in_progress):
         with answers:  # last, as it may end the page
-            scene = Scene(AskedNetwork(trained, partial(_ask, trained)), _NOWHERE)
+            scene = Scene(AskedNetwork(trained, partial(_ask, trained)))
             render(show_answers(scene), scene)
             if trained.task.predicts_next:
                 write_text()
@@ -513,5 +510,5 @@ def _next_character(trained: TrainedNetwork, data: Data, ids: list[int], request
     tokens, probabilities = next_token_probabilities(logits, request.temperature, request.top_k)
     likeliest = zip(tokens[:N_BARS].tolist(), probabilities[:N_BARS].tolist(), strict=True)
     shares: Mapping[str, float] = {data.labels[i]: probability for i, probability in likeliest}
-    scene = Scene(shares, _NOWHERE)
+    scene = Scene(shares)
     render(show_next_characters(scene, len(tokens)), scene)

@@ -9,7 +9,6 @@ from playground.accounting.readable import duration
 from playground.charts.scene import Scene
 from playground.errors import ConfigError, PlaygroundError
 from playground.link.kinds import Size
-from playground.link.opening import Focus
 from playground.link.params import ARCHITECTURE, OWN, STRENGTHS, TASK_TITLES, TRAINED_SIZES
 from playground.training.answers import right_answer
 from playground.training.recipe import Recipe
@@ -100,7 +99,7 @@ def settings(plan: TrainingPlan | None) -> None:
         widgets.size("training_warmup", "steps until the peak · `warmup`", disabled=schedule == "constant")
         widgets.size("training_batch_size", "sequences in a step · `batch_size`")
         if panel.open and plan is not None and session_experiments().get(PAGE) is None:
-            scene = Scene(plan.recipe, Focus(0, 0, 0, 0))
+            scene = Scene(plan.recipe)
             render(show_plan(scene), scene)
     _regularisers(task)
 

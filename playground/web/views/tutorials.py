@@ -5,7 +5,6 @@ from functools import partial
 import streamlit as st
 
 from playground.charts.scene import Scene
-from playground.link.opening import Focus
 from playground.tutorials import comparison
 from playground.tutorials.tutorial_texts import Topic
 from playground.views.tutorials import FiveTutorials, trace_tutorials
@@ -24,7 +23,7 @@ _find_causes = cache_for_everybody(max_entries=20)(comparison.causes)
 def tutorials_scene() -> Scene[FiveTutorials]:
     """The five, with weights from the sidebar's seed."""
     seed = current_setup()["seed"]
-    return Scene(FiveTutorials(seed, _trace_tutorials(seed), partial(_find_causes, seed=seed)), Focus(0, 0, 0, 0))
+    return Scene(FiveTutorials(seed, _trace_tutorials(seed), partial(_find_causes, seed=seed)))
 
 
 def draw_topic(topic: Topic, key: str, preset: str) -> None:

@@ -13,7 +13,6 @@ import streamlit as st
 
 from playground.charts.chart import Paragraph
 from playground.charts.markdown import escape_markdown
-from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.export.print_figure import plain_caption
 from playground.learn.answers import Settings
@@ -30,7 +29,7 @@ from playground.learn.progress import (
     sort_exercises,
 )
 from playground.learn.results import MAX_ANSWER, SignedResult, now, read_private_key, sign_result
-from playground.link.opening import Focus, LinkedView
+from playground.link.opening import LinkedView
 from playground.link.params import write
 from playground.link.query import write_query
 from playground.pages import page_at
@@ -66,8 +65,6 @@ _CHECK = "_exercise_check"
 """Session key, in the run after a press on Check, of the exercise and variant that were answered."""
 
 _WRONG = "That is not what comes out."
-
-_NOTHING = Scene(None, Focus(0, 0, 0, 0))
 
 
 def draw_exercises() -> None:
@@ -123,7 +120,7 @@ def _draw_list(unknown: str) -> None:
 
 
 def _say_first(sentence: str) -> None:
-    render([Paragraph(sentence, "answer")], _NOTHING)
+    render([Paragraph(sentence, "answer")])
 
 
 def _draw_exercise(exercise: Exercise, number: int) -> None:
@@ -258,7 +255,7 @@ def _draw_truth(variant: ServedVariant, attempt: Attempt) -> None:
         if isinstance(exercise.answer, Settings):
             shown_view = _draw_settings(variant, attempt) or shown_view
         else:
-            render(list(compare_answer(variant, given)), _NOTHING)
+            render(list(compare_answer(variant, given)))
         with st.container(key="exercise_hidden"):
             draw_state(shown_view, exercise.hidden)
         explanation = explain_variant(exercise.key, variant.number)

@@ -7,7 +7,6 @@ import streamlit as st
 
 from playground.charts.chart import Paragraph
 from playground.charts.markdown import escape_markdown
-from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.learn.checks import check_lesson
 from playground.learn.exercise import MAX_VARIANT
@@ -21,7 +20,6 @@ from playground.learn.lesson import (
     write_lesson,
 )
 from playground.learn.progress import sort_exercises
-from playground.link.opening import Focus
 from playground.link.params import MAX_LESSON, MAX_STEPS
 from playground.web.components.without_picture import request_scroll
 from playground.web.session.caches import shipped_exercises
@@ -43,8 +41,6 @@ _COMPLAINT = "_lesson_complaint"
 _NOTHING, _PAGE, _EXERCISE = "nothing", "a page", "an exercise"
 
 _NEW = Lesson(title="A lesson of mine", steps=[LessonStep(words="What is this lesson about?")])
-
-_NO_SCENE = Scene(None, Focus(0, 0, 0, 0))
 
 
 def current_draft() -> Lesson | None:
@@ -70,7 +66,7 @@ def draw_editor(lesson: Lesson) -> None:
     with panels.explain_errors(), take_turn("lessons"):
         problems = check_lesson(lesson, shipped_exercises(), computes=False)
     said = "It holds: send its link, or try it first." if not problems else "Something does not hold yet: see below."
-    render([Paragraph(said, "answer")], _NO_SCENE)
+    render([Paragraph(said, "answer")])
     _draw_about(lesson)
     for place, step in enumerate(lesson.steps):
         with st.container(key=f"lesson_step_{place}", border=True, gap="small"):

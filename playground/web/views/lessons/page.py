@@ -7,7 +7,6 @@ import streamlit as st
 
 from playground.charts.chart import Paragraph
 from playground.charts.markdown import escape_markdown
-from playground.charts.scene import Scene
 from playground.errors import InputError, PlaygroundError
 from playground.learn.exercise import Exercise
 from playground.learn.handout import write_handout, write_notebook
@@ -20,7 +19,6 @@ from playground.learn.lesson import (
     shipped_lessons,
     write_lesson,
 )
-from playground.link.opening import Focus
 from playground.web.choices.setup import current_value
 from playground.web.session.caches import shipped_exercises
 from playground.web.session.downloads import in_turn
@@ -37,8 +35,6 @@ _UPLOADER = "lesson_file"
 
 _PROBLEM = "_lesson_problem"
 """Session key of the sentence that says why the last file was not opened."""
-
-_NOTHING = Scene(None, Focus(0, 0, 0, 0))
 
 
 def draw_lessons() -> None:
@@ -65,7 +61,7 @@ def _draw_list(problem: str) -> None:
     with st.container(key=TOP):
         panels.heading("Which lesson?")
     lessons = shipped_lessons()
-    render([Paragraph(_answer_which(lessons), "answer")], _NOTHING)
+    render([Paragraph(_answer_which(lessons), "answer")])
     st.caption(_BRINGS)
     if problem:
         st.warning(escape_markdown(problem))
@@ -144,7 +140,7 @@ def _draw_lesson(name: str, lesson: Lesson) -> None:
     with st.container(key=TOP):
         draw_way_back()
         panels.heading(lesson.title)
-    render([Paragraph(lesson.about or f"A lesson of {_measure(lesson)}.", "answer")], _NOTHING)
+    render([Paragraph(lesson.about or f"A lesson of {_measure(lesson)}.", "answer")])
     st.caption(_measure(lesson) + (" · Whoever gave you the link has written it." if is_code(name) else ""))
     exercises = shipped_exercises()
     if lesson.steps and session_tour.current_tour() is None:
