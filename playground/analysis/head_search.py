@@ -26,7 +26,7 @@ class HeadSearch:
     """A row a head, the largest weight first: `layer`, `head`, `weight`, `rank` of the weight among its query's keys,
     from 1, and `z`, how unusual it is for that head."""
     n_keys: int
-    """Keys that the query may attend to."""
+    """Keys that the query may attend to, in the layers where these are most."""
     n_compared: int
     """Cells of each head that `z` compares with."""
     distances: tuple[int, int]
@@ -59,9 +59,8 @@ def search_heads(run: Run, query: int, key: int) -> HeadSearch:
     )
     table = table.sort_values("weight", ascending=False, kind="stable", ignore_index=True)
     distances = keys - queries if queries.size else np.array([key - query])
-    return HeadSearch(
-        table, int(run.allowed[query].sum()), others.shape[1], (int(distances.min()), int(distances.max()))
-    )
+    n_keys = max(int(run.allowed_in(layer)[query].sum()) for layer in layers)
+    return HeadSearch(table, n_keys, others.shape[1], (int(distances.min()), int(distances.max())))
 
 
 def strongest_heads(run: Run, query: int, key: int, n: int) -> list[tuple[int, int, float]]:

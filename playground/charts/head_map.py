@@ -39,6 +39,7 @@ def head_map(
     tokens: Callable[[S], Sequence[str]],
     allowed: Callable[[S], Mask],
     keys: Callable[[S], Sequence[str]] | None = None,
+    window: Callable[[S], int] = lambda _: 0,
     visible: Callable[[S], Mask] | None = None,
     colours: Callable[[Sequence[Array]], Colours] | None = None,
     axes: tuple[str, str] = ("query: who asks", "key: attended to"),
@@ -53,6 +54,7 @@ def head_map(
         tokens: the queries' pieces.
         allowed: (Tq, Tk), False where a query may not look.
         keys: the keys' pieces, where they are not the queries'.
+        window: of the head's layer; 0 where it has none.
         visible: (T,), the tokens to show, where queries and keys are the same; all of them by default.
         colours: such as `weight_colours(scale)`, which is the default, `around_zero()` or `from_zero`.
         axes: what rows and columns stand for.
@@ -79,7 +81,8 @@ def head_map(
         return cells
 
     def read(subject: S) -> str:
-        grey = "" if shown(subject).all() else "Grey cells are masked: padding, or tokens that a causal mask hides."
+        hides = "a causal mask or this layer's window hides" if window(subject) else "a causal mask hides"
+        grey = "" if shown(subject).all() else f"Grey cells are masked: padding, or tokens that {hides}."
         return " ".join(filter(None, (reading(subject).strip(), grey)))
 
     options: dict[str, Any] = {

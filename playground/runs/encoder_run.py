@@ -9,6 +9,7 @@ Legend: T tokens, padding included; H heads; D = d_model.
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 import torch
@@ -29,6 +30,10 @@ from playground.text import Batch
 
 _LEFT_OUT = (".q", ".k", ".v", "_projected", "_normed", ".scores", ".z", ".up", ".gate", ".hidden", ".normalized")
 """Intermediates that no page needs of every layer at once; the rest of the trace is kept."""
+
+
+Hidden = Literal["", "padding query", "padding key", "causal", "window"]
+"""What hides a key from a query: one of the two is padding, or the mask is causal, or it is outside of the window."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,16 @@ class Run:
         """(T, T): which key each query may attend to in a layer, from 0: what a window hides is hidden as by a mask."""
         window = self.config.window_of(layer)
         return self.allowed & window_mask(len(self.tokens), window)[0].numpy() if window else self.allowed
+
+    def why_hidden(self, layer: int, query: int, key: int) -> Hidden:
+        """What hides a key from a query in a layer; empty where nothing does. Padding comes before all else."""
+        if self.padding[query]:
+            return "padding query"
+        if self.padding[key]:
+            return "padding key"
+        if not self.allowed[query, key]:
+            return "causal"
+        return "" if self.allowed_in(layer)[query, key] else "window"
 
     def changes_at(self, name: str) -> tuple[Change, ...]:
         """What was changed at a point of the trace, in the order in which it was."""

@@ -179,6 +179,7 @@ def _head_in_both(scene: Scene[Run]) -> Heatmap[Run]:
         weights=lambda run: _pattern(run, focus),
         tokens=lambda run: run.tokens,
         allowed=lambda run: run.allowed_in(focus.layer) & ~run.padding[:, None],
+        window=lambda run: run.config.window_of(focus.layer),
         caption=f"**{upper_first(now)}.** Layer {focus.layer}, head {focus.head}.",
         alt="Attention: queries in rows, keys in columns.",
         nearest=name_nearest,

@@ -331,6 +331,7 @@ def _draw_matrix(walk: Walk, key: str, title: str, reading: str, *, signed: bool
         weights=lambda walk: walk.layer.computed(name)[walk.head],
         tokens=lambda walk: walk.layer.run.tokens,
         allowed=lambda walk: walk.layer.run.allowed_in(walk.layer.layer),
+        window=lambda walk: walk.config.window_of(walk.layer.layer),
         colours=figures.around_zero() if signed else figures.from_zero,
         bar=title,
         click="The chosen query, in its row, and key, in its column. Arrow keys move them.",

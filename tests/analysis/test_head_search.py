@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,9 +18,11 @@ from tests.model.reference import scramble
 TEXT = ["abcdefghijklmnop", "xyz"]
 
 
-def run_of(sentence: int = 0, *, causal: bool = False) -> Run:
-    config = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=2, d_ff=24, max_len=16)
-    encoder = scramble(Encoder(config, seed=1))
+CONFIG = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=2, d_ff=24, max_len=16)
+
+
+def run_of(sentence: int = 0, *, causal: bool = False, **changes: Any) -> Run:
+    encoder = scramble(Encoder(replace(CONFIG, **changes), seed=1))
     return run(encoder, characters().encode_batch(TEXT), sentence, causal=causal)
 
 
@@ -52,6 +55,12 @@ def test_weights_ranks_and_z_scores_are_those_of_plain_loops(query: int, key: in
         others = [log_odds(pattern[cell]) for cell in near]
         expected = (log_odds(pattern[query, key]) - np.mean(others)) / np.std(others)
         assert row["z"] == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize(("global_every", "n_keys"), [(0, 3), (2, 16)])
+def test_the_keys_that_are_counted_are_those_of_a_layer_not_of_the_sentence(global_every: int, n_keys: int) -> None:
+    found = search_heads(run_of(window=2, global_every=global_every), 4, 5)
+    assert found.n_keys == n_keys
 
 
 def test_padding_is_never_compared_with() -> None:

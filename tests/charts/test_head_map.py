@@ -69,6 +69,12 @@ def test_a_weight_has_the_same_colour_in_the_thumbnail_and_in_the_map(square_roo
             np.testing.assert_allclose(np.array(bar["tickvals"]) / length, scale.places(weights), atol=1e-6)
 
 
+def test_the_reason_of_grey_cells_has_the_window_where_there_is_one() -> None:
+    for window in (0, 2):
+        drawn = draw(a_map(window=lambda _, window=window: window), random_patterns(T, T)).now
+        assert ("window" in drawn.caption) == (window > 0)
+
+
 def test_masked_cells_are_grey_and_hidden_tokens_left_out() -> None:
     pattern = random_patterns(T, T)
     drawn = draw(a_map(visible=lambda _: INNER), pattern).now

@@ -72,6 +72,20 @@ def test_padding_and_what_a_causal_mask_hides_are_told_and_never_attended_to(cau
     assert not run(ENCODER, BATCH, 1).padding.any()
 
 
+def test_what_hides_a_key_is_padding_a_causal_mask_or_the_layers_window() -> None:
+    encoder = Encoder(replace(CONFIG, window=2, global_every=2), seed=5)
+    for causal in (False, True):
+        result = run(encoder, BATCH, 0, causal=causal)
+        for layer in range(3):
+            reasons = np.array([[result.why_hidden(layer, query, key) for key in range(12)] for query in range(5)])
+            np.testing.assert_array_equal(reasons == "", result.allowed_in(layer)[:5])
+            assert set(reasons[:, 5:].ravel()) == {"padding key"}
+            later = np.triu(np.ones((5, 5), bool), 1)
+            assert np.array_equal(reasons[:, :5] == "causal", later & causal)
+            assert ("window" in reasons) == (layer == 1)
+            assert result.why_hidden(layer, 5, 0) == "padding query"
+
+
 def test_a_run_cannot_be_changed() -> None:
     for causal in (False, True):
         result = run(ENCODER, BATCH, 0, causal=causal)

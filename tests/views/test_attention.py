@@ -15,7 +15,7 @@ from playground.analysis import attribution, stream_sources
 from playground.analysis.attention import measure_habits, rollout
 from playground.analysis.counterfactuals import CLOSE, Claim, find_claim, read_texts
 from playground.charts import palette
-from playground.charts.chart import Bars, HeadGrid, Heatmap, Item, LabelledBars, Paragraph, Table
+from playground.charts.chart import Bars, HeadGrid, Heatmap, Item, LabelledBars, Paragraph, Table, Widget
 from playground.charts.draw import draw_chart
 from playground.charts.names import subscript
 from playground.charts.scene import Scene
@@ -269,6 +269,29 @@ def test_a_hidden_key_has_a_reason_and_nothing_to_compute(hidden: bool) -> None:
     assert ("comes later in the sentence" in words(items)) == hidden
     assert any(isinstance(each, LabelledBars) for each in items) != hidden
     assert chart(items, "attention_why"), "the panel stays open from cell to cell"
+
+
+@pytest.mark.parametrize("key", [0, 4])
+def test_a_key_outside_of_the_window_is_not_said_to_come_later(key: int) -> None:
+    now, _ = subject(window=2, global_every=2)
+    for show_what in ("one head", "difference of two heads"):
+        items = show(Scene(now, Focus(1, 2, 2, key)), attention_show=show_what)
+        told = words(items)
+        assert "window" in told
+        assert not re.search("later|causal", told)
+    assert "window" in draw_chart(chart(items, "attention_pattern"), Scene(now, FOCUS)).now.caption
+
+
+def test_a_key_that_one_layers_window_hides_is_linked_by_the_heads_of_other_layers() -> None:
+    focus = Focus(1, 2, 2, 4)
+    now, trace = subject(window=2, global_every=2)
+    strongest = int(trace["layers.0.attn.pattern"][0, :, 2, 4].argmax())
+    items = show(Scene(now, focus), attention_view="heads that link")
+    (row,) = (each for each in items if isinstance(each, Widget) and each.name == "linking_heads")
+    assert row.data["heads"][0][:2] == (0, strongest)
+    assert chart(items, "heads_that_link_table").frame(now).index[0] == (0, strongest)
+    everywhere, _ = subject(window=2)
+    assert "No head links" in words(show(Scene(everywhere, focus), attention_view="heads that link"))
 
 
 def test_the_pinned_run_has_its_own_answer() -> None:

@@ -1,5 +1,6 @@
 """The answer to the page's title: whom a query attends to, in one sentence with two weights."""
 
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -8,7 +9,7 @@ from playground.charts.chart import Options
 from playground.charts.figure import Array
 from playground.charts.markdown import quote_place
 from playground.link.opening import Focus
-from playground.runs.encoder_run import Run
+from playground.runs.encoder_run import Hidden, Run
 from playground.text.wording import write_weight
 from playground.views.attention.why import ROUNDING, HeadsRun, is_hidden, nearest_head
 from playground.views.change_names import count_changes
@@ -112,4 +113,12 @@ def _name_target(run: Run, focus: Focus, place: int) -> str:
 
 
 def _explain_hidden(run: Run, focus: Focus) -> str:
-    return "which is padding" if run.padding[focus.key] else "which comes later, as the mask is causal"
+    return _WHICH_HIDDEN[run.why_hidden(focus.layer, focus.query, focus.key)]
+
+
+_WHICH_HIDDEN: Mapping[Hidden, str] = {
+    "padding query": "as padding asks nothing",
+    "padding key": "which is padding",
+    "causal": "which comes later, as the mask is causal",
+    "window": "which is outside of this layer's window",
+}

@@ -19,7 +19,7 @@ from playground.errors import PlaygroundError
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.text.wording import with_minus, write_decimals, write_weight
-from playground.views.attention.why import HeadsRun, is_hidden, note_special_tokens, say_present_alone
+from playground.views.attention.why import HeadsRun, note_special_tokens, say_present_alone
 
 HABITS_HELP = (
     f"fixed sentences: {len(PROBES)} short ones that come with this app, the same for every visitor. "
@@ -37,7 +37,7 @@ def list_linking_heads(run: Run, focus: Focus) -> Widget:
     query, key = names[focus.query], names[focus.key]
     n_heads = run.config.n_layers * run.config.n_heads
     data: dict[str, Any] = {"title": f"Heads that link {query} to {key}, the strongest first", "heads": []}
-    if is_hidden(run, focus):
+    if _is_hidden_everywhere(run, focus):
         data["title"] = f"No head links {query} to {key}: the mask hides the key."
     else:
         data["heads"] = strongest_heads(run, focus.query, focus.key, MOST_LINKING)
@@ -48,7 +48,7 @@ def show_linking_heads(scene: Scene[HeadsRun], options: Options) -> Iterator[Ite
     """Every head's weight from the query to the key, the largest first."""
     run, focus = scene.now.run, scene.focus
     query, key = (quote_place(run.tokens, place) for place in (focus.query, focus.key))
-    if is_hidden(run, focus):
+    if _is_hidden_everywhere(run, focus):
         yield Paragraph(f"No head links {query} to {key}: the mask hides the key, so its weight is 0 in all of them.")
         return
     found = search_heads(run, focus.query, focus.key)
@@ -58,7 +58,7 @@ def show_linking_heads(scene: Scene[HeadsRun], options: Options) -> Iterator[Ite
         yield Paragraph(text, "caption")
 
     def weights(subject: HeadsRun) -> pd.DataFrame:
-        if is_hidden(subject.run, focus):
+        if _is_hidden_everywhere(subject.run, focus):
             return pd.DataFrame({"weight": 0.0}, _by_head(subject.run))
         return search_heads(subject.run, focus.query, focus.key).table.set_index(["layer", "head"])
 
@@ -75,6 +75,11 @@ def show_linking_heads(scene: Scene[HeadsRun], options: Options) -> Iterator[Ite
         fills={"weight": 1},
         compares=scene.same_tokens,
     )
+
+
+def _is_hidden_everywhere(run: Run, focus: Focus) -> bool:
+    """Whether the key is hidden from the query in every layer: some layers may have a window, and others none."""
+    return all(run.why_hidden(layer, focus.query, focus.key) for layer in range(run.config.n_layers))
 
 
 def _by_head(run: Run) -> pd.MultiIndex:

@@ -54,7 +54,7 @@ from playground.errors import PlaygroundError
 from playground.link.opening import Focus
 from playground.link.params import AUTOMATIC, MEAN
 from playground.model.changes import Change
-from playground.runs.encoder_run import LayerRun, Run
+from playground.runs.encoder_run import Hidden, LayerRun, Run
 from playground.text.wording import (
     join_words,
     lower_first,
@@ -212,8 +212,8 @@ def ask_why(run: Run, focus: Focus, rival: int | None = None, weights: Array | N
 
 
 def is_hidden(run: Run, focus: Focus) -> bool:
-    """Whether the mask hides the key from the query."""
-    return bool(run.padding[focus.query] or not run.allowed_in(focus.layer)[focus.query, focus.key])
+    """Whether the key is hidden from the query in the focus's layer."""
+    return run.why_hidden(focus.layer, focus.query, focus.key) != ""
 
 
 def nearest_head(run: Run, focus: Focus) -> Focus:
@@ -300,11 +300,16 @@ def _describe(found: Explanation, *, has_bars: bool = False) -> str:
 
 def _describe_hidden(run: Run, focus: Focus) -> str:
     """Why a query gives a key no weight at all."""
-    if run.padding[focus.query]:
-        return "This query is padding, which is no word: nobody reads what it attends to."
-    if run.padding[focus.key]:
-        return "This key is padding, which is no word. The mask hides it from every query, so its weight is 0."
-    return "This key comes later in the sentence, and the mask is causal. It is hidden from the query: its weight is 0."
+    half = run.config.window_of(focus.layer) // 2
+    causes: Mapping[Hidden, str] = {
+        "padding query": "This query is padding, which is no word: nobody reads what it attends to.",
+        "padding key": "This key is padding, which is no word. The mask hides it from every query, so its weight is 0.",
+        "causal": "This key comes later in the sentence, and the mask is causal. It is hidden from the query: its "
+        "weight is 0.",
+        "window": f"This key is further away than {half} {'token' if half == 1 else 'tokens'}, and this layer has a "
+        "window. It is hidden from the query: its weight is 0.",
+    }
+    return causes[run.why_hidden(focus.layer, focus.query, focus.key)]
 
 
 def _describe_place(found: Explanation) -> str:
