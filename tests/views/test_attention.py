@@ -140,6 +140,30 @@ def with_row(now: HeadsRun, row: list[float], **run: Any) -> HeadsRun:
     return replace(now, run=replace(now.run, arrays={**now.run.arrays, "layers.1.attn.pattern": pattern}, **run))
 
 
+def test_the_head_that_is_subtracted_is_the_last_where_the_link_asks_for_one_that_there_is_not() -> None:
+    now, trace = subject()
+    heatmap = chart(
+        show(Scene(now, FOCUS), attention_show="difference of two heads", attention_other=9), "attention_pattern"
+    )
+    patterns = trace["layers.1.attn.pattern"][0].numpy()
+    np.testing.assert_allclose(heatmap.values(now), patterns[2] - patterns[3], atol=1e-6)
+    assert "head 9" not in heatmap.caption
+    assert heatmap.caption.count("head 3") == 2
+
+
+def test_a_pinned_run_of_fewer_layers_has_the_grey_cells_of_the_layer_that_is_shown() -> None:
+    (now, _), (before, _) = subject(), subject(seed=5, n_layers=1, window=2, global_every=2)
+    scene = Scene(now, FOCUS, before, "pinned")  # its layer 0 has no window, and layer 1 would have one
+    heatmap = chart(show(scene), "attention_pattern")
+    assert heatmap.shown(before).all()
+    assert heatmap.reading(before) == ""
+    focus = Focus(1, 2, 2, 0)
+    (narrow, _) = subject(window=2, global_every=2)
+    scene = Scene(narrow, focus, before, "pinned")
+    ranking = chart(show(scene, attention_view="ranking"), "attention_ranking")
+    assert len(ranking.bars(before)[""]) == 5, "of every key that either of the two may attend to"
+
+
 def test_the_answer_names_what_nobody_typed_and_equal_weights_and_none() -> None:
     now, _ = subject()
     special = np.array([True, False, False, False, True])

@@ -56,6 +56,12 @@ def test_of_other_tokens_the_nearest_head_stands_in_one_row_without_a_difference
     assert beside.cells is None
 
 
+def test_the_nearest_head_has_the_grey_cells_of_its_own_layer() -> None:
+    scene, pinned = two_runs(n_layers=1, window=2, global_every=2)
+    drawing = draw(compare.compare_heads(scene, pinned, None), scene)["head_now"]
+    assert "Grey cells" not in drawing.beside[0].caption, "layer 0 has no window, and layer 1 would have one"
+
+
 def test_points_lengths_and_costs_are_those_of_both() -> None:
     scene, pinned = two_runs(n_layers=1)
     differences = compare_points(pinned, scene.now)

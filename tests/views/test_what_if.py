@@ -137,6 +137,7 @@ def test_the_chosen_head_is_shown_before_after_and_as_a_difference() -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [(Change("zero", 1, 0), ""), (Change("zero", 1, 2), "still attends"),
+     (Change("zero", 1, 2, strength=0.5), ""),
      (Change("patch", 1, None, ("out", 0, 0)), ""), (Change("mean", 0, 0, (), 0.0), "")],
 )  # fmt: skip
 def test_a_head_that_attends_as_before_has_one_map(change: Change, told: str) -> None:

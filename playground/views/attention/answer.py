@@ -22,8 +22,7 @@ def say_who_attends(subject: HeadsRun, focus: Focus, options: Options) -> str:
     run, place = subject.run, nearest_head(subject.run, focus)
     heads = run.pattern(place.layer)[:, place.query]  # (H, T)
     if options["attention_show"] == "difference of two heads":
-        other = min(options["attention_other"], run.config.n_heads - 1)
-        told = _compare_heads(run, place, heads, other)
+        told = _compare_heads(run, place, heads, other_head(run, options))
     elif options["attention_show"] == "average of heads":
         where = f"on average over the {run.config.n_heads} heads of layer {place.layer}"
         told = _describe_row(run, place, heads.mean(axis=0), where)
@@ -34,6 +33,12 @@ def say_who_attends(subject: HeadsRun, focus: Focus, options: Options) -> str:
     changed = f"{'Unchanged by' if _keeps_weights(run, place.layer) else 'With'} {changed}" if run.interventions else ""
     chance = " The weights are random, so this is chance." if subject.is_random else ""
     return f"{changed}{told}{chance}"
+
+
+def other_head(run: Run, options: Options) -> int:
+    """The head that the chosen one is compared with: the one that is asked for, or the last that the run has."""
+    other: int = min(options["attention_other"], run.config.n_heads - 1)
+    return other
 
 
 def _keeps_weights(run: Run, layer: int) -> bool:

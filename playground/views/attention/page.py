@@ -37,7 +37,7 @@ from playground.charts.weights import WeightScale, ranked_keys
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.text.wording import upper_first
-from playground.views.attention.answer import say_who_attends
+from playground.views.attention.answer import other_head, say_who_attends
 from playground.views.attention.heads import list_linking_heads, show_known_for, show_linking_heads, show_stream
 from playground.views.attention.why import HeadsRun, answer_why, nearest_head, note_special_tokens
 from playground.views.change_names import has_odd_rows, note_changes, note_set_weights
@@ -107,7 +107,7 @@ def shown_pattern(run: Run, focus: Focus, options: Options) -> Array:
     if options["attention_show"] == "average of heads":
         shown: Array = heads.mean(axis=0)
     elif options["attention_show"] == "difference of two heads":
-        shown = heads[place.head] - heads[min(options["attention_other"], run.config.n_heads - 1)]
+        shown = heads[place.head] - heads[other_head(run, options)]
     else:
         shown = heads[place.head]
     return shown
@@ -126,8 +126,7 @@ def _name_shown(run: Run, focus: Focus, options: Options) -> str:
     place = nearest_head(run, focus)
     if options["attention_show"] == "average of heads":
         return f"layer {place.layer}, average of heads"
-    other = min(options["attention_other"], run.config.n_heads - 1)
-    minus = f" minus head {other}" if options["attention_show"] == "difference of two heads" else ""
+    minus = f" minus head {other_head(run, options)}" if options["attention_show"] == "difference of two heads" else ""
     return f"layer {place.layer}, head {place.head}{minus}"
 
 
@@ -154,7 +153,10 @@ def pattern_map(scene: Heads, options: Options) -> Heatmap[HeadsRun]:
         f"stronger colour is more weight.{note_set_weights(run, focus.layer, None if is_average else focus.head)}"
     )
     if is_difference:
-        about = f"Violet: head {focus.head} gives more weight. Orange: head {options['attention_other']} gives more."
+        about = f"Violet: head {focus.head} gives more weight. Orange: head {other_head(run, options)} gives more."
+
+    def nearest_layer(subject: HeadsRun) -> int:
+        return nearest_head(subject.run, focus).layer
 
     def describe_change(now: HeadsRun, pinned: HeadsRun) -> str:
         patterns = ((each.run, shown_pattern(each.run, focus, options)) for each in (pinned, now))
@@ -170,8 +172,8 @@ def pattern_map(scene: Heads, options: Options) -> Heatmap[HeadsRun]:
         key="attention_pattern",
         beside_key="head",
         weights=lambda subject: shown_pattern(subject.run, focus, options),
-        allowed=lambda subject: subject.run.allowed_in(focus.layer) & ~subject.run.padding[:, None],
-        window=lambda subject: subject.run.config.window_of(focus.layer),
+        allowed=lambda subject: subject.run.allowed_in(nearest_layer(subject)) & ~subject.run.padding[:, None],
+        window=lambda subject: subject.run.config.window_of(nearest_layer(subject)),
         colours=figures.around_zero() if is_difference else weight_colours(weight_scale(scene, options)),
         bar="difference" if is_difference else "weight",
         **FOR_FINGERS,
@@ -306,7 +308,8 @@ def show_ranking(scene: Heads, options: Options) -> Iterator[Item]:
     before, first = None, "the strongest key first"
     if scene.pinned is not None and scene.same_tokens:
         before = shown_pattern(scene.pinned.run, focus, options)[query]
-        allowed = allowed | (scene.pinned.run.allowed_in(focus.layer)[query] & visible)
+        layer = nearest_head(scene.pinned.run, focus).layer
+        allowed = allowed | (scene.pinned.run.allowed_in(layer)[query] & visible)
         first = f"{first}, by the larger of its two weights"
     ranked = ranked_keys(row, allowed, before)
     hidden = "" if visible.all() else f" Hidden keys are left out; theirs add up to {row[~visible].sum():.2f}."

@@ -352,7 +352,10 @@ def show_chosen_head(scene: Scene[Followed], most: tuple[int, int] | None = None
     if np.abs(after - before).max() <= ROUNDING:
         is_earlier = all(each.first_layer > layer for each in followed.run.interventions)
         why = f", as it lies before {followed.your_changes}" if is_earlier else ""
-        is_off = any(each.kind == "zero" and _is_of_head(each, layer, head) for each in followed.run.interventions)
+        is_off = any(
+            each.kind == "zero" and each.strength == 1 and _is_of_head(each, layer, head)
+            for each in followed.run.interventions
+        )
         off = " A head that is switched off still attends; what it gathers is lost." if is_off else ""
         same = f"**{name.capitalize()} gives the same weights with and without {followed.your_changes}**"
         yield Paragraph(f"{same}{why}.{off}")
