@@ -32,3 +32,15 @@ class Scene(Generic[S]):
     def with_subjects(self, now: T, pinned: T | None) -> "Scene[T]":
         """The scene of what was made of its two subjects; the place and the names stay."""
         return Scene(now, self.focus, pinned, self.pinned_name, self.now_name, self.same_tokens)
+
+
+def list_missing(asked: Focus, shown: Focus) -> list[tuple[str, int, int]]:
+    """The layer and the head that a run lacks: which of the two, the number that is asked for, the nearest there is."""
+    places = (("layer", asked.layer, shown.layer), ("head", asked.head, shown.head))
+    return [place for place in places if place[1] != place[2]]
+
+
+def note_nearest(asked: Focus, shown: Focus) -> str:
+    """That a run lacks the layer or the head that is asked for, after a space; empty where it has both."""
+    missing = [f"{place} {number}" for place, number, _ in list_missing(asked, shown)]
+    return f" The nearest: it has no {' and no '.join(missing)}." if missing else ""

@@ -46,6 +46,10 @@ class Focus:
     key: int
     """Position of the token that is asked; it may be padding."""
 
+    def within(self, config: ModelConfig) -> "Focus":
+        """The place with the nearest layer and head that a model has; query and key stay."""
+        return replace(self, layer=min(self.layer, config.n_layers - 1), head=min(self.head, config.n_heads - 1))
+
 
 def last_places(n_layers: int, n_heads: int, n_real: int, n_tokens: int) -> Focus:
     """The last layer, head, query and key of a run with so many layers, heads, tokens but padding, and tokens."""

@@ -39,7 +39,7 @@ from playground.views.overview import ReadSentence, show_overview
 from playground.views.parameters import show_parameters
 from playground.views.positions import MAX_DISTANCE, PlacedWords, show_positions
 from playground.views.similarity import EXAMPLE, Sentences, show_similarity
-from playground.views.step_by_step import compare_walks, nearest_focus, show_steps
+from playground.views.step_by_step import compare_walks, show_steps
 from playground.views.tutorials import linked_tutorials, show_tutorials
 from playground.views.what_if.followed import Followed, show_followed
 
@@ -86,7 +86,7 @@ def walk_scene(view: LinkedView) -> Scene[Walk]:
     runs, now = run_scene(view), _walk(view, view.focus)
     if view.pinned is None or runs.pinned is None or not runs.same_tokens:
         return compare_walks(now, None, "")
-    return compare_walks(now, _walk(view.pinned, nearest_focus(runs.pinned, view.focus)), runs.pinned_name)
+    return compare_walks(now, _walk(view.pinned, view.focus.within(runs.pinned.config)), runs.pinned_name)
 
 
 def _walk(view: LinkedView, focus: Focus) -> Walk:

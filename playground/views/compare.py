@@ -29,11 +29,10 @@ from playground.charts.chart import Bars, Columns, Heatmap, Item, Paragraph, Pic
 from playground.charts.figure import Array, Figure
 from playground.charts.head_map import head_map, number_by_head
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
-from playground.charts.scene import Scene
+from playground.charts.scene import Scene, note_nearest
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.text.wording import upper_first, with_minus, write_share
-from playground.views.attention.why import nearest_head
 from playground.views.norms import lengths_by_depth
 from playground.views.parameters import COMPONENTS, component_bars, sum_by_component
 
@@ -157,7 +156,7 @@ def _name_most_moved(moved: Array | None) -> str:
 
 
 def _pattern(run: Run, focus: Focus) -> Array:
-    place = nearest_head(run, focus)
+    place = focus.within(run.config)
     pattern: Array = run.pattern(place.layer)[place.head]
     return pattern
 
@@ -166,11 +165,8 @@ def _head_in_both(scene: Scene[Run]) -> Heatmap[Run]:
     focus, now = scene.focus, escape_markdown(scene.now_name)
 
     def name_nearest(run: Run) -> str:
-        nearest = nearest_head(run, focus)
-        places = {"layer": (focus.layer, nearest.layer), "head": (focus.head, nearest.head)}
-        missing = [f"{place} {asked}" for place, (asked, shown) in places.items() if shown != asked]
-        lacks = f" The nearest: it has no {' and no '.join(missing)}." if missing else ""
-        return f"Layer {nearest.layer}, head {nearest.head}.{lacks}"
+        nearest = focus.within(run.config)
+        return f"Layer {nearest.layer}, head {nearest.head}.{note_nearest(focus, nearest)}"
 
     return head_map(
         key="head_now",
@@ -178,8 +174,8 @@ def _head_in_both(scene: Scene[Run]) -> Heatmap[Run]:
         in_one_row=True,
         weights=lambda run: _pattern(run, focus),
         tokens=lambda run: run.tokens,
-        allowed=lambda run: run.allowed_in(nearest_head(run, focus).layer) & ~run.padding[:, None],
-        window=lambda run: run.config.window_of(nearest_head(run, focus).layer),
+        allowed=lambda run: run.allowed_in(focus.within(run.config).layer) & ~run.padding[:, None],
+        window=lambda run: run.config.window_of(focus.within(run.config).layer),
         caption=f"**{upper_first(now)}.** Layer {focus.layer}, head {focus.head}.",
         alt="Attention: queries in rows, keys in columns.",
         nearest=name_nearest,

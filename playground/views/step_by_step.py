@@ -35,18 +35,12 @@ from playground.charts.figure import MOST_VECTORS, PALE, SHOWN, Figure, colour_b
 from playground.charts.head_map import head_map
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.names import token_labels, token_names
-from playground.charts.scene import Scene
+from playground.charts.scene import Scene, list_missing
 from playground.link.opening import Focus
-from playground.runs.encoder_run import DROPOUT_PLACES, TUTORIAL_DROPOUTS, DroppedRun, Run
+from playground.runs.encoder_run import DROPOUT_PLACES, TUTORIAL_DROPOUTS, DroppedRun
 from playground.text.wording import write_difference
 from playground.tutorials.comparison import SHORT_TITLES
 from playground.views.change_names import name_change
-
-
-def nearest_focus(run: Run, focus: Focus) -> Focus:
-    """The focus with the nearest layer and head that a run has: one of the same tokens."""
-    layer, head = min(focus.layer, run.config.n_layers - 1), min(focus.head, run.config.n_heads - 1)
-    return replace(focus, layer=layer, head=head)
 
 
 def compare_walks(now: Walk, pinned: Walk | None, name: str) -> Scene[Walk]:
@@ -54,9 +48,9 @@ def compare_walks(now: Walk, pinned: Walk | None, name: str) -> Scene[Walk]:
     focus = Focus(now.layer.layer, now.head, now.query, now.key)
     if pinned is None:
         return Scene(now, focus)
-    places = {"layer": (pinned.layer.layer, focus.layer), "head": (pinned.head, focus.head)}
+    shown = Focus(pinned.layer.layer, pinned.head, pinned.query, pinned.key)
     missing = [
-        f"{place} {shown}, as it has no {place} {asked}" for place, (shown, asked) in places.items() if shown != asked
+        f"{place} {nearest}, as it has no {place} {asked}" for place, asked, nearest in list_missing(focus, shown)
     ]
     return Scene(now, focus, pinned, f"{name} ({'; '.join(missing)})" if missing else name)
 

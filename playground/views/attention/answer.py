@@ -11,7 +11,7 @@ from playground.charts.markdown import quote_place
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Hidden, Run
 from playground.text.wording import write_weight
-from playground.views.attention.why import ROUNDING, HeadsRun, is_hidden, nearest_head
+from playground.views.attention.why import ROUNDING, HeadsRun, is_hidden
 from playground.views.change_names import count_changes
 
 NOT_FINITE = "left the range of 32-bit floats"
@@ -19,7 +19,7 @@ NOT_FINITE = "left the range of 32-bit floats"
 
 def say_who_attends(subject: HeadsRun, focus: Focus, options: Options) -> str:
     """Whom the focus's query attends to most and what the chosen key gets, of what the large map shows, in markdown."""
-    run, place = subject.run, nearest_head(subject.run, focus)
+    run, place = subject.run, focus.within(subject.run.config)
     heads = run.pattern(place.layer)[:, place.query]  # (H, T)
     if options["attention_show"] == "difference of two heads":
         told = _compare_heads(run, place, heads, other_head(run, options))

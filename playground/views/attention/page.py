@@ -32,14 +32,14 @@ from playground.charts.head_lines import SMALLEST_WEIGHT, Lines, choose_tokens, 
 from playground.charts.head_map import FOR_FINGERS, head_map, number_by_head, stretch, weight_colours
 from playground.charts.markdown import escape_markdown, quote_token
 from playground.charts.names import token_names, token_table
-from playground.charts.scene import Scene
+from playground.charts.scene import Scene, note_nearest
 from playground.charts.weights import WeightScale, ranked_keys
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.text.wording import upper_first
 from playground.views.attention.answer import other_head, say_who_attends
 from playground.views.attention.heads import list_linking_heads, show_known_for, show_linking_heads, show_stream
-from playground.views.attention.why import HeadsRun, answer_why, nearest_head, note_special_tokens
+from playground.views.attention.why import HeadsRun, answer_why, note_special_tokens
 from playground.views.change_names import has_odd_rows, note_changes, note_set_weights
 
 HELP = {
@@ -102,7 +102,7 @@ def visible_tokens(run: Run, options: Options) -> Mask:
 
 def shown_pattern(run: Run, focus: Focus, options: Options) -> Array:
     """One head's weights (T, T), the average of the layer's heads, or the difference of two; of the nearest head."""
-    place = nearest_head(run, focus)
+    place = focus.within(run.config)
     heads: Array = run.pattern(place.layer)
     if options["attention_show"] == "average of heads":
         shown: Array = heads.mean(axis=0)
@@ -123,7 +123,7 @@ def weight_scale(scene: Heads, options: Options) -> WeightScale:
 
 
 def _name_shown(run: Run, focus: Focus, options: Options) -> str:
-    place = nearest_head(run, focus)
+    place = focus.within(run.config)
     if options["attention_show"] == "average of heads":
         return f"layer {place.layer}, average of heads"
     minus = f" minus head {other_head(run, options)}" if options["attention_show"] == "difference of two heads" else ""
@@ -132,12 +132,7 @@ def _name_shown(run: Run, focus: Focus, options: Options) -> str:
 
 def _name_nearest(run: Run, focus: Focus, options: Options) -> str:
     """What is shown of a pinned run, and what it lacks."""
-    place = nearest_head(run, focus)
-    places = {"layer": (focus.layer, place.layer), "head": (focus.head, place.head)}
-    missing = [f"{name} {asked}" for name, (asked, shown) in places.items() if shown != asked]
-    nearest = f" The nearest: it has no {' and no '.join(missing)}." if missing else ""
-    name = _name_shown(run, focus, options)
-    return f"{upper_first(name)}.{nearest}"
+    return f"{upper_first(_name_shown(run, focus, options))}.{note_nearest(focus, focus.within(run.config))}"
 
 
 def pattern_map(scene: Heads, options: Options) -> Heatmap[HeadsRun]:
@@ -156,7 +151,7 @@ def pattern_map(scene: Heads, options: Options) -> Heatmap[HeadsRun]:
         about = f"Violet: head {focus.head} gives more weight. Orange: head {other_head(run, options)} gives more."
 
     def nearest_layer(subject: HeadsRun) -> int:
-        return nearest_head(subject.run, focus).layer
+        return focus.within(subject.run.config).layer
 
     def describe_change(now: HeadsRun, pinned: HeadsRun) -> str:
         patterns = ((each.run, shown_pattern(each.run, focus, options)) for each in (pinned, now))
@@ -308,7 +303,7 @@ def show_ranking(scene: Heads, options: Options) -> Iterator[Item]:
     before, first = None, "the strongest key first"
     if scene.pinned is not None and scene.same_tokens:
         before = shown_pattern(scene.pinned.run, focus, options)[query]
-        layer = nearest_head(scene.pinned.run, focus).layer
+        layer = focus.within(scene.pinned.run.config).layer
         allowed = allowed | (scene.pinned.run.allowed_in(layer)[query] & visible)
         first = f"{first}, by the larger of its two weights"
     ranked = ranked_keys(row, allowed, before)
@@ -342,7 +337,7 @@ def show_entropies(scene: Heads, options: Options) -> Iterator[Item]:
         return mean_entropy(subject.run.patterns(), ~subject.run.padding).astype(np.float32)
 
     def describe(subject: HeadsRun) -> str:
-        run, place = subject.run, nearest_head(subject.run, scene.focus)
+        run, place = subject.run, scene.focus.within(subject.run.config)
         highest = highest_entropy(run.allowed_in(place.layer), ~run.padding)
         odd = " Rows with a weight set after the softmax do not add up to 1, and count as they are." * has_odd_rows(run)
         return (

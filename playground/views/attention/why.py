@@ -216,12 +216,6 @@ def is_hidden(run: Run, focus: Focus) -> bool:
     return run.why_hidden(focus.layer, focus.query, focus.key) != ""
 
 
-def nearest_head(run: Run, focus: Focus) -> Focus:
-    """The focus with the layer and head of this run, or the nearest that it has."""
-    config = run.config
-    return Focus(min(focus.layer, config.n_layers - 1), min(focus.head, config.n_heads - 1), focus.query, focus.key)
-
-
 def note_special_tokens(run: Run, count: str = "count") -> str:
     """That special tokens count in numbers which hiding them leaves as they are; empty where there are none."""
     return f"Special tokens {count}, hidden or not." if (run.special & ~run.padding).any() else ""
@@ -279,7 +273,7 @@ def _answer_pinned(scene: Scene[HeadsRun], options: Options) -> Iterator[Item]:
         text = "The pinned settings read other tokens, so these reasons are shown for the present settings alone."
         yield Paragraph(text, "caption")
         return
-    focus = nearest_head(scene.pinned.run, scene.focus)
+    focus = scene.focus.within(scene.pinned.run.config)
     if is_hidden(scene.pinned.run, focus):
         answer = _describe_hidden(scene.pinned.run, focus)
     else:

@@ -19,7 +19,7 @@ from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.text.wording import upper_first
 from playground.tutorials.comparison import SHORT_TITLES
-from playground.views.step_by_step import OF_A_HEAD, DroppedWalk, compare_walks, nearest_focus, show_dropout, show_steps
+from playground.views.step_by_step import OF_A_HEAD, DroppedWalk, compare_walks, show_dropout, show_steps
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random
 from playground.web.choices.shortcuts import has_preset
@@ -104,7 +104,7 @@ def _find_pinned(walk: Walk, key: RunKey) -> tuple[Scene[Walk], str]:
         return scene, own
     if not pinned.has_same_tokens:
         return scene, describe_other_tokens("these numbers")
-    focus = nearest_focus(pinned.run, scene.focus)
+    focus = scene.focus.within(pinned.run.config)
     try:
         layer = caches.trace_layer(pinned.side.setup.run_key, focus.layer)
     except PlaygroundError as error:
