@@ -89,7 +89,7 @@ def _open_on_line(evidence: Evidence) -> Choices:
     if evidence.state.values["weights"] != "trained here":
         return {}
     run, focus = evidence.heads().run, evidence.find_focus()
-    n = int((~run.padding).sum())
+    n = run.n_real
     line = np.nan_to_num(run.pattern(focus.layer)[focus.head][:n, :n])[:, ::-1].diagonal()
     query = int(line.argmax())
     return {"query": query, "key": n - 1 - query}

@@ -120,6 +120,10 @@ class Change:
         """Whether it means the same in every sentence: it names no token, and takes nothing from another sentence."""
         return all(self[name] is None for name in ("query", "key", "sentence"))
 
+    def silences_head(self, layer: int, head: int) -> bool:
+        """Whether it switches a head off in whole, alone or with all of its layer: nothing that it gathers goes on."""
+        return self.kind == "zero" and self.strength == 1 and self.layer == layer and self.head in (None, head)
+
 
 @dataclass(frozen=True, eq=False)
 class Subject:

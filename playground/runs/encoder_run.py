@@ -59,6 +59,16 @@ class Run:
     computed: Mapping[str, Array] = field(default_factory=dict)
     """What the model itself computed where that was changed, by the names of `arrays`, which hold what came of it."""
 
+    @property
+    def n_real(self) -> int:
+        """Tokens of the sentence, padding not counted; they come before the padding."""
+        return int((~self.padding).sum())
+
+    @property
+    def real_tokens(self) -> list[str]:
+        """The sentence's tokens without padding."""
+        return list(self.tokens[: self.n_real])
+
     def pattern(self, layer: int) -> Array:
         """One layer's attention: (H, T, T); padding's own rows are zero, nobody reads what padding attends to."""
         return self.arrays[f"layers.{layer}.attn.pattern"] * ~self.padding[:, None]

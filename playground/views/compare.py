@@ -108,10 +108,7 @@ def _describe_place(point: str, pinned: Run, now: Run) -> str:
 
 def _describe_other_tokens(pinned: Run, now: Run) -> str:
     """Where the tokens of two runs differ first."""
-    one, other = (
-        [token for token, is_padding in zip(run.tokens, run.padding, strict=True) if not is_padding]
-        for run in (pinned, now)
-    )
+    one, other = pinned.real_tokens, now.real_tokens
     if one == other:
         return (
             f"Pinned and now read the same {len(one)} tokens, with {int(pinned.padding.sum())} and "
@@ -140,10 +137,8 @@ def compare_heads(scene: Scene[Run], pinned: Run, moved: Array | None) -> Iterat
 def _explain_zero(scene: Scene[Run], pinned: Run) -> str:
     """Why switching the head at the focus off, in one of the runs, leaves its weights; after a space, or nothing."""
     layer, head = scene.focus.layer, scene.focus.head
-    is_off = any(
-        each.kind == "zero" and each.strength == 1 and each.layer == layer and each.head in (None, head)
-        for each in {*pinned.interventions} ^ {*scene.now.interventions}
-    )
+    unequal = {*pinned.interventions} ^ {*scene.now.interventions}
+    is_off = any(each.silences_head(layer, head) for each in unequal)
     return " Switching this head off leaves its weights as they are: what it gathers by them becomes 0." * is_off
 
 

@@ -163,7 +163,7 @@ def _depth_names(run: Run) -> list[str]:
 
 def describe_outliers(run: Run) -> str:
     """The residual stream's outliers; nothing without any."""
-    stream, tokens = streams.lengths(run)["residual"], _words(run)
+    stream, tokens = streams.lengths(run)["residual"], run.real_tokens
     outliers = streams.find_outliers(stream)
     if not outliers:
         return ""
@@ -193,7 +193,7 @@ def describe_widest_band(run: Run) -> str:
         return ""
     token = int(np.flatnonzero(lengths[part][layer] == high)[0])
     vector = run.arrays[f"layers.{layer}.{SUBLAYERS[part]}.out"][~run.padding][token]
-    name, word = PARTS[part][0], quote_place(_words(run), token)
+    name, word = PARTS[part][0], quote_place(run.real_tokens, token)
     told = (
         f"**Why is the band of {name} so wide in layer {layer}?** At its upper end, {high:.3g}, lies its vector for "
         f"{word}; the median is {median:.3g}. {_describe_largest(vector)}"
@@ -248,11 +248,6 @@ def _summarise_lengths(run: Run) -> pd.DataFrame:
 def _layers_by_depth(run: Run) -> list[int | None]:
     """The layer that ends at each depth; the embeddings, depth 0, are no layer's."""
     return [None, *range(run.config.n_layers)]
-
-
-def _words(run: Run) -> list[str]:
-    """The sentence's tokens without padding."""
-    return [token for token, padding in zip(run.tokens, run.padding, strict=True) if not padding]
 
 
 def show_norm_effect(scene: Scene[Run]) -> Iterator[Item]:
@@ -417,7 +412,7 @@ def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
             place="layer",
             numbers=lambda run: _layers_by_depth(run)[first:],
         ),
-        columns=token_axis(_words),
+        columns=token_axis(lambda run: run.real_tokens),
         bar="length",
         hover="%{x}, after layer %{y}",
         more="a longer vector",
@@ -553,8 +548,8 @@ def _cosines_between_tokens(depth: int) -> Heatmap[Run]:
         reading=describe_means,
         nearest=name_depth,
         values=values,
-        rows=token_axis(_words),
-        columns=token_axis(_words, "key"),
+        rows=token_axis(lambda run: run.real_tokens),
+        columns=token_axis(lambda run: run.real_tokens, "key"),
         bar="cosine",
         hover="%{y} and %{x}",
         more="a larger cosine",

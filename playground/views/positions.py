@@ -124,9 +124,7 @@ class PlacedWords:
     @property
     def tokens(self) -> list[str]:
         """The sentence's tokens without padding."""
-        if self.run is None:
-            return []
-        return [token for token, padding in zip(self.run.tokens, self.run.padding, strict=True) if not padding]
+        return [] if self.run is None else self.run.real_tokens
 
     @property
     def drawn_rows(self) -> Array:

@@ -63,6 +63,7 @@ def test_padding_and_what_a_causal_mask_hides_are_told_and_never_attended_to(cau
     result = run(ENCODER, BATCH, 0, causal=causal)
     assert result.tokens[5:] == ("[PAD]",) * 7
     assert result.padding.tolist() == [False] * 5 + [True] * 7
+    assert (result.n_real, result.real_tokens) == (5, list(result.tokens[:5]))
     assert result.special.tolist() == result.padding.tolist()  # this tokenizer adds no tokens of its own
     allowed = np.tri(12, dtype=bool) if causal else np.ones((12, 12), bool)
     assert np.array_equal(result.allowed, allowed & ~result.padding)

@@ -12,7 +12,7 @@ from playground.link.opening import Focus
 from playground.runs.encoder_run import Hidden, Run
 from playground.text.wording import write_weight
 from playground.views.attention.why import ROUNDING, HeadsRun, is_hidden
-from playground.views.change_names import count_changes
+from playground.views.change_names import count_changes, name_your_changes
 
 NOT_FINITE = "left the range of 32-bit floats"
 
@@ -29,8 +29,8 @@ def say_who_attends(subject: HeadsRun, focus: Focus, options: Options) -> str:
     else:
         where = f"in layer {place.layer}, head {place.head}"
         told = _describe_row(run, place, heads[place.head], where) + _note_off(run, place)
-    changed = f"your change{'s' if count_changes(run) > 1 else ''}: "
-    changed = f"{'Unchanged by' if _keeps_weights(run, place.layer) else 'With'} {changed}" if run.interventions else ""
+    with_changes = "Unchanged by" if _keeps_weights(run, place.layer) else "With"
+    changed = f"{with_changes} {name_your_changes(count_changes(run))}: " if run.interventions else ""
     chance = " The weights are random, so this is chance." if subject.is_random else ""
     return f"{changed}{told}{chance}"
 
@@ -49,10 +49,7 @@ def _keeps_weights(run: Run, layer: int) -> bool:
 
 def _note_off(run: Run, focus: Focus) -> str:
     """What it means that the head is off: its map is as before; empty where it is not."""
-    off = any(
-        each.kind == "zero" and each.strength == 1 and each.layer == focus.layer and each.head in (None, focus.head)
-        for each in run.interventions
-    )
+    off = any(each.silences_head(focus.layer, focus.head) for each in run.interventions)
     return " This head is off: it still computes its weights, and nothing reads what it gathers." if off else ""
 
 

@@ -65,7 +65,7 @@ from playground.text.wording import (
     write_weight,
 )
 from playground.views.attention.counterfactuals import SentenceOfRun, show_test
-from playground.views.change_names import name_change
+from playground.views.change_names import name_change, name_your_changes
 
 MOST_REASONS = 4
 """Sources that are named of those which speak against a key."""
@@ -339,8 +339,8 @@ def _describe_changes(walk: Walk) -> str:
 
 def _name_changes(walk: Walk, changes: Sequence[Change]) -> str:
     tokens = walk.layer.run.tokens
-    what = "your change" if len(changes) == 1 else "your changes"
-    return f"{what} {join_words([f'“{escape_markdown(name_change(change, tokens))}”' for change in changes])}"
+    names = [f"“{escape_markdown(name_change(change, tokens))}”" for change in changes]
+    return f"{name_your_changes(len(changes))} {join_words(names)}"
 
 
 def _show_parts(found: Explanation) -> Iterator[Item]:

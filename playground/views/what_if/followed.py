@@ -36,10 +36,9 @@ from playground.charts.head_map import FOR_FINGERS, head_map, number_by_head
 from playground.charts.markdown import quote_token
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
-from playground.model.changes import Change
 from playground.runs.encoder_run import Run
 from playground.text.wording import write_share
-from playground.views.change_names import count_changes
+from playground.views.change_names import count_changes, name_your_changes
 from playground.views.what_if.verdict import HeadEffects, judge_changes
 
 POOLING_HELP = (
@@ -99,7 +98,7 @@ class Followed:
     @property
     def your_changes(self) -> str:
         """What a sentence calls them."""
-        return "your change" if count_changes(self.run) == 1 else "your changes"
+        return name_your_changes(count_changes(self.run))
 
 
 def show_followed(scene: Scene[Followed], options: Options) -> Iterator[Item]:
@@ -303,7 +302,7 @@ def show_tokens(scene: Scene[Followed], options: Options) -> Iterator[Item]:
         "to choose its token and layer.",
         values=lambda _: numbers,
         rows=depth_axis(len(numbers)),
-        columns=token_axis(lambda shown: words(shown.run)),
+        columns=token_axis(lambda shown: shown.run.real_tokens),
         bar="moved by" if by_length else "cosine",
         hover="%{x} after %{y} blocks, " + ("moved, in lengths of the vector" if by_length else "cosine"),
         more="farther",
@@ -312,11 +311,6 @@ def show_tokens(scene: Scene[Followed], options: Options) -> Iterator[Item]:
         frames=lambda shown: _frame_changes(shown.run),
         click="The chosen layer, in its row, and token, in its column. Arrow keys move them.",
     )
-
-
-def words(run: Run) -> list[str]:
-    """The sentence's tokens without padding."""
-    return [token for token, padding in zip(run.tokens, run.padding, strict=True) if not padding]
 
 
 def depth_axis(n: int) -> Axis[Any]:
@@ -332,7 +326,7 @@ def _below_one(numbers: Sequence[Array]) -> Colours:
 
 def _frame_changes(run: Run) -> list[Frame]:
     """Where a run's changes first show."""
-    last = int((~run.padding).sum()) - 1
+    last = run.n_real - 1
     framed = []
     for depth, token in list_places(run.interventions):
         columns = (0, last) if token is None else (token, token)
@@ -352,10 +346,7 @@ def show_chosen_head(scene: Scene[Followed], most: tuple[int, int] | None = None
     if np.abs(after - before).max() <= ROUNDING:
         is_earlier = all(each.first_layer > layer for each in followed.run.interventions)
         why = f", as it lies before {followed.your_changes}" if is_earlier else ""
-        is_off = any(
-            each.kind == "zero" and each.strength == 1 and _is_of_head(each, layer, head)
-            for each in followed.run.interventions
-        )
+        is_off = any(each.silences_head(layer, head) for each in followed.run.interventions)
         off = " A head that is switched off still attends; what it gathers is lost." if is_off else ""
         same = f"**{name.capitalize()} gives the same weights with and without {followed.your_changes}**"
         yield Paragraph(f"{same}{why}.{off}")
@@ -375,10 +366,6 @@ def show_chosen_head(scene: Scene[Followed], most: tuple[int, int] | None = None
         yield Paragraph("Their difference stands above: no other head has changed as much.", "caption")
     else:
         yield _map_of_difference("whatif_difference", scene, layer, head)
-
-
-def _is_of_head(change: Change, layer: int, head: int) -> bool:
-    return change.layer == layer and change.head in (None, head)
 
 
 def _map_of_difference(key: str, scene: Scene[Followed], layer: int, head: int, which: str = "") -> Heatmap[Followed]:

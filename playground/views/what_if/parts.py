@@ -33,7 +33,7 @@ from playground.charts.scene import Scene
 from playground.model.changes import SUBLAYERS, Change
 from playground.runs.encoder_run import Run
 from playground.text.wording import upper_first, with_minus
-from playground.views.what_if.followed import map_of_heads, words
+from playground.views.what_if.followed import map_of_heads
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,7 +323,7 @@ def _name_pair(run: Run, query: int, key: int) -> str:
 def show_hidden_tokens(scene: Scene[Parts], options: Options) -> Iterator[Item]:
     """The effects of tokens that one layer's other tokens do not see."""
     run, effects, focus = scene.now.run, scene.now.effects, scene.focus
-    tokens, n_layers = words(run), run.config.n_layers
+    tokens, n_layers = run.real_tokens, run.config.n_layers
     places = list(np.ndindex(n_layers, len(tokens)))
     yield from _answer_largest(
         effects, lambda i: f"{quote_place(tokens, places[i][1])} in layer {places[i][0]}", "tokens"

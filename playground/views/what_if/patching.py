@@ -24,7 +24,7 @@ from playground.charts.names import shortened
 from playground.charts.scene import Scene
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
-from playground.views.what_if.followed import depth_axis, words
+from playground.views.what_if.followed import depth_axis
 from playground.views.what_if.parts import offer_changes
 
 
@@ -56,7 +56,7 @@ def show_patches(scene: Scene[Patches], options: Options) -> Iterator[Item]:
     """The map of places, the largest of them in words, and buttons that patch the chosen one."""
     patches, focus = scene.now, scene.focus
     n_depths, changed, source = len(patches.shares), patches.changed, patches.source
-    tokens = words(patches.run)
+    tokens = patches.run.real_tokens
     names = [
         f"{shortened(patches.tokens[i], 9)} for {shortened(token, 9)}" if i in changed else token
         for i, token in enumerate(tokens)

@@ -26,7 +26,6 @@ from playground.config import ModelConfig
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
 from playground.text.wording import with_minus
-from playground.views.what_if.followed import words
 from playground.views.what_if.parts import offer_changes
 
 
@@ -54,7 +53,7 @@ def show_pruning(scene: Scene[Pruning], options: Options) -> Iterator[Item]:
     place = min(options["whatif_pruned"] // sizes.step, len(sizes) - 1)
     n = sizes[place]
     yield Paragraph(_describe_left(pruning, place, n), "answer")
-    yield Paragraph(_describe_saved(config, n, len(words(pruning.run))))
+    yield Paragraph(_describe_saved(config, n, pruning.run.n_real))
     yield Curves[Pruning](
         key="pruning_curves",
         alt="What is left as more and more heads are off, the least important first, beside random orders",

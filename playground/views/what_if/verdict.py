@@ -98,5 +98,6 @@ def _judge(moved: float, median: float) -> str:
 def _find_single_head(run: Run) -> tuple[int, int] | None:
     """The head, (layer, head), where to switch it off is all that a run has changed."""
     first, *others = run.interventions
-    is_off = first.kind == "zero" and first.strength == 1 and first.layer is not None and first.head is not None
-    return (first.layer, first.head) if is_off and not others else None  # type: ignore[return-value]
+    if others or first.layer is None or first.head is None or not first.silences_head(first.layer, first.head):
+        return None
+    return first.layer, first.head

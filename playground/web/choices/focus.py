@@ -40,8 +40,7 @@ _TOKENS = "_focus_tokens"
 
 def last_places(run: Run) -> Focus:
     """The last layer, head, query and key that a run has."""
-    n_real = int((~run.padding).sum())
-    return opening.last_places(run.config.n_layers, run.config.n_heads, n_real, len(run.tokens))
+    return opening.last_places(run.config.n_layers, run.config.n_heads, run.n_real, len(run.tokens))
 
 
 def current_focus(run: Run) -> Focus:
@@ -56,7 +55,7 @@ def current_layer(n_layers: int) -> int:
 
 def settle_tokens(run: Run) -> None:
     """Move query and key into the present text, where they were chosen in another one; `run` is of the present."""
-    tokens = [token for token, padding in zip(run.tokens, run.padding, strict=True) if not padding]
+    tokens = run.real_tokens
     if not is_focus_of_text():
         focus, before = current_focus(run), st.session_state.get(_TOKENS, []) if is_focus_chosen() else []
         same_words = (_find_same_word(before, tokens, _asked_for(place)) for place in ("query", "key"))

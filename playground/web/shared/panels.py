@@ -78,7 +78,7 @@ def current_run(*, changed: bool = True) -> Run:
         )
     if setup.weights == "minilm":
         _explain_language(setup)
-    n_cut, tokens = setup.batch.truncated[setup.sentence], int((~run.padding).sum())
+    n_cut, tokens = setup.batch.truncated[setup.sentence], run.n_real
     if n_cut:
         st.info(
             f"The sentence is cut after {tokens} tokens; {n_cut} more are left out. {explain_cut(setup.values)}",

@@ -71,7 +71,7 @@ def _describe(setup: Setup, run: Run) -> dict[str, str]:
         "weights": weights,
         "SHA-256 of the weights": _sha256(setup.weights, run.config, setup["seed"]),
         "tokenizer": caches.tokenizer(setup.text_key).name,
-        "tokens": str(int((~run.padding).sum())),
+        "tokens": str(run.n_real),
         "changes of the computation": write_changes(run.interventions) or "none",
     }
 

@@ -315,7 +315,7 @@ def draw_quick_changes() -> None:
                 st.rerun()  # the chips above are outside of this fragment
     for reason in dict.fromkeys(refused):
         st.caption(escape_markdown(reason))
-    if any(_is_off(each, focus) for each in applied):
+    if any(_drops_head(each, focus) for each in applied):
         with st.container(key="head_is_off"):
             st.markdown(_describe_off(run, focus))
     elif asked["cut"][2] in applied:
@@ -325,7 +325,7 @@ def draw_quick_changes() -> None:
         draw_followed_button("quick_followed")
 
 
-def _is_off(change: Change, focus: Focus) -> bool:
+def _drops_head(change: Change, focus: Focus) -> bool:
     """Whether a change drops what the head in focus gathers, in part or in whole."""
     drops = change.kind == "zero" or change["sublayer"] == "attn"
     return drops and change.layer == focus.layer and change.head in (None, focus.head) and change.strength > 0
@@ -333,7 +333,7 @@ def _is_off(change: Change, focus: Focus) -> bool:
 
 def _describe_off(run: Run, focus: Focus) -> str:
     """That a head that is off still attends, and what the changes have moved, in markdown."""
-    share = max(each.strength for each in run.interventions if _is_off(each, focus))
+    share = max(each.strength for each in run.interventions if _drops_head(each, focus))
     off, dropped = ("off", "is dropped") if share == 1 else ("partly off", f"is dropped by {share:.0%}")
     return (
         f"**Layer {focus.layer}, head {focus.head} is {off}, and still attends:** its pattern stays, and what it "

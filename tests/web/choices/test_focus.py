@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from playground import open_link
@@ -21,7 +20,7 @@ DEFAULT = {place: param.default for place, param in FOCUS.items()}
 def last(n_layers: int, n_heads: int, n_tokens: int) -> Any:
     """A run, as far as the focus asks."""
     config = SimpleNamespace(n_layers=n_layers, n_heads=n_heads)
-    return SimpleNamespace(config=config, tokens=["a"] * n_tokens, padding=np.arange(n_tokens) >= max(1, n_tokens - 2))
+    return SimpleNamespace(config=config, tokens=["a"] * n_tokens, n_real=max(1, n_tokens - 2))
 
 
 @pytest.fixture

@@ -222,8 +222,7 @@ def list_variants(sweep: SweepKey, run: Run) -> Sequence[Variant]:
         case "hidden tokens":
             return sweeps.list_hidden(run)
         case "patches":
-            n_tokens = int((~run.padding).sum())
-            return [[place] for place in sweeps.list_patches(config.n_layers, n_tokens, sweep.source)]
+            return [[place] for place in sweeps.list_patches(config.n_layers, run.n_real, sweep.source)]
         case "pruning":
             return list_removals(sweep.order, config)
 

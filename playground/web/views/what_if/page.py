@@ -38,7 +38,6 @@ from playground.views.what_if.followed import (
     show_details,
     show_head,
     show_most_changed,
-    words,
 )
 from playground.views.what_if.parts import PARTS, PartKind, Parts
 from playground.views.what_if.patching import Patches, show_patches, show_what_a_patch_shows
@@ -436,7 +435,7 @@ def draw_patches(run: Run, focus: Focus) -> None:
         scene = Scene(_patch(setup, run, source), focus)
         render(show_patches(scene, {}), scene)
     else:
-        render(show_what_a_patch_shows(len(words(run))), Scene(run, focus))
+        render(show_what_a_patch_shows(run.n_real), Scene(run, focus))
     _offer_pairs(setup, setup.batch, focus)
 
 
