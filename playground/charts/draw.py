@@ -31,7 +31,7 @@ from playground.charts.head_lines import Lines, lines_figure
 from playground.charts.head_map import head_grid
 from playground.charts.markdown import escape_markdown
 from playground.charts.names import label, token_names
-from playground.charts.scene import Scene
+from playground.charts.scene import Scene, note_other_tokens
 from playground.charts.weights import WeightScale
 from playground.text.wording import upper_first
 
@@ -105,10 +105,7 @@ def draw_chart(chart: Chart[S], scene: Scene[S]) -> Drawing:
         scene = Scene(scene.now, scene.focus)
     if scene.pinned is not None and chart.needs_tokens and not scene.same_tokens:
         alone = Scene(scene.now, scene.focus)
-        note = (
-            f"The pinned settings read other tokens, so {chart.needs_tokens} are shown for the present settings alone."
-        )
-        drawing = Drawing(_draw_kind(chart, alone).now, note=note)
+        drawing = Drawing(_draw_kind(chart, alone).now, note=note_other_tokens(chart.needs_tokens))
     else:
         drawing = _draw_kind(chart, scene)
     if chart.on_row or chart.table_title != "The numbers" or chart.chosen:

@@ -44,3 +44,8 @@ def note_nearest(asked: Focus, shown: Focus) -> str:
     """That a run lacks the layer or the head that is asked for, after a space; empty where it has both."""
     missing = [f"{place} {number}" for place, number, _ in list_missing(asked, shown)]
     return f" The nearest: it has no {' and no '.join(missing)}." if missing else ""
+
+
+def note_other_tokens(what: str) -> str:
+    """One sentence on why `what`, a plural, is not shown of the pinned settings."""
+    return f"The pinned settings read other tokens, so {what} are shown for the present settings alone."

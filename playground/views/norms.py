@@ -30,7 +30,7 @@ from playground.charts.chart import (
 from playground.charts.draw import token_axis
 from playground.charts.figure import ROUNDING, Array, Curve
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
-from playground.charts.scene import Scene
+from playground.charts.scene import Scene, note_other_tokens
 from playground.config import ModelConfig, Norm
 from playground.runs.encoder_run import Run
 from playground.text.wording import join_words, upper_first, with_minus, write_difference, write_share
@@ -596,10 +596,7 @@ def _work_out_norm(scene: Scene[Run], options: Options) -> Iterator[Item]:
 def _compare_one_norm(scene: Scene[Run], pinned: Run, point: NormPoint) -> Iterator[Item]:
     name = escape_markdown(scene.pinned_name)
     if not scene.same_tokens:
-        yield Paragraph(
-            "The pinned settings read other tokens, so this token's numbers are shown for the present settings alone.",
-            "caption",
-        )
+        yield Paragraph(note_other_tokens("this token's numbers"), "caption")
     elif all(other.name != point.name for other in streams.norm_points(pinned)):
         yield Paragraph(f"**{name}:** it has no `{point.name}`.", "caption")
     else:

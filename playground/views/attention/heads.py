@@ -14,7 +14,7 @@ from playground.charts.bars import contributions
 from playground.charts.chart import Columns, Control, Group, Item, LabelledBars, Options, Paragraph, Table, Widget
 from playground.charts.markdown import escape_markdown, quote_place
 from playground.charts.names import token_names
-from playground.charts.scene import Scene
+from playground.charts.scene import Scene, note_other_tokens
 from playground.errors import PlaygroundError
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
@@ -54,8 +54,7 @@ def show_linking_heads(scene: Scene[HeadsRun], options: Options) -> Iterator[Ite
     found = search_heads(run, focus.query, focus.key)
     yield Paragraph(_describe_search(found, query, key))
     if scene.pinned is not None and not scene.same_tokens:
-        text = "The pinned settings read other tokens, so these weights are shown for the present settings alone."
-        yield Paragraph(text, "caption")
+        yield Paragraph(note_other_tokens("these weights"), "caption")
 
     def weights(subject: HeadsRun) -> pd.DataFrame:
         if _is_hidden_everywhere(subject.run, focus):

@@ -49,7 +49,7 @@ from playground.charts.chart import (
 from playground.charts.figure import Array, Curve, Figure, Mark
 from playground.charts.markdown import escape_markdown, quote_place
 from playground.charts.names import token_names
-from playground.charts.scene import Scene
+from playground.charts.scene import Scene, note_other_tokens
 from playground.errors import PlaygroundError
 from playground.link.opening import Focus
 from playground.link.params import AUTOMATIC, MEAN
@@ -270,8 +270,7 @@ def _answer_pinned(scene: Scene[HeadsRun], options: Options) -> Iterator[Item]:
     if scene.pinned is None:
         return
     if not scene.same_tokens:
-        text = "The pinned settings read other tokens, so these reasons are shown for the present settings alone."
-        yield Paragraph(text, "caption")
+        yield Paragraph(note_other_tokens("these reasons"), "caption")
         return
     focus = scene.focus.within(scene.pinned.run.config)
     if is_hidden(scene.pinned.run, focus):

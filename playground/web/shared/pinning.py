@@ -105,11 +105,6 @@ def beside(run: Run) -> PinnedRun | None:
     return PinnedRun(side, pinned, have_same_tokens(run, pinned)) if side and pinned else None
 
 
-def describe_other_tokens(what: str) -> str:
-    """One sentence on why `what`, a plural, is not shown of the pinned settings."""
-    return f"The pinned settings read other tokens, so {what} are shown for the present settings alone."
-
-
 def list_differences(pinned: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
     """Every choice in which two sets of the sidebar's values differ, in the sidebar's order."""
     return [

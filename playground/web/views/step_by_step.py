@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from playground.analysis.walkthrough import Chapter, Walk, order, tutorial_b
 from playground.charts.chart import Paragraph
 from playground.charts.markdown import escape_markdown
-from playground.charts.scene import Scene
+from playground.charts.scene import Scene, note_other_tokens
 from playground.config import ModelConfig
 from playground.errors import PlaygroundError
 from playground.limits import MAX_TOKENS
@@ -29,7 +29,7 @@ from playground.web.session.caches import RunKey, TextKey
 from playground.web.shared import panels
 from playground.web.shared.focus_line import PLACES, keep_answer_place, show_focus
 from playground.web.shared.page_end import fragment
-from playground.web.shared.pinning import beside, describe_other_tokens
+from playground.web.shared.pinning import beside
 from playground.web.shared.renderer import render
 
 PRESET = "tutorial-b"
@@ -103,7 +103,7 @@ def _find_pinned(walk: Walk, key: RunKey) -> tuple[Scene[Walk], str]:
         own = "The tutorial's own input is for the present settings alone: what is pinned has a text of its own."
         return scene, own
     if not pinned.has_same_tokens:
-        return scene, describe_other_tokens("these numbers")
+        return scene, note_other_tokens("these numbers")
     focus = scene.focus.within(pinned.run.config)
     try:
         layer = caches.trace_layer(pinned.side.setup.run_key, focus.layer)
