@@ -32,6 +32,9 @@ FOR_FINGERS: Mapping[str, Any] = {
 }
 """Fields of a `head_map` whose cells take all the width, and are large enough for a finger."""
 
+CLICK_CELL = "The chosen query, in its row, and key, in its column. Arrow keys move them."
+"""`click` of a map whose cells stand for a query and a key."""
+
 
 def head_map(
     *,

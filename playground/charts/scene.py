@@ -29,6 +29,13 @@ class Scene(Generic[S]):
     same_tokens: bool = True
     """Whether both read the same tokens: what belongs to a token has no counterpart else."""
 
+    @property
+    def both(self) -> tuple[S, S]:
+        """The pinned subject and the present one; raises `ValueError` where nothing is pinned."""
+        if self.pinned is None:
+            raise ValueError("Nothing is pinned, so there is one subject alone.")
+        return self.pinned, self.now
+
     def with_subjects(self, now: T, pinned: T | None) -> "Scene[T]":
         """The scene of what was made of its two subjects; the place and the names stay."""
         return Scene(now, self.focus, pinned, self.pinned_name, self.now_name, self.same_tokens)

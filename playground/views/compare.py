@@ -27,7 +27,7 @@ from playground.charts import figure as figures
 from playground.charts import palette
 from playground.charts.chart import Bars, Columns, Heatmap, Item, Paragraph, Picture
 from playground.charts.figure import Array, Figure
-from playground.charts.head_map import head_map, number_by_head
+from playground.charts.head_map import CLICK_CELL, head_map, number_by_head
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene, note_nearest
 from playground.link.opening import Focus
@@ -122,22 +122,23 @@ def _describe_other_tokens(pinned: Run, now: Run) -> str:
     )
 
 
-def compare_heads(scene: Scene[Run], pinned: Run, moved: Array | None) -> Iterator[Item]:
+def compare_heads(scene: Scene[Run], moved: Array | None) -> Iterator[Item]:
     """The head at the focus in both runs; and how much weight each head has `moved`, (L, H), where tokens are equal."""
-    (_, before), (run, after) = ((each, _pattern(each, scene.focus)) for each in (pinned, scene.now))
-    yield Paragraph(escape_markdown(describe_head_change((pinned, before), (run, after))) + _name_most_moved(moved))
+    pinned, now = scene.both
+    before, after = (_pattern(each, scene.focus) for each in (pinned, now))
+    yield Paragraph(escape_markdown(describe_head_change((pinned, before), (now, after))) + _name_most_moved(moved))
     one_head = _head_in_both(scene)
     if scene.same_tokens and np.abs(after - before).max() <= ROUNDING:  # two equal maps and nothing between them
         place = f"Layer {scene.focus.layer}, head {scene.focus.head}."
-        off = _explain_zero(scene, pinned)
+        off = _explain_zero(scene)
         one_head = replace(one_head, compares=False, caption=f"**Pinned and now: the same weights.** {place}{off}")
     yield one_head if moved is None else Columns(((_moved_weight(moved),), (one_head,)))
 
 
-def _explain_zero(scene: Scene[Run], pinned: Run) -> str:
+def _explain_zero(scene: Scene[Run]) -> str:
     """Why switching the head at the focus off, in one of the runs, leaves its weights; after a space, or nothing."""
-    layer, head = scene.focus.layer, scene.focus.head
-    unequal = {*pinned.interventions} ^ {*scene.now.interventions}
+    (pinned, now), layer, head = scene.both, scene.focus.layer, scene.focus.head
+    unequal = {*pinned.interventions} ^ {*now.interventions}
     is_off = any(each.silences_head(layer, head) for each in unequal)
     return " Switching this head off leaves its weights as they are: what it gathers by them becomes 0." * is_off
 
@@ -174,7 +175,7 @@ def _head_in_both(scene: Scene[Run]) -> Heatmap[Run]:
         caption=f"**{upper_first(now)}.** Layer {focus.layer}, head {focus.head}.",
         alt="Attention: queries in rows, keys in columns.",
         nearest=name_nearest,
-        click="The chosen query, in its row, and key, in its column. Arrow keys move them.",
+        click=CLICK_CELL,
         saved_as=f"head_now_layer{focus.layer}_head{focus.head}",
     )
 
@@ -195,7 +196,7 @@ def _moved_weight(shares: Array) -> Heatmap[Run]:
     )
 
 
-def compare_points(scene: Scene[Run], pinned: Run, differences: list[PointDifference]) -> Iterator[Item]:
+def compare_points(scene: Scene[Run], differences: list[PointDifference]) -> Iterator[Item]:
     """How far the two runs are apart, layer by layer; nothing where no point has a counterpart."""
     if not differences:
         return
@@ -203,7 +204,7 @@ def compare_points(scene: Scene[Run], pinned: Run, differences: list[PointDiffer
     shares = np.array([each.share if each.is_apart else 0 for each in shown])
     of = "vectors" if shown[0].name == "embed.out" else "weights of attention, a vector for each query,"
     lost = " No bar: numbers are too large for 32-bit floats there." * bool(np.isnan(shares).any())
-    unequal = bool(list_unequal_points(pinned, scene.now))
+    unequal = bool(list_unequal_points(*scene.both))
     missing = " Of points that have another shape now, no number can be compared." * unequal
     yield Picture[Run](
         key="compare_points",
@@ -225,7 +226,7 @@ def compare_points(scene: Scene[Run], pinned: Run, differences: list[PointDiffer
     first = next((each.name for each in differences if each.is_apart), "")
     is_within = first.startswith("layers.") and not _BLOCK_END.fullmatch(first) and shown[0].name == "embed.out"
     bars = " The bars above are of what leaves a layer, and not of this part alone." * is_within
-    yield Paragraph(f"{describe_parting(pinned, scene.now, differences)}{bars}")
+    yield Paragraph(f"{describe_parting(*scene.both, differences)}{bars}")
 
 
 def points_by_layer(differences: Sequence[PointDifference]) -> list[PointDifference]:
@@ -320,9 +321,9 @@ def _explain_axis(shares: Array) -> str:
     return equal + " The axis is logarithmic: each further line is ten times as much." * needs_log(shares)
 
 
-def compare_lengths(scene: Scene[Run], pinned: Run) -> Iterator[Item]:
+def compare_lengths(scene: Scene[Run]) -> Iterator[Item]:
     """How long the vectors of both runs are by depth."""
-    before, after = streams.lengths(pinned), streams.lengths(scene.now)
+    before, after = map(streams.lengths, scene.both)
     names = (scene.pinned_name, scene.now_name)
     yield Paragraph(escape_markdown(describe_growth_change(before, after, names)))
     yield replace(
@@ -335,9 +336,9 @@ def compare_lengths(scene: Scene[Run], pinned: Run) -> Iterator[Item]:
     )
 
 
-def compare_costs(scene: Scene[ModelCosts], pinned: ModelCosts) -> Iterator[Item]:
+def compare_costs(scene: Scene[ModelCosts]) -> Iterator[Item]:
     """Parameters and the work for the sentence, of both models."""
-    yield Paragraph(escape_markdown(describe_costs(pinned, scene.now)))
+    yield Paragraph(escape_markdown(describe_costs(*scene.both)))
     yield Columns(
         (
             (_cost_bars(scene, "parameters", lambda costs: costs.parameters),),
@@ -347,11 +348,8 @@ def compare_costs(scene: Scene[ModelCosts], pinned: ModelCosts) -> Iterator[Item
 
 
 def _cost_bars(scene: Scene[ModelCosts], unit: str, count: Callable[[ModelCosts], Count]) -> Bars[ModelCosts]:
-    models = [costs for costs in (scene.now, scene.pinned) if costs is not None]
-    sides = [sum_by_component(count(costs)) for costs in models]
-    listed_totals = ", ".join(
-        f"{name} {count(costs).total:,}" for name, costs in zip(("now", "pinned"), models, strict=False)
-    )
+    pinned, now = map(count, scene.both)
+    sides = [sum_by_component(pinned), sum_by_component(now)]
     names = [name for name in COMPONENTS if any(name in side for side in sides)]
 
     def table(costs: ModelCosts) -> pd.DataFrame:
@@ -364,6 +362,6 @@ def _cost_bars(scene: Scene[ModelCosts], unit: str, count: Callable[[ModelCosts]
         count,
         unit,
         caption=f"{upper_first(unit)} by component: {escape_markdown(scene.now_name)}.",
-        alt=f"{upper_first(unit)} by component, of both models: {listed_totals}.",
+        alt=f"{upper_first(unit)} by component, of both models: now {now.total:,}, pinned {pinned.total:,}.",
         table=table,
     )

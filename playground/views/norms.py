@@ -29,6 +29,7 @@ from playground.charts.chart import (
 )
 from playground.charts.draw import token_axis
 from playground.charts.figure import ROUNDING, Array, Curve
+from playground.charts.head_map import CLICK_CELL
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene, note_other_tokens
 from playground.config import ModelConfig, Norm
@@ -558,7 +559,7 @@ def _cosines_between_tokens(depth: int) -> Heatmap[Run]:
         magnitude=1.0,
         height=420,
         needs_tokens="cosines between tokens",
-        click="The chosen query, in its row, and key, in its column. Arrow keys move them.",
+        click=CLICK_CELL,
     )
 
 

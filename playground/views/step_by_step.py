@@ -32,7 +32,7 @@ from playground.charts.chart import (
     Vectors,
 )
 from playground.charts.figure import MOST_VECTORS, PALE, SHOWN, Figure, colour_bar
-from playground.charts.head_map import head_map
+from playground.charts.head_map import CLICK_CELL, head_map
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.names import token_labels, token_names
 from playground.charts.scene import Scene, list_missing
@@ -328,7 +328,7 @@ def _draw_matrix(walk: Walk, key: str, title: str, reading: str, *, signed: bool
         window=lambda walk: walk.config.window_of(walk.layer.layer),
         colours=figures.around_zero() if signed else figures.from_zero,
         bar=title,
-        click="The chosen query, in its row, and key, in its column. Arrow keys move them.",
+        click=CLICK_CELL,
         compares=False,
     )
     asking = [None if padding else query for query, padding in enumerate(walk.layer.run.padding)]

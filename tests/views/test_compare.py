@@ -35,7 +35,7 @@ def two_runs(text: str = "abcab", pinned_text: str = "abcab", **changes: Any) ->
 def test_one_head_stands_beside_the_pinned_one_and_the_weight_that_every_head_moved() -> None:
     scene, pinned = two_runs(seed=5)
     before, after = (small_run("abcab", seed=seed)[1]["layers.1.attn.pattern"][0, 3].numpy() for seed in (5, 0))
-    drawn = draw(compare.compare_heads(scene, pinned, moved_weight(pinned, scene.now)), scene)
+    drawn = draw(compare.compare_heads(scene, moved_weight(pinned, scene.now)), scene)
     assert drawn.keys() == {"head_now", "moved_weight"}
     assert [each.key for each in drawn["head_now"].beside] == ["head_pinned", "head_difference"]
     shown = [drawn["head_now"].now, drawn["head_now"].beside[0]]
@@ -47,8 +47,8 @@ def test_one_head_stands_beside_the_pinned_one_and_the_weight_that_every_head_mo
 
 
 def test_of_other_tokens_the_nearest_head_stands_in_one_row_without_a_difference() -> None:
-    scene, pinned = two_runs("abc", "ab", n_layers=1, n_heads=2)
-    drawing = draw(compare.compare_heads(scene, pinned, None), scene)["head_now"]
+    scene, _ = two_runs("abc", "ab", n_layers=1, n_heads=2)
+    drawing = draw(compare.compare_heads(scene, None), scene)["head_now"]
     (beside,) = drawing.beside
     assert drawing.in_one_row
     assert drawing.note
@@ -57,18 +57,18 @@ def test_of_other_tokens_the_nearest_head_stands_in_one_row_without_a_difference
 
 
 def test_the_nearest_head_has_the_grey_cells_of_its_own_layer() -> None:
-    scene, pinned = two_runs(n_layers=1, window=2, global_every=2)
-    drawing = draw(compare.compare_heads(scene, pinned, None), scene)["head_now"]
+    scene, _ = two_runs(n_layers=1, window=2, global_every=2)
+    drawing = draw(compare.compare_heads(scene, None), scene)["head_now"]
     assert "Grey cells" not in drawing.beside[0].caption, "layer 0 has no window, and layer 1 would have one"
 
 
 def test_points_lengths_and_costs_are_those_of_both() -> None:
     scene, pinned = two_runs(n_layers=1)
     differences = compare_points(pinned, scene.now)
-    points = draw(compare.compare_points(scene, pinned, differences), scene)["compare_points"].now
+    points = draw(compare.compare_points(scene, differences), scene)["compare_points"].now
     assert points.table is not None
     assert list(points.table()["point"]) == [each.name for each in differences]
-    norms = draw(compare.compare_lengths(scene, pinned), scene)["compare_norms"].now
+    norms = draw(compare.compare_lengths(scene), scene)["compare_norms"].now
     assert norms.cells is None
     assert sum(trace["line"].get("dash") == "dot" for trace in norms.figure["data"]) >= 3
 
@@ -79,7 +79,7 @@ def test_pairs_of_components_have_both_models_sums_and_the_change(key: str, coun
     now, pinned = ModelCosts(config, 5), ModelCosts(replace(config, n_layers=1, norm="none"), 7)
     after, before = (getattr(each, counted) for each in (now, pinned))
     scene = Scene(now, pinned=pinned, pinned_name="pinned", now_name="now")
-    drawn = draw(compare.compare_costs(scene, pinned), scene)[key].now
+    drawn = draw(compare.compare_costs(scene), scene)[key].now
     assert drawn.table is not None
     table = drawn.table()
     assert list(table.loc["all"]) == [before.total, after.total, after.total - before.total]
@@ -104,7 +104,7 @@ def test_bars_stand_on_an_axis_from_0_unless_small_ones_could_not_be_seen(shares
 def test_a_bar_is_how_far_the_token_that_differs_most_is_in_its_length() -> None:
     scene, pinned = two_runs(seed=5)
     differences = compare_points(pinned, scene.now)
-    bars = draw(compare.compare_points(scene, pinned, differences), scene)["compare_points"].now.figure["data"][0]
+    bars = draw(compare.compare_points(scene, differences), scene)["compare_points"].now.figure["data"][0]
     points = ["embed.out", "layers.0.out", "layers.1.out"]
     expected = [max(unlike(pinned.arrays[point], scene.now.arrays[point])) for point in points]
     np.testing.assert_allclose(bars["y"], expected, rtol=1e-4)
@@ -187,7 +187,7 @@ def test_the_answer_where_there_is_nothing_to_subtract() -> None:
 def test_a_head_that_is_the_same_in_both_is_one_map() -> None:
     pinned, now = changed(), changed(Change("off", 1, None, ("ffn",)))
     scene = Scene(now, Focus(1, 3, 0, 0), pinned, "pinned (other)", "now (this)")
-    drawn = draw(compare.compare_heads(scene, pinned, moved_weight(pinned, now)), scene)
+    drawn = draw(compare.compare_heads(scene, moved_weight(pinned, now)), scene)
     assert not drawn["head_now"].beside
     assert drawn["head_now"].now.caption.startswith("**Pinned and now: the same weights.** Layer 1, head 3.")
     assert "leaves its weights" not in drawn["head_now"].now.caption
@@ -197,14 +197,14 @@ def test_a_head_that_is_the_same_in_both_is_one_map() -> None:
 def test_a_head_that_is_switched_off_is_told_to_keep_its_weights(head: int | None, told: bool) -> None:
     pinned, now = changed(), changed(Change("zero", 1, head))
     scene = Scene(now, Focus(1, 3, 0, 0), pinned, "pinned (other)", "now (this)")
-    drawn = draw(compare.compare_heads(scene, pinned, moved_weight(pinned, now)), scene)
+    drawn = draw(compare.compare_heads(scene, moved_weight(pinned, now)), scene)
     assert ("leaves its weights" in drawn["head_now"].now.caption) == told
 
 
 def test_both_sides_have_their_name_on_their_own_map_and_the_head_that_changed_most_is_told() -> None:
     scene, pinned = two_runs(seed=5)
     moved = moved_weight(pinned, scene.now)
-    told, *items = compare.compare_heads(scene, pinned, moved)
+    told, *items = compare.compare_heads(scene, moved)
     drawn = draw(items, scene)["head_now"]
     assert drawn.now.caption.startswith(r"**Now \(this\).** Layer 1, head 3.")
     assert drawn.beside[0].caption.startswith(r"**Pinned \(other\).**")

@@ -29,7 +29,7 @@ from playground.charts.chart import (
 )
 from playground.charts.figure import Array
 from playground.charts.head_lines import SMALLEST_WEIGHT, Lines, choose_tokens, head_lines, strongest_keys
-from playground.charts.head_map import FOR_FINGERS, head_map, number_by_head, stretch, weight_colours
+from playground.charts.head_map import CLICK_CELL, FOR_FINGERS, head_map, number_by_head, stretch, weight_colours
 from playground.charts.markdown import escape_markdown, quote_token
 from playground.charts.names import token_names, token_table
 from playground.charts.scene import Scene, note_nearest
@@ -175,7 +175,7 @@ def pattern_map(scene: Heads, options: Options) -> Heatmap[HeadsRun]:
         magnitude=1.0 if is_difference else None,
         caption=f"**{name}.** {about} Click a cell to choose its query and its key.",
         alt=f"Attention of {name}: queries in rows, keys in columns.",
-        click="The chosen query, in its row, and key, in its column. Arrow keys move them.",
+        click=CLICK_CELL,
         nearest=name_nearest,
         change=describe_change,
         saved_as=f"attention_{name}",

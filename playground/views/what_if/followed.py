@@ -32,7 +32,7 @@ from playground.charts.chart import (
 )
 from playground.charts.draw import token_axis
 from playground.charts.figure import Array, Colours, Frame
-from playground.charts.head_map import FOR_FINGERS, head_map, number_by_head
+from playground.charts.head_map import CLICK_CELL, FOR_FINGERS, head_map, number_by_head
 from playground.charts.markdown import quote_token
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
@@ -411,7 +411,7 @@ def show_head(run: Run, focus: Focus) -> Iterator[Item]:
 
 def _map_of_head(key: str, run: Run, focus: Focus, weights: Array, caption: str, **chart: Any) -> Heatmap[Any]:
     """Weights (T, T) of the chosen head, or their difference."""
-    options: dict[str, Any] = {"click": "The chosen query, in its row, and key, in its column. Arrow keys move them."}
+    options: dict[str, Any] = {"click": CLICK_CELL}
     return head_map(
         key=key,
         alt="Attention: queries in rows, keys in columns.",

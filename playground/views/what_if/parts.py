@@ -26,7 +26,7 @@ from playground.charts.chart import (
 )
 from playground.charts.draw import token_axis
 from playground.charts.figure import Array, Colours, Figure
-from playground.charts.head_map import head_map
+from playground.charts.head_map import CLICK_CELL, head_map
 from playground.charts.markdown import quote_place
 from playground.charts.names import text_width, token_names
 from playground.charts.scene import Scene
@@ -307,7 +307,7 @@ def show_pairs(scene: Scene[Parts], options: Options) -> Iterator[Item]:
         visible=lambda _: ~run.padding,
         magnitude=None if np.nanmax(np.abs(cells), initial=0) > 1e-6 else 1.0,
         hover="%{y} does not attend to %{x}",
-        click="The chosen query, in its row, and key, in its column. Arrow keys move them.",
+        click=CLICK_CELL,
         **_effect_colours(effects),
     )
     yield replace(chart, reading=lambda _: "")

@@ -40,11 +40,11 @@ def compare_runs() -> None:
         moved = _measure_moved_weight(keys) if scene.same_tokens and options["compare_head"] else None
         differences = _find_differences(keys)
     random = is_random(side.setup.weights), is_random(now.weights)
-    points = tuple(view.compare_points(scene, scene.pinned, differences))
-    answer = view.answer_parting(scene.pinned, scene.now, differences, random)
+    points = tuple(view.compare_points(scene, differences))
+    answer = view.answer_parting(*scene.both, differences, random)
     render([answer, Group("", points, is_proof=True)], scene)
-    heads = view.compare_heads(scene, scene.pinned, moved) if options["compare_head"] else ()
-    lengths = view.compare_lengths(scene, scene.pinned) if options["compare_lengths"] else ()
+    heads = view.compare_heads(scene, moved) if options["compare_head"] else ()
+    lengths = view.compare_lengths(scene) if options["compare_lengths"] else ()
     render(
         [
             Panel("compare_head", "One head, in both", tuple(heads), icon=":material/compare:"),
@@ -75,7 +75,7 @@ def compare_costs() -> None:
     scene = Scene(model_costs(current_setup()), pinned=before, pinned_name=side.name, now_name=side.now)
     items: list[Item] = []
     if current_value("compare_costs"):
-        items += view.compare_costs(scene, before)
+        items += view.compare_costs(scene)
         shared = describe_shared(shared_weights(side), ("the pinned model", "this one"))
         if shared:
             items.append(Paragraph("**Which initial weights do they share?**"))
