@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -57,11 +56,12 @@ def compare_walks(now: Walk, pinned: Walk | None, name: str) -> Scene[Walk]:
 
 def show_steps(scene: Scene[Walk], options: Options) -> Iterator[Item]:
     """The stage that `step_stage` names: its idea, charts, formulas and changes; and its result in both settings."""
-    walk, stage = scene.now, options["step_stage"]
+    walk, name = scene.now, options["step_stage"]
+    stage = STAGES[name]
     yield Paragraph(answer_what_the_layer_does(walk, is_random=options["weights"] == "random"), "answer")
-    yield Group("step_computation", (Paragraph(_describe_stage(walk, stage)), *STAGES[stage].show(walk)))
-    yield from _work_out_stage(walk, stage)
-    if scene.pinned is not None and stage in order(scene.pinned.config):
+    yield Group("step_computation", (Paragraph(stage.idea_here(walk) or stage.idea), *stage.show(walk)))
+    yield from _work_out_stage(walk, name)
+    if scene.pinned is not None and name in order(scene.pinned.config):
         yield Paragraph("**Before and now**")
         yield _compare_results(walk, scene.pinned, stage)
     elif scene.pinned is not None:
@@ -85,94 +85,12 @@ def answer_what_the_layer_does(walk: Walk, *, is_random: bool) -> str:
     return f"{found}{' These weights are **random**: the numbers are chance.' * is_random}"
 
 
-_SCORE = {"s_{t,j}": "the score of query t with key j"}
-
-_WEIGHT = {"a_{t,j}": "the attention weight that query t gives key j"}
-
-_NORM = {
-    r"\hat{x}": "the vector after the division",
-    r"\mu": "the mean of its numbers",
-    r"\sigma": "their standard deviation",
-    "m": "the mean of their squares",
-    "s": "their standard deviation",
-    r"\epsilon": "a small constant, against a division by 0",
-    r"\gamma": "a learned factor, the gain",
-    r"\beta": "a learned number, the bias",
-    "D": "d_model, how many numbers a vector has",
-}
-
-SYMBOLS: Mapping[str, Mapping[str, str]] = {
-    "embedding": {
-        r"E_{\mathrm{id}}": "the token's row of the token table",
-        "v": "the word's random vector",
-        "P_t": "its position's row of the position table",
-        "S_0": "the row of segment 0",
-        r"\Delta_t": "your changes",
-        "W_E": "a learned matrix",
-        "b_E": "a learned vector",
-        **_NORM,
-    },
-    "projections": {
-        "W": "a learned matrix of this head",
-        "b": "a learned vector",
-        "x_t": "the vector of the query's token",
-        "x_j": "the vector of the key's token",
-    },
-    "norm of q and k": {symbol: _NORM[symbol] for symbol in (r"\epsilon", r"\gamma")},
-    "rotation": {"x_{t,i}": "number i of the query, or of the key, at position t", r"\theta_i": "the speed of pair i"},
-    "dot products": {"q_t": "the query of token t", "k_j": "the key of token j", "i": "counts their numbers"},
-    "scale": _SCORE | {r"d_\text{head}": "how many numbers q and k have"},
-    "distance bias": _SCORE | {"m": "this head's slope", "b": "a learned number for this range of distances"},
-    "mask": _SCORE,
-    "softmax": _WEIGHT | {"s_{t,j}": "their score", "s_{t,i}": "the score with key i", "m": "the largest score"},
-    "weighted sum": {"z_t": "the head's result for token t", **_WEIGHT, "v_j": "the value of token j"},
-    "merge": {
-        "c": "the merged heads",
-        "z": "the heads' results",
-        "H": "heads",
-        "T": "tokens",
-        "D": _NORM["D"],
-    },
-    "output projection": {"o_t": "attention's output", "W_O": "a learned matrix", "c_t": "the merged heads"},
-    "residual": {
-        "x_t": "the vector that entered the block",
-        "o_t": "attention's output",
-        "x'_t": "the vector after attention",
-        "y_t": "the vector that entered the feed-forward network",
-        "f_t": "the feed-forward network's output",
-        "x''_t": "the vector after both",
-    },
-    "norm": {"x": "the vector before the norm", **_NORM, "y": "the vector after the norm"},
-    "feed-forward": {
-        "y_t": "the vector that enters",
-        "W": "learned matrices",
-        "b": "learned vectors",
-        "u": "the hidden numbers before the activation",
-        "g": "the gate",
-        "h": "the hidden numbers after the activation",
-        r"\Phi": "the share of a normal distribution below u",
-        r"\sigma": "the sigmoid, 1 / (1 + exp(−u))",
-        r"\odot": "number times number",
-        "f_t": "the output",
-    },
-}
-"""What the symbols of a stage's formulas stand for; residual connections, and norms, have the same."""
-
-
-OF_A_HEAD = (
-    "projections", "norm of q and k", "rotation", "dot products", "scale", "distance bias", "mask", "softmax",
-    "weighted sum",
-)  # fmt: skip
-"""Stages that depend on the chosen head, and on the key or show it; the others depend on layer and query alone."""
-
-
 def explain_symbols(stage: str, formulas: Sequence[str]) -> str:
     """A legend of the symbols in a stage's formulas, in markdown."""
-    kind = stage if stage in SYMBOLS else "residual" if stage.endswith("residual") else "norm"
     written = " ".join(formulas)
     return " · ".join(
         f"${symbol}$: {words}"
-        for symbol, words in SYMBOLS[kind].items()
+        for symbol, words in STAGES[stage].symbols.items()
         if re.search(rf"(?<![A-Za-z\\]){re.escape(symbol)}(?![A-Za-z])", written)
     )
 
@@ -193,30 +111,6 @@ def _work_out_stage(walk: Walk, stage: str) -> Iterator[Item]:
         "caption",
     )
     yield from _show_changes(walk, list_changed_points(walk, stage))
-
-
-def _describe_stage(walk: Walk, stage: str) -> str:
-    """The idea of a stage, as this architecture has it."""
-    config = walk.config
-    if stage == "embedding" and not config.vocab_size:
-        return "A word is a vector of random numbers, drawn from the seed and not learned. Positions may be added."
-    if stage == "projections" and config.fused_qkv:
-        return (
-            "One learned map gives every token's query, key and value at once (`fused_qkv`). Its rows lie head by "
-            "head: those of q, then of k, then of v."
-        )
-    if stage == "merge" and walk.merge_moves_results:
-        return (
-            "The heads' results lie in memory head by head. They are cut into vectors of d_model numbers as they lie "
-            "(`head_merge = reshape`). Each vector then holds results of several tokens."
-        )
-    if stage == "output projection" and walk.merge_moves_results:
-        return "One more learned map mixes the pieces of that vector, whichever heads and tokens they come from."
-    if stage.endswith("residual") and not config.residual:
-        return "There are no residual connections here: the output goes on alone."
-    if stage.endswith("norm") and config.norm == "none":
-        return "This encoder has no norms (`norm = none`): the vector goes on as it is."
-    return STAGES[stage].idea
 
 
 def _describe_destination(walk: Walk) -> str:
@@ -561,44 +455,31 @@ def _show_output_projection(walk: Walk) -> Iterator[Item]:
     yield _draw_vectors("output_projection", {"attention's output": output}, reading)
 
 
-def _show_residual(walk: Walk, number: Literal[1, 2]) -> Iterator[Item]:
-    """The output of attention or of the feed-forward, what it is added to, and what goes on."""
-    if number == 1:
-        key, names, vectors, result = "first", ("into the block", "attention's output"), walk.first_sum, "resid_mid"
-    else:
-        key, names, vectors, result = (
-            "second",
-            ("vector so far", "feed-forward's output"),
-            walk.second_sum,
-            "resid_post",
-        )
-    stream, added = map(l2, vectors)
+def _show_residual(
+    walk: Walk, *, key: str, names: tuple[str, str], vectors: Callable[[Walk], tuple[Floats, Floats]], result: str
+) -> Iterator[Item]:
+    """A vector so far, what is added to it, and what goes on; `names` are of the first two, `result` the last's point.
+
+    `key` is the chart's name after `step_`.
+    """
+    stream, added = map(l2, vectors(walk))
     action = "They are added, number by number." if walk.config.residual else "Only the second goes on."
     reading = f"The first vector has length {stream:.3g}, the second {added:.3g}. {action}"
-    rows = dict(zip(names, vectors, strict=True))
-    yield _draw_vectors(f"{key}_residual", rows | {"goes on": walk.computed(result)}, reading)
+    rows = dict(zip(names, vectors(walk), strict=True))
+    yield _draw_vectors(key, rows | {"goes on": walk.computed(result)}, reading)
 
 
-_NORM_KEYS = {
-    "norm1": "first_norm",
-    "norm2": "second_norm",
-    "post_norm1": "norm_after_attention",
-    "post_norm2": "norm_after_feed_forward",
-}
-"""The charts of norms, by the norms' names."""
-
-
-def _show_norm(walk: Walk, name: str) -> Iterator[Item]:
-    """The vector before and after one of the block's norms."""
+def _show_norm(walk: Walk, *, key: str, name: str) -> Iterator[Item]:
+    """The vector before and after one of the block's norms; `key` is the chart's name after `step_`."""
     before, after = walk.of_query(f"{name}.in"), walk.of_query(f"{name}.out")
     if not walk.config.has_norm1(walk.layer.layer) and name == "norm1":
-        yield _draw_vectors("first_norm", {"goes on": after}, "This layer has no norm here: nothing is changed.")
+        yield _draw_vectors(key, {"goes on": after}, "This layer has no norm here: nothing is changed.")
         return
     output = {"rms": "after gain", "none": "after"}.get(walk.config.norm, "after gain and bias")
     rows = {"before": before, "normalised": walk.of_query(f"{name}.normalized"), output: after}
     deviations = ", ".join(f"{vector.std():.3g} *{name}*" for name, vector in rows.items())
     reading = f"The standard deviation of the {before.size:,} numbers in each row: {deviations}."
-    yield _draw_vectors(_NORM_KEYS[name], rows, reading)
+    yield _draw_vectors(key, rows, reading)
 
 
 def _show_feed_forward(walk: Walk) -> Iterator[Item]:
@@ -629,8 +510,16 @@ class Stage:
     """Its charts."""
     result: Callable[[Walk], Mapping[str, Floats]]
     """The vectors that it gives, by their names."""
+    symbols: Mapping[str, str]
+    """What the symbols of its formulas stand for."""
+    is_of_head: bool = False
+    """Whether it depends on the chosen head, and on the key or shows it; the others depend on layer and query alone."""
     is_by_key: bool = False
     """Whether its result is one number a key."""
+    has_mask: bool = False
+    """Whether masked keys have no such number."""
+    idea_here: Callable[[Walk], str] = lambda _: ""
+    """The idea in this architecture, where that is another one; else empty."""
 
 
 def _row(name: str, point: str) -> Callable[[Walk], Mapping[str, Floats]]:
@@ -638,22 +527,110 @@ def _row(name: str, point: str) -> Callable[[Walk], Mapping[str, Floats]]:
     return lambda walk: {name: walk.of_query(point)}
 
 
+def _explain_no_table(walk: Walk) -> str:
+    if walk.config.vocab_size:
+        return ""
+    return "A word is a vector of random numbers, drawn from the seed and not learned. Positions may be added."
+
+
+def _explain_fused_map(walk: Walk) -> str:
+    if not walk.config.fused_qkv:
+        return ""
+    return (
+        "One learned map gives every token's query, key and value at once (`fused_qkv`). Its rows lie head by "
+        "head: those of q, then of k, then of v."
+    )
+
+
+def _explain_reshape(walk: Walk) -> str:
+    if not walk.merge_moves_results:
+        return ""
+    return (
+        "The heads' results lie in memory head by head. They are cut into vectors of d_model numbers as they lie "
+        "(`head_merge = reshape`). Each vector then holds results of several tokens."
+    )
+
+
+def _explain_mixed_pieces(walk: Walk) -> str:
+    if not walk.merge_moves_results:
+        return ""
+    return "One more learned map mixes the pieces of that vector, whichever heads and tokens they come from."
+
+
+def _explain_no_residual(walk: Walk) -> str:
+    return "" if walk.config.residual else "There are no residual connections here: the output goes on alone."
+
+
+def _explain_no_norm(walk: Walk) -> str:
+    if walk.config.norm != "none":
+        return ""
+    return "This encoder has no norms (`norm = none`): the vector goes on as it is."
+
+
+_SCORE = {"s_{t,j}": "the score of query t with key j"}
+
+_WEIGHT = {"a_{t,j}": "the attention weight that query t gives key j"}
+
+_NORM_PARTS = {
+    r"\hat{x}": "the vector after the division",
+    r"\mu": "the mean of its numbers",
+    r"\sigma": "their standard deviation",
+    "m": "the mean of their squares",
+    "s": "their standard deviation",
+    r"\epsilon": "a small constant, against a division by 0",
+    r"\gamma": "a learned factor, the gain",
+    r"\beta": "a learned number, the bias",
+    "D": "d_model, how many numbers a vector has",
+}
+
+_NORM = {"x": "the vector before the norm", **_NORM_PARTS, "y": "the vector after the norm"}
+
+_RESIDUAL = {
+    "x_t": "the vector that entered the block",
+    "o_t": "attention's output",
+    "x'_t": "the vector after attention",
+    "y_t": "the vector that entered the feed-forward network",
+    "f_t": "the feed-forward network's output",
+    "x''_t": "the vector after both",
+}
+
 STAGES: Mapping[str, Stage] = {
     "embedding": Stage(
         "A token becomes a vector: its row of the token table. Vectors for its position, and for its *segment*, the "
         "first or the second text of a pair, may be added. That happens once, before layer 0.",
         _show_embedding,
         lambda walk: {"embedding": walk.layer.run.arrays["embed.out"][walk.query]},
+        {
+            r"E_{\mathrm{id}}": "the token's row of the token table",
+            "v": "the word's random vector",
+            "P_t": "its position's row of the position table",
+            "S_0": "the row of segment 0",
+            r"\Delta_t": "your changes",
+            "W_E": "a learned matrix",
+            "b_E": "a learned vector",
+            **_NORM_PARTS,
+        },
+        idea_here=_explain_no_table,
     ),
     "projections": Stage(
         "Three learned maps turn every token's vector into a query, a key and a value.",
         _show_projections,
         lambda walk: {name: walk.layer[f"attn.{name}"][walk.head, _framed_row(walk, name)] for name in "qkv"},
+        {
+            "W": "a learned matrix of this head",
+            "b": "a learned vector",
+            "x_t": "the vector of the query's token",
+            "x_j": "the vector of the key's token",
+        },
+        is_of_head=True,
+        idea_here=_explain_fused_map,
     ),
     "norm of q and k": Stage(
         "Each head's queries and keys are divided by their root mean square: no score grows with their lengths.",
         _show_query_key_norm,
         lambda walk: {"query": walk.normed("q")[walk.query], "key": walk.normed("k")[walk.key]},
+        {symbol: _NORM_PARTS[symbol] for symbol in (r"\epsilon", r"\gamma")},
+        is_of_head=True,
     ),
     "rotation": Stage(
         "Pairs of numbers turn by the token's position times a speed of their own. The product of two turned vectors "
@@ -663,95 +640,153 @@ STAGES: Mapping[str, Stage] = {
             "query": walk.layer["attn.q"][walk.head, walk.query],
             "key": walk.layer["attn.k"][walk.head, walk.key],
         },
+        {"x_{t,i}": "number i of the query, or of the key, at position t", r"\theta_i": "the speed of pair i"},
+        is_of_head=True,
     ),
     "dot products": Stage(
         "The query is compared with every key. The more they point the same way, the larger the product.",
         _show_dot_products,
         lambda walk: {"q · k": walk.dot_products()},
+        {"q_t": "the query of token t", "k_j": "the key of token j", "i": "counts their numbers"},
+        is_of_head=True,
         is_by_key=True,
     ),
     "scale": Stage(
         "A sum of more products spreads wider. Dividing by √d_head keeps the softmax from being all or nothing.",
         _show_scale,
         lambda walk: {"q · k / √d_head": walk.scaled()},
+        {**_SCORE, r"d_\text{head}": "how many numbers q and k have"},
+        is_of_head=True,
         is_by_key=True,
     ),
     "distance bias": Stage(
         "Each score gets a number by how far away the key stands, whatever the words are.",
         _show_position_bias,
         lambda walk: {"score": walk.unmasked()},
+        {**_SCORE, "m": "this head's slope", "b": "a learned number for this range of distances"},
+        is_of_head=True,
         is_by_key=True,
     ),
     "mask": Stage(
         "A key that the query may not see gets the score −∞. The softmax turns it into a weight of 0.",
         _show_mask,
         _row("score", "attn.scores"),
+        _SCORE,
+        is_of_head=True,
         is_by_key=True,
+        has_mask=True,
     ),
     "softmax": Stage(
         "The softmax divides powers of e by their sum. The weights lie between 0 and 1 and add up to 1. "
         "Subtracting the largest score first changes no weight; it keeps the powers small.",
         _show_softmax,
         _row("attention weight", "attn.pattern"),
+        {**_WEIGHT, "s_{t,j}": "their score", "s_{t,i}": "the score with key i", "m": "the largest score"},
+        is_of_head=True,
         is_by_key=True,
+        has_mask=True,
     ),
     "weighted sum": Stage(
-        "Every value counts as much as the weight of its key.", _show_weighted_sum, _row("z", "attn.z")
+        "Every value counts as much as the weight of its key.",
+        _show_weighted_sum,
+        _row("z", "attn.z"),
+        {"z_t": "the head's result for token t", **_WEIGHT, "v_j": "the value of token j"},
+        is_of_head=True,
     ),
     "merge": Stage(
         "The heads' results are joined end to end. They are one vector of d_model numbers again.",
         _show_merge,
         lambda walk: {"merged heads": walk.layer.merged[walk.query]},
+        {"c": "the merged heads", "z": "the heads' results", "H": "heads", "T": "tokens", "D": _NORM_PARTS["D"]},
+        idea_here=_explain_reshape,
     ),
     "output projection": Stage(
         "One more learned map mixes the results of the heads.",
         _show_output_projection,
         _row("attention's output", "attn.out"),
+        {"o_t": "attention's output", "W_O": "a learned matrix", "c_t": "the merged heads"},
+        idea_here=_explain_mixed_pieces,
     ),
     "norm after attention": Stage(
         "A norm stands behind attention too: what is added to the vector has a common scale.",
-        partial(_show_norm, name="post_norm1"),
+        partial(_show_norm, key="norm_after_attention", name="post_norm1"),
         _row("after", "post_norm1.out"),
+        _NORM,
+        idea_here=_explain_no_norm,
     ),
     "first residual": Stage(
         "A *residual connection* adds attention's output to the vector that entered the block.",
-        partial(_show_residual, number=1),
+        partial(
+            _show_residual,
+            key="first_residual",
+            names=("into the block", "attention's output"),
+            vectors=lambda walk: walk.first_sum,
+            result="resid_mid",
+        ),
         _row("goes on", "resid_mid"),
+        _RESIDUAL,
+        idea_here=_explain_no_residual,
     ),
     "first norm": Stage(
         "A *norm* brings the vector to a common scale. Learned numbers then stretch it, and may shift it.",
-        partial(_show_norm, name="norm1"),
+        partial(_show_norm, key="first_norm", name="norm1"),
         _row("after", "norm1.out"),
+        _NORM,
+        idea_here=_explain_no_norm,
     ),
     "feed-forward": Stage(
         "The feed-forward network treats each token alone: its vector becomes *hidden numbers*, d_ff of them; they "
         "pass the activation, and become a vector again.",
         _show_feed_forward,
         _row("output f", "ffn.out"),
+        {
+            "y_t": "the vector that enters",
+            "W": "learned matrices",
+            "b": "learned vectors",
+            "u": "the hidden numbers before the activation",
+            "g": "the gate",
+            "h": "the hidden numbers after the activation",
+            r"\Phi": "the share of a normal distribution below u",
+            r"\sigma": "the sigmoid, 1 / (1 + exp(−u))",
+            r"\odot": "number times number",
+            "f_t": "the output",
+        },
     ),
     "norm after feed-forward": Stage(
         "A norm stands behind the feed-forward network too: what is added to the vector has a common scale.",
-        partial(_show_norm, name="post_norm2"),
+        partial(_show_norm, key="norm_after_feed_forward", name="post_norm2"),
         _row("after", "post_norm2.out"),
+        _NORM,
+        idea_here=_explain_no_norm,
     ),
     "second residual": Stage(
         "A second residual connection adds the feed-forward network's output to the vector so far.",
-        partial(_show_residual, number=2),
+        partial(
+            _show_residual,
+            key="second_residual",
+            names=("vector so far", "feed-forward's output"),
+            vectors=lambda walk: walk.second_sum,
+            result="resid_post",
+        ),
         _row("goes on", "resid_post"),
+        _RESIDUAL,
+        idea_here=_explain_no_residual,
     ),
     "second norm": Stage(
         "A second norm brings the vector to a common scale once more.",
-        partial(_show_norm, name="norm2"),
+        partial(_show_norm, key="second_norm", name="norm2"),
         _row("after", "norm2.out"),
+        _NORM,
+        idea_here=_explain_no_norm,
     ),
 }
 
 
-def _compare_results(now: Walk, pinned: Walk, stage: str) -> Item:
+def _compare_results(now: Walk, pinned: Walk, stage: Stage) -> Item:
     """What a stage gives in both settings, for the same token in the same place, with the differences."""
-    result = STAGES[stage].result
+    result = stage.result
     before, after = result(pinned), result(now)
-    if not STAGES[stage].is_by_key:
+    if not stage.is_by_key:
         told = [f"*{name}*: {describe_vector_change(before[name], vector)}" for name, vector in after.items()]
         alt = f"Heatmap of vectors, pinned and now: {', '.join(after)}"
         return Vectors(key="step_pinned", alt=alt, caption=" ".join(told), rows=result)
@@ -763,7 +798,7 @@ def _compare_results(now: Walk, pinned: Walk, stage: str) -> Item:
         title,
         lambda walk: {"": result(walk)[title]},
         escape_markdown(change),
-        masked=stage in ("mask", "softmax"),
+        masked=stage.has_mask,
         compares=True,
     )
 

@@ -123,6 +123,16 @@ def test_a_stage_is_drawn_and_its_result_stands_beside_the_pinned_one(stage: str
         np.testing.assert_allclose(list(vectors.rows(walk).values())[row], now, atol=1e-5)
 
 
+@pytest.mark.parametrize("norm", ["none", "layer"])
+def test_no_stage_of_an_encoder_without_norms_says_that_it_brings_a_common_scale(norm: str) -> None:
+    scene, _ = alone("abcab", norm=norm, norm_placement="both")
+    stages = [stage for stage in order(scene.now.config) if "norm" in stage]
+    assert len(stages) == 4
+    for stage in stages:
+        assert ("has no norms" in words(scene, stage)) == (norm == "none")
+        assert ("common scale" in words(scene, stage)) == (norm != "none")
+
+
 @pytest.mark.parametrize("stage", ["output projection", "feed-forward"])
 def test_vectors_whose_numbers_have_nothing_in_common_stand_in_charts_of_their_own(stage: str) -> None:
     walk, _ = small_walk("abcab", focus=FOCUS)

@@ -19,7 +19,7 @@ from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.text.wording import upper_first
 from playground.tutorials.comparison import SHORT_TITLES
-from playground.views.step_by_step import OF_A_HEAD, DroppedWalk, compare_walks, show_dropout, show_steps
+from playground.views.step_by_step import STAGES, DroppedWalk, compare_walks, show_dropout, show_steps
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random
 from playground.web.choices.shortcuts import has_preset
@@ -75,7 +75,7 @@ def _draw_stage(key: RunKey, run: Run) -> None:
 def _draw_chosen(stage: str, following: str | None, key: RunKey, run: Run) -> None:
     """The stage's title, the focus, the computation, the way on to `following`; in a panel, what dropout does to it."""
     st.header(upper_first(stage))
-    focus = show_focus(run, PLACES if stage in OF_A_HEAD else ("layer", "query"))
+    focus = show_focus(run, PLACES if STAGES[stage].is_of_head else ("layer", "query"))
     with panels.explain_errors():
         walk = Walk(caches.trace_layer(key, focus.layer), focus.head, focus.query, focus.key)
     scene, missing = _find_pinned(walk, key)
