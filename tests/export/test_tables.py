@@ -23,7 +23,7 @@ from playground.export.tables import numbers_of, rows_of, write_csv, write_latex
 from playground.link.opening import Focus
 from playground.views.gradient_flow import LAYER, draw_by_layer
 from playground.views.parameters import show_treemap
-from playground.views.step_by_step import draw_projections
+from playground.views.steps.attention_stages import draw_projections
 from tests.model.reference import small_config
 from tests.views.every_figure import every_figure
 from tests.views.scenes import small_walk

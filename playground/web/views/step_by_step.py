@@ -19,7 +19,9 @@ from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.text.wording import upper_first
 from playground.tutorials.comparison import SHORT_TITLES
-from playground.views.step_by_step import STAGES, DroppedWalk, compare_walks, show_dropout, show_steps
+from playground.views.steps.dropout import DroppedWalk, show_dropout
+from playground.views.steps.page import compare_walks, show_steps
+from playground.views.steps.stages import STAGES
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random
 from playground.web.choices.shortcuts import has_preset

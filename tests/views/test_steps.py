@@ -29,15 +29,8 @@ from playground.link.opening import Focus
 from playground.runs.encoder_run import run_with_dropout
 from playground.text import characters
 from playground.tutorials.comparison import SHORT_TITLES
-from playground.views.step_by_step import (
-    DroppedWalk,
-    answer_what_the_layer_does,
-    compare_walks,
-    draw_drops,
-    explain_symbols,
-    show_dropout,
-    show_steps,
-)
+from playground.views.steps.dropout import DroppedWalk, draw_drops, show_dropout
+from playground.views.steps.page import answer_what_the_layer_does, compare_walks, explain_symbols, show_steps
 from tests.views.scenes import parts_of, small_walk
 
 FOCUS = Focus(1, 2, 3, 1)

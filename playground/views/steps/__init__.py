@@ -1,0 +1,1 @@
+"""One token's way through a layer, stage by stage."""
