@@ -36,6 +36,8 @@ REGULARISERS = {
 }
 """By their number among the ten; all dropout has one colour, and its places are told apart by dashes."""
 ALL_REGULARISERS = "#c93756"
+CURVES = ("#4a7bd0", "#3fa65c", "#b8860b", "#c93756")
+"""Of lines that are told apart by a number, such as a head's, from the first to the last."""
 FOCUS = "#e5174b"
 """What the visitor has chosen to look at: its frame, its bar, its line, its chip, on every page."""
 CHANGE = "#0f8f88"

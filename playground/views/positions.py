@@ -45,52 +45,85 @@ MAX_POSITIONS = 128
 MAX_DIMENSIONS = 256
 """Columns of the table that are drawn."""
 
-DESCRIPTIONS: Mapping[Positions, str] = {
-    "learned": "**This table is learned.** Its rows are parameters, like every other weight.",
-    "sinusoidal": "**This table is made of sines and cosines.** Each pair of dimensions changes more slowly than the "
-    "pair before it. Nothing in the table is learned.",
-    "sinusoidal-doubled": "**This is the table of tutorial B · Encoder Block.** Its exponent counts twice, so most "
-    "dimensions hardly change. Nothing in the table is learned.",
-    "none": "**This encoder adds no positions** (`positions = none`). The standard table is drawn for comparison.",
-    "rotary": "**This encoder turns queries and keys** (`positions = rotary`): each pair of their numbers by the "
-    "position times a speed of its own. The product of two turned vectors depends on their distance.",
-    "alibi": "**This encoder lowers scores with distance** (`positions = alibi`): by so much for each token in "
-    "between, in each head another number. Nothing of it is learned.",
-    "relative": "**This encoder adds a learned number to each score** (`positions = relative`): one for each range of "
-    "distances, in each head another.",
-}
+
+@dataclass(frozen=True)
+class PositionKind:
+    """What is told of a value of `ModelConfig.positions`."""
+
+    description: str
+    how: str = ""
+    """How an encoder knows the order, in a sentence with a space behind it."""
+    beyond: str = ""
+    """What becomes of sentences longer than any that a model has learned from."""
+    by_distance: str = ""
+    """What its curves of distances show; this and the next two are empty where a table is added."""
+    axis: str = ""
+    """What the curves' heights are."""
+    one_curve: str = ""
+    """What each of the curves belongs to."""
+
 
 _ROW = "To each token's vector it adds one that belongs to its position. "
 
-HOW: Mapping[Positions, str] = {
-    "learned": _ROW,
-    "sinusoidal": _ROW,
-    "sinusoidal-doubled": _ROW,
-    "rotary": "It turns each query and key by an angle, another one at each position. ",
-    "alibi": "It takes from each score an amount that grows with the distance. ",
-    "relative": "It adds to each score a number that depends on the distance. ",
-    "none": "",
-}
-"""How an encoder knows the order, in a sentence with a space behind it."""
+_SINES = "Sines go on for ever, but a model has only learned from the rows that it has seen."
 
-BEYOND: Mapping[Positions, str] = {
-    "learned": "A longer sentence than the table is cut: there is no row for the rest.",
-    "sinusoidal": "Sines go on for ever, but a model has only learned from the rows that it has seen.",
-    "sinusoidal-doubled": "Sines go on for ever, but a model has only learned from the rows that it has seen.",
-    "rotary": "In a sentence longer than any seen, slow pairs meet angles that no training has shown; a larger base "
-    "slows them further.",
-    "alibi": "In a sentence longer than any seen, the lines go on as they are: what is far counts little.",
-    "relative": "In a sentence longer than any seen, the farthest range takes all further distances: they are not told "
-    "apart.",
-    "none": "",
+KINDS: Mapping[Positions, PositionKind] = {
+    "learned": PositionKind(
+        "**This table is learned.** Its rows are parameters, like every other weight.",
+        _ROW,
+        "A longer sentence than the table is cut: there is no row for the rest.",
+    ),
+    "sinusoidal": PositionKind(
+        "**This table is made of sines and cosines.** Each pair of dimensions changes more slowly than the pair before "
+        "it. Nothing in the table is learned.",
+        _ROW,
+        _SINES,
+    ),
+    "sinusoidal-doubled": PositionKind(
+        "**This is the table of tutorial B · Encoder Block.** Its exponent counts twice, so most dimensions hardly "
+        "change. Nothing in the table is learned.",
+        _ROW,
+        _SINES,
+    ),
+    "none": PositionKind(
+        "**This encoder adds no positions** (`positions = none`). The standard table is drawn for comparison."
+    ),
+    "rotary": PositionKind(
+        "**This encoder turns queries and keys** (`positions = rotary`): each pair of their numbers by the position "
+        "times a speed of its own. The product of two turned vectors depends on their distance.",
+        "It turns each query and key by an angle, another one at each position. ",
+        "In a sentence longer than any seen, slow pairs meet angles that no training has shown; a larger base slows "
+        "them further.",
+        "Of a pair of features that is equal in query and key, this is left in the score: 1 where both stand at the "
+        "same place, less where the pair has turned. Fast pairs tell neighbours apart; slow ones hardly turn, and can "
+        "carry what words mean.",
+        axis="share of the product",
+        one_curve="pair",
+    ),
+    "alibi": PositionKind(
+        "**This encoder lowers scores with distance** (`positions = alibi`): by so much for each token in between, in "
+        "each head another number. Nothing of it is learned.",
+        "It takes from each score an amount that grows with the distance. ",
+        "In a sentence longer than any seen, the lines go on as they are: what is far counts little.",
+        "What each head's scores get: nothing for the token itself, and less the further a key stands away. Heads with "
+        "steep lines look near, flat ones far.",
+        axis="added to the score",
+        one_curve="head",
+    ),
+    "relative": PositionKind(
+        "**This encoder adds a learned number to each score** (`positions = relative`): one for each range of "
+        "distances, in each head another.",
+        "It adds to each score a number that depends on the distance. ",
+        "In a sentence longer than any seen, the farthest range takes all further distances: they are not told apart.",
+        "What each head's scores get, whatever the words are: keys before the query to the left, keys behind it to the "
+        "right. Ranges grow with the distance.",
+        axis="added to the score",
+        one_curve="head",
+    ),
 }
-"""What becomes of sentences longer than any that a model has learned from."""
 
 MAX_DISTANCE = 33
 """Tokens to either side that the curves of distances are drawn for."""
-
-_COLOURS = ("#4a7bd0", "#3fa65c", "#d19a2a", "#c93756")
-"""Of curves, from the first to the last."""
 
 HEIGHT = 420
 """Pixels of heatmaps, and of what stands beside one."""
@@ -110,11 +143,11 @@ class PlacedWords:
     """None where there is no sentence, or it cannot be run."""
     swap: Callable[[int, int], positions.Swap]
     """Exchanges the tokens at two positions."""
-    is_causal: bool = False
-    is_random: bool = False
+    is_causal: bool
+    is_random: bool
     """Whether the model's weights are."""
-    by_distance: Array | None = None
-    """What it makes of distances, as `positions.by_distance` gives it for `MAX_DISTANCE`; None if unknown."""
+    by_distance: Array
+    """What it makes of distances, as `positions.by_distance` gives it for `MAX_DISTANCE`."""
 
     @property
     def adds_table(self) -> bool:
@@ -169,7 +202,7 @@ def show_positions(scene: Scene[PlacedWords], options: Options) -> Iterator[Item
 def show_table(scene: Scene[PlacedWords]) -> Iterator[Item]:
     """The table that the model uses, and what kind of table it is."""
     now, pinned = scene.now, scene.pinned
-    config, rows = now.config, now.rows
+    config, rows, kind = now.config, now.rows, KINDS[now.config.positions]
     if not now.adds_table and config.positions != "none":
         yield from show_distances(scene)
         return
@@ -177,7 +210,7 @@ def show_table(scene: Scene[PlacedWords]) -> Iterator[Item]:
     yield Paragraph(
         "Attention by itself treats the tokens as a set: it does not know their order. A position table can add the "
         "order. Its row $P_t$ is added to the vector of the token at position $t$. "
-        f"{DESCRIPTIONS[config.positions]}{caution} {BEYOND[config.positions]}"
+        f"{kind.description}{caution} {kind.beyond}"
     )
     n, d = _drawn_cells(now).shape
     why_not = "" if pinned is None else _explain_no_difference(now, pinned)
@@ -200,46 +233,36 @@ def show_table(scene: Scene[PlacedWords]) -> Iterator[Item]:
 
 def show_distances(scene: Scene[PlacedWords]) -> Iterator[Item]:
     """What the encoder makes of distances, where it adds no table: one chart, and what lies beyond it."""
-    now, kind = scene.now, scene.now.config.positions
-    caution = " Its numbers are random: nothing is trained yet." * (kind == "relative" and now.is_random)
+    now, kind = scene.now, KINDS[scene.now.config.positions]
+    is_untrained = now.config.positions == "relative" and now.is_random
+    caution = " Its numbers are random: nothing is trained yet." * is_untrained
     yield Paragraph(
         "Attention by itself treats the tokens as a set: it does not know their order. "
-        f"{DESCRIPTIONS[kind]}{caution} {BEYOND[kind]}"
+        f"{kind.description}{caution} {kind.beyond}"
     )
 
     def curves(placed: PlacedWords) -> list[Curve]:
         rows = placed.by_distance
-        if rows is None or not len(rows):
-            return []
-        shown = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), len(_COLOURS))).round().astype(int))
+        shown = np.linspace(0, len(rows) - 1, min(len(rows), len(palette.CURVES))).round().astype(int)
         x = np.arange(rows.shape[1]) - rows.shape[1] // 2
-        name = "pair" if placed.config.positions == "rotary" else "head"
-        return [Curve(f"{name} {i}", x, rows[i], colour, marker=0) for i, colour in zip(shown, _COLOURS, strict=False)]
+        drawn = zip(shown, palette.CURVES, strict=False)
+        return [Curve(f"{kind.one_curve} {i}", x, rows[i], colour, marker=0) for i, colour in drawn]
 
     def table(placed: PlacedWords) -> pd.DataFrame:
-        rows = placed.by_distance if placed.by_distance is not None else np.zeros((0, 1))
+        rows = placed.by_distance
         index = pd.Index(np.arange(rows.shape[1]) - rows.shape[1] // 2, name="key − query")
         return pd.DataFrame(rows.T, index)
 
-    what = {
-        "rotary": "Of a pair of features that is equal in query and key, this is left in the score: 1 where both stand "
-        "at the same place, less where the pair has turned. Fast pairs tell neighbours apart; slow ones hardly turn, "
-        "and can carry what words mean.",
-        "alibi": "What each head's scores get: nothing for the token itself, and less the further a key stands away. "
-        "Heads with steep lines look near, flat ones far.",
-        "relative": "What each head's scores get, whatever the words are: keys before the query to the left, keys "
-        "behind it to the right. Ranges grow with the distance.",
-    }[kind]
     yield Curves(
         key="distance_curves",
         alt="Lines: what becomes of a score by the distance of key and query.",
-        caption=f"{what} Drawn: {len(curves(now))} of {0 if now.by_distance is None else len(now.by_distance)}.",
+        caption=f"{kind.by_distance} Drawn: {len(curves(now))} of {len(now.by_distance)}.",
         curves=curves,
         x=Axis("key − query, in tokens"),
-        y=[lambda _: {"title": "share of the product" if kind == "rotary" else "added to the score"}],
+        y=[lambda _: {"title": kind.axis}],
         height=HEIGHT,
         table=table,
-        compares=scene.pinned is not None and scene.pinned.config.positions == kind,
+        compares=scene.pinned is not None and scene.pinned.config.positions == now.config.positions,
     )
 
 
@@ -370,7 +393,7 @@ def describe_swap(now: PlacedWords, swap: positions.Swap, first: int, second: in
         told = f"This encoder cannot tell the order. {pair}: even with positions nothing changes{rounding}."
     else:
         told = f"Only positions tell the order. {pair}: {moved}. Without positions nothing changes{rounding}.{scale}"
-    return f"{HOW[config.positions]}{told}{random}"
+    return f"{KINDS[config.positions].how}{told}{random}"
 
 
 def _swapped_sentence(tokens: list[str], first: int, second: int) -> Widget:

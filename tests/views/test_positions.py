@@ -37,7 +37,7 @@ def place(text: str = "abcdef", *, seed: int = 0, is_causal: bool = False, **cha
 
     run, _ = small_run(text, seed=seed, n_segments=2, **changes)
     curves = by_distance(encoder, MAX_DISTANCE)
-    return PlacedWords(config, first_rows(encoder, 256), run, swap, is_causal, is_random=True, by_distance=curves)
+    return PlacedWords(config, first_rows(encoder, 256), run, swap, is_causal, True, curves)
 
 
 def scene(now: PlacedWords, pinned: PlacedWords | None = None, *, same_tokens: bool = True) -> Scene[PlacedWords]:
