@@ -30,7 +30,7 @@ from playground.text.nouns import find_nouns
 from playground.text.sentences import choose_pronoun, split_sentences, split_words
 from playground.text.wording import join_words, quote_sentence, write_weight
 from playground.views.attention.counterfactuals import describe_swap
-from playground.views.attention.why import HeadsRun, explain_cell
+from playground.views.attention.explanation import HeadsRun, explain_cell
 
 LAYER, HEAD = 3, 1
 """The head of the trained encoder that looks from a pronoun at what it may mean, in many sentences."""

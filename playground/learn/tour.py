@@ -20,7 +20,7 @@ from playground.text import Batch
 from playground.text.sentences import PRONOUNS, choose_pronoun
 from playground.training.answers import Head, Reversal
 from playground.training.trained_network import TrainedNetwork
-from playground.views.attention.why import HeadsRun
+from playground.views.attention.explanation import HeadsRun
 from playground.views.similarity import Sentences
 
 START: Mapping[str, Any] = {key: param.default for key, param in PARAMS.items()}

@@ -27,8 +27,8 @@ from playground.runs import encoder_run
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import LayerRun, Run, trace_layer
 from playground.text import Batch, split_sentences
+from playground.views.attention.explanation import HeadsRun
 from playground.views.attention.page import show_attention, visible_tokens
-from playground.views.attention.why import HeadsRun
 from playground.views.bug_lab import linked_lab, show_bug_lab
 from playground.views.change_names import note_set_weights
 from playground.views.encoder_decoder import linked_pair, show_encoder_decoder

@@ -30,7 +30,7 @@ from playground.charts.scene import Scene
 from playground.charts.weights import shrink
 from playground.runs.encoder_run import Run
 from playground.text import Batch
-from playground.views.attention.why import ask_why
+from playground.views.attention.explanation import ask_why
 from playground.views.norms import length_curves
 from playground.views.parameters import component_bars, list_components
 

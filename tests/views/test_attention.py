@@ -26,8 +26,9 @@ from playground.runs.encoder_run import run, trace_layer
 from playground.text import characters
 from playground.views.attention.answer import say_who_attends
 from playground.views.attention.counterfactuals import SentenceOfRun, describe_swap
+from playground.views.attention.explanation import HeadsRun, explain_cell
 from playground.views.attention.page import VIEWS, show_attention
-from playground.views.attention.why import STEPS, HeadsRun, explain_cell, running_sum
+from playground.views.attention.why_steps import STEPS, running_sum
 from tests.views.scenes import SMALL, parts_of, words
 
 TEXT = "abcab"

@@ -11,7 +11,7 @@ from playground.charts.markdown import quote_place
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Hidden, Run
 from playground.text.wording import write_weight
-from playground.views.attention.why import ROUNDING, HeadsRun, is_hidden
+from playground.views.attention.explanation import ROUNDING, HeadsRun, is_hidden
 from playground.views.change_names import count_changes, name_your_changes
 
 NOT_FINITE = "left the range of 32-bit floats"

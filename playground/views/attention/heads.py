@@ -19,7 +19,8 @@ from playground.errors import PlaygroundError
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.text.wording import with_minus, write_decimals, write_weight
-from playground.views.attention.why import HeadsRun, note_special_tokens, say_present_alone
+from playground.views.attention.explanation import HeadsRun
+from playground.views.attention.notes import note_special_tokens, say_present_alone
 
 HABITS_HELP = (
     f"fixed sentences: {len(PROBES)} short ones that come with this app, the same for every visitor. "

@@ -38,8 +38,10 @@ from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.text.wording import upper_first
 from playground.views.attention.answer import other_head, say_who_attends
+from playground.views.attention.explanation import HeadsRun
 from playground.views.attention.heads import list_linking_heads, show_known_for, show_linking_heads, show_stream
-from playground.views.attention.why import HeadsRun, answer_why, note_special_tokens
+from playground.views.attention.notes import note_special_tokens
+from playground.views.attention.why import answer_why
 from playground.views.change_names import has_odd_rows, note_changes, note_set_weights
 
 HELP = {

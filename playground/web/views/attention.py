@@ -33,7 +33,7 @@ from playground.runs.encoder_run import Run
 from playground.text import Batch, words
 from playground.training.network import Tagger
 from playground.views.attention.counterfactuals import SentenceOfRun
-from playground.views.attention.why import HeadsRun
+from playground.views.attention.explanation import HeadsRun
 from playground.views.change_names import count_changes, explain_change
 from playground.web.choices import changes
 from playground.web.choices.focus import choose_places, current_focus, move_focus

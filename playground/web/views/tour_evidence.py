@@ -10,7 +10,7 @@ from playground.model.changes import Change
 from playground.runs.encoder_run import Run
 from playground.training.answers import Head, Reversal, first_sequences, measure_reversal
 from playground.training.trained_network import TrainedNetwork
-from playground.views.attention.why import HeadsRun
+from playground.views.attention.explanation import HeadsRun
 from playground.web.choices.focus import current_focus, settle_tokens
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches, trained_slot
