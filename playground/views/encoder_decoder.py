@@ -180,7 +180,7 @@ def _count_built(network: EncoderDecoder) -> int:
 
 
 def show_encoder_decoder(scene: Scene[Pair], options: Options) -> Iterator[Item]:
-    """The page."""
+    """The page: the next token and where a head looks for it, what the trained example writes, and all behind it."""
     yield Paragraph(INTRODUCTION, "caption")
     yield Paragraph(answer_what_comes_next(scene.now, options), "answer")
     yield from show_translation(scene.now)

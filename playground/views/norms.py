@@ -292,7 +292,7 @@ def _name_norm(config: ModelConfig, number: int) -> str:
 def norm_stages(run: Run, layer: int, number: int, token: int) -> dict[str, Array]:
     """A token's vector before a layer's first or second norm, normalised, and after gain and bias: (D,) each, by name.
 
-    None where a run lacks that norm.
+    Empty where a run lacks that norm.
     """
     name = f"layers.{layer}.norm{number}"
     if run.config.norm == "none" or f"{name}.in" not in run.arrays:

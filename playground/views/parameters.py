@@ -75,7 +75,8 @@ def show_parameters(
 ) -> Iterator[Item]:
     """The page: where most parameters sit, then formulas, a sentence's costs and other models.
 
-    `n_built` and `head` as of `show_formulas`.
+    `n_built` is the `numel()` of the built model, None where nobody has built it; `head` is what was trained on top of
+    it, in words, and its number of parameters.
     """
     now, pinned = scene.now, scene.pinned
     yield Paragraph(describe_parts(now), "answer")
@@ -121,10 +122,9 @@ def describe_parts(costs: ModelCosts) -> str:
 
 
 def show_formulas(scene: Costs, n_built: int | None, head: tuple[str, int] | None) -> Iterator[Item]:
-    """Every part's formula, whether they agree with the `numel()` of the built model, and what heads cost.
+    """Every part's formula, whether they add up to the `numel()` of the built model, `n_built`, and what heads cost.
 
-    `n_built` is that number, None where nobody has built it; `head` is what was trained on top of it, in words, and its
-    number of parameters.
+    `head`: what was trained on top of the model, in words, and its number of parameters.
     """
     now, pinned = scene.now, scene.pinned
     config, total = now.config, now.parameters.total

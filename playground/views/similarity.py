@@ -301,7 +301,7 @@ def name_sentences(sentences: Sequence[str], longest: int = 18) -> list[str]:
 
 
 def _two_lines(sentences: Sequence[str]) -> list[str]:
-    """As `name_sentences`, as long as fits into two lines, as Plotly shows them."""
+    """Each sentence's number and its beginning, cut to two lines, in the HTML that Plotly shows."""
     names = name_sentences(sentences, 2 * _LONGEST_ROW + 4)
     lines = (wrap(name, _LONGEST_ROW + 5, max_lines=2, placeholder=" …") for name in names)
     return ["<br>".join(html.escape(line, quote=False) for line in each) for each in lines]

@@ -126,7 +126,10 @@ def show_progress(scene: Scene[WatchedRun], untrained: str = "") -> Iterator[Ite
 
 
 def show_results(scene: Scene[TrainedNetwork], untrained: str = "") -> Iterator[Item]:
-    """What a trained network does, beside a simple rule, where its run is not to be seen; `untrained` as above."""
+    """What a trained network does, beside a simple rule, where its run is not to be seen.
+
+    `untrained`: what of the page's settings is no longer the network's, in sentences.
+    """
     results, recipe = scene.now.results, scene.now.recipe
     yield _answer_with_rule(recipe, results.kept_step, results.validation_accuracy, results.baseline, untrained)
 

@@ -65,7 +65,7 @@ def explain_errors() -> Iterator[None]:
 
 @as_one_element
 def current_run(*, changed: bool = True) -> Run:
-    """As `shown_run`; the page also describes it: its size, what was cut, what is unknown."""
+    """The run of `shown_run`; the page also describes it: its size, what was cut, what is unknown."""
     setup = current_setup()
     require_text(setup, "Type a sentence into “Your text”, and this page shows what the encoder does with it.")
     run = shown_run(changed=changed)

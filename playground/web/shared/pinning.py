@@ -76,7 +76,7 @@ def pinned_side() -> PinnedSide | None:
 
 
 def pinned_side_without_changes() -> PinnedSide | None:
-    """As `pinned_side`, for a page that shows models without changes; None too where both are the same but for them."""
+    """The pinned side for a page that shows models without changes; None too where both are the same but for them."""
     side, now = pinned_side(), current_setup().values
     if side is None or (
         side.setup["do"] != now["do"] and not list_differences({**side.setup.values, "do": now["do"]}, now)
