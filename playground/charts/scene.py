@@ -1,4 +1,4 @@
-"""What a view looks at: the present subject, the pinned one beside it, and the place that is chosen."""
+"""What a view looks at: the present subject, the pinned one beside it, and the place; notes where the two differ."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
