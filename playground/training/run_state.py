@@ -20,6 +20,7 @@ from playground.training.trainer import Outcome, Trainer
 class TrainingState:
     """What is to be seen of a run: no weights while it trains, no training set after its end."""
 
+    config: ModelConfig
     recipe: Recipe
     data: Data
     """Without the training set, and with the first sequence of the validation set alone."""
@@ -56,7 +57,7 @@ class Training(ResumableComputation[TrainingState]):
         self._trainer: Trainer | None = Trainer(config, recipe, device, data=data)
         data = self._trainer.data
         shown = replace(data, train=data.train[torch.arange(0)], validation=data.validation[torch.arange(1)])
-        self._state = TrainingState(recipe, shown, self._trainer.history)
+        self._state = TrainingState(self._trainer.config, recipe, shown, self._trainer.history)
 
     @property
     def state(self) -> TrainingState:

@@ -35,6 +35,7 @@ from playground.charts.scene import Scene
 from playground.charts.weights import WeightScale
 from playground.config import ModelConfig
 from playground.link.params import LAST_MOMENT
+from playground.model.positions import window_mask
 from playground.text.wording import join_words
 from playground.training.answers import MIRRORED, Sample
 from playground.training.network import History, Snapshot, attention_mask, count_head, count_network
@@ -296,7 +297,7 @@ def saved_attention(run: WatchedRun, options: Options) -> Heatmap[WatchedRun]:
     n_layers, n_heads = shown.patterns[name].shape[:2]
     layer, head = min(options["training_layer"], n_layers - 1), min(options["training_head"], n_heads - 1)
     pattern = shown.patterns[name][layer, head]
-    queries, keys, visible = read_tokens(state, name)
+    queries, keys, visible = read_tokens(state, name, layer)
     notes = [describe_line(pattern, visible) or describe_largest(pattern, visible)]
     if state.step < asked:
         notes.append(f"Step {asked:,} has not been reached; this is the last that was saved.")
@@ -315,13 +316,14 @@ def saved_attention(run: WatchedRun, options: Options) -> Heatmap[WatchedRun]:
         tokens=lambda _: queries,
         keys=lambda _: keys,
         allowed=lambda _: visible,
+        window=lambda _: state.config.window_of(layer) if name == "self" else 0,
         colours=weight_colours(WeightScale(square_root=False)),
         saved_as=f"training_attention_step{shown.step}_layer{layer}_head{head}",
     )
 
 
-def read_tokens(state: TrainingState, name: str) -> tuple[list[str], list[str], Mask]:
-    """Of an attention on the first validation sequence: who asks, who is asked, and who may look where (Tq, Tk)."""
+def read_tokens(state: TrainingState, name: str, layer: int) -> tuple[list[str], list[str], Mask]:
+    """Of a layer's attention on the first validation sequence: who asks, who is asked, who may look where (Tq, Tk)."""
     example = state.data.validation[slice(0, 1)]
     query_ids = key_ids = example.ids[0].tolist()
     if state.data.task.has_decoder and name != "encoder self":
@@ -333,6 +335,8 @@ def read_tokens(state: TrainingState, name: str) -> tuple[list[str], list[str], 
         visible = np.tril(visible)
     elif mask is not None:
         visible = np.broadcast_to(mask[0].numpy(), visible.shape)
+    if name == "self" and state.config.window_of(layer):
+        visible = visible & window_mask(len(key_ids), state.config.window_of(layer))[0].numpy()
     queries, keys = ([state.data.vocabulary[i] for i in ids] for ids in (query_ids, key_ids))
     return queries, keys, visible
 

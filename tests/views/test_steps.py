@@ -288,3 +288,8 @@ def test_the_drops_are_those_of_the_query_in_its_head() -> None:
     assert table["zeroed here"].iloc[0].endswith(" of 16")
     assert "p = 0.5. It multiplies the others by 1 / (1 − p) = 2. " in picture.caption
     assert "seed 7 repeats it" in picture.caption
+
+
+def test_a_stage_that_the_encoder_has_not_is_its_first() -> None:
+    scene, _ = alone("the cat sat down")
+    assert charts_of(scene, "rotation").keys() == charts_of(scene, "embedding").keys()

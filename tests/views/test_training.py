@@ -136,7 +136,7 @@ def test_the_numbers_are_those_of_the_weights_that_were_kept() -> None:
     assert [shown[f"Validation {name}"] for name in ("loss", "accuracy")] == ["1.2500", "50.0%"]
     measured = state.history.at(4)
     assert shown["Training accuracy"] == ("–" if measured is None else f"{measured.train.accuracy:.1%}")
-    nothing = TrainingState(RECIPE, state.data, History())
+    nothing = TrainingState(CONFIG, RECIPE, state.data, History())
     assert set(list(view.list_metrics(watch(nothing, 0, grows=True)).values())[:4]) == {"–"}
 
 
@@ -329,6 +329,21 @@ def attention(state: TrainingState, **options: Any) -> tuple[list[Item], Drawn]:
     """The view's items, and its map."""
     items = parts_of(view.show_attention(scene(state), ATTENTION | options))
     return items, drawn(items, scene(state))["training_pattern"]
+
+
+def test_what_a_layers_window_hides_is_grey() -> None:
+    run = TrainingRequest(replace(CONFIG, window=2, global_every=2), RECIPE).build()
+    for _ in run.run():
+        pass
+    run.close("finished")
+    _, everywhere = attention(run.state, training_layer=0)
+    _, within = attention(run.state, training_layer=1)
+    hidden = np.isnan(within.figure["data"][0]["z"])
+    n = len(hidden)
+    np.testing.assert_array_equal(hidden, np.abs(np.subtract.outer(np.arange(n), np.arange(n))) > 1)
+    assert not np.isnan(everywhere.figure["data"][0]["z"]).any()
+    assert "this layer's window hides" in within.caption
+    assert "spread evenly over 3 tokens" in within.caption
 
 
 @pytest.mark.parametrize(("task", "name"), [("reverse", "self"), ("seq2seq-reverse", "cross")])

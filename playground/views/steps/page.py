@@ -35,8 +35,12 @@ def compare_walks(now: Walk, pinned: Walk | None, name: str) -> Scene[Walk]:
 
 
 def show_steps(scene: Scene[Walk], options: Options) -> Iterator[Item]:
-    """The stage that `step_stage` names: its idea, charts, formulas and changes; and its result in both settings."""
-    walk, name = scene.now, options["step_stage"]
+    """The stage that `step_stage` names: its idea, charts, formulas and changes; and its result in both settings.
+
+    A stage that this architecture has not is the first.
+    """
+    walk, stages = scene.now, order(scene.now.config)
+    name = options["step_stage"] if options["step_stage"] in stages else stages[0]
     stage = STAGES[name]
     yield Paragraph(answer_what_the_layer_does(walk, is_random=options["weights"] == "random"), "answer")
     yield Group("step_computation", (Paragraph(stage.idea_here(walk) or stage.idea), *stage.show(walk)))
