@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from playground.charts.bars import Bars as LabelledRows
+from playground.charts.bars import LabelledRows
 from playground.charts.figure import Array, Colours, Curve, Figure, Frame, Mark, around_zero, from_zero
 from playground.charts.head_lines import Lines
 from playground.charts.weights import SQUARE_ROOT, WeightScale

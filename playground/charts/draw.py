@@ -10,7 +10,7 @@ import pandas as pd
 
 from playground.charts import figure as figures
 from playground.charts import palette
-from playground.charts.bars import Bars as LabelledRows
+from playground.charts.bars import LabelledRows
 from playground.charts.chart import (
     Axis,
     Bars,

@@ -10,7 +10,7 @@ import pandas as pd
 from playground.accounting import count_flops, count_memory, count_parameters
 from playground.accounting.readable import in_units
 from playground.charts import palette
-from playground.charts.bars import Bars
+from playground.charts.bars import LabelledRows
 from playground.charts.chart import Control, Group, Item, LabelledBars, Options, Panel, Paragraph, Table, Widget
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
@@ -201,13 +201,13 @@ def show_summary(scene: Scene[Ladder]) -> Iterator[Item]:
         yield Paragraph(summarise(ladder))
 
 
-def draw_measured(ladder: Ladder, measured: str) -> Bars:
+def draw_measured(ladder: Ladder, measured: str) -> LabelledRows:
     """A bar a rung: the mean share of right answers, or the mean loss, and the seeds' lowest and highest."""
     names = (START, *ladder.names)
     values = [[getattr(each, MEASURES[measured]) for each in ladder.used.get(name, [])] for name in names]
     means = [fmean(each) if each else 0.0 for each in values]
     colours = [palette.RESIDUAL if name == START else palette.ATTENTION for name in names]
-    return Bars(names, means, colours, [_write_measured(each, measured) for each in values], measured)
+    return LabelledRows(names, means, colours, [_write_measured(each, measured) for each in values], measured)
 
 
 MEASURES = {"right answers": "accuracy", "loss": "loss"}

@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from playground.analysis.sentences import (
     DepthMap,
@@ -30,7 +29,7 @@ from playground.analysis.sentences import (
 )
 from playground.charts import figure as figures
 from playground.charts import palette
-from playground.charts.bars import MOST_BARS, Bars
+from playground.charts.bars import MOST_BARS, LabelledRows, add_up_smallest, keep_largest
 from playground.charts.chart import (
     Axis,
     Columns,
@@ -539,32 +538,24 @@ def _token_sums(place: int, side: int, tokens: Sequence[str], parts: Array) -> L
     )
 
 
-def draw_token_sums(names: Sequence[str], sums: Array) -> Bars:
+def draw_token_sums(names: Sequence[str], sums: Array) -> LabelledRows:
     """What each token of a sentence adds to a cosine, (n,), in their order; the smallest are added up in one bar."""
-    shown = _strongest_places(sums, MOST_BARS - 1 if len(sums) > MOST_BARS else MOST_BARS)
-    labels, values = [names[i] for i in shown], sums[shown].tolist()
-    if len(shown) < len(sums):
-        labels, values = [*labels, f"{len(sums) - len(shown)} others"], [*values, float(sums.sum() - sums[shown].sum())]
+    _, labels, values = add_up_smallest(names, sums)
     return _signed_bars(labels, values, "part of the cosine")
 
 
-def draw_word_changes(names: Sequence[str], changes: Array) -> Bars:
+def draw_word_changes(names: Sequence[str], changes: Array) -> LabelledRows:
     """What leaving each word out does to a cosine, (W,), in their order; the strongest where they are many."""
-    shown = _strongest_places(changes, MOST_BARS)
+    shown = keep_largest(changes)
     return _signed_bars([names[i] for i in shown], changes[shown].tolist(), "change of the cosine")
 
 
-def _strongest_places(amounts: Array, most: int) -> NDArray[np.intp]:
-    """The places of at most so many amounts, those of the largest size, in their own order."""
-    return np.sort(np.argsort(-np.abs(amounts), kind="stable")[:most])
-
-
-def _signed_bars(names: Sequence[str], values: Sequence[float], title: str) -> Bars:
+def _signed_bars(names: Sequence[str], values: Sequence[float], title: str) -> LabelledRows:
     rounded = [round(value, 3) for value in values]
     colours = [
         palette.ATTENTION if value > 0 else palette.FEED_FORWARD if value < 0 else palette.RESIDUAL for value in rounded
     ]
-    return Bars(names, values, colours, [write_decimals(value, 3, "+") for value in values], title)
+    return LabelledRows(names, values, colours, [write_decimals(value, 3, "+") for value in values], title)
 
 
 def show_left_out(subject: Sentences, pooling: Pooling, pair: Pair, _options: Options) -> Iterator[Item]:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from playground.accounting.shapes import list_stages
 from playground.charts import palette
-from playground.charts.bars import Bars
+from playground.charts.bars import LabelledRows
 from playground.charts.chart import (
     Axis,
     Columns,
@@ -150,11 +150,11 @@ def show_departures(five: FiveTutorials, letter: str) -> LabelledBars[FiveTutori
         distances = comparison.distances(five.traces, PAPER)
         return {SHORT_TITLES[each]: distances[each] for each in sorted(distances, key=lambda each: -distances[each])}
 
-    def bars(five: FiveTutorials) -> Bars:
+    def bars(five: FiveTutorials) -> LabelledRows:
         found = find(five)
         texts = [_write_difference(value) for value in found.values()]
         title = "largest difference of an output"
-        return Bars([*found], [*found.values()], [palette.ATTENTION] * len(found), texts, title)
+        return LabelledRows([*found], [*found.values()], [palette.ATTENTION] * len(found), texts, title)
 
     sizes = comparison.SIZES
     caption = (

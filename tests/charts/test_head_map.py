@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from playground.charts import figure as figures
 from playground.charts import palette
-from playground.charts.bars import Bars
+from playground.charts.bars import LabelledRows
 from playground.charts.chart import Chart, HeadGrid, HeadLines, LabelledBars
 from playground.charts.draw import Heads, draw_chart
 from playground.charts.head_lines import MOST_TOKENS, Lines, choose_tokens, head_lines, strongest_keys
@@ -169,7 +169,7 @@ def test_lines_stand_in_a_row_with_the_pinned_ones_and_are_saved_with_their_weig
 
 
 def test_labelled_bars_are_of_the_present_alone_and_a_row_of_the_table_is_a_choice() -> None:
-    bars = Bars(["<b>", "x"], [0.5, -1.25], ["red", "blue"], ["a", "b"], "part")
+    bars = LabelledRows(["<b>", "x"], [0.5, -1.25], ["red", "blue"], ["a", "b"], "part")
     chart = LabelledBars[Any](
         key="bars", alt="Bars", caption="How to read it.", bars=lambda _: bars,
         table=lambda _: pd.DataFrame({"part": [0.5, -1.25]}, ["<b>", "x"]), on_row=lambda name: {"key": len(name)},

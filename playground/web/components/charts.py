@@ -23,7 +23,7 @@ import streamlit as st
 from streamlit.runtime import get_instance
 
 from playground.charts import palette
-from playground.charts.bars import Bars
+from playground.charts.bars import LabelledRows
 from playground.charts.figure import Figure
 from playground.charts.head_lines import Lines, thickest_line
 from playground.charts.label import chart_label, plain_figure
@@ -77,7 +77,7 @@ def _short(value: float) -> float:
 _bars = load_component("labelled_bars", draws=True)
 
 
-def draw_bars(key: str, bars: Bars, *, alt: str) -> None:
+def draw_bars(key: str, bars: LabelledRows, *, alt: str) -> None:
     """Draw bars; `alt` names them for whoever cannot see them."""
     data = {
         "labels": list(bars.labels),
@@ -90,7 +90,7 @@ def draw_bars(key: str, bars: Bars, *, alt: str) -> None:
     _bars(key=f"{key}_drawing", data=data)
 
 
-def _describe_longest(bars: Bars) -> str:
+def _describe_longest(bars: LabelledRows) -> str:
     """A sentence on the longest bar, for whoever cannot see it."""
     finite = [place for place, value in enumerate(bars.values) if math.isfinite(value)]
     if not finite:

@@ -15,7 +15,7 @@ import streamlit as st
 from plotly.basedatatypes import BaseFigure
 from streamlit.delta_generator import DeltaGenerator
 
-from playground.charts.bars import Bars as LabelledRows
+from playground.charts.bars import LabelledRows
 from playground.charts.chart import (
     CellRanges,
     Chart,
