@@ -196,12 +196,9 @@ class Vectors(Chart[S]):
 
 @dataclass(frozen=True, kw_only=True)
 class Picture(Chart[S]):
-    """A figure of its own kind, such as a treemap."""
+    """A figure of its own kind, such as a treemap; a pinned subject has one of its own beside it."""
 
     figure: Callable[[S], Figure]
-    beside: Callable[[S, S], Figure] | None = None
-    """Draws the present and the pinned subject in one figure; without, the pinned one has a figure of its own."""
-    frame: "CellRanges | None" = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,8 +212,6 @@ class HeadGrid(Chart[S]):
     queries: Callable[[S], Sequence[str]]
     keys: Callable[[S], Sequence[str]]
     scale: WeightScale = SQUARE_ROOT
-    names: bool = True
-    """Whether layers, heads and weights are named beside the picture."""
     places: tuple[str, str] = ("layer", "head")
     """What a click chooses."""
     opens: str = ""

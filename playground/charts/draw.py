@@ -542,14 +542,10 @@ def _vectors_table(rows: Mapping[str, Array]) -> pd.DataFrame:
 
 
 def _draw_picture(chart: Picture[S], scene: Scene[S]) -> Drawing:
-    """A figure of its own kind: of both subjects, or of each."""
+    """A figure of its own kind, and the pinned subject's beside it."""
     table = partial(_table_of, chart, scene) if chart.table else None
     caption = _join(chart.caption, chart.reading(scene.now))
-    if scene.pinned is not None and chart.beside is not None:
-        both = chart.beside(scene.now, scene.pinned)
-        return Drawing(Drawn(chart.key, both, caption, chart.alt, table, chart.frame, chart.click, chart.saved_as))
-    figure = chart.figure(scene.now)
-    now = Drawn(chart.key, figure, caption, chart.alt, table, chart.frame, chart.click, chart.saved_as)
+    now = Drawn(chart.key, chart.figure(scene.now), caption, chart.alt, table)
     if scene.pinned is None:
         return Drawing(now)
     name = escape_markdown(scene.pinned_name)
@@ -562,7 +558,7 @@ def _draw_head_grid(chart: HeadGrid[S], subject: S) -> Drawn:
     """All heads as thumbnails; a click on one chooses its layer and head."""
     thumbnails = chart.thumbnails(subject)
     n_layers, n_heads = thumbnails.shape[:2]
-    figure = head_grid(thumbnails, chart.scale, names=chart.names, height=chart.height)
+    figure = head_grid(thumbnails, chart.scale, height=chart.height)
     rows, columns = (
         (place, {n: n for n in range(size)}) for place, size in zip(chart.places, thumbnails.shape[:2], strict=True)
     )

@@ -131,9 +131,7 @@ def stretch(scale: WeightScale, weights: Array) -> WeightScale:
     return replace(scale, top=figures.largest(weights))
 
 
-def head_grid(
-    thumbnails: Array, scale: WeightScale = SQUARE_ROOT, *, names: bool = True, height: int | None = None
-) -> Figure:
+def head_grid(thumbnails: Array, scale: WeightScale = SQUARE_ROOT, *, height: int | None = None) -> Figure:
     """Every head as a thumbnail (L, H, rows, columns): a stronger colour is a heavier weight.
 
     One heatmap holds them all, and nothing in it answers the pointer. All thumbnails have equal shares of the picture,
@@ -144,17 +142,17 @@ def head_grid(
     places = np.nan_to_num(scale.places(thumbnails))  # what has left fp32's range has no colour
     mosaic[:, :n_rows, :, :n_columns] = (places * 255).transpose(0, 2, 1, 3)
     mosaic = mosaic.reshape(n_layers * (n_rows + 1), n_heads * (n_columns + 1))
-    cells = {"type": "heatmap", "z": mosaic, "zmin": 0, "zmax": 255, "hoverinfo": "skip", "showscale": names}
     bar = colour_bar("weight", **scale.ticks(255))
-    axis = {"showgrid": False, "zeroline": False, "fixedrange": True, "showticklabels": names}
+    cells = {"type": "heatmap", "z": mosaic, "zmin": 0, "zmax": 255, "hoverinfo": "skip", "colorbar": bar}
+    axis = {"showgrid": False, "zeroline": False, "fixedrange": True}
     layout = {
         "xaxis": {**axis, "title": "head", "range": [-0.5, mosaic.shape[1] - 0.5], **_ticks(n_heads, n_columns)},
         "yaxis": {**axis, "title": "layer", "range": [mosaic.shape[0] - 0.5, -0.5], **_ticks(n_layers, n_rows)},
         "hovermode": False,
         "dragmode": False,
     }
-    margin = {"l": 44, "r": 64, "b": 48} if names else None
-    return figures.style([cells | {"colorbar": bar}], layout, height=height or 90 + 44 * n_layers, margin=margin)
+    margin = {"l": 44, "r": 64, "b": 48}
+    return figures.style([cells], layout, height=height or 90 + 44 * n_layers, margin=margin)
 
 
 def _ticks(n: int, size: int) -> dict[str, Any]:

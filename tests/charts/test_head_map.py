@@ -279,30 +279,37 @@ def drawn_map(weights: NDArray[np.float32]) -> figures.Figure:
     return figure
 
 
+def figure_of(*traces: dict[str, Any]) -> figures.Figure:
+    return {"data": list(traces), "layout": {}}
+
+
 @pytest.mark.parametrize(
     ("drawing", "said"),
     [
         (drawn_map(WEIGHTS), ["0.9", "<b>₁", "[CLS]₀"]),
-        (go.Figure(go.Bar(x=["a", "&lt;b&gt;"], y=[1, 3], name="moved")), ["moved: the longest bar is 3, at <b>."]),
-        (go.Figure(go.Scatter(y=[900, 700, 567], name="residual")), ["from 900 at 0 to 567 at 2"]),
+        (
+            figure_of({"type": "bar", "x": ["a", "&lt;b&gt;"], "y": [1, 3], "name": "moved"}),
+            ["moved: the longest bar is 3, at <b>."],
+        ),
+        (figure_of({"type": "scatter", "y": [900, 700, 567], "name": "residual"}), ["from 900 at 0 to 567 at 2"]),
         (head_grid(np.stack([np.eye(3), ALL / 3])[None]), ["head 0 gives", "head 1 spreads"]),
     ],
 )
-def test_a_label_says_what_is_largest_and_where(drawing: go.Figure | figures.Figure, said: list[str]) -> None:
+def test_a_label_says_what_is_largest_and_where(drawing: figures.Figure, said: list[str]) -> None:
     label = chart_label("Its name.", drawing)
     assert label.startswith("Its name. ")
     assert all(part in label for part in said), label
 
 
 def test_a_label_adds_nothing_to_a_mask_nor_to_numbers_that_are_none() -> None:
-    mask = go.Heatmap(z=ALL.astype(np.uint8), zmin=0, zmax=1)
-    assert chart_label("Mask", go.Figure(mask)) == "Mask."
+    mask = {"type": "heatmap", "z": ALL.astype(np.uint8), "zmin": 0, "zmax": 1}
+    assert chart_label("Mask", figure_of(mask)) == "Mask."
     nothing = drawn_map(np.full((3, 3), np.nan, np.float32))
     assert chart_label("Pattern", nothing) == "Pattern."
 
 
 def test_a_label_of_many_lines_says_how_many_it_leaves_out() -> None:
-    lines = go.Figure([go.Scatter(y=[1, 2, n], name=str(n)) for n in range(3, 13)])
+    lines = figure_of(*({"type": "scatter", "y": [1, 2, n], "name": str(n)} for n in range(3, 13)))
     label = chart_label("Ten", lines)
     assert "10: from 1 at 0 to 10 at 2" in label
     assert "11: from" not in label
