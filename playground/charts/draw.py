@@ -235,7 +235,7 @@ def _heatmap_of(
         margin = figures.room_for_names(
             rows, columns, is_signed=is_signed, bar_above=chart.bar_above, is_slanted=are_tokens
         )
-    least_width = min(chart.least_cell * values.shape[1], _WIDEST) + sum((margin or {}).get(side, 0) for side in "lr")
+    least_width = min(chart.least_cell * values.shape[1], _WIDEST) + sum((margin or {}).get(edge, 0) for edge in "lr")
     figure, note = figures.heatmap(
         _colour(values, shown),
         x=_on_axis(columns),
@@ -368,7 +368,7 @@ def _curve_axis(
     below: dict[str, Any] = {"title": chart.x.title, "anchor": f"y{last}" if last > 1 else "y"}
     names = np.concatenate([each.x for each in (*curves, *ghosts)]) if curves else np.zeros(0)
     if names.dtype.kind in "UO":
-        below |= {"type": "category", "tickangle": -55, "showgrid": False}
+        below |= {"type": "category", "tickangle": -figures.SLANT, "showgrid": False}
         if ghosts and chart.order is not None:
             below |= {"categoryorder": "array", "categoryarray": sorted(set(names), key=chart.order)}
     elif names.dtype.kind in "iu":
@@ -403,7 +403,7 @@ def _draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawn:
     if chart.horizontal:
         layout |= {"xaxis": dict(chart.value), "yaxis": {"autorange": "reversed", **axis, **chart.labels.options}}
     else:
-        layout |= {"xaxis": {"tickangle": -55, **axis, **chart.labels.options}, "yaxis": dict(chart.value)}
+        layout |= {"xaxis": {"tickangle": -figures.SLANT, **axis, **chart.labels.options}, "yaxis": dict(chart.value)}
     if chart.grey is not None:
         sides = [chart.grey(subject) for subject in (scene.now, scene.pinned) if subject is not None]
         layout["shapes"] = figures.grey_places(np.all(sides, axis=0).tolist())

@@ -196,10 +196,9 @@ def show_details(scene: Scene[Sentences], options: Options) -> Iterator[Item]:
     subject, pooling = scene.now, options["similarity_pooling"]
     if not subject.depths.is_finite:
         return
-    pair = _chosen_pair(subject, options)
-    yield from _look_closer(subject, pooling, pair, options)
-    similarity = subject.depths.similarity(pooling)
+    pair, similarity = _chosen_pair(subject, options), subject.depths.similarity(pooling)
     pairs = rank_pairs(similarity)
+    yield from _look_closer(subject, pooling, pair, pairs, options)
     if pairs:
         ranked = tuple(_list_pairs(subject, pairs)) if options["similarity_ranking"] else ()
         yield Panel("similarity_ranking", "Every pair, the closest first", ranked, ":material/format_list_numbered:")
@@ -430,7 +429,9 @@ def _find_cosines(texts: Sequence[str], similarity: Array, sentences: tuple[str,
     return [float(similarity[first, other]) for other in others]
 
 
-def _look_closer(subject: Sentences, pooling: Pooling, pair: Pair, options: Options) -> Iterator[Item]:
+def _look_closer(
+    subject: Sentences, pooling: Pooling, pair: Pair, pairs: Sequence[Pair], options: Options
+) -> Iterator[Item]:
     """The chosen pair beside the closest one, and the view that the visitor chooses."""
     first, second = pair.first + 1, pair.second + 1
     yield Paragraph(
@@ -448,13 +449,13 @@ def _look_closer(subject: Sentences, pooling: Pooling, pair: Pair, options: Opti
     for number in dict.fromkeys((pair.first, pair.second)):
         if len(subject.texts[number]) > _LONGEST_CHOICE:
             yield Paragraph(f"**{number + 1}** · {escape_markdown(subject.texts[number])}")
-    yield from _compare_with_closest(subject, pooling, pair)
+    yield from _compare_with_closest(pair, pairs)
     yield Control("similarity_view", "View", HELP["view"])
     yield from VIEWS[options["similarity_view"]](subject, pooling, pair, options)
 
 
-def _compare_with_closest(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
-    """The chosen pair's cosine, beside that of the closest pair, which a button chooses."""
+def _compare_with_closest(pair: Pair, pairs: Sequence[Pair]) -> Iterator[Item]:
+    """The chosen pair's cosine, beside that of the closest of all pairs, which a button chooses."""
     if pair.first == pair.second:
         yield Paragraph(
             f"Both are sentence {pair.first + 1}: it is compared with itself, and the cosine is "
@@ -462,7 +463,7 @@ def _compare_with_closest(subject: Sentences, pooling: Pooling, pair: Pair) -> I
         )
         return
     cosine = f"Their cosine: **{write_decimals(pair.cosine, 3)}**"
-    closest, *others = rank_pairs(subject.depths.similarity(pooling))
+    closest, *others = pairs
     if pair.cosine > closest.cosine - _EQUAL:
         yield Paragraph(f"{cosine}. No other pair is closer." if others else cosine)
         return
