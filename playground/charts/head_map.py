@@ -1,6 +1,6 @@
-"""One head's weights as a large map, and every head's as thumbnails, of any subject.
+"""One head's weights as a large map, and every head's as thumbnails, of any subject; other maps that pages share.
 
-Legend: L layers, H heads, T tokens. Tq/Tk queries/keys, where they are not the same tokens.
+Legend: L layers, H heads, T tokens. Tq/Tk queries/keys, where they are not the same tokens; R rows, C columns.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -112,6 +112,19 @@ def number_by_head(**chart: Any) -> Heatmap[Any]:
         "click": "The open layer, in its row, and head, in its column. Arrow keys open their neighbours.",
     }
     return Heatmap(rows=Axis("layer", place="layer"), columns=Axis("head", place="head"), **options | chart)
+
+
+def tensor_map(values: Array, shared: Sequence[Array], **chart: Any) -> Heatmap[Any]:
+    """A tensor's numbers (R, C), in colours that it shares with others around 0; what is no finite number is empty.
+
+    Args:
+        values: the numbers.
+        shared: all tensors that have the same colours, this one too.
+        chart: the other fields of `Heatmap`: key, alt, caption, rows and columns at least.
+    """
+    finite = np.where(np.isfinite(values), values, np.nan)
+    options: dict[str, Any] = {"bar": "", "hover": "%{y}, %{x}", "more": "a larger number", "compares": False}
+    return Heatmap(values=lambda _: finite, colours=lambda _: figures.around_zero()(shared), **options | chart)
 
 
 def weight_colours(scale: WeightScale) -> Callable[[Sequence[Array]], Colours]:
