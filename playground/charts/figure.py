@@ -458,6 +458,19 @@ def _panel(number: int) -> dict[str, str]:
     return {"xaxis": "x", "yaxis": "y"} if number == 0 else {"xaxis": "x", "yaxis": f"y{number + 1}"}
 
 
+def step_line(steps: NDArray[Any], values: Array, name: str, look: Mapping[str, Any], hover: str) -> dict[str, Any]:
+    """A curve over the steps of a training; `look` is its line's colour, width and dash, `hover` says a point of it."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": steps,
+        "y": values,
+        "name": name,
+        "line": look,
+        "hovertemplate": f"{hover}<extra>{name}</extra>",
+    }
+
+
 def level_line(steps: int, value: float, text: str, *, width: float = 1.5, dash: str = "dash") -> dict[str, Any]:
     """A line across all steps of a training, with what it stands for at its right end."""
     return {

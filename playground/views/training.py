@@ -568,15 +568,8 @@ def _picked(values: Array, indices: list[int]) -> tuple[Array, Array]:
 
 
 def _line(steps: NDArray[Any], values: Array, name: str, colour: str, *, width: float = 2) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": steps,
-        "y": values,
-        "name": name,
-        "line": {"color": colour, "width": width},
-        "hovertemplate": f"step %{{x:.0f}}: %{{y:.4g}}<extra>{name}</extra>",
-    }
+    look = {"color": colour, "width": width}
+    return figures.step_line(steps, values, name, look, "step %{x:.0f}: %{y:.4g}")
 
 
 def _both_sets(
@@ -586,8 +579,6 @@ def _both_sets(
         (train, "training set", palette.TRAINING, "circle"),
         (validation, "validation set", palette.VALIDATION, "diamond"),
     ):
-        yield _line(np.array(steps, np.int32), np.array(values, np.float32), name, colour) | {
-            "mode": "lines+markers",
-            "marker": {"size": 6, "symbol": symbol},
-            "hovertemplate": f"after step %{{x}}: {number}<extra>{name}</extra>",
-        }
+        look, hover = {"color": colour, "width": 2}, f"after step %{{x}}: {number}"
+        line = figures.step_line(np.array(steps, np.int32), np.array(values, np.float32), name, look, hover)
+        yield line | {"mode": "lines+markers", "marker": {"size": 6, "symbol": symbol}}
