@@ -76,6 +76,8 @@ class Chart(Generic[S]):
     """What cannot be shown of a pinned run of other tokens, a plural such as `these lengths`."""
     height: int | None = None
     """Pixels; else as the numbers need."""
+    beside_key: str = ""
+    """What the keys of the charts beside it begin with, if not with its own."""
     saved_as: str = ""
     """Name of the saved files, without their ending; else the key."""
     compares: bool = True
@@ -130,8 +132,6 @@ class Heatmap(Chart[S]):
     """Whether the bar lies above the cells, which then have all the width."""
     least_cell: int = 0
     """Pixels that a cell is wide at least: a phone scrolls a wider map sideways in its own box; 0: as it comes."""
-    beside_key: str = ""
-    """What the keys of the charts beside it begin with, if not with its own."""
     in_one_row: bool = False
     """Whether the pinned subject's stands in a row with the present one where there is no difference to draw."""
     clicks_beside: bool = False

@@ -1,9 +1,9 @@
 """A chart of a scene, for any renderer: the present subject's figure, the pinned one's beside it, the difference."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -52,31 +52,36 @@ class Heads:
     scale: WeightScale
 
 
+Side: TypeAlias = Literal["", "pinned", "difference"]
+"""Whose numbers are drawn: the present subject's, the pinned one's, or the difference of both."""
+
+_ALTS: Mapping[tuple[type, Side], str] = {
+    (Heatmap, "pinned"): "The same heatmap of the pinned settings.",
+    (Heatmap, "difference"): "Its change.",
+    (Picture, "pinned"): "The same chart of the pinned settings.",
+    (HeadLines, "pinned"): "The same lines of the pinned settings.",
+}
+"""What is drawn beside a chart is called, for whoever cannot see it, by the chart's kind."""
+
+
 @dataclass(frozen=True)
 class Drawn:
-    """What a renderer shows of a chart."""
+    """What a renderer shows of one side of a chart."""
 
-    key: str
+    chart: Chart[Any]
+    side: Side
     plotted: Figure | Callable[[], Figure]
     """The figure; or what makes it, where a live page draws the chart without Plotly and few ask for the figure."""
     caption: str
     """Markdown."""
-    alt: str
-    table: Callable[[], pd.DataFrame] | None
+    numbers: Callable[[], pd.DataFrame] | None = None
+    """Makes the table, which is shown where the chart has one below it."""
     cells: CellRanges | None = None
     """What a click on the figure chooses."""
-    click: str = ""
-    """What the frame marks and the arrow keys move."""
-    saved_as: str = ""
     live: LabelledRows | Lines | Heads | None = None
     """What a live page draws without Plotly in place of the figure, or saves in its place."""
     saved_table: Callable[[], pd.DataFrame] | None = None
     """What is saved as numbers, where the figure does not have them."""
-    table_title: str = "The numbers"
-    on_row: Callable[[Any], Mapping[str, Any]] | None = None
-    chosen: Mapping[str, int] = field(default_factory=dict)
-    grows: bool = False
-    """Whether a live page draws it without Plotly, as it will change."""
     least_width: int = 0
     """Pixels: on a phone, a figure that is wider than the page is scrolled sideways; 0: it is as wide as the page."""
 
@@ -84,6 +89,47 @@ class Drawn:
     def figure(self) -> Figure:
         """What notebooks show and what is saved; on most pages also what is seen."""
         return self.plotted() if callable(self.plotted) else self.plotted
+
+    @property
+    def key(self) -> str:
+        """Of its container."""
+        return f"{self.chart.beside_key or self.chart.key}_{self.side}" if self.side else self.chart.key
+
+    @property
+    def alt(self) -> str:
+        """Its name for whoever cannot see it."""
+        return _ALTS[type(self.chart), self.side] if self.side else self.chart.alt
+
+    @property
+    def saved_as(self) -> str:
+        """Name of the saved files, without their ending; where it is empty, the key."""
+        chart = self.chart
+        return f"{chart.saved_as or chart.beside_key or chart.key}_{self.side}" if self.side else chart.saved_as
+
+    @property
+    def table(self) -> Callable[[], pd.DataFrame] | None:
+        """The numbers to read and copy."""
+        return self.numbers if self.chart.is_tabulated else None
+
+    @property
+    def table_title(self) -> str:
+        """The heading of the table."""
+        return "The numbers" if self.side else self.chart.table_title
+
+    @property
+    def on_row(self) -> Callable[[Any], Mapping[str, Any]] | None:
+        """What a click on a row of the table chooses."""
+        return None if self.side else self.chart.on_row
+
+    @property
+    def chosen(self) -> Mapping[str, int]:
+        """The numbers of places that are the page's own, where the frame stands."""
+        return {} if self.side else self.chart.chosen
+
+    @property
+    def grows(self) -> bool:
+        """Whether a live page draws it without Plotly, as it will change."""
+        return self.chart.grows and not self.side
 
 
 @dataclass(frozen=True)
@@ -108,18 +154,8 @@ def draw_chart(chart: Chart[S], scene: Scene[S]) -> Drawing:
         note = (
             f"The pinned settings read other tokens, so {chart.needs_tokens} are shown for the present settings alone."
         )
-        drawing = Drawing(_draw_kind(chart, alone).now, note=note)
-    else:
-        drawing = _draw_kind(chart, scene)
-    if chart.on_row or chart.table_title != "The numbers" or chart.chosen:
-        options: dict[str, Any] = {"table_title": chart.table_title, "on_row": chart.on_row, "chosen": chart.chosen}
-        drawing = replace(drawing, now=replace(drawing.now, **options))
-    if chart.grows:
-        drawing = replace(drawing, now=replace(drawing.now, grows=True))
-    if not chart.is_tabulated:
-        now, *beside = (replace(drawn, table=None) for drawn in (drawing.now, *drawing.beside))
-        drawing = replace(drawing, now=now, beside=tuple(beside))
-    return drawing
+        return Drawing(_draw_kind(chart, alone).now, note=note)
+    return _draw_kind(chart, scene)
 
 
 def _draw_kind(chart: Chart[S], scene: Scene[S]) -> Drawing:
@@ -217,11 +253,10 @@ def _draw_heatmap(chart: Heatmap[S], scene: Scene[S]) -> Drawing:
 
 
 def _heatmap_of(
-    chart: Heatmap[S], subject: S, values: Array, colours: Colours, caption: str, side: str = "",
+    chart: Heatmap[S], subject: S, values: Array, colours: Colours, caption: str, side: Side = "",
     magnitude: float | None = None, *, shown: Mask | None = None, is_clicked: bool = False,
 ) -> Drawn:  # fmt: skip
-    """One heatmap of a subject's `values`; `side` is `pinned`, `difference`, or empty for the present one."""
-    key = f"{chart.beside_key or chart.key}_{side}" if side else chart.key
+    """One heatmap of a subject's `values`."""
     is_change = side == "difference"
     number = f"+{chart.number.removeprefix('+')}" if is_change else chart.number
     rows, columns = (
@@ -258,18 +293,14 @@ def _heatmap_of(
         figure["layout"]["dragmode"] = False  # a finger scrolls it, and the page
     if frames := figures.draw_frames(chart.frames(subject)):
         figure["layout"]["shapes"] = frames
-    alts = {"pinned": "The same heatmap of the pinned settings.", "difference": "Its change."}
+    cells = _clickable(chart.rows, chart.columns, subject, values.shape)
     return Drawn(
-        key,
+        chart,
+        side,
         figure,
         _join(caption, note),
-        alts.get(side, chart.alt),
         partial(_heatmap_table, replace(chart, table=None) if is_change else chart, subject, values),
-        _clickable(chart.rows, chart.columns, subject, values.shape)
-        if chart.click and (is_clicked or not side)
-        else None,
-        chart.click,
-        f"{chart.saved_as or key.removesuffix(f'_{side}')}_{side}" if side else chart.saved_as,
+        cells if chart.click and (is_clicked or not side) else None,
         least_width=least_width if chart.least_cell else 0,
     )
 
@@ -357,7 +388,7 @@ def _draw_curves(chart: Curves[S], scene: Scene[S]) -> Drawn:
     cells = CellRanges(None, places) if chart.click and places else None
     caption = _join(chart.caption, chart.reading(scene.now), dotted, note)
     table = partial(_table_of, chart, scene) if chart.table else None
-    return Drawn(chart.key, figure, caption, chart.alt, table, cells, chart.click, chart.saved_as)
+    return Drawn(chart, "", figure, caption, table, cells)
 
 
 def _curve_axis(
@@ -416,7 +447,7 @@ def _draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawn:
     table = partial(_table_of, chart, scene) if chart.table else partial(_bars_table, bars, before)
     pinned = "" if before is None else f"{paler}: {escape_markdown(scene.pinned_name)}."
     caption = _join(chart.caption, chart.reading(scene.now), pinned)
-    return Drawn(chart.key, figure, caption, chart.alt, table, cells, chart.click, chart.saved_as)
+    return Drawn(chart, "", figure, caption, table, cells)
 
 
 def _bar_labels(chart: Bars[S], *subjects: Mapping[str, Mapping[str, float]]) -> list[str]:
@@ -522,7 +553,7 @@ def _draw_vectors(chart: Vectors[S], scene: Scene[S]) -> Drawn:
         cut = f"Drawn: the first {figures.SHOWN} of {up_to}{max(lengths):,} numbers."
     caption = _join(chart.caption, chart.reading(scene.now), paired, cut)
     table = partial(_vectors_table, rows)
-    return Drawn(chart.key, figures.vectors(rows, chart.numbers), caption, chart.alt, table, saved_as=chart.saved_as)
+    return Drawn(chart, "", figures.vectors(rows, chart.numbers), caption, table)
 
 
 def _pair_vectors(now: Mapping[str, Array], pinned: Mapping[str, Array]) -> dict[str, Array]:
@@ -545,13 +576,12 @@ def _draw_picture(chart: Picture[S], scene: Scene[S]) -> Drawing:
     """A figure of its own kind, and the pinned subject's beside it."""
     table = partial(_table_of, chart, scene) if chart.table else None
     caption = _join(chart.caption, chart.reading(scene.now))
-    now = Drawn(chart.key, chart.figure(scene.now), caption, chart.alt, table)
+    now = Drawn(chart, "", chart.figure(scene.now), caption, table)
     if scene.pinned is None:
         return Drawing(now)
     name = escape_markdown(scene.pinned_name)
     caption = _join(f"**{name}.**", chart.reading(scene.pinned))
-    alt = "The same chart of the pinned settings."
-    return Drawing(now, (Drawn(f"{chart.key}_pinned", chart.figure(scene.pinned), caption, alt, None),))
+    return Drawing(now, (Drawn(chart, "pinned", chart.figure(scene.pinned), caption),))
 
 
 def _draw_head_grid(chart: HeadGrid[S], subject: S) -> Drawn:
@@ -566,14 +596,12 @@ def _draw_head_grid(chart: HeadGrid[S], subject: S) -> Drawn:
         partial(chart.weights, subject), chart.queries(subject), chart.keys(subject), n_layers * n_heads, chart.scale
     )
     return Drawn(
-        chart.key,
+        chart,
+        "",
         figure,
         _join(chart.caption, chart.reading(subject)),
-        chart.alt,
         partial(chart.table, subject) if chart.table else None,
         CellRanges(rows, columns, is_mosaic=True, opens=chart.opens) if chart.click else None,
-        chart.click,
-        chart.saved_as,
         heads,
     )
 
@@ -581,21 +609,20 @@ def _draw_head_grid(chart: HeadGrid[S], subject: S) -> Drawn:
 def _draw_head_lines(chart: HeadLines[S], scene: Scene[S]) -> Drawing:
     """The present lines, and in a row with them the pinned ones."""
     table = partial(_table_of, chart, scene) if chart.table else None
-    caption = _join(chart.caption, chart.reading(scene.now))
-    now = _lines_of(chart, scene.now, chart.key, caption, chart.alt)
+    now = _lines_of(chart, "", scene.now, _join(chart.caption, chart.reading(scene.now)), table)
     if scene.pinned is None:
-        return Drawing(replace(now, table=table))
+        return Drawing(now)
     name = escape_markdown(scene.pinned_name)
     caption = _join(f"**{name}.**", chart.nearest(scene.pinned), "The same width for the same weight.")
-    pinned = _lines_of(chart, scene.pinned, f"{chart.key}_pinned", caption, "The same lines of the pinned settings.")
-    pinned = replace(pinned, saved_as=f"{chart.saved_as}_pinned" if chart.saved_as else "")
-    return Drawing(replace(now, table=table), (pinned,), in_one_row=True)
+    return Drawing(now, (_lines_of(chart, "pinned", scene.pinned, caption),), in_one_row=True)
 
 
-def _lines_of(chart: HeadLines[S], subject: S, key: str, caption: str, alt: str) -> Drawn:
+def _lines_of(
+    chart: HeadLines[S], side: Side, subject: S, caption: str, table: Callable[[], pd.DataFrame] | None = None
+) -> Drawn:
     lines = chart.lines(subject)
     weights, figure = partial(chart.weights, subject), partial(lines_figure, lines)
-    return Drawn(key, figure, caption, alt, None, None, chart.click, chart.saved_as, lines, weights)
+    return Drawn(chart, side, figure, caption, table, live=lines, saved_table=weights)
 
 
 def _draw_labelled_bars(chart: LabelledBars[S], subject: S) -> Drawn:
@@ -603,7 +630,7 @@ def _draw_labelled_bars(chart: LabelledBars[S], subject: S) -> Drawn:
     caption = _join(chart.caption, chart.reading(subject))
     table = partial(chart.table, subject) if chart.table else None
     figure = partial(_labelled_bars_figure, bars)
-    return Drawn(chart.key, figure, caption, chart.alt, table, saved_as=chart.saved_as, live=bars)
+    return Drawn(chart, "", figure, caption, table, live=bars)
 
 
 def _labelled_bars_figure(bars: LabelledRows) -> Figure:

@@ -278,7 +278,7 @@ def _validate(drawn: Drawn, frame: CellFrame | None) -> go.Figure:
 
 def _frame(drawn: Drawn, ranges: CellRanges, focus: Focus) -> CellFrame:
     rows, columns = (None if side is None else Cells(*side) for side in (ranges.rows, ranges.columns))
-    frame = frame_cell(drawn.key, focus, rows=rows, columns=columns, label=drawn.click, chosen=drawn.chosen)
+    frame = frame_cell(drawn.key, focus, rows=rows, columns=columns, label=drawn.chart.click, chosen=drawn.chosen)
     return replace(frame, is_mosaic=ranges.is_mosaic, opens=ranges.opens, least_width=drawn.least_width)
 
 
