@@ -1,7 +1,7 @@
 """A chart of a scene, for any renderer: the present subject's figure, the pinned one's beside it, the difference."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -36,6 +36,9 @@ from playground.charts.weights import WeightScale
 from playground.text.wording import upper_first
 
 S = TypeVar("S")
+
+_Names: TypeAlias = Sequence[str] | range
+"""Of an axis's cells."""
 
 _WIDEST = 1_400
 """Pixels of a map's cells, where they are so many that it is scrolled: beyond that they are narrower."""
@@ -256,9 +259,8 @@ def _heatmap_of(
     chart: Heatmap[S], subject: S, values: Array, colours: Colours, caption: str, side: Side = "",
     magnitude: float | None = None, *, shown: Mask | None = None, is_clicked: bool = False,
 ) -> Drawn:  # fmt: skip
-    """One heatmap of a subject's `values`."""
+    """One heatmap of a subject's `values`; `magnitude` is that of the numbers whose difference they are."""
     is_change = side == "difference"
-    number = f"+{chart.number.removeprefix('+')}" if is_change else chart.number
     rows, columns = (
         _cell_names(axis, subject, size) for axis, size in zip((chart.rows, chart.columns), values.shape, strict=True)
     )
@@ -266,43 +268,112 @@ def _heatmap_of(
     are_tokens = chart.rows.of_tokens and chart.columns.of_tokens  # longer names are measured by Plotly
     is_measured = are_tokens or chart.bar_above
     if is_measured and not isinstance(rows, range) and not isinstance(columns, range):
-        is_signed = number.startswith("+")
+        is_signed = is_change or chart.number.startswith("+")
         margin = figures.room_for_names(
             rows, columns, is_signed=is_signed, bar_above=chart.bar_above, is_slanted=are_tokens
         )
-    least_width = min(chart.least_cell * values.shape[1], _WIDEST) + sum((margin or {}).get(edge, 0) for edge in "lr")
-    figure, note = figures.heatmap(
-        _colour(values, shown),
-        x=_on_axis(columns),
-        y=_on_axis(rows),
-        hover=chart.hover,
-        number=number,
-        bar="change" if is_change else chart.bar,
-        bar_above=chart.bar_above,
-        colours=colours,
-        x_axis=_axis_look(chart.columns, values.shape[1], slanted=True),
-        y_axis=_axis_look(chart.rows, values.shape[0]),
-        height=chart.height or chart.height_of(len(values)),
+    figure, note = _heatmap_figure(
+        chart, _colour(values, shown), (rows, columns), colours, side=side, margin=margin,
         magnitude=magnitude if is_change else chart.magnitude,
-        gap=chart.gap,
-        margin=margin,
-        empty=palette.MUTED if chart.shown else "",
-        written=f"+{chart.written}" if is_change and chart.written else chart.written,
-    )
+    )  # fmt: skip
+    least_width = 0
     if chart.least_cell:
         figure["layout"]["dragmode"] = False  # a finger scrolls it, and the page
+        beside = sum((margin or {}).get(edge, 0) for edge in "lr")
+        least_width = min(chart.least_cell * values.shape[1], _WIDEST) + beside
     if frames := figures.draw_frames(chart.frames(subject)):
         figure["layout"]["shapes"] = frames
+    table = partial(_heatmap_table, chart, values, (rows, columns))
+    if chart.table is not None and not is_change:
+        table = partial(chart.table, subject)
     cells = _clickable(chart.rows, chart.columns, subject, values.shape)
     return Drawn(
         chart,
         side,
         figure,
         _join(caption, note),
-        partial(_heatmap_table, replace(chart, table=None) if is_change else chart, subject, values),
+        table,
         cells if chart.click and (is_clicked or not side) else None,
-        least_width=least_width if chart.least_cell else 0,
+        least_width=least_width,
     )
+
+
+def _heatmap_figure(
+    chart: Heatmap[Any], values: Array, names: tuple[_Names, _Names], colours: Colours, *, side: Side,
+    margin: Mapping[str, int] | None, magnitude: float | None,
+) -> tuple[Figure, str]:  # fmt: skip
+    """Numbers (R, C) as colours, rows from the top; NaN is empty. Returns the figure, and a note for its caption.
+
+    `names` are of the rows and of the columns; `margin` is as of `style`, `magnitude` as of `_widen_colours`.
+    """
+    is_change, height = side == "difference", chart.height or chart.height_of(len(values))
+    number, written = (
+        f"+{each.removeprefix('+')}" if is_change and each else each for each in (chart.number, chart.written)
+    )
+    bar = "change" if is_change else chart.bar
+    z, options, note = _widen_colours(
+        values if colours.place is None else colours.place(values), colours.options, magnitude
+    )
+    is_recoloured = z is not values
+    cells = {
+        "type": "heatmap",
+        "z": z,
+        "x": _on_axis(names[1]),
+        "y": _on_axis(names[0]),
+        "hovertemplate": f"{chart.hover}: %{{{'customdata' if is_recoloured else 'z'}:{number}}}<extra></extra>",
+        "hoverongaps": False,
+        "xgap": chart.gap,
+        "ygap": chart.gap,
+        "colorbar": {
+            **(figures.flat_bar(bar, height) if chart.bar_above else figures.colour_bar(bar)),
+            **colours.ticks,
+        },
+        **({} if bar else {"showscale": False}),
+        **(figures.written_in_cells(values, written) if written else {}),
+        **({"customdata": values} if is_recoloured else {}),
+        **options,
+    }
+    plain = {"showgrid": False, "zeroline": False}
+    axes = {
+        "xaxis": {**plain, **_axis_look(chart.columns, values.shape[1], slanted=True)},
+        "yaxis": {**plain, "autorange": "reversed", **_axis_look(chart.rows, values.shape[0])},
+    }
+    figure = figures.style([cells], axes, height=height, margin=margin)
+    if chart.shown:
+        figure["layout"]["plot_bgcolor"] = palette.MUTED
+    return figure, note
+
+
+def _widen_colours(
+    z: Array, options: Mapping[str, Any], magnitude: float | None
+) -> tuple[Array, Mapping[str, Any], str]:
+    """The numbers, Plotly's options of their colours, and a note for the caption, or nothing.
+
+    Numbers that differ by rounding alone get one colour, in a wider range, and the note says so. `magnitude` is that of
+    the numbers that these were computed from, where those were larger, as a difference's are.
+    """
+    low, high = _ends(z, from_zero="zmin" in options)
+    is_rounding = (magnitude is not None or "zmax" not in options) and (
+        high - low <= figures.ROUNDING * (magnitude or max(-low, high))
+    )
+    if not is_rounding:
+        return z, options, ""
+    if magnitude is not None:
+        ends = {"zmin": -magnitude if options.get("zmin", 0) < 0 else 0, "zmax": magnitude}
+    else:
+        twice = (low + high) or 1.0
+        ends = {"zmin": min(0.0, twice), "zmax": max(0.0, twice)}
+    known = np.isfinite(z)
+    even = np.where(known, z.dtype.type((low + high) / 2), np.nan)
+    return even, {**options, **ends}, figures.SAME_COLOUR if known.sum() > 1 else ""
+
+
+def _ends(z: Array, *, from_zero: bool) -> tuple[float, float]:
+    """The smallest and the largest finite number, or 0 where that lies beyond them and colours begin there."""
+    numbers = z[np.isfinite(z)]
+    if from_zero or not numbers.size:
+        numbers = np.append(numbers, 0)
+    return float(numbers.min()), float(numbers.max())
 
 
 def _colour(values: Array, shown: Mask | None) -> Array:
@@ -311,22 +382,17 @@ def _colour(values: Array, shown: Mask | None) -> Array:
     return coloured
 
 
-def _heatmap_table(chart: Heatmap[S], subject: S, values: Array) -> pd.DataFrame:
-    if chart.table is not None:
-        return chart.table(subject)
-    rows, columns = (
-        _cell_names(axis, subject, size) for axis, size in zip((chart.rows, chart.columns), values.shape, strict=True)
-    )
-    table = pd.DataFrame(values, index=pd.Index(rows), columns=pd.Index(columns))
-    names = [None if axis.names else axis.title for axis in (chart.rows, chart.columns)]
-    return table.rename_axis(names[0]).rename_axis(names[1], axis=1)
+def _heatmap_table(chart: Heatmap[Any], values: Array, names: tuple[_Names, _Names]) -> pd.DataFrame:
+    table = pd.DataFrame(values, index=pd.Index(names[0]), columns=pd.Index(names[1]))
+    titles = [None if axis.names else axis.title for axis in (chart.rows, chart.columns)]
+    return table.rename_axis(titles[0]).rename_axis(titles[1], axis=1)
 
 
-def _cell_names(axis: Axis[S], subject: S, size: int) -> Sequence[str] | range:
+def _cell_names(axis: Axis[S], subject: S, size: int) -> _Names:
     return range(axis.first, axis.first + size) if axis.names is None else list(axis.names(subject))[:size]
 
 
-def _on_axis(names: Sequence[str] | range) -> Any:
+def _on_axis(names: _Names) -> Any:
     """Names as Plotly shows them, letter by letter; numbers as they are."""
     return np.array(names) if isinstance(names, range) else [label(name, len(name)) for name in names]
 

@@ -230,69 +230,6 @@ def faint(colour: str, opacity: float = 0.16) -> str:
     return f"rgba({red}, {green}, {blue}, {opacity})"
 
 
-def heatmap(
-    values: Array,
-    *,
-    x: Any,
-    y: Any,
-    hover: str,
-    number: str,
-    bar: str,
-    colours: Colours,
-    x_axis: Mapping[str, Any],
-    y_axis: Mapping[str, Any],
-    height: int,
-    magnitude: float | None = None,
-    gap: int = 0,
-    margin: Mapping[str, int] | None = None,
-    empty: str = "",
-    written: str = "",
-    bar_above: bool = False,
-) -> tuple[Figure, str]:
-    """Numbers (R, C) as colours, rows from the top; NaN is empty. Returns the figure, and a note for its caption.
-
-    Colours that would end at the numbers themselves, and so at their rounding, get a wider range, and the note says so.
-    `magnitude` is that of the numbers that these were computed from, where those were larger, as a difference's are;
-    `margin` is as of `style`, `empty` the colour of empty cells, `written` the format of the numbers in the cells.
-    """
-    z = values if colours.place is None else colours.place(values)
-    options = dict(colours.options)
-    low, high = _ends(z, from_zero="zmin" in options)
-    is_rounding = (magnitude is not None or "zmax" not in options) and (
-        high - low <= ROUNDING * (magnitude or max(-low, high))
-    )
-    if is_rounding:
-        z = np.where(np.isfinite(z), z.dtype.type((low + high) / 2), np.nan)
-        if magnitude is not None:
-            options |= {"zmin": -magnitude if options.get("zmin", 0) < 0 else 0, "zmax": magnitude}
-        else:
-            twice = (low + high) or 1.0
-            options |= {"zmin": min(0.0, twice), "zmax": max(0.0, twice)}
-    is_recoloured = z is not values
-    source = "customdata" if is_recoloured else "z"
-    cells = {
-        "type": "heatmap",
-        "z": z,
-        "x": x,
-        "y": y,
-        "hovertemplate": f"{hover}: %{{{source}:{number}}}<extra></extra>",
-        "hoverongaps": False,
-        "xgap": gap,
-        "ygap": gap,
-        "colorbar": {**(flat_bar(bar, height) if bar_above else colour_bar(bar)), **colours.ticks},
-        **({} if bar else {"showscale": False}),
-        **(written_in_cells(values, written) if written else {}),
-        **({"customdata": values} if is_recoloured else {}),
-        **options,
-    }
-    plain = {"showgrid": False, "zeroline": False}
-    axes = {"xaxis": {**plain, **x_axis}, "yaxis": {**plain, "autorange": "reversed", **y_axis}}
-    figure = style([cells], axes, height=height, margin=margin)
-    if empty:
-        figure["layout"]["plot_bgcolor"] = empty
-    return figure, SAME_COLOUR if is_rounding and np.isfinite(z).sum() > 1 else ""
-
-
 def written_in_cells(values: Array, number: str, longest: int | None = None) -> dict[str, Any]:
     """Numbers (R, C) in a heatmap's cells, with the minus that axes have, not Plotly's hyphen, and 0 without a sign.
 
@@ -307,14 +244,6 @@ def written_in_cells(values: Array, number: str, longest: int | None = None) -> 
         return with_minus(f"{digit}e{int(exponent)}")
 
     return {"text": [[write(x) for x in row] for row in values.tolist()], "texttemplate": "%{text}"}
-
-
-def _ends(z: NDArray[Any], *, from_zero: bool) -> tuple[float, float]:
-    """The smallest and the largest finite number, or 0 where that lies beyond them and colours begin there."""
-    numbers = z[np.isfinite(z)]
-    if from_zero or not numbers.size:
-        numbers = np.append(numbers, 0)
-    return float(numbers.min()), float(numbers.max())
 
 
 def vectors(rows: Mapping[str, Array], numbers: str) -> Figure:
