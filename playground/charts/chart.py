@@ -4,7 +4,7 @@ A chart takes no two runs. It says which numbers of a subject (`S`, a run of the
 what they mean; `charts.draw` asks it for either subject. Legend: R rows, C columns of a heatmap.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -402,3 +402,15 @@ Item: TypeAlias = (
 
 Options: TypeAlias = Mapping[str, Any]
 """Values of a page's own parameters, by their keys in the link."""
+
+
+def fill_panel(
+    options: Options,
+    key: str,
+    title: str,
+    show: Callable[[], Iterable[Item]],
+    icon: str = "",
+    closed: tuple[Item, ...] = (),
+) -> Panel:
+    """A panel whose items are made by `show` where it is open; else it has those of `closed`, such as a control."""
+    return Panel(key, title, tuple(show()) if options[key] else closed, icon)

@@ -22,9 +22,9 @@ from playground.charts.chart import (
     Item,
     Later,
     Options,
-    Panel,
     Paragraph,
     Table,
+    fill_panel,
 )
 from playground.charts.figure import Colours, from_zero
 from playground.charts.head_map import head_map
@@ -194,14 +194,19 @@ def show_reading(scene: Scene[Pair], options: Options) -> Iterator[Item]:
     yield from show_attention(scene, options)
     yield Paragraph(describe_run(pair), "caption")
     yield show_next_tokens(scene, options)
-    if pair.translator is not None:
-        training = (Paragraph(_describe_training(pair.translator)),) if options["encdec_show_training"] else ()
-        yield Panel("encdec_show_training", "What this translator has learnt", training, ":material/school:")
+    if (translator := pair.translator) is not None:
+        yield fill_panel(
+            options,
+            "encdec_show_training",
+            "What this translator has learnt",
+            lambda: [Paragraph(_describe_training(translator))],
+            ":material/school:",
+        )
     formula = write_formula(pair.run, str(options[pair.key("attention")]))
-    masks = (formula, show_masks(scene)) if options["encdec_show_masks"] else ()
-    yield Panel("encdec_show_masks", "Who may look at whom? The formula and its masks", masks, ":material/functions:")
-    costs = tuple(show_parameters(scene)) if options["encdec_show_costs"] else ()
-    yield Panel("encdec_show_costs", "What do two halves cost? The parameters", costs, ":material/calculate:")
+    title = "Who may look at whom? The formula and its masks"
+    yield fill_panel(options, "encdec_show_masks", title, lambda: (formula, show_masks(scene)), ":material/functions:")
+    title = "What do two halves cost? The parameters"
+    yield fill_panel(options, "encdec_show_costs", title, lambda: show_parameters(scene), ":material/calculate:")
 
 
 def answer_what_comes_next(pair: Pair, options: Options) -> str:

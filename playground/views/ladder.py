@@ -11,7 +11,7 @@ from playground.accounting import count_flops, count_memory, count_parameters
 from playground.accounting.readable import in_units
 from playground.charts import palette
 from playground.charts.bars import LabelledRows
-from playground.charts.chart import Control, Group, Item, LabelledBars, Options, Panel, Paragraph, Table, Widget
+from playground.charts.chart import Control, Group, Item, LabelledBars, Options, Paragraph, Table, Widget, fill_panel
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.link.opening import LinkedView
@@ -113,12 +113,20 @@ def show_ladder(scene: Scene[Ladder], options: Options) -> Iterator[Item]:
         yield Paragraph(
             "\n".join(f"{i}. **{each.name}** ({each.year}): {each.plain}" for i, each in enumerate(rungs, 1))
         )
-    counts = (Control("ladder_counted", "Count"), *tabulate_costs(scene.now, options["ladder_counted"]))
-    title = "What each rung costs: parameters, work and memory"
-    yield Panel("ladder_price", title, counts if options["ladder_price"] else (), icon=":material/calculate:")
-    cards = (Paragraph(ABOUT_RUNGS, "caption"), *show_rungs(scene)) if options["ladder_cards"] else ()
-    title = "Rung by rung: what changes exactly, what its paper reports, what was measured here"
-    yield Panel("ladder_cards", title, cards, icon=":material/stairs:")
+    yield fill_panel(
+        options,
+        "ladder_price",
+        "What each rung costs: parameters, work and memory",
+        lambda: (Control("ladder_counted", "Count"), *tabulate_costs(scene.now, options["ladder_counted"])),
+        ":material/calculate:",
+    )
+    yield fill_panel(
+        options,
+        "ladder_cards",
+        "Rung by rung: what changes exactly, what its paper reports, what was measured here",
+        lambda: (Paragraph(ABOUT_RUNGS, "caption"), *show_rungs(scene)),
+        ":material/stairs:",
+    )
 
 
 def show_answer(scene: Scene[Ladder], untrained: str = "") -> Iterator[Item]:

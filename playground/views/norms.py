@@ -22,10 +22,10 @@ from playground.charts.chart import (
     Heatmap,
     Item,
     Options,
-    Panel,
     Paragraph,
     Table,
     Vectors,
+    fill_panel,
 )
 from playground.charts.draw import token_axis
 from playground.charts.figure import ROUNDING, Array, Curve
@@ -75,8 +75,8 @@ def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
         reasons.append(escape_markdown(describe_growth_change(streams.lengths(scene.pinned), lengths, names)))
     yield Group("", (lengths_by_depth(scene), *map(Paragraph, filter(None, reasons))), is_proof=True)
     yield from show_norm_effect(scene)
-    closer = tuple(look_closer(scene, options)) if options["norms_closer"] else ()
-    yield Panel("norms_closer", "Look closer: every token, every norm, directions", closer, ":material/search:")
+    title = "Look closer: every token, every norm, directions"
+    yield fill_panel(options, "norms_closer", title, lambda: look_closer(scene, options), ":material/search:")
 
 
 OUTLIERS = (

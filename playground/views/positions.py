@@ -26,9 +26,9 @@ from playground.charts.chart import (
     Heatmap,
     Item,
     Options,
-    Panel,
     Paragraph,
     Widget,
+    fill_panel,
 )
 from playground.charts.figure import Array, Curve
 from playground.charts.markdown import escape_markdown, quote_place
@@ -158,14 +158,11 @@ def show_positions(scene: Scene[PlacedWords], options: Options) -> Iterator[Item
     """The page: two words change places, then the table that tells places apart, and the closer view."""
     now = scene.now
     yield from show_swap(scene, options)
-    table = tuple(show_table(scene)) if options["positions_table"] else ()
     is_of_distances = not now.adds_table and now.config.positions != "none"
     title = "How scores change with distance" if is_of_distances else "The position table that tells places apart"
-    yield Panel("positions_table", title, table, ":material/table_rows:")
-    closer = tuple(show_closer(scene, options)) if options["positions_closer"] else ()
-    yield Panel(
-        "positions_closer", "Look closer: what is added, and how the table is made", closer, ":material/search:"
-    )
+    yield fill_panel(options, "positions_table", title, lambda: show_table(scene), ":material/table_rows:")
+    title = "Look closer: what is added, and how the table is made"
+    yield fill_panel(options, "positions_closer", title, lambda: show_closer(scene, options), ":material/search:")
 
 
 def show_table(scene: Scene[PlacedWords]) -> Iterator[Item]:

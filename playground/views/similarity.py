@@ -39,11 +39,11 @@ from playground.charts.chart import (
     Item,
     LabelledBars,
     Options,
-    Panel,
     Paragraph,
     Picture,
     Table,
     Widget,
+    fill_panel,
 )
 from playground.charts.draw import token_axis
 from playground.charts.figure import Array, Figure
@@ -200,16 +200,20 @@ def show_details(scene: Scene[Sentences], options: Options) -> Iterator[Item]:
     pairs = rank_pairs(similarity)
     yield from _look_closer(subject, pooling, pair, pairs, options)
     if pairs:
-        ranked = tuple(_list_pairs(subject, pairs)) if options["similarity_ranking"] else ()
-        yield Panel("similarity_ranking", "Every pair, the closest first", ranked, ":material/format_list_numbered:")
-    how: tuple[Item, ...] = (
-        Control("similarity_pooling", "How a sentence's tokens become one vector (pooling)", HELP["pooling"]),
-    )
-    if options["similarity_how"]:
-        pooled, reading = describe_pooling(subject, pooling, pair), how_to_read(subject.texts, similarity)
-        how += tuple(map(Paragraph, (pooled, describe_weights(subject), reading)))
-        how += tuple(_explain_parts(subject, pooling, pair))
-    yield Panel("similarity_how", "What these numbers are, and what they do not prove", how, ":material/help:")
+        title = "Every pair, the closest first"
+        icon = ":material/format_list_numbered:"
+        yield fill_panel(options, "similarity_ranking", title, lambda: _list_pairs(subject, pairs), icon)
+    choice = Control("similarity_pooling", "How a sentence's tokens become one vector (pooling)", HELP["pooling"])
+
+    def explain() -> Iterator[Item]:
+        yield choice
+        yield Paragraph(describe_pooling(subject, pooling, pair))
+        yield Paragraph(describe_weights(subject))
+        yield Paragraph(how_to_read(subject.texts, similarity))
+        yield from _explain_parts(subject, pooling, pair)
+
+    title = "What these numbers are, and what they do not prove"
+    yield fill_panel(options, "similarity_how", title, explain, ":material/help:", closed=(choice,))
 
 
 def _matrix(subject: Sentences, pooling: Pooling, pair: Pair) -> Heatmap[Sentences]:

@@ -26,6 +26,7 @@ from playground.charts.chart import (
     Panel,
     Paragraph,
     Widget,
+    fill_panel,
 )
 from playground.charts.figure import Array
 from playground.charts.head_lines import SMALLEST_WEIGHT, Lines, choose_tokens, head_lines, strongest_keys
@@ -76,10 +77,9 @@ def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
         yield steps
     else:
         yield Group("attention_top", (linking, Columns((large, (every_head,)))))
-    view = options["attention_view"]
-    closer = tuple(VIEWS[view](scene, options)) if options["attention_closer"] else ()
+    view, choice = VIEWS[options["attention_view"]], Control("attention_view", "Look closer", HELP["view"])
     title = "Look closer: lines, ranking, entropy, rollout, heads that link, habits, the query's stream"
-    yield Panel("attention_closer", title, (Control("attention_view", "Look closer", HELP["view"]), *closer))
+    yield fill_panel(options, "attention_closer", title, lambda: (choice, *view(scene, options)), closed=(choice,))
 
 
 def _list_choices(scene: Heads, options: Options) -> tuple[Item, ...]:

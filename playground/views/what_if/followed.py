@@ -18,18 +18,7 @@ from playground.analysis.positions import ROUNDING
 from playground.analysis.sentences import Pooling
 from playground.charts import figure as figures
 from playground.charts import palette
-from playground.charts.chart import (
-    Axis,
-    Columns,
-    Control,
-    Group,
-    Heatmap,
-    Item,
-    Options,
-    Panel,
-    Paragraph,
-    Table,
-)
+from playground.charts.chart import Axis, Columns, Control, Group, Heatmap, Item, Options, Paragraph, Table, fill_panel
 from playground.charts.draw import token_axis
 from playground.charts.figure import Array, Colours, Frame
 from playground.charts.head_map import FOR_FINGERS, head_map, number_by_head
@@ -174,14 +163,24 @@ def show_details(scene: Scene[Followed], options: Options) -> Iterator[Item]:
     """Panels: every token, the sentence's vector, and the chosen head with and without the changes."""
     most = _find_most_changed(scene.now.moved_weight)
     if most is not None:
-        tokens = tuple(show_tokens(scene, options)) if options["whatif_tokens"] else (MEASURE,)
-        yield Panel("whatif_tokens", "How far has each token moved?", tokens, icon=":material/grid_on:")
-    sentences = tuple(show_sentences(scene, options)) if options["whatif_sentence"] else (POOLING,)
-    yield Panel(
-        "whatif_sentence", "The sentence: its cosine, and beside other sentences", sentences, ":material/notes:"
+        yield fill_panel(
+            options,
+            "whatif_tokens",
+            "How far has each token moved?",
+            lambda: show_tokens(scene, options),
+            ":material/grid_on:",
+            closed=(MEASURE,),
+        )
+    yield fill_panel(
+        options,
+        "whatif_sentence",
+        "The sentence: its cosine, and beside other sentences",
+        lambda: show_sentences(scene, options),
+        ":material/notes:",
+        closed=(POOLING,),
     )
-    chosen = tuple(show_chosen_head(scene, most)) if options["whatif_chosen"] else ()
-    yield Panel("whatif_chosen", "The chosen head, before and after", chosen, icon=":material/compare:")
+    title = "The chosen head, before and after"
+    yield fill_panel(options, "whatif_chosen", title, lambda: show_chosen_head(scene, most), ":material/compare:")
 
 
 def show_sentences(scene: Scene[Followed], options: Options) -> Iterator[Item]:

@@ -14,16 +14,7 @@ from playground.analysis.attention import pattern_spread, rank_correlation
 from playground.analysis.sweeps import compare_together, list_pairs
 from playground.charts import figure as figures
 from playground.charts import palette
-from playground.charts.chart import (
-    Axis,
-    Heatmap,
-    Item,
-    Options,
-    Panel,
-    Paragraph,
-    Picture,
-    Widget,
-)
+from playground.charts.chart import Axis, Heatmap, Item, Options, Paragraph, Picture, Widget, fill_panel
 from playground.charts.draw import token_axis
 from playground.charts.figure import Array, Colours, Figure
 from playground.charts.head_map import head_map
@@ -95,8 +86,10 @@ def show_heads(scene: Scene[Parts], options: Options) -> Iterator[Item]:
     )
     label = f"Switch off layer {focus.layer}, head {focus.head}"
     yield offer_changes("whatif_switch", {label: [Change("zero", focus.layer, focus.head)]})
-    compared = tuple(_compare_with_spread(scene, values)) if options["whatif_spread"] else ()
-    yield Panel("whatif_spread", "Do striking heads matter?", compared, icon=":material/scatter_plot:")
+    title = "Do striking heads matter?"
+    yield fill_panel(
+        options, "whatif_spread", title, lambda: _compare_with_spread(scene, values), ":material/scatter_plot:"
+    )
 
 
 def _compare_with_spread(scene: Scene[Parts], values: Array) -> Iterator[Item]:
