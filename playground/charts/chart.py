@@ -112,8 +112,8 @@ class Heatmap(Chart[S]):
     """How numbers become colours, from those of all subjects that share them."""
     magnitude: float | None = None
     """Of the numbers that these were computed from, where those were larger; changes below its rounding are none."""
-    change_colours: Callable[[Sequence[Array]], Colours] = field(default_factory=around_zero)
-    """Likewise of the difference."""
+    change_colours: Callable[[Sequence[Array]], Colours] = around_zero
+    """How the numbers of the difference become colours."""
     change: Callable[[S, S], str] = _nothing
     """What else the difference's caption says, of the present and the pinned subject, after a space."""
     nearest: Callable[[S], str] = _nothing

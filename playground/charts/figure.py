@@ -137,22 +137,26 @@ def between_ends(numbers: Sequence[Array]) -> Colours:
     return Colours({"zmin": float(every.min()), "zmax": float(every.max())})
 
 
-def by_length(numbers: Sequence[Array]) -> Colours:
-    """As `between_ends`, of the logarithms where numbers lie far apart."""
+def between_ends_or_powers(numbers: Sequence[Array]) -> Colours:
+    """Colours from the smallest to the largest of these numbers; of their powers of ten, where they lie far apart."""
     if not is_logarithmic(np.concatenate([each.ravel() for each in numbers])):
         return between_ends(numbers)
     powers = {"tickprefix": "10<sup>", "ticksuffix": "</sup>", "dtick": 1}
     return Colours(between_ends([_logarithms(each) for each in numbers]).options, _logarithms, powers)
 
 
-def around_zero(limit: float | None = None) -> Callable[[Sequence[Array]], Colours]:
-    """Colours that diverge from 0 and end at ±limit, or at the largest size of the numbers."""
+def around_zero(numbers: Sequence[Array]) -> Colours:
+    """Colours that diverge from 0 and end at the largest size of these numbers, on both sides."""
+    return _diverge(max(largest(np.abs(each)) for each in numbers))
 
-    def colours(numbers: Sequence[Array]) -> Colours:
-        end = max(largest(np.abs(each)) for each in numbers) if limit is None else limit
-        return Colours({"colorscale": diverging_scale(plotly.io.templates.default), "zmin": -end, "zmax": end})
 
-    return colours
+def within(limit: float) -> Callable[[Sequence[Array]], Colours]:
+    """A function that returns colours that diverge from 0 and end at ±limit, whatever the numbers."""
+    return lambda _: _diverge(limit)
+
+
+def _diverge(end: float) -> Colours:
+    return Colours({"colorscale": diverging_scale(plotly.io.templates.default), "zmin": -end, "zmax": end})
 
 
 def describe_around_zero(numbers: Sequence[Array]) -> str:
@@ -165,7 +169,7 @@ def describe_around_zero(numbers: Sequence[Array]) -> str:
 
 def most_around_zero(numbers: Sequence[Array]) -> Colours:
     """Colours that diverge from 0 and end at ±`limit_of_most`."""
-    return around_zero(limit_of_most(numbers))(numbers)
+    return _diverge(limit_of_most(numbers))
 
 
 def most_from_zero(numbers: Sequence[Array]) -> Colours:
@@ -259,7 +263,7 @@ def vectors(rows: Mapping[str, Array], numbers: str) -> Figure:
     height = 122 + 30 * len(drawn)
     look = written_in_cells(z, ".2g", longest=6)
     look |= {"textfont": {"size": 11}, "colorbar": flat_bar("value", height, nticks=4)}
-    look |= around_zero()([z]).options
+    look |= around_zero([z]).options
     margin = {"t": ROOM_ABOVE}
     return number_cells(z, list(drawn), "%{z:.6~g}", look, height=height, margin=margin, numbers=numbers)
 

@@ -54,7 +54,7 @@ def head_map(
         allowed: (Tq, Tk), False where a query may not look.
         keys: the keys' pieces, where they are not the queries'.
         visible: (T,), the tokens to show, where queries and keys are the same; all of them by default.
-        colours: such as `weight_colours(scale)`, which is the default, `around_zero()` or `from_zero`.
+        colours: such as `weight_colours(scale)`, which is the default, `around_zero` or `from_zero`.
         axes: what rows and columns stand for.
         places: what a click on a cell chooses, by its row and its column, where `click` says so.
         reading: as of `Heatmap`.
@@ -124,7 +124,7 @@ def tensor_map(values: Array, shared: Sequence[Array], **chart: Any) -> Heatmap[
     """
     finite = np.where(np.isfinite(values), values, np.nan)
     options: dict[str, Any] = {"bar": "", "hover": "%{y}, %{x}", "more": "a larger number", "compares": False}
-    return Heatmap(values=lambda _: finite, colours=lambda _: figures.around_zero()(shared), **options | chart)
+    return Heatmap(values=lambda _: finite, colours=lambda _: figures.around_zero(shared), **options | chart)
 
 
 def weight_colours(scale: WeightScale) -> Callable[[Sequence[Array]], Colours]:

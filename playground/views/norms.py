@@ -421,7 +421,7 @@ def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
         bar="length",
         hover="%{x}, after layer %{y}",
         more="a longer vector",
-        colours=figures.by_length,
+        colours=figures.between_ends_or_powers,
         needs_tokens="these lengths",
         click="The chosen layer, in its row, and token, in its column. Arrow keys move them.",
     )
@@ -520,7 +520,7 @@ def _cosines_between_depths() -> Heatmap[Run]:
         hover="after %{y} and %{x}",
         more="a larger cosine",
         number=".3f",
-        colours=figures.around_zero(1),
+        colours=figures.within(1),
         magnitude=1.0,
         height=420,
     )
@@ -559,7 +559,7 @@ def _cosines_between_tokens(depth: int) -> Heatmap[Run]:
         hover="%{y} and %{x}",
         more="a larger cosine",
         number=".3f",
-        colours=figures.around_zero(1),
+        colours=figures.within(1),
         magnitude=1.0,
         height=420,
         needs_tokens="cosines between tokens",

@@ -248,7 +248,7 @@ def _matrix(subject: Sentences, pooling: Pooling, pair: Pair) -> Heatmap[Sentenc
         more="a larger cosine",
         number=".3f",
         written=".2f" if n <= MOST_WRITTEN else "",
-        colours=figures.around_zero(1),
+        colours=figures.within(1),
         bar_above=True,
         height=128 + (34 if n <= MOST_WRITTEN else 18) * n,
         click="The chosen pair: its first sentence, in its row, and the second, in its column. Arrow keys move them.",
@@ -500,7 +500,7 @@ def show_contributions(subject: Sentences, pooling: Pooling, pair: Pair, _option
         hover="%{y} · %{x}<br>adds",
         more="a larger part",
         number="+.4f",
-        colours=figures.around_zero(),
+        colours=figures.around_zero,
         height=int(np.clip(150 + 22 * len(parts), 300, 700)),
     )
 

@@ -331,7 +331,7 @@ def _draw_matrix(walk: Walk, key: str, title: str, reading: str, *, signed: bool
         weights=lambda walk: walk.layer.computed(name)[walk.head],
         tokens=lambda walk: walk.layer.run.tokens,
         allowed=lambda walk: walk.layer.run.allowed_in(walk.layer.layer),
-        colours=figures.around_zero() if signed else figures.from_zero,
+        colours=figures.around_zero if signed else figures.from_zero,
         bar=title,
         click="The chosen query, in its row, and key, in its column. Arrow keys move them.",
         compares=False,
@@ -403,7 +403,7 @@ def _framed_row(walk: Walk, matrix: str) -> int:
 def draw_projections(walk: Walk) -> Figure:
     """Queries, keys and values beside one another, a row a token; the chosen query's and the chosen key's framed."""
     drawn = {name: matrix[:, :SHOWN].astype(np.float32) for name, matrix in _project(walk).items()}
-    colours = figures.around_zero()(list(drawn.values())).options
+    colours = figures.around_zero(list(drawn.values())).options
     plain = {"showgrid": False, "zeroline": False, "fixedrange": True}
     layout = {"yaxis": {**plain, "type": "category", "autorange": "reversed", "title": "token"}}
     traces, frames = [], []

@@ -168,9 +168,9 @@ def test_numbers_that_differ_by_rounding_have_one_colour_and_one_height() -> Non
     ("scale", "ends"),
     [
         (figures.from_zero, (0, 400)),
-        (figures.around_zero(2), (-2, 2)),
-        (figures.around_zero(), (-400, 400)),
-        (figures.by_length, (-1, None)),
+        (figures.within(2), (-2, 2)),
+        (figures.around_zero, (-400, 400)),
+        (figures.between_ends_or_powers, (-1, None)),
     ],
 )
 def test_colours_are_shared_by_both_subjects(scale: Callable[..., Any], ends: tuple[float, float | None]) -> None:
@@ -344,7 +344,7 @@ def test_numbers_may_stand_in_cells_below_their_bar_and_a_cell_may_be_the_pages_
     assert drawn.cells is not None
     assert (drawn.cells.rows, drawn.chosen) == (("page_row", {0: 1, 1: 2, 2: 3}), {"page_row": 2})
     assert draw_chart(replace(chart, bar=""), scene()).now.figure["data"][0]["showscale"] is False
-    by_length = draw_chart(replace(chart, colours=figures.by_length), scene(NOW * [[1, 1000]])).now
+    by_length = draw_chart(replace(chart, colours=figures.between_ends_or_powers), scene(NOW * [[1, 1000]])).now
     assert by_length.figure["data"][0]["text"][0][1] == f"{1000 * NOW[0][1]:.2f}", (
         "the number, where colours are a power's"
     )

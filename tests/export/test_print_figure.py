@@ -41,7 +41,7 @@ def theme() -> None:
 
 
 def test_signed_numbers_have_the_themes_two_colours() -> None:
-    colours = figures.around_zero()([np.array([[-1, 1], [0.5, -0.5]], np.float32)])
+    colours = figures.around_zero([np.array([[-1, 1], [0.5, -0.5]], np.float32)])
     cells = read(go.Figure(go.Heatmap(z=[[-1, 1]], **colours.options)))["data"][0]
     assert [colour for _, colour in cells["colorscale"]] == list(DIVERGING)
 

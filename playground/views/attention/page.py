@@ -171,7 +171,7 @@ def pattern_map(scene: Heads, options: Options) -> Heatmap[HeadsRun]:
         beside_key="head",
         weights=lambda subject: shown_pattern(subject.run, focus, options),
         allowed=lambda subject: subject.run.allowed_in(focus.layer) & ~subject.run.padding[:, None],
-        colours=figures.around_zero() if is_difference else weight_colours(weight_scale(scene, options)),
+        colours=figures.around_zero if is_difference else weight_colours(weight_scale(scene, options)),
         bar="difference" if is_difference else "weight",
         **FOR_FINGERS,
         magnitude=1.0 if is_difference else None,

@@ -387,7 +387,7 @@ def _map_of_difference(key: str, scene: Scene[Followed], layer: int, head: int, 
         after - before,
         f"**Changed − untouched, layer {layer}, head {head}.**{which} Violet: more weight with "
         f"{scene.now.your_changes}. Orange: less.{scene.now.notes(layer, head)}",
-        colours=figures.around_zero(),
+        colours=figures.around_zero,
         magnitude=1.0,
         bar="difference",
         **({} if (layer, head) == (scene.focus.layer, scene.focus.head) else {"click": ""}),

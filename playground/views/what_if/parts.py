@@ -127,7 +127,7 @@ def _effect_colours(effects: Effects) -> dict[str, Any]:
     return {
         "bar": "change",
         "number": "+.4g" if effects.is_signed else ".4g",
-        "colours": figures.around_zero() if effects.is_signed else figures.from_zero,
+        "colours": figures.around_zero if effects.is_signed else figures.from_zero,
     }
 
 

@@ -81,7 +81,7 @@ def show_patches(scene: Scene[Patches], options: Options) -> Iterator[Item]:
         hover="%{x}, depth %{y}, nearer by",
         more="nearer",
         number=".1%",
-        colours=lambda numbers: replace(figures.around_zero()(numbers), ticks={"tickformat": ".0%"}),
+        colours=lambda numbers: replace(figures.around_zero(numbers), ticks={"tickformat": ".0%"}),
         magnitude=1.0,
         gap=1,
         frames=lambda _: [Frame((0, n_depths - 1), (column, column), palette.EMBEDDINGS) for column in changed],
