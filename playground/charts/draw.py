@@ -45,7 +45,7 @@ _WIDEST = 1_400
 
 
 @dataclass(frozen=True)
-class Heads:
+class SavedHeads:
     """All heads' weights, to be saved in place of their thumbnails."""
 
     weights: Callable[[], Array]
@@ -81,7 +81,7 @@ class Drawn:
     """Makes the table, which is shown where the chart has one below it."""
     cells: CellRanges | None = None
     """What a click on the figure chooses."""
-    live: LabelledRows | Lines | Heads | None = None
+    live: LabelledRows | Lines | SavedHeads | None = None
     """What a live page draws without Plotly in place of the figure, or saves in its place."""
     saved_table: Callable[[], pd.DataFrame] | None = None
     """What is saved as numbers, where the figure does not have them."""
@@ -658,7 +658,7 @@ def _draw_head_grid(chart: HeadGrid[S], subject: S) -> Drawn:
     rows, columns = (
         (place, {n: n for n in range(size)}) for place, size in zip(chart.places, thumbnails.shape[:2], strict=True)
     )
-    heads = Heads(
+    heads = SavedHeads(
         partial(chart.weights, subject), chart.queries(subject), chart.keys(subject), n_layers * n_heads, chart.scale
     )
     return Drawn(

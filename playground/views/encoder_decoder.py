@@ -236,7 +236,8 @@ def answer_what_comes_next(pair: Pair, options: Options) -> str:
         looks = "looks" if queries is run.target else f"looks from {quote_place(queries.tokens, row)}"
         found += (
             f" In {_IN_SENTENCES[attention]}, layer {layer}, head {head} {looks} most at "
-            f"{quote_place(keys.tokens, most)} of the {side}, with weight **{_write_weight(pattern[row, most])}**."
+            f"{quote_place(keys.tokens, most)} of the {side}, with weight "
+            f"**{_write_largest_weight(pattern[row, most])}**."
         )
     return found
 
@@ -251,8 +252,8 @@ def _write_percent(probability: float) -> str:
     return f"{percent:.3g}%" if percent > 99 else f"{percent:.0f}%" if percent >= 10 else f"{percent:.2g}%"
 
 
-def _write_weight(weight: float) -> str:
-    """A weight of attention, in so many digits that no other than 1 is written as 1, and none but 0 as 0."""
+def _write_largest_weight(weight: float) -> str:
+    """A row's largest weight, in so many digits that no other than 1 is written as 1, and none but 0 as 0."""
     if weight < 0.1:
         return f"{weight:.2g}"
     return f"{weight:.2f}" if weight < 0.995 or weight == 1 else f"{min(weight, 0.9999):.4f}"

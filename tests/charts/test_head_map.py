@@ -16,7 +16,7 @@ from playground.charts import figure as figures
 from playground.charts import palette
 from playground.charts.bars import LabelledRows
 from playground.charts.chart import Chart, HeadGrid, HeadLines, LabelledBars
-from playground.charts.draw import Heads, draw_chart
+from playground.charts.draw import SavedHeads, draw_chart
 from playground.charts.head_lines import MOST_TOKENS, Lines, choose_tokens, head_lines, strongest_keys
 from playground.charts.head_map import head_grid, head_map, weight_colours
 from playground.charts.label import chart_label
@@ -143,7 +143,7 @@ def test_all_heads_are_saved_in_place_of_their_thumbnails_and_a_click_opens_one(
     assert not drawing.beside
     assert drawn.cells.is_mosaic
     assert (drawn.cells.rows, drawn.cells.columns) == (("layer", {0: 0, 1: 1}), ("head", {0: 0, 1: 1, 2: 2}))
-    assert isinstance(drawn.live, Heads)
+    assert isinstance(drawn.live, SavedHeads)
     assert drawn.live.weights() is patterns
     assert drawn.live.n_heads == 6
 

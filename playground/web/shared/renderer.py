@@ -33,7 +33,7 @@ from playground.charts.chart import (
     Table,
     Widget,
 )
-from playground.charts.draw import Drawing, Drawn, Heads, draw_chart, draw_table
+from playground.charts.draw import Drawing, Drawn, SavedHeads, draw_chart, draw_table
 from playground.charts.figure import Figure
 from playground.charts.head_lines import Lines
 from playground.charts.label import chart_label
@@ -261,7 +261,7 @@ def _row_chooser(
 
 def _saved(drawn: Drawn) -> Saved:
     """What the menu of a chart saves."""
-    if isinstance(drawn.live, Heads):
+    if isinstance(drawn.live, SavedHeads):
         heads = drawn.live
         return saved_heads(drawn.saved_as, heads.weights, heads.queries, heads.keys, heads.n_heads, heads.scale)
     if drawn.saved_table is not None:
