@@ -13,8 +13,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from playground.charts.bars import LabelledRows
-from playground.charts.figure import Array, Colours, Curve, Figure, Frame, Mark, around_zero, from_zero
+from playground.charts.colour_scales import Colours, around_zero, from_zero
+from playground.charts.figure import Array, Curve, Figure, Frame, Mark
 from playground.charts.head_lines import Lines
+from playground.charts.names import token_names
 from playground.charts.weights import SQUARE_ROOT, WeightScale
 
 S = TypeVar("S")
@@ -54,6 +56,11 @@ class Axis(Generic[S]):
     of_tokens: bool = False
     """Whether cells belong to tokens, so that runs of other tokens cannot be compared cell by cell."""
     options: AxisOptions = field(default_factory=dict)
+
+
+def token_axis(tokens: Callable[[S], Sequence[str]], place: str = "query", title: str = "token") -> Axis[S]:
+    """An axis with a cell a token, each with its position below the line."""
+    return Axis(title, lambda subject: token_names(tokens(subject)), place=place, of_tokens=True)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from playground.charts import colour_scales
 from playground.charts import figure as figures
 from playground.charts.chart import Axis, Heatmap, Mask
-from playground.charts.figure import Array, Colours, Figure, colour_bar
+from playground.charts.colour_scales import Colours
+from playground.charts.figure import Array, Figure, colour_bar
 from playground.charts.names import token_names
 from playground.charts.weights import MOST_KEYS, MOST_QUERIES, SQUARE_ROOT, WeightScale, map_height
 
@@ -124,7 +126,7 @@ def tensor_map(values: Array, shared: Sequence[Array], **chart: Any) -> Heatmap[
     """
     finite = np.where(np.isfinite(values), values, np.nan)
     options: dict[str, Any] = {"bar": "", "hover": "%{y}, %{x}", "more": "a larger number", "compares": False}
-    return Heatmap(values=lambda _: finite, colours=lambda _: figures.around_zero(shared), **options | chart)
+    return Heatmap(values=lambda _: finite, colours=lambda _: colour_scales.around_zero(shared), **options | chart)
 
 
 def weight_colours(scale: WeightScale) -> Callable[[Sequence[Array]], Colours]:
@@ -141,7 +143,7 @@ def weight_colours(scale: WeightScale) -> Callable[[Sequence[Array]], Colours]:
 
 def stretch(scale: WeightScale, weights: Array) -> WeightScale:
     """The scale, ending at the largest of these weights."""
-    return replace(scale, top=figures.largest(weights))
+    return replace(scale, top=colour_scales.largest(weights))
 
 
 def head_grid(thumbnails: Array, scale: WeightScale = SQUARE_ROOT, *, height: int | None = None) -> Figure:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from playground.charts import figure as figures
+from playground.charts import over_steps
 from playground.training.ablation import AblationResult, AblationState, seeds_of
 from playground.training.network import Measured
 from playground.training.tasks import Data
@@ -69,7 +69,7 @@ def run_lines(ablation: WatchedAblation, name: str, measured: Measured, looks: L
             look["width"] = 1
         steps, values = series.index.to_numpy(np.int32), series.to_numpy(np.float32)
         hover = f"after step %{{x}}: {_HOVERS[measured]}"
-        yield figures.step_line(steps, values, name_run(ablation, result), look, hover)
+        yield over_steps.step_line(steps, values, name_run(ablation, result), look, hover)
 
 
 def mark_divergence(ablation: WatchedAblation, name: str, measured: Measured, looks: Looks) -> Iterator[dict[str, Any]]:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from playground.analysis.comparison import name_point
+from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
-from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     Columns,
@@ -239,7 +239,7 @@ def _draw_map(key: str, title: str, values: Array, shared: Sequence[Array], *, o
         shared,
         key=key,
         alt=f"{title}, as colours.",
-        caption=f"**{upper_first(title)}.** A row is {what}. {figures.describe_around_zero(shared)}",
+        caption=f"**{upper_first(title)}.** A row is {what}. {colour_scales.describe_around_zero(shared)}",
         rows=Axis("query" if of_tokens else "token", _name_tokens),
         columns=Axis("key", _name_tokens) if of_tokens else Axis("number"),
     )

@@ -8,7 +8,8 @@ import pandas as pd
 
 from playground.analysis.comparison import name_point
 from playground.charts.chart import Axis, Columns, Item, Options, Paragraph, Table
-from playground.charts.figure import Array, describe_around_zero
+from playground.charts.colour_scales import describe_around_zero
+from playground.charts.figure import Array
 from playground.charts.head_map import tensor_map
 from playground.charts.names import token_names
 from playground.charts.scene import Scene

@@ -26,7 +26,7 @@ from playground.charts.chart import (
     Table,
     fill_panel,
 )
-from playground.charts.figure import Colours, from_zero
+from playground.charts.colour_scales import Colours, from_zero
 from playground.charts.head_map import head_map
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.names import token_names, token_table

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from playground.analysis.gradient_variants import BY_NAME, VARIANTS, Variant, common_config, variant_config
-from playground.charts import figure as figures
+from playground.charts import over_steps
 from playground.charts.chart import Item, Paragraph, Picture
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
@@ -133,8 +133,8 @@ def draw_pair(pair: WatchedAblation) -> Figure:
         for variant in VARIANTS
     }
     traces = [
-        figures.level_line(steps, pair.data.baseline, "simple rule", width=1, dash="dot"),
+        over_steps.level_line(steps, pair.data.baseline, "simple rule", width=1, dash="dot"),
         *run_lines(pair, "validation", "accuracy", looks),
     ]
     y_axis = {"title": "right answers", "range": [0, 1.04], "tickformat": ".0%"}
-    return figures.draw_over_steps(traces, steps, y_axis, height=260, legend=True)
+    return over_steps.draw_over_steps(traces, steps, y_axis, height=260, legend=True)

@@ -9,8 +9,8 @@ import pandas as pd
 from playground.analysis import streams
 from playground.analysis.comparison import describe_growth_change
 from playground.analysis.streams import NormPoint
+from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
-from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     AxisOptions,
@@ -26,8 +26,8 @@ from playground.charts.chart import (
     Table,
     Vectors,
     fill_panel,
+    token_axis,
 )
-from playground.charts.draw import token_axis
 from playground.charts.figure import ROUNDING, Array, Curve
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene
@@ -421,7 +421,7 @@ def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
         bar="length",
         hover="%{x}, after layer %{y}",
         more="a longer vector",
-        colours=figures.between_ends_or_powers,
+        colours=colour_scales.between_ends_or_powers,
         needs_tokens="these lengths",
         click="The chosen layer, in its row, and token, in its column. Arrow keys move them.",
     )
@@ -429,7 +429,7 @@ def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
 
 def show_statistics(scene: Scene[Run], options: Options) -> Iterator[Item]:
     """Mean and standard deviation of a token's features before and after every norm; one token's, sorted."""
-    largest = figures.largest(
+    largest = colour_scales.largest(
         np.concatenate([_statistics(run)[["std before", "std after"]].to_numpy() for run in _runs(scene)])
     )
     rounding = {"include": [-ROUNDING * largest, ROUNDING * largest]}
@@ -520,7 +520,7 @@ def _cosines_between_depths() -> Heatmap[Run]:
         hover="after %{y} and %{x}",
         more="a larger cosine",
         number=".3f",
-        colours=figures.within(1),
+        colours=colour_scales.within(1),
         magnitude=1.0,
         height=420,
     )
@@ -559,7 +559,7 @@ def _cosines_between_tokens(depth: int) -> Heatmap[Run]:
         hover="%{y} and %{x}",
         more="a larger cosine",
         number=".3f",
-        colours=figures.within(1),
+        colours=colour_scales.within(1),
         magnitude=1.0,
         height=420,
         needs_tokens="cosines between tokens",

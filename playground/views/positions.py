@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from playground.analysis import positions
-from playground.charts import figure as figures
-from playground.charts import palette
+from playground.charts import colour_scales, palette
 from playground.charts.chart import (
     Axis,
     AxisOptions,
@@ -180,7 +179,7 @@ def show_table(scene: Scene[PlacedWords]) -> Iterator[Item]:
     )
     n, d = _drawn_cells(now).shape
     why_not = "" if pinned is None else _explain_no_difference(now, pinned)
-    limit = figures.limit_of_most([_drawn_cells(each) for each in (now, pinned if not why_not else None) if each])
+    limit = colour_scales.limit_of_most([_drawn_cells(each) for each in (now, pinned if not why_not else None) if each])
     yield _table_heatmap(
         "position_table",
         _drawn_cells,
@@ -254,8 +253,8 @@ def _table_heatmap(key: str, values: Callable[[PlacedWords], Array], alt: str, *
         bar_above=True,
         hover="position %{y}, dimension %{x}",
         more="a larger number",
-        colours=figures.most_around_zero,
-        change_colours=figures.most_around_zero,
+        colours=colour_scales.most_around_zero,
+        change_colours=colour_scales.most_around_zero,
         **options,
     )
 
@@ -573,8 +572,8 @@ def show_similarity(scene: Scene[PlacedWords], options: Options) -> Iterator[Ite
         bar_above=True,
         hover=f"positions %{{y}} and %{{x}}, {measure}",
         more=f"a larger {measure}",
-        colours=figures.most_around_zero if is_product else figures.most_from_zero,
-        change_colours=figures.most_around_zero,
+        colours=colour_scales.most_around_zero if is_product else colour_scales.most_from_zero,
+        change_colours=colour_scales.most_around_zero,
         height=HEIGHT,
         click="The query's position, in its row, and the key's, in its column. Arrow keys move them.",
     )

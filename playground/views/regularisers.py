@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from playground.charts import figure as figures
-from playground.charts import palette
+from playground.charts import over_steps, palette
 from playground.charts.chart import Columns, Control, Group, Item, Options, Paragraph, Picture, Table, Widget
 from playground.charts.figure import Array, Figure
 from playground.charts.scene import Scene
@@ -270,11 +269,11 @@ def draw_runs(ablation: WatchedAblation, name: str, measured: Measured) -> Figur
         losses = tabulate_runs(ablation, measured).to_numpy()
         y_axis = {"title": "loss, nats", "range": [0, choose_top(losses, n_classes)]}
     traces = [
-        figures.level_line(n_steps, level, text, width=1, dash="dot"),
+        over_steps.level_line(n_steps, level, text, width=1, dash="dot"),
         *run_lines(ablation, name, measured, LINES),
         *mark_divergence(ablation, name, measured, LINES),
     ]
-    return figures.draw_over_steps(traces, n_steps, y_axis, height=300)
+    return over_steps.draw_over_steps(traces, n_steps, y_axis, height=300)
 
 
 def choose_top(losses: Array, n_classes: int) -> float:

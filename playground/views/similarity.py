@@ -27,8 +27,8 @@ from playground.analysis.sentences import (
     token_contributions,
     token_weights,
 )
+from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
-from playground.charts import palette
 from playground.charts.bars import MOST_BARS, LabelledRows, add_up_smallest, keep_largest
 from playground.charts.chart import (
     Axis,
@@ -44,8 +44,8 @@ from playground.charts.chart import (
     Table,
     Widget,
     fill_panel,
+    token_axis,
 )
-from playground.charts.draw import token_axis
 from playground.charts.figure import Array, Figure
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.names import label, shortened, subscript, token_names
@@ -248,7 +248,7 @@ def _matrix(subject: Sentences, pooling: Pooling, pair: Pair) -> Heatmap[Sentenc
         more="a larger cosine",
         number=".3f",
         written=".2f" if n <= MOST_WRITTEN else "",
-        colours=figures.within(1),
+        colours=colour_scales.within(1),
         bar_above=True,
         height=128 + (34 if n <= MOST_WRITTEN else 18) * n,
         click="The chosen pair: its first sentence, in its row, and the second, in its column. Arrow keys move them.",
@@ -500,7 +500,7 @@ def show_contributions(subject: Sentences, pooling: Pooling, pair: Pair, _option
         hover="%{y} · %{x}<br>adds",
         more="a larger part",
         number="+.4f",
-        colours=figures.around_zero,
+        colours=colour_scales.around_zero,
         height=int(np.clip(150 + 22 * len(parts), 300, 700)),
     )
 
@@ -663,7 +663,7 @@ def draw_depth_map(mapped: DepthMap, depth: int, sentences: Sequence[str], pair:
     Both axes are as long at every depth, and a unit is as long on both.
     """
     points = mapped.points.astype(np.float32)
-    reach = 1.12 * figures.largest(np.abs(points))
+    reach = 1.12 * colour_scales.largest(np.abs(points))
     chosen = list(dict.fromkeys(pair))
     line = {"type": "scatter", "mode": "lines", "line": {"color": palette.MUTED, "width": 2}, "hoverinfo": "skip"}
     dots: dict[str, Any] = {

@@ -15,8 +15,8 @@ from playground.analysis.steps import work_out
 from playground.analysis.streams import l2
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk, order
+from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
-from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     Bars,
@@ -31,7 +31,8 @@ from playground.charts.chart import (
     Table,
     Vectors,
 )
-from playground.charts.figure import MOST_VECTORS, PALE, SHOWN, Figure, colour_bar
+from playground.charts.draw.vectors import MOST_VECTORS, SHOWN
+from playground.charts.figure import PALE, Figure, colour_bar
 from playground.charts.head_map import head_map
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.names import token_labels, token_names
@@ -331,7 +332,7 @@ def _draw_matrix(walk: Walk, key: str, title: str, reading: str, *, signed: bool
         weights=lambda walk: walk.layer.computed(name)[walk.head],
         tokens=lambda walk: walk.layer.run.tokens,
         allowed=lambda walk: walk.layer.run.allowed_in(walk.layer.layer),
-        colours=figures.around_zero if signed else figures.from_zero,
+        colours=colour_scales.around_zero if signed else colour_scales.from_zero,
         bar=title,
         click="The chosen query, in its row, and key, in its column. Arrow keys move them.",
         compares=False,
@@ -403,7 +404,7 @@ def _framed_row(walk: Walk, matrix: str) -> int:
 def draw_projections(walk: Walk) -> Figure:
     """Queries, keys and values beside one another, a row a token; the chosen query's and the chosen key's framed."""
     drawn = {name: matrix[:, :SHOWN].astype(np.float32) for name, matrix in _project(walk).items()}
-    colours = figures.around_zero(list(drawn.values())).options
+    colours = colour_scales.around_zero(list(drawn.values())).options
     plain = {"showgrid": False, "zeroline": False, "fixedrange": True}
     layout = {"yaxis": {**plain, "type": "category", "autorange": "reversed", "title": "token"}}
     traces, frames = [], []
@@ -862,7 +863,7 @@ def draw_drops(rows: Mapping[str, tuple[Floats, Floats]]) -> Figure:
         np.divide(after[:m], before[:m], where=before[:m] != 0, out=row[:m])
         pair[:m] = np.stack([before[:m], after[:m]], axis=-1)
     look = {"texttemplate": "%{z:.2f}", "customdata": both, "showscale": False}
-    look |= {"zmin": 0, "zmax": max(1.0, figures.largest(factors)), "reversescale": True}
+    look |= {"zmin": 0, "zmax": max(1.0, colour_scales.largest(factors)), "reversescale": True}
     hover = "%{customdata[0]:.4g} → %{customdata[1]:.4g}"
     return figures.number_cells(factors, list(rows), hover, look, height=100 + 34 * len(rows))
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
-from playground.charts import palette
 from playground.charts.bars import LabelledRows
 from playground.charts.chart import Chart, HeadGrid, HeadLines, LabelledBars
 from playground.charts.draw import SavedHeads, draw_chart
@@ -97,7 +97,9 @@ def test_beside_it_are_the_pinned_map_and_the_change_where_either_may_look() -> 
     assert all(each.cells for each in drawing.beside)
 
 
-@pytest.mark.parametrize("colours", [figures.around_zero, figures.from_zero, weight_colours(WeightScale(False))])
+@pytest.mark.parametrize(
+    "colours", [colour_scales.around_zero, colour_scales.from_zero, weight_colours(WeightScale(False))]
+)
 @pytest.mark.parametrize("value", [0.0, np.nan, np.inf])
 def test_a_scale_has_a_length_whatever_the_numbers(colours: Any, value: float) -> None:
     for visible in (np.ones(T, bool), np.zeros(T, bool)):

@@ -8,8 +8,7 @@ import pandas as pd
 
 from playground.analysis.attention import highest_entropy, mean_entropy, merge_moves_results, rollout
 from playground.analysis.comparison import describe_head_change
-from playground.charts import figure as figures
-from playground.charts import palette
+from playground.charts import colour_scales, palette
 from playground.charts.chart import (
     Axis,
     Bars,
@@ -171,7 +170,7 @@ def pattern_map(scene: Heads, options: Options) -> Heatmap[HeadsRun]:
         beside_key="head",
         weights=lambda subject: shown_pattern(subject.run, focus, options),
         allowed=lambda subject: subject.run.allowed_in(focus.layer) & ~subject.run.padding[:, None],
-        colours=figures.around_zero if is_difference else weight_colours(weight_scale(scene, options)),
+        colours=colour_scales.around_zero if is_difference else weight_colours(weight_scale(scene, options)),
         bar="difference" if is_difference else "weight",
         **FOR_FINGERS,
         magnitude=1.0 if is_difference else None,
@@ -391,7 +390,7 @@ def show_rollout(scene: Heads, options: Options) -> Iterator[Item]:
         key="attention_rollout",
         weights=shares,
         allowed=lambda subject: ~subject.run.padding & ~subject.run.padding[:, None],
-        colours=figures.from_zero,
+        colours=colour_scales.from_zero,
         bar="share",
         axes=("position in the layer", "input token"),
         hover="share of %{x} in position %{y}",

@@ -16,11 +16,22 @@ from playground.analysis.changes import list_places, sentence_change, stream_cha
 from playground.analysis.comparison import moved_weight
 from playground.analysis.positions import ROUNDING
 from playground.analysis.sentences import Pooling
-from playground.charts import figure as figures
-from playground.charts import palette
-from playground.charts.chart import Axis, Columns, Control, Group, Heatmap, Item, Options, Paragraph, Table, fill_panel
-from playground.charts.draw import token_axis
-from playground.charts.figure import Array, Colours, Frame
+from playground.charts import colour_scales, palette
+from playground.charts.chart import (
+    Axis,
+    Columns,
+    Control,
+    Group,
+    Heatmap,
+    Item,
+    Options,
+    Paragraph,
+    Table,
+    fill_panel,
+    token_axis,
+)
+from playground.charts.colour_scales import Colours
+from playground.charts.figure import Array, Frame
 from playground.charts.head_map import FOR_FINGERS, head_map, number_by_head
 from playground.charts.markdown import quote_token
 from playground.charts.scene import Scene
@@ -307,7 +318,7 @@ def show_tokens(scene: Scene[Followed], options: Options) -> Iterator[Item]:
         hover="%{x} after %{y} blocks, " + ("moved, in lengths of the vector" if by_length else "cosine"),
         more="farther",
         number=".3g" if by_length else ".4f",
-        colours=figures.from_zero if by_length else _below_one,
+        colours=colour_scales.from_zero if by_length else _below_one,
         frames=lambda shown: _frame_changes(shown.run),
         click="The chosen layer, in its row, and token, in its column. Arrow keys move them.",
     )
@@ -387,7 +398,7 @@ def _map_of_difference(key: str, scene: Scene[Followed], layer: int, head: int, 
         after - before,
         f"**Changed − untouched, layer {layer}, head {head}.**{which} Violet: more weight with "
         f"{scene.now.your_changes}. Orange: less.{scene.now.notes(layer, head)}",
-        colours=figures.around_zero,
+        colours=colour_scales.around_zero,
         magnitude=1.0,
         bar="difference",
         **({} if (layer, head) == (scene.focus.layer, scene.focus.head) else {"click": ""}),

@@ -12,11 +12,11 @@ import pandas as pd
 
 from playground.analysis.attention import pattern_spread, rank_correlation
 from playground.analysis.sweeps import compare_together, list_pairs
+from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
-from playground.charts import palette
-from playground.charts.chart import Axis, Heatmap, Item, Options, Paragraph, Picture, Widget, fill_panel
-from playground.charts.draw import token_axis
-from playground.charts.figure import Array, Colours, Figure
+from playground.charts.chart import Axis, Heatmap, Item, Options, Paragraph, Picture, Widget, fill_panel, token_axis
+from playground.charts.colour_scales import Colours
+from playground.charts.figure import Array, Figure
 from playground.charts.head_map import head_map
 from playground.charts.markdown import quote_place
 from playground.charts.names import text_width, token_names
@@ -127,7 +127,7 @@ def _effect_colours(effects: Effects) -> dict[str, Any]:
     return {
         "bar": "change",
         "number": "+.4g" if effects.is_signed else ".4g",
-        "colours": figures.around_zero if effects.is_signed else figures.from_zero,
+        "colours": colour_scales.around_zero if effects.is_signed else colour_scales.from_zero,
     }
 
 
