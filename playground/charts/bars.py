@@ -1,4 +1,7 @@
-"""Why a token attends to another, as bars. Legend: S sources, n keys."""
+"""Horizontal bars with a text at the end of each: which of many are drawn, and in which colours.
+
+Legend: n amounts or labels, S sources.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +14,7 @@ from playground.charts.figure import Array
 from playground.text.wording import round_parts, write_amount
 
 MOST_BARS = 18
-"""Bars of one chart; what is smaller becomes one bar more, or is left to the table."""
+"""Bars of one chart; what is smaller is added up in the last of them, or is left to the table."""
 
 KIND_COLOURS = {
     "token": palette.EMBEDDINGS,
@@ -27,7 +30,7 @@ KIND_COLOURS = {
 
 
 @dataclass(frozen=True)
-class Bars:
+class LabelledRows:
     """Horizontal bars, the first on top: a name, a value, a colour and a text at the end of each."""
 
     labels: Sequence[str]
@@ -40,31 +43,35 @@ class Bars:
 
 def contributions(
     names: Sequence[str], kinds: Sequence[str], amounts: Array, *, title: str, signed: bool = True
-) -> Bars:
+) -> LabelledRows:
     """Amounts (S,) in the order of the sources, a colour a kind; the smallest are added up in one.
 
     `signed` writes their signs, and so that they add up; lengths have none.
     """
-    shown = np.sort(np.argsort(-np.abs(np.nan_to_num(amounts)), kind="stable")[: MOST_BARS - 1])
-    labels, colours = [names[i] for i in shown], [KIND_COLOURS[kinds[i]] for i in shown]
-    drawn = amounts[shown]
-    others = np.setdiff1d(np.arange(len(names)), shown)
-    if others.size:
-        labels, colours = [*labels, f"{others.size} others"], [*colours, palette.RESIDUAL]
-        drawn = np.append(drawn, amounts[others].sum())
-    written = round_parts(drawn.tolist(), float(drawn.sum())) if signed else drawn.tolist()
-    return Bars(labels, drawn.tolist(), colours, _write(written, "+" if signed else ""), title)
+    kept, labels, values = add_up_smallest(names, amounts)
+    colours = [KIND_COLOURS[kinds[i]] for i in kept] + [palette.RESIDUAL] * (len(labels) - len(kept))
+    written = round_parts(values, sum(values)) if signed else values
+    return LabelledRows(labels, values, colours, write_amounts(written, "+" if signed else ""), title)
 
 
-def competition(labels: Sequence[str], weights: Array, texts: Sequence[str], chosen: int) -> Bars:
-    """Weights (n,) of a query's keys, the strongest first; the chosen one, by its place, stands out."""
-    return Bars(labels, weights.tolist(), _highlight(len(labels), chosen), texts, "attention weight")
+def add_up_smallest(names: Sequence[str], amounts: Array) -> tuple[list[int], list[str], list[float]]:
+    """The places of the amounts (n,) that have a bar of their own, then the labels and the values of all bars.
+
+    There are MOST_BARS at most; the last is the sum of the smallest, where they would be more.
+    """
+    n_kept = len(names) if len(names) <= MOST_BARS else MOST_BARS - 1
+    kept = keep_largest(amounts, n_kept)
+    labels, values = [names[i] for i in kept], amounts[kept].tolist()
+    if n_kept < len(names):
+        labels.append(f"{len(names) - n_kept} others")
+        values.append(float(np.delete(amounts, kept).sum()))
+    return kept, labels, values
 
 
-def head_shares(labels: Sequence[str], shares: Array, chosen: int) -> Bars:
-    """Shares (n,) of a head's output, the largest size first; the chosen one, by its place, stands out."""
-    colours = _highlight(len(labels), chosen)
-    return Bars(labels, shares.tolist(), colours, _write(shares.tolist(), "+"), "share of the head's output")
+def keep_largest(amounts: Array, most: int = MOST_BARS) -> list[int]:
+    """The places of at most so many amounts (n,), those of the largest size, in their own order."""
+    order = np.argsort(-np.abs(np.nan_to_num(amounts)), kind="stable")
+    return sorted(order[:most].tolist())
 
 
 def strongest(sizes: Array, chosen: int) -> NDArray[np.intp]:
@@ -74,9 +81,11 @@ def strongest(sizes: Array, chosen: int) -> NDArray[np.intp]:
     return drawn if chosen in drawn else np.append(drawn[:-1], chosen)
 
 
-def _write(values: Sequence[float], sign: str) -> list[str]:
+def write_amounts(values: Sequence[float], sign: str = "") -> list[str]:
+    """The texts of bars, as of `write_amount`; a dash where there is no number."""
     return [write_amount(value, sign) if np.isfinite(value) else "–" for value in values]
 
 
-def _highlight(n: int, chosen: int) -> list[str]:
+def highlight(n: int, chosen: int) -> list[str]:
+    """Colours of so many bars, of which the chosen one, by its place, stands out."""
     return [palette.K if place == chosen else palette.ATTENTION for place in range(n)]

@@ -4,7 +4,7 @@ A chart takes no two runs. It says which numbers of a subject (`S`, a run of the
 what they mean; `charts.draw` asks it for either subject. Legend: R rows, C columns of a heatmap.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -12,9 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from playground.charts.bars import Bars as LabelledRows
-from playground.charts.figure import Array, Colours, Curve, Figure, Frame, Mark, around_zero, from_zero
+from playground.charts.bars import LabelledRows
+from playground.charts.colour_scales import Colours, around_zero, from_zero
+from playground.charts.figure import Array, Curve, Figure, Frame, Mark
 from playground.charts.head_lines import Lines
+from playground.charts.names import token_names
 from playground.charts.weights import SQUARE_ROOT, WeightScale
 
 S = TypeVar("S")
@@ -56,6 +58,11 @@ class Axis(Generic[S]):
     options: AxisOptions = field(default_factory=dict)
 
 
+def token_axis(tokens: Callable[[S], Sequence[str]], place: str = "query", title: str = "token") -> Axis[S]:
+    """An axis with a cell a token, each with its position below the line."""
+    return Axis(title, lambda subject: token_names(tokens(subject)), place=place, of_tokens=True)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Chart(Generic[S]):
     """What every chart has. Captions are markdown."""
@@ -76,6 +83,8 @@ class Chart(Generic[S]):
     """What cannot be shown of a pinned run of other tokens, a plural such as `these lengths`."""
     height: int | None = None
     """Pixels; else as the numbers need."""
+    beside_key: str = ""
+    """What the keys of the charts beside it begin with, if not with its own."""
     saved_as: str = ""
     """Name of the saved files, without their ending; else the key."""
     compares: bool = True
@@ -110,8 +119,8 @@ class Heatmap(Chart[S]):
     """How numbers become colours, from those of all subjects that share them."""
     magnitude: float | None = None
     """Of the numbers that these were computed from, where those were larger; changes below its rounding are none."""
-    change_colours: Callable[[Sequence[Array]], Colours] = field(default_factory=around_zero)
-    """Likewise of the difference."""
+    change_colours: Callable[[Sequence[Array]], Colours] = around_zero
+    """How the numbers of the difference become colours."""
     change: Callable[[S, S], str] = _nothing
     """What else the difference's caption says, of the present and the pinned subject, after a space."""
     nearest: Callable[[S], str] = _nothing
@@ -130,8 +139,6 @@ class Heatmap(Chart[S]):
     """Whether the bar lies above the cells, which then have all the width."""
     least_cell: int = 0
     """Pixels that a cell is wide at least: a phone scrolls a wider map sideways in its own box; 0: as it comes."""
-    beside_key: str = ""
-    """What the keys of the charts beside it begin with, if not with its own."""
     in_one_row: bool = False
     """Whether the pinned subject's stands in a row with the present one where there is no difference to draw."""
     clicks_beside: bool = False
@@ -196,12 +203,9 @@ class Vectors(Chart[S]):
 
 @dataclass(frozen=True, kw_only=True)
 class Picture(Chart[S]):
-    """A figure of its own kind, such as a treemap."""
+    """A figure of its own kind, such as a treemap; a pinned subject has one of its own beside it."""
 
     figure: Callable[[S], Figure]
-    beside: Callable[[S, S], Figure] | None = None
-    """Draws the present and the pinned subject in one figure; without, the pinned one has a figure of its own."""
-    frame: "CellRanges | None" = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,8 +219,6 @@ class HeadGrid(Chart[S]):
     queries: Callable[[S], Sequence[str]]
     keys: Callable[[S], Sequence[str]]
     scale: WeightScale = SQUARE_ROOT
-    names: bool = True
-    """Whether layers, heads and weights are named beside the picture."""
     places: tuple[str, str] = ("layer", "head")
     """What a click chooses."""
     opens: str = ""
@@ -407,3 +409,15 @@ Item: TypeAlias = (
 
 Options: TypeAlias = Mapping[str, Any]
 """Values of a page's own parameters, by their keys in the link."""
+
+
+def fill_panel(
+    options: Options,
+    key: str,
+    title: str,
+    show: Callable[[], Iterable[Item]],
+    icon: str = "",
+    closed: tuple[Item, ...] = (),
+) -> Panel:
+    """A panel whose items are made by `show` where it is open; else it has those of `closed`, such as a control."""
+    return Panel(key, title, tuple(show()) if options[key] else closed, icon)

@@ -5,12 +5,10 @@ Colours of the page, fonts and the sequential scale come from the app's theme, l
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import plotly.io
 from numpy.typing import NDArray
 
 from playground.charts import palette
@@ -28,9 +26,6 @@ ROUNDING = 8 * float(np.finfo(np.float32).eps)
 SAME_HEIGHT = "Some of these numbers differ by no more than the rounding of 32-bit floats: their axis includes 0."
 """The note of lines on whose axis nothing but rounding would be seen."""
 
-SAME_COLOUR = "These numbers differ by no more than the rounding of 32-bit floats, so they have one colour."
-"""The note of a heatmap whose structure would be nothing but rounding."""
-
 PALE = 0.5
 """Opacity of a bar of the pinned settings, beside the present one in full colour."""
 
@@ -43,32 +38,11 @@ LOGARITHMIC_FROM = 100
 SLANT = 55
 """Degrees by which the names rise along a horizontal axis."""
 
-SHOWN = 8
-"""Numbers of a vector that are drawn."""
-
-MOST_VECTORS = 16
-"""Vectors that one figure shows."""
-
-LAST_LABEL = 22
-"""Pixels beside a chart for half of the last step's number: Plotly leaves out a label that would be cut."""
-
 _LONGEST_SIDE = 48
 """Letters of the pinned settings' name in a legend."""
 
 _GHOST_MARKER = 5
 """Pixels of the mark at each number of a pinned curve."""
-
-
-@dataclass(frozen=True)
-class Colours:
-    """How numbers become colours."""
-
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """Of Plotly's heatmap: where colours end, and their scale."""
-    place: Callable[[Array], Array] | None = None
-    """Where a number lies on the scale, if not at itself."""
-    ticks: Mapping[str, Any] = field(default_factory=dict)
-    """Of the bar beside the heatmap."""
 
 
 @dataclass(frozen=True)
@@ -124,80 +98,10 @@ def draw_frames(frames: Sequence[Frame]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def from_zero(numbers: Sequence[Array]) -> Colours:
-    """Colours from 0 to the largest of these numbers."""
-    return Colours({"zmin": 0, "zmax": max(map(largest, numbers))})
-
-
-def between_ends(numbers: Sequence[Array]) -> Colours:
-    """Colours from the smallest to the largest of these numbers; of one subject alone, as Plotly chooses."""
-    every = np.concatenate([each[np.isfinite(each)] for each in numbers])
-    if len(numbers) == 1 or not every.size or np.ptp(every) <= ROUNDING * np.abs(every).max():
-        return Colours()
-    return Colours({"zmin": float(every.min()), "zmax": float(every.max())})
-
-
-def by_length(numbers: Sequence[Array]) -> Colours:
-    """As `between_ends`, of the logarithms where numbers lie far apart."""
-    if not is_logarithmic(np.concatenate([each.ravel() for each in numbers])):
-        return between_ends(numbers)
-    powers = {"tickprefix": "10<sup>", "ticksuffix": "</sup>", "dtick": 1}
-    return Colours(between_ends([_logarithms(each) for each in numbers]).options, _logarithms, powers)
-
-
-def around_zero(limit: float | None = None) -> Callable[[Sequence[Array]], Colours]:
-    """Colours that diverge from 0 and end at ±limit, or at the largest size of the numbers."""
-
-    def colours(numbers: Sequence[Array]) -> Colours:
-        end = max(largest(np.abs(each)) for each in numbers) if limit is None else limit
-        return Colours({"colorscale": diverging_scale(plotly.io.templates.default), "zmin": -end, "zmax": end})
-
-    return colours
-
-
-def describe_around_zero(numbers: Sequence[Array]) -> str:
-    """A sentence on what the colours of `around_zero` stand for."""
-    end = f"{max(largest(np.abs(each)) for each in numbers):.3g}"
-    if min(float(np.min(each, where=np.isfinite(each), initial=0)) for each in numbers) >= 0:
-        return f"The stronger the violet, the larger the number: up to {end}."
-    return f"Violet is more than 0, orange less: the strongest colours stand for {end} and −{end}."
-
-
-def most_around_zero(numbers: Sequence[Array]) -> Colours:
-    """Colours that diverge from 0 and end at ±`limit_of_most`."""
-    return around_zero(limit_of_most(numbers))(numbers)
-
-
-def most_from_zero(numbers: Sequence[Array]) -> Colours:
-    """Colours from 0 to `limit_of_most`."""
-    return Colours({"zmin": 0.0, "zmax": limit_of_most(numbers)})
-
-
-def limit_of_most(numbers: Sequence[Array]) -> float:
-    """The size that 99 % of the numbers do not exceed, the largest of all subjects'; 1 where it would be 0."""
-    return max(float(np.percentile(np.abs(each), 99)) or 1.0 for each in numbers)
-
-
-@lru_cache(maxsize=4)
-def diverging_scale(template: str) -> Any:
-    """A theme's colours from negative to positive, by the name that Plotly knows the theme by."""
-    return plotly.io.templates[template].layout.colorscale.diverging
-
-
-def largest(values: NDArray[Any]) -> float:
-    """The largest finite value, and never 0: a scale has to have a length."""
-    return max(float(np.max(values, where=np.isfinite(values), initial=0)), 1e-6)
-
-
 def is_logarithmic(values: NDArray[np.floating]) -> bool:
     """Whether numbers lie so far apart that small ones would not be seen."""
     positive = values[values > 0]
     return positive.size > 0 and bool(positive.max() > LOGARITHMIC_FROM * positive.min())
-
-
-def _logarithms(values: Array) -> Array:
-    logarithms: Array = np.log10(values, where=values > 0, out=np.full_like(values, np.nan))
-    return logarithms
 
 
 def length_axis(title: str) -> Callable[[Sequence[Array]], Mapping[str, Any]]:
@@ -230,69 +134,6 @@ def faint(colour: str, opacity: float = 0.16) -> str:
     return f"rgba({red}, {green}, {blue}, {opacity})"
 
 
-def heatmap(
-    values: Array,
-    *,
-    x: Any,
-    y: Any,
-    hover: str,
-    number: str,
-    bar: str,
-    colours: Colours,
-    x_axis: Mapping[str, Any],
-    y_axis: Mapping[str, Any],
-    height: int,
-    magnitude: float | None = None,
-    gap: int = 0,
-    margin: Mapping[str, int] | None = None,
-    empty: str = "",
-    written: str = "",
-    bar_above: bool = False,
-) -> tuple[Figure, str]:
-    """Numbers (R, C) as colours, rows from the top; NaN is empty. Returns the figure, and a note for its caption.
-
-    Colours that would end at the numbers themselves, and so at their rounding, get a wider range, and the note says so.
-    `magnitude` is that of the numbers that these were computed from, where those were larger, as a difference's are;
-    `margin` is as of `style`, `empty` the colour of empty cells, `written` the format of the numbers in the cells.
-    """
-    z = values if colours.place is None else colours.place(values)
-    options = dict(colours.options)
-    low, high = _ends(z, from_zero="zmin" in options)
-    is_rounding = (magnitude is not None or "zmax" not in options) and (
-        high - low <= ROUNDING * (magnitude or max(-low, high))
-    )
-    if is_rounding:
-        z = np.where(np.isfinite(z), z.dtype.type((low + high) / 2), np.nan)
-        if magnitude is not None:
-            options |= {"zmin": -magnitude if options.get("zmin", 0) < 0 else 0, "zmax": magnitude}
-        else:
-            twice = (low + high) or 1.0
-            options |= {"zmin": min(0.0, twice), "zmax": max(0.0, twice)}
-    is_recoloured = z is not values
-    source = "customdata" if is_recoloured else "z"
-    cells = {
-        "type": "heatmap",
-        "z": z,
-        "x": x,
-        "y": y,
-        "hovertemplate": f"{hover}: %{{{source}:{number}}}<extra></extra>",
-        "hoverongaps": False,
-        "xgap": gap,
-        "ygap": gap,
-        "colorbar": {**(flat_bar(bar, height) if bar_above else colour_bar(bar)), **colours.ticks},
-        **({} if bar else {"showscale": False}),
-        **(written_in_cells(values, written) if written else {}),
-        **({"customdata": values} if is_recoloured else {}),
-        **options,
-    }
-    plain = {"showgrid": False, "zeroline": False}
-    axes = {"xaxis": {**plain, **x_axis}, "yaxis": {**plain, "autorange": "reversed", **y_axis}}
-    figure = style([cells], axes, height=height, margin=margin)
-    if empty:
-        figure["layout"]["plot_bgcolor"] = empty
-    return figure, SAME_COLOUR if is_rounding and np.isfinite(z).sum() > 1 else ""
-
-
 def written_in_cells(values: Array, number: str, longest: int | None = None) -> dict[str, Any]:
     """Numbers (R, C) in a heatmap's cells, with the minus that axes have, not Plotly's hyphen, and 0 without a sign.
 
@@ -307,32 +148,6 @@ def written_in_cells(values: Array, number: str, longest: int | None = None) -> 
         return with_minus(f"{digit}e{int(exponent)}")
 
     return {"text": [[write(x) for x in row] for row in values.tolist()], "texttemplate": "%{text}"}
-
-
-def _ends(z: NDArray[Any], *, from_zero: bool) -> tuple[float, float]:
-    """The smallest and the largest finite number, or 0 where that lies beyond them and colours begin there."""
-    numbers = z[np.isfinite(z)]
-    if from_zero or not numbers.size:
-        numbers = np.append(numbers, 0)
-    return float(numbers.min()), float(numbers.max())
-
-
-def vectors(rows: Mapping[str, Array], numbers: str) -> Figure:
-    """At most MOST_VECTORS vectors, of any lengths, by their names: the first SHOWN numbers of each in its cells.
-
-    `numbers` is what a column is.
-    """
-    drawn = dict(list(rows.items())[:MOST_VECTORS])
-    z = np.full((len(drawn), min(SHOWN, max(map(len, drawn.values())))), np.nan, np.float32)
-    for cells, vector in zip(z, drawn.values(), strict=True):
-        n = min(len(cells), len(vector))
-        cells[:n] = vector[:n]
-    height = 122 + 30 * len(drawn)
-    look = written_in_cells(z, ".2g", longest=6)
-    look |= {"textfont": {"size": 11}, "colorbar": flat_bar("value", height, nticks=4)}
-    look |= around_zero()([z]).options
-    margin = {"t": ROOM_ABOVE}
-    return number_cells(z, list(drawn), "%{z:.6~g}", look, height=height, margin=margin, numbers=numbers)
 
 
 def number_cells(
@@ -456,30 +271,6 @@ def mark_places(marks: Sequence[Mark], x: NDArray[Any], *, is_log: bool) -> dict
 
 def _panel(number: int) -> dict[str, str]:
     return {"xaxis": "x", "yaxis": "y"} if number == 0 else {"xaxis": "x", "yaxis": f"y{number + 1}"}
-
-
-def level_line(steps: int, value: float, text: str, *, width: float = 1.5, dash: str = "dash") -> dict[str, Any]:
-    """A line across all steps of a training, with what it stands for at its right end."""
-    return {
-        "type": "scatter",
-        "mode": "lines+markers+text",
-        "marker": {"size": 8, "opacity": 0},  # keeps the text off the line
-        "x": np.array([0, steps], np.int32),
-        "y": np.array([value, value], np.float32),
-        "line": {"color": palette.RESIDUAL, "width": width, "dash": dash},
-        "text": ["", text],
-        "textposition": "top left",
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
-
-
-def draw_over_steps(
-    lines: list[dict[str, Any]], steps: int, y_axis: Mapping[str, Any], *, height: int, legend: bool = False
-) -> Figure:
-    """Curves that grow, over an axis as long as a whole training."""
-    x_axis = {"title": "step", "range": [-0.01 * steps, 1.01 * steps], "zeroline": False}
-    return style(lines, {"xaxis": x_axis, "yaxis": y_axis}, height=height, legend=legend, margin={"r": LAST_LABEL})
 
 
 def room_for_names(

@@ -1,6 +1,6 @@
-"""One head's weights as a large map, and every head's as thumbnails, of any subject.
+"""One head's weights as a large map, and every head's as thumbnails, of any subject; other maps that pages share.
 
-Legend: L layers, H heads, T tokens. Tq/Tk queries/keys, where they are not the same tokens.
+Legend: L layers, H heads, T tokens. Tq/Tk queries/keys, where they are not the same tokens; R rows, C columns.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,9 +9,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from playground.charts import colour_scales
 from playground.charts import figure as figures
 from playground.charts.chart import Axis, Heatmap, Mask
-from playground.charts.figure import Array, Colours, Figure, colour_bar
+from playground.charts.colour_scales import Colours
+from playground.charts.figure import Array, Figure, colour_bar
 from playground.charts.names import token_names
 from playground.charts.weights import MOST_KEYS, MOST_QUERIES, SQUARE_ROOT, WeightScale, map_height
 
@@ -59,7 +61,7 @@ def head_map(
         keys: the keys' pieces, where they are not the queries'.
         window: of the head's layer; 0 where it has none.
         visible: (T,), the tokens to show, where queries and keys are the same; all of them by default.
-        colours: such as `weight_colours(scale)`, which is the default, `around_zero()` or `from_zero`.
+        colours: such as `weight_colours(scale)`, which is the default, `around_zero` or `from_zero`.
         axes: what rows and columns stand for.
         places: what a click on a cell chooses, by its row and its column, where `click` says so.
         reading: as of `Heatmap`.
@@ -120,6 +122,19 @@ def number_by_head(**chart: Any) -> Heatmap[Any]:
     return Heatmap(rows=Axis("layer", place="layer"), columns=Axis("head", place="head"), **options | chart)
 
 
+def tensor_map(values: Array, shared: Sequence[Array], **chart: Any) -> Heatmap[Any]:
+    """A tensor's numbers (R, C), in colours that it shares with others around 0; what is no finite number is empty.
+
+    Args:
+        values: the numbers.
+        shared: all tensors that have the same colours, this one too.
+        chart: the other fields of `Heatmap`: key, alt, caption, rows and columns at least.
+    """
+    finite = np.where(np.isfinite(values), values, np.nan)
+    options: dict[str, Any] = {"bar": "", "hover": "%{y}, %{x}", "more": "a larger number", "compares": False}
+    return Heatmap(values=lambda _: finite, colours=lambda _: colour_scales.around_zero(shared), **options | chart)
+
+
 def weight_colours(scale: WeightScale) -> Callable[[Sequence[Array]], Colours]:
     """Colours of weights: by their square roots, so that faint attention shows too, or as they are."""
 
@@ -134,12 +149,10 @@ def weight_colours(scale: WeightScale) -> Callable[[Sequence[Array]], Colours]:
 
 def stretch(scale: WeightScale, weights: Array) -> WeightScale:
     """The scale, ending at the largest of these weights."""
-    return replace(scale, top=figures.largest(weights))
+    return replace(scale, top=colour_scales.largest(weights))
 
 
-def head_grid(
-    thumbnails: Array, scale: WeightScale = SQUARE_ROOT, *, names: bool = True, height: int | None = None
-) -> Figure:
+def head_grid(thumbnails: Array, scale: WeightScale = SQUARE_ROOT, *, height: int | None = None) -> Figure:
     """Every head as a thumbnail (L, H, rows, columns): a stronger colour is a heavier weight.
 
     One heatmap holds them all, and nothing in it answers the pointer. All thumbnails have equal shares of the picture,
@@ -150,17 +163,17 @@ def head_grid(
     places = np.nan_to_num(scale.places(thumbnails))  # what has left fp32's range has no colour
     mosaic[:, :n_rows, :, :n_columns] = (places * 255).transpose(0, 2, 1, 3)
     mosaic = mosaic.reshape(n_layers * (n_rows + 1), n_heads * (n_columns + 1))
-    cells = {"type": "heatmap", "z": mosaic, "zmin": 0, "zmax": 255, "hoverinfo": "skip", "showscale": names}
     bar = colour_bar("weight", **scale.ticks(255))
-    axis = {"showgrid": False, "zeroline": False, "fixedrange": True, "showticklabels": names}
+    cells = {"type": "heatmap", "z": mosaic, "zmin": 0, "zmax": 255, "hoverinfo": "skip", "colorbar": bar}
+    axis = {"showgrid": False, "zeroline": False, "fixedrange": True}
     layout = {
         "xaxis": {**axis, "title": "head", "range": [-0.5, mosaic.shape[1] - 0.5], **_ticks(n_heads, n_columns)},
         "yaxis": {**axis, "title": "layer", "range": [mosaic.shape[0] - 0.5, -0.5], **_ticks(n_layers, n_rows)},
         "hovermode": False,
         "dragmode": False,
     }
-    margin = {"l": 44, "r": 64, "b": 48} if names else None
-    return figures.style([cells | {"colorbar": bar}], layout, height=height or 90 + 44 * n_layers, margin=margin)
+    margin = {"l": 44, "r": 64, "b": 48}
+    return figures.style([cells], layout, height=height or 90 + 44 * n_layers, margin=margin)
 
 
 def _ticks(n: int, size: int) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from playground.charts.figure import Figure
 
@@ -14,17 +13,8 @@ _MOST_TRACES = 8
 _DARKEST = 255
 
 
-def plain_figure(figure: go.Figure | Figure) -> Figure:
-    """A figure as a plain dictionary whose arrays are NumPy's."""
-    if isinstance(figure, dict):
-        return figure
-    traces = [trace.to_plotly_json() for trace in figure.data]
-    return {"data": traces, "layout": figure.layout.to_plotly_json()}
-
-
-def chart_label(name: str, drawing: go.Figure | Figure) -> str:
+def chart_label(name: str, figure: Figure) -> str:
     """The chart's name and what it shows: the largest of cells and bars and where it is, the two ends of lines."""
-    figure = plain_figure(drawing)
     drawn = [text for trace in figure["data"] if (text := _describe_trace(trace, figure["layout"]))]
     more = "" if len(drawn) <= _MOST_TRACES else f" {len(drawn) - _MOST_TRACES} more are drawn."
     return " ".join([f"{name.rstrip('.')}.", *drawn[:_MOST_TRACES]]) + more

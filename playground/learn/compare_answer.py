@@ -8,7 +8,8 @@ import pandas as pd
 
 from playground.charts import palette
 from playground.charts.chart import Axis, Bars, Curves, Heatmap, Item, Paragraph, Table
-from playground.charts.figure import Array, Curve, Frame, between_ends, from_zero
+from playground.charts.colour_scales import between_ends, from_zero
+from playground.charts.figure import Array, Curve, Frame
 from playground.charts.names import token_labels, token_names
 from playground.learn.answers import HANDLES, Choose, Click, Draw, Number, Order
 from playground.learn.exercise import Variant

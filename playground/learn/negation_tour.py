@@ -14,7 +14,7 @@ from playground.link.changes import Changes
 from playground.text import split_sentences
 from playground.text.sentences import is_punctuation, split_words
 from playground.text.wording import quote_sentence
-from playground.views.similarity import OPPOSITE, Sentences
+from playground.views.similarity.sentences import OPPOSITE, Sentences
 
 NEAR, FAR = 0.7, 0.3
 """The cosines between which it is in the middle."""

@@ -21,7 +21,7 @@ from playground.text.sentences import PRONOUNS, choose_pronoun
 from playground.training.answers import Head, Reversal
 from playground.training.trained_network import TrainedNetwork
 from playground.views.attention.explanation import HeadsRun
-from playground.views.similarity import Sentences
+from playground.views.similarity.sentences import Sentences
 
 START: Mapping[str, Any] = {key: param.default for key, param in PARAMS.items()}
 """Every parameter's default, by its key in the link."""

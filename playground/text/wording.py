@@ -33,6 +33,11 @@ def write_weight(weight: float) -> str:
     return f"{weight:.2f}" if weight >= 0.005 else write_number(weight, 2)
 
 
+def name_device(device: str) -> str:
+    """What PyTorch's device is called in a sentence: `a GPU`, `CPU`."""
+    return "a GPU" if device == "cuda" else "CPU"
+
+
 def round_parts(parts: Sequence[float], total: float) -> list[float]:
     """Parts of a total with two decimals that add up to the total's own: those are moved that were nearest to it.
 

@@ -38,7 +38,8 @@ from playground.views.norms import show_norms
 from playground.views.overview import ReadSentence, show_overview
 from playground.views.parameters import show_parameters
 from playground.views.positions import MAX_DISTANCE, PlacedWords, show_positions
-from playground.views.similarity import EXAMPLE, Sentences, show_similarity
+from playground.views.similarity.page import show_similarity
+from playground.views.similarity.sentences import EXAMPLE, Sentences
 from playground.views.steps.page import compare_walks, show_steps
 from playground.views.tutorials import linked_tutorials, show_tutorials
 from playground.views.what_if.followed import Followed, show_followed

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from playground.analysis.comparison import name_point
+from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
-from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     Columns,
@@ -24,6 +23,7 @@ from playground.charts.chart import (
     Widget,
 )
 from playground.charts.figure import Array, Figure
+from playground.charts.head_map import tensor_map
 from playground.charts.scene import Scene
 from playground.config import ACTIVATION_NAMES
 from playground.link.opening import LinkedView
@@ -232,27 +232,21 @@ def _show_finding(test: LabTest, found: Finding) -> Iterator[Item]:
         )
 
 
-def _draw_map(key: str, title: str, values: Array, maps: Sequence[Array], *, of_tokens: bool) -> Heatmap[ShownLab]:
-    finite = np.where(np.isfinite(values), values, np.nan)
+def _draw_map(key: str, title: str, values: Array, shared: Sequence[Array], *, of_tokens: bool) -> Heatmap[ShownLab]:
     what = "a query, the token that looks; a column a key, the token looked at" if of_tokens else "a token"
-    rows, columns = (partial(_name_tokens, n) for n in values.shape)
-    return Heatmap(
+    return tensor_map(
+        values,
+        shared,
         key=key,
         alt=f"{title}, as colours.",
-        caption=f"**{upper_first(title)}.** A row is {what}. {figures.describe_around_zero(maps)}",
-        values=lambda _: finite,
-        rows=Axis("query" if of_tokens else "token", rows),
-        columns=Axis("key", columns) if of_tokens else Axis("number"),
-        bar="",
-        hover="%{y}, %{x}",
-        more="a larger number",
-        colours=lambda _: figures.around_zero()(maps),
-        compares=False,
+        caption=f"**{upper_first(title)}.** A row is {what}. {colour_scales.describe_around_zero(shared)}",
+        rows=Axis("query" if of_tokens else "token", _name_tokens),
+        columns=Axis("key", _name_tokens) if of_tokens else Axis("number"),
     )
 
 
-def _name_tokens(n: int, shown: ShownLab) -> list[str]:
-    return [f"{token} ({place})" for place, token in enumerate(shown.lab.tokens)][:n]
+def _name_tokens(shown: ShownLab) -> list[str]:
+    return [f"{token} ({place})" for place, token in enumerate(shown.lab.tokens)]
 
 
 def _draw_losses(found: Finding) -> Figure:

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from playground.analysis.comparison import name_point
-from playground.charts.chart import Axis, Columns, Heatmap, Item, Options, Paragraph, Table
-from playground.charts.figure import Array, around_zero, describe_around_zero
+from playground.charts.chart import Axis, Columns, Item, Options, Paragraph, Table
+from playground.charts.colour_scales import describe_around_zero
+from playground.charts.figure import Array
+from playground.charts.head_map import tensor_map
 from playground.charts.names import token_names
 from playground.charts.scene import Scene
 from playground.diagnosis import Diagnosis
@@ -129,14 +129,14 @@ def _show_maps(diagnosed: Diagnosed) -> Iterator[Item]:
     place, shape = first.place[:-2], diagnosed.ours[first.name].shape
     rows, columns = map(_choose_window, first.place[-2:], shape[-2:])
     theirs, ours = (
-        np.where(np.isfinite(each), each, np.nan)[rows.start : rows.stop, columns.start : columns.stop]
-        for each in (
-            np.asarray(tensors[first.name][place], np.float32) for tensors in (diagnosed.theirs, diagnosed.ours)
-        )
+        np.asarray(tensors[first.name][place], np.float32)[rows.start : rows.stop, columns.start : columns.stop]
+        for tensors in (diagnosed.theirs, diagnosed.ours)
     )
+    with np.errstate(invalid="ignore"):  # ∞ − ∞
+        apart = theirs - ours
     are_tokens = first.name.endswith(("scores", "pattern"))
     row_names = _name_rows(diagnosed, shape[-2])[rows.start : rows.stop]
-    column_names = partial(_give, _name_rows(diagnosed, shape[-1])[columns.start : columns.stop])
+    column_names = _name_rows(diagnosed, shape[-1])[columns.start : columns.stop]
     where = f"`{first.name}` ({name_point(first.name)}){f', head {place[1]}' if len(place) > 1 else ''}"
     for window, n, what in ((rows, shape[-2], "tokens"), (columns, shape[-1], "tokens" if are_tokens else "numbers")):
         where += f", {what} {window.start} to {window.stop - 1} of {n}" if len(window) < n else ""
@@ -148,8 +148,8 @@ def _show_maps(diagnosed: Diagnosed) -> Iterator[Item]:
         (
             "difference",
             f"{mine} − the model's",
-            theirs - ours,
-            [theirs - ours],
+            apart,
+            [apart],
             " The other two have colours of their own.",
         ),
     )
@@ -157,28 +157,20 @@ def _show_maps(diagnosed: Diagnosed) -> Iterator[Item]:
         tuple(
             (
                 Paragraph(f"**{title}**"),
-                Heatmap[Any](
+                tensor_map(
+                    values,
+                    shared,
                     key=f"diagnosis_{key}",
                     alt=f"{title} of {first.name}, as colours.",
                     caption=f"**{title}.** {describe_around_zero(shared)}{note}",
-                    values=partial(_give, values),
-                    rows=Axis("token", partial(_give, row_names), options={"autorange": "reversed"}),
-                    columns=Axis("key", column_names) if are_tokens else Axis("number", first=columns.start),
-                    bar="",
-                    hover="%{y}, %{x}",
-                    more="a larger number",
-                    colours=partial(_give, around_zero()(shared)),
-                    compares=False,
+                    rows=Axis("token", lambda _: row_names),
+                    columns=Axis("key", lambda _: column_names) if are_tokens else Axis("number", first=columns.start),
                     height=360,
                 ),
             )
             for key, title, values, shared, note in maps
         )
     )
-
-
-def _give(value: Any, _: object) -> Any:
-    return value
 
 
 def _choose_window(place: int, n: int) -> range:

@@ -22,11 +22,11 @@ from playground.charts.chart import (
     Item,
     Later,
     Options,
-    Panel,
     Paragraph,
     Table,
+    fill_panel,
 )
-from playground.charts.figure import Colours, from_zero
+from playground.charts.colour_scales import Colours, from_zero
 from playground.charts.head_map import head_map
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.names import token_names, token_table
@@ -41,6 +41,7 @@ from playground.runs.arrays import Array
 from playground.runs.budget import check_pair_budget
 from playground.runs.pair_run import PairRun, Side, run_pair
 from playground.text import Tokenizer, build_tokenizer, split_sentences
+from playground.text.wording import name_device
 from playground.training.answers import write_targets
 from playground.training.shipped_network import load_translator
 from playground.training.tasks.task import BOS
@@ -193,14 +194,19 @@ def show_reading(scene: Scene[Pair], options: Options) -> Iterator[Item]:
     yield from show_attention(scene, options)
     yield Paragraph(describe_run(pair), "caption")
     yield show_next_tokens(scene, options)
-    if pair.translator is not None:
-        training = (Paragraph(_describe_training(pair.translator)),) if options["encdec_show_training"] else ()
-        yield Panel("encdec_show_training", "What this translator has learnt", training, ":material/school:")
+    if (translator := pair.translator) is not None:
+        yield fill_panel(
+            options,
+            "encdec_show_training",
+            "What this translator has learnt",
+            lambda: [Paragraph(_describe_training(translator))],
+            ":material/school:",
+        )
     formula = write_formula(pair.run, str(options[pair.key("attention")]))
-    masks = (formula, show_masks(scene)) if options["encdec_show_masks"] else ()
-    yield Panel("encdec_show_masks", "Who may look at whom? The formula and its masks", masks, ":material/functions:")
-    costs = tuple(show_parameters(scene)) if options["encdec_show_costs"] else ()
-    yield Panel("encdec_show_costs", "What do two halves cost? The parameters", costs, ":material/calculate:")
+    title = "Who may look at whom? The formula and its masks"
+    yield fill_panel(options, "encdec_show_masks", title, lambda: (formula, show_masks(scene)), ":material/functions:")
+    title = "What do two halves cost? The parameters"
+    yield fill_panel(options, "encdec_show_costs", title, lambda: show_parameters(scene), ":material/calculate:")
 
 
 def answer_what_comes_next(pair: Pair, options: Options) -> str:
@@ -230,7 +236,8 @@ def answer_what_comes_next(pair: Pair, options: Options) -> str:
         looks = "looks" if queries is run.target else f"looks from {quote_place(queries.tokens, row)}"
         found += (
             f" In {_IN_SENTENCES[attention]}, layer {layer}, head {head} {looks} most at "
-            f"{quote_place(keys.tokens, most)} of the {side}, with weight **{_write_weight(pattern[row, most])}**."
+            f"{quote_place(keys.tokens, most)} of the {side}, with weight "
+            f"**{_write_largest_weight(pattern[row, most])}**."
         )
     return found
 
@@ -245,8 +252,8 @@ def _write_percent(probability: float) -> str:
     return f"{percent:.3g}%" if percent > 99 else f"{percent:.0f}%" if percent >= 10 else f"{percent:.2g}%"
 
 
-def _write_weight(weight: float) -> str:
-    """A weight of attention, in so many digits that no other than 1 is written as 1, and none but 0 as 0."""
+def _write_largest_weight(weight: float) -> str:
+    """A row's largest weight, in so many digits that no other than 1 is written as 1, and none but 0 as 0."""
     if weight < 0.1:
         return f"{weight:.2g}"
     return f"{weight:.2f}" if weight < 0.995 or weight == 1 else f"{min(weight, 0.9999):.4f}"
@@ -314,10 +321,10 @@ def _describe_training(translator: TrainedNetwork) -> str:
 def describe_run(pair: Pair) -> str:
     """How much was computed, where, how fast, and whether anything of it was learned."""
     run = pair.run
-    where = "a GPU" if run.device == "cuda" else "CPU"
     return (
         f"{_count_tokens(run.source, 'source')} · {_count_tokens(run.target, 'target')} · {run.config.n_layers} layers "
-        f"× {run.config.n_heads} heads in each half · {1000 * run.seconds:.0f} ms on {where} · {pair.weights}"
+        f"× {run.config.n_heads} heads in each half · {1000 * run.seconds:.0f} ms on "
+        f"{name_device(run.device)} · {pair.weights}"
     )
 
 

@@ -33,7 +33,7 @@ from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 from playground.link.opening import LinkedView
 from playground.link.query import longest_sentence
-from playground.text.wording import write_number
+from playground.text.wording import name_device, write_number
 
 SWEEP_DEPTHS = (1, 2, 4, 8, 16, 32)
 """Numbers of layers that the depth sweep tries, below the one that the page shows."""
@@ -145,11 +145,12 @@ def show_gradient_flow(scene: Scene[SixEncoders], options: Options) -> Iterator[
 
 
 def _describe_run(comparison: Comparison) -> str:
-    config, where = comparison.config, "a GPU" if comparison.device == "cuda" else "CPU"
+    config = comparison.config
     return (
         f"{comparison.n_tokens} token{'s' * (comparison.n_tokens > 1)} · 6 encoders, {config.n_layers} "
         f"layer{'s' * (config.n_layers > 1)} × {config.n_heads} head{'s' * (config.n_heads > 1)}, "
-        f"{in_millions(count_parameters(config).total)} parameters each · {comparison.seconds:.2g} s on {where}"
+        f"{in_millions(count_parameters(config).total)} parameters each · {comparison.seconds:.2g} s on "
+        f"{name_device(comparison.device)}"
     )
 
 
@@ -405,17 +406,19 @@ def _draw(
                 traces.append(_crosses(variant, x[beyond], y[beyond], 10 ** (edge + side * _ROW * span / 2)))
                 high, low = (high + _ROW * span, low) if side == 1 else (high, low - _ROW * span)
     room = 0.1 * (ends[1] - ends[0]) if len(traces) > len(values) else 0
-    if len(values) <= 2:  # each has an entry of its own
+    legend_rows = 1 if len(values) <= 2 else 2
+    if legend_rows == 1:  # each has an entry of its own
         for trace in (each for each in traces if each["mode"] == "lines+markers"):
             trace["showlegend"] = True
-        return _style(traces, y_title, {**x_axis, "range": [ends[0], ends[1] + room]}, x_hover, (low, high))
-    nothing = {"type": "scatter", "x": x[:1], "y": np.array([np.nan]), "hoverinfo": "skip", "mode": "lines"}
-    traces += [
-        {**_line(variant, x, y), **nothing, "name": DASHED, "showlegend": True}
-        for variant, y in values.items()
-        if not variant.residual
-    ]
-    return _style(traces, y_title, {**x_axis, "range": [ends[0], ends[1] + room]}, x_hover, (low, high), rows=2)
+    else:
+        nothing = {"type": "scatter", "x": x[:1], "y": np.array([np.nan]), "hoverinfo": "skip", "mode": "lines"}
+        traces += [
+            {**_line(variant, x, y), **nothing, "name": DASHED, "showlegend": True}
+            for variant, y in values.items()
+            if not variant.residual
+        ]
+    x_axis = {**x_axis, "range": [ends[0], ends[1] + room]}
+    return _style(traces, y_title, x_axis, x_hover, (low, high), legend_rows)
 
 
 def _style(
@@ -424,7 +427,7 @@ def _style(
     x_axis: Mapping[str, Any],
     x_hover: str,
     decades: tuple[float, float],
-    rows: int = 1,
+    legend_rows: int,
 ) -> Figure:
     low, high = decades
     dtick = np.ceil((high - low) / 7)
@@ -439,8 +442,8 @@ def _style(
         },
         "hovermode": "x unified",
     }
-    figure = figures.style(traces, layout, height=320, legend=True, margin={"t": 28 + 20 * (rows - 1)})
-    if rows > 1:
+    figure = figures.style(traces, layout, height=320, legend=True, margin={"t": 28 + 20 * (legend_rows - 1)})
+    if legend_rows > 1:
         figure["layout"]["legend"] |= {"entrywidthmode": "fraction", "entrywidth": 0.33}
     return figure
 

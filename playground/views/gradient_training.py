@@ -1,22 +1,22 @@
 """Two encoders of the page Gradient flow in training: what each has learnt shows what residual connections are for."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from playground.analysis.gradient_variants import BY_NAME, Variant, common_config, variant_config
-from playground.charts import figure as figures
+from playground.analysis.gradient_variants import BY_NAME, VARIANTS, Variant, common_config, variant_config
+from playground.charts import over_steps
 from playground.charts.chart import Item, Paragraph, Picture
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.text.wording import upper_first
-from playground.training.ablation import AblationResult, AblationState, AblationTraining, difference_noise
+from playground.training.ablation import AblationResult, AblationTraining, difference_noise
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import Data
+from playground.views.ablation_curves import WatchedAblation, list_series, run_lines
 from playground.views.gradient_flow import COLOURS
 
 SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 4, "d_ff": 64, "max_len": 64}
@@ -54,22 +54,12 @@ def pair_trainings(
     )
 
 
-@dataclass(frozen=True)
-class TrainedPair:
-    """Two encoders, or one, in training."""
-
-    state: AblationState
-    data: Data
-    grows: bool = False
-    """Whether it goes on."""
-
-
-def show_pair(scene: Scene[TrainedPair]) -> Iterator[Item]:
+def show_pair(scene: Scene[WatchedAblation]) -> Iterator[Item]:
     """What each has learnt, in a sentence once both have ended, and step by step."""
     pair = scene.now
     if pair.state.results and pair.state.n_ended == len(pair.state.trainings):
         yield Paragraph(describe_outcome(pair))
-    yield Picture[TrainedPair](
+    yield Picture[WatchedAblation](
         key="gradient_training",
         alt="Right answers of the encoders in training by step, a line each.",
         caption="The share of right answers to sequences that are never learnt from, by step. Dotted: the simple rule, "
@@ -80,7 +70,7 @@ def show_pair(scene: Scene[TrainedPair]) -> Iterator[Item]:
     )
 
 
-def describe_outcome(pair: TrainedPair) -> str:
+def describe_outcome(pair: WatchedAblation) -> str:
     """How much each gets right at the end, and what can be concluded of it (markdown)."""
     recipe = pair.state.trainings[0].recipe
     shares = {BY_NAME[each.training.name]: _accuracy(each) for each in pair.state.results}
@@ -125,35 +115,26 @@ def _accuracy(result: AblationResult) -> float:
     return result.unbatched.accuracy if result.unbatched else 0.0
 
 
-def tabulate_pair(pair: TrainedPair) -> pd.DataFrame:
+def tabulate_pair(pair: WatchedAblation) -> pd.DataFrame:
     """A row an evaluation, a column an encoder."""
-    columns = {}
-    for result in pair.state.results:
-        steps, _, accuracies = result.history.series("accuracy")
-        columns[result.training.title] = pd.Series(accuracies, steps, dtype=float)
+    columns = {each.training.title: list_series(each, "accuracy")["validation"] for each in pair.state.results}
     return pd.DataFrame(columns).rename_axis("after step")
 
 
-def draw_pair(pair: TrainedPair) -> Figure:
+def draw_pair(pair: WatchedAblation) -> Figure:
     """The share of right answers so far, a line each, beside the simple rule's."""
     steps = pair.state.trainings[0].recipe.steps
-    traces = [figures.level_line(steps, pair.data.baseline, "simple rule", width=1, dash="dot")]
-    for name, accuracies in tabulate_pair(pair).items():
-        variant, known = BY_NAME[str(name)], accuracies.dropna()
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": known.index.to_numpy(np.int32),
-                "y": known.to_numpy(np.float32),
-                "name": variant.name,
-                "line": {
-                    "color": COLOURS[variant.norm, variant.residual],
-                    "width": 2,
-                    "dash": "solid" if variant.residual else "dash",
-                },
-                "hovertemplate": f"after step %{{x}}: %{{y:.1%}}<extra>{variant.name}</extra>",
-            }
-        )
+    looks = {
+        variant.name: {
+            "color": COLOURS[variant.norm, variant.residual],
+            "width": 2,
+            "dash": "solid" if variant.residual else "dash",
+        }
+        for variant in VARIANTS
+    }
+    traces = [
+        over_steps.level_line(steps, pair.data.baseline, "simple rule", width=1, dash="dot"),
+        *run_lines(pair, "validation", "accuracy", looks),
+    ]
     y_axis = {"title": "right answers", "range": [0, 1.04], "tickformat": ".0%"}
-    return figures.draw_over_steps(traces, steps, y_axis, height=260, legend=True)
+    return over_steps.draw_over_steps(traces, steps, y_axis, height=260, legend=True)

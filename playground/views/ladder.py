@@ -10,8 +10,8 @@ import pandas as pd
 from playground.accounting import count_flops, count_memory, count_parameters
 from playground.accounting.readable import in_units
 from playground.charts import palette
-from playground.charts.bars import Bars
-from playground.charts.chart import Control, Group, Item, LabelledBars, Options, Panel, Paragraph, Table, Widget
+from playground.charts.bars import LabelledRows
+from playground.charts.chart import Control, Group, Item, LabelledBars, Options, Paragraph, Table, Widget, fill_panel
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.link.opening import LinkedView
@@ -113,12 +113,20 @@ def show_ladder(scene: Scene[Ladder], options: Options) -> Iterator[Item]:
         yield Paragraph(
             "\n".join(f"{i}. **{each.name}** ({each.year}): {each.plain}" for i, each in enumerate(rungs, 1))
         )
-    counts = (Control("ladder_counted", "Count"), *tabulate_costs(scene.now, options["ladder_counted"]))
-    title = "What each rung costs: parameters, work and memory"
-    yield Panel("ladder_price", title, counts if options["ladder_price"] else (), icon=":material/calculate:")
-    cards = (Paragraph(ABOUT_RUNGS, "caption"), *show_rungs(scene)) if options["ladder_cards"] else ()
-    title = "Rung by rung: what changes exactly, what its paper reports, what was measured here"
-    yield Panel("ladder_cards", title, cards, icon=":material/stairs:")
+    yield fill_panel(
+        options,
+        "ladder_price",
+        "What each rung costs: parameters, work and memory",
+        lambda: (Control("ladder_counted", "Count"), *tabulate_costs(scene.now, options["ladder_counted"])),
+        ":material/calculate:",
+    )
+    yield fill_panel(
+        options,
+        "ladder_cards",
+        "Rung by rung: what changes exactly, what its paper reports, what was measured here",
+        lambda: (Paragraph(ABOUT_RUNGS, "caption"), *show_rungs(scene)),
+        ":material/stairs:",
+    )
 
 
 def show_answer(scene: Scene[Ladder], untrained: str = "") -> Iterator[Item]:
@@ -201,13 +209,13 @@ def show_summary(scene: Scene[Ladder]) -> Iterator[Item]:
         yield Paragraph(summarise(ladder))
 
 
-def draw_measured(ladder: Ladder, measured: str) -> Bars:
+def draw_measured(ladder: Ladder, measured: str) -> LabelledRows:
     """A bar a rung: the mean share of right answers, or the mean loss, and the seeds' lowest and highest."""
     names = (START, *ladder.names)
     values = [[getattr(each, MEASURES[measured]) for each in ladder.used.get(name, [])] for name in names]
     means = [fmean(each) if each else 0.0 for each in values]
     colours = [palette.RESIDUAL if name == START else palette.ATTENTION for name in names]
-    return Bars(names, means, colours, [_write_measured(each, measured) for each in values], measured)
+    return LabelledRows(names, means, colours, [_write_measured(each, measured) for each in values], measured)
 
 
 MEASURES = {"right answers": "accuracy", "loss": "loss"}

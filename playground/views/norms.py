@@ -9,8 +9,8 @@ import pandas as pd
 from playground.analysis import streams
 from playground.analysis.comparison import describe_growth_change
 from playground.analysis.streams import NormPoint
+from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
-from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     AxisOptions,
@@ -22,12 +22,12 @@ from playground.charts.chart import (
     Heatmap,
     Item,
     Options,
-    Panel,
     Paragraph,
     Table,
     Vectors,
+    fill_panel,
+    token_axis,
 )
-from playground.charts.draw import token_axis
 from playground.charts.figure import ROUNDING, Array, Curve
 from playground.charts.head_map import CLICK_CELL
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
@@ -76,8 +76,8 @@ def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
         reasons.append(escape_markdown(describe_growth_change(streams.lengths(scene.pinned), lengths, names)))
     yield Group("", (lengths_by_depth(scene), *map(Paragraph, filter(None, reasons))), is_proof=True)
     yield from show_norm_effect(scene)
-    closer = tuple(look_closer(scene, options)) if options["norms_closer"] else ()
-    yield Panel("norms_closer", "Look closer: every token, every norm, directions", closer, ":material/search:")
+    title = "Look closer: every token, every norm, directions"
+    yield fill_panel(options, "norms_closer", title, lambda: look_closer(scene, options), ":material/search:")
 
 
 OUTLIERS = (
@@ -417,7 +417,7 @@ def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
         bar="length",
         hover="%{x}, after layer %{y}",
         more="a longer vector",
-        colours=figures.by_length,
+        colours=colour_scales.between_ends_or_powers,
         needs_tokens="these lengths",
         click="The chosen layer, in its row, and token, in its column. Arrow keys move them.",
     )
@@ -425,7 +425,7 @@ def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
 
 def show_statistics(scene: Scene[Run], options: Options) -> Iterator[Item]:
     """Mean and standard deviation of a token's features before and after every norm; one token's, sorted."""
-    largest = figures.largest(
+    largest = colour_scales.largest(
         np.concatenate([_statistics(run)[["std before", "std after"]].to_numpy() for run in _runs(scene)])
     )
     rounding = {"include": [-ROUNDING * largest, ROUNDING * largest]}
@@ -516,7 +516,7 @@ def _cosines_between_depths() -> Heatmap[Run]:
         hover="after %{y} and %{x}",
         more="a larger cosine",
         number=".3f",
-        colours=figures.around_zero(1),
+        colours=colour_scales.within(1),
         magnitude=1.0,
         height=420,
     )
@@ -555,7 +555,7 @@ def _cosines_between_tokens(depth: int) -> Heatmap[Run]:
         hover="%{y} and %{x}",
         more="a larger cosine",
         number=".3f",
-        colours=figures.around_zero(1),
+        colours=colour_scales.within(1),
         magnitude=1.0,
         height=420,
         needs_tokens="cosines between tokens",

@@ -20,10 +20,10 @@ from playground.charts.chart import (
     HeadGrid,
     Item,
     Options,
-    Panel,
     Paragraph,
     Table,
     Widget,
+    fill_panel,
 )
 from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
@@ -75,10 +75,10 @@ def show_overview(scene: Scene[ReadSentence], options: Options) -> Iterator[Item
     if read.pinned_costs is not None:
         both = escape_markdown(describe_costs(read.pinned_costs, costs))
         yield Paragraph(f"**Before and now.** {both}", "caption")
-    shapes = tuple(show_shapes(read, options)) if options["overview_shapes"] else ()
-    yield Panel("overview_shapes", "Every shape, in order", shapes, icon=":material/data_array:")
-    more = tuple(preview_pages(read)) if options["overview_more"] else ()
-    yield Panel("overview_more", "Its size, its heads, its lengths", more, icon=":material/preview:")
+    title = "Every shape, in order"
+    yield fill_panel(options, "overview_shapes", title, lambda: show_shapes(read, options), ":material/data_array:")
+    title = "Its size, its heads, its lengths"
+    yield fill_panel(options, "overview_more", title, lambda: preview_pages(read), ":material/preview:")
 
 
 def preview_pages(read: ReadSentence) -> Iterator[Item]:

@@ -34,11 +34,11 @@ from playground.charts.chart import (
     Metric,
     Metrics,
     Options,
-    Panel,
     Paragraph,
     Picture,
     Table,
     Widget,
+    fill_panel,
 )
 from playground.charts.figure import Curve, Figure, Mark
 from playground.charts.markdown import escape_markdown
@@ -97,7 +97,7 @@ def show_parameters(
         ("parameters_costs", "What a sentence costs", "timer", partial(show_costs, scene)),
         ("parameters_models", "How large other models are", "bar_chart", partial(compare_models, scene)),
     ):
-        yield Panel(key, title, tuple(show()) if options[key] else (), f":material/{icon}:")
+        yield fill_panel(options, key, title, show, f":material/{icon}:")
 
 
 COMPONENT_NAMES: Mapping[Component, str] = {

@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from playground.analysis import positions
-from playground.charts import figure as figures
-from playground.charts import palette
+from playground.charts import colour_scales, palette
 from playground.charts.chart import (
     Axis,
     AxisOptions,
@@ -26,9 +25,9 @@ from playground.charts.chart import (
     Heatmap,
     Item,
     Options,
-    Panel,
     Paragraph,
     Widget,
+    fill_panel,
 )
 from playground.charts.figure import Array, Curve
 from playground.charts.markdown import escape_markdown, quote_place
@@ -189,14 +188,11 @@ def show_positions(scene: Scene[PlacedWords], options: Options) -> Iterator[Item
     """The page: two words change places, then the table that tells places apart, and the closer view."""
     now = scene.now
     yield from show_swap(scene, options)
-    table = tuple(show_table(scene)) if options["positions_table"] else ()
     is_of_distances = not now.adds_table and now.config.positions != "none"
     title = "How scores change with distance" if is_of_distances else "The position table that tells places apart"
-    yield Panel("positions_table", title, table, ":material/table_rows:")
-    closer = tuple(show_closer(scene, options)) if options["positions_closer"] else ()
-    yield Panel(
-        "positions_closer", "Look closer: what is added, and how the table is made", closer, ":material/search:"
-    )
+    yield fill_panel(options, "positions_table", title, lambda: show_table(scene), ":material/table_rows:")
+    title = "Look closer: what is added, and how the table is made"
+    yield fill_panel(options, "positions_closer", title, lambda: show_closer(scene, options), ":material/search:")
 
 
 def show_table(scene: Scene[PlacedWords]) -> Iterator[Item]:
@@ -214,7 +210,7 @@ def show_table(scene: Scene[PlacedWords]) -> Iterator[Item]:
     )
     n, d = _drawn_cells(now).shape
     why_not = "" if pinned is None else _explain_no_difference(now, pinned)
-    limit = figures.limit_of_most([_drawn_cells(each) for each in (now, pinned if not why_not else None) if each])
+    limit = colour_scales.limit_of_most([_drawn_cells(each) for each in (now, pinned if not why_not else None) if each])
     yield _table_heatmap(
         "position_table",
         _drawn_cells,
@@ -278,8 +274,8 @@ def _table_heatmap(key: str, values: Callable[[PlacedWords], Array], alt: str, *
         bar_above=True,
         hover="position %{y}, dimension %{x}",
         more="a larger number",
-        colours=figures.most_around_zero,
-        change_colours=figures.most_around_zero,
+        colours=colour_scales.most_around_zero,
+        change_colours=colour_scales.most_around_zero,
         **options,
     )
 
@@ -597,8 +593,8 @@ def show_similarity(scene: Scene[PlacedWords], options: Options) -> Iterator[Ite
         bar_above=True,
         hover=f"positions %{{y}} and %{{x}}, {measure}",
         more=f"a larger {measure}",
-        colours=figures.most_around_zero if is_product else figures.most_from_zero,
-        change_colours=figures.most_around_zero,
+        colours=colour_scales.most_around_zero if is_product else colour_scales.most_from_zero,
+        change_colours=colour_scales.most_around_zero,
         height=HEIGHT,
         click="The query's position, in its row, and the key's, in its column. Arrow keys move them.",
     )

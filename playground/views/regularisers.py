@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from playground.charts import figure as figures
-from playground.charts import palette
+from playground.charts import over_steps, palette
 from playground.charts.chart import Columns, Control, Group, Item, Options, Paragraph, Picture, Table, Widget
 from playground.charts.figure import Array, Figure
 from playground.charts.scene import Scene
@@ -17,10 +15,8 @@ from playground.link.params import TASK_TITLES
 from playground.text.wording import lower_first
 from playground.training.ablation import (
     AblationResult,
-    AblationState,
     Effect,
     group_by_name,
-    seeds_of,
     trainings_of_one_seed,
 )
 from playground.training.ablation_report import (
@@ -40,7 +36,8 @@ from playground.training.regularisers import (
     explain_regulariser,
     reason_without_effect,
 )
-from playground.training.tasks import TASKS, Data, Task
+from playground.training.tasks import TASKS, Task
+from playground.views.ablation_curves import SETS, WatchedAblation, mark_divergence, run_lines, tabulate_runs
 
 BEFORE_ANY = (
     "Nothing is measured yet: start an experiment. Two networks learn the same task from the same sequences, one "
@@ -142,24 +139,6 @@ SEEDS_CAPTION = (
     "larger about once in twelve times."
 )
 
-SETS = {"train": "training set", "validation": "validation set"}
-
-
-@dataclass(frozen=True)
-class ShownAblation:
-    """What the page looks at: an ablation that is planned, goes on or has ended."""
-
-    state: AblationState
-    data: Data
-    """Of the first seed."""
-    grows: bool = False
-    """Whether there will be more to see."""
-
-    @property
-    def n_seeds(self) -> int:
-        """With how many seeds each kind of training is done."""
-        return len(seeds_of(self.state.trainings))
-
 
 def _choose_lines() -> dict[str, dict[str, Any]]:
     lines: dict[str, dict[str, Any]] = {
@@ -201,7 +180,7 @@ def _question(ready: ReadyExperiment) -> str:
     return TASKS[TASK_TITLES[ready.settings["regularisers_task"]]].question
 
 
-def show_answer(scene: Scene[ShownAblation], untrained: str = "") -> Iterator[Item]:
+def show_answer(scene: Scene[WatchedAblation], untrained: str = "") -> Iterator[Item]:
     """What an ablation has shown by now, in a sentence.
 
     `untrained`: what of the page's settings is no longer the ablation's, in sentences.
@@ -212,7 +191,7 @@ def show_answer(scene: Scene[ShownAblation], untrained: str = "") -> Iterator[It
     yield Paragraph(f"{untrained} {answer}".strip(), "answer")
 
 
-def show_curves(scene: Scene[ShownAblation], options: Options) -> Iterator[Item]:
+def show_curves(scene: Scene[WatchedAblation], options: Options) -> Iterator[Item]:
     """Every run's accuracy or loss on both sets, under one legend."""
     ablation, measured = scene.now, options["regularisers_measure"]
     yield Widget("legend", {"key": "regularisers_key", "entries": list_legend(ablation)})
@@ -222,7 +201,7 @@ def show_curves(scene: Scene[ShownAblation], options: Options) -> Iterator[Item]
     )
 
 
-def show_details(scene: Scene[ShownAblation], options: Options) -> Iterator[Item]:
+def show_details(scene: Scene[WatchedAblation], options: Options) -> Iterator[Item]:
     """What the runs show in words, what each of them measures, and the numbers of the curves."""
     state, n_seeds = scene.now.state, scene.now.n_seeds
     if sentences := summarise_ablation(state.results, state.n_answers):
@@ -231,7 +210,7 @@ def show_details(scene: Scene[ShownAblation], options: Options) -> Iterator[Item
     caption = TABLE_CAPTION.format(describe_use(scene.now.data.task))
     yield Paragraph(caption if n_seeds == 1 else f"{caption} {SEEDS_CAPTION.format(n_seeds)}", "caption")
     if state.results:
-        yield Table[ShownAblation](
+        yield Table[WatchedAblation](
             key="regularisers_curves",
             frame=lambda each: tabulate_runs(each, options["regularisers_measure"]),
             is_folded=True,
@@ -239,7 +218,7 @@ def show_details(scene: Scene[ShownAblation], options: Options) -> Iterator[Item
         )
 
 
-def list_legend(ablation: ShownAblation) -> list[dict[str, str]]:
+def list_legend(ablation: WatchedAblation) -> list[dict[str, str]]:
     """Of each kind of training its name, its look, and how far it is: `done`, `growing`, or still `coming`."""
     kinds, entries = group_by_name(ablation.state.results), []
     for training in trainings_of_one_seed(ablation.state.trainings):
@@ -250,7 +229,7 @@ def list_legend(ablation: ShownAblation) -> list[dict[str, str]]:
     return entries
 
 
-def runs_by_step(ablation: ShownAblation, name: str, measured: Measured) -> Picture[ShownAblation]:
+def runs_by_step(ablation: WatchedAblation, name: str, measured: Measured) -> Picture[WatchedAblation]:
     """Every run's accuracy or loss on one of `SETS`."""
     if name == "train":
         caption = "The same on the training set. What it gets more right here than in the validation set is the *gap*."
@@ -275,29 +254,7 @@ def runs_by_step(ablation: ShownAblation, name: str, measured: Measured) -> Pict
     )
 
 
-def name_run(ablation: ShownAblation, result: AblationResult) -> str:
-    """What a training is called, with its seed where there are several."""
-    seed = f", seed {result.training.recipe.seed}" if ablation.n_seeds > 1 else ""
-    return f"{result.training.title}{seed}"
-
-
-def list_series(result: AblationResult, measured: Measured) -> dict[str, pd.Series]:
-    """What was measured of a training on each of `SETS`, by the steps done before."""
-    steps, *sets = result.history.series(measured)
-    return {name: pd.Series(values, steps, dtype=float) for name, values in zip(SETS, sets, strict=True)}
-
-
-def tabulate_runs(ablation: ShownAblation, measured: Measured) -> pd.DataFrame:
-    """A row an evaluation, a column a training and set."""
-    columns = {
-        f"{name_run(ablation, result)}, {SETS[name]}": series
-        for result in ablation.state.results
-        for name, series in list_series(result, measured).items()
-    }
-    return pd.DataFrame(columns).rename_axis("after step")
-
-
-def draw_runs(ablation: ShownAblation, name: str, measured: Measured) -> Figure:
+def draw_runs(ablation: WatchedAblation, name: str, measured: Measured) -> Figure:
     """Accuracy or loss on one of `SETS`; both have the same axes, as long as a whole run.
 
     A level across all steps is what can be had without learning: the simple rule's share, or guessing's ln(classes).
@@ -305,55 +262,18 @@ def draw_runs(ablation: ShownAblation, name: str, measured: Measured) -> Figure:
     """
     n_steps, n_classes = ablation.state.trainings[0].recipe.steps, len(ablation.data.labels)
     if measured == "accuracy":
-        level, text, number = ablation.data.baseline, "simple rule", "%{y:.1%}"
+        level, text = ablation.data.baseline, "simple rule"
         y_axis = {"title": "accuracy: right answers", "range": [0, 1.04], "tickformat": ".0%"}
     else:
-        level, text, number = math.log(n_classes), f"guessing: ln {n_classes}", "%{y:.3f} nats"
+        level, text = math.log(n_classes), f"guessing: ln {n_classes}"
         losses = tabulate_runs(ablation, measured).to_numpy()
         y_axis = {"title": "loss, nats", "range": [0, choose_top(losses, n_classes)]}
-    traces = [figures.level_line(n_steps, level, text, width=1, dash="dot")]
-    for result in ablation.state.results:
-        title, series = name_run(ablation, result), list_series(result, measured)[name]
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": series.index.to_numpy(np.int32),
-                "y": series.to_numpy(np.float32),
-                "name": title,
-                "line": {**LINES[result.training.name], **({"width": 1} if ablation.n_seeds > 1 else {})},
-                "hovertemplate": f"after step %{{x}}: {number}<extra>{title}</extra>",
-            }
-        )
-    return figures.draw_over_steps([*traces, *mark_divergence(ablation, name, measured)], n_steps, y_axis, height=300)
-
-
-def mark_divergence(ablation: ShownAblation, name: str, measured: Measured) -> Iterator[dict[str, Any]]:
-    """A cross where each run diverged: at the step that ended it, as high as what was measured last before.
-
-    One of them, the last to end, has the steps in words: of many, words would lie upon each other.
-    """
-    diverged = [result for result in ablation.state.results if result.outcome == "diverged"]
-    diverged.sort(key=lambda result: len(result.history.loss))
-    for result in diverged:
-        step, known = len(result.history.loss), list_series(result, measured)[name].to_numpy(np.float32)
-        known, colour = known[np.isfinite(known)], LINES[result.training.name]["color"]
-        title, first = name_run(ablation, result), len(diverged[0].history.loss)
-        words = f"diverged at step {step}"
-        if len(diverged) > 1:
-            words = f"{len(diverged)} runs diverged, {f'at step {step}' if first == step else f'steps {first}–{step}'}"
-        yield {
-            "type": "scatter",
-            "mode": "markers+text",
-            "x": np.array([step], np.int32),
-            "y": known[-1:],
-            "name": title,
-            "text": [words if result is diverged[-1] else ""],
-            "textposition": "top right" if step < ablation.state.trainings[0].recipe.steps / 2 else "top left",
-            "marker": {"symbol": "x", "size": 10, "color": colour},
-            "line": {"color": colour, "width": 0},
-            "hovertemplate": f"diverged at step {step}<extra>{title}</extra>",
-        }
+    traces = [
+        over_steps.level_line(n_steps, level, text, width=1, dash="dot"),
+        *run_lines(ablation, name, measured, LINES),
+        *mark_divergence(ablation, name, measured, LINES),
+    ]
+    return over_steps.draw_over_steps(traces, n_steps, y_axis, height=300)
 
 
 def choose_top(losses: Array, n_classes: int) -> float:
@@ -363,7 +283,7 @@ def choose_top(losses: Array, n_classes: int) -> float:
     return guess * max(1.5, math.ceil(2.1 * highest / guess) / 2)
 
 
-def compare_runs(n_seeds: int) -> Table[ShownAblation]:
+def compare_runs(n_seeds: int) -> Table[WatchedAblation]:
     """What each kind of training measures beside the plain run."""
     formats = {"loss": "%.3f", "accuracy_change": "%+.1f", "loss_change": "%+.3f", "loss_spread": "%.3f"}
     columns = COLUMNS | SPREAD_COLUMNS

@@ -10,7 +10,7 @@ import pandas as pd
 
 from playground.accounting.shapes import list_stages
 from playground.charts import palette
-from playground.charts.bars import Bars
+from playground.charts.bars import LabelledRows
 from playground.charts.chart import (
     Axis,
     Columns,
@@ -20,10 +20,10 @@ from playground.charts.chart import (
     Item,
     LabelledBars,
     Options,
-    Panel,
     Paragraph,
     Table,
     Widget,
+    fill_panel,
 )
 from playground.charts.scene import Scene
 from playground.config import Initialisation
@@ -87,21 +87,24 @@ def show_tutorials(scene: Scene[FiveTutorials], options: Options) -> Iterator[It
         yield Paragraph(f"Different in yours, the largest effect first:\n{listed}")
     yield show_departures(five, letter)
     yield from show_topics(letter)
-    mistakes = tuple(show_mistakes(letter)) if options["tutorials_mistakes"] else ()
     n = len(TUTORIALS[letter].mistakes)
     yield Paragraph(
         "A *difference* changes the numbers above, though nothing may be wrong in it. A *mistake* is an error in the "
         "tutorial's text or code; the numbers above are computed without it, unless it is named as a difference too.",
         "caption",
     )
-    yield Panel("tutorials_mistakes", f"{n} mistakes in it, and what comes of each", mistakes, ":material/bug_report:")
-    properties = tuple(show_side_by_side(letter)) if options["tutorials_five"] else ()
-    yield Panel("tutorials_five", "All five side by side", properties, ":material/table_chart:")
-    differences: tuple[Item, ...] = (AGAINST,)
-    if options["tutorials_differences"]:
-        differences = tuple(show_differences(scene, options))
-    title = "Where the numbers of the five part, and why"
-    yield Panel("tutorials_differences", title, differences, ":material/grid_on:")
+    title = f"{n} mistakes in it, and what comes of each"
+    yield fill_panel(options, "tutorials_mistakes", title, lambda: show_mistakes(letter), ":material/bug_report:")
+    title = "All five side by side"
+    yield fill_panel(options, "tutorials_five", title, lambda: show_side_by_side(letter), ":material/table_chart:")
+    yield fill_panel(
+        options,
+        "tutorials_differences",
+        "Where the numbers of the five part, and why",
+        lambda: show_differences(scene, options),
+        ":material/grid_on:",
+        closed=(AGAINST,),
+    )
 
 
 def answer_what_is_different(five: FiveTutorials, letter: str) -> str:
@@ -150,11 +153,11 @@ def show_departures(five: FiveTutorials, letter: str) -> LabelledBars[FiveTutori
         distances = comparison.distances(five.traces, PAPER)
         return {SHORT_TITLES[each]: distances[each] for each in sorted(distances, key=lambda each: -distances[each])}
 
-    def bars(five: FiveTutorials) -> Bars:
+    def bars(five: FiveTutorials) -> LabelledRows:
         found = find(five)
         texts = [_write_difference(value) for value in found.values()]
         title = "largest difference of an output"
-        return Bars([*found], [*found.values()], [palette.ATTENTION] * len(found), texts, title)
+        return LabelledRows([*found], [*found.values()], [palette.ATTENTION] * len(found), texts, title)
 
     sizes = comparison.SIZES
     caption = (

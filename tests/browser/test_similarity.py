@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Position, expect
 
-from playground.views.similarity import EXAMPLE
+from playground.views.similarity.sentences import EXAMPLE
 from tests.browser.visitor import Visitor
 
 HEADER = 35

@@ -9,12 +9,13 @@ from playground.charts import palette
 
 def test_contributions_keep_their_order_and_add_up_however_many_there_are() -> None:
     generator = np.random.default_rng(0)
-    for n in (1, 5, figures.MOST_BARS - 1, figures.MOST_BARS, 60):
+    for n in (1, 5, figures.MOST_BARS - 1, figures.MOST_BARS, figures.MOST_BARS + 1, 60):
         amounts = generator.standard_normal(n)
         names = [f"layer {i} attention" for i in range(n)]
         bars = figures.contributions(names, ["attention"] * n, amounts, title="part")
         assert sum(bars.values) == pytest.approx(amounts.sum(), abs=1e-5)
-        assert len(bars.values) <= figures.MOST_BARS
+        assert len(bars.values) == min(n, figures.MOST_BARS)
+        assert (bars.labels[-1] in names) == (n <= figures.MOST_BARS), "no bar stands for one other alone"
         drawn = [name for name in bars.labels if name in names]
         assert drawn == [name for name in names if name in drawn]
         assert set(bars.colours[: len(drawn)]) == {palette.ATTENTION}
@@ -37,8 +38,4 @@ def test_the_chosen_key_stands_out_and_is_always_drawn() -> None:
     assert shown.tolist() == [*range(figures.MOST_BARS - 1), 29]
     assert figures.strongest(weights, 3).tolist() == list(range(figures.MOST_BARS))
     assert figures.strongest(np.array([0.2, np.nan]), 1).tolist() == [0, 1]
-    bars = figures.competition(["a", "b"], weights[:2], ["1.0", "0.9"], 1)
-    assert (bars.colours, bars.texts) == ([palette.ATTENTION, palette.K], ["1.0", "0.9"])
-    assert bars.values == weights[:2].tolist()
-    shares = figures.head_shares(["a", "b"], np.array([0.9, -0.1]), 0)
-    assert (shares.colours, shares.texts) == ([palette.K, palette.ATTENTION], ["+0.90", "−0.10"])
+    assert figures.highlight(3, 1) == [palette.ATTENTION, palette.K, palette.ATTENTION]

@@ -9,10 +9,13 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
+from playground.charts import colour_scales
 from playground.charts import figure as figures
-from playground.charts.chart import Axis, Bars, Chart, Curves, Heatmap, Picture, Table, Vectors
-from playground.charts.draw import compare_tables, draw_chart, draw_table, token_axis
-from playground.charts.figure import ROOM_ABOVE, ROUNDING, SAME_COLOUR, SAME_HEIGHT, Array, Curve
+from playground.charts.chart import Axis, Bars, Chart, Curves, Heatmap, Picture, Table, Vectors, token_axis
+from playground.charts.colour_scales import SAME_COLOUR
+from playground.charts.draw import compare_tables, draw_chart, draw_table
+from playground.charts.draw.vectors import MOST_VECTORS, SHOWN
+from playground.charts.figure import ROOM_ABOVE, ROUNDING, SAME_HEIGHT, Array, Curve
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 
@@ -149,7 +152,7 @@ def test_what_belongs_to_tokens_has_no_difference_beside_other_tokens() -> None:
 
 def test_numbers_that_differ_by_rounding_have_one_colour_and_one_height() -> None:
     near = np.float32(2) + np.array([[0, ROUNDING / 2]], np.float32)
-    drawn = draw_chart(replace(HEATMAP, colours=figures.between_ends), scene(near)).now
+    drawn = draw_chart(replace(HEATMAP, colours=colour_scales.between_ends), scene(near)).now
     cells = drawn.figure["data"][0]
     assert len(np.unique(cells["z"])) == 1
     np.testing.assert_array_equal(cells["customdata"], near)
@@ -167,10 +170,10 @@ def test_numbers_that_differ_by_rounding_have_one_colour_and_one_height() -> Non
 @pytest.mark.parametrize(
     ("scale", "ends"),
     [
-        (figures.from_zero, (0, 400)),
-        (figures.around_zero(2), (-2, 2)),
-        (figures.around_zero(), (-400, 400)),
-        (figures.by_length, (-1, None)),
+        (colour_scales.from_zero, (0, 400)),
+        (colour_scales.within(2), (-2, 2)),
+        (colour_scales.around_zero, (-400, 400)),
+        (colour_scales.between_ends_or_powers, (-1, None)),
     ],
 )
 def test_colours_are_shared_by_both_subjects(scale: Callable[..., Any], ends: tuple[float, float | None]) -> None:
@@ -255,18 +258,10 @@ def test_what_is_not_compared_shows_the_present_subject_alone() -> None:
         assert alone.now.table is None
 
 
-def test_colours_may_leave_the_farthest_numbers_out() -> None:
-    near, far = np.linspace(-1, 1, 401), np.append(np.linspace(-2, 2, 400), 1e6)
-    end = np.percentile(np.abs(far), 99)
-    assert figures.most_around_zero([near, far]).options["zmin"] == -end
-    assert figures.most_from_zero([near, far]).options == {"zmin": 0, "zmax": end}
-    assert figures.limit_of_most([np.zeros(3)]) == 1
-
-
 def test_vectors_stand_between_the_pinned_ones_and_the_differences_of_equally_long_ones() -> None:
     alone = draw_chart(VECTORS, scene()).now
     (cells,) = alone.figure["data"]
-    assert (cells["y"], cells["z"].shape, cells["z"].dtype) == (["&lt;q&gt;", "long"], (2, figures.SHOWN), np.float32)
+    assert (cells["y"], cells["z"].shape, cells["z"].dtype) == (["&lt;q&gt;", "long"], (2, SHOWN), np.float32)
     np.testing.assert_array_equal(cells["z"][0], [*NOW[0], *[np.nan] * 6])
     assert (cells["zmin"], cells["zmax"], cells["text"][0]) == (-4, 4, [*(f"{x:g}" for x in NOW[0]), *[""] * 6])
     assert "Drawn: the first 8 of up to 10 numbers." in alone.caption
@@ -280,7 +275,7 @@ def test_vectors_stand_between_the_pinned_ones_and_the_differences_of_equally_lo
     assert beside.table is not None
     assert list(beside.table())[2] == "<q>, now − pinned"
     many = replace(VECTORS, rows=lambda values: {str(i): values[0] for i in range(40)})
-    assert len(draw_chart(many, scene()).now.figure["data"][0]["z"]) == figures.MOST_VECTORS
+    assert len(draw_chart(many, scene()).now.figure["data"][0]["z"]) == MOST_VECTORS
 
 
 @pytest.mark.parametrize("value", [0.0, np.nan, np.inf])
@@ -344,7 +339,7 @@ def test_numbers_may_stand_in_cells_below_their_bar_and_a_cell_may_be_the_pages_
     assert drawn.cells is not None
     assert (drawn.cells.rows, drawn.chosen) == (("page_row", {0: 1, 1: 2, 2: 3}), {"page_row": 2})
     assert draw_chart(replace(chart, bar=""), scene()).now.figure["data"][0]["showscale"] is False
-    by_length = draw_chart(replace(chart, colours=figures.by_length), scene(NOW * [[1, 1000]])).now
+    by_length = draw_chart(replace(chart, colours=colour_scales.between_ends_or_powers), scene(NOW * [[1, 1000]])).now
     assert by_length.figure["data"][0]["text"][0][1] == f"{1000 * NOW[0][1]:.2f}", (
         "the number, where colours are a power's"
     )
@@ -358,19 +353,6 @@ def test_numbers_are_written_into_cells_and_a_heatmap_may_have_a_table_of_its_ow
     assert texts == [f"{now:.2f}", f"{before:.2f}", f"{now - before:+.2f}".replace("-", "−")]
     tables = [each.table() for each in (drawing.now, *drawing.beside) if each.table is not None]
     assert [list(each) for each in tables] == [["mean"], ["mean"], [0, 1]]
-
-
-def test_curves_over_steps_have_room_for_the_whole_training_and_its_last_label() -> None:
-    line = figures.level_line(500, 0.25, "simple rule", dash="dot")
-    figure = go.Figure(figures.draw_over_steps([line], 500, {"title": "loss"}, height=190))
-    assert (figure.data[0].text[-1], figure.data[0].line.dash, figure.data[0].showlegend) == (
-        "simple rule",
-        "dot",
-        False,
-    )
-    np.testing.assert_array_equal(figure.data[0].y, [0.25, 0.25])
-    assert figure.layout.xaxis.range[0] < 0 < 500 < figure.layout.xaxis.range[1]
-    assert (figure.layout.margin.r, figure.layout.height) == (figures.LAST_LABEL, 190)
 
 
 def test_curves_that_grow_are_marked_for_a_live_page() -> None:

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
-from playground.charts import palette
-from playground.charts.bars import Bars
+from playground.charts.bars import LabelledRows
 from playground.charts.chart import Chart, HeadGrid, HeadLines, LabelledBars
-from playground.charts.draw import Heads, draw_chart
+from playground.charts.draw import SavedHeads, draw_chart
 from playground.charts.head_lines import MOST_TOKENS, Lines, choose_tokens, head_lines, strongest_keys
 from playground.charts.head_map import head_grid, head_map, weight_colours
 from playground.charts.label import chart_label
@@ -103,7 +103,9 @@ def test_beside_it_are_the_pinned_map_and_the_change_where_either_may_look() -> 
     assert all(each.cells for each in drawing.beside)
 
 
-@pytest.mark.parametrize("colours", [figures.around_zero(), figures.from_zero, weight_colours(WeightScale(False))])
+@pytest.mark.parametrize(
+    "colours", [colour_scales.around_zero, colour_scales.from_zero, weight_colours(WeightScale(False))]
+)
 @pytest.mark.parametrize("value", [0.0, np.nan, np.inf])
 def test_a_scale_has_a_length_whatever_the_numbers(colours: Any, value: float) -> None:
     for visible in (np.ones(T, bool), np.zeros(T, bool)):
@@ -149,7 +151,7 @@ def test_all_heads_are_saved_in_place_of_their_thumbnails_and_a_click_opens_one(
     assert not drawing.beside
     assert drawn.cells.is_mosaic
     assert (drawn.cells.rows, drawn.cells.columns) == (("layer", {0: 0, 1: 1}), ("head", {0: 0, 1: 1, 2: 2}))
-    assert isinstance(drawn.live, Heads)
+    assert isinstance(drawn.live, SavedHeads)
     assert drawn.live.weights() is patterns
     assert drawn.live.n_heads == 6
 
@@ -175,7 +177,7 @@ def test_lines_stand_in_a_row_with_the_pinned_ones_and_are_saved_with_their_weig
 
 
 def test_labelled_bars_are_of_the_present_alone_and_a_row_of_the_table_is_a_choice() -> None:
-    bars = Bars(["<b>", "x"], [0.5, -1.25], ["red", "blue"], ["a", "b"], "part")
+    bars = LabelledRows(["<b>", "x"], [0.5, -1.25], ["red", "blue"], ["a", "b"], "part")
     chart = LabelledBars[Any](
         key="bars", alt="Bars", caption="How to read it.", bars=lambda _: bars,
         table=lambda _: pd.DataFrame({"part": [0.5, -1.25]}, ["<b>", "x"]), on_row=lambda name: {"key": len(name)},
@@ -285,30 +287,37 @@ def drawn_map(weights: NDArray[np.float32]) -> figures.Figure:
     return figure
 
 
+def figure_of(*traces: dict[str, Any]) -> figures.Figure:
+    return {"data": list(traces), "layout": {}}
+
+
 @pytest.mark.parametrize(
     ("drawing", "said"),
     [
         (drawn_map(WEIGHTS), ["0.9", "<b>₁", "[CLS]₀"]),
-        (go.Figure(go.Bar(x=["a", "&lt;b&gt;"], y=[1, 3], name="moved")), ["moved: the longest bar is 3, at <b>."]),
-        (go.Figure(go.Scatter(y=[900, 700, 567], name="residual")), ["from 900 at 0 to 567 at 2"]),
+        (
+            figure_of({"type": "bar", "x": ["a", "&lt;b&gt;"], "y": [1, 3], "name": "moved"}),
+            ["moved: the longest bar is 3, at <b>."],
+        ),
+        (figure_of({"type": "scatter", "y": [900, 700, 567], "name": "residual"}), ["from 900 at 0 to 567 at 2"]),
         (head_grid(np.stack([np.eye(3), ALL / 3])[None]), ["head 0 gives", "head 1 spreads"]),
     ],
 )
-def test_a_label_says_what_is_largest_and_where(drawing: go.Figure | figures.Figure, said: list[str]) -> None:
+def test_a_label_says_what_is_largest_and_where(drawing: figures.Figure, said: list[str]) -> None:
     label = chart_label("Its name.", drawing)
     assert label.startswith("Its name. ")
     assert all(part in label for part in said), label
 
 
 def test_a_label_adds_nothing_to_a_mask_nor_to_numbers_that_are_none() -> None:
-    mask = go.Heatmap(z=ALL.astype(np.uint8), zmin=0, zmax=1)
-    assert chart_label("Mask", go.Figure(mask)) == "Mask."
+    mask = {"type": "heatmap", "z": ALL.astype(np.uint8), "zmin": 0, "zmax": 1}
+    assert chart_label("Mask", figure_of(mask)) == "Mask."
     nothing = drawn_map(np.full((3, 3), np.nan, np.float32))
     assert chart_label("Pattern", nothing) == "Pattern."
 
 
 def test_a_label_of_many_lines_says_how_many_it_leaves_out() -> None:
-    lines = go.Figure([go.Scatter(y=[1, 2, n], name=str(n)) for n in range(3, 13)])
+    lines = figure_of(*({"type": "scatter", "y": [1, 2, n], "name": str(n)} for n in range(3, 13)))
     label = chart_label("Ten", lines)
     assert "10: from 1 at 0 to 10 at 2" in label
     assert "11: from" not in label

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import pytest
 from streamlit.elements.lib.streamlit_plotly_theme import configure_streamlit_plotly_theme
 
-from playground.charts import figure as figures
+from playground.charts import colour_scales
 from playground.export import print_figure
 from playground.export.print_figure import DIVERGING, PAGE_WIDTH, SEQUENTIAL, plain_caption, write_print_figure
 from tests.views.every_figure import every_figure
@@ -41,7 +41,7 @@ def theme() -> None:
 
 
 def test_signed_numbers_have_the_themes_two_colours() -> None:
-    colours = figures.around_zero()([np.array([[-1, 1], [0.5, -0.5]], np.float32)])
+    colours = colour_scales.around_zero([np.array([[-1, 1], [0.5, -0.5]], np.float32)])
     cells = read(go.Figure(go.Heatmap(z=[[-1, 1]], **colours.options)))["data"][0]
     assert [colour for _, colour in cells["colorscale"]] == list(DIVERGING)
 

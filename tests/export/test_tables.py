@@ -11,7 +11,7 @@ import pytest
 
 from playground.accounting.readable import ModelCosts
 from playground.analysis.gradient_variants import VARIANTS
-from playground.charts.bars import Bars
+from playground.charts.bars import LabelledRows
 from playground.charts.chart import Heatmap, LabelledBars
 from playground.charts.draw import draw_chart
 from playground.charts.head_map import head_map
@@ -158,7 +158,7 @@ def test_a_treemaps_numbers_add_up() -> None:
 
 
 def test_bars_of_the_page_are_a_figure_with_their_numbers() -> None:
-    bars = Bars(["<b>x</b>", "y"], [0.5, -2.0], ["#ff0000", "#00ff00"], ["+0.5", "-2"], "share")
+    bars = LabelledRows(["<b>x</b>", "y"], [0.5, -2.0], ["#ff0000", "#00ff00"], ["+0.5", "-2"], "share")
     chart = LabelledBars[None](key="bars", alt="", caption="", bars=lambda _: bars)
     figure = draw_chart(chart, Scene(None)).now.figure
     assert numbers_of(go.Figure(figure)) == [["place", "share"], ["<b>x</b>", 0.5], ["y", -2.0]]

@@ -10,10 +10,10 @@ from playground.presets import PRESETS
 from playground.training.ablation import Ablation, AblationState
 from playground.training.network import Measure
 from playground.training.tasks import make_data
+from playground.views.ablation_curves import WatchedAblation
 from playground.views.gradient_training import (
     N_LAYERS,
     SIZES,
-    TrainedPair,
     describe_outcome,
     draw_pair,
     pair_recipe,
@@ -24,17 +24,17 @@ from playground.views.gradient_training import (
 CONFIG = replace(PRESETS["minilm-l6"].config, **SIZES)
 
 
-def pair(first: str, second: str, steps: int = 3) -> TrainedPair:
+def pair(first: str, second: str, steps: int = 3) -> WatchedAblation:
     recipe = replace(pair_recipe(1), steps=steps, n_train=64)
     data = make_data(recipe)
     trainings = pair_trainings(CONFIG, [BY_NAME[first], BY_NAME[second]], recipe, data)
     ablation = Ablation(trainings, data={1: data})
     for _ in ablation.run():
         pass
-    return TrainedPair(ablation.state, data)
+    return WatchedAblation(ablation.state, data)
 
 
-def with_shares(trained: TrainedPair, *shares: float) -> TrainedPair:
+def with_shares(trained: WatchedAblation, *shares: float) -> WatchedAblation:
     """The same pair, as if it had got so much right."""
     results = tuple(
         replace(result, unbatched=Measure(1.0, share))

@@ -35,17 +35,16 @@ from playground.training.regularisers import (
     explain_regulariser,
 )
 from playground.training.tasks import TASKS, make_data
+from playground.views.ablation_curves import WatchedAblation, tabulate_runs
 from playground.views.regularisers import (
     LINES,
     MISSING_MASKS,
-    ShownAblation,
     choose_top,
     describe_use,
     draw_runs,
     show_catalogue,
     show_curves,
     show_details,
-    tabulate_runs,
 )
 from playground.web.components.charts import curve_data
 from tests.views.scenes import parts_of
@@ -54,7 +53,7 @@ N_STEPS = 6
 
 
 @cache
-def make_ablation(*fields: str, n_seeds: int = 1, n_done: int | None = None) -> ShownAblation:
+def make_ablation(*fields: str, n_seeds: int = 1, n_done: int | None = None) -> WatchedAblation:
     """An ablation of “Reverse”, after so many steps of all its trainings; at its end without a number."""
     usual = {field: REGULARISERS[field].usual for field in fields if not REGULARISERS[field].on_by_default}
     recipe = replace(ablation_recipe("reverse", "small", 7, usual), n_validation=40, steps=N_STEPS)
@@ -63,10 +62,10 @@ def make_ablation(*fields: str, n_seeds: int = 1, n_done: int | None = None) -> 
     ablation = Ablation(ablation_trainings(config, recipe, fields, n_seeds))
     for _ in islice(ablation.run(), n_done):
         pass
-    return ShownAblation(ablation.state, data, grows=n_done is not None)
+    return WatchedAblation(ablation.state, data, grows=n_done is not None)
 
 
-def show(ablation: ShownAblation, measured: Measured = "accuracy") -> list[Item]:
+def show(ablation: WatchedAblation, measured: Measured = "accuracy") -> list[Item]:
     scene, options = Scene(ablation), {"regularisers_measure": measured}
     return parts_of([*show_curves(scene, options), *show_details(scene, options)])
 
@@ -75,7 +74,7 @@ def texts(items: Iterable[Item]) -> list[str]:
     return [each.text for each in items if isinstance(each, Paragraph)]
 
 
-def lines_of(ablation: ShownAblation, name: str, measured: Measured) -> list[dict[str, Any]]:
+def lines_of(ablation: WatchedAblation, name: str, measured: Measured) -> list[dict[str, Any]]:
     """What is drawn of a set's chart, which is valid for Plotly: the level, and a line a run."""
     charts = {each.key: each for each in show(ablation, measured) if isinstance(each, Picture)}
     figure = draw_chart(charts[f"regularisers_{name}"], Scene(ablation)).now.figure
@@ -140,7 +139,7 @@ def test_before_a_run_there_are_the_axes_and_the_level() -> None:
     assert [each["state"] for each in legend(planned)] == ["coming", "coming"]
 
 
-def legend(ablation: ShownAblation) -> list[dict[str, str]]:
+def legend(ablation: WatchedAblation) -> list[dict[str, str]]:
     (widget,) = (each for each in show(ablation) if isinstance(each, Widget))
     assert (widget.name, widget.data["key"]) == ("legend", "regularisers_key")
     return list(widget.data["entries"])
@@ -211,7 +210,7 @@ def test_the_axis_ends_above_all_losses_and_seldom_moves() -> None:
     assert math.isfinite(top(2.0, math.inf, math.nan))
 
 
-def show_cards(task: str = "Reverse", norm: str = "layer", ablation: ShownAblation | None = None) -> list[Item]:
+def show_cards(task: str = "Reverse", norm: str = "layer", ablation: WatchedAblation | None = None) -> list[Item]:
     """What the cards hold, in one list."""
     results = () if ablation is None else ablation.state.results
     items: list[Item] = list(show_catalogue({"regularisers_task": task}, norm, results))

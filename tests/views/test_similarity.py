@@ -33,18 +33,12 @@ from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
 from playground.link import params
 from playground.text import characters
-from playground.views.similarity import (
-    EXAMPLE,
-    MOST_WRITTEN,
-    Sentences,
-    draw_token_sums,
-    draw_word_changes,
-    how_to_read,
-    name_sentences,
-    name_words,
-    show_pairs,
-    show_similarity,
-)
+from playground.views.similarity.left_out import draw_word_changes, name_words
+from playground.views.similarity.names import name_sentences
+from playground.views.similarity.page import MOST_WRITTEN, show_pairs, show_similarity
+from playground.views.similarity.pooling import how_to_read
+from playground.views.similarity.sentences import EXAMPLE, Sentences
+from playground.views.similarity.tokens import draw_token_sums
 from tests.views.scenes import SMALL, parts_of, words
 
 OPTIONS: dict[str, Any] = {key: param.default for key, param in params.PARAMS.items() if key.startswith("similarity_")}

@@ -11,8 +11,8 @@ from playground import Encoder, ModelConfig
 from playground.analysis.attention import pattern_spread
 from playground.charts import palette
 from playground.charts.chart import Heatmap, Paragraph, Table
+from playground.charts.colour_scales import SAME_COLOUR
 from playground.charts.draw import draw_chart, draw_table
-from playground.charts.figure import SAME_COLOUR
 from playground.charts.label import chart_label
 from playground.charts.scene import Scene
 from playground.link.opening import Focus

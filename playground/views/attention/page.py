@@ -8,8 +8,7 @@ import pandas as pd
 
 from playground.analysis.attention import highest_entropy, mean_entropy, merge_moves_results, rollout
 from playground.analysis.comparison import describe_head_change
-from playground.charts import figure as figures
-from playground.charts import palette
+from playground.charts import colour_scales, palette
 from playground.charts.chart import (
     Axis,
     Bars,
@@ -26,6 +25,7 @@ from playground.charts.chart import (
     Panel,
     Paragraph,
     Widget,
+    fill_panel,
 )
 from playground.charts.figure import Array
 from playground.charts.head_lines import SMALLEST_WEIGHT, Lines, choose_tokens, head_lines, strongest_keys
@@ -78,10 +78,9 @@ def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
         yield steps
     else:
         yield Group("attention_top", (linking, Columns((large, (every_head,)))))
-    view = options["attention_view"]
-    closer = tuple(VIEWS[view](scene, options)) if options["attention_closer"] else ()
+    view, choice = VIEWS[options["attention_view"]], Control("attention_view", "Look closer", HELP["view"])
     title = "Look closer: lines, ranking, entropy, rollout, heads that link, habits, the query's stream"
-    yield Panel("attention_closer", title, (Control("attention_view", "Look closer", HELP["view"]), *closer))
+    yield fill_panel(options, "attention_closer", title, lambda: (choice, *view(scene, options)), closed=(choice,))
 
 
 def _list_choices(scene: Heads, options: Options) -> tuple[Item, ...]:
@@ -171,7 +170,7 @@ def pattern_map(scene: Heads, options: Options) -> Heatmap[HeadsRun]:
         weights=lambda subject: shown_pattern(subject.run, focus, options),
         allowed=lambda subject: subject.run.allowed_in(nearest_layer(subject)) & ~subject.run.padding[:, None],
         window=lambda subject: subject.run.config.window_of(nearest_layer(subject)),
-        colours=figures.around_zero() if is_difference else weight_colours(weight_scale(scene, options)),
+        colours=colour_scales.around_zero if is_difference else weight_colours(weight_scale(scene, options)),
         bar="difference" if is_difference else "weight",
         **FOR_FINGERS,
         magnitude=1.0 if is_difference else None,
@@ -392,7 +391,7 @@ def show_rollout(scene: Heads, options: Options) -> Iterator[Item]:
         key="attention_rollout",
         weights=shares,
         allowed=lambda subject: ~subject.run.padding & ~subject.run.padding[:, None],
-        colours=figures.from_zero,
+        colours=colour_scales.from_zero,
         bar="share",
         axes=("position in the layer", "input token"),
         hover="share of %{x} in position %{y}",

@@ -51,7 +51,7 @@ def answer_why(scene: Scene[HeadsRun], options: Options) -> tuple[Group, Iterato
         items += _show_parts(found)
     has_numbers = found is not None and found.verdict.kind != "not finite"
     explained = found if has_numbers else None
-    tests, steps = _group_tests(scene, explained, options), _fold_steps(scene, explained, options)
+    tests, steps = _show_tests(scene, explained, options), _fold_steps(scene, explained, options)
     return Group("why", (*items, *_answer_pinned(scene, options))), tests, steps
 
 
@@ -160,13 +160,10 @@ def _show_parts(found: Explanation) -> Iterator[Item]:
     )
 
 
-def _group_tests(scene: Scene[HeadsRun], found: Explanation | None, options: Options) -> Iterator[Item]:
-    if found is not None:
-        yield Group("why_tests", tuple(_show_tests(scene, found, options)))
-
-
-def _show_tests(scene: Scene[HeadsRun], found: Explanation, options: Options) -> Iterator[Item]:
-    """The test of the answer by other sentences."""
+def _show_tests(scene: Scene[HeadsRun], found: Explanation | None, options: Options) -> Iterator[Item]:
+    """The test of the answer by other sentences, where there is one."""
+    if found is None:
+        return
     subject, items = scene.now, list[Item]()
     if subject.sentence is not None:
         try:
@@ -180,7 +177,7 @@ def _show_tests(scene: Scene[HeadsRun], found: Explanation, options: Options) ->
         except PlaygroundError as error:
             items.append(Paragraph(escape_markdown(error), "error"))
         items += say_present_alone(scene, "the tests")
-    yield from items
+    yield Group("why_tests", tuple(items))
 
 
 def _fold_steps(scene: Scene[HeadsRun], found: Explanation | None, options: Options) -> Group:

@@ -97,7 +97,7 @@ def _say_why_not(found: Explanation) -> Iterator[Item]:
     )
 
 
-def _bars(key: str, drawn: bars.Bars, **chart: Any) -> LabelledBars[HeadsRun]:
+def _bars(key: str, drawn: bars.LabelledRows, **chart: Any) -> LabelledBars[HeadsRun]:
     return LabelledBars(key=key, bars=lambda _: drawn, **chart)
 
 
@@ -135,7 +135,13 @@ def show_competition(explained: Explanation) -> Iterator[Item]:
     }
     chart = _bars(
         "why_competition",
-        bars.competition(labels[found.keys[shown]].tolist(), found.weights[shown], texts, chosen),
+        bars.LabelledRows(
+            labels[found.keys[shown]].tolist(),
+            found.weights[shown].tolist(),
+            bars.highlight(len(shown), chosen),
+            texts,
+            "attention weight",
+        ),
         caption=f"**What {query} may look at.** Bars are weights. In brackets: the score, and how many times the "
         f"weight of {key} that is. The amber bar is {key}.{left_out}",
         alt="Bars: attention weights of one query's keys",
@@ -270,7 +276,13 @@ def show_moved(explained: Explanation) -> Iterator[Item]:
     chosen = int(np.flatnonzero(shown == walk.key)[0])
     chart = _bars(
         "why_moved",
-        bars.head_shares([tokens[i] for i in shown], shares[shown], chosen),
+        bars.LabelledRows(
+            [tokens[i] for i in shown],
+            shares[shown].tolist(),
+            bars.highlight(len(shown), chosen),
+            bars.write_amounts(shares[shown].tolist(), "+"),
+            "share of the head's output",
+        ),
         caption=f"**Whose values make up the head's output for {query}**, z = Σ w v? A key's share is its w v, "
         "projected on z: (w v) · z / ‖z‖². Shares add up to 1; one below 0 pulls against the others. A heavy "
         f"weight on a short value moves little (Kobayashi et al. 2020). The amber bar is {key}.",

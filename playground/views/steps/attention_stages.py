@@ -8,10 +8,11 @@ import pandas as pd
 from playground.analysis.streams import l2
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk
+from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
-from playground.charts import palette
 from playground.charts.chart import Columns, Item, Picture
-from playground.charts.figure import MOST_VECTORS, SHOWN, Figure, colour_bar
+from playground.charts.draw.vectors import MOST_VECTORS, SHOWN
+from playground.charts.figure import Figure, colour_bar
 from playground.charts.markdown import quote_token
 from playground.charts.names import token_labels, token_names
 from playground.views.steps.charts import draw_keys, draw_matrix, draw_vectors, quote_tokens
@@ -48,7 +49,7 @@ def framed_row(walk: Walk, matrix: str) -> int:
 def draw_projections(walk: Walk) -> Figure:
     """Queries, keys and values beside one another, a row a token; the chosen query's and the chosen key's framed."""
     drawn = {name: matrix[:, :SHOWN].astype(np.float32) for name, matrix in _project(walk).items()}
-    colours = figures.around_zero()(list(drawn.values())).options
+    colours = colour_scales.around_zero(list(drawn.values())).options
     plain = {"showgrid": False, "zeroline": False, "fixedrange": True}
     layout = {"yaxis": {**plain, "type": "category", "autorange": "reversed", "title": "token"}}
     traces, frames = [], []

@@ -8,8 +8,8 @@ import pandas as pd
 
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk
+from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
-from playground.charts import palette
 from playground.charts.chart import Axis, Bars, Heatmap, Vectors
 from playground.charts.figure import PALE
 from playground.charts.head_map import CLICK_CELL, head_map
@@ -115,7 +115,7 @@ def draw_matrix(walk: Walk, key: str, title: str, reading: str, *, signed: bool)
         tokens=lambda walk: walk.layer.run.tokens,
         allowed=lambda walk: walk.layer.run.allowed_in(walk.layer.layer),
         window=lambda walk: walk.config.window_of(walk.layer.layer),
-        colours=figures.around_zero() if signed else figures.from_zero,
+        colours=colour_scales.around_zero if signed else colour_scales.from_zero,
         bar=title,
         click=CLICK_CELL,
         compares=False,

@@ -9,9 +9,11 @@ import pandas as pd
 from playground.analysis.streams import l2
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk
+from playground.charts import colour_scales
 from playground.charts import figure as figures
 from playground.charts.chart import Item, Options, Picture, Table
-from playground.charts.figure import SHOWN, Figure
+from playground.charts.draw.vectors import SHOWN
+from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 from playground.runs.encoder_run import DROPOUT_PLACES, TUTORIAL_DROPOUTS, DroppedRun
 from playground.tutorials.comparison import SHORT_TITLES
@@ -67,7 +69,7 @@ def draw_drops(rows: Mapping[str, tuple[Floats, Floats]]) -> Figure:
         np.divide(after[:m], before[:m], where=before[:m] != 0, out=row[:m])
         pair[:m] = np.stack([before[:m], after[:m]], axis=-1)
     look = {"texttemplate": "%{z:.2f}", "customdata": both, "showscale": False}
-    look |= {"zmin": 0, "zmax": max(1.0, figures.largest(factors)), "reversescale": True}
+    look |= {"zmin": 0, "zmax": max(1.0, colour_scales.largest(factors)), "reversescale": True}
     hover = "%{customdata[0]:.4g} → %{customdata[1]:.4g}"
     return figures.number_cells(factors, list(rows), hover, look, height=100 + 34 * len(rows))
 

@@ -16,8 +16,7 @@ from playground.analysis.changes import list_places, sentence_change, stream_cha
 from playground.analysis.comparison import moved_weight
 from playground.analysis.positions import ROUNDING
 from playground.analysis.sentences import Pooling
-from playground.charts import figure as figures
-from playground.charts import palette
+from playground.charts import colour_scales, palette
 from playground.charts.chart import (
     Axis,
     Columns,
@@ -26,12 +25,13 @@ from playground.charts.chart import (
     Heatmap,
     Item,
     Options,
-    Panel,
     Paragraph,
     Table,
+    fill_panel,
+    token_axis,
 )
-from playground.charts.draw import token_axis
-from playground.charts.figure import Array, Colours, Frame
+from playground.charts.colour_scales import Colours
+from playground.charts.figure import Array, Frame
 from playground.charts.head_map import CLICK_CELL, FOR_FINGERS, head_map, number_by_head
 from playground.charts.markdown import quote_token
 from playground.charts.scene import Scene
@@ -173,14 +173,24 @@ def show_details(scene: Scene[Followed], options: Options) -> Iterator[Item]:
     """Panels: every token, the sentence's vector, and the chosen head with and without the changes."""
     most = _find_most_changed(scene.now.moved_weight)
     if most is not None:
-        tokens = tuple(show_tokens(scene, options)) if options["whatif_tokens"] else (MEASURE,)
-        yield Panel("whatif_tokens", "How far has each token moved?", tokens, icon=":material/grid_on:")
-    sentences = tuple(show_sentences(scene, options)) if options["whatif_sentence"] else (POOLING,)
-    yield Panel(
-        "whatif_sentence", "The sentence: its cosine, and beside other sentences", sentences, ":material/notes:"
+        yield fill_panel(
+            options,
+            "whatif_tokens",
+            "How far has each token moved?",
+            lambda: show_tokens(scene, options),
+            ":material/grid_on:",
+            closed=(MEASURE,),
+        )
+    yield fill_panel(
+        options,
+        "whatif_sentence",
+        "The sentence: its cosine, and beside other sentences",
+        lambda: show_sentences(scene, options),
+        ":material/notes:",
+        closed=(POOLING,),
     )
-    chosen = tuple(show_chosen_head(scene, most)) if options["whatif_chosen"] else ()
-    yield Panel("whatif_chosen", "The chosen head, before and after", chosen, icon=":material/compare:")
+    title = "The chosen head, before and after"
+    yield fill_panel(options, "whatif_chosen", title, lambda: show_chosen_head(scene, most), ":material/compare:")
 
 
 def show_sentences(scene: Scene[Followed], options: Options) -> Iterator[Item]:
@@ -307,7 +317,7 @@ def show_tokens(scene: Scene[Followed], options: Options) -> Iterator[Item]:
         hover="%{x} after %{y} blocks, " + ("moved, in lengths of the vector" if by_length else "cosine"),
         more="farther",
         number=".3g" if by_length else ".4f",
-        colours=figures.from_zero if by_length else _below_one,
+        colours=colour_scales.from_zero if by_length else _below_one,
         frames=lambda shown: _frame_changes(shown.run),
         click="The chosen layer, in its row, and token, in its column. Arrow keys move them.",
     )
@@ -378,7 +388,7 @@ def _map_of_difference(key: str, scene: Scene[Followed], layer: int, head: int, 
         after - before,
         f"**Changed − untouched, layer {layer}, head {head}.**{which} Violet: more weight with "
         f"{scene.now.your_changes}. Orange: less.{scene.now.notes(layer, head)}",
-        colours=figures.around_zero(),
+        colours=colour_scales.around_zero,
         magnitude=1.0,
         bar="difference",
         **({} if (layer, head) == (scene.focus.layer, scene.focus.head) else {"click": ""}),

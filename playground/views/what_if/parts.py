@@ -12,20 +12,11 @@ import pandas as pd
 
 from playground.analysis.attention import pattern_spread, rank_correlation
 from playground.analysis.sweeps import compare_together, list_pairs
+from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
-from playground.charts import palette
-from playground.charts.chart import (
-    Axis,
-    Heatmap,
-    Item,
-    Options,
-    Panel,
-    Paragraph,
-    Picture,
-    Widget,
-)
-from playground.charts.draw import token_axis
-from playground.charts.figure import Array, Colours, Figure
+from playground.charts.chart import Axis, Heatmap, Item, Options, Paragraph, Picture, Widget, fill_panel, token_axis
+from playground.charts.colour_scales import Colours
+from playground.charts.figure import Array, Figure
 from playground.charts.head_map import CLICK_CELL, head_map
 from playground.charts.markdown import quote_place
 from playground.charts.names import text_width, token_names
@@ -95,8 +86,10 @@ def show_heads(scene: Scene[Parts], options: Options) -> Iterator[Item]:
     )
     label = f"Switch off layer {focus.layer}, head {focus.head}"
     yield offer_changes("whatif_switch", {label: [Change("zero", focus.layer, focus.head)]})
-    compared = tuple(_compare_with_spread(scene, values)) if options["whatif_spread"] else ()
-    yield Panel("whatif_spread", "Do striking heads matter?", compared, icon=":material/scatter_plot:")
+    title = "Do striking heads matter?"
+    yield fill_panel(
+        options, "whatif_spread", title, lambda: _compare_with_spread(scene, values), ":material/scatter_plot:"
+    )
 
 
 def _compare_with_spread(scene: Scene[Parts], values: Array) -> Iterator[Item]:
@@ -134,7 +127,7 @@ def _effect_colours(effects: Effects) -> dict[str, Any]:
     return {
         "bar": "change",
         "number": "+.4g" if effects.is_signed else ".4g",
-        "colours": figures.around_zero() if effects.is_signed else figures.from_zero,
+        "colours": colour_scales.around_zero if effects.is_signed else colour_scales.from_zero,
     }
 
 

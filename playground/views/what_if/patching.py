@@ -8,15 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from playground.charts import figure as figures
-from playground.charts import palette
-from playground.charts.chart import (
-    Heatmap,
-    Item,
-    Options,
-    Paragraph,
-)
-from playground.charts.draw import token_axis
+from playground.charts import colour_scales, palette
+from playground.charts.chart import Heatmap, Item, Options, Paragraph, token_axis
 from playground.charts.figure import Array, Frame
 from playground.charts.head_map import LEAST_CELL
 from playground.charts.markdown import quote_place, quote_token
@@ -81,7 +74,7 @@ def show_patches(scene: Scene[Patches], options: Options) -> Iterator[Item]:
         hover="%{x}, depth %{y}, nearer by",
         more="nearer",
         number=".1%",
-        colours=lambda numbers: replace(figures.around_zero()(numbers), ticks={"tickformat": ".0%"}),
+        colours=lambda numbers: replace(colour_scales.around_zero(numbers), ticks={"tickformat": ".0%"}),
         magnitude=1.0,
         gap=1,
         frames=lambda _: [Frame((0, n_depths - 1), (column, column), palette.EMBEDDINGS) for column in changed],

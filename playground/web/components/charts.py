@@ -23,24 +23,23 @@ import streamlit as st
 from streamlit.runtime import get_instance
 
 from playground.charts import palette
-from playground.charts.bars import Bars
+from playground.charts.bars import LabelledRows
 from playground.charts.figure import Figure
 from playground.charts.head_lines import Lines, thickest_line
-from playground.charts.label import chart_label, plain_figure
+from playground.charts.label import chart_label
 from playground.export.print_figure import write_print_figure
 from playground.web.components import load_component
 
 _curves = load_component("curves", draws=True)
 
 
-def draw_curves(key: str, figure: go.Figure | Figure, *, alt: str) -> None:
+def draw_curves(key: str, figure: Figure, *, alt: str) -> None:
     """Draw a figure of lines; `alt` names it for whoever cannot see it."""
     _curves(key=f"{key}_drawing", data={**curve_data(figure), "alt": chart_label(alt, figure)})
 
 
-def curve_data(drawing: go.Figure | Figure) -> dict[str, Any]:
+def curve_data(figure: Figure) -> dict[str, Any]:
     """A figure's lines, axes and titles as the script reads them; numbers have four digits, finer than can be seen."""
-    figure = plain_figure(drawing)
     layout, x, y = figure["layout"], figure["layout"]["xaxis"], figure["layout"]["yaxis"]
     return {
         "lines": [_line(trace) for trace in figure["data"]],
@@ -77,7 +76,7 @@ def _short(value: float) -> float:
 _bars = load_component("labelled_bars", draws=True)
 
 
-def draw_bars(key: str, bars: Bars, *, alt: str) -> None:
+def draw_bars(key: str, bars: LabelledRows, *, alt: str) -> None:
     """Draw bars; `alt` names them for whoever cannot see them."""
     data = {
         "labels": list(bars.labels),
@@ -90,7 +89,7 @@ def draw_bars(key: str, bars: Bars, *, alt: str) -> None:
     _bars(key=f"{key}_drawing", data=data)
 
 
-def _describe_longest(bars: Bars) -> str:
+def _describe_longest(bars: LabelledRows) -> str:
     """A sentence on the longest bar, for whoever cannot see it."""
     finite = [place for place, value in enumerate(bars.values) if math.isfinite(value)]
     if not finite:

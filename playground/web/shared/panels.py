@@ -16,6 +16,7 @@ from playground.link.params import write_changed
 from playground.link.query import explain_cut
 from playground.runs.encoder_run import Run
 from playground.text.sentences import foreign_script, is_english
+from playground.text.wording import name_device
 from playground.views.change_names import count_changes
 from playground.web.choices.focus import settle_tokens
 from playground.web.choices.setup import Setup, current_notices, current_setup, current_value, describe_other_weights
@@ -86,7 +87,6 @@ def current_run(*, changed: bool = True) -> Run:
         )
     padding = f" + {run.padding.size - tokens} padding" if run.padding.any() else ""
     of_tokens = "token" if tokens == 1 else "tokens"
-    where = "a GPU" if run.device == "cuda" else "CPU"
     names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
     origin = names.get(setup.weights) or trained_slot.weights_label(setup.weights) or "your own weights"
     vectors = "" if run.config.vocab_size else " · words are vectors drawn from the seed, not learned"
@@ -96,7 +96,7 @@ def current_run(*, changed: bool = True) -> Run:
     changes = f" · :violet-badge[{n} {'change' if n == 1 else 'changes'}]" if n else ""
     st.caption(
         f"{which}{tokens} {of_tokens}{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
-        f"{1000 * run.seconds:.0f} ms on {where} · {origin}{vectors}{changes}"
+        f"{1000 * run.seconds:.0f} ms on {name_device(run.device)} · {origin}{vectors}{changes}"
     )
     return run
 

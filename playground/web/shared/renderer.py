@@ -15,7 +15,7 @@ import streamlit as st
 from plotly.basedatatypes import BaseFigure
 from streamlit.delta_generator import DeltaGenerator
 
-from playground.charts.bars import Bars as LabelledRows
+from playground.charts.bars import LabelledRows
 from playground.charts.chart import (
     CellRanges,
     Chart,
@@ -33,7 +33,7 @@ from playground.charts.chart import (
     Table,
     Widget,
 )
-from playground.charts.draw import Drawing, Drawn, Heads, draw_chart, draw_table
+from playground.charts.draw import Drawing, Drawn, SavedHeads, draw_chart, draw_table
 from playground.charts.figure import Figure
 from playground.charts.head_lines import Lines
 from playground.charts.label import chart_label
@@ -261,7 +261,7 @@ def _row_chooser(
 
 def _saved(drawn: Drawn) -> Saved:
     """What the menu of a chart saves."""
-    if isinstance(drawn.live, Heads):
+    if isinstance(drawn.live, SavedHeads):
         heads = drawn.live
         return saved_heads(drawn.saved_as, heads.weights, heads.queries, heads.keys, heads.n_heads, heads.scale)
     if drawn.saved_table is not None:
@@ -278,7 +278,7 @@ def _validate(drawn: Drawn, frame: CellFrame | None) -> go.Figure:
 
 def _frame(drawn: Drawn, ranges: CellRanges, focus: Focus) -> CellFrame:
     rows, columns = (None if side is None else Cells(*side) for side in (ranges.rows, ranges.columns))
-    frame = frame_cell(drawn.key, focus, rows=rows, columns=columns, label=drawn.click, chosen=drawn.chosen)
+    frame = frame_cell(drawn.key, focus, rows=rows, columns=columns, label=drawn.chart.click, chosen=drawn.chosen)
     return replace(frame, is_mosaic=ranges.is_mosaic, opens=ranges.opens, least_width=drawn.least_width)
 
 

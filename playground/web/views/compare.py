@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from playground.analysis import comparison
 from playground.analysis.comparison import PointDifference, describe_shared
-from playground.charts.chart import Group, Item, Panel, Paragraph
+from playground.charts.chart import Group, Item, Panel, Paragraph, fill_panel
 from playground.charts.scene import Scene
 from playground.link.changes import Changes, MadeChange
 from playground.model.changes import Change
@@ -43,12 +44,12 @@ def compare_runs() -> None:
     points = tuple(view.compare_points(scene, differences))
     answer = view.answer_parting(*scene.both, differences, random)
     render([answer, Group("", points, is_proof=True)], scene)
-    heads = view.compare_heads(scene, moved) if options["compare_head"] else ()
-    lengths = view.compare_lengths(scene) if options["compare_lengths"] else ()
+    heads = partial(view.compare_heads, scene, moved)
+    lengths = partial(view.compare_lengths, scene)
     render(
         [
-            Panel("compare_head", "One head, in both", tuple(heads), icon=":material/compare:"),
-            Panel("compare_lengths", "How long are the vectors?", tuple(lengths), icon=":material/show_chart:"),
+            fill_panel(options, "compare_head", "One head, in both", heads, ":material/compare:"),
+            fill_panel(options, "compare_lengths", "How long are the vectors?", lengths, ":material/show_chart:"),
         ],
         scene,
     )

@@ -27,10 +27,10 @@ from playground.errors import PlaygroundError
 from playground.link import query
 from playground.model import Encoder
 from playground.training.ablation import AblationState, AblationTraining
+from playground.views.ablation_curves import WatchedAblation
 from playground.views.gradient_flow import LAYERS, SixEncoders, list_depths, show_gradient_flow
 from playground.views.gradient_training import (
     SIZES,
-    TrainedPair,
     ask_question,
     pair_recipe,
     pair_trainings,
@@ -216,7 +216,7 @@ def follow_pair(experiment: Experiment[AblationState]) -> None:
     experiment_buttons.show_progress(experiment, experiment.progress, status)
     state, data = experiment.state, training_data(experiment.inputs[0].recipe)
     if state is not None:
-        scene = Scene(TrainedPair(state, data, experiment.in_progress))
+        scene = Scene(WatchedAblation(state, data, experiment.in_progress))
         render(show_pair(scene), scene)
 
 

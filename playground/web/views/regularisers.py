@@ -30,12 +30,12 @@ from playground.training.regularisers import (
     reason_without_effect,
 )
 from playground.training.tasks import TASKS
+from playground.views.ablation_curves import WatchedAblation
 from playground.views.regularisers import (
     BEFORE_ANY,
     MISSING_MASKS,
     READY,
     ReadyExperiment,
-    ShownAblation,
     show_answer,
     show_catalogue,
     show_curves,
@@ -270,10 +270,10 @@ def follow_details(experiment: Experiment[AblationState]) -> None:
 
 def make_scene(
     trainings: tuple[AblationTraining, ...], state: AblationState | None, *, grows: bool = False
-) -> Scene[ShownAblation]:
+) -> Scene[WatchedAblation]:
     """An ablation of these trainings, which may not have begun."""
     shown = state or AblationState.planned(trainings)
-    return Scene(ShownAblation(shown, training_data(trainings[0].recipe), grows))
+    return Scene(WatchedAblation(shown, training_data(trainings[0].recipe), grows))
 
 
 def list_differences(before: Sequence[AblationTraining], now: Sequence[AblationTraining]) -> list[str]:

@@ -18,7 +18,8 @@ from playground.model.changes import Change
 from playground.runs.variant_runs import count_affordable
 from playground.text import Batch, split_sentences
 from playground.text.sentences import is_english
-from playground.views.similarity import EXAMPLE, PLACES, Sentences, show_details, show_pairs
+from playground.views.similarity.page import PLACES, show_details, show_pairs
+from playground.views.similarity.sentences import EXAMPLE, Sentences
 from playground.web.choices import widgets
 from playground.web.choices.focus import choose_places
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random

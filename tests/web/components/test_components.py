@@ -10,7 +10,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from playground.charts.bars import Bars
+from playground.charts.bars import LabelledRows
 from playground.web import components
 from playground.web.components.charts import _describe_longest
 from tests.web.app_test import drawn_bars, working
@@ -18,10 +18,12 @@ from tests.web.app_test import drawn_bars, working
 
 def test_bars_reach_the_browser_as_they_are_and_what_is_no_number_as_none() -> None:
     def script() -> None:
-        from playground.charts.bars import Bars
+        from playground.charts.bars import LabelledRows
         from playground.web.components.charts import draw_bars
 
-        bars = Bars(["<b>", "x", "y"], [0.5, -1.25, float("nan")], ["red", "blue", "blue"], ["a", "b", "–"], "part")
+        bars = LabelledRows(
+            ["<b>", "x", "y"], [0.5, -1.25, float("nan")], ["red", "blue", "blue"], ["a", "b", "–"], "part"
+        )
         draw_bars("some", bars, alt="Bars")
 
     app = working(AppTest.from_function(script).run())
@@ -33,7 +35,7 @@ def test_bars_reach_the_browser_as_they_are_and_what_is_no_number_as_none() -> N
 
 
 def test_bars_without_a_number_have_no_longest() -> None:
-    assert _describe_longest(Bars(["x"], [math.nan], [""], ["–"], "")) == ""
+    assert _describe_longest(LabelledRows(["x"], [math.nan], [""], ["–"], "")) == ""
 
 
 FOLDER = Path(components.__file__).parent

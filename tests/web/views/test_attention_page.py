@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig, open_link
-from playground.charts.figure import SAME_COLOUR
+from playground.charts.colour_scales import SAME_COLOUR
 from playground.charts.head_lines import head_lines
 from playground.charts.names import token_labels
 from playground.runs.encoder_run import Run, run

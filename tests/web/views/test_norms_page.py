@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from playground import Trace
-from playground.charts.figure import SAME_COLOUR
+from playground.charts.colour_scales import SAME_COLOUR
 from tests.web import app_test
 from tests.web.app_test import SMALL, array, charts, choose, formulas, small_trace, trained_trace, without_error, words
 

@@ -12,7 +12,8 @@ from playground.limits import MAX_LISTED, MAX_LISTED_TOKENS
 from playground.link import params
 from playground.link.params import DEFAULT_TEXT
 from playground.runs import variant_runs
-from playground.views.similarity import EXAMPLE, VIEWS
+from playground.views.similarity.page import VIEWS
+from playground.views.similarity.sentences import EXAMPLE
 from playground.weights import checkpoint
 from tests.training.trained import trained
 from tests.web.app_test import (

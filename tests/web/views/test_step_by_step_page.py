@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig, Trace
 from playground.analysis.walkthrough import order
-from playground.charts.figure import SHOWN
+from playground.charts.draw.vectors import SHOWN
 from playground.presets import PRESETS
 from playground.text.tokenizer import draw_vectors
 from playground.tutorials.comparison import SHORT_TITLES

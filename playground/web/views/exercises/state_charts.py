@@ -15,7 +15,6 @@ from playground.charts.chart import (
     Later,
     Panel,
     Paragraph,
-    Picture,
     Table,
 )
 from playground.learn.checks import ANSWER
@@ -56,8 +55,6 @@ def _fix(item: Item) -> Item:
     match item:
         case Heatmap():
             return replace(item, rows=_without_place(item.rows), columns=_without_place(item.columns))
-        case Picture():
-            return replace(item, frame=None)
         case Table():
             return replace(item, on_row=None)
     return item

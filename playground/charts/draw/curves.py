@@ -1,0 +1,67 @@
+"""Curves of both subjects on the same axes, the pinned one's dotted."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from playground.charts import figure as figures
+from playground.charts.chart import CellRanges, Curves
+from playground.charts.draw.drawn import Drawn, find_places, join_sentences, scene_table
+from playground.charts.markdown import escape_markdown
+from playground.charts.scene import Scene
+
+S = TypeVar("S")
+
+
+def draw_curves(chart: Curves[S], scene: Scene[S]) -> Drawn:
+    """The present curves and, dotted, the pinned ones on the same axes."""
+    curves = list(chart.curves(scene.now))
+    ghosts = [] if scene.pinned is None else list(chart.curves(scene.pinned))
+    named: set[str] = set()
+    traces: list[dict[str, Any]] = []
+    for curve in curves:
+        traces += figures.curve_traces(curve, legend=curve.name not in named)
+        named.add(curve.name)
+    if ghosts:
+        traces += [figures.ghost_trace(each, scene.pinned_name) for each in ghosts]
+        traces.append(figures.ghost_entry(scene.pinned_name))
+    layout: dict[str, Any] = {"hovermode": "x unified"} if len(chart.y) == 1 else {}
+    bottom, gap = 1.0, 0.06
+    room = 1 - gap * (len(chart.y) - 1)
+    for panel, (axis, share) in enumerate(zip(chart.y, chart.shares, strict=True)):
+        shown = [each for each in (*curves, *ghosts) if each.panel == panel]
+        numbers = [ends for each in shown for ends in (each.y, each.high) if ends is not None]
+        top, bottom = bottom, bottom - room * share
+        domain = {} if len(chart.y) == 1 else {"domain": [max(bottom, 0.0), top]}
+        layout[f"yaxis{panel + 1 if panel else ''}"] = {**axis(numbers), **domain}
+        bottom -= gap
+    layout["xaxis"] = _curve_axis(chart, curves, ghosts)
+    if chart.marks and curves:
+        x = np.concatenate([each.x for each in curves])
+        layout |= figures.mark_places(chart.marks, x, is_log=layout["xaxis"].get("type") == "log")
+    figure = figures.style(traces, layout, height=chart.height or 380, legend=True)
+    note = figures.include_zero(figure)
+    dotted = f"Dotted lines, on the same axes: {escape_markdown(scene.pinned_name)}." if ghosts else ""
+    places = find_places(chart.x, scene.now, max((len(curve.x) for curve in curves), default=0))
+    cells = CellRanges(None, places) if chart.click and places else None
+    caption = join_sentences(chart.caption, chart.reading(scene.now), dotted, note)
+    table = partial(scene_table, chart, scene) if chart.table else None
+    return Drawn(chart, "", figure, caption, table, cells)
+
+
+def _curve_axis(
+    chart: Curves[S], curves: Sequence[figures.Curve], ghosts: Sequence[figures.Curve]
+) -> Mapping[str, Any]:
+    """The horizontal axis that all panels share, below the last of them."""
+    last = len(chart.y)
+    below: dict[str, Any] = {"title": chart.x.title, "anchor": f"y{last}" if last > 1 else "y"}
+    names = np.concatenate([each.x for each in (*curves, *ghosts)]) if curves else np.zeros(0)
+    if names.dtype.kind in "UO":
+        below |= {"type": "category", "tickangle": -figures.SLANT, "showgrid": False}
+        if ghosts and chart.order is not None:
+            below |= {"categoryorder": "array", "categoryarray": sorted(set(names), key=chart.order)}
+    elif names.dtype.kind in "iu":
+        below |= {**figures.whole_ticks(int(np.ptp(names)) + 1), "zeroline": False}
+    return below | dict(chart.x.options)

@@ -1,0 +1,170 @@
+"""What a renderer shows of a chart, and what all kinds of charts have: words, tables, places that a click chooses."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import pandas as pd
+
+from playground.charts.bars import LabelledRows
+from playground.charts.chart import Axis, CellRanges, Chart, HeadLines, Heatmap, Picture, Table
+from playground.charts.figure import Array, Figure
+from playground.charts.head_lines import Lines
+from playground.charts.scene import Scene
+from playground.charts.weights import WeightScale
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class SavedHeads:
+    """All heads' weights, to be saved in place of their thumbnails."""
+
+    weights: Callable[[], Array]
+    queries: Sequence[str]
+    keys: Sequence[str]
+    n_heads: int
+    scale: WeightScale
+
+
+Side: TypeAlias = Literal["", "pinned", "difference"]
+"""Whose numbers are drawn: the present subject's, the pinned one's, or the difference of both."""
+
+_ALTS: Mapping[tuple[type, Side], str] = {
+    (Heatmap, "pinned"): "The same heatmap of the pinned settings.",
+    (Heatmap, "difference"): "Its change.",
+    (Picture, "pinned"): "The same chart of the pinned settings.",
+    (HeadLines, "pinned"): "The same lines of the pinned settings.",
+}
+"""What is drawn beside a chart is called, for whoever cannot see it, by the chart's kind."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a renderer shows of one side of a chart."""
+
+    chart: Chart[Any]
+    side: Side
+    plotted: Figure | Callable[[], Figure]
+    """The figure; or what makes it, where a live page draws the chart without Plotly and few ask for the figure."""
+    caption: str
+    """Markdown."""
+    numbers: Callable[[], pd.DataFrame] | None = None
+    """Makes the table, which is shown where the chart has one below it."""
+    cells: CellRanges | None = None
+    """What a click on the figure chooses."""
+    live: LabelledRows | Lines | SavedHeads | None = None
+    """What a live page draws without Plotly in place of the figure, or saves in its place."""
+    saved_table: Callable[[], pd.DataFrame] | None = None
+    """What is saved as numbers, where the figure does not have them."""
+    least_width: int = 0
+    """Pixels: on a phone, a figure that is wider than the page is scrolled sideways; 0: it is as wide as the page."""
+
+    @cached_property
+    def figure(self) -> Figure:
+        """What notebooks show and what is saved; on most pages also what is seen."""
+        return self.plotted() if callable(self.plotted) else self.plotted
+
+    @property
+    def key(self) -> str:
+        """Of its container."""
+        return f"{self.chart.beside_key or self.chart.key}_{self.side}" if self.side else self.chart.key
+
+    @property
+    def alt(self) -> str:
+        """Its name for whoever cannot see it."""
+        return _ALTS[type(self.chart), self.side] if self.side else self.chart.alt
+
+    @property
+    def saved_as(self) -> str:
+        """Name of the saved files, without their ending; where it is empty, the key."""
+        chart = self.chart
+        return f"{chart.saved_as or chart.beside_key or chart.key}_{self.side}" if self.side else chart.saved_as
+
+    @property
+    def table(self) -> Callable[[], pd.DataFrame] | None:
+        """The numbers to read and copy."""
+        return self.numbers if self.chart.is_tabulated else None
+
+    @property
+    def table_title(self) -> str:
+        """The heading of the table."""
+        return "The numbers" if self.side else self.chart.table_title
+
+    @property
+    def on_row(self) -> Callable[[Any], Mapping[str, Any]] | None:
+        """What a click on a row of the table chooses."""
+        return None if self.side else self.chart.on_row
+
+    @property
+    def chosen(self) -> Mapping[str, int]:
+        """The numbers of places that are the page's own, where the frame stands."""
+        return {} if self.side else self.chart.chosen
+
+    @property
+    def grows(self) -> bool:
+        """Whether a live page draws it without Plotly, as it will change."""
+        return self.chart.grows and not self.side
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A chart of a scene."""
+
+    now: Drawn
+    beside: tuple[Drawn, ...] = ()
+    """The pinned subject's, and the difference, to stand side by side below."""
+    note: str = ""
+    """Why something of the pinned subject is not shown; markdown."""
+    in_one_row: bool = False
+    """Whether the pinned subject's stand in a row with the present one, and not below it."""
+
+
+def compare_tables(now: pd.DataFrame, pinned: pd.DataFrame | None) -> pd.DataFrame:
+    """A table; beside a pinned one, with its numbers and the differences behind each column that both have.
+
+    Where the only column is called `now`, those of the pinned one and of the differences need no more of a name.
+    """
+    if pinned is None:
+        return now
+    columns: dict[str, Any] = {}
+    every = now.index.union(pinned.index, sort=False)
+    for name in now:
+        values = now[name].reindex(every)
+        if name not in pinned or not pd.api.types.is_numeric_dtype(now[name]):
+            columns[str(name)] = values
+            continue
+        before = pinned[name].reindex(every)
+        if name == "now":
+            columns |= {"pinned": before, "now": values, "now − pinned": values - before}
+        else:
+            columns |= {str(name): values, f"{name}, pinned": before, f"{name}, now − pinned": values - before}
+    table = pd.DataFrame(columns)
+    table.index.name = now.index.name
+    return table
+
+
+def draw_table(table: Table[S], scene: Scene[S]) -> pd.DataFrame:
+    """What a table shows of a scene."""
+    pinned = None if scene.pinned is None or not table.compares else table.frame(scene.pinned)
+    return compare_tables(table.frame(scene.now), pinned)
+
+
+def scene_table(chart: Chart[S], scene: Scene[S]) -> pd.DataFrame:
+    """The table of a chart that has one, with the pinned subject's numbers and the differences."""
+    return draw_table(Table[S](key=chart.key, frame=chart.table or (lambda _: pd.DataFrame())), scene)
+
+
+def join_sentences(*sentences: str) -> str:
+    """A caption of these sentences, of which some may be empty."""
+    return " ".join(filter(None, (each.strip() for each in sentences)))
+
+
+def find_places(axis: Axis[S], subject: S, size: int) -> tuple[str, Mapping[int, int]] | None:
+    """The place that an axis's cells stand for: what Plotly calls a cell → the place's number."""
+    if not axis.place:
+        return None
+    numbers = range(size) if axis.numbers is None else axis.numbers(subject)
+    first = axis.first if axis.names is None else 0
+    return axis.place, {first + cell: number for cell, number in enumerate(numbers) if number is not None}

@@ -1,0 +1,105 @@
+"""Pictures, heads as thumbnails and as lines, and labelled bars."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+import pandas as pd
+
+from playground.charts import figure as figures
+from playground.charts.bars import LabelledRows
+from playground.charts.chart import CellRanges, HeadGrid, HeadLines, LabelledBars, Picture
+from playground.charts.draw.drawn import Drawing, Drawn, SavedHeads, Side, join_sentences, scene_table
+from playground.charts.figure import Figure
+from playground.charts.head_lines import lines_figure
+from playground.charts.head_map import head_grid
+from playground.charts.markdown import escape_markdown
+from playground.charts.names import label
+from playground.charts.scene import Scene
+
+S = TypeVar("S")
+
+
+def draw_picture(chart: Picture[S], scene: Scene[S]) -> Drawing:
+    """A figure of its own kind, and the pinned subject's beside it."""
+    table = partial(scene_table, chart, scene) if chart.table else None
+    caption = join_sentences(chart.caption, chart.reading(scene.now))
+    now = Drawn(chart, "", chart.figure(scene.now), caption, table)
+    if scene.pinned is None:
+        return Drawing(now)
+    name = escape_markdown(scene.pinned_name)
+    caption = join_sentences(f"**{name}.**", chart.reading(scene.pinned))
+    return Drawing(now, (Drawn(chart, "pinned", chart.figure(scene.pinned), caption),))
+
+
+def draw_head_grid(chart: HeadGrid[S], subject: S) -> Drawn:
+    """All heads as thumbnails; a click on one chooses its layer and head."""
+    thumbnails = chart.thumbnails(subject)
+    n_layers, n_heads = thumbnails.shape[:2]
+    figure = head_grid(thumbnails, chart.scale, height=chart.height)
+    rows, columns = (
+        (place, {n: n for n in range(size)}) for place, size in zip(chart.places, thumbnails.shape[:2], strict=True)
+    )
+    heads = SavedHeads(
+        partial(chart.weights, subject), chart.queries(subject), chart.keys(subject), n_layers * n_heads, chart.scale
+    )
+    return Drawn(
+        chart,
+        "",
+        figure,
+        join_sentences(chart.caption, chart.reading(subject)),
+        partial(chart.table, subject) if chart.table else None,
+        CellRanges(rows, columns, is_mosaic=True, opens=chart.opens) if chart.click else None,
+        heads,
+    )
+
+
+def draw_head_lines(chart: HeadLines[S], scene: Scene[S]) -> Drawing:
+    """The present lines, and in a row with them the pinned ones."""
+    table = partial(scene_table, chart, scene) if chart.table else None
+    now = _lines_of(chart, "", scene.now, join_sentences(chart.caption, chart.reading(scene.now)), table)
+    if scene.pinned is None:
+        return Drawing(now)
+    name = escape_markdown(scene.pinned_name)
+    caption = join_sentences(f"**{name}.**", chart.nearest(scene.pinned), "The same width for the same weight.")
+    return Drawing(now, (_lines_of(chart, "pinned", scene.pinned, caption),), in_one_row=True)
+
+
+def _lines_of(
+    chart: HeadLines[S], side: Side, subject: S, caption: str, table: Callable[[], pd.DataFrame] | None = None
+) -> Drawn:
+    lines = chart.lines(subject)
+    weights, figure = partial(chart.weights, subject), partial(lines_figure, lines)
+    return Drawn(chart, side, figure, caption, table, live=lines, saved_table=weights)
+
+
+def draw_labelled_bars(chart: LabelledBars[S], subject: S) -> Drawn:
+    """The bars, whose figure is made where it is asked for."""
+    bars = chart.bars(subject)
+    caption = join_sentences(chart.caption, chart.reading(subject))
+    table = partial(chart.table, subject) if chart.table else None
+    figure = partial(_labelled_bars_figure, bars)
+    return Drawn(chart, "", figure, caption, table, live=bars)
+
+
+def _labelled_bars_figure(bars: LabelledRows) -> Figure:
+    """Labelled bars as a figure, for pictures and notebooks."""
+    values = np.array(bars.values, np.float64)
+    finite = np.append(values[np.isfinite(values)], 0)
+    low, high = float(finite.min()), float(finite.max())
+    room = 0.18 * ((high - low) or 1)  # for the texts behind the bars
+    trace = {
+        "type": "bar",
+        "x": values,
+        "y": [label(name, len(name)) for name in bars.labels],
+        "orientation": "h",
+        "marker": {"color": list(bars.colours)},
+        "text": list(bars.texts),
+        "textposition": "outside",
+    }
+    layout = {
+        "xaxis": {"title": bars.title, "range": [low - room * (low < 0), high + room]},
+        "yaxis": {"type": "category", "autorange": "reversed", "showgrid": False},
+    }
+    return figures.style([trace], layout, height=70 + 22 * len(bars.labels))

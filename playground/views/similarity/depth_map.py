@@ -1,0 +1,139 @@
+"""Where sentences lie on two axes, depth by depth. Legend: N sentences."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from playground.analysis.sentences import DepthMap, Pair, Pooling, describe_shares, name_depths
+from playground.charts import colour_scales, palette
+from playground.charts import figure as figures
+from playground.charts.chart import Control, Item, Options, Paragraph, Picture
+from playground.charts.figure import Array, Figure
+from playground.charts.names import label
+from playground.views.similarity.names import LONGEST_HOVER, name_sentences
+from playground.views.similarity.sentences import Sentences
+
+_MIN_ON_MAP = 3
+"""Sentences from which on a map says more than one distance does."""
+
+
+def show_map(subject: Sentences, pooling: Pooling, pair: Pair, options: Options) -> Iterator[Item]:
+    """Where the sentences lie at one depth, on axes that all depths share."""
+    n, names = len(subject.texts), name_depths(subject.config)
+    if n < _MIN_ON_MAP:
+        yield Paragraph(f"A map needs at least {_MIN_ON_MAP} sentences: two have one distance, and no map.", "info")
+        return
+    drawn, last = subject.map_depths(pooling), len(names) - 1
+    depth = min(options["similarity_depth"], last)
+    yield Control("similarity_depth", "Depth: blocks passed (0 = embeddings)", high=last)
+    where = f"of the {names[depth]}" if depth == 0 else names[depth]
+    yield Picture(
+        key="similarity_map",
+        alt=f"Map of {len(names)} depths: where {n} sentences lie on two axes",
+        caption=f"How do the sentences part, block by block? A dot is a sentence's vector {where}, by its number. The "
+        "chosen two are red, and grey lines are their way through all depths. The axes are the two directions in which "
+        "the sentences differ most, over all depths together (principal component analysis, fitted once), so they stay "
+        f"while the depth moves. {describe_shares(drawn, depth)} Each depth's mean is taken off.",
+        figure=lambda shown: draw_depth_map(drawn, depth, shown.texts, (pair.first, pair.second)),
+        table=lambda shown: pd.DataFrame(drawn.points[depth], name_sentences(shown.texts), ["axis 1", "axis 2"]),
+    )
+
+
+_MAP_HEIGHT = 410
+"""Pixels of the map of depths: about a square on a phone, so that little is blank around it."""
+
+
+def draw_depth_map(mapped: DepthMap, depth: int, sentences: Sequence[str], pair: tuple[int, int]) -> Figure:
+    """Sentences on two axes at one depth; the chosen pair with its way through all depths.
+
+    Both axes are as long at every depth, and a unit is as long on both.
+    """
+    points = mapped.points.astype(np.float32)
+    reach = 1.12 * colour_scales.largest(np.abs(points))
+    chosen = list(dict.fromkeys(pair))
+    line = {"type": "scatter", "mode": "lines", "line": {"color": palette.MUTED, "width": 2}, "hoverinfo": "skip"}
+    dots: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": points[depth, :, 0],
+        "y": points[depth, :, 1],
+        "marker": {
+            "color": [palette.FOCUS if i in pair else palette.RESIDUAL for i in range(len(sentences))],
+            "size": 10,
+        },
+        "text": [str(number) for number in range(1, len(sentences) + 1)],
+        "textposition": _part_labels(points[depth] / reach),
+        "customdata": [f"{i} · {label(text, LONGEST_HOVER)}" for i, text in enumerate(sentences, start=1)],
+        "hovertemplate": "%{customdata}<br>%{x:.3g}, %{y:.3g}<extra></extra>",
+        "cliponaxis": False,
+    }
+    axes = [
+        {"title": f"axis {number}: {100 * share:.0f}% of the variance", "range": [-reach, reach], "zeroline": True}
+        for number, share in enumerate(mapped.explained, start=1)
+    ]
+    layout = {
+        "xaxis": {**axes[0], "constrain": "domain"},
+        "yaxis": {**axes[1], "scaleanchor": "x", "constrain": "domain"},
+        "annotations": [
+            {
+                "text": f"red: the chosen {'two' if len(chosen) > 1 else 'one'}",
+                "xref": "paper",
+                "yref": "paper",
+                "x": 0.5,
+                "y": 1,
+                "yanchor": "bottom",
+                "showarrow": False,
+            }
+        ],
+    }
+    ways = [{**line, "x": points[:, i, 0], "y": points[:, i, 1]} for i in chosen]
+    return figures.style([*ways, dots], layout, height=_MAP_HEIGHT, margin={"t": 26})
+
+
+_MAP_SIDE = 300
+"""Pixels from one end of the map's axes to the other on a phone, where labels have the least room."""
+
+
+_DOT, _LETTER, _LINE = 10, 8, 15
+"""Pixels of a dot, and of a digit's width and height."""
+
+_SIDES = (
+    ("top", "center", 0, -1),
+    ("bottom", "center", 0, 1),
+    ("middle", "right", 1, 0),
+    ("middle", "left", -1, 0),
+    ("top", "right", 1, -1),
+    ("top", "left", -1, -1),
+    ("bottom", "right", 1, 1),
+    ("bottom", "left", -1, 1),
+)
+"""Where a label may stand beside its dot, the best first: Plotly's words, and how far to the right and down."""
+
+
+def _part_labels(points: Array) -> list[str]:
+    """The side of its dot on which each number is written, (N, 2) in -1 … 1, so that few lie on another or on a dot."""
+    dots = points * [_MAP_SIDE / 2, -_MAP_SIDE / 2]  # pixels, downwards
+    taken, chosen = [(*dot, _DOT, _DOT) for dot in dots], []
+    for number, (x, y) in enumerate(dots, start=1):
+        width = _LETTER * len(str(number))
+        sides = {
+            f"{vertical} {horizontal}": (x + right * (_DOT + width) / 2, y + down * (_DOT + _LINE) / 2, width, _LINE)
+            for vertical, horizontal, right, down in _SIDES
+        }
+        covered = {side: sum(_overlap(box, other) for other in taken) for side, box in sides.items()}
+        side = min(covered, key=covered.__getitem__)  # the first of equal ones
+        taken.append(sides[side])
+        chosen.append(side)
+    return chosen
+
+
+def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> float:
+    """The area that two boxes share; a box is its middle, its width and its height."""
+    across, up = (
+        min(one[i] + one[i + 2] / 2, other[i] + other[i + 2] / 2)
+        - max(one[i] - one[i + 2] / 2, other[i] - other[i + 2] / 2)
+        for i in (0, 1)
+    )
+    return max(across, 0) * max(up, 0)
