@@ -125,8 +125,6 @@ class Step:
     """Whether the page has that container."""
     hides: tuple[str, ...] = ()
     """Containers, by their keys, that would give away what is to be guessed: they are not seen until it is done."""
-    in_sidebar: bool = False
-    """Whether it is done in the sidebar, which a phone hides."""
     hint: Callable[[TourState], str | None] = _nothing
     """What has to be done before, or what went wrong, if anything."""
     answers: Callable[[TourState], Mapping[str, str]] = lambda _: {}

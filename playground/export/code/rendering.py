@@ -58,7 +58,7 @@ def number_list(numbers: Sequence[float], digits: int = 7) -> str:
 def id_tensor(ids: Sequence[int]) -> str:
     """A call that makes a tensor (1, T) of ids."""
     written = number_list(ids)
-    return f"torch.tensor([{written}])".replace("]  # fmt: skip])", "]])  # fmt: skip").replace("([[\n", "([[\n")
+    return f"torch.tensor([{written}])".replace("]  # fmt: skip])", "]])  # fmt: skip")
 
 
 def _list(items: Sequence[str]) -> str:

@@ -100,9 +100,6 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
         _say(
             f"**S{place}.** {sentence}", st.session_state.pop(_REFUSED, None) or hint, told_before=tour.title_for(state)
         )
-    if step.in_sidebar:
-        with st.container(key="tour_phone"):
-            st.caption("The button » at the top left opens the sidebar.")
     if is_here and step.hides:
         hide(step.hides)
     with st.container(key="tour_buttons", horizontal=True, vertical_alignment="center", gap="small"):
