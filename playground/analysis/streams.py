@@ -21,6 +21,7 @@ from playground.model import Trace
 from playground.model.norms import build_norm
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
+from playground.text.wording import count_noun
 
 
 @dataclass(frozen=True)
@@ -234,7 +235,7 @@ def describe_growth(run: Run, lengths: Mapping[str, Array]) -> str:
         )
     first, last = float(medians[0]), float(medians[-1])
     times = f" (×{last / first:.3g})" if first > 0 else ""
-    change = f"from {first:.3g} to {last:.3g}{times} over {config.n_layers} layer{'s' if config.n_layers > 1 else ''}"
+    change = f"from {first:.3g} to {last:.3g}{times} over {count_noun(config.n_layers, 'layer')}"
     if config.norm != "none" and config.norm_placement == "post":
         inputs = np.stack([run.arrays[f"layers.{i}.norm2.in"][real] for i in range(config.n_layers)])
         note = _post_norm(config, medians[1:], float(np.median(normalized_lengths(inputs, config))))
