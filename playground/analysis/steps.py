@@ -29,7 +29,7 @@ class Step:
     by_hand: Floats
     """What the formulas give; (1,) to (T,) or (D,)."""
     traced: Floats
-    """What the model computed, before a change that sets it (see `effects.changed_stages`), shaped as `by_hand`."""
+    """What the model computed, before a change sets it (see `changes.list_changed_points`), shaped as `by_hand`."""
 
     @property
     def off(self) -> float:

@@ -70,7 +70,7 @@ class Posed(Protocol):
 
     @property
     def truth(self) -> Any:
-        """As of `Kind.find_truth`."""
+        """What an answer's `find_truth` gives."""
 
     @property
     def view(self) -> LinkedView:

@@ -387,7 +387,7 @@ def _encoder_values(shown: ShownEncoder) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    environment = Environment(  # noqa: S701 - it writes Python, and every text of a visitor goes through `literals`
+    environment = Environment(  # noqa: S701 - it writes Python, and every text goes through `string_literal`
         loader=FileSystemLoader(_TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     filters = (string_literal, string_list, number_list, id_tensor)
