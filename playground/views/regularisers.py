@@ -19,6 +19,7 @@ from playground.training.ablation import (
     AblationResult,
     AblationState,
     Effect,
+    count_ended,
     group_by_name,
     seeds_of,
     trainings_of_one_seed,
@@ -244,7 +245,7 @@ def list_legend(ablation: ShownAblation) -> list[dict[str, str]]:
     kinds, entries = group_by_name(ablation.state.results), []
     for training in trainings_of_one_seed(ablation.state.trainings):
         results, line = kinds.get(training.name, []), LINES[training.name]
-        is_done = sum(result.unbatched is not None for result in results) == ablation.n_seeds
+        is_done = count_ended(results) == ablation.n_seeds
         state = "done" if is_done else "growing" if results else "coming"
         entries.append({"name": training.title, "colour": line["color"], "dash": line["dash"], "state": state})
     return entries
