@@ -22,7 +22,7 @@ from playground.model import Encoder
 from playground.model.blocks import EncoderBlock
 from playground.model.norms import NoNorm
 from playground.runs.arrays import Array, freeze
-from playground.runs.encoder_run import Run
+from playground.runs.encoder_run import Run, residual_points
 
 SourceKind = Literal["token", "position", "segment", "attention", "feed-forward", "change", "bias", "distance"]
 
@@ -212,9 +212,10 @@ def read_depths(run: Run, token: int, encoder: Encoder, head: nn.Linear) -> Arra
     depth alone, so that early rows say what it would make of them, and not what they hold (Belrose et al. 2023,
     "Eliciting Latent Predictions from Transformers with the Tuned Lens").
     """
-    depths = ["embed.out", *(f"layers.{i}.out" for i in range(run.config.n_layers))]
     weight = head.weight
-    x = torch.from_numpy(np.stack([run.arrays[name][token] for name in depths])).to(weight)  # (L + 1, D)
+    x = torch.from_numpy(np.stack([run.arrays[name][token] for name in residual_points(run.config)])).to(
+        weight
+    )  # (L + 1, D)
     with torch.inference_mode():
         if encoder.final_norm is not None:
             x = encoder.final_norm(x)

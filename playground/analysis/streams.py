@@ -20,7 +20,7 @@ from playground.errors import InputError
 from playground.model import Trace
 from playground.model.norms import build_norm
 from playground.runs.arrays import Array
-from playground.runs.encoder_run import Run
+from playground.runs.encoder_run import Run, residual_points
 from playground.text.wording import count_noun
 
 
@@ -171,7 +171,7 @@ def lengths(run: Run) -> dict[str, Array]:
     """
     layers = range(run.config.n_layers)
     points = {
-        "residual": _depths(run),
+        "residual": residual_points(run.config),
         "attention": [f"layers.{i}.attn.out" for i in layers],
         "feed-forward": [f"layers.{i}.ffn.out" for i in layers],
     }
@@ -266,7 +266,7 @@ def describe_growth(run: Run, lengths: Mapping[str, Array]) -> str:
 def residual_stream(run: Run) -> Array:
     """The vectors between the blocks: (L + 1, T, D), the embeddings first."""
     real = ~run.padding
-    return np.stack([run.arrays[name][real] for name in _depths(run)])
+    return np.stack([run.arrays[name][real] for name in residual_points(run.config)])
 
 
 def cosine_between_tokens(vectors: Array) -> Array:
@@ -304,11 +304,6 @@ def _post_norm(config: ModelConfig, medians: Array, normalized: float) -> str:
         f"gain{'' if config.norm == 'rms' else ' and bias'}, the median length after a layer {found}."
     )
     return note if config.residual else f"{note} There are no residual connections: a norm sees one sublayer alone."
-
-
-def _depths(run: Run) -> list[str]:
-    """The trace's names of the residual stream, by depth."""
-    return ["embed.out", *(f"layers.{i}.out" for i in range(run.config.n_layers))]
 
 
 def _unit(vectors: Array) -> Array:
