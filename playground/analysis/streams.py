@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from playground.analysis.tex import factor, number
+from playground.analysis.tex import Floats, factor, number
 from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.model import Trace
@@ -110,18 +110,26 @@ def normalise_by_hand(x: Array, config: ModelConfig) -> ByHand:
     return ByHand(mean, spread, normalized.astype(np.float32), off)
 
 
+def norm_scale(x: Floats, config: ModelConfig) -> Floats:
+    """What the config's norm divides each vector by: (…, D) → (…, 1)."""
+    scale: Floats
+    if config.norm == "scalar":
+        scale = x.std(axis=-1, ddof=1, keepdims=True) + config.norm_eps
+    elif config.norm == "rms":
+        scale = np.sqrt((x**2).mean(axis=-1, keepdims=True) + config.norm_eps)
+    else:
+        scale = np.sqrt(x.var(axis=-1, keepdims=True) + config.norm_eps)
+    return scale
+
+
 def normalized_lengths(x: Array, config: ModelConfig) -> Array:
-    """Length of what the norm makes of each vector before gain and bias, by the same formulas: (…, D) → (…), fp64.
+    """Length of what the norm makes of each vector before gain and bias, in fp64: (…, D) → (…).
 
     The config has a norm.
     """
-    wide, eps, d_model = x.astype(np.float64), config.norm_eps, x.shape[-1]
-    if config.norm == "scalar":
-        deviation = wide.std(axis=-1, ddof=1)
-        lengths: Array = math.sqrt(d_model - 1) * deviation / (deviation + eps)
-    else:
-        spread = np.square(wide).mean(axis=-1) if config.norm == "rms" else wide.var(axis=-1)
-        lengths = np.sqrt(d_model * spread / (spread + eps))
+    wide = x.astype(np.float64)
+    centred = wide if config.norm == "rms" else wide - wide.mean(axis=-1, keepdims=True)
+    lengths: Array = np.linalg.norm(centred / norm_scale(wide, config), axis=-1)
     return lengths
 
 
