@@ -230,23 +230,3 @@ def pattern_spread(run: Run) -> Array:
     spread = mean_entropy(run.patterns(), rows)
     shares: Array = np.divide(spread, highest, out=np.full_like(spread, np.nan), where=highest > 0).astype(np.float32)
     return shares
-
-
-def rank_correlation(one: NDArray[np.floating], two: NDArray[np.floating]) -> float:
-    """Spearman's rank correlation of two lists of numbers, from -1 to 1; equal numbers share their mean rank.
-
-    Pairs with a NaN are left out. NaN where fewer than three pairs are left, or one list has one value throughout.
-    """
-    known = np.isfinite(one) & np.isfinite(two)
-    ranks = [_mean_ranks(values[known]) for values in (one, two)]
-    if known.sum() < 3 or any(np.ptp(each) == 0 for each in ranks):
-        return float("nan")
-    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
-
-
-def _mean_ranks(values: NDArray[np.floating]) -> NDArray[np.float64]:
-    """The rank of each value, from 0; equal values have the mean of theirs."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    means: NDArray[np.float64] = (last - (counts + 1) / 2)[place]
-    return means

@@ -22,7 +22,6 @@ from playground.analysis.attention import (
     measure_habits,
     merge_moves_results,
     pattern_spread,
-    rank_correlation,
     rollout,
 )
 from playground.model import causal_mask
@@ -149,23 +148,6 @@ def test_even_heads_have_1_and_a_single_token_has_none() -> None:
     for batch in (BATCH, characters().encode_batch(["ab"])):
         np.testing.assert_allclose(pattern_spread(run(still, batch)), 1, atol=1e-6)
     assert np.isnan(pattern_spread(run(still, characters().encode_batch(["a"])))).all()
-
-
-@pytest.mark.parametrize(
-    ("one", "two", "expected"),
-    [
-        ([1, 2, 3, 4], [10, 20, 30, 1000], 1),
-        ([1, 2, 3, 4], [4, 3, 2, 1], -1),
-        ([1, 2, 3, 4, 5], [2, 1, 4, 3, 5], 1 - 6 * 4 / (5 * 24)),  # 1 − 6 Σd² / (n (n² − 1))
-        ([1, 1, 2], [1, 2, 3], np.sqrt(3) / 2),  # ranks ½, ½, 2 and 0, 1, 2
-        ([1, np.nan, 2, 3], [3, 9, 2, 1], -1),
-        ([1, 1, 1], [1, 2, 3], np.nan),
-        ([1, 2], [1, 2], np.nan),
-        ([np.nan] * 4, [1, 2, 3, 4], np.nan),
-    ],
-)
-def test_rank_correlations(one: list[float], two: list[float], expected: float) -> None:
-    assert rank_correlation(np.array(one), np.array(two)) == pytest.approx(expected, nan_ok=True)
 
 
 TOKENS = ("[CLS]", "a", "cat", ",", "a", "dog", "[SEP]", "[PAD]")

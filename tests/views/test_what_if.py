@@ -30,7 +30,7 @@ from playground.views.what_if.followed import (
     show_sentences,
     show_tokens,
 )
-from playground.views.what_if.parts import PARTS, Effects, Parts, show_heads
+from playground.views.what_if.parts import PARTS, Effects, Parts, rank_correlation, show_heads
 from playground.views.what_if.patching import Patches, show_patches
 from playground.views.what_if.pruning import Pruning, show_pruning
 from playground.views.what_if.verdict import HeadEffects, judge_changes, say_how_far
@@ -304,6 +304,23 @@ def test_the_verdict_has_the_heads_of_a_layer_together(attention: float, replace
     assert "of the 4 heads in layer 1, the strongest alone brings 35.0%, " in told
     assert f"and the layer's whole attention {attention:.1%}" in told
     assert ("others do its work" in told) == replaced
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "expected"),
+    [
+        ([1, 2, 3, 4], [10, 20, 30, 1000], 1),
+        ([1, 2, 3, 4], [4, 3, 2, 1], -1),
+        ([1, 2, 3, 4, 5], [2, 1, 4, 3, 5], 1 - 6 * 4 / (5 * 24)),  # 1 − 6 Σd² / (n (n² − 1))
+        ([1, 1, 2], [1, 2, 3], np.sqrt(3) / 2),  # ranks ½, ½, 2 and 0, 1, 2
+        ([1, 1, 1], [1, 2, 3], np.nan),
+        ([1, 2], [1, 2], np.nan),
+        ([], [], np.nan),
+    ],
+)
+def test_rank_correlations(one: list[float], two: list[float], expected: float) -> None:
+    found = rank_correlation(np.array(one, np.float32), np.array(two, np.float32))
+    assert found == pytest.approx(expected, nan_ok=True)
 
 
 def test_patched_places_are_depths_downwards_with_changed_tokens_framed() -> None:
