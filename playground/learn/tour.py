@@ -236,3 +236,8 @@ class Tour:
     def title_for(self, state: TourState) -> str:
         """The title for the visitor's own sentence; markdown."""
         return self.own_title(state) or self.title
+
+
+def judge_guess(guess: str, right: str, labels: Mapping[str, str]) -> str:
+    """Whether a guess was right, as a sentence; `labels` are what each is called on its button."""
+    return "You were right." if guess == right else f"Your guess, “{labels[guess].lower()}”, was wrong."
