@@ -99,6 +99,11 @@ class Exercise(Record):
     explanation: Explanation
     """Why."""
 
+    @property
+    def n_different_cases(self) -> int:
+        """How many cases are there, equal ones counted once."""
+        return len({tuple(case.items()) for case in self.cases})
+
     @model_validator(mode="after")
     def _check(self) -> "Exercise":
         if self.page not in PAGES:
@@ -298,7 +303,7 @@ class Variant:
 def variants_of(exercise: Exercise) -> Iterator[Variant]:
     """One variant for each case, variant 0 first."""
     seen: list[Mapping[str, str]] = []
-    wanted = max(1, len({tuple(case.items()) for case in exercise.cases}))
+    wanted = max(1, exercise.n_different_cases)
     for number in range(MAX_VARIANT + 1):
         variant = Variant(exercise, number)
         if variant.case not in seen:
