@@ -249,6 +249,11 @@ class Order(Record):
         return {"answer": given, "first": given[0], "last": given[-1]}
 
 
+def handle_places(n: int) -> list[int]:
+    """Where the handles of a curve stand along an axis of n places."""
+    return [int(place) for place in np.linspace(0, n - 1, HANDLES).round()]
+
+
 class Draw(Record):
     """Draw a curve by five handles; in a mistake's condition, `answer[0]` … `answer[4]` are their heights."""
 
@@ -270,7 +275,7 @@ class Draw(Record):
     def heights(self, posed: Posed) -> Array:
         """The true heights at the handles: (5,)."""
         values = posed.truth.values
-        heights: Array = values[np.linspace(0, len(values) - 1, HANDLES).round().astype(int)]
+        heights: Array = values[handle_places(len(values))]
         return heights
 
     def read(self, answer: Any, _: Posed) -> tuple[float, ...]:

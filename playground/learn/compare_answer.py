@@ -10,7 +10,7 @@ from playground.charts import palette
 from playground.charts.chart import Axis, Bars, Curves, Heatmap, Item, Paragraph, Table
 from playground.charts.figure import Array, Curve, Frame, between_ends, from_zero
 from playground.charts.names import token_labels, token_names
-from playground.learn.answers import HANDLES, Choose, Click, Draw, Number, Order
+from playground.learn.answers import Choose, Click, Draw, Number, Order, handle_places
 from playground.learn.exercise import Variant
 from playground.learn.quantities import Numbers
 
@@ -144,11 +144,6 @@ def compare_orders(
     columns["its number"] = [f"{truth[word]:,.4g}" for word in right]
     frame = pd.DataFrame(columns, index=pd.Index([f"{place}." for place in range(1, len(right) + 1)]))
     return Table(key=KEY, frame=lambda _: frame, compares=False, is_markdown=True)
-
-
-def handle_places(n: int) -> list[int]:
-    """Where the handles of a curve stand along an axis of n places, as `Variant.heights` takes them."""
-    return [int(place) for place in np.linspace(0, n - 1, HANDLES).round()]
 
 
 def compare_curves(answer: Draw, truth: Numbers, given: Sequence[float] | None) -> Curves[Any]:

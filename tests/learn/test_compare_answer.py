@@ -9,7 +9,8 @@ import pytest
 from playground.charts.chart import Bars, Curves, Heatmap, Item, Paragraph, Table
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
-from playground.learn.compare_answer import axis_names, best_place, compare_answer, handle_places
+from playground.learn.answers import handle_places
+from playground.learn.compare_answer import axis_names, best_place, compare_answer
 from playground.learn.exercise import Variant, read_exercise
 from playground.learn.quantities import Numbers
 

@@ -8,8 +8,19 @@ from typing import Any
 import streamlit as st
 
 from playground.errors import InputError
-from playground.learn.answers import HANDLES, Choose, Click, Draw, Given, Number, Order, Settings, parse_number
-from playground.learn.compare_answer import axis_names, handle_places
+from playground.learn.answers import (
+    HANDLES,
+    Choose,
+    Click,
+    Draw,
+    Given,
+    Number,
+    Order,
+    Settings,
+    handle_places,
+    parse_number,
+)
+from playground.learn.compare_answer import axis_names
 from playground.learn.exercise import Variant
 from playground.learn.quantities import Numbers
 from playground.link.opening import view_of
