@@ -192,7 +192,7 @@ def follow_token(stream: StreamSplit, token: int) -> TokenStream:
     return TokenStream(stream.sources, stream.written[:, token], np.linalg.norm(parts, axis=-1), shares)
 
 
-def read_depths(run: Run, token: int, encoder: Encoder, head: nn.Linear) -> Array:
+def logit_lens(run: Run, token: int, encoder: Encoder, head: nn.Linear) -> Array:
     """An output head's probabilities for one token at every depth: (L + 1, C); the last row is the network's own.
 
     The vector between two blocks is handed to the head, behind the final norm where there is one, as if the blocks that

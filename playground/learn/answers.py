@@ -435,7 +435,7 @@ class Settings(Record):
 
 
 Answer: TypeAlias = Annotated[Choose | Number | Click | Order | Draw | Settings, Field(discriminator="kind")]
-KINDS = ("choose", "number", "click", "order", "draw", "settings")
+ANSWER_KINDS = ("choose", "number", "click", "order", "draw", "settings")
 
 
 def is_close(one: float, other: float) -> bool:

@@ -16,8 +16,8 @@ from pydantic import AfterValidator, Field, model_validator
 
 from playground.errors import InputError
 from playground.learn.answers import (
+    ANSWER_KINDS,
     COMPUTED,
-    KINDS,
     PLACE,
     Answer,
     Draw,
@@ -132,7 +132,7 @@ def read_exercise(text: str, name: str = "this exercise") -> Exercise:
     Raises:
         InputError: it is none; the message names the line, what is wrong there and what would work.
     """
-    return read_record(Exercise, text, name, KINDS)
+    return read_record(Exercise, text, name, ANSWER_KINDS)
 
 
 def check_rests(exercises: dict[str, Exercise]) -> None:

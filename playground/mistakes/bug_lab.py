@@ -756,7 +756,7 @@ _ALL_TESTS = (
 TESTS: Mapping[str, LabTest] = {each.key: each for each in _ALL_TESTS}
 """All tests, by their keys, the cheapest first."""
 
-KINDS: Mapping[int, str] = {
+COST_TITLES: Mapping[int, str] = {
     1: "A quick look",
     2: "A closer look",
     3: "A hint, or a change of what it reads",

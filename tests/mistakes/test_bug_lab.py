@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from playground.mistakes.bug_lab import (
+    COST_TITLES,
     DECOYS,
-    KINDS,
     LEVELS,
     MAX_SEED,
     SUSPECTS,
@@ -108,7 +108,7 @@ def test_every_test_says_something_and_only_a_telling_one_parts_from_a_right_enc
                 assert found.tells == is_other(theirs, right)
             seen.add(test.key)
     assert {"score", "lengths", "pattern", "beside-final"} <= seen
-    assert {test.cost for test in TESTS.values()} == set(KINDS)
+    assert {test.cost for test in TESTS.values()} == set(COST_TITLES)
     assert [a.cost <= b.cost for a, b in pairwise(TESTS.values())].count(False) == 0, "the cheapest first"
 
 
