@@ -14,7 +14,7 @@ from playground.errors import InputError
 from playground.mistakes.edits import MASKED, Input, run_edited
 from playground.mistakes.registry import MISTAKES, Mistake
 from playground.model import Encoder
-from playground.text.wording import join_words, quote_text, with_minus
+from playground.text.wording import count_noun, join_words, quote_text, with_minus
 
 TOLERANCE = 1e-4
 """How far a number may be off, as a share of the largest in its tensor, or of 1 where that is smaller."""
@@ -114,7 +114,7 @@ class Diagnosis:
         for name, order in self.swapped_axes.items():
             yield f"`{name}` has its axes in another order, {order}; it is read so."
         n = self.n_compared
-        tensors = f"{n} {'tensor' if n == 1 else 'tensors'}"
+        tensors = count_noun(n, "tensor")
         if not self.differences:
             yield f"All {tensors} agree with the model." if n > 1 else "The tensor agrees with the model."
             return

@@ -212,6 +212,38 @@ def test_documents_name_only_what_is_there(document: str) -> None:
     assert not missing
 
 
+NO_MODULES = re.compile(
+    r"(KEY|attn|elements|embed|fc|head|json|q|run|runner|st|time|torch)\.\w+"
+    r"|model\.float|server\.(allowedHosts|baseUrlPath|corsAllowedOrigins)|tokenizer\.json"
+)
+"""Names with a dot in docstrings that begin with no module and no class: points of a trace, libraries, settings."""
+
+
+def identifiers(tree: ast.AST) -> set[str]:
+    """Every name that a module or a class defines or uses."""
+    return {
+        name
+        for node in ast.walk(tree)
+        for field in ("name", "id", "attr")
+        if isinstance(name := getattr(node, field, None), str)
+    }
+
+
+def test_docstrings_name_only_what_is_there() -> None:
+    known: dict[str, set[str]] = defaultdict(set)
+    for path in SOURCES:
+        *folders, stem = module_name(path).split(".")
+        tree = parse(path, read(path))
+        known[stem] |= identifiers(tree)
+        known[folders[-1] if folders else ""].add(stem)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                known[node.name] |= identifiers(node)
+    named = {name for path in SOURCES for name in re.findall(r"`([a-zA-Z_]\w*\.[a-zA-Z_]\w*)(?:\(.*?\))?`", read(path))}
+    pairs = [name.split(".") for name in named if not NO_MODULES.fullmatch(name)]
+    assert not [f"{owner}.{name}" for owner, name in pairs if name not in known[owner]]
+
+
 def test_readme_begins_with_the_two_commands() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     commands = re.findall(r"^(?: {4}|`{3}\w*\n)(\S.*)\n\s*(\S.*)$", readme, re.MULTILINE)

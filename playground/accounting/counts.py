@@ -266,23 +266,6 @@ def count_attention_head(config: ModelConfig) -> Count:
     )
 
 
-def count_head_flops(config: ModelConfig, n_tokens: int) -> Count:
-    """One head's own floating-point operations on a sentence of T = `n_tokens`, as `count_flops` counts them.
-
-    n_heads of them are a layer's attention, but for keys and values that several heads read.
-    """
-    d, d_head, T = config.d_model, config.head_width, n_tokens  # noqa: N806
-    terms = [
-        Term(f"head.{letter}", "attention", letter.upper(), None, "2 · T · d_model · d_head", 2 * T * d * d_head)
-        for letter in ("qkvo" if config.kv_heads == config.n_heads else "qo")
-    ]
-    terms += [
-        Term(f"head.{name}", "attention", part, None, "2 · T² · d_head", 2 * T * T * d_head)
-        for name, part in (("scores", "scores"), ("z", "weighted sum"))
-    ]
-    return Count(tuple(terms))
-
-
 @dataclass(frozen=True)
 class Memory:
     """Bytes needed for one purpose, and their formula; N is the number of parameters."""

@@ -98,8 +98,8 @@ class Habits:
 
     scores: dict[str, NDArray[np.float64]]
     """(L, H), in 0 … 1; NaN where no query has a place that the rule names."""
-    even: dict[str, float]
-    """What a head would score that attends evenly to all keys it may."""
+    even: dict[str, NDArray[np.float64]]
+    """(L,): what a head of each layer would score that attends evenly to all keys it may."""
 
     def known_for(self, layer: int, head: int) -> str | None:
         """The rule that a head follows most, by `KNOWN_FROM`; None where it follows none.
@@ -109,7 +109,7 @@ class Habits:
         scores = {
             name: float(values[layer, head])
             for name, values in self.scores.items()
-            if values[layer, head] >= max(KNOWN_FROM, 2 * self.even[name])
+            if values[layer, head] >= max(KNOWN_FROM, 2 * self.even[name][layer])
         }
         if len(scores) > 1:
             scores.pop(POSITION_ONLY, None)
@@ -165,19 +165,28 @@ def measure_habits(runs: Sequence[Run]) -> Habits:
     """
     scores, even = {}, {}
     patterns = [run.patterns() for run in runs]
+    allowed = [_allowed_in_layers(run) for run in runs]  # (L, T, T) each
     for name, rule in RULES.items():
-        named = [rule(run) & run.allowed & _asking(run)[:, None] for run in runs]  # (T, T) each
-        n_queries = sum(int(places.any(axis=-1).sum()) for places in named)
+        named = [rule(run) & may & _asking(run)[:, None] for run, may in zip(runs, allowed, strict=True)]
+        n_queries = sum(places.any(axis=-1).sum(axis=-1) for places in named)  # (L,)
         weights = sum(
-            np.einsum("lhqk,qk->lh", pattern, places) for pattern, places in zip(patterns, named, strict=True)
+            np.einsum("lhqk,lqk->lh", pattern, places) for pattern, places in zip(patterns, named, strict=True)
         )
         shares = sum(
-            float((places.sum(-1) / run.allowed.sum(-1).clip(1)).sum()) for run, places in zip(runs, named, strict=True)
+            (places.sum(-1) / may.sum(-1).clip(1)).sum(axis=-1) for may, places in zip(allowed, named, strict=True)
         )
-        scores[name] = np.asarray(weights, np.float64) / (n_queries or np.nan)
-        even[name] = shares / (n_queries or np.nan)
-    scores[POSITION_ONLY], even[POSITION_ONLY] = _explained_by_distance(runs, patterns), 0.0
+        counted = np.where(n_queries, n_queries, np.nan)
+        scores[name] = np.asarray(weights, np.float64) / counted[:, None]
+        even[name] = shares / counted
+    layers = range(runs[0].config.n_layers)
+    scores[POSITION_ONLY] = np.stack([_explained_by_distance(runs, patterns, layer) for layer in layers])
+    even[POSITION_ONLY] = np.zeros(len(layers))
     return Habits(scores, even)
+
+
+def _allowed_in_layers(run: Run) -> Mask:
+    """(L, T, T): which key each query may attend to in each layer, with its window."""
+    return np.stack([run.allowed_in(layer) for layer in range(run.config.n_layers)])
 
 
 def _asking(run: Run) -> Mask:
@@ -186,20 +195,22 @@ def _asking(run: Run) -> Mask:
 
 
 @np.errstate(divide="ignore", invalid="ignore")
-def _explained_by_distance(runs: Sequence[Run], patterns: Sequence[NDArray[np.float32]]) -> NDArray[np.float64]:
-    """Adjusted R² of the mean weight at each distance, not below 0: (L, H)."""
+def _explained_by_distance(
+    runs: Sequence[Run], patterns: Sequence[NDArray[np.float32]], layer: int
+) -> NDArray[np.float64]:
+    """Adjusted R² of the mean weight at each distance in one layer, not below 0: (H,)."""
     cells, distances = [], []
     for run, pattern in zip(runs, patterns, strict=True):
-        queries, keys = np.nonzero(run.allowed & _asking(run)[:, None])
-        cells.append(pattern[:, :, queries, keys])
+        queries, keys = np.nonzero(run.allowed_in(layer) & _asking(run)[:, None])
+        cells.append(pattern[layer][:, queries, keys])
         distances.append(keys - queries)
-    weights, distance = np.concatenate(cells, axis=-1), np.concatenate(distances)  # (L, H, n), (n,)
+    weights, distance = np.concatenate(cells, axis=-1), np.concatenate(distances)  # (H, n), (n,)
     order = np.argsort(distance, kind="stable")
     different, starts, counts = np.unique(distance[order], return_index=True, return_counts=True)
     n = len(distance)
     if n <= len(different):
-        return np.full(weights.shape[:2], np.nan)
-    weights = weights[:, :, order].astype(np.float64)
+        return np.full(len(weights), np.nan)
+    weights = weights[:, order].astype(np.float64)
     weights -= weights.mean(axis=-1, keepdims=True)
     between = (np.add.reduceat(weights, starts, axis=-1) ** 2 / counts).sum(axis=-1)
     total = (weights**2).sum(axis=-1)
@@ -219,23 +230,3 @@ def pattern_spread(run: Run) -> Array:
     spread = mean_entropy(run.patterns(), rows)
     shares: Array = np.divide(spread, highest, out=np.full_like(spread, np.nan), where=highest > 0).astype(np.float32)
     return shares
-
-
-def rank_correlation(one: NDArray[np.floating], two: NDArray[np.floating]) -> float:
-    """Spearman's rank correlation of two lists of numbers, from -1 to 1; equal numbers share their mean rank.
-
-    Pairs with a NaN are left out. NaN where fewer than three pairs are left, or one list has one value throughout.
-    """
-    known = np.isfinite(one) & np.isfinite(two)
-    ranks = [_mean_ranks(values[known]) for values in (one, two)]
-    if known.sum() < 3 or any(np.ptp(each) == 0 for each in ranks):
-        return float("nan")
-    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
-
-
-def _mean_ranks(values: NDArray[np.floating]) -> NDArray[np.float64]:
-    """The rank of each value, from 0; equal values have the mean of theirs."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    means: NDArray[np.float64] = (last - (counts + 1) / 2)[place]
-    return means

@@ -303,19 +303,11 @@ def _project(
             rms = np.sqrt((read * read).mean(axis=-1, keepdims=True) + walk.config.norm_eps)
             each = each * walk.layer.learned[f"{name}_norm.gain"] / rms
         if walk.config.positions == "rotary":
-            each = _turn(walk, each, np.asarray(tokens))
+            each = walk.turn(each, tokens)
         projected = each.mean(axis=1)
     if CHANGES in sources:
         projected[sources.index(CHANGES)] += change[tokens].mean(axis=0)
     return projected
-
-
-def _turn(walk: Walk, x: Floats, places: NDArray[np.intp]) -> Floats:
-    """Vectors (…, tokens, d_head) turned by the tokens' rotary positions, as the walk's layer turns them."""
-    frequency = walk.rotary_frequencies()
-    cosines, sines = np.cos(places[:, None] * frequency), np.sin(places[:, None] * frequency)  # (tokens, d_head / 2)
-    first, second = np.split(x, 2, axis=-1)
-    return np.concatenate([first * cosines - second * sines, second * cosines + first * sines], axis=-1)
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from playground.accounting.counts import LABELS, Component
 from playground.analysis.attention import mean_entropy
 from playground.analysis.changes import compare_vectors
-from playground.analysis.positions import ROUNDING
 from playground.analysis.sentences import sentence_vector
 from playground.config import ModelConfig
 from playground.model import Encoder
 from playground.model.init import InitialTensor, initial_tensors
-from playground.runs.arrays import Array
+from playground.runs.arrays import FLOAT32_ROUNDING, Array
 from playground.runs.encoder_run import Run
 from playground.text.wording import join_words, write_share
 
@@ -44,7 +43,7 @@ class PointDifference:
     @property
     def is_apart(self) -> bool:
         """Whether the two differ by more than rounding; numbers that are lost count as different."""
-        return not self.largest <= ROUNDING * self.size
+        return not self.largest <= FLOAT32_ROUNDING * self.size
 
 
 def have_same_tokens(one: Run, other: Run) -> bool:
@@ -235,7 +234,7 @@ def describe_growth_change(pinned: Mapping[str, Array], now: Mapping[str, Array]
         return f"After the last layer, the numbers are too large for 32-bit floats ({join_words(lost)})."
     blocks = [len(lengths["residual"]) - 1 for lengths in (pinned, now)]
     where = "layer" if blocks[0] == blocks[1] else f"layer ({blocks[0]} → {blocks[1]} layers)"
-    if abs(after - before) <= ROUNDING * max(after, before):
+    if abs(after - before) <= FLOAT32_ROUNDING * max(after, before):
         return f"After the last {where}, the residual stream's median length is {after:.4g} in both."
     ratio = f", which is {after / before:.3g} times as long" if before > 0 else ""
     return f"After the last {where}, the residual stream's median length goes {before:.4g} → {after:.4g}{ratio}."
@@ -254,7 +253,7 @@ def describe_vector_change(pinned: Array, now: Array, names: Sequence[str] | Non
     change = np.abs(np.subtract(wide[1], wide[0], where=pinned != now, out=np.zeros(now.shape)))
     size = float(np.max(np.abs(wide), initial=0, where=np.isfinite(wide)))
     at = int(change.argmax())
-    if change[at] <= ROUNDING * size:
+    if change[at] <= FLOAT32_ROUNDING * size:
         return "These numbers are the same in both but for rounding."
     where = f"number {at}" if names is None else names[at]
     return f"The largest change is that of {where}: {pinned[at]:.4g} → {now[at]:.4g}."
@@ -283,7 +282,7 @@ def describe_head_change(pinned: tuple[Run, Array], now: tuple[Run, Array]) -> s
     change = now[1] - pinned[1]
     if np.isnan(change).any():
         return "Some of these weights are lost: the numbers are too large for 32-bit floats."
-    if np.abs(change).max() <= ROUNDING:
+    if np.abs(change).max() <= FLOAT32_ROUNDING:
         return "Not one of these weights has changed."
     query, key = np.unravel_index(int(np.abs(change).argmax()), change.shape)
     before, after = (float(pattern[query, key]) for _, pattern in (pinned, now))

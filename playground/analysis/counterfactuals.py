@@ -26,7 +26,7 @@ CLOSE = 0.05
 Untestable = Literal["one word", "no word", "own word", "no second word"]
 """The sentence has one word; the key is none, or is a part of the query's word; or nothing can be swapped with it."""
 
-KINDS = (
+WORD_GROUPS = (
     "animal dog cat horse cow bird fish rabbit mouse",
     "street road river bridge field park garden town room",
     "patient doctor nurse teacher student lawyer judge man woman boy girl child",
@@ -49,7 +49,7 @@ KINDS = (
 
 def list_alike(word: str, text: str) -> list[str]:
     """Words of the same kind that the text has not; common nouns where the word's kind is not known."""
-    kind = next((line.split() for line in KINDS if word.lower() in line.split()), KINDS[3].split())
+    kind = next((line.split() for line in WORD_GROUPS if word.lower() in line.split()), WORD_GROUPS[3].split())
     used = {text[each.start : each.end].lower() for each in split_words(text)}
     return [each for each in kind if each not in used]
 

@@ -28,7 +28,7 @@ class HeadSearch:
     n_keys: int
     """Keys that the query may attend to, in the layers where these are most."""
     n_compared: int
-    """Cells of each head that `z` compares with."""
+    """Cells of each head that `z` compares with, where no window hides some of them."""
     distances: tuple[int, int]
     """The lowest and the highest key − query of those cells; the cell's own where there are none."""
 
@@ -39,14 +39,17 @@ def search_heads(run: Run, query: int, key: int) -> HeadSearch:
     `z` is the cell's log-odds, log w − log(1 − w), minus their mean over other cells of the same head in this text,
     over their standard deviation. Those are the cells with the same key − query: a head that always looks one token
     back is not called unusual for it. Where they are fewer than `FEWEST`, those at the nearest distances join them.
-    Padding never counts. `z` is NaN where there are fewer than two such cells, or all are equal.
+    Padding never counts, nor does what a layer's window hides. `z` is NaN where the window hides the cell itself, where
+    there are fewer than two such cells, or all are equal.
     """
     queries, keys = _other_cells(run, query, key)
     layers = range(run.config.n_layers)
     patterns = [run.arrays[f"layers.{layer}.attn.pattern"] for layer in layers]
     weights = np.concatenate([pattern[:, query, key] for pattern in patterns])  # (L · H,)
     rows = np.concatenate([pattern[:, query] for pattern in patterns])[:, run.allowed[query]]  # (L · H, keys)
-    others = np.concatenate([pattern[:, queries, keys] for pattern in patterns])  # (L · H, n)
+    seen = [np.where(run.allowed_in(layer), patterns[layer], np.nan) for layer in layers]  # (H, T, T) each
+    cells = np.concatenate([pattern[:, query, key] for pattern in seen])  # (L · H,)
+    others = np.concatenate([pattern[:, queries, keys] for pattern in seen])  # (L · H, n)
     n_heads = run.config.n_heads
     table = pd.DataFrame(
         {
@@ -54,7 +57,7 @@ def search_heads(run: Run, query: int, key: int) -> HeadSearch:
             "head": np.tile(np.arange(n_heads), len(patterns)),
             "weight": weights,
             "rank": 1 + (rows > weights[:, None]).sum(axis=1),
-            "z": _z_scores(weights, others),
+            "z": _z_scores(cells, others),
         }
     )
     table = table.sort_values("weight", ascending=False, kind="stable", ignore_index=True)
@@ -85,12 +88,12 @@ def _other_cells(run: Run, query: int, key: int) -> tuple[NDArray[np.intp], NDAr
 
 @np.errstate(divide="ignore", invalid="ignore")
 def _z_scores(weights: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(N,) cells against (N, n) others, row by row."""
+    """(N,) cells against (N, n) others, row by row; NaN in them is what does not count."""
     if others.shape[1] < 2:
         return np.full(len(weights), np.nan, np.float32)
-    cells, compared = _log_odds(weights), _log_odds(others)
-    spread = compared.std(axis=1)
-    z: NDArray[np.float32] = (cells - compared.mean(axis=1)) / np.where(spread > 1e-6, spread, np.nan)
+    compared = np.ma.masked_invalid(_log_odds(others))
+    mean, spread = (each.filled(np.nan) for each in (compared.mean(axis=1), compared.std(axis=1)))
+    z: NDArray[np.float32] = (_log_odds(weights) - mean) / np.where(spread > 1e-6, spread, np.nan)
     return z
 
 

@@ -22,7 +22,7 @@ from playground.runs.arrays import Array
 from playground.runs.forward_pass import read_rows, run_rows
 from playground.text import Batch
 
-ROUNDING = 1e-6
+SWAP_ROUNDING = 1e-6
 """A difference up to this share of the differences between words is taken for rounding, in float64."""
 
 ALIKE = 1e-12
@@ -108,7 +108,7 @@ class Swap:
     @property
     def equivariant(self) -> bool:
         """Whether, without positions, the outputs change places with their words and are otherwise the same."""
-        return not self.alike and float(self.bare.max()) <= ROUNDING * self.spread
+        return not self.alike and float(self.bare.max()) <= SWAP_ROUNDING * self.spread
 
     @property
     def ordered(self) -> bool:

@@ -17,7 +17,7 @@ from playground.config import ModelConfig
 from playground.model import Encoder
 from playground.model.changes import Change
 from playground.runs.arrays import Array, freeze
-from playground.runs.encoder_run import Run
+from playground.runs.encoder_run import Run, residual_points
 from playground.runs.variant_runs import can_afford, run_batch
 from playground.text import Batch, Tokenizer
 from playground.text.sentences import Word, is_punctuation, leave_out, split_words
@@ -80,7 +80,7 @@ class SentenceDepths:
 
 def list_depths(config: ModelConfig) -> list[str]:
     """The trace's names of the points at which sentences are compared, in the order of computation."""
-    points = ["embed.out", *(f"layers.{i}.out" for i in range(config.n_layers))]
+    points = residual_points(config)
     return [*points, "final"] if config.final_norm and config.norm != "none" else points
 
 

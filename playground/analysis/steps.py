@@ -29,7 +29,7 @@ class Step:
     by_hand: Floats
     """What the formulas give; (1,) to (T,) or (D,)."""
     traced: Floats
-    """What the model computed, before a change that sets it (see `effects.changed_stages`), shaped as `by_hand`."""
+    """What the model computed, before a change sets it (see `changes.list_changed_points`), shaped as `by_hand`."""
 
     @property
     def off(self) -> float:
@@ -116,13 +116,11 @@ def _rotation(walk: Walk) -> Step:
     for name, token, index in (("q", walk.query, "t"), ("k", walk.key, "j")):
         x = walk.normed(name)[token].astype(np.float64)
         first, second = np.split(x, 2)
-        angles = token * walk.rotary_frequencies()
-        turned = first * np.cos(angles) - second * np.sin(angles), second * np.cos(angles) + first * np.sin(angles)
-        by_hand.append(np.concatenate(turned))
+        by_hand.append(walk.turn(x, token))
         traced.append(walk.layer.computed(f"attn.{name}")[walk.head, token])
         lines.append(
             rf"{name}_{{{index},0}} = {number(first[0])} \cdot \cos {token} - {factor(second[0])} \cdot \sin {token} = "
-            f"{number(turned[0][0])}"
+            f"{number(by_hand[-1][0])}"
         )
     formulas = (
         r"x_{t,i} \leftarrow x_{t,i} \cos t\theta_i - x_{t,i+d/2} \sin t\theta_i",

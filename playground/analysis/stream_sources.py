@@ -16,13 +16,13 @@ import numpy as np
 import torch
 from torch import nn
 
+from playground.analysis.streams import norm_scale
 from playground.analysis.tex import Floats
-from playground.config import ModelConfig
 from playground.model import Encoder
 from playground.model.blocks import EncoderBlock
 from playground.model.norms import NoNorm
 from playground.runs.arrays import Array, freeze
-from playground.runs.encoder_run import Run
+from playground.runs.encoder_run import Run, residual_points
 
 SourceKind = Literal["token", "position", "segment", "attention", "feed-forward", "change", "bias", "distance"]
 
@@ -165,18 +165,6 @@ def _carry_through(run: Run, name: str, norm: nn.Module, parts: dict[Source, Flo
     return carried
 
 
-def norm_scale(x: Floats, config: ModelConfig) -> Floats:
-    """What the config's norm divides each vector by: (T, D) → (T, 1)."""
-    scale: Floats
-    if config.norm == "scalar":
-        scale = x.std(axis=-1, ddof=1, keepdims=True) + config.norm_eps
-    elif config.norm == "rms":
-        scale = np.sqrt((x**2).mean(axis=-1, keepdims=True) + config.norm_eps)
-    else:
-        scale = np.sqrt(x.var(axis=-1, keepdims=True) + config.norm_eps)
-    return scale
-
-
 def _wide(array: Array) -> Floats:
     return array.astype(np.float64)
 
@@ -204,7 +192,7 @@ def follow_token(stream: StreamSplit, token: int) -> TokenStream:
     return TokenStream(stream.sources, stream.written[:, token], np.linalg.norm(parts, axis=-1), shares)
 
 
-def read_depths(run: Run, token: int, encoder: Encoder, head: nn.Linear) -> Array:
+def logit_lens(run: Run, token: int, encoder: Encoder, head: nn.Linear) -> Array:
     """An output head's probabilities for one token at every depth: (L + 1, C); the last row is the network's own.
 
     The vector between two blocks is handed to the head, behind the final norm where there is one, as if the blocks that
@@ -212,9 +200,8 @@ def read_depths(run: Run, token: int, encoder: Encoder, head: nn.Linear) -> Arra
     depth alone, so that early rows say what it would make of them, and not what they hold (Belrose et al. 2023,
     "Eliciting Latent Predictions from Transformers with the Tuned Lens").
     """
-    depths = ["embed.out", *(f"layers.{i}.out" for i in range(run.config.n_layers))]
-    weight = head.weight
-    x = torch.from_numpy(np.stack([run.arrays[name][token] for name in depths])).to(weight)  # (L + 1, D)
+    depths = np.stack([run.arrays[name][token] for name in residual_points(run.config)])  # (L + 1, D)
+    x = torch.from_numpy(depths).to(head.weight)
     with torch.inference_mode():
         if encoder.final_norm is not None:
             x = encoder.final_norm(x)

@@ -14,13 +14,14 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from playground.analysis.tex import factor, number
+from playground.analysis.tex import Floats, factor, number
 from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.model import Trace
 from playground.model.norms import build_norm
 from playground.runs.arrays import Array
-from playground.runs.encoder_run import Run
+from playground.runs.encoder_run import Run, residual_points
+from playground.text.wording import count_noun
 
 
 @dataclass(frozen=True)
@@ -109,18 +110,26 @@ def normalise_by_hand(x: Array, config: ModelConfig) -> ByHand:
     return ByHand(mean, spread, normalized.astype(np.float32), off)
 
 
+def norm_scale(x: Floats, config: ModelConfig) -> Floats:
+    """What the config's norm divides each vector by: (…, D) → (…, 1)."""
+    scale: Floats
+    if config.norm == "scalar":
+        scale = x.std(axis=-1, ddof=1, keepdims=True) + config.norm_eps
+    elif config.norm == "rms":
+        scale = np.sqrt((x**2).mean(axis=-1, keepdims=True) + config.norm_eps)
+    else:
+        scale = np.sqrt(x.var(axis=-1, keepdims=True) + config.norm_eps)
+    return scale
+
+
 def normalized_lengths(x: Array, config: ModelConfig) -> Array:
-    """Length of what the norm makes of each vector before gain and bias, by the same formulas: (…, D) → (…), fp64.
+    """Length of what the norm makes of each vector before gain and bias, in fp64: (…, D) → (…).
 
     The config has a norm.
     """
-    wide, eps, d_model = x.astype(np.float64), config.norm_eps, x.shape[-1]
-    if config.norm == "scalar":
-        deviation = wide.std(axis=-1, ddof=1)
-        lengths: Array = math.sqrt(d_model - 1) * deviation / (deviation + eps)
-    else:
-        spread = np.square(wide).mean(axis=-1) if config.norm == "rms" else wide.var(axis=-1)
-        lengths = np.sqrt(d_model * spread / (spread + eps))
+    wide = x.astype(np.float64)
+    centred = wide if config.norm == "rms" else wide - wide.mean(axis=-1, keepdims=True)
+    lengths: Array = np.linalg.norm(centred / norm_scale(wide, config), axis=-1)
     return lengths
 
 
@@ -170,7 +179,7 @@ def lengths(run: Run) -> dict[str, Array]:
     """
     layers = range(run.config.n_layers)
     points = {
-        "residual": _depths(run),
+        "residual": residual_points(run.config),
         "attention": [f"layers.{i}.attn.out" for i in layers],
         "feed-forward": [f"layers.{i}.ffn.out" for i in layers],
     }
@@ -234,7 +243,7 @@ def describe_growth(run: Run, lengths: Mapping[str, Array]) -> str:
         )
     first, last = float(medians[0]), float(medians[-1])
     times = f" (×{last / first:.3g})" if first > 0 else ""
-    change = f"from {first:.3g} to {last:.3g}{times} over {config.n_layers} layer{'s' if config.n_layers > 1 else ''}"
+    change = f"from {first:.3g} to {last:.3g}{times} over {count_noun(config.n_layers, 'layer')}"
     if config.norm != "none" and config.norm_placement == "post":
         inputs = np.stack([run.arrays[f"layers.{i}.norm2.in"][real] for i in range(config.n_layers)])
         note = _post_norm(config, medians[1:], float(np.median(normalized_lengths(inputs, config))))
@@ -265,7 +274,7 @@ def describe_growth(run: Run, lengths: Mapping[str, Array]) -> str:
 def residual_stream(run: Run) -> Array:
     """The vectors between the blocks: (L + 1, T, D), the embeddings first."""
     real = ~run.padding
-    return np.stack([run.arrays[name][real] for name in _depths(run)])
+    return np.stack([run.arrays[name][real] for name in residual_points(run.config)])
 
 
 def cosine_between_tokens(vectors: Array) -> Array:
@@ -303,11 +312,6 @@ def _post_norm(config: ModelConfig, medians: Array, normalized: float) -> str:
         f"gain{'' if config.norm == 'rms' else ' and bias'}, the median length after a layer {found}."
     )
     return note if config.residual else f"{note} There are no residual connections: a norm sees one sublayer alone."
-
-
-def _depths(run: Run) -> list[str]:
-    """The trace's names of the residual stream, by depth."""
-    return ["embed.out", *(f"layers.{i}.out" for i in range(run.config.n_layers))]
 
 
 def _unit(vectors: Array) -> Array:

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from playground.analysis.attention import merge_moves_results
 from playground.analysis.tex import Floats
@@ -105,6 +105,13 @@ class Walk:
         """Radians by which each pair of features turns from one position to the next, in this layer: (d_head / 2,)."""
         found: Floats = frequencies(self.config.head_width, base=self.config.rotary_base_of(self.layer.layer)).numpy()
         return found
+
+    def turn(self, x: Floats, places: ArrayLike) -> Floats:
+        """Vectors turned by rotary positions: (…, d_head) at one place, or (…, tokens, d_head) at a place for each."""
+        angles = np.multiply.outer(places, self.rotary_frequencies())  # (…, d_head / 2)
+        cosines, sines = np.cos(angles), np.sin(angles)
+        first, second = np.split(x, 2, axis=-1)
+        return np.concatenate([first * cosines - second * sines, second * cosines + first * sines], axis=-1)
 
     def position_bias(self) -> Floats:
         """What the query's scores get by distance, (T,): zeros where the architecture adds nothing."""

@@ -29,6 +29,9 @@ SAME_HEIGHT = "Some of these numbers differ by no more than the rounding of 32-b
 PALE = 0.5
 """Opacity of a bar of the pinned settings, beside the present one in full colour."""
 
+BAND = "band"
+"""Plotly's `meta` of a line whose `customdata` are the band's lower and upper ends."""
+
 ROOM_ABOVE = 56
 """Pixels that `flat_bar` takes."""
 
@@ -211,7 +214,7 @@ def curve_traces(curve: Curve, *, legend: bool = True) -> list[dict[str, Any]]:
         **_panel(curve.panel),
     }
     points["line"] = {"color": curve.colour, "width": 2.5, "dash": None}
-    return [band, points | {"customdata": np.stack([curve.low, curve.high], axis=1)}]
+    return [band, points | {"customdata": np.stack([curve.low, curve.high], axis=1), "meta": BAND}]
 
 
 def ghost_trace(curve: Curve, side: str) -> dict[str, Any]:

@@ -35,8 +35,8 @@ DIVERGING = (
 _FONT = "'DejaVu Sans', Verdana, 'Segoe UI', 'Noto Sans', 'Noto Sans CJK SC', sans-serif"
 _POINT = 96 / 72
 
-_ON_PAGES_ONLY = ("customdata", "hovertemplate", "hovertext", "hoverinfo", "hoverongaps", "uid", "ids")
-"""Properties of a trace that only a pointer asks for."""
+_ON_PAGES_ONLY = ("customdata", "meta", "hovertemplate", "hovertext", "hoverinfo", "hoverongaps", "uid", "ids")
+"""Properties of a trace that nothing in print shows: what a pointer asks for, and what tables are made of."""
 
 
 def write_print_figure(figure: go.Figure) -> str:

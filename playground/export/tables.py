@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from playground.charts.figure import BAND
 from playground.export.print_figure import plain_label
 
 Rows = Iterable[Sequence[Any]]
@@ -190,9 +191,8 @@ class _Series:
         places = _places(trace.y if sideways else trace.x, len(values))
         self.places = [plain_label(place).replace("\n", " ") if isinstance(place, str) else place for place in places]
         self._columns = [(self.name, values)]
-        band = trace.customdata
-        if trace.type == "scatter" and np.shape(band) == (len(values), 2):  # as `theme.line_in_band` has them
-            low, high = np.asarray(band).T
+        if trace.meta == BAND:
+            low, high = np.asarray(trace.customdata).T
             self._columns += [
                 (f"{self.name} band from".strip(), list(low)),
                 (f"{self.name} band to".strip(), list(high)),

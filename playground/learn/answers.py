@@ -6,18 +6,20 @@ To add a kind: a record here, its name in `Answer`, and its form in `playground/
 import math
 import re
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from pydantic import AfterValidator, Field
 
+from playground.charts.markdown import escape_markdown
 from playground.errors import InputError
 from playground.learn.formulas import Formula
 from playground.learn.quantities import Numbers
 from playground.learn.reading import Key, Record
 from playground.link.opening import LinkedView
-from playground.link.params import PARAMS
+from playground.link.params import PARAMS, write
 from playground.runs.arrays import Array
 from playground.text.wording import join_words, quote_text
 
@@ -34,6 +36,9 @@ _CLOSE = 1e-6
 """By how much, as a share, two numbers differ that count as equal."""
 
 _VARIABLES = ("answer", "row", "column", "row_name", "column_name", "value", "first", "last")
+
+_BLANK = "\\_" * 12
+"""Where an answer is written by hand."""
 
 _HTML = re.compile(r"<[A-Za-z/!?]")
 
@@ -70,7 +75,7 @@ class Posed(Protocol):
 
     @property
     def truth(self) -> Any:
-        """As of `Kind.find_truth`."""
+        """What an answer's `find_truth` gives."""
 
     @property
     def view(self) -> LinkedView:
@@ -81,6 +86,13 @@ class Posed(Protocol):
 
     def open(self, changed: Mapping[str, Any]) -> LinkedView:
         """The question's state with other values of these parameters."""
+
+    def fill(self, text: str) -> str:
+        """A text with the case's words."""
+
+    @property
+    def exercise(self) -> Any:
+        """The `Exercise` that asks."""
 
 
 class Option(Record):
@@ -131,6 +143,21 @@ class Choose(Record):
         """What a mistake's condition may call by name."""
         return {"answer": given if self.several else given[0]}
 
+    def ask_on_paper(self, posed: Posed) -> str:
+        """What is ticked by hand."""
+        lines = [f"- ☐ {posed.fill(option.text)}" for option in self.options.values()]
+        return "\n".join([*lines, "", "More than one may be right."] if self.several else lines)
+
+    def describe_truth(self, posed: Posed) -> str:
+        """What is right, in words."""
+        return " ".join(f"☑ {posed.fill(self.options[word].text)}" for word in posed.truth)
+
+    def explain_form(self, posed: Posed) -> str:
+        """How an answer is written in Python."""
+        lines = [f"- `{word!r}`: {posed.fill(option.text)}" for word, option in self.options.items()]
+        how = "A list of these words, of which several may be right:" if self.several else "One of these words:"
+        return "\n".join([how, "", *lines])
+
 
 class Number(Record):
     """Give a number; in a mistake's condition, `near(answer, …)` knows the tolerance."""
@@ -165,6 +192,18 @@ class Number(Record):
     def names(self, given: float, _: Posed) -> Mapping[str, Any]:
         """What a mistake's condition may call by name."""
         return {"answer": given}
+
+    def ask_on_paper(self, _: Posed) -> str:
+        """What is filled in by hand."""
+        return f"Answer: {_BLANK} {self.unit}".rstrip()
+
+    def describe_truth(self, posed: Posed) -> str:
+        """What is right, in words."""
+        return f"{posed.truth:,.4g} {self.unit}".rstrip()
+
+    def explain_form(self, _: Posed) -> str:
+        """How an answer is written in Python."""
+        return f"A number{f' ({self.unit})' if self.unit else ''}."
 
 
 def _find_numbers(formula: str, posed: Posed) -> Numbers:
@@ -212,6 +251,20 @@ class Click(Record):
             names |= {"column": given[1], "column_name": numbers.columns[given[1]]}
         return names
 
+    def ask_on_paper(self, posed: Posed) -> str:
+        """What is filled in by hand; the places' names have to be computed."""
+        return f"Answer: {' → '.join(_BLANK for _ in posed.truth.axes)}"
+
+    def describe_truth(self, posed: Posed) -> str:
+        """What is right, in words."""
+        numbers: Numbers = posed.truth
+        best = numbers.best(self.wanted)
+        return f"{escape_markdown(numbers.name(best))}, with {numbers[best]:.4g}"
+
+    def explain_form(self, _: Posed) -> str:
+        """How an answer is written in Python."""
+        return "The token's name or place from 0; of a cell, a list of the row's and the column's."
+
 
 def _find_place(part: Any, names: Sequence[str]) -> int:
     place = part if isinstance(part, int) else names.index(part) if part in names else -1
@@ -248,6 +301,30 @@ class Order(Record):
         """What a mistake's condition may call by name."""
         return {"answer": given, "first": given[0], "last": given[-1]}
 
+    def ask_on_paper(self, posed: Posed) -> str:
+        """What is numbered by hand."""
+        rows = [f"- {_BLANK[:6]} {posed.fill(self.items[word].text)}" for word in self._mix(posed)]
+        return "\n".join([f"Number them, the {self.wanted}.", "", *rows])
+
+    def describe_truth(self, posed: Posed) -> str:
+        """What is right, in words."""
+        words = sorted(self.items, key=lambda word: posed.truth[word], reverse=self.wanted == "largest first")
+        return "; ".join(f"{posed.fill(self.items[word].text)} ({posed.truth[word]:,.4g})" for word in words)
+
+    def explain_form(self, posed: Posed) -> str:
+        """How an answer is written in Python."""
+        lines = [f"- `{word!r}`: {posed.fill(self.items[word].text)}" for word in self._mix(posed)]
+        return "\n".join([f"A list of these words, the {self.wanted}:", "", *lines])
+
+    def _mix(self, posed: Posed) -> list[str]:
+        """The words in an order that has nothing to do with the truth, the same everywhere for one exercise."""
+        return sorted(self.items, key=lambda word: sha256(f"{posed.exercise.key} {word}".encode()).digest())
+
+
+def handle_places(n: int) -> list[int]:
+    """Where the handles of a curve stand along an axis of n places."""
+    return [int(place) for place in np.linspace(0, n - 1, HANDLES).round()]
+
 
 class Draw(Record):
     """Draw a curve by five handles; in a mistake's condition, `answer[0]` … `answer[4]` are their heights."""
@@ -270,7 +347,7 @@ class Draw(Record):
     def heights(self, posed: Posed) -> Array:
         """The true heights at the handles: (5,)."""
         values = posed.truth.values
-        heights: Array = values[np.linspace(0, len(values) - 1, HANDLES).round().astype(int)]
+        heights: Array = values[handle_places(len(values))]
         return heights
 
     def read(self, answer: Any, _: Posed) -> tuple[float, ...]:
@@ -288,6 +365,18 @@ class Draw(Record):
     def names(self, given: tuple[float, ...], _: Posed) -> Mapping[str, Any]:
         """What a mistake's condition may call by name."""
         return {"answer": given}
+
+    def ask_on_paper(self, _: Posed) -> str:
+        """What is drawn by hand."""
+        return f"Draw the curve: {self.x_title} from left to right, {self.y_title} from {self.low:g} to {self.high:g}."
+
+    def describe_truth(self, posed: Posed) -> str:
+        """What is right, in words."""
+        return "Through " + ", ".join(f"{height:.3g}" for height in self.heights(posed)) + " at five equal distances."
+
+    def explain_form(self, _: Posed) -> str:
+        """How an answer is written in Python."""
+        return f"A list of five heights ({self.y_title}), at equal distances along {self.x_title}."
 
 
 def _check_parameter(key: str) -> str:
@@ -328,9 +417,25 @@ class Settings(Record):
         """What a mistake's condition may call by name: quantities are of the given state."""
         return {"answer": given}
 
+    def ask_on_paper(self, _: Posed) -> str:
+        """What is filled in by hand."""
+        return f"Settings that you have changed: {_BLANK}"
+
+    def describe_truth(self, posed: Posed) -> str:
+        """What is right, in words."""
+        solved: Any = posed.exercise.solved
+        if not isinstance(solved, Mapping) or not self.is_right(self.read(solved, posed), posed):
+            return "There are several ways."
+        changes = [f"`{key}` = {write(value)}" for key, value in solved.items()]
+        return f"One way: {', '.join(changes)}"
+
+    def explain_form(self, _: Posed) -> str:
+        """How an answer is written in Python."""
+        return "A link to the state, or a dictionary of the settings that you have changed."
+
 
 Answer: TypeAlias = Annotated[Choose | Number | Click | Order | Draw | Settings, Field(discriminator="kind")]
-KINDS = ("choose", "number", "click", "order", "draw", "settings")
+ANSWER_KINDS = ("choose", "number", "click", "order", "draw", "settings")
 
 
 def is_close(one: float, other: float) -> bool:

@@ -10,8 +10,8 @@ from playground.charts import palette
 from playground.charts.chart import Axis, Bars, Curves, Heatmap, Item, Paragraph, Table
 from playground.charts.colour_scales import between_ends, from_zero
 from playground.charts.figure import Array, Curve, Frame
-from playground.charts.names import token_labels, token_names
-from playground.learn.answers import HANDLES, Choose, Click, Draw, Number, Order
+from playground.charts.names import token_labels
+from playground.learn.answers import Choose, Click, Draw, Number, Order, handle_places
 from playground.learn.exercise import Variant
 from playground.learn.quantities import Numbers
 
@@ -73,15 +73,9 @@ def compare_numbers(truth: float, given: float | None, unit: str) -> Bars[Any]:
     )
 
 
-def best_place(truth: Numbers, wanted: str) -> tuple[int, ...]:
-    """The place of the largest or smallest number."""
-    find = np.nanargmax if wanted == "largest" else np.nanargmin
-    return tuple(map(int, np.unravel_index(int(find(truth.values)), truth.values.shape)))
-
-
 def frame_places(truth: Numbers, given: Sequence[int] | None, wanted: str) -> Heatmap[Any]:
     """The numbers of which a place was asked, with a frame around the right one and another around the answer."""
-    best = best_place(truth, wanted)
+    best = truth.best(wanted)
     cells = truth.values if truth.columns else truth.values[None, :]
     columns = truth.columns or truth.rows
 
@@ -95,12 +89,12 @@ def frame_places(truth: Numbers, given: Sequence[int] | None, wanted: str) -> He
     rows: Axis[Any] = Axis("", lambda _: [""])
     if truth.columns:
         rows = Axis(truth.row_title, lambda _: axis_labels(truth.rows), options={"autorange": "reversed"})
-    said = f"You chose {name_place(truth, given)}: {truth[tuple(given)]:.4g}. " if given is not None else ""
+    said = f"You chose {truth.name(given)}: {truth[tuple(given)]:.4g}. " if given is not None else ""
     is_signed = bool((cells < 0).any())
     return Heatmap(
         key=KEY,
         alt=f"Heatmap of {truth.title or 'the numbers'} with the {wanted} number framed",
-        caption=f"{said}The {wanted} is at {name_place(truth, best)}: **{truth[best]:.4g}**. "
+        caption=f"{said}The {wanted} is at {truth.name(best)}: **{truth[best]:.4g}**. "
         f"It has the thick frame{', your choice the thin one' if said else ''}.",
         values=lambda _: cells,
         rows=rows,
@@ -115,19 +109,8 @@ def frame_places(truth: Numbers, given: Sequence[int] | None, wanted: str) -> He
     )
 
 
-def name_place(numbers: Numbers, place: Sequence[int]) -> str:
-    """A place by the names of its row and column, such as `it₉ → animal₂`."""
-    axes = [names for names in (numbers.rows, numbers.columns) if names]
-    return " → ".join(axis_names(names)[i] for names, i in zip(axes, place, strict=True))
-
-
-def axis_names(names: Sequence[str]) -> list[str]:
-    """Names of places, each once: with its number below the line where two are the same. For menus and tables."""
-    return list(names) if len(set(names)) == len(names) else token_names(names)
-
-
 def axis_labels(names: Sequence[str]) -> list[str]:
-    """As `axis_names`, for axes of figures."""
+    """Names of places for the axes of figures: with its number below the line where two are the same."""
     if len(set(names)) < len(names):
         return token_labels(names)
     return [name.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for name in names]
@@ -147,14 +130,10 @@ def compare_orders(
     return Table(key=KEY, frame=lambda _: frame, compares=False, is_markdown=True)
 
 
-def handle_places(n: int) -> list[int]:
-    """Where the handles of a curve stand along an axis of n places, as `Variant.heights` takes them."""
-    return [int(place) for place in np.linspace(0, n - 1, HANDLES).round()]
-
-
 def compare_curves(answer: Draw, truth: Numbers, given: Sequence[float] | None) -> Curves[Any]:
     """The drawn curve and the true one on the same axes."""
-    places = np.arange(len(truth.rows))
+    (names,) = truth.axes
+    places = np.arange(len(names))
     handles = np.array(handle_places(len(places)))
     curves = [Curve(COMPUTED, places, np.asarray(truth.values, float), palette.ATTENTION)]
     if given is not None:
@@ -167,7 +146,7 @@ def compare_curves(answer: Draw, truth: Numbers, given: Sequence[float] | None) 
     labels = axis_labels(truth.rows)
     every = max(1, len(places) // 12)
     ticks = {"tickmode": "array", "tickvals": places[::every].tolist(), "ticktext": labels[::every]}
-    table = pd.DataFrame({COMPUTED: truth.values}, index=pd.Index(axis_names(truth.rows), name=answer.x_title))
+    table = pd.DataFrame({COMPUTED: truth.values}, index=pd.Index(names, name=answer.x_title))
     return Curves(
         key=KEY,
         alt="Curves: what you drew and what is computed",

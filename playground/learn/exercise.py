@@ -16,8 +16,8 @@ from pydantic import AfterValidator, Field, model_validator
 
 from playground.errors import InputError
 from playground.learn.answers import (
+    ANSWER_KINDS,
     COMPUTED,
-    KINDS,
     PLACE,
     Answer,
     Draw,
@@ -99,6 +99,11 @@ class Exercise(Record):
     explanation: Explanation
     """Why."""
 
+    @property
+    def n_different_cases(self) -> int:
+        """How many cases are there, equal ones counted once."""
+        return len({tuple(case.items()) for case in self.cases})
+
     @model_validator(mode="after")
     def _check(self) -> "Exercise":
         if self.page not in PAGES:
@@ -127,7 +132,7 @@ def read_exercise(text: str, name: str = "this exercise") -> Exercise:
     Raises:
         InputError: it is none; the message names the line, what is wrong there and what would work.
     """
-    return read_record(Exercise, text, name, KINDS)
+    return read_record(Exercise, text, name, ANSWER_KINDS)
 
 
 def check_rests(exercises: dict[str, Exercise]) -> None:
@@ -298,7 +303,7 @@ class Variant:
 def variants_of(exercise: Exercise) -> Iterator[Variant]:
     """One variant for each case, variant 0 first."""
     seen: list[Mapping[str, str]] = []
-    wanted = max(1, len({tuple(case.items()) for case in exercise.cases}))
+    wanted = max(1, exercise.n_different_cases)
     for number in range(MAX_VARIANT + 1):
         variant = Variant(exercise, number)
         if variant.case not in seen:

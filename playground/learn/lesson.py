@@ -3,10 +3,8 @@
 A file has one lesson in YAML; a link has the same, compressed.
 """
 
-import binascii
 import re
 import zlib
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
@@ -18,7 +16,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 from playground.errors import InputError
 from playground.learn.answers import check_text
 from playground.learn.exercise import MAX_VARIANT, Exercise
-from playground.learn.reading import MAX_FILE, Key, Record, read_record
+from playground.learn.reading import MAX_FILE, Key, Record, decode_base64url, encode_base64url, read_record
 from playground.link.opening import split_link
 from playground.link.params import MAX_LESSON, MAX_STEPS, TOUR
 from playground.pages import PAGES
@@ -122,7 +120,7 @@ def write_lesson(lesson: Lesson) -> str:
 def encode_lesson(lesson: Lesson) -> str:
     """The lesson in letters that a link takes; raises `InputError` where there are more than `MAX_LESSON`."""
     packed = zlib.compress(lesson.model_dump_json(exclude_defaults=True).encode(), 9)
-    code = _MARK + urlsafe_b64encode(packed).decode().rstrip("=")
+    code = _MARK + encode_base64url(packed)
     if len(code) > MAX_LESSON:
         raise InputError(
             f"As a link this lesson has {len(code):,} characters, and at most {MAX_LESSON:,} are taken: shorten its "
@@ -139,12 +137,11 @@ def is_code(text: str) -> bool:
 @lru_cache(maxsize=64)
 def decode_lesson(code: str) -> Lesson:
     """The lesson that `encode_lesson` has written; raises `InputError` where the code is none, or a part of one."""
-    text = code.removeprefix(_MARK)
     try:
-        packed = urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        packed = decode_base64url(code.removeprefix(_MARK))
         unpacker = zlib.decompressobj()
         unpacked = unpacker.decompress(packed, MAX_FILE)
-    except (binascii.Error, ValueError, zlib.error) as error:
+    except (ValueError, zlib.error) as error:
         raise InputError(_BROKEN) from error
     if not unpacker.eof:
         raise InputError(_BROKEN if not unpacker.unconsumed_tail else f"A lesson has at most {MAX_FILE:,} characters.")

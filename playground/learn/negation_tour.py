@@ -8,7 +8,17 @@ import numpy as np
 
 from playground.analysis.sentences import LeftOutWords
 from playground.charts.markdown import escape_markdown, quote_token
-from playground.learn.tour import Choices, Conclusion, Evidence, SmallNumbers, Step, Tour, TourState, Verdict
+from playground.learn.tour import (
+    Choices,
+    Conclusion,
+    Evidence,
+    SmallNumbers,
+    Step,
+    Tour,
+    TourState,
+    Verdict,
+    judge_guess,
+)
 from playground.limits import MAX_LISTED
 from playground.link.changes import Changes
 from playground.text import split_sentences
@@ -229,8 +239,7 @@ def _judge_guess(evidence: Evidence) -> str:
     if guess not in _GUESSES:
         return f"The cosine of {own} and {opposite} is {cosine:.2f}, where 1 is the same."
     right = "near" if cosine > NEAR else "far" if cosine < FAR else "middle"
-    told = "You were right" if guess == right else f"Your guess, “{_GUESSES[guess].lower()}”, was wrong"
-    return f"The cosine of {own} and {opposite} is {cosine:.2f}. {told}."
+    return f"The cosine of {own} and {opposite} is {cosine:.2f}. {judge_guess(guess, right, _GUESSES)}"
 
 
 def _draw_numbers(evidence: Evidence) -> SmallNumbers:

@@ -42,6 +42,11 @@ Results = Mapping[str, Result]
 """By the exercise's key."""
 
 
+def result_of(key: str, results: Results) -> Result:
+    """What became of an exercise; that of a new one where nothing did."""
+    return results.get(key, Result())
+
+
 class _File(Record):
     version: Literal[1]
     exercises: dict[Key, Result] = Field(max_length=1_000)
@@ -72,7 +77,7 @@ def write_progress(results: Results) -> str:
 def join_results(one: Results, other: Results) -> dict[str, Result]:
     """Both, each exercise once."""
     keys = dict.fromkeys([*one, *other])
-    return {key: one.get(key, Result()).join(other.get(key, Result())) for key in keys}
+    return {key: result_of(key, one).join(result_of(key, other)) for key in keys}
 
 
 def next_exercise(exercises: Mapping[str, Exercise], results: Results, after: str = "") -> Exercise | None:
@@ -83,17 +88,17 @@ def next_exercise(exercises: Mapping[str, Exercise], results: Results, after: st
         results: what became of them.
         after: the key of an exercise that is left; another one is taken where there is one.
     """
-    open_ones = [each for each in sort_exercises(exercises) if not results.get(each.key, Result()).found]
+    open_ones = [each for each in sort_exercises(exercises) if not result_of(each.key, results).found]
     others = [each for each in open_ones if each.key != after] or open_ones
     ready = [each for each in others if not missing(each, exercises, results)]
-    fresh = [each for each in ready if results.get(each.key, Result()).status in ("new", "tried")]
+    fresh = [each for each in ready if result_of(each.key, results).status in ("new", "tried")]
     return next(iter([*fresh, *ready, *others]), None)
 
 
 def missing(exercise: Exercise, exercises: Mapping[str, Exercise], results: Results) -> list[Exercise]:
     """Those that an exercise rests on and that were neither found nor given up."""
     known = [exercises[key] for key in exercise.rests_on if key in exercises]
-    return [each for each in known if results.get(each.key, Result()).status in ("new", "tried")]
+    return [each for each in known if result_of(each.key, results).status in ("new", "tried")]
 
 
 def sort_exercises(exercises: Mapping[str, Exercise]) -> list[Exercise]:
@@ -116,11 +121,11 @@ def sort_exercises(exercises: Mapping[str, Exercise]) -> list[Exercise]:
 
 def next_variant(variant: Variant) -> int | None:
     """The number of the next variant with another case; None where there is only one case."""
+    exercise = variant.exercise
+    if exercise.n_different_cases < 2:
+        return None
     n = MAX_VARIANT + 1
     numbers = ((variant.number + step) % n for step in range(1, n))
-    exercise = variant.exercise
-    if len({tuple(case.items()) for case in exercise.cases}) < 2:
-        return None
     return next((each for each in numbers if Variant(exercise, each).case != variant.case), None)
 
 
@@ -128,18 +133,18 @@ def ask_where_to_begin(exercises: Mapping[str, Exercise], results: Results) -> s
     """What the list of all exercises asks, by what a visitor has done of them."""
     if next_exercise(exercises, results) is None:
         return "Which exercises are there?"
-    is_new = all(results.get(key, Result()).status == "new" for key in exercises)
+    is_new = all(result_of(key, results).status == "new" for key in exercises)
     return "Where do I begin?" if is_new else "Where do I go on?"
 
 
 def answer_where_to_begin(exercises: Mapping[str, Exercise], results: Results) -> str:
     """Where a visitor begins, or goes on, in a sentence or two; markdown."""
     n = len(exercises)
-    n_found = sum(results.get(key, Result()).found for key in exercises)
+    n_found = sum(result_of(key, results).found for key in exercises)
     following = next_exercise(exercises, results)
     if following is None:
         return f"You have found all {n} answers." if n > 1 else "You have found the answer."
-    if not any(results.get(key, Result()).status != "new" for key in exercises):
+    if not any(result_of(key, results).status != "new" for key in exercises):
         return f"Begin with **{_end(following.title)}** Say what you expect; the run then tells what happens."
     return f"You have found **{n_found}** of {n} answers. Go on with **{_end(following.title)}**"
 

@@ -6,7 +6,7 @@ from 0, or the token itself, of which the first stands in the text. Without laye
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, wraps
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ from playground.analysis.changes import sentence_change
 from playground.analysis.gradient_variants import BY_NAME, common_config, variant_config
 from playground.analysis.gradients import Flow
 from playground.analysis.sentences import Pooling, SentenceDepths, read_depths
+from playground.charts.names import token_names
 from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.link.opening import LinkedView
@@ -67,6 +68,25 @@ class Numbers:
 
     def __getitem__(self, place: Any) -> float:
         return float(self.values[place])
+
+    @property
+    def axes(self) -> list[list[str]]:
+        """The names along each axis, each once."""
+        return [axis_names(names) for names in (self.rows, self.columns) if names]
+
+    def best(self, wanted: str) -> tuple[int, ...]:
+        """The place of the `largest` or `smallest` number."""
+        find = np.nanargmax if wanted == "largest" else np.nanargmin
+        return tuple(map(int, np.unravel_index(int(find(self.values)), self.values.shape)))
+
+    def name(self, place: Sequence[int]) -> str:
+        """A place by the names of its row and column, such as `it₉ → animal₂`."""
+        return " → ".join(names[i] for names, i in zip(self.axes, place, strict=True))
+
+
+def axis_names(names: Sequence[str]) -> list[str]:
+    """Names of places, each once: with its number below the line where two are the same. For menus and tables."""
+    return list(names) if len(set(names)) == len(names) else token_names(names)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
-"""Reads records from YAML, of strangers too: what is wrong is one sentence that names the line."""
+"""Reads records from YAML, of strangers too: what is wrong is one sentence that names the line; bytes in links."""
 
+import base64
 from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
@@ -49,6 +50,17 @@ def read_record(kind: type[R], text: str, name: str, tags: Collection[str] = ())
         raise InputError(_describe(error, node, name, tags)) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"{name} can't be read: {error}.") from error
+
+
+def encode_base64url(data: bytes) -> str:
+    """Bytes in letters that links and codes take, without padding."""
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def decode_base64url(text: str) -> bytes:
+    """The bytes of such letters, with spaces around them or without; raises ValueError where they are none."""
+    text = text.strip()
+    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
 
 
 def _parse(text: str, name: str) -> yaml.Node:

@@ -3,8 +3,6 @@
 A code is for teachers who want to see that an answer was checked by their own server. It names no person.
 """
 
-import base64
-import binascii
 import time
 from typing import Literal
 
@@ -14,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from pydantic import Field, ValidationError
 
 from playground.errors import InputError
-from playground.learn.reading import Key, Record
+from playground.learn.reading import Key, Record, decode_base64url, encode_base64url
 
 MAX_CODE = 2_000
 """Characters."""
@@ -49,26 +47,27 @@ def make_keys() -> tuple[str, str]:
     private = Ed25519PrivateKey.generate()
     while public_key_of(private).startswith("-"):
         private = Ed25519PrivateKey.generate()
-    return _write(private.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())), public_key_of(private)
+    secret = private.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
+    return encode_base64url(secret), public_key_of(private)
 
 
 def read_private_key(text: str) -> Ed25519PrivateKey:
     """The key of a text by `make_keys`; raises `InputError`."""
     try:
-        return Ed25519PrivateKey.from_private_bytes(_read(text))
-    except (ValueError, binascii.Error) as error:
+        return Ed25519PrivateKey.from_private_bytes(decode_base64url(text))
+    except ValueError as error:
         raise InputError("This is no private key: `playground results keys` makes one.") from error
 
 
 def public_key_of(private: Ed25519PrivateKey) -> str:
     """The public key that belongs to a private one, as a text."""
-    return _write(private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw))
+    return encode_base64url(private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw))
 
 
 def sign_result(result: SignedResult, private: Ed25519PrivateKey) -> str:
     """The code of a result: one line."""
     text = result.model_dump_json().encode()
-    return f"{_write(text)}.{_write(private.sign(_CONTEXT + text))}"
+    return f"{encode_base64url(text)}.{encode_base64url(private.sign(_CONTEXT + text))}"
 
 
 def verify_result(code: str, public: str) -> SignedResult:
@@ -85,30 +84,21 @@ def verify_result(code: str, public: str) -> SignedResult:
     if len(code) > MAX_CODE or code.count(".") != 1:
         raise InputError("This is no result code: one is two words of letters and digits with a dot between them.")
     try:
-        key = Ed25519PublicKey.from_public_bytes(_read(public))
-    except (ValueError, binascii.Error) as error:
+        key = Ed25519PublicKey.from_public_bytes(decode_base64url(public))
+    except ValueError as error:
         raise InputError("This is no public key: `playground results keys` makes one.") from error
     try:
-        text, signature = map(_read, code.split("."))
+        text, signature = map(decode_base64url, code.split("."))
         key.verify(signature, _CONTEXT + text)
         return SignedResult.model_validate_json(text)
     except InvalidSignature as error:
         raise InputError("This code was changed, or another server has signed it.") from error
     except ValidationError as error:
         raise InputError("This code was signed by another version of the playground.") from error
-    except (ValueError, binascii.Error) as error:
+    except ValueError as error:
         raise InputError("This code is damaged: copy all of it.") from error
 
 
 def now() -> int:
     """The time of a result."""
     return int(time.time())
-
-
-def _write(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")
-
-
-def _read(text: str) -> bytes:
-    text = text.strip()
-    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)

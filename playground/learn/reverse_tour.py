@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from playground.learn.tour import Choices, Conclusion, Evidence, SmallMap, Step, Tour, TourState, Verdict
+from playground.learn.tour import Choices, Conclusion, Evidence, SmallMap, Step, Tour, TourState, Verdict, judge_guess
 from playground.link.changes import Changes, MadeChange
 from playground.link.params import OWN, RECIPE, TRAINED_SIZES
 from playground.model.changes import Change
 from playground.text.wording import join_words
 from playground.training.answers import Head, Reversal
+from playground.training.trained_network import TrainedNetwork
 
 TASK = "reverse"
 
@@ -35,6 +36,12 @@ def _start(_: Evidence) -> Choices:
 
 def _is_trained(state: TourState) -> bool:
     return state.trained_task == TASK
+
+
+def _find_network(evidence: Evidence) -> TrainedNetwork | None:
+    """The network that this session has trained to reverse; None where there is none."""
+    trained = evidence.find_trained()
+    return None if trained is None or trained.task.name != TASK else trained
 
 
 def _ask_to_train(_: TourState) -> str:
@@ -72,8 +79,8 @@ def _ask_for_line(_: TourState) -> str:
 
 def _show_line(evidence: Evidence, _: str) -> Choices:
     """The head with the strongest line, in the picture, and from now on on every page."""
-    trained = evidence.find_trained()
-    if trained is None or trained.task.name != TASK:
+    trained = _find_network(evidence)
+    if trained is None:
         return {}
     best = evidence.measure_reversal(()).first_off
     shown = {"training_layer": best.layer, "training_head": best.head}
@@ -111,8 +118,8 @@ def _explain_choice(state: TourState) -> str | None:
 
 
 def _choose_network(evidence: Evidence) -> Choices:
-    trained = evidence.find_trained()
-    if trained is None or trained.task.name != TASK:
+    trained = _find_network(evidence)
+    if trained is None:
         return {}
     best = evidence.measure_reversal(()).first_off
     text = {"text": trained.example}
@@ -127,8 +134,8 @@ def heads_off(state: TourState) -> list[Head]:
 
 def _switch_off(evidence: Evidence, n: int) -> Choices:
     """So many heads off: the visitor's, then those that look at the mirrored place most."""
-    trained = evidence.find_trained()
-    if trained is None or trained.task.name != TASK:
+    trained = _find_network(evidence)
+    if trained is None:
         return {}
     found, off = evidence.measure_reversal(()), heads_off(evidence.state)
     heads = [*off, *(head for head in found.ranked if head not in off)][:n]
@@ -139,8 +146,8 @@ def _switch_off(evidence: Evidence, n: int) -> Choices:
 
 def conclude(evidence: Evidence) -> Conclusion:
     """Which head looks at the mirrored place, and whether it alone reverses."""
-    trained = evidence.find_trained()
-    if trained is None or trained.task.name != TASK:
+    trained = _find_network(evidence)
+    if trained is None:
         return Conclusion(
             "There is no network here that was trained to reverse.",
             "So nothing could be tested. A link cannot carry a network: go back, and press **Start** on Training.",
@@ -198,8 +205,8 @@ def describe_others(found: Reversal, rule: str) -> str:
 
 def _judge_line(evidence: Evidence) -> str:
     """Whether the visitor saw the line where it is strongest; empty without an answer."""
-    answer, trained = evidence.state.answers.get("line"), evidence.find_trained()
-    if answer is None or trained is None or trained.task.name != TASK:
+    answer, trained = evidence.state.answers.get("line"), _find_network(evidence)
+    if answer is None or trained is None:
         return ""
     found = evidence.measure_reversal(())
     if not found.mirrored:
@@ -217,14 +224,13 @@ def _judge_line(evidence: Evidence) -> str:
 
 def _judge_left(evidence: Evidence) -> str:
     """How much stays right, and whether that is what the visitor guessed; empty without a guess."""
-    guess, trained = evidence.state.answers.get("left"), evidence.find_trained()
+    guess, trained = evidence.state.answers.get("left"), _find_network(evidence)
     off = heads_off(evidence.state)[:1]
-    if guess is None or not off or trained is None or trained.task.name != TASK:
+    if guess is None or not off or trained is None:
         return ""
     left = evidence.measure_reversal(tuple(off)).accuracy_off
     right = "all" if left > _MOST else "none" if left < _FEW else "half"
-    told = "You were right" if guess == right else f"Your guess, “{_GUESSES[guess].lower()}”, was wrong"
-    return f"Without that head {left:.1%} stay right. {told}."
+    return f"Without that head {left:.1%} stay right. {judge_guess(guess, right, _GUESSES)}"
 
 
 def _capital(head: Head) -> str:
@@ -233,8 +239,8 @@ def _capital(head: Head) -> str:
 
 def _draw_map(evidence: Evidence) -> SmallMap:
     """What the visitor's network has found, or else what there is to find."""
-    trained = evidence.find_trained()
-    if trained is None or trained.task.name != TASK:
+    trained = _find_network(evidence)
+    if trained is None:
         wanted = "What is to be learnt: each letter of the answer comes from the mirrored place"
         return SmallMap(np.fliplr(np.eye(_N_DRAWN, dtype=np.float32)), f"{_AXES} {wanted}.")
     found = evidence.measure_reversal(())

@@ -125,8 +125,6 @@ class Step:
     """Whether the page has that container."""
     hides: tuple[str, ...] = ()
     """Containers, by their keys, that would give away what is to be guessed: they are not seen until it is done."""
-    in_sidebar: bool = False
-    """Whether it is done in the sidebar, which a phone hides."""
     hint: Callable[[TourState], str | None] = _nothing
     """What has to be done before, or what went wrong, if anything."""
     answers: Callable[[TourState], Mapping[str, str]] = lambda _: {}
@@ -238,3 +236,8 @@ class Tour:
     def title_for(self, state: TourState) -> str:
         """The title for the visitor's own sentence; markdown."""
         return self.own_title(state) or self.title
+
+
+def judge_guess(guess: str, right: str, labels: Mapping[str, str]) -> str:
+    """Whether a guess was right, as a sentence; `labels` are what each is called on its button."""
+    return "You were right." if guess == right else f"Your guess, “{labels[guess].lower()}”, was wrong."

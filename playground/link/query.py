@@ -1,6 +1,6 @@
 """A link's query string: how it is read, repaired and written, and what old links meant.
 
-Pure functions; `address` applies them to Streamlit. A link never fails: what cannot be is replaced by the nearest
+Pure functions; `open_page` applies them to Streamlit. A link never fails: what cannot be is replaced by the nearest
 thing that can, with one sentence on what was changed and why.
 """
 
@@ -109,7 +109,7 @@ def describe_other_weights(page: str, *, seed: int, is_random: bool, has_random_
 VERSION = "2"
 """Travels as `v`; raised when a default or a parameter's meaning changes, so that old links can be told apart.
 
-In version 1, a seed's random weights were other ones; see `old_links.describe_other_weights`.
+In version 1, a seed's random weights were other ones; see `describe_other_weights`.
 """
 
 

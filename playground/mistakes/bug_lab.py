@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from playground.config import ModelConfig
-from playground.mistakes.edits import EditedTrace, Input, run_edited
+from playground.mistakes.edits import EditedTrace, Input, apply_makings, run_edited
 from playground.mistakes.registry import MISTAKES
 from playground.model import Encoder
 from playground.text.wording import join_words
@@ -42,6 +42,9 @@ N_TOKENS, N_PADDING = 8, 2
 
 _BATCH = 16
 """Sequences in a step of training."""
+
+_N_STEPS = 80
+"""Of a short training."""
 
 SEEN = 1e-3
 """The difference from which on a number is another one, as a share of the largest, or of 1 where that is smaller."""
@@ -240,7 +243,6 @@ class Lab:
     """A case's encoder, what it computes with the mistakes, and what it would without."""
 
     case: Case
-    _trained: dict[str, list[float]] = field(default_factory=dict)
 
     @property
     def config(self) -> ModelConfig:
@@ -341,33 +343,29 @@ class Lab:
     def _differ(self, one: Tensor, other: Tensor) -> bool:
         return is_other(one[:, : self.n_real].numpy(), other[:, : self.n_real].numpy())
 
-    def train(self, makes_mistakes: bool, n_steps: int = 80) -> list[float]:
-        """The losses of a short training, one a step: each token is to name the one before it.
+    @cached_property
+    def losses(self) -> list[float]:
+        """Of a short training with the case's mistakes, one a step: each token is to name the one before it."""
+        return self._train(self.case.mistakes)
 
-        Args:
-            makes_mistakes: whether with the case's mistakes.
-            n_steps: of Adam, with `_BATCH` new sequences each.
-        """
-        name = f"{makes_mistakes} {n_steps}"
-        if name not in self._trained:
-            self._trained[name] = self._train(self.case.mistakes if makes_mistakes else (), n_steps)
-        return self._trained[name]
+    @cached_property
+    def right_losses(self) -> list[float]:
+        """Of a short training without the mistakes."""
+        return self._train(())
 
-    def _train(self, keys: Sequence[str], n_steps: int) -> list[float]:
-        encoder, makings = deepcopy(self.encoder), [MISTAKES[key].making for key in keys]
+    def _train(self, keys: Sequence[str]) -> list[float]:
+        """The losses of `_N_STEPS` steps of Adam, with `_BATCH` new sequences each."""
+        encoder = deepcopy(self.encoder)
         head = nn.Linear(self.config.d_model, len(WORDS))
         generator = torch.Generator().manual_seed(self.case.seed)
         with torch.no_grad():
             head.weight.copy_(0.1 * torch.randn(head.weight.shape, generator=generator))
             head.bias.zero_()
-        edited = encoder
-        for each in makings:
-            edited = edited if each.module is None else each.module(edited)
-        edits = [each.scores for each in makings if each.scores is not None]
+        edited, edits = apply_makings(encoder, [MISTAKES[key].making for key in keys])
         mask = None if self.given.mask is None else self.given.mask.expand(_BATCH, *self.given.mask.shape[1:])
         optimizer = torch.optim.Adam([*encoder.parameters(), *head.parameters()], lr=3e-3)
         losses = []
-        for _ in range(n_steps):
+        for _ in range(_N_STEPS):
             ids = torch.randint(1, len(WORDS), (_BATCH, N_TOKENS), generator=generator)
             if self.case.mask == "padding":
                 ids[:, -N_PADDING:] = 0
@@ -681,7 +679,7 @@ def _first_map(tensor: Tensor) -> Array:
 
 
 def _train(lab: Lab) -> Finding:
-    theirs, right = (lab.train(makes_mistakes) for makes_mistakes in (True, False))
+    theirs, right = lab.losses, lab.right_losses
     ends = [float(np.mean(each[-10:])) for each in (theirs, right)]
     told = (
         f"Both learn for {len(theirs)} steps to name the word before each word. The loss ends at **{ends[0]:.2f}**; a "
@@ -758,7 +756,7 @@ _ALL_TESTS = (
 TESTS: Mapping[str, LabTest] = {each.key: each for each in _ALL_TESTS}
 """All tests, by their keys, the cheapest first."""
 
-KINDS: Mapping[int, str] = {
+COST_TITLES: Mapping[int, str] = {
     1: "A quick look",
     2: "A closer look",
     3: "A hint, or a change of what it reads",

@@ -199,10 +199,7 @@ class Input:
 def run_edited(encoder: Encoder, given: Input, making: Iterable[Making]) -> Mapping[str, Tensor]:
     """Every intermediate of a pass that makes these mistakes, by its name in a trace, on the CPU."""
     making = list(making)
-    for each in making:
-        if each.module is not None:
-            encoder = each.module(encoder)
-    edits = [each.scores for each in making if each.scores is not None]
+    encoder, edits = apply_makings(encoder, making)
     drops = given.theirs if any(each.drops for each in making) else {}
     device = device_of(encoder)
     ids, mask = given.ids.to(device), None if given.mask is None else given.mask.to(device)
@@ -212,6 +209,14 @@ def run_edited(encoder: Encoder, given: Input, making: Iterable[Making]) -> Mapp
     else:
         encoder(ids, mask, trace)
     return {name: tensor.cpu() for name, tensor in trace.items()}
+
+
+def apply_makings(encoder: Encoder, makings: Sequence[Making]) -> tuple[Encoder, list[Edit]]:
+    """The encoder with every wrong module in its place, and the edits of scores for its trace."""
+    for each in makings:
+        if each.module is not None:
+            encoder = each.module(encoder)
+    return encoder, [each.scores for each in makings if each.scores is not None]
 
 
 def device_of(encoder: Encoder) -> torch.device:

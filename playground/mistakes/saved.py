@@ -2,9 +2,10 @@
 
 import io
 import re
+import sys
 import zipfile
 import zlib
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,8 @@ def _check_number(arrays: Sized) -> None:
 def read_printed(text: str) -> tuple[NDArray[np.float64], float]:
     """A tensor as torch or NumPy prints it, and how far its numbers may be off, as they were rounded.
 
+    That is a share of the largest number, or of 1 where that is smaller.
+
     Raises:
         InputError: it is no tensor, or not all of it.
     """
@@ -119,8 +122,23 @@ def read_printed(text: str) -> tuple[NDArray[np.float64], float]:
         array = np.array(values, dtype=np.float64)
     except ValueError as error:
         raise InputError("The rows of this tensor are not equally long.") from error
-    digits = [len(mark.partition(".")[2].partition("e")[0]) for mark in marks if "." in mark]
-    return array, 10.0 ** -max(digits, default=0)
+    return array, _share_rounded_off(marks, array)
+
+
+def _share_rounded_off(marks: Sequence[str], array: NDArray[np.float64]) -> float:
+    """Half a unit of the last printed place, as a share of the largest number, or of 1 where that is smaller.
+
+    All numbers have as many decimals as the longest: NumPy leaves out zeros at the end. Where none has any, they are
+    whole, which torch and NumPy print as `3.`, and nothing was rounded.
+    """
+    written = [mark.lower().partition("e") for mark in marks if mark not in ("[", "]")]  # digits, "e", power of ten
+    decimals = max((len(digits.partition(".")[2]) for digits, _, _ in written), default=0)
+    if not decimals:
+        return 0.0
+    powers = [int(power or 0) for digits, _, power in written if 0 < abs(float(digits)) < np.inf]
+    half = 0.5 * 10.0 ** (min(max(powers, default=0), sys.float_info.max_10_exp) - decimals)
+    largest = float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
+    return half / max(1.0, largest - half)  # the number that was printed may be smaller by as much
 
 
 def list_hooks(names: Mapping[str, Any]) -> str:

@@ -158,7 +158,7 @@ class Encoder(nn.Module):
         """Encode token ids (B, T) int64 → (B, T, d_model); the output is the same with and without a trace.
 
         The mask is boolean, True = may attend: (B, T) over keys, or (B or 1, T, T) over query-key pairs. Where B = T, a
-        causal (T, T) is refused, as it has both shapes: `masks.over_heads` says how to write what is meant.
+        causal (T, T) is refused, as it has both shapes: `attention.over_heads` says how to write what is meant.
 
         Raises:
             InputError: ids or mask have another shape, or the sentence is longer than the config's max_len.

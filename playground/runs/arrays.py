@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float32]
 
+FLOAT32_ROUNDING = 1e-6
+"""Up to this share of their size, or of 1, numbers of two runs differ by the rounding of 32-bit floats alone."""
+
 
 def freeze(*arrays: NDArray[np.generic]) -> None:
     """Make arrays read-only, as several visitors' pages share them."""

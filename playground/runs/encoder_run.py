@@ -101,6 +101,11 @@ class Run:
         return np.stack([self.pattern(layer) for layer in range(self.config.n_layers)])
 
 
+def residual_points(config: ModelConfig) -> list[str]:
+    """The trace's names of the residual stream: what the first block reads, and what leaves each block."""
+    return ["embed.out", *(f"layers.{i}.out" for i in range(config.n_layers))]
+
+
 def on_every_page(name: str) -> bool:
     """Whether a point of the trace is among those that are kept of every layer."""
     return not name.endswith(_LEFT_OUT) and "dropout." not in name

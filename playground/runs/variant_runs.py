@@ -18,7 +18,7 @@ from playground.model import Encoder, Trace
 from playground.model.changes import Change
 from playground.runs.arrays import Array, to_array
 from playground.runs.budget import check_interrupted, check_kept
-from playground.runs.encoder_run import Run
+from playground.runs.encoder_run import Run, residual_points
 from playground.runs.forward_pass import EMBEDDINGS, Rows, Sources, intervention_trace, read_rows, run_rows
 from playground.text import Batch
 
@@ -87,16 +87,12 @@ def run_variants(
 def read_streams(untouched: Run, encoder: Encoder) -> list[Tensor]:
     """What every block reads in a run that is at hand, (1, T, D) each, and after them what leaves the last."""
     weights = next(encoder.parameters())
-    return [torch.tensor(untouched.arrays[point])[None].to(weights) for point in _stream_points(encoder)]
-
-
-def _stream_points(encoder: Encoder) -> list[str]:
-    return ["embed.out", *(f"layers.{i}.out" for i in range(encoder.config.n_layers))]
+    return [torch.tensor(untouched.arrays[point])[None].to(weights) for point in residual_points(encoder.config)]
 
 
 def _untouched_streams(encoder: Encoder, row: Rows) -> list[Tensor]:
     """What every block reads in a pass that nothing changes, (1, T, D) each, and after them what leaves the last."""
-    points = _stream_points(encoder)
+    points = residual_points(encoder.config)
     trace = Trace(frozenset(points).__contains__)
     run_rows(encoder, row, trace)
     return [trace[point] for point in points]

@@ -9,6 +9,11 @@ def join_words(words: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
+def count_noun(n: int, noun: str) -> str:
+    """`1 layer`, `6 layers`: a number and what it counts, of nouns whose plural ends with s."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
 def write_amount(x: float, sign: str = "") -> str:
     """A number with two decimals, a large one with three digits: `1.50`, `2.07e+08`; 0 has no sign.
 

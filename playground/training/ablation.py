@@ -49,6 +49,16 @@ class AblationResult:
     unbatched: Measure | None = None
     """The validation set by `evaluate_unbatched`; None while it trains."""
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is done, and measured."""
+        return self.unbatched is not None
+
+
+def count_ended(results: Sequence[AblationResult]) -> int:
+    """How many trainings are done."""
+    return sum(result.has_ended for result in results)
+
 
 @dataclass(frozen=True, eq=False)
 class AblationState:
@@ -73,12 +83,12 @@ class AblationState:
     @property
     def n_ended(self) -> int:
         """How many trainings are done."""
-        return sum(result.unbatched is not None for result in self.results)
+        return count_ended(self.results)
 
     @property
     def n_bytes(self) -> int:
-        """Memory that the curves take, in bytes: three floats of Python's a step, and the lists' pointers to them."""
-        return 3 * 32 * sum(len(result.history.loss) for result in self.results)
+        """Memory that the curves take, in bytes."""
+        return sum(result.history.n_bytes for result in self.results)
 
 
 def trainings_of_one_seed(trainings: Sequence[AblationTraining]) -> list[AblationTraining]:
@@ -129,7 +139,7 @@ class Ablation(ResumableComputation[AblationState]):
     def progress(self) -> float:
         """The share of all trainings that is done; 1 at the end."""
         running = self._running
-        done = sum(result.unbatched is not None for result in self._done)
+        done = count_ended(self._done)
         share = running[1].progress if running is not None and running[0] == done else 0.0
         return (done + share) / len(self.trainings)
 
@@ -215,7 +225,7 @@ class AblationRequest(PortableRequest[AblationState]):
         for (result,) in (state.results for state in begun):
             name = result.training.name
             results.append(replace(result, unbatched=None) if name in going_on else result)
-            if result.unbatched is None:
+            if not result.has_ended:
                 going_on.add(name)
         progress = sum(state.progress for state in states if state is not None) / len(self.trainings)
         return AblationState(self.trainings, tuple(results), begun[0].n_answers, progress, begun[0].baseline)
@@ -259,7 +269,7 @@ class Effect:
 
 def compare_to_baseline(results: Sequence[AblationResult], baselines: Sequence[AblationResult]) -> Effect | None:
     """One kind of training beside the baseline, seed by seed in the same order; None until both have ended once."""
-    pairs = [(own, other) for own, other in zip(results, baselines, strict=False) if _has_ended(own, other)]
+    pairs = [(own, other) for own, other in zip(results, baselines, strict=False) if own.has_ended and other.has_ended]
     if not pairs:
         return None
     own, other = ([pair[i] for pair in pairs] for i in (0, 1))
@@ -281,10 +291,6 @@ def compare_to_baseline(results: Sequence[AblationResult], baselines: Sequence[A
         loss_spread=max(loss) - min(loss),
         gap_change=gap - usual_gap,
     )
-
-
-def _has_ended(*results: AblationResult) -> bool:
-    return all(result.unbatched is not None and result.evaluation is not None for result in results)
 
 
 def mean_evaluation(results: Sequence[AblationResult]) -> tuple[Measure, Measure]:

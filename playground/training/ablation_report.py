@@ -16,6 +16,7 @@ from playground.training.ablation import (
     AblationTraining,
     Effect,
     compare_to_baseline,
+    count_ended,
     difference_noise,
     group_by_name,
     mean_evaluation,
@@ -48,7 +49,7 @@ def measure_effects(results: Sequence[AblationResult]) -> dict[str, Effect]:
     """
     kinds = group_by_name(results)
     baselines = kinds.get("none", [])
-    n_ended = [sum(result.unbatched is not None for result in of_kind) for of_kind in kinds.values()]
+    n_ended = [count_ended(of_kind) for of_kind in kinds.values()]
     n_seeds = max(1, min(n_ended, default=1))
     compared = {name: compare_to_baseline(of_kind[:n_seeds], baselines) for name, of_kind in kinds.items()}
     return {name: effect for name, effect in compared.items() if effect is not None}
@@ -78,7 +79,7 @@ def ablation_table(results: Sequence[AblationResult], trainings: Sequence[Ablati
 def _row(results: Sequence[AblationResult], effect: Effect | None, n_seeds: int) -> dict[str, object]:
     if not results:
         return {"ending": "still to come"}
-    n_ended = sum(result.unbatched is not None for result in results)
+    n_ended = count_ended(results)
     compared = list(results[: effect.n_seeds if effect else 1])
     if all(result.evaluation is None for result in compared):
         return {"ending": "has just begun"}

@@ -122,6 +122,12 @@ class History:
     snapshots: list[Snapshot] = field(default_factory=list)
     """At the same steps, at fewer where attention is large, or at none where two would be too large."""
 
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the curves and the attention take, in bytes."""
+        patterns = sum(each.nbytes for snapshot in self.snapshots for each in snapshot.patterns.values())
+        return patterns + 3 * 32 * len(self.loss)  # a float of Python's a step and curve, and the list's pointer to it
+
     def at(self, step: int) -> Evaluation | None:
         """The evaluation after a step, if there was one."""
         return next((evaluation for evaluation in self.evaluations if evaluation.step == step), None)

@@ -43,9 +43,7 @@ class TrainingState:
     @property
     def n_bytes(self) -> int:
         """Memory that the network, the curves and the attention that was saved take, in bytes."""
-        patterns = sum(each.nbytes for snapshot in self.history.snapshots for each in snapshot.patterns.values())
-        numbers = 3 * 32 * len(self.history.loss)  # a float of Python's, and the list's pointer to it
-        return patterns + numbers + (0 if self.trained is None else self.trained.n_bytes)
+        return self.history.n_bytes + (0 if self.trained is None else self.trained.n_bytes)
 
 
 class Training(ResumableComputation[TrainingState]):

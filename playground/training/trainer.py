@@ -5,8 +5,8 @@ Legend: S scored positions, C classes.
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Literal
 
@@ -138,39 +138,6 @@ def _copy_weights(network: nn.Module) -> dict[str, Tensor]:
     return {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
 
 
-@dataclass(frozen=True, eq=False)
-class LearningState:
-    """Weights, the optimiser's averages, and the random generators' states; all of it on the CPU."""
-
-    weights: dict[str, Tensor]
-    optimizer: dict[str, Any]
-    random: list[Tensor]
-
-
-def copy_learning(
-    network: nn.Module, optimizer: torch.optim.Optimizer, generators: Sequence[torch.Generator]
-) -> LearningState:
-    """A copy of what a network learns with; `generators` are those beside the network's own."""
-    return LearningState(
-        copy_to_cpu(dict(network.state_dict())),
-        copy_to_cpu(optimizer.state_dict()),
-        [each.get_state() for each in (*generators, *_own_generators(network))],
-    )
-
-
-def restore_learning(
-    learning: LearningState,
-    network: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    generators: Sequence[torch.Generator],
-) -> None:
-    """Put a copy into an equal network, with an equal optimiser and equal generators."""
-    network.load_state_dict(learning.weights)
-    optimizer.load_state_dict(learning.optimizer)
-    for each, state in zip((*generators, *_own_generators(network)), learning.random, strict=True):
-        each.set_state(state)
-
-
 def copy_to_cpu(nested: Any) -> Any:
     """A copy of tensors inside dictionaries, lists and tuples, on the CPU; all else in there as it is."""
     if isinstance(nested, Tensor):
@@ -180,12 +147,6 @@ def copy_to_cpu(nested: Any) -> Any:
     if isinstance(nested, list | tuple):
         return type(nested)(map(copy_to_cpu, nested))
     return nested
-
-
-def _own_generators(network: nn.Module) -> list[torch.Generator]:
-    """What a network's modules draw from while it trains, each once."""
-    found = (value for module in network.modules() for value in vars(module).values())
-    return list(dict.fromkeys(value for value in found if isinstance(value, torch.Generator)))
 
 
 Outcome = Literal["", "finished", "stopped early", "diverged"]
@@ -313,7 +274,9 @@ class Trainer:
         return {
             "numbers": {name: vars(self)[name] for name in _NUMBERS},
             "history": self.history.copy(),
-            "learning": copy_learning(self.network, self.optimizer, (self._augmenting, self._shuffling)),
+            "weights": copy_to_cpu(dict(self.network.state_dict())),
+            "optimizer": copy_to_cpu(self.optimizer.state_dict()),
+            "random": [each.get_state() for each in self._generators()],
             "best weights": copy_to_cpu(vars(self._best_weights)),
             "teacher": None if self.teacher is None else self.teacher.checkpoint(),
         }
@@ -322,12 +285,21 @@ class Trainer:
         """Go on from a checkpoint instead of from the start: every later number is as if nothing had happened."""
         vars(self).update(checkpoint["numbers"])
         vars(self.history).update(vars(checkpoint["history"].copy()))
-        restore_learning(checkpoint["learning"], self.network, self.optimizer, (self._augmenting, self._shuffling))
+        self.network.load_state_dict(checkpoint["weights"])
+        self.optimizer.load_state_dict(checkpoint["optimizer"])
+        for each, state in zip(self._generators(), checkpoint["random"], strict=True):
+            each.set_state(state)
         vars(self._best_weights).update(checkpoint["best weights"])
         if self.teacher is not None:
             self.teacher.restore(checkpoint["teacher"])
         if self.outcome:
             self.network.eval().requires_grad_(False)
+
+    def _generators(self) -> list[torch.Generator]:
+        """All that training draws from, its order of batches left out: the trainer's, and each of the modules' once."""
+        found = (value for module in self.network.modules() for value in vars(module).values())
+        of_modules = dict.fromkeys(value for value in found if isinstance(value, torch.Generator))
+        return [self._augmenting, self._shuffling, *of_modules]
 
     def _batches(self) -> Iterator[Tensor]:
         """The rows of each step's batch: the training set, shuffled anew whenever it is used up."""

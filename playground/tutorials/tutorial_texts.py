@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from playground.tutorials import demonstrations
 from playground.tutorials import demonstrations as show
 
 Settings = Mapping[str, bool | int | str]
@@ -53,7 +52,7 @@ _ODD_WIDTH = Mistake(
     "positions",
     "sines and cosines each go to every second column",
     "An odd d_model stops with an error about sizes.",
-    demonstrations.odd_width,
+    show.odd_width,
 )
 _MINUS_A_BILLION = Mistake(
     "mask",
@@ -126,7 +125,7 @@ TUTORIALS: dict[str, Tutorial] = {
                 "positions",
                 "a table of exactly seq_len rows",
                 "A longer sentence stops with an error about sizes.",
-                demonstrations.longer_than_the_table,
+                show.longer_than_the_table,
             ),
         ),
         order_in_text="Its text puts a norm after each sublayer in one place, and before it in its section on residual "
@@ -326,19 +325,19 @@ TUTORIALS: dict[str, Tutorial] = {
                 "embedding",
                 "calls the dimension, a whole number, instead of the table",
                 "TypeError.",
-                demonstrations.called_a_number,
+                show.called_a_number,
             ),
             Mistake(
                 "embedding",
                 "is handed (vocabulary, dimension), but takes (dimension, vocabulary)",
                 "The table is built the wrong way round; most words have no row.",
-                demonstrations.swapped_arguments,
+                show.swapped_arguments,
             ),
             Mistake(
                 "positions",
                 "torch.log of a float; its constructor is called with one argument too few",
                 "TypeError, twice.",
-                demonstrations.logarithm_of_a_float,
+                show.logarithm_of_a_float,
             ),
             Mistake(
                 "positions",
@@ -350,25 +349,25 @@ TUTORIALS: dict[str, Tutorial] = {
                 "positions",
                 "reads self.pe, but the table is called positional_encoding",
                 "AttributeError.",
-                demonstrations.another_name,
+                show.another_name,
             ),
             Mistake(
                 "positions",
                 "ends with requires_grad(False)",
                 "That is no method: it calls True or False. requires_grad_ has the underscore.",
-                demonstrations.called_a_flag,
+                show.called_a_flag,
             ),
             Mistake(
                 "norm",
                 "leaves out the superclass's constructor, builds a norm from the input, gets d_model as eps",
                 "Its constructor succeeds. The first call fails with an AttributeError.",
-                demonstrations.without_superclass,
+                show.without_superclass,
             ),
             Mistake(
                 "feed-forward",
                 "builds a ReLU from the input instead of applying one",
                 "TypeError in dropout, which gets a module instead of a tensor.",
-                demonstrations.built_instead_of_applied,
+                show.built_instead_of_applied,
             ),
             Mistake(
                 "blocks",

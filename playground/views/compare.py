@@ -22,7 +22,6 @@ from playground.analysis.comparison import (
     have_same_tokens,
     list_unequal_points,
 )
-from playground.analysis.positions import ROUNDING
 from playground.charts import figure as figures
 from playground.charts import palette
 from playground.charts.chart import Bars, Columns, Heatmap, Item, Paragraph, Picture
@@ -31,6 +30,7 @@ from playground.charts.head_map import CLICK_CELL, head_map, number_by_head
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene, note_nearest
 from playground.link.opening import Focus
+from playground.runs.arrays import FLOAT32_ROUNDING
 from playground.runs.encoder_run import Run
 from playground.text.wording import upper_first, with_minus, write_share
 from playground.views.norms import lengths_by_depth
@@ -75,7 +75,7 @@ def _describe_first_difference(pinned: Run, now: Run, differences: list[PointDif
         there = "there numbers are too large for 32-bit floats"
     elif np.isinf(found.share):
         there = f"there the vector of {token} is 0 in the pinned run, and not now"
-    elif found.share <= ROUNDING:
+    elif found.share <= FLOAT32_ROUNDING:
         there = "there only attention differs, and the vectors that leave the layer are the same"
     else:
         where = "where that layer ends," if found.point.startswith("layers.") else "there"
@@ -128,7 +128,7 @@ def compare_heads(scene: Scene[Run], moved: Array | None) -> Iterator[Item]:
     before, after = (_pattern(each, scene.focus) for each in (pinned, now))
     yield Paragraph(escape_markdown(describe_head_change((pinned, before), (now, after))) + _name_most_moved(moved))
     one_head = _head_in_both(scene)
-    if scene.same_tokens and np.abs(after - before).max() <= ROUNDING:  # two equal maps and nothing between them
+    if scene.same_tokens and np.abs(after - before).max() <= FLOAT32_ROUNDING:  # two equal maps, nothing between them
         place = f"Layer {scene.focus.layer}, head {scene.focus.head}."
         off = _explain_zero(scene)
         one_head = replace(one_head, compares=False, caption=f"**Pinned and now: the same weights.** {place}{off}")
@@ -145,7 +145,7 @@ def _explain_zero(scene: Scene[Run]) -> str:
 
 def _name_most_moved(moved: Array | None) -> str:
     """The head that has moved most weight, of (L, H), after a space; empty where none has, or a number is lost."""
-    if moved is None or not np.isfinite(moved).all() or moved.max(initial=0) <= ROUNDING:
+    if moved is None or not np.isfinite(moved).all() or moved.max(initial=0) <= FLOAT32_ROUNDING:
         return ""
     layer, head = np.unravel_index(int(moved.argmax()), moved.shape)
     return f" Of all heads, layer {layer}, head {head} has changed most, by {write_share(float(moved[layer, head]))}."

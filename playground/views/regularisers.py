@@ -16,6 +16,7 @@ from playground.text.wording import lower_first
 from playground.training.ablation import (
     AblationResult,
     Effect,
+    count_ended,
     group_by_name,
     trainings_of_one_seed,
 )
@@ -223,7 +224,7 @@ def list_legend(ablation: WatchedAblation) -> list[dict[str, str]]:
     kinds, entries = group_by_name(ablation.state.results), []
     for training in trainings_of_one_seed(ablation.state.trainings):
         results, line = kinds.get(training.name, []), LINES[training.name]
-        is_done = sum(result.unbatched is not None for result in results) == ablation.n_seeds
+        is_done = count_ended(results) == ablation.n_seeds
         state = "done" if is_done else "growing" if results else "coming"
         entries.append({"name": training.title, "colour": line["color"], "dash": line["dash"], "state": state})
     return entries

@@ -22,7 +22,6 @@ from playground.analysis.attention import (
     measure_habits,
     merge_moves_results,
     pattern_spread,
-    rank_correlation,
     rollout,
 )
 from playground.model import causal_mask
@@ -151,30 +150,14 @@ def test_even_heads_have_1_and_a_single_token_has_none() -> None:
     assert np.isnan(pattern_spread(run(still, characters().encode_batch(["a"])))).all()
 
 
-@pytest.mark.parametrize(
-    ("one", "two", "expected"),
-    [
-        ([1, 2, 3, 4], [10, 20, 30, 1000], 1),
-        ([1, 2, 3, 4], [4, 3, 2, 1], -1),
-        ([1, 2, 3, 4, 5], [2, 1, 4, 3, 5], 1 - 6 * 4 / (5 * 24)),  # 1 − 6 Σd² / (n (n² − 1))
-        ([1, 1, 2], [1, 2, 3], np.sqrt(3) / 2),  # ranks ½, ½, 2 and 0, 1, 2
-        ([1, np.nan, 2, 3], [3, 9, 2, 1], -1),
-        ([1, 1, 1], [1, 2, 3], np.nan),
-        ([1, 2], [1, 2], np.nan),
-        ([np.nan] * 4, [1, 2, 3, 4], np.nan),
-    ],
-)
-def test_rank_correlations(one: list[float], two: list[float], expected: float) -> None:
-    assert rank_correlation(np.array(one), np.array(two)) == pytest.approx(expected, nan_ok=True)
-
-
 TOKENS = ("[CLS]", "a", "cat", ",", "a", "dog", "[SEP]", "[PAD]")
 N = 7
 
 
-def run_with(*patterns: NDArray[np.float64], causal: bool = False) -> Run:
+def run_with(*patterns: NDArray[np.float64], causal: bool = False, window: int = 0) -> Run:
     """A run of one layer whose heads have these patterns (N, N), with one token of padding behind."""
-    config = ModelConfig(vocab_size=5, d_model=8 * len(patterns), n_heads=len(patterns), n_layers=1, d_ff=8)
+    n = len(patterns)
+    config = ModelConfig(vocab_size=5, d_model=8 * n, n_heads=n, n_layers=1, d_ff=8, window=window)
     base = run(Encoder(config), words(["x y"]).encode_batch(["x y"]))
     weights = np.zeros((len(patterns), N + 1, N + 1), np.float32)
     weights[:, :N, :N] = patterns
@@ -227,7 +210,7 @@ def test_a_head_with_a_habit_is_known_for_it(pattern: NDArray[np.float64], known
 
 @pytest.mark.parametrize(("even", "score", "known"), [(0.3, 0.65, True), (0.3, 0.55, False), (0.1, 0.45, False)])
 def test_a_known_head_has_half_its_weight_and_twice_an_even_heads_there(even: float, score: float, known: bool) -> None:
-    habits = Habits({"next token": np.array([[score]])}, {"next token": even})
+    habits = Habits({"next token": np.array([[score]])}, {"next token": np.array([even])})
     assert habits.known_for(0, 0) == ("next token" if known else None)
 
 
@@ -237,14 +220,18 @@ def test_a_head_that_knows_distance_alone_is_known_for_that() -> None:
     assert habits.known_for(0, 0) == POSITION_ONLY
 
 
-@pytest.mark.parametrize("causal", [False, True])
-def test_scores_are_those_of_plain_loops(causal: bool) -> None:
-    result = run_with(RANDOM * np.tri(N) if causal else RANDOM, causal=causal)
+@pytest.mark.parametrize(("causal", "window"), [(False, 0), (True, 0), (False, 4), (True, 4)])
+def test_scores_are_those_of_plain_loops(causal: bool, window: int) -> None:
+    keys_of = [
+        [key for key in range(N) if (not causal or key <= query) and (not window or abs(key - query) <= window // 2)]
+        for query in range(N)
+    ]
+    result = run_with(RANDOM * (on(*map(tuple, keys_of)) > 0), causal=causal, window=window)
     habits = measure_habits([result, result])
     for name, rule in RULES.items():
         named, found, even = rule(result), [], []
         for query in (1, 2, 3, 4, 5):  # neither special nor padding
-            may = [key for key in range(N) if not causal or key <= query]
+            may = keys_of[query]
             places = [key for key in may if named[query, key]]
             if places:
                 found.append(sum(result.pattern(0)[0, query, key] for key in places))
@@ -252,8 +239,8 @@ def test_scores_are_those_of_plain_loops(causal: bool) -> None:
         assert (
             habits.scores[name][0, 0] == pytest.approx(np.mean(found)) if found else np.isnan(habits.scores[name][0, 0])
         )
-        assert habits.even[name] == pytest.approx(np.mean(even)) if found else np.isnan(habits.even[name])
-    cells = [(key - query, query, key) for query in range(1, 6) for key in range(query + 1 if causal else N)]
+        assert habits.even[name][0] == pytest.approx(np.mean(even)) if found else np.isnan(habits.even[name][0])
+    cells = [(key - query, query, key) for query in range(1, 6) for key in keys_of[query]]
     distance, *places = np.array(cells * 2).T
     weights = result.pattern(0)[0][*places].astype(np.float64)
     left = sum(np.square(weights[distance == d] - weights[distance == d].mean()).sum() for d in set(distance))

@@ -31,11 +31,11 @@ def log_odds(weight: float) -> float:
     return math.log(weight) - math.log(1 - weight)
 
 
-@given(st.integers(0, 15), st.integers(0, 15), st.booleans())
-def test_weights_ranks_and_z_scores_are_those_of_plain_loops(query: int, key: int, causal: bool) -> None:
+@given(st.integers(0, 15), st.integers(0, 15), st.booleans(), st.sampled_from([0, 26]))
+def test_weights_ranks_and_z_scores_are_those_of_plain_loops(query: int, key: int, causal: bool, window: int) -> None:
     if causal and key > query:
         return
-    result = run_of(causal=causal)
+    result = run_of(causal=causal, window=window, global_every=2 if window else 0)
     found = search_heads(result, query, key)
     cells = [(q, k) for q in range(16) for k in range(q + 1 if causal else 16) if (q, k) != (query, key)]
     off = sorted(abs(k - q - key + query) for q, k in cells)
@@ -52,7 +52,11 @@ def test_weights_ranks_and_z_scores_are_those_of_plain_loops(query: int, key: in
         pattern = result.pattern(row["layer"])[row["head"]].astype(float)
         assert row["weight"] == pytest.approx(pattern[query, key])
         assert row["rank"] == 1 + sum(pattern[query] > pattern[query, key])
-        others = [log_odds(pattern[cell]) for cell in near]
+        farthest = window // 2 if window and row["layer"] == 1 else 16
+        others = [log_odds(pattern[q, k]) for q, k in near if abs(k - q) <= farthest]
+        if abs(key - query) > farthest:
+            assert math.isnan(row["z"]), "the window hides the key itself"
+            continue
         expected = (log_odds(pattern[query, key]) - np.mean(others)) / np.std(others)
         assert row["z"] == pytest.approx(expected, abs=0.02)
 

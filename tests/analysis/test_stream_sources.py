@@ -13,7 +13,7 @@ from torch import Tensor
 
 from playground import Encoder, ModelConfig, Trace
 from playground.analysis.attribution import head_maps, judge, split_score
-from playground.analysis.stream_sources import Source, follow_token, read_depths, split_stream
+from playground.analysis.stream_sources import Source, follow_token, logit_lens, split_stream
 from playground.analysis.walkthrough import Walk
 from playground.config import CHOICES
 from playground.runs.encoder_run import run, trace_layer
@@ -274,7 +274,7 @@ def test_the_last_depth_is_the_networks_own_answer(final_norm: bool, placement: 
                          final_norm=final_norm, norm_placement=placement)  # type: ignore[arg-type]  # fmt: skip
     network = scramble(Tagger(config, 5))
     result, trace = run(network.encoder, BATCH), Trace()
-    read = read_depths(result, 3, network.encoder, network.head)
+    read = logit_lens(result, 3, network.encoder, network.head)
     with torch.no_grad():
         logits = network(BATCH.ids[:1], BATCH.mask[:1], trace)
         first = trace["encoder.embed.out"][0, 3]

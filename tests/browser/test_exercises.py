@@ -12,7 +12,6 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Response, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from playground.learn.compare_answer import best_place
 from playground.learn.exercise import Variant, read_exercise
 from playground.learn.quantities import Numbers
 from tests.browser.server import Server, serve
@@ -144,7 +143,7 @@ def test_a_number_with_its_usual_mistake_and_what_is_no_number(student: Visitor)
 
 def test_click_a_cell_and_both_cells_are_framed(student: Visitor) -> None:
     numbers = numbers_of(demo("click"))
-    row, column = best_place(numbers, "largest")
+    row, column = numbers.best("largest")
     open_demo(student, "click")
     press(student, form(student).get_by_role("button", name="sat, sat", exact=True))
     check(student)
@@ -163,7 +162,7 @@ def test_click_a_cell_and_both_cells_are_framed(student: Visitor) -> None:
 
 def test_click_a_token(student: Visitor) -> None:
     numbers = numbers_of(demo("token"))
-    (best,) = best_place(numbers, "largest")
+    (best,) = numbers.best("largest")
     open_demo(student, "token")
     for name, expected in ((numbers.rows[best - 1], expect_wrong), (numbers.rows[best], expect_right)):
         button = form(student).get_by_role("button", name=name, exact=True)
@@ -251,7 +250,7 @@ def test_change_the_settings_until_and_get_ones_own_back(student: Visitor) -> No
 def test_with_the_keyboard_alone(laptop: Visitor) -> None:
     """From the list through a blank grid, by arrow keys and by menus, to the answer."""
     numbers = numbers_of(demo("click"))
-    row, column = best_place(numbers, "largest")
+    row, column = numbers.best("largest")
     keyboard = laptop.open("/exercises").page.keyboard
 
     def go_to(target: Locator) -> None:

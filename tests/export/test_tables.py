@@ -10,9 +10,10 @@ import plotly.graph_objects as go
 import pytest
 
 from playground.accounting.readable import ModelCosts
+from playground.analysis.attention import pattern_spread
 from playground.analysis.gradient_variants import VARIANTS
 from playground.charts.bars import LabelledRows
-from playground.charts.chart import Heatmap, LabelledBars
+from playground.charts.chart import Heatmap, LabelledBars, Picture
 from playground.charts.draw import draw_chart
 from playground.charts.head_map import head_map
 from playground.charts.names import token_table
@@ -24,9 +25,10 @@ from playground.link.opening import Focus
 from playground.views.gradient_flow import LAYER, draw_by_layer
 from playground.views.parameters import show_treemap
 from playground.views.steps.attention_stages import draw_projections
+from playground.views.what_if.parts import Effects, Parts, show_heads
 from tests.model.reference import small_config
 from tests.views.every_figure import every_figure
-from tests.views.scenes import small_walk
+from tests.views.scenes import parts_of, small_run, small_walk
 
 WORDS = ["=1+1", "+x", "-x", "@sum", "\tx", "＝x", 'a"b', "a,b", "a\nb", "|", "it's", "漢", "5", ""]
 
@@ -141,6 +143,17 @@ def test_lines_of_one_axis_have_a_column_each_and_others_a_row_a_number() -> Non
     np.testing.assert_array_equal(residual, line.y)
     low = table.loc["attention band from", "number [median length]"].to_numpy(np.float32)
     assert len(low) == len(residual) - 1, "a block has an output, and the stream a state before the first"
+
+
+def test_a_points_layer_and_head_are_no_band() -> None:
+    run, _ = small_run("a<bc")
+    effects = Effects(np.linspace(0, 0.7, 8, dtype=np.float32), "moved", "{}", ".1%")
+    scene = Scene(Parts(run, effects), Focus(1, 2, 0, 1))
+    charts = [item for item in parts_of(show_heads(scene, {"whatif_spread": True})) if isinstance(item, Picture)]
+    header, *rows = numbers_of(go.Figure(draw_chart(charts[0], scene).now.figure))
+    assert header == ["line", "spread of the pattern (0 = one key, 1 = all keys evenly)", "number [size of the effect]"]
+    assert [row[0] for row in rows] == ["every other head"] * 7 + ["layer 1, head 2"]
+    assert rows[-1][1:] == pytest.approx([pattern_spread(run)[1, 2], 0.6])
 
 
 def test_what_a_logarithmic_axis_cannot_show_is_named() -> None:

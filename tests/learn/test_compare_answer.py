@@ -9,9 +9,10 @@ import pytest
 from playground.charts.chart import Bars, Curves, Heatmap, Item, Paragraph, Table
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
-from playground.learn.compare_answer import axis_names, best_place, compare_answer, handle_places
+from playground.learn.answers import handle_places
+from playground.learn.compare_answer import compare_answer
 from playground.learn.exercise import Variant, read_exercise
-from playground.learn.quantities import Numbers
+from playground.learn.quantities import Numbers, axis_names
 
 _FOLDER = Path(__file__).resolve().parents[1] / "data" / "exercises"
 SCENE = Scene[Any](None)
@@ -57,8 +58,8 @@ def test_both_places_are_framed_in_the_numbers(name: str, place: tuple[int, ...]
 
 def test_the_smallest_is_another_place() -> None:
     numbers = Numbers(np.array([[3.0, np.nan], [-1.0, 2.0]]), ("a", "b"), ("c", "d"))
-    assert best_place(numbers, "largest") == (0, 0)
-    assert best_place(numbers, "smallest") == (1, 0)
+    assert numbers.best("largest") == (0, 0)
+    assert numbers.best("smallest") == (1, 0)
 
 
 def test_orders_stand_beside_each_other_with_the_numbers() -> None:

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from playground import check_answer
 from playground.command_line import main
 from playground.errors import InputError
-from playground.learn.answers import KINDS
+from playground.learn.answers import ANSWER_KINDS
 from playground.learn.checks import check_lesson
 from playground.learn.exercise import Variant, shipped_exercises
-from playground.learn.handout import describe_truth, write_handout, write_notebook
+from playground.learn.handout import write_handout, write_notebook
 from playground.learn.lesson import (
     Lesson,
     LessonStep,
@@ -178,7 +178,7 @@ def test_a_handout_asks_and_answers_only_where_it_is_to() -> None:
     variant = Variant(shipped_exercises()["sqrt-d-head"], 2)
     assert f"{SERVER}/attention?text=dogs+bark&layer=2" in asked
     assert variant.fill(variant.exercise.question) in asked
-    for told in (describe_truth(variant), variant.explain(variant.exercise.explanation)):
+    for told in (variant.exercise.answer.describe_truth(variant), variant.explain(variant.exercise.explanation)):
         assert told in answered
         assert told not in asked
     assert "- one\n- two" in asked
@@ -188,7 +188,7 @@ def one_of_each_kind() -> dict[str, str]:
     return {each.answer.kind: key for key, each in reversed(list(shipped_exercises().items()))}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ANSWER_KINDS)
 def test_every_kind_is_asked_and_answered_on_paper(kind: str) -> None:
     lesson = Lesson(title="One", steps=[LessonStep(exercise=one_of_each_kind()[kind])])
     answered = write_handout(lesson, shipped_exercises(), SERVER, has_answers=True)
@@ -213,7 +213,7 @@ def test_a_notebook_is_valid_and_its_cells_check_without_showing() -> None:
             assert explanation[:40] not in notebook
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ANSWER_KINDS)
 def test_an_answer_is_checked_in_a_notebook(kind: str) -> None:
     exercise = shipped_exercises()[one_of_each_kind()[kind]]
     assert check_answer(exercise.key, exercise.solved) == "Right."

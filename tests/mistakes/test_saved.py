@@ -100,6 +100,27 @@ def test_what_torch_and_numpy_print_is_read() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "half", "largest"),
+    [
+        ("tensor([0.1234, -0.5678])", 0.00005, 1),
+        ("[1234.5 0.1]", 0.05, 1234.5),
+        ("[[12.25, 3.  ]]", 0.005, 12.25),
+        ("tensor([1.2345e+03, 1.0000e-01])", 0.05, 1234.5),
+        ("[1.25e-05 2.50e-07]", 0.5e-7, 1),
+        ("[0.5, 1.25e-05]", 0.005, 1),
+        ("[12.  3.]", 0, 12),
+        ("[1.e+06 1.e-03]", 0, 1e6),
+        ("[[nan, -inf, 20.5]]", 0.05, 20.5),
+        ("[0.0e999 1.5e999]", None, None),
+    ],
+)
+def test_rounding_is_a_share_of_the_largest_number(text: str, half: float | None, largest: float) -> None:
+    _, rounding = read_printed(text)
+    assert half is None or rounding == pytest.approx(half / max(1, largest - half))
+    assert not np.isnan(rounding)
+
+
+@pytest.mark.parametrize(
     ("text", "says"),
     [
         ("", "no printed tensor"),

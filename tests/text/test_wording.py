@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from playground.text.wording import (
+    count_noun,
     join_words,
     quote_text,
     quote_word,
@@ -22,6 +23,10 @@ from tests.written_numbers import read_number
 )
 def test_words_are_joined_as_a_sentence_lists_them(words: list[str], joined: str) -> None:
     assert join_words(words) == joined
+
+
+def test_one_thing_is_counted_without_an_s() -> None:
+    assert [count_noun(n, "layer") for n in (0, 1, 2)] == ["0 layers", "1 layer", "2 layers"]
 
 
 def test_a_quoted_text_is_short_and_plain() -> None:

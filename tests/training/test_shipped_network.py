@@ -14,11 +14,15 @@ from playground.training.answers import answer_samples
 from playground.training.network import evaluate, scores
 from playground.training.shipped_network import CONFIG, PATH, RECIPE, load_translator
 from playground.training.tasks import make_data
-from playground.training.tasks.translation import KINDS, WORDS
+from playground.training.tasks.translation import WORD_CLASSES, WORDS
 from playground.views.encoder_decoder import GENDER_HEAD
 
 KIND = dict(
-    zip((word for words in WORDS.values() for word, *_ in words), [k for k in KINDS for _ in WORDS[k]], strict=True)
+    zip(
+        (word for words in WORDS.values() for word, *_ in words),
+        [k for k in WORD_CLASSES for _ in WORDS[k]],
+        strict=True,
+    )
 )
 
 

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 import pytest
 
 from playground import Encoder, ModelConfig
+from playground.accounting import count_flops
 from playground.analysis.attention import pattern_spread
 from playground.charts import palette
 from playground.charts.chart import Heatmap, Paragraph, Table
@@ -29,7 +30,7 @@ from playground.views.what_if.followed import (
     show_sentences,
     show_tokens,
 )
-from playground.views.what_if.parts import PARTS, Effects, Parts, show_heads
+from playground.views.what_if.parts import PARTS, Effects, Parts, rank_correlation, show_heads
 from playground.views.what_if.patching import Patches, show_patches
 from playground.views.what_if.pruning import Pruning, show_pruning
 from playground.views.what_if.verdict import HeadEffects, judge_changes, say_how_far
@@ -306,6 +307,23 @@ def test_the_verdict_has_the_heads_of_a_layer_together(attention: float, replace
     assert ("others do its work" in told) == replaced
 
 
+@pytest.mark.parametrize(
+    ("one", "two", "expected"),
+    [
+        ([1, 2, 3, 4], [10, 20, 30, 1000], 1),
+        ([1, 2, 3, 4], [4, 3, 2, 1], -1),
+        ([1, 2, 3, 4, 5], [2, 1, 4, 3, 5], 1 - 6 * 4 / (5 * 24)),  # 1 − 6 Σd² / (n (n² − 1))
+        ([1, 1, 2], [1, 2, 3], np.sqrt(3) / 2),  # ranks ½, ½, 2 and 0, 1, 2
+        ([1, 1, 1], [1, 2, 3], np.nan),
+        ([1, 2], [1, 2], np.nan),
+        ([], [], np.nan),
+    ],
+)
+def test_rank_correlations(one: list[float], two: list[float], expected: float) -> None:
+    found = rank_correlation(np.array(one, np.float32), np.array(two, np.float32))
+    assert found == pytest.approx(expected, nan_ok=True)
+
+
 def test_patched_places_are_depths_downwards_with_changed_tokens_framed() -> None:
     shares = np.array([[0, 0.5, 0, 0.001], [0, -0.2, 0.1, 0], [0.3, 0.2, 0.1, 0]], np.float32)
     patches = Patches(small_run("a<bc")[0], shares, 0, 1, list("ax<c"), [1, 2])
@@ -353,3 +371,24 @@ def test_curves_without_any_number_are_empty() -> None:
     items = charts(show_pruning(scene, {"whatif_pruned": 0}))
     assert not len(draw_chart(items["pruning_curves"], scene).now.figure["data"][1]["y"])
     assert "not measured yet" in items["Paragraph"].text
+
+
+@pytest.mark.parametrize(
+    ("changes", "own"),
+    [
+        ({}, 4 * 2 * 8 * 16 * 4 + 2 * 2 * 64 * 4),  # four maps, scores and the weighted sum of 8 × 8 pairs
+        ({"window": 2}, 4 * 2 * 8 * 16 * 4 + 2 * 2 * 22 * 4),  # three keys a query, two at either end
+        ({"window": 2, "global_every": 2}, 4 * 2 * 8 * 16 * 4 + 2 * 2 * 22 * 4),  # the head is in the second layer
+        ({"n_kv_heads": 2}, 2 * 2 * 8 * 16 * 4 + 2 * 2 * 64 * 4),
+    ],
+    ids=str,
+)
+def test_a_heads_share_of_the_flops_is_what_its_layer_computes_of_it(changes: dict[str, Any], own: int) -> None:
+    run, _ = small_run("abcdefgh", **changes)
+    pruning = Pruning(run, (5, 0, 1, 2, 3, 4, 6, 7), np.ones((3, 9), np.float32), "left", ".3f", "measured")
+    told = words(show_pruning(Scene(pruning, FOCUS), {"whatif_pruned": 1}))
+    assert f"and {own / count_flops(run.config, 8).total:.1%} of the FLOPs at 8 tokens" in told
+    all_heads = words(show_pruning(Scene(pruning, FOCUS), {"whatif_pruned": 8}))
+    feed_forward = 2 * 2 * 2 * 8 * 16 * 32
+    if "n_kv_heads" not in changes:
+        assert f"and {1 - feed_forward / count_flops(run.config, 8).total:.1%} of the FLOPs" in all_heads

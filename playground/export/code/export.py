@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import nbformat
 import safetensors.torch
-from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from torch import Tensor, nn
 
@@ -167,11 +166,6 @@ for module, requirement in requirements.items():
 
 def write_notebook(first_line: str, sections: Sequence[Section]) -> str:
     """The text of an `.ipynb` file: a cell that installs what is missing, the imports, then section by section."""
-    return str(nbformat.writes(build_notebook(first_line, sections)))
-
-
-def build_notebook(first_line: str, sections: Sequence[Section]) -> NotebookNode:
-    """A notebook as nbformat's node, which the format's own check has passed."""
     cells = [
         new_markdown_cell(_INTRODUCTION.format(first_line=first_line)),
         new_code_cell(_install_cell(sections)),
@@ -184,7 +178,7 @@ def build_notebook(first_line: str, sections: Sequence[Section]) -> NotebookNode
         cell["id"] = f"cell-{number}"  # nbformat draws ids; the same setup gives the same file
     notebook = new_notebook(cells=cells, metadata=_METADATA)
     nbformat.validate(notebook)
-    return notebook
+    return str(nbformat.writes(notebook))
 
 
 def _install_cell(sections: Sequence[Section]) -> str:

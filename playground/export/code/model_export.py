@@ -22,6 +22,7 @@ from playground.export.code.shown import SHOWN, Expected, Place, ShownEncoder, c
 from playground.model import EncoderDecoder
 from playground.runs.pair_run import PairRun, Side, run_pair
 from playground.text import split_sentences
+from playground.text.wording import count_noun
 
 
 def export_encoder(shown: ShownEncoder) -> Export:
@@ -34,8 +35,7 @@ def _describe(shown: ShownEncoder) -> str:
     config = shown.config
     names = {"minilm": "trained weights", "random": f"random weights of seed {shown.seed}"}
     weights = names.get(shown.weights, "weights of its own")
-    layers = "1 layer" if config.n_layers == 1 else f"{config.n_layers} layers"
-    heads = "1 head" if config.n_heads == 1 else f"{config.n_heads} heads"
+    layers, heads = count_noun(config.n_layers, "layer"), count_noun(config.n_heads, "head")
     return f"A transformer encoder: {layers}, {heads}, d_model {config.d_model}, {weights}."
 
 
@@ -124,7 +124,7 @@ def of_pair_run(
 def export_pair(shown: ShownPair) -> Export:
     """The sections of an encoder–decoder and its pair."""
     weights = "weights of its own" if shown.own_weights else f"random weights of seed {shown.seed}"
-    layers = "1 layer" if shown.config.n_layers == 1 else f"{shown.config.n_layers} layers"
+    layers = count_noun(shown.config.n_layers, "layer")
     first_line = f"A transformer: {layers} in each half, d_model {shown.config.d_model}, {weights}."
     return Export("encoder_decoder", first_line, _sections(shown), weights=shown.own_weights)
 

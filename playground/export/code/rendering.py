@@ -58,7 +58,7 @@ def number_list(numbers: Sequence[float], digits: int = 7) -> str:
 def id_tensor(ids: Sequence[int]) -> str:
     """A call that makes a tensor (1, T) of ids."""
     written = number_list(ids)
-    return f"torch.tensor([{written}])".replace("]  # fmt: skip])", "]])  # fmt: skip").replace("([[\n", "([[\n")
+    return f"torch.tensor([{written}])".replace("]  # fmt: skip])", "]])  # fmt: skip")
 
 
 def _list(items: Sequence[str]) -> str:
@@ -387,7 +387,7 @@ def _encoder_values(shown: ShownEncoder) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    environment = Environment(  # noqa: S701 - it writes Python, and every text of a visitor goes through `literals`
+    environment = Environment(  # noqa: S701 - it writes Python, and every text goes through `string_literal`
         loader=FileSystemLoader(_TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     filters = (string_literal, string_list, number_list, id_tensor)

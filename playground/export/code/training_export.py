@@ -18,6 +18,7 @@ from playground.export.code.rendering import (
     memory_masks,
     render_sections,
 )
+from playground.text.wording import count_noun
 from playground.training import augment
 from playground.training.network import count_network
 from playground.training.recipe import Recipe
@@ -49,9 +50,8 @@ def export_training(config: ModelConfig, recipe: Recipe, data: Data | None = Non
     for _ in islice(trainer.run(), min(SHOWN_LOSSES, recipe.steps)):
         pass
     task = TASKS[recipe.task]
-    first_line = (
-        f"{task.title}: {trainer.config.n_layers} layers, d_model {trainer.config.d_model}, {recipe.steps} steps."
-    )
+    layers, steps = count_noun(trainer.config.n_layers, "layer"), count_noun(recipe.steps, "step")
+    first_line = f"{task.title}: {layers}, d_model {trainer.config.d_model}, {steps}."
     return Export("training", first_line, _sections(trainer, losses[:SHOWN_LOSSES]))
 
 

@@ -1,7 +1,5 @@
 """Made-up sequences of letters and brackets, whose right answers are known exactly; no sequence occurs twice.
 
-No sequence occurs twice.
-
 Legend: N sequences, T tokens in the longest of them. Ids are 0 where a sequence has ended.
 """
 

@@ -69,9 +69,9 @@ WORDS: dict[str, tuple[tuple[str, str, str], ...]] = {
         )
     ),
 }
-"""By kind: an English word, its French with a masculine noun, and with a feminine one; a noun has one of the two."""
+"""By class: an English word, its French with a masculine noun, and with a feminine one; a noun has one of the two."""
 
-KINDS = tuple(WORDS)
+WORD_CLASSES = tuple(WORDS)
 ENGLISH = tuple(english for words in WORDS.values() for english, _, _ in words)
 FRENCH = tuple(dict.fromkeys(form for words in WORDS.values() for _, *forms in words for form in forms if form))
 
@@ -85,8 +85,8 @@ PHRASES = (
 
 _SHORTEST = len(PHRASES[0])
 
-_KIND = np.repeat(np.arange(len(KINDS)), [len(words) for words in WORDS.values()])
-"""The kind of each English word."""
+_CLASS = np.repeat(np.arange(len(WORD_CLASSES)), [len(words) for words in WORDS.values()])
+"""The word class of each English word, by its number."""
 
 _IS_FEMININE = torch.tensor([not masculine for words in WORDS.values() for _, masculine, _ in words]).long()
 """Of an English noun."""
@@ -122,7 +122,7 @@ class Translate(DecoderCopy):
     def answers(self, ids: Tensor, length: int) -> Tensor:
         """The French words, (N, T) → (N, T): an article, an adjective or a colour agrees with the next noun."""
         word = self._word_numbers(ids)
-        is_noun = _is_kind(word, "noun")
+        is_noun = _is_of_class(word, "noun")
         gender = torch.zeros_like(word)
         following = torch.zeros_like(word[:, 0])
         for t in reversed(range(word.shape[1])):
@@ -134,7 +134,7 @@ class Translate(DecoderCopy):
     def source_places(self, ids: Tensor) -> Tensor:
         """For each French word the position of its English one, (N, T): a colour and its noun change places."""
         word = self._word_numbers(ids)
-        swapped = (_is_kind(word[:, :-1], "colour") & _is_kind(word[:, 1:], "noun")).long()
+        swapped = (_is_of_class(word[:, :-1], "colour") & _is_of_class(word[:, 1:], "noun")).long()
         places = torch.arange(word.shape[1]).repeat(len(word), 1)
         places[:, :-1] += swapped
         places[:, 1:] -= swapped
@@ -148,40 +148,40 @@ class Translate(DecoderCopy):
         return sum(_count_sentences(n, "verb") for n in range(_SHORTEST, length + 1))
 
     def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
-        """Random sentences: lengths from two words are uniform, so are the phrases that fit, and a kind's words."""
+        """Random sentences: lengths from two words are uniform, so are the phrases that fit, and a class's words."""
         length = recipe.length
         lengths = torch.randint(_SHORTEST, length + 1, (n, 1), generator=random).numpy()
         coins = torch.rand(2, n, length, generator=random, dtype=torch.float64).numpy()
-        kinds = np.zeros((n, length), np.int64)
-        for row, n_words, own in zip(kinds, lengths[:, 0].tolist(), coins[0].tolist(), strict=True):
-            row[:n_words] = _draw_kinds(n_words, own)
-        first, n_words_of = np.searchsorted(_KIND, range(len(KINDS))), np.bincount(_KIND)
-        words = first[kinds] + (coins[1] * n_words_of[kinds]).astype(np.int64)
+        classes = np.zeros((n, length), np.int64)
+        for row, n_words, own in zip(classes, lengths[:, 0].tolist(), coins[0].tolist(), strict=True):
+            row[:n_words] = _draw_classes(n_words, own)
+        first, n_words_of = np.searchsorted(_CLASS, range(len(WORD_CLASSES))), np.bincount(_CLASS)
+        words = first[classes] + (coins[1] * n_words_of[classes]).astype(np.int64)
         return cut_off(self.first_id + words, lengths)
 
 
-def _is_kind(word: Tensor, kind: str) -> Tensor:
-    return torch.from_numpy(_KIND)[word] == KINDS.index(kind)
+def _is_of_class(word: Tensor, word_class: str) -> Tensor:
+    return torch.from_numpy(_CLASS)[word] == WORD_CLASSES.index(word_class)
 
 
-def _draw_kinds(n_words: int, coins: list[float]) -> list[int]:
-    """The kinds of a sentence's words; a number in [0, 1) decides which phrase begins at its place."""
-    kinds: list[int] = []
+def _draw_classes(n_words: int, coins: list[float]) -> list[int]:
+    """The classes of a sentence's words; a number in [0, 1) decides which phrase begins at its place."""
+    classes: list[int] = []
     joint = "verb"
     while True:
-        fitting = _fitting_phrases(n_words - len(kinds))
-        kinds.extend(fitting[int(coins[len(kinds)] * len(fitting))])
-        if len(kinds) == n_words:
-            return kinds
-        kinds.append(KINDS.index(joint))
+        fitting = _fitting_phrases(n_words - len(classes))
+        classes.extend(fitting[int(coins[len(classes)] * len(fitting))])
+        if len(classes) == n_words:
+            return classes
+        classes.append(WORD_CLASSES.index(joint))
         joint = "preposition"
 
 
 @lru_cache(maxsize=256)
 def _fitting_phrases(room: int) -> tuple[tuple[int, ...], ...]:
-    """The phrases, as numbers of kinds, that fill so many words, or leave enough for a joint and another phrase."""
+    """The phrases, as numbers of classes, that fill so many words, or leave enough for a joint and another phrase."""
     fitting = (phrase for phrase in PHRASES if room == len(phrase) or room - len(phrase) > _SHORTEST)
-    return tuple(tuple(map(KINDS.index, phrase)) for phrase in fitting)
+    return tuple(tuple(map(WORD_CLASSES.index, phrase)) for phrase in fitting)
 
 
 @lru_cache(maxsize=1_024)
@@ -189,7 +189,7 @@ def _count_sentences(n_words: int, joint: str) -> int:
     """How many different sentences have so many words, where the first joint is a verb or a preposition."""
     n = 0
     for phrase in PHRASES:
-        n_phrases = int(np.prod([len(WORDS[kind]) for kind in phrase]))
+        n_phrases = int(np.prod([len(WORDS[word_class]) for word_class in phrase]))
         left = n_words - len(phrase)
         n += n_phrases * (left == 0)
         if left > _SHORTEST:

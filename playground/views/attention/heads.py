@@ -118,14 +118,15 @@ def show_known_for(scene: Scene[HeadsRun], options: Options) -> Iterator[Item]:
         formats=dict.fromkeys(habits.scores, "%.2f"),
         compares=False,
     )
-    even = ", ".join(f"{name} {share:.2f}" for name, share in habits.even.items() if share > 0)
+    even = ", ".join(f"{name} {shares.mean():.2f}" for name, shares in habits.even.items() if shares.mean() > 0)
+    evenly = "evenly would have, on average over the layers" if run.config.window else "evenly would have"
     absent = [name for name, scores in habits.scores.items() if np.isnan(scores).all()]
     left_out = f" Nothing here to measure: {', '.join(absent)}." if absent else ""
     yield Paragraph(
         "**Share of a head's weight that goes to the keys of each rule**, averaged over the text's own tokens as "
         "queries (Clark et al. 2019, Voita et al. 2019). Same token: itself, and the same piece elsewhere. "
         "Position only: how much of the weights' variance the distance between query and key alone explains (R², "
-        f"adjusted). A head that spreads evenly would have: {even}. Known for: the highest score, if it is at least "
+        f"adjusted). A head that spreads {evenly}: {even}. Known for: the highest score, if it is at least "
         f"{KNOWN_FROM:g} and twice the even head's. Position only is named where no other rule is met, for a head that "
         f"looks one token back follows the distance too.{left_out} {note_special_tokens(run, 'count as keys')} "
         "Click a row to open its head.",

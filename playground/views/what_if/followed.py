@@ -14,7 +14,6 @@ import pandas as pd
 
 from playground.analysis.changes import list_places, sentence_change, stream_change
 from playground.analysis.comparison import moved_weight
-from playground.analysis.positions import ROUNDING
 from playground.analysis.sentences import Pooling
 from playground.charts import colour_scales, palette
 from playground.charts.chart import (
@@ -36,6 +35,7 @@ from playground.charts.head_map import CLICK_CELL, FOR_FINGERS, head_map, number
 from playground.charts.markdown import quote_token
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
+from playground.runs.arrays import FLOAT32_ROUNDING
 from playground.runs.encoder_run import Run
 from playground.text.wording import write_share
 from playground.views.change_names import count_changes, name_your_changes
@@ -163,7 +163,7 @@ def show_most_changed(scene: Scene[Followed], options: Options) -> Iterator[Item
 
 def _find_most_changed(shares: Array) -> tuple[int, int] | None:
     """The head whose share of moved weight, (L, H), is largest; None where none moved any, or not all are finite."""
-    if not np.isfinite(shares).all() or shares.max() <= ROUNDING:
+    if not np.isfinite(shares).all() or shares.max() <= FLOAT32_ROUNDING:
         return None
     layer, head = np.unravel_index(shares.argmax(), shares.shape)
     return int(layer), int(head)
@@ -353,7 +353,7 @@ def show_chosen_head(scene: Scene[Followed], most: tuple[int, int] | None = None
     followed, layer, head = scene.now, scene.focus.layer, scene.focus.head
     before, after = (each.pattern(layer)[head] for each in (followed.untouched, followed.run))
     name = f"layer {layer}, head {head}"
-    if np.abs(after - before).max() <= ROUNDING:
+    if np.abs(after - before).max() <= FLOAT32_ROUNDING:
         is_earlier = all(each.first_layer > layer for each in followed.run.interventions)
         why = f", as it lies before {followed.your_changes}" if is_earlier else ""
         is_off = any(each.silences_head(layer, head) for each in followed.run.interventions)

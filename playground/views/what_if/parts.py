@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from playground.analysis.attention import pattern_spread, rank_correlation
+from playground.analysis.attention import pattern_spread
 from playground.analysis.sweeps import compare_together, list_pairs
 from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
@@ -178,7 +178,7 @@ def _describe_together(values: Array, parts: Parts) -> str:
 def _compare_spread(spread: Array, sizes: Array, together: str) -> str:
     """The rank correlation, and where the most striking and the most important head stand in the other order."""
     known = np.isfinite(spread) & np.isfinite(sizes)
-    n, correlation = int(known.sum()), rank_correlation(-spread, sizes)
+    n, correlation = int(known.sum()), rank_correlation(-spread[known], sizes[known])
     if np.isnan(correlation):
         return "**Do striking heads matter?** It takes three heads whose patterns and effects differ to compare them."
     shares, effects = (np.where(known, values, np.nan) for values in (spread, sizes))
@@ -193,6 +193,14 @@ def _compare_spread(spread: Array, sizes: Array, together: str) -> str:
         f"{n} by the size of its effect. The head with the largest effect, layer {strong[0]}, head {strong[1]}, is "
         f"number {by_spread} by how striking it is."
     )
+
+
+def rank_correlation(one: Array, two: Array) -> float:
+    """Spearman's rank correlation of two lists of numbers, from -1 to 1; equal numbers share their mean rank.
+
+    NaN where there are fewer than three pairs, or one list has one value throughout.
+    """
+    return float(pd.DataFrame({"one": one, "two": two}).corr("spearman", min_periods=3).to_numpy()[0, 1])
 
 
 WEAK, STRONG = 0.2, 0.5

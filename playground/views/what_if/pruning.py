@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from playground.accounting import count_attention_head, count_flops, count_head_flops, count_parameters
+from playground.accounting import Count, count_attention_head, count_flops, count_parameters
 from playground.accounting.readable import in_millions
 from playground.analysis.sweeps import Order, pruned_sizes, remove_heads
 from playground.charts import palette
@@ -53,7 +53,8 @@ def show_pruning(scene: Scene[Pruning], options: Options) -> Iterator[Item]:
     place = min(options["whatif_pruned"] // sizes.step, len(sizes) - 1)
     n = sizes[place]
     yield Paragraph(_describe_left(pruning, place, n), "answer")
-    yield Paragraph(_describe_saved(config, n, pruning.run.n_real))
+    heads = remove_heads(pruning.order, n, config)
+    yield Paragraph(_describe_saved(config, heads, pruning.run.n_real))
     yield Curves[Pruning](
         key="pruning_curves",
         alt="What is left as more and more heads are off, the least important first, beside random orders",
@@ -69,7 +70,7 @@ def show_pruning(scene: Scene[Pruning], options: Options) -> Iterator[Item]:
         table=_list_curves,
     )
     label = f"Take these {n} heads out" if n != 1 else "Take this head out"
-    yield offer_changes("whatif_take_out", {label: merge_layers(remove_heads(pruning.order, n, config), config)})
+    yield offer_changes("whatif_take_out", {label: merge_layers(heads, config)})
 
 
 def _pruning_curves(pruning: Pruning) -> list[Curve]:
@@ -121,12 +122,23 @@ def _describe_left(pruning: Pruning, place: int, n: int) -> str:
     return with_minus(f"{subject}, {pruning.title}: **{left:{number}}**{beside}.")
 
 
-def _describe_saved(config: ModelConfig, n: int, n_tokens: int) -> str:
+def _describe_saved(config: ModelConfig, heads: Sequence[Change], n_tokens: int) -> str:
     """What a model that is built without these heads saves."""
-    head, whole = n * count_attention_head(config).total, count_parameters(config).total
-    flops, all_flops = n * count_head_flops(config, n_tokens).total, count_flops(config, n_tokens).total
+    own, whole = len(heads) * count_attention_head(config).total, count_parameters(config).total
+    flops, all_flops = _count_saved_flops(config, heads, n_tokens), count_flops(config, n_tokens).total
     return (
-        f"A model built without them saves {in_millions(head)} of {in_millions(whole)} parameters ({head / whole:.1%}) "
+        f"A model built without them saves {in_millions(own)} of {in_millions(whole)} parameters ({own / whole:.1%}) "
         f"and {flops / all_flops:.1%} of the FLOPs at {n_tokens} tokens. Here they are only set to zero, which saves "
         "nothing."
     )
+
+
+def _count_saved_flops(config: ModelConfig, heads: Sequence[Change], n_tokens: int) -> int:
+    """These heads' floating-point operations: each has its share of its layer's attention.
+
+    Keys and values that several heads read are computed without them too.
+    """
+    kept = ("K", "V") if config.kv_heads < config.n_heads else ()
+    terms = [term for term in count_flops(config, n_tokens) if term.component == "attention" and term.part not in kept]
+    of_layer = Count(tuple(terms)).by(lambda term: term.layer)
+    return sum(of_layer[head.layer] for head in heads) // config.n_heads

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from playground.analysis.changes import sentence_change
-from playground.analysis.positions import ROUNDING
 from playground.charts.figure import Array
+from playground.runs.arrays import FLOAT32_ROUNDING
 from playground.runs.encoder_run import Run
 from playground.text.wording import write_share
 from playground.views.change_names import count_changes
@@ -38,7 +38,7 @@ def judge_changes(untouched: Run, run: Run, heads: HeadEffects | None, *, is_ran
             f"How far {whose} moved the sentence cannot be told: its vector is 0, or has left the range of 32-bit "
             f"floats. {weights}".rstrip()
         )
-    if moved <= ROUNDING:
+    if moved <= FLOAT32_ROUNDING:
         told = "the sentence, as the mean of its tokens' vectors, **stays where it is**, but for rounding."
         return f"With {whose}, {told} {weights}".rstrip()
     told = f"the sentence, as the mean of its tokens' vectors, moves by **{write_share(moved)}** of its length."
@@ -50,7 +50,7 @@ def say_how_far(untouched: Run, run: Run, heads: HeadEffects | None) -> str:
     moved = float(sentence_change(untouched, run).relative)
     if not np.isfinite(moved):
         return "How far the sentence moved cannot be told."
-    if moved <= ROUNDING:
+    if moved <= FLOAT32_ROUNDING:
         return f"With {_name_changes(run)}, the sentence **stays where it is**."
     told = f"With {_name_changes(run)}, the sentence moves by **{write_share(moved)}** of its length."
     is_compared = heads is not None and np.isfinite(heads.values).all() and heads.values.size > 1

@@ -157,7 +157,7 @@ def prefer_trained_decoder(reading: LinkReading) -> LinkReading:
 
 
 def settle_choices(values: Mapping[str, Any], from_link: Collection[str]) -> tuple[dict[str, Any], list[str]]:
-    """What `link_values.settle` gives with what this session and this server have."""
+    """What `query.settle` gives with what this session and this server have."""
     if trained_slot.update_shown():
         clear_session_caches()
     shown_before = st.session_state.get(SHOWN_VALUES)

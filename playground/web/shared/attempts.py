@@ -10,6 +10,7 @@ import streamlit as st
 from playground.charts.markdown import escape_markdown
 from playground.errors import InputError
 from playground.learn.progress import Result, Results, join_results, read_progress, write_progress
+from playground.text.wording import count_noun
 from playground.web.components.exercises import draw_progress
 
 _ATTEMPTS = "_exercise_attempts"
@@ -121,7 +122,7 @@ def _take_file(text: object) -> None:
         st.session_state[_FILE_NOTE] = (escape_markdown(error), False)
     else:
         st.session_state[_FILE_NOTE] = (
-            f"The file's results of {n} {'exercise' if n == 1 else 'exercises'} are in.",
+            f"The file's results of {count_noun(n, 'exercise')} are in.",
             True,
         )
 

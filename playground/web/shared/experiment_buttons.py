@@ -11,6 +11,7 @@ from playground.accounting.readable import duration
 from playground.charts.markdown import escape_markdown
 from playground.config import ModelConfig
 from playground.errors import PlaygroundError
+from playground.text.wording import count_noun
 from playground.training.ablation import AblationState, seeds_of
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
@@ -98,7 +99,7 @@ def sharing_sentence(experiment: Experiment[Any]) -> str:
 
 def count_people(n: int) -> str:
     """`1 other visitor`, `2 other visitors`, …."""
-    return f"{n} other visitor{'' if n == 1 else 's'}"
+    return count_noun(n, "other visitor")
 
 
 def cancelled_clause(experiment: Experiment[Any]) -> str:

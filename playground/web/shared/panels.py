@@ -16,7 +16,7 @@ from playground.link.params import write_changed
 from playground.link.query import explain_cut
 from playground.runs.encoder_run import Run
 from playground.text.sentences import foreign_script, is_english
-from playground.text.wording import name_device
+from playground.text.wording import count_noun, name_device
 from playground.views.change_names import count_changes
 from playground.web.choices.focus import settle_tokens
 from playground.web.choices.setup import Setup, current_notices, current_setup, current_value, describe_other_weights
@@ -86,16 +86,15 @@ def current_run(*, changed: bool = True) -> Run:
             icon=":material/content_cut:",
         )
     padding = f" + {run.padding.size - tokens} padding" if run.padding.any() else ""
-    of_tokens = "token" if tokens == 1 else "tokens"
     names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
     origin = names.get(setup.weights) or trained_slot.weights_label(setup.weights) or "your own weights"
     vectors = "" if run.config.vocab_size else " · words are vectors drawn from the seed, not learned"
     n_sentences = len(setup.text.sentences)
     which = f"sentence {setup.sentence + 1} of {n_sentences} · " if n_sentences > 1 else ""
     n = count_changes(run)
-    changes = f" · :violet-badge[{n} {'change' if n == 1 else 'changes'}]" if n else ""
+    changes = f" · :violet-badge[{count_noun(n, 'change')}]" if n else ""
     st.caption(
-        f"{which}{tokens} {of_tokens}{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
+        f"{which}{count_noun(tokens, 'token')}{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
         f"{1000 * run.seconds:.0f} ms on {name_device(run.device)} · {origin}{vectors}{changes}"
     )
     return run

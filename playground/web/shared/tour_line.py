@@ -10,6 +10,7 @@ from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.learn.tour import Conclusion, Evidence, Step, Tour, Verdict
 from playground.learn.tours import TOURS
+from playground.text.wording import count_noun
 from playground.web.components.without_picture import announce, hide, scroll_to
 from playground.web.shared import tour as session_tour
 from playground.web.shared.attempts import current_codes, current_results
@@ -100,9 +101,6 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
         _say(
             f"**S{place}.** {sentence}", st.session_state.pop(_REFUSED, None) or hint, told_before=tour.title_for(state)
         )
-    if step.in_sidebar:
-        with st.container(key="tour_phone"):
-            st.caption("The button » at the top left opens the sidebar.")
     if is_here and step.hides:
         hide(step.hides)
     with st.container(key="tour_buttons", horizontal=True, vertical_alignment="center", gap="small"):
@@ -236,7 +234,7 @@ def _draw_found(tour: Tour) -> None:
     found = [key for key in tour.exercises if key in results and results[key].found]
     n = len(tour.exercises)
     session_tour.note_drawn()
-    said = f" You have found {len(found)} of {n} {'answer' if n == 1 else 'answers'}." if n else ""
+    said = f" You have found {len(found)} of {count_noun(n, 'answer')}." if n else ""
     _say(f"**{tour.title}.** That was the last step.{said}")
     codes = current_codes(found)
     if codes:

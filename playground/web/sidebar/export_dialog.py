@@ -17,7 +17,7 @@ from playground.link.changes import write_changes
 from playground.link.query import VERSION
 from playground.pages import page_at
 from playground.runs.encoder_run import Run
-from playground.text.wording import join_words
+from playground.text.wording import count_noun, join_words
 from playground.web.choices.focus import current_layer
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
 from playground.web.session import caches, trained_slot
@@ -259,10 +259,9 @@ def _show_sizes(sizes: Sequence[data.PointSize]) -> None:
         }
     )
     st.dataframe(table, key="data_sizes", hide_index=True, height=min(38 + 35 * len(sizes), 250))
-    arrays = "1 array" if len(sizes) == 1 else f"{len(sizes)} arrays"
     st.caption(
-        f"{arrays}, {total:,} numbers of 32 bits: **{in_units(4 * total, 'B')}** before compression. At most "
-        f"{data.MOST_NUMBERS:,} numbers fit into .npz, {data.MOST_AS_TEXT:,} into .json."
+        f"{count_noun(len(sizes), 'array')}, {total:,} numbers of 32 bits: **{in_units(4 * total, 'B')}** before "
+        f"compression. At most {data.MOST_NUMBERS:,} numbers fit into .npz, {data.MOST_AS_TEXT:,} into .json."
     )
 
 

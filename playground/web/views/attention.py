@@ -17,7 +17,7 @@ from playground.analysis.attribution import HeadMaps, destination
 from playground.analysis.changes import sentence_change, stream_change
 from playground.analysis.comparison import moved_weight
 from playground.analysis.counterfactuals import ReadText, read_texts
-from playground.analysis.stream_sources import StreamSplit, read_depths
+from playground.analysis.stream_sources import StreamSplit, logit_lens
 from playground.analysis.walkthrough import Walk
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene
@@ -383,7 +383,7 @@ def draw_stream_reading(token: int) -> None:
             st.markdown(_why_unread(setup))
             return
         with services().turns.take():
-            probabilities = read_depths(run, token, network.encoder, network.head)
+            probabilities = logit_lens(run, token, network.encoder, network.head)
         labels = trained_slot.find_network(setup.weights).labels
     if not np.isfinite(probabilities).all():
         st.markdown("The head's scores are no finite numbers here: the network's numbers have left fp32's range.")

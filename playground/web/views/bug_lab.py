@@ -10,8 +10,8 @@ import streamlit as st
 
 from playground.charts.scene import Scene
 from playground.link.params import OWN
-from playground.mistakes.bug_lab import KINDS, MAX_SEED, Attempt, LabTest, name_suspect, offered_tests
-from playground.text.wording import upper_first
+from playground.mistakes.bug_lab import COST_TITLES, MAX_SEED, Attempt, LabTest, name_suspect, offered_tests
+from playground.text.wording import count_noun, upper_first
 from playground.views.bug_lab import EVIDENCE, VERDICT, read_lab, show_bug_lab
 from playground.web.choices.setup import current_value
 from playground.web.components.without_picture import request_scroll
@@ -74,7 +74,7 @@ def draw_tests(attempt: Attempt) -> None:
 
 def _draw_buttons(tests: Sequence[LabTest], attempt: Attempt) -> None:
     for cost, of_cost in groupby(tests, attrgetter("cost")):
-        st.markdown(f"**{cost} {'point' if cost == 1 else 'points'}** · {KINDS[cost]}")
+        st.markdown(f"**{count_noun(cost, 'point')}** · {COST_TITLES[cost]}")
         with st.container(gap="xsmall"):
             for test in of_cost:
                 st.button(

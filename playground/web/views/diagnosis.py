@@ -252,5 +252,5 @@ def _take_printed() -> None:
     with uploads.explain_failure(_PROBLEM, "the pasted tensor"):
         array, rounding = read_printed(str(st.session_state.get("diagnosis_text") or ""))
         name = str(st.session_state["diagnosis_name"])
-        st.session_state[_GIVEN] = _Given("the pasted tensor", {name: array}, max(TOLERANCE, rounding))
+        st.session_state[_GIVEN] = _Given("the pasted tensor", {name: array}, TOLERANCE + rounding)
         request_scroll("answer")

@@ -13,6 +13,7 @@ from playground.charts.weights import SQUARE_ROOT, shrink
 from playground.errors import PlaygroundError
 from playground.learn.tour import Evidence, SmallMap, SmallNumbers, Tour
 from playground.learn.tours import TOURS
+from playground.text.wording import count_noun
 from playground.web.shared import tour_line
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
@@ -68,9 +69,8 @@ def _draw_card(tour: Tour, evidence: Evidence) -> None:
             st.markdown(picture.finding)
         st.caption(picture.caption)
     st.markdown(lacking or tour.question)
-    n = len(tour.steps)
     minutes = f" · {tour.minutes} minutes" if tour.minutes else ""
-    st.caption(f"{n} {'step' if n == 1 else 'steps'}{minutes}")
+    st.caption(f"{count_noun(len(tour.steps), 'step')}{minutes}")
     st.button(
         "Start with this one" if lacking else "Start",
         key=f"start_{tour.name}",

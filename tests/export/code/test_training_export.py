@@ -1,5 +1,6 @@
 """A training run's file takes the same steps as the trainer: the same losses, and in the end the same weights."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,11 @@ ONE_BY_ONE: list[dict[str, Any]] = [{name: value} for name, value in ALL_AT_ONCE
 
 def recipe_of(fields: dict[str, Any]) -> Recipe:
     return Recipe(**{"steps": 24, "n_train": 256, "batch_size": 32, "n_validation": 32, "length": 8} | fields)
+
+
+def test_a_file_begins_with_what_is_trained() -> None:
+    first_line = export_training(replace(TINY, n_layers=1), recipe_of({"steps": 1})).first_line
+    assert first_line == f"{TASKS['reverse'].title}: 1 layer, d_model 16, 1 step."
 
 
 @pytest.mark.sampled(1)

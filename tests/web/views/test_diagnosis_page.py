@@ -144,6 +144,12 @@ def test_a_printed_tensor_is_compared_as_it_was_rounded() -> None:
     app.text_area(key="diagnosis_text").set_value(repr(tensors("residual-forgotten")["final"]))
     press(app, "diagnosis_compare")
     assert "input is not added" in answer(app)
+    app.text_area(key="diagnosis_text").set_value(str(np.round(tensors()["final"].numpy(), 1)))
+    press(app, "diagnosis_compare")
+    assert answer(app).startswith("No mistake shows: the tensor"), "one decimal is half a tenth off"
+    app.text_area(key="diagnosis_text").set_value(str(np.round(tensors()["final"].numpy())))
+    press(app, "diagnosis_compare")
+    assert "No mistake shows" not in answer(app), "whole numbers are taken as they stand"
     app.text_area(key="diagnosis_text").set_value("tensor([[1, 2], [3")
     press(app, "diagnosis_compare")
     assert "bracket is missing" in sentences(app)

@@ -8,8 +8,18 @@ from typing import Any
 import streamlit as st
 
 from playground.errors import InputError
-from playground.learn.answers import HANDLES, Choose, Click, Draw, Given, Number, Order, Settings, parse_number
-from playground.learn.compare_answer import axis_names, handle_places
+from playground.learn.answers import (
+    HANDLES,
+    Choose,
+    Click,
+    Draw,
+    Given,
+    Number,
+    Order,
+    Settings,
+    handle_places,
+    parse_number,
+)
 from playground.learn.exercise import Variant
 from playground.learn.quantities import Numbers
 from playground.link.opening import view_of
@@ -118,7 +128,7 @@ def _read_number(variant: Variant) -> float:
 def _draw_click(variant: Variant, check: Press) -> None:
     numbers = variant.truth
     assert isinstance(numbers, Numbers)  # noqa: S101
-    axes = [axis_names(names) for names in (numbers.rows, numbers.columns) if names]
+    axes = numbers.axes
     titles = (numbers.row_title or "row", numbers.column_title or "column")
     sizes, key = [len(names) for names in axes], _key(variant, "place")
     place, n_clicks = _current_place(variant, len(axes)), _n_clicks(variant)
@@ -230,7 +240,7 @@ def _draw_curve(variant: Variant, check: Press) -> None:
     assert isinstance(answer, Draw)  # noqa: S101
     assert isinstance(numbers, Numbers)  # noqa: S101
     places = handle_places(len(numbers.rows))
-    names, key = axis_names(numbers.rows), _key(variant, "heights")
+    (names,), key = numbers.axes, _key(variant, "heights")
 
     def draw(heights: object) -> None:
         if isinstance(heights, list) and _are_heights(heights):  # what a browser sends may be anything

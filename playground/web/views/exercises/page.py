@@ -20,12 +20,12 @@ from playground.learn.checks import repairs
 from playground.learn.compare_answer import compare_answer
 from playground.learn.exercise import Exercise, Variant
 from playground.learn.progress import (
-    Result,
     answer_where_to_begin,
     ask_where_to_begin,
     missing,
     next_exercise,
     next_variant,
+    result_of,
     sort_exercises,
 )
 from playground.learn.results import MAX_ANSWER, SignedResult, now, read_private_key, sign_result
@@ -96,7 +96,7 @@ def _draw_list(unknown: str) -> None:
     draw_way_back()
     following = next_exercise(exercises, results)
     if following is not None:
-        is_new = all(results.get(key, Result()).status == "new" for key in exercises)
+        is_new = all(result_of(key, results).status == "new" for key in exercises)
         st.button(
             "Begin" if is_new else "Go on", key="exercise_begin", icon=":material/play_arrow:", type="primary",
             on_click=_open, args=(following.key,),
@@ -110,7 +110,7 @@ def _draw_list(unknown: str) -> None:
                 "topic": plain_caption(each.topic),
                 "level": each.level,
                 "restsOn": [key for key in each.rests_on if key in exercises],
-                "status": results.get(each.key, Result()).status,
+                "status": result_of(each.key, results).status,
             }
             for each in sort_exercises(exercises)
         ],

@@ -19,6 +19,7 @@ from playground.learn.lesson import (
     shipped_lessons,
     write_lesson,
 )
+from playground.text.wording import count_noun
 from playground.web.choices.setup import current_value
 from playground.web.session.caches import shipped_exercises
 from playground.web.session.downloads import in_turn
@@ -110,8 +111,8 @@ def _answer_which(lessons: Mapping[str, Lesson]) -> str:
 def _measure(lesson: Lesson) -> str:
     """How long a lesson is."""
     n, n_asked = len(lesson.steps), sum(step.exercise is not None for step in lesson.steps)
-    parts = [f"{n} {'step' if n == 1 else 'steps'}"]
-    parts += [f"{n_asked} {'exercise' if n_asked == 1 else 'exercises'}"] if n_asked else []
+    parts = [count_noun(n, "step")]
+    parts += [count_noun(n_asked, "exercise")] if n_asked else []
     parts += [f"{lesson.minutes} minutes"] if lesson.minutes else []
     return " · ".join(parts)
 
