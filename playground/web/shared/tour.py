@@ -377,3 +377,20 @@ def leave() -> None:
     if current_lesson() and step_number():
         _bring_back()
     st.session_state.update({"tour": 0, "experiment": EXPERIMENTS[0], "lesson": ""})
+
+
+def is_out_of_place() -> bool:
+    """Whether an experiment is at its end on the front page, where another one begins."""
+    tour = current_tour()
+    is_over = tour is not None and tour.conclude is not None and current_step() is None
+    return is_over and page_at(st.session_state[OPEN_PAGE]).path == "overview"
+
+
+def leave_where_out_of_place() -> None:
+    """End an experiment that is over as the front page opens, and start again; before any widget is drawn.
+
+    What comes back are values of widgets, which have to be made to go together as after a press.
+    """
+    if is_out_of_place():
+        leave()
+        st.rerun()

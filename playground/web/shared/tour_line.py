@@ -52,10 +52,7 @@ def draw_tour_line(gather_evidence: Callable[[], Evidence], draw_copy_link: Call
     session_tour.advance()
     session_tour.begin_step(gather_evidence)
     tour, step = session_tour.current_tour(), session_tour.current_step()
-    if tour is None:
-        return
-    if tour.conclude is not None and step is None and session_tour.current_state().page == "overview":
-        session_tour.leave()  # to begin another experiment, or nothing
+    if tour is None or session_tour.is_out_of_place():
         return
     if step is not None:
         with st.container(key=KEY, border=True, gap="xsmall"):

@@ -5,6 +5,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.charts.markdown import escape_markdown
+from playground.learn.reverse_tour import REVERSE
 from playground.training.trained_network import TrainedNetwork
 from tests.training.trained import trained
 from tests.web.app_test import captions, choose, new_page, open_page, press, prose, sentences, trained_trace, working
@@ -121,4 +122,18 @@ def test_after_the_reversal_the_visitors_own_sentence_and_weights_are_back() -> 
     press(app, "tour_end")
     assert (app.session_state["weights"], app.session_state["text"]) == ("random", OWN)
     assert (app.session_state["layer"], app.session_state["head"]) == (1, 2)
+    assert "Your sentence and the weights that you had before the experiment are back." in sentences(app)
+
+
+def test_the_reversals_end_makes_way_on_the_front_page() -> None:
+    one = trained()
+    app = put(open_page("overview", text=OWN, weights="random", layer=1, head=2), one)
+    app = put(working(press(app, "start_reverse").switch_page("../../pages/training.py").run()), one)
+    press(press(press(app, "tour_on"), "tour_answer_nowhere"), "tour_on")
+    press(app, "training_look")
+    while step(app) <= len(REVERSE.steps):
+        press(app, "tour_skip" if "tour_skip" in {button.key for button in app.button} else "tour_on")
+    app = working(app.switch_page("../../pages/overview.py").run())
+    assert step(app) == 0
+    assert (app.session_state["weights"], app.session_state["text"]) == ("random", OWN)
     assert "Your sentence and the weights that you had before the experiment are back." in sentences(app)
