@@ -5,6 +5,7 @@ from functools import partial
 import streamlit as st
 
 from playground.accounting.readable import ModelCosts
+from playground.pages import PAGES
 from playground.runs.encoder_run import Run
 from playground.views.overview import ReadSentence, show_overview
 from playground.web.choices.focus import move_focus
@@ -59,7 +60,9 @@ def _open_why() -> None:
 
 
 def _remember_opened_page() -> None:
-    st.session_state[NEXT_PAGE] = st.session_state["data_flow"].open
+    page = st.session_state["data_flow"].open
+    if isinstance(page, str) and page in PAGES:  # what a browser sends may be anything
+        st.session_state[NEXT_PAGE] = page
 
 
 def _draw_page_link(page: str) -> None:
