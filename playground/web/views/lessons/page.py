@@ -7,7 +7,7 @@ import streamlit as st
 
 from playground.charts.chart import Paragraph
 from playground.charts.markdown import escape_markdown
-from playground.errors import InputError, PlaygroundError
+from playground.errors import InputError
 from playground.learn.exercise import Exercise
 from playground.learn.handout import write_handout, write_notebook
 from playground.learn.lesson import (
@@ -19,6 +19,7 @@ from playground.learn.lesson import (
     shipped_lessons,
     write_lesson,
 )
+from playground.text.wording import quote_text
 from playground.web.choices.setup import current_value
 from playground.web.session.caches import shipped_exercises
 from playground.web.session.downloads import in_turn
@@ -91,7 +92,7 @@ def _draw_list(problem: str) -> None:
         help="As the button “File” of a lesson saves it.",
     )  # fmt: skip
     if _PROBLEM in st.session_state:
-        st.error(st.session_state.pop(_PROBLEM))
+        st.error(st.session_state[_PROBLEM])
 
 
 _BRINGS = "A lesson brings a sentence and settings of its own. Its button **End** brings yours back."
@@ -228,10 +229,7 @@ def _open_draft() -> None:
 
 def _open_file() -> None:
     file = uploads.take_file(_UPLOADER)
-    if file is None:
-        return
-    try:
-        lesson = read_lesson(file.getvalue().decode(errors="replace"), file.name)
-        open_lesson(encode_lesson(lesson))
-    except PlaygroundError as error:
-        st.session_state[_PROBLEM] = escape_markdown(error)
+    if file is not None:
+        with uploads.explain_failure(_PROBLEM, quote_text(file.name)):
+            lesson = read_lesson(file.getvalue().decode(errors="replace"), file.name)
+            open_lesson(encode_lesson(lesson))
