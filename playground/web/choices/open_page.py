@@ -53,7 +53,7 @@ from playground.web.choices.setup import (
     unpin,
     write_pinned,
 )
-from playground.web.choices.shortcuts import restore_put_away, undo_by_going_back
+from playground.web.choices.shortcuts import choose_values, restore_put_away, undo_by_going_back
 from playground.web.components.without_picture import remember_owner, write_address
 from playground.web.session import caches, trained_slot
 from playground.web.session.weights_cache import clear_session_caches
@@ -107,9 +107,9 @@ def follow_link(link: str) -> str:
         pinned, unfit = settle_pinned_choices(pinned, from_link)
         pin(pinned)
         wrong += [query.of_pinned(reason) for reason in unfit]
-    restore_put_away({})
     known = {key for key in params.PARAMS if key in st.session_state}
-    st.session_state.update({key: values[key] for key in {*known, *reading.values}} | settled)
+    choose_values({key: values[key] for key in {*known, *reading.values}} | settled)
+    restore_put_away({})
     is_chosen = bool(reading.values.keys() & {"query", "key"})
     note_focus_text(settled["text"] if is_chosen else DEFAULT_TEXT, by_page=not is_chosen)
     setup = setup_of(settled)

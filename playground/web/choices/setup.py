@@ -81,14 +81,6 @@ def unpin() -> None:
     st.session_state[_PINNED] = None
 
 
-def swap_pinned(now: Mapping[str, Any]) -> None:
-    """Pin the present values, and set the sidebar to those that were pinned; for callbacks, before any widget."""
-    values = pinned_values()
-    if values is not None:
-        pin(now)
-        st.session_state.update(values)
-
-
 def settle_pinned(texts: Mapping[str, list[str]], now: Mapping[str, Any], settle: Settle) -> list[str]:
     """Make the pinned settings go together, which a session takes from its first link's texts.
 

@@ -1,5 +1,7 @@
 """Callbacks that set several choices at once: a preset, the trained network, another text, the start.
 
+All of them set values by `choose_values`, which sees to what else a value changes.
+
 Callbacks run before any widget is drawn: only then do widgets take new values.
 """
 
@@ -90,9 +92,39 @@ def unlocked_norm() -> str:
     return str(st.session_state.get(_UNLOCKED, {}).get("norm", params.SHARED["norm"].default))
 
 
+def choose_values(values: Mapping[str, Any]) -> None:
+    """Choose values of parameters, by their keys in the link; for callbacks.
+
+    Other weights put the visitor's own shape away or bring it back, but where a shape comes with them. Query and key,
+    where they are among the values, are those of the text as it is then.
+    """
+    weights = current_value("weights")
+    if "text" in values:
+        replace_text(values["text"])
+    st.session_state.update({key: value for key, value in values.items() if key != "text"})
+    if "weights" in values:
+        if values.keys().isdisjoint(params.LOCKED):
+            save_or_restore_unlocked()
+        elif values["weights"] != weights:
+            discard_unlocked()
+    if values.get("weights") == "minilm":  # what it locks is settled only in the run, and decides on the tokens
+        locked = preset_values("minilm-l6")
+        st.session_state.update({key: value for key, value in locked.items() if key in params.LOCKED})
+    if values.keys() & {"query", "key"}:
+        note_focus_text()
+
+
+def swap_pinned() -> None:
+    """Pin the present settings, and set the sidebar to those that were pinned; for callbacks."""
+    pinned = setup.pinned_values()
+    if pinned is not None:
+        setup.pin(current_setup().values)
+        choose_values(pinned)
+
+
 def apply_preset(name: str) -> None:
     """Set the sidebar to a preset, with random weights."""
-    st.session_state.update({"weights": "random", **preset_values(name)})
+    choose_values({"weights": "random", **preset_values(name)})
 
 
 def apply_topic(preset: str, settings: Mapping[str, Any], target: str | None = None) -> None:
@@ -101,11 +133,8 @@ def apply_topic(preset: str, settings: Mapping[str, Any], target: str | None = N
     The panel opens in which the topic's `target` stands, a chart by its key.
     The mask is causal for a topic that asks for it alone: the one opened before may have left it on.
     """
-    apply_preset(preset)
-    chosen = {key: value for key, value in settings.items() if key != "text"}
-    st.session_state.update({"causal": False, **needed_panels({*settings, target}), **chosen})
-    if "text" in settings:
-        replace_text(settings["text"])
+    panels = needed_panels({*settings, target})
+    choose_values({"weights": "random", **preset_values(preset), "causal": False, **panels, **settings})
     if "training_task" in settings:
         use_task_defaults()
 
@@ -133,8 +162,7 @@ def choose_trained_network() -> None:
     trained = trained_slot.session_slot().trained
     if trained is None:
         return
-    st.session_state.update({"weights": "trained here", "untrained": False})
-    save_or_restore_unlocked()
+    choose_values({"weights": "trained here", "untrained": False})
     sentences = split_sentences(current_value("text")).sentences
     unknown = [each for row in trained.tokenizer.encode_batch(sentences).unknown for each in row]
     if 2 * sum(unknown) > len(unknown) or not unknown:
@@ -162,7 +190,10 @@ def replace_text(text: str, *, by_second_field: bool = False) -> None:
 
     The browser does not know it before this run has ended: a press until then sends the first field's old text along.
     """
-    st.session_state[_REPLACED] = (current_value("text"), text, monotonic(), by_second_field)
+    keep_replaced()
+    old = current_value("text")
+    if text != old:
+        st.session_state[_REPLACED] = (old, text, monotonic(), by_second_field)
     st.session_state["text"] = text
 
 
@@ -173,8 +204,11 @@ def is_late(text: str, *, in_second_field: bool = False) -> bool:
 
 
 def keep_replaced() -> None:
-    """Put the new text back where the sidebar's field reported the old one late; any other text is the visitor's."""
-    text = st.session_state["text"]
+    """Put the new text back where the sidebar's field reported the old one late; any other text is the visitor's.
+
+    A button's callback may run before the field's own, and so calls this before it looks at the text.
+    """
+    text = current_value("text")
     old, new, *_ = st.session_state.get(_REPLACED, _NOTHING)
     if is_late(text):
         st.session_state["text"] = new
@@ -210,13 +244,14 @@ class Snapshot:
 
 def take_snapshot(keys: Iterable[str] = tuple(params.PARAMS)) -> Snapshot:
     """What is chosen now, of the parameters of these keys."""
+    keep_replaced()
     values = {key: st.session_state[key] for key in keys if key in st.session_state}
     return Snapshot(values, focus_text(), is_focus_chosen(), setup.pinned_values(), put_away_values())
 
 
 def restore_snapshot(snapshot: Snapshot) -> None:
     """Bring back what was chosen; for callbacks."""
-    st.session_state.update(snapshot.values)
+    choose_values(snapshot.values)
     note_focus_text(snapshot.focus_text, by_page=not snapshot.is_focus_chosen)
     restore_put_away(snapshot.put_away)
     if snapshot.pinned is not None:
@@ -237,10 +272,10 @@ class Reset:
 def reset_everything() -> None:
     """Set every parameter to its default, and pin nothing; files and networks stay open. For callbacks."""
     before, had = current_setup(), take_snapshot()
-    restore_put_away({})
     setup.unpin()
+    choose_values({key: params.PARAMS[key].default for key in had.values})
+    restore_put_away({})
     note_focus_text(params.DEFAULT_TEXT, by_page=True)
-    st.session_state.update({key: params.PARAMS[key].default for key in had.values})
     st.session_state[_LAST] = Reset(had, before, current_setup())
 
 

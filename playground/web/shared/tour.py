@@ -14,10 +14,10 @@ import streamlit as st
 
 from playground.errors import InputError, PlaygroundError
 from playground.learn.lesson import find_lesson
-from playground.learn.tour import Choices, Evidence, Step, Tour, TourState
+from playground.learn.tour import Evidence, Step, Tour, TourState
 from playground.learn.tours import TOURS, lesson_tour
 from playground.link.changes import Changes
-from playground.link.params import EXPERIMENTS, LOCKED, PARAMS, SHARED, TOUR
+from playground.link.params import EXPERIMENTS, PARAMS, SHARED, TOUR
 from playground.pages import page_at
 from playground.text import Batch
 from playground.web.choices import shortcuts
@@ -29,7 +29,6 @@ from playground.web.choices.setup import (
     current_setup,
     current_value,
     is_focus_of_text,
-    note_focus_text,
     pin,
     record_action,
     recorded_actions,
@@ -203,9 +202,9 @@ def begin_tour(tour: Tour, gather_evidence: Callable[[], Evidence]) -> None:
     """Begin a tour at its first step, with what it starts with; for callbacks. Raises as what is gathered."""
     own = {key: current_value(key) for key in ("weights", "text", "layer", "head")}
     weights = own["weights"]
-    set_choices(tour.starts(gather_evidence()))
+    shortcuts.choose_values(tour.starts(gather_evidence()))
     if current_value("weights") != weights:  # which cut the text into other tokens, so that others are to be chosen
-        set_choices(tour.starts(gather_evidence()))
+        shortcuts.choose_values(tour.starts(gather_evidence()))
     st.session_state.update({"experiment": tour.name, "lesson": "", _ANSWERS: {}, _OWN: own})
     go_to(1)
 
@@ -260,20 +259,6 @@ def step_left(name: str) -> int:
     return int(st.session_state.get(_LEFT_AT, {}).get(name, 0))
 
 
-def set_choices(choices: Choices) -> None:
-    """Choose values of parameters, by their keys in the link; for callbacks."""
-    if "text" in choices:
-        shortcuts.replace_text(choices["text"])
-    st.session_state.update({key: value for key, value in choices.items() if key != "text"})
-    if "weights" in choices:
-        shortcuts.save_or_restore_unlocked()
-    if choices.get("weights") == "minilm":  # what it locks is settled only in the run, and decides on the tokens
-        locked = shortcuts.preset_values("minilm-l6")
-        st.session_state.update({key: value for key, value in locked.items() if key in LOCKED})
-    if choices.keys() & {"query", "key"}:
-        note_focus_text()
-
-
 def go_to(number: int) -> None:
     """Begin a step of this tour, by its number; behind the last one is the end."""
     clear_actions()
@@ -308,7 +293,7 @@ def answer(word: str, gather_evidence: Callable[[], Evidence]) -> None:
     step = current_step()
     if step is not None:
         if step.sets_answer is not None:
-            set_choices(step.sets_answer(gather_evidence(), word))
+            shortcuts.choose_values(step.sets_answer(gather_evidence(), word))
         st.session_state[_ANSWERS] = {**st.session_state.get(_ANSWERS, {}), step.name: word}
         st.session_state[_BEGAN] = _all_values()
 
@@ -320,7 +305,7 @@ def do_step(evidence: Evidence) -> None:
         return
     text = current_value("text")
     choices = step.sets(evidence)
-    set_choices(choices)
+    shortcuts.choose_values(choices)
     if choices and choices.get("text", text) == text:
         record_action(_DONE_BY_BUTTON)
 
@@ -341,7 +326,7 @@ def begin_step(gather_evidence: Callable[[], Evidence]) -> None:
     step = current_step()
     if step is not None and step.begins is not None and st.session_state.get(_ARRIVED):
         with suppress(PlaygroundError):  # the page says what is wrong
-            set_choices(step.begins(gather_evidence()))
+            shortcuts.choose_values(step.begins(gather_evidence()))
             st.session_state[_BEGAN] = _all_values()
 
 
@@ -369,7 +354,7 @@ def leave() -> None:
         if puts_network_away():
             trained, own = trained_slot.session_slot().trained, st.session_state[_OWN]
             is_example = trained is not None and current_value("text") == trained.example
-            set_choices(own if is_example else {key: own[key] for key in own if key != "text"})
+            shortcuts.choose_values(own if is_example else {key: own[key] for key in own if key != "text"})
             brought_back = "Your sentence and the weights" if is_example else "The weights"
             replace_notices(current_setup(), [f"{brought_back} that you had before the experiment are back."])
     if current_lesson() and current_step() is not None:

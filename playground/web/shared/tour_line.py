@@ -10,6 +10,7 @@ from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.learn.tour import Conclusion, Evidence, Step, Tour, Verdict
 from playground.learn.tours import TOURS
+from playground.web.choices.shortcuts import choose_values
 from playground.web.components.without_picture import announce, hide, scroll_to
 from playground.web.shared import tour as session_tour
 from playground.web.shared.attempts import current_codes, current_results
@@ -79,7 +80,7 @@ def start_tour(name: str, gather_evidence: Callable[[], Evidence]) -> bool:
     """
     session_tour.leave()  # another experiment, whose network and heads that are off are not this one's
     if TOURS[name].needs(session_tour.current_state()):
-        session_tour.set_choices({"text": TOURS[name].example})
+        choose_values({"text": TOURS[name].example})
     return _try(lambda: session_tour.begin_tour(TOURS[name], gather_evidence))
 
 

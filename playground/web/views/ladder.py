@@ -25,6 +25,7 @@ from playground.views.ladder import (
 )
 from playground.web.choices import setup, widgets
 from playground.web.choices.setup import current_value
+from playground.web.choices.shortcuts import choose_values
 from playground.web.session.experiments import (
     Experiment,
     ablation_seconds,
@@ -226,7 +227,7 @@ def _open_rung(names: tuple[str, ...], number: int) -> None:
     tokens = "word" if values["tokenizer"] == "vectors" else values["tokenizer"]
     values |= {"weights": "random", "tokenizer": tokens, "table_rows": 0}
     setup.pin(values | before)
-    st.session_state.update(values | here)
+    choose_values(values | here)
 
 
 WIDGETS |= {"ladder_rung": draw_rung}

@@ -296,16 +296,13 @@ def _use_settings(values: Mapping[str, Any], names_tokens: bool) -> None:
     before = st.session_state.get(_HAD) or shortcuts.take_snapshot(())
     had = {key: current_value(key) for key in values} | dict(before.values)
     st.session_state[_HAD] = replace(before, values=had)
-    shortcuts.replace_text(values["text"])
+    shortcuts.choose_values(values)
     shortcuts.restore_put_away({})
-    st.session_state.update({key: value for key, value in values.items() if key != "text"})
     note_focus_text(by_page=not names_tokens)
 
 
 def _bring_back() -> None:
-    had = st.session_state.pop(_HAD)
-    shortcuts.replace_text(had.values.get("text", current_value("text")))
-    shortcuts.restore_snapshot(had)
+    shortcuts.restore_snapshot(st.session_state.pop(_HAD))
 
 
 def _read_settings(variant: Variant) -> Mapping[str, Any]:

@@ -48,7 +48,7 @@ from playground.web.choices import widgets
 from playground.web.choices.changes import switch_changes
 from playground.web.choices.focus import move_focus
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random, note_focus_text
-from playground.web.choices.shortcuts import replace_text
+from playground.web.choices.shortcuts import choose_values
 from playground.web.components.without_picture import ask_again
 from playground.web.session import caches, trained_slot
 from playground.web.session.caches import RunKey, TextKey
@@ -517,8 +517,8 @@ def _encode(key: TextKey, sentences: Sequence[str]) -> Batch:
 def _look_at_last(text: str, sentence: int, other: int, query: int, told: str) -> None:
     # A change that names a token by its position would mean another one in another sentence.
     switch_changes([change for change, is_on in current_setup().changes if is_on and change.names_no_token])
-    replace_text(text)
-    st.session_state.update({"sentence": sentence, "whatif_other": other, _ADDED: True})
+    choose_values({"text": text, "sentence": sentence, "whatif_other": other})
+    st.session_state[_ADDED] = True
     st.session_state[_WHAT_WAS_ADDED] = (text, sentence, told)
     move_focus(query=query)
     note_focus_text(text)
