@@ -352,19 +352,20 @@ def replace_notices(setup: Setup, sentences: Sequence[str], page: str | None = N
 
 
 def current_notices(setup: Setup) -> list[str]:
-    """The notices about this setup; once another one is asked about on their page, they are gone for good."""
+    """The notices about this setup on the open page."""
     about, page, sentences = st.session_state.get(_NOTICES, (None, None, []))
-    if page != st.session_state[OPEN_PAGE]:
-        return []
-    if about != setup:
-        st.session_state.pop(_NOTICES, None)
-        return []
-    return list(sentences)
+    return list(sentences) if about == setup and page == st.session_state[OPEN_PAGE] else []
 
 
-def drop_notices_of_other_pages(page: str) -> None:
-    """Forget what was said on another page than this one, which opens."""
-    if st.session_state.get(_NOTICES, (None, page))[1] != page:
+def drop_outdated_notices(setup: Setup, page: str, *, arrived: bool) -> None:
+    """Forget notices that were made for the page with this path and are about another setup than its present one.
+
+    Where the visitor has `arrived` on the page just now, those of other pages are forgotten too: until then they may be
+    for a page that a press has asked for, and a run of the page before comes in between.
+    """
+    about, about_page, _ = st.session_state.get(_NOTICES, (setup, page, []))
+    is_outdated = about != setup if about_page == page else arrived
+    if is_outdated:
         st.session_state.pop(_NOTICES, None)
 
 

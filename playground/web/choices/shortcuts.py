@@ -280,11 +280,23 @@ def reset_everything() -> None:
 
 
 def can_undo(setup: Setup) -> bool:
-    """Whether everything was reset, and nothing was chosen since; once another setup is asked about, it is over."""
+    """Whether everything was reset, and nothing was chosen since."""
     last: Reset | None = st.session_state.get(_LAST)
-    if last is not None and last.after != setup:
-        st.session_state[_LAST] = last = replace(last, is_offered=False)
-    return last is not None and last.is_offered
+    return last is not None and last.is_offered and last.after == setup
+
+
+def forget_outdated(now: Setup, page: str, *, arrived: bool) -> None:
+    """Forget notices about earlier choices, and no longer offer to undo a reset after which something was chosen.
+
+    Args:
+        now: the present choices, which go together.
+        page: the open page's path.
+        arrived: whether the visitor was on another page before.
+    """
+    setup.drop_outdated_notices(now, page, arrived=arrived)
+    last: Reset | None = st.session_state.get(_LAST)
+    if last is not None and last.after != now:
+        st.session_state[_LAST] = replace(last, is_offered=False)
 
 
 def undo_reset() -> None:

@@ -135,7 +135,7 @@ def current_state() -> TourState:
     return TourState(
         page=page_at(st.session_state[OPEN_PAGE]).path,
         values=values,
-        began=st.session_state.setdefault(_BEGAN, values),
+        began=st.session_state.get(_BEGAN, values),
         actions=recorded_actions(),
         answers=dict(st.session_state.get(_ANSWERS, {})),
         tokens=tokens,
@@ -175,6 +175,7 @@ def advance() -> bool:
     before = step_number()
     if current_tour() is not None:
         st.session_state["tour"] = before  # a link may have asked for more steps than this tour has
+        st.session_state.setdefault(_BEGAN, _all_values())  # where the tour came with a link
     while (step := current_step()) is not None and is_done(step) and not _waits(step):
         go_to(step_number() + 1)
     return step_number() != before
