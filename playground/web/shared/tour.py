@@ -214,6 +214,7 @@ def begin_lesson(name: str, number: int = 1) -> None:
     """Begin a lesson, at its first step or at another, by its number; for callbacks. Raises as `find_lesson`."""
     find_lesson(name)
     if not (current_lesson() and step_number()):
+        leave()  # an experiment, whose network and heads that are off are not this lesson's
         st.session_state[_HAD] = _take_snapshot()
         st.session_state.pop(_OPENED, None)
     st.session_state.update({"experiment": EXPERIMENTS[0], "lesson": name, _ANSWERS: {}})
@@ -336,10 +337,17 @@ def has_heads_off() -> bool:
     return any(each.change.kind == "zero" for each in current_value("do").made)
 
 
-def puts_network_away() -> bool:
-    """Whether leaving an experiment brings back other weights than the trained network's."""
-    own: Mapping[str, str] = st.session_state.get(_OWN, {})
-    return str(current_value("weights")) == "trained here" != own.get("weights", "trained here")
+def choices_before_network() -> Mapping[str, Any]:
+    """What leaving an experiment brings back in the place of its trained network; nothing where it took none along.
+
+    The text is among it where the network's example took its place.
+    """
+    own: Mapping[str, Any] = st.session_state.get(_OWN, {})
+    if current_value("weights") != "trained here" or own.get("weights", "trained here") == "trained here":
+        return {}
+    trained = trained_slot.session_slot().trained
+    is_example = trained is not None and current_value("text") == trained.example
+    return own if is_example else {key: value for key, value in own.items() if key != "text"}
 
 
 def leave() -> None:
@@ -352,11 +360,10 @@ def leave() -> None:
     if step_number() and not current_lesson():
         made = current_value("do").made
         st.session_state["do"] = Changes(tuple(each for each in made if each.change.kind != "zero"))
-        if puts_network_away():
-            trained, own = trained_slot.session_slot().trained, st.session_state[_OWN]
-            is_example = trained is not None and current_value("text") == trained.example
-            shortcuts.choose_values(own if is_example else {key: own[key] for key in own if key != "text"})
-            brought_back = "Your sentence and the weights" if is_example else "The weights"
+        before = choices_before_network()
+        if before:
+            shortcuts.choose_values(before)
+            brought_back = "Your sentence and the weights" if "text" in before else "The weights"
             replace_notices(current_setup(), [f"{brought_back} that you had before the experiment are back."])
     if current_lesson() and current_step() is not None:
         st.session_state[_LEFT_AT] = {**st.session_state.get(_LEFT_AT, {}), current_lesson(): step_number()}

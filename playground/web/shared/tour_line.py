@@ -27,7 +27,6 @@ _REFUSED = "_tour_refused"
 """Session key, in the run after a press that could not do the step: why."""
 
 _HEADS_ON = "Switches on again the heads that are off."
-_NETWORK_AWAY = "Brings back your text and the weights that you had before; “trained here” keeps your network."
 """What a press does that ends an experiment."""
 
 _VERDICTS: Mapping[Verdict, str] = {
@@ -196,7 +195,11 @@ def _explain_end(tour: Tour) -> str | None:
         return "Brings back the text and settings that you had before."
     if tour.conclude is None:
         return None
-    told = [_HEADS_ON] * session_tour.has_heads_off() + [_NETWORK_AWAY] * session_tour.puts_network_away()
+    told = [_HEADS_ON] if session_tour.has_heads_off() else []
+    before = session_tour.choices_before_network()
+    if before:
+        what = "your text and the weights" if "text" in before else "the weights"
+        told.append(f"Brings back {what} that you had before; “trained here” keeps your network.")
     return " ".join(told) or None
 
 
