@@ -127,7 +127,7 @@ def apply_preset(name: str) -> None:
     choose_values({"weights": "random", **preset_values(name)})
 
 
-def apply_topic(preset: str, settings: Mapping[str, Any], target: str | None = None) -> None:
+def apply_topic(preset: str, settings: Mapping[str, Any], target: str | None) -> None:
     """Set the sidebar to a tutorial's preset and a page's own choices to what one of its topics is about.
 
     The panel opens in which the topic's `target` stands, a chart by its key.

@@ -52,11 +52,10 @@ def stage(key: str, label: str, order: Sequence[str]) -> str:
     return str(st.select_slider(options=order, value=PARAMS[key].default, **_common(key, label)))
 
 
-def number(key: str, *, disabled: bool = False) -> int:
+def number(key: str) -> int:
     """A field for a whole number."""
     param: Any = PARAMS[key]
-    common = _common(key, disabled=disabled)
-    return int(st.number_input(min_value=param.low, max_value=param.high, value=param.default, **common))
+    return int(st.number_input(min_value=param.low, max_value=param.high, value=param.default, **_common(key)))
 
 
 def keep(key: str) -> None:

@@ -132,7 +132,7 @@ def list_changed_settings(before: tuple[ModelConfig, Recipe], now: tuple[ModelCo
     return differences
 
 
-def untrained_sentence(differences: list[str], *, is_active: bool = False) -> str:
+def untrained_sentence(differences: list[str], *, is_active: bool) -> str:
     """What of a page's settings has changed since what it shows was started; empty without differences (markdown)."""
     if not differences:
         return ""
@@ -205,9 +205,9 @@ def start_button(
     plan: Plan | None,
     create: Callable[[Plan], Experiment[Any]],
     *,
-    start: str = "Start",
+    start: str,
     is_first_choice: bool = False,
-    scrolls_to: str = "",
+    scrolls_to: str,
 ) -> None:
     """Start alone; it has the theme's colour where it is what a newcomer is to press. Arguments as of `buttons`."""
     st.button(

@@ -18,7 +18,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from playground.charts.weights import SQUARE_ROOT, WeightScale
+from playground.charts.weights import WeightScale
 from playground.export.print_figure import MOST_NUMBERS, all_weights, draw_all_heads, plain_caption
 from playground.export.tables import numbers_of, rows_of, write_csv, write_latex, write_markdown
 from playground.link.query import VERSION
@@ -168,7 +168,7 @@ def saved_heads(
     queries: Sequence[str],
     keys: Sequence[str],
     n_heads: int,
-    scale: WeightScale = SQUARE_ROOT,
+    scale: WeightScale,
 ) -> Saved:
     """All heads as one figure at page width, and their weights.
 

@@ -79,7 +79,7 @@ def make_plan(trainings: tuple[AblationTraining, ...]) -> LadderPlan:
     return LadderPlan(trainings, seconds)
 
 
-def make_scene(trainings: tuple[AblationTraining, ...], state: AblationState | None = None) -> Scene[Ladder]:
+def make_scene(trainings: tuple[AblationTraining, ...], state: AblationState | None) -> Scene[Ladder]:
     """The ladder of some trainings, which may not have begun; no place of a run is looked at."""
     return Scene(plan_ladder(trainings) if state is None else Ladder(state))
 
