@@ -87,8 +87,6 @@ def current_run(*, changed: bool = True) -> Run:
     padding = f" + {run.padding.size - tokens} padding" if run.padding.any() else ""
     of_tokens = "token" if tokens == 1 else "tokens"
     where = "a GPU" if run.device == "cuda" else "CPU"
-    names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
-    origin = names.get(setup.weights) or trained_slot.weights_label(setup.weights) or "your own weights"
     vectors = "" if run.config.vocab_size else " · words are vectors drawn from the seed, not learned"
     n_sentences = len(setup.text.sentences)
     which = f"sentence {setup.sentence + 1} of {n_sentences} · " if n_sentences > 1 else ""
@@ -96,7 +94,7 @@ def current_run(*, changed: bool = True) -> Run:
     changes = f" · :violet-badge[{n} {'change' if n == 1 else 'changes'}]" if n else ""
     st.caption(
         f"{which}{tokens} {of_tokens}{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
-        f"{1000 * run.seconds:.0f} ms on {where} · {origin}{vectors}{changes}"
+        f"{1000 * run.seconds:.0f} ms on {where} · {trained_slot.describe_weights(setup.weights)}{vectors}{changes}"
     )
     return run
 

@@ -98,7 +98,7 @@ def compare_variants(key: ComparisonKey) -> Comparison:
             vectors=vectors,
             scale=key.scale,
             causal=key.causal,
-            device=caches.device(),
+            device=services().device,
             weights=_weights(key),
         )
 
@@ -129,7 +129,7 @@ def _sweep(key: ComparisonKey, depths: tuple[int, ...]) -> DepthNorms:
             ("depth sweep", key, depths), replace(request, threads=services().settings.threads)
         ).norms
     with services().turns.take():
-        sweep = replace(request, device=str(caches.device()), data=_weights(replace(key, config=config))).build()
+        sweep = replace(request, device=str(services().device), data=_weights(replace(key, config=config))).build()
         for _ in sweep.run():
             pass
     return sweep.state.norms

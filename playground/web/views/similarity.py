@@ -306,12 +306,11 @@ def _fill_in() -> None:
 def describe_run(listed: SentenceList, depths: SentenceDepths) -> None:
     """Draw one line on what was computed, with which weights, and what is changed in it."""
     config, weights = listed.key.config, listed.setup.weights
-    names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
-    origin = names.get(weights) or trained_slot.weights_label(weights) or "your own weights"
     n, lengths = len(depths.tokens), depths.n_tokens
     sizes = f"{lengths[0]} tokens" if len(set(lengths)) == 1 else f"{min(lengths)} to {max(lengths)} tokens"
     st.caption(
-        f"{n} sentence{'s' if n > 1 else ''} of {sizes} · {config.n_layers} layers × {config.n_heads} heads · {origin}"
+        f"{n} sentence{'s' if n > 1 else ''} of {sizes} · {config.n_layers} layers × {config.n_heads} heads · "
+        f"{trained_slot.describe_weights(weights)}"
     )
     unknown = [number for number, row in enumerate(listed.batch.unknown, start=1) if all(row)]
     if unknown:
