@@ -29,6 +29,7 @@ from playground.link.query import (
     pinned_texts,
     read_pinned,
 )
+from playground.model.changes import Change
 from playground.text import Batch, Sentences, split_sentences
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session import caches, trained_slot, uploaded_files
@@ -203,6 +204,11 @@ class Setup:
         """The changes of the computation that the visitor has made, switched on or off."""
         made: tuple[MadeChange, ...] = self["do"].made
         return made
+
+    @cached_property
+    def switched_on(self) -> frozenset[Change]:
+        """Those that are on, whether the sentence's run can have them or not."""
+        return frozenset(made.change for made in self.changes if made.is_on)
 
     @cached_property
     def fitted_changes(self) -> FittedChanges:

@@ -35,7 +35,6 @@ from playground.training.network import Tagger
 from playground.views.attention.counterfactuals import SentenceOfRun
 from playground.views.attention.why import HeadsRun
 from playground.views.change_names import count_changes, explain_change
-from playground.web.choices import changes
 from playground.web.choices.focus import choose_places, current_focus, move_focus
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random, record_action
 from playground.web.choices.widgets import cut_text
@@ -47,7 +46,7 @@ from playground.web.session.services import services
 from playground.web.session.weights_cache import WeightsId, cache_by_weights
 from playground.web.shared import panels, renderer
 from playground.web.shared import tour as session_tour
-from playground.web.shared.change_chips import draw_followed_button, explain_refusal, make_in_place
+from playground.web.shared.change_chips import draw_change_button, draw_followed_button, explain_refusal
 from playground.web.shared.pinning import pinned_side
 
 T = TypeVar("T")
@@ -301,18 +300,16 @@ def draw_quick_changes() -> None:
             reason = "" if is_made else explain_refusal(setup, [wanted])
             if reason:
                 refused.append(reason)
-            if st.button(
-                answer if is_made else question,
+            draw_change_button(
+                question,
+                answer,
+                [wanted],
+                is_made=is_made,
+                reason=reason,
                 key=f"quick_{key}",
-                help=reason or explain_change(wanted, run.tokens),
-                disabled=bool(reason),
-                icon=":material/undo:" if is_made else ":material/question_exchange:",
-            ):
-                if is_made:
-                    changes.take_back([wanted])
-                else:
-                    make_in_place([wanted])
-                st.rerun()  # the chips above are outside of this fragment
+                icon=":material/question_exchange:",
+                help_text=reason or explain_change(wanted, run.tokens),
+            )
     for reason in dict.fromkeys(refused):
         st.caption(escape_markdown(reason))
     if any(_is_off(each, focus) for each in applied):

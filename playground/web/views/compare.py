@@ -158,7 +158,7 @@ def _list_pairs() -> list[ReadyPair]:
 def _pair_of_changes(present: Setup) -> ReadyPair:
     """The model without the visitor's changes, and with them; where nothing is changed, without the chosen head."""
     before = {**present.values, "do": Changes()}
-    if any(made.is_on for made in present.changes):
+    if present.switched_on:
         title, after = "Your changes or none?", dict(present.values)
         told = "The model without your changes, and with them."
     else:

@@ -271,7 +271,7 @@ def _list_sentences(setup: Setup, sentences: tuple[str, ...], n_typed: int) -> S
 
 def _fit_changes(listed: SentenceList, setup: Setup) -> tuple[FittedChanges, ...]:
     """The changes of every sentence; what names a token is made in the sidebar's chosen sentence alone."""
-    if not any(change.is_on for change in setup.changes):
+    if not setup.switched_on:
         return ()
     key, batch, chosen = listed.key, listed.batch, setup.text.sentences[setup.sentence : setup.sentence + 1]
     return tuple(
