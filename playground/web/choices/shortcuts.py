@@ -14,7 +14,7 @@ import streamlit as st
 
 from playground.link import params
 from playground.link.params import TASK_TITLES
-from playground.link.query import needed_panels, values_of_preset
+from playground.link.query import values_of_preset
 from playground.text import split_sentences
 from playground.training.tasks import TASKS
 from playground.web.choices import setup
@@ -125,18 +125,6 @@ def swap_pinned() -> None:
 def apply_preset(name: str) -> None:
     """Set the sidebar to a preset, with random weights."""
     choose_values({"weights": "random", **preset_values(name)})
-
-
-def apply_topic(preset: str, settings: Mapping[str, Any], target: str | None) -> None:
-    """Set the sidebar to a tutorial's preset and a page's own choices to what one of its topics is about.
-
-    The panel opens in which the topic's `target` stands, a chart by its key.
-    The mask is causal for a topic that asks for it alone: the one opened before may have left it on.
-    """
-    panels = needed_panels({*settings, target})
-    choose_values({"weights": "random", **preset_values(preset), "causal": False, **panels, **settings})
-    if "training_task" in settings:
-        use_task_defaults()
 
 
 def use_task_defaults() -> None:

@@ -116,11 +116,6 @@ def current_step() -> Step | None:
     return tour.steps[number - 1] if tour is not None and number <= len(tour.steps) else None
 
 
-def is_finished() -> bool:
-    """Whether the visitor is at a tour's end."""
-    return current_tour() is not None and current_step() is None
-
-
 def has_arrived() -> bool:
     """Whether the visitor's last action has led to another step, or to the tour's end; true once."""
     return bool(st.session_state.pop(_ARRIVED, False))

@@ -276,7 +276,7 @@ def _say(sentence: str, hint: object = None, told_before: str = "") -> None:
     if hint:
         st.caption(str(hint))
     words = " ".join(filter(None, [told_before, sentence, str(hint or "")])).replace("*", "").replace("`", "")
-    announce("tour_announcement", words, container=END_KEY if session_tour.is_finished() else KEY)
+    announce("tour_announcement", words, container=END_KEY if session_tour.current_step() is None else KEY)
 
 
 def _show(step: Step) -> None:

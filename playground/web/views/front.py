@@ -28,11 +28,6 @@ _UNLIT = np.float32(0.4)
 """How strong the colours are of rows beside a lit one."""
 
 
-def draw_way_heading() -> None:
-    """The heading of what stands below the cards."""
-    st.header("The way of your sentence, box by box")
-
-
 def draw_lead() -> None:
     """What the playground is for, in one sentence."""
     with st.container(key="front_lead"):
