@@ -35,9 +35,9 @@ from playground.training.network import Tagger
 from playground.views.attention.counterfactuals import SentenceOfRun
 from playground.views.attention.why import HeadsRun
 from playground.views.change_names import count_changes, explain_change
+from playground.web.choices import widgets
 from playground.web.choices.focus import choose_places, current_focus, move_focus
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random, record_action
-from playground.web.choices.widgets import cut_text
 from playground.web.components import rows
 from playground.web.components.without_picture import scroll_to
 from playground.web.session import caches, trained_slot
@@ -241,40 +241,31 @@ def draw_rival(names: Mapping[str, str]) -> None:
     offered = names.keys() & tour.rivals(session_tour.current_state()) if tour else set()
     if offered:
         names = {word: name for word, name in names.items() if word in offered | {AUTOMATIC, chosen}}
-    st.session_state["why_rival_choice"] = chosen  # a click on a row, or a link, chooses too
-    st.selectbox(
+    widgets.unbound_menu(
+        "attention_rival",
+        "why_rival_choice",
         "Compare it with a rival",
         list(names) if chosen in names else [*names, chosen],
+        chosen,
         format_func=lambda word: names.get(word, f"position {word}, which cannot be the rival here"),
-        key="why_rival_choice",
         help="The bars and the sentence say what this key has ahead of the rival, or the rival ahead of it. By "
         "default, the rival is the strongest other word.",
-        on_change=_take_rival,
     )
 
 
 def draw_word(words: Sequence[str]) -> None:
     """The word to put in the key's place: one of these, or what the visitor types."""
-    key, chosen = "why_word_choice", current_value("attention_word")
-    st.session_state[key] = chosen or None
-    st.selectbox(
+    chosen = current_value("attention_word")
+    widgets.unbound_menu(
+        "attention_word",
+        "why_word_choice",
         "Another word in the key's place: choose one, or type your own",
         list(dict.fromkeys([*words, chosen])) if chosen else list(words),
-        key=key,
+        chosen or None,
         index=None,
         placeholder=words[0] if words else "",
         accept_new_options=True,
-        on_change=_take_word,
     )
-
-
-def _take_word() -> None:
-    word = cut_text("attention_word", st.session_state["why_word_choice"] or "")
-    choose_places(attention_word=word)
-
-
-def _take_rival() -> None:
-    choose_places(attention_rival=st.session_state["why_rival_choice"])
 
 
 def draw_quick_changes() -> None:

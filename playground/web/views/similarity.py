@@ -100,26 +100,18 @@ def keep_two_sentences(n: int) -> None:
 
 
 def draw_sentence_list(place: str, label: str, names: Mapping[int, str], number: int) -> None:
-    """A list of the sentences, by their numbers, that chooses the pair's first or second.
-
-    It is bound to no query parameter: Streamlit would write the sentence there, and not its number.
-    """
-    key = f"{place}_choice"
+    """A list of the sentences, by their numbers, that chooses the pair's first or second."""
     widgets.move_below(place, len(names))
-    st.session_state[place] = st.session_state[key] = number  # a click on a cell or a row, or a link, chooses too
-    st.selectbox(
+    st.session_state[place] = number
+    widgets.unbound_menu(
+        place,
+        f"{place}_choice",
         label,
         list(names),
+        number,
         format_func=names.__getitem__,
-        key=key,
         filter_mode=None,  # a finger opens the list, and not the keyboard
-        on_change=_take_sentence,
-        args=(place, key),
     )
-
-
-def _take_sentence(place: str, key: str) -> None:
-    choose_places(**{place: st.session_state[key]})
 
 
 def draw_closest_pair(chosen: Mapping[str, int]) -> None:
