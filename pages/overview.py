@@ -9,13 +9,13 @@ from playground.web.sidebar.controls import draw_front_field
 from playground.web.views.front import draw_cards, draw_lead
 from playground.web.views.overview import explore_sentence
 
-panels.heading("What happens to a sentence in an encoder?")
+panels.draw_heading("What happens to a sentence in an encoder?")
 draw_lead()
 draw_front_field()
 draw_cards()
 st.header("The way of your sentence, box by box")
 pinning.draw_pin_line()
-panels.current_run()
+panels.draw_run_line()
 pinning.explain_pinned_run()
 explore_sentence()
 panels.code_behind("overview", Encoder, EncoderBlock)

@@ -26,7 +26,7 @@ class TrainedSlot:
     Attributes:
         trained: the network.
         problem: why the latest one could not be kept, in one sentence; empty if it could.
-        owner: what the browser tab is known by in `KEPT`, which nobody else can guess.
+        owner: what the browser tab is known by in `Services.kept_networks`, which nobody else can guess.
         came_back: whether the network is that of a session before a reload.
     """
 

@@ -26,7 +26,7 @@ def pending_sentence(experiment: Experiment[Any]) -> str:
         continues = "continues" if begun else "starts"
         place, wait = ordinal(experiment.job.position), experiment.job.expected_wait
         when = f" in about {duration(wait)}" if wait >= 1 else ""
-        return f"Waiting for a seat: {place} in the queue. It {continues}{when} by itself, on any page."
+        return f"Waiting: {place} in the queue. It {continues}{when} by itself, on any page."
     if experiment.cancelling:
         return "Cancelling after the current step …"
     if begun or status == "failed":
@@ -172,7 +172,7 @@ def plan_or_error(make_plan: Callable[[], Plan], explain: Callable[[PlaygroundEr
     return None
 
 
-def buttons(
+def draw_buttons(
     page: str,
     plan: Plan | None,
     create: Callable[[Plan], Experiment[Any]],
@@ -211,7 +211,7 @@ def start_button(
     is_first_choice: bool = False,
     scrolls_to: str,
 ) -> None:
-    """Start alone; it has the theme's colour where it is what a newcomer is to press. Arguments as of `buttons`."""
+    """Start alone, in the theme's colour where it `is_first_choice`. Arguments as of `draw_buttons`."""
     st.button(
         start,
         key=f"{page}_start",

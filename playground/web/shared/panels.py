@@ -28,7 +28,7 @@ from playground.web.shared.saving import draw_table_menu
 
 
 @as_one_element
-def heading(question: str) -> None:
+def draw_heading(question: str) -> None:
     """Show the page's one question, notices on what had to be changed in the visitor's choices, and the changes."""
     st.title(question)
     setup = current_setup()
@@ -64,7 +64,7 @@ def explain_errors() -> Iterator[None]:
 
 
 @as_one_element
-def current_run(*, changed: bool = True) -> Run:
+def draw_run_line(*, changed: bool = True) -> Run:
     """As `shown_run`; the page also describes it: its size, what was cut, what is unknown."""
     setup = current_setup()
     require_text(setup, "Type a sentence into “Your text”, and this page shows what the encoder does with it.")
@@ -135,7 +135,7 @@ def require_text(setup: Setup, invitation: str) -> None:
         raise PageEndError
 
 
-def numbers(
+def draw_numbers(
     key: str,
     table: Callable[[], pd.DataFrame],
     label: str = "The numbers",
@@ -156,7 +156,10 @@ def numbers(
 
 
 def show_table(key: str, table: pd.DataFrame, *, on_row: Callable[[int], None] | None = None, **options: Any) -> None:
-    """Show a table under this key, with a menu that copies it; `on_row` as of `numbers`, options of `st.dataframe`."""
+    """Show a table under this key, with a menu that copies it.
+
+    `on_row` as of `draw_numbers`, options of `st.dataframe`.
+    """
     st.dataframe(table, key=key, **_row_clicks(key, on_row), **options)
     draw_table_menu(key, table)
 

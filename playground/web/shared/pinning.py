@@ -88,7 +88,7 @@ def pinned_side_without_changes() -> PinnedSide | None:
 def run_pinned(side: PinnedSide | None) -> Run | None:
     """The run of the pinned settings; None where nothing is pinned or it cannot be run.
 
-    `explain_pinned_run` in `pin_line` says why not, once a page. A fragment calls this anew, as `panels.shown_run`.
+    `explain_pinned_run` says why not, once a page. A fragment calls this anew, as `panels.shown_run`.
     """
     if side is None or not side.setup.text.sentences:
         return None

@@ -66,7 +66,7 @@ _SEARCHING = "_all_heads_asked_for"
 
 def heads_scene() -> Scene[HeadsRun]:
     """The run and the pinned one, each with what explains its heads in the app's caches."""
-    scene, side = renderer.run_scene(), pinned_side()
+    scene, side = renderer.draw_focus_and_scene(), pinned_side()
     now = explain_heads(scene.now, current_setup())
     pinned = None
     if scene.pinned is not None and side is not None:
@@ -383,7 +383,7 @@ def draw_stream_reading(token: int) -> None:
         f"At the end the network answers {quote_token(likeliest)} ({probabilities[-1, order[-1, 0]]:.0%}). From depth "
         f"{settled} on, this is the head's first choice."
     )
-    rows = {
+    columns = {
         f"choice {place + 1}": [
             f"{labels[answer]}  {probabilities[depth, answer]:.0%}" for depth, answer in enumerate(order[:, place])
         ]
@@ -393,7 +393,7 @@ def draw_stream_reading(token: int) -> None:
     with st.container(key="stream_reading"):
         panels.show_table(
             "stream_reading_table",
-            pd.DataFrame({"depth": range(len(order)), **rows, "entropy, bits": entropies}),
+            pd.DataFrame({"depth": range(len(order)), **columns, "entropy, bits": entropies}),
             hide_index=True,
         )
         learnt = (

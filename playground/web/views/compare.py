@@ -22,7 +22,7 @@ from playground.web.shared import panels
 from playground.web.shared.model_costs import model_costs, pinned_costs
 from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.shared.pinning import pinned_side, run_pinned, shared_weights, start_comparison
-from playground.web.shared.renderer import read_options, render, run_scene
+from playground.web.shared.renderer import draw_focus_and_scene, read_options, render
 
 
 @fragment
@@ -31,7 +31,7 @@ def compare_runs() -> None:
     side = pinned_side()
     if side is None or run_pinned(side) is None:
         return
-    scene, options = run_scene(), read_options("compare")
+    scene, options = draw_focus_and_scene(), read_options("compare")
     if scene.pinned is None:
         return
     now = current_setup()

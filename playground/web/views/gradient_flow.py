@@ -185,7 +185,7 @@ def train_both() -> None:
     """Draw what trains the two chosen encoders, and what they have learnt by now."""
     plan = experiment_buttons.plan_or_error(plan_pair)
     # The choice is drawn in a fragment of its own, which may have run since: what counts is the one at the click.
-    experiment_buttons.buttons(PAGE, plan, lambda _: join_ablation(PAGE, plan_pair()), start="Train both")
+    experiment_buttons.draw_buttons(PAGE, plan, lambda _: join_ablation(PAGE, plan_pair()), start="Train both")
     if plan is not None and session_experiments().get(PAGE) is None:
         st.caption(f"About **{duration(ablation_seconds(plan))}** here.")
     experiment_buttons.follow(follow_pair, PAGE)

@@ -110,7 +110,7 @@ def draw_start() -> tuple[AblationTraining, ...] | None:
         st.info("Choose at least one rung; then its encoder is compared with that of 2017.")
         plan = None
     start = "Start" if plan is None else f"Start {len(plan.trainings)} trainings"
-    experiment_buttons.buttons(PAGE, plan, lambda plan: join_ablation(PAGE, plan.trainings), start=start)
+    experiment_buttons.draw_buttons(PAGE, plan, lambda plan: join_ablation(PAGE, plan.trainings), start=start)
     experiment = session_experiments().get(PAGE)
     if plan is not None and (experiment is None or experiment.inputs != plan.trainings):
         st.caption(f"It takes about **{duration(plan.seconds)}** here. {describe_trainings(plan.trainings)}")

@@ -60,7 +60,7 @@ def draw_lessons() -> None:
 
 def _draw_list(problem: str) -> None:
     with st.container(key=TOP):
-        panels.heading("Which lesson?")
+        panels.draw_heading("Which lesson?")
     lessons = shipped_lessons()
     render([Paragraph(_answer_which(lessons), "answer")])
     st.caption(_BRINGS)
@@ -140,7 +140,7 @@ def _begin_button(name: str, key: str, *, is_first: bool = True) -> None:
 def _draw_lesson(name: str, lesson: Lesson) -> None:
     with st.container(key=TOP):
         draw_way_back()
-        panels.heading(lesson.title)
+        panels.draw_heading(lesson.title)
     render([Paragraph(lesson.about or f"A lesson of {_measure(lesson)}.", "answer")])
     st.caption(_measure(lesson) + (" · Whoever gave you the link has written it." if is_code(name) else ""))
     exercises = shipped_exercises()

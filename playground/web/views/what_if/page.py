@@ -56,7 +56,7 @@ from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_by_weights
 from playground.web.shared import panels
 from playground.web.shared.change_chips import scroll_on_arrival
-from playground.web.shared.focus_line import show_focus
+from playground.web.shared.focus_line import draw_focus
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import WIDGETS, read_options, render
 from playground.web.views.what_if import measurements
@@ -119,7 +119,7 @@ need not add up to 100%: the vector of one token already holds a part of what an
 def explore_changes() -> None:
     """The focus, and the chosen view of the page."""
     run = panels.shown_run(changed=current_value("whatif_view") == "what followed")
-    focus = show_focus(run)
+    focus = draw_focus(run)
     view = widgets.choice("whatif_view", "Look at")
     if view == "what followed":
         heads = _find_measured_heads(current_setup()) if run.interventions else None
