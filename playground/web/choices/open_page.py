@@ -52,7 +52,8 @@ from playground.web.choices.setup import (
     unpin,
     write_pinned,
 )
-from playground.web.choices.shortcuts import choose_values, forget_outdated, restore_put_away, undo_by_going_back
+from playground.web.choices.shortcuts import choose_values, restore_put_away
+from playground.web.choices.snapshots import forget_outdated, undo_by_going_back
 from playground.web.components.without_picture import remember_owner, write_address
 from playground.web.session import caches, trained_slot
 from playground.web.session.weights_cache import clear_session_caches

@@ -19,7 +19,7 @@ from playground.text.sentences import foreign_script, is_english
 from playground.views.change_names import count_changes
 from playground.web.choices.focus import settle_tokens
 from playground.web.choices.setup import Setup, current_notices, current_setup, current_value, describe_other_weights
-from playground.web.choices.shortcuts import can_undo, undo_reset
+from playground.web.choices.snapshots import can_undo, undo_reset
 from playground.web.session import caches, trained_slot
 from playground.web.session.services import services
 from playground.web.shared.change_chips import draw_change_chips

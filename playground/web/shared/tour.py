@@ -35,6 +35,7 @@ from playground.web.choices.setup import (
     replace_notices,
     unpin,
 )
+from playground.web.choices.snapshots import Snapshot, restore_snapshot, take_snapshot
 from playground.web.session import trained_slot
 from playground.web.session.caches import shipped_exercises
 from playground.web.shared.navigation import request_page
@@ -216,8 +217,8 @@ def begin_lesson(name: str, number: int = 1) -> None:
     go_to(number)
 
 
-def _take_snapshot() -> shortcuts.Snapshot:
-    return shortcuts.take_snapshot(PARAMS.keys() - TOUR.keys())
+def _take_snapshot() -> Snapshot:
+    return take_snapshot(PARAMS.keys() - TOUR.keys())
 
 
 def brings_back() -> bool:
@@ -244,7 +245,7 @@ def _bring_back() -> None:
     else:
         pin(had.pinned)
     values = {key: value for key, value in had.values.items() if key not in kept}
-    shortcuts.restore_snapshot(replace(had, values=values, pinned=None))
+    restore_snapshot(replace(had, values=values, pinned=None))
 
 
 _OF_TEXT = frozenset({"text", "sentence", "query", "key"})

@@ -28,7 +28,8 @@ from playground.web.choices.setup import (
     recognised_weights,
     record_action,
 )
-from playground.web.choices.shortcuts import is_late, keep_replaced, replace_text, reset_everything, use_example_text
+from playground.web.choices.shortcuts import is_late, keep_replaced, replace_text, use_example_text
+from playground.web.choices.snapshots import reset_everything
 from playground.web.choices.widgets import cut_text, explain_cut_text
 from playground.web.components.rows import draw_copy_link
 from playground.web.session.uploaded_files import current_upload
