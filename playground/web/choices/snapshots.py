@@ -61,7 +61,7 @@ class Reset:
 
 def reset_everything() -> None:
     """Set every parameter to its default, and pin nothing; files and networks stay open. For callbacks."""
-    before, had = current_setup(), take_snapshot()
+    had, before = take_snapshot(), current_setup()
     setup.unpin()
     choose_values({key: params.PARAMS[key].default for key in had.values})
     restore_put_away({})
