@@ -354,6 +354,7 @@ def leave() -> None:
     before comes back.
     """
     if step_number() and not current_lesson():
+        shortcuts.keep_replaced()
         made = current_value("do").made
         st.session_state["do"] = Changes(tuple(each for each in made if each.change.kind != "zero"))
         before = choices_before_network()

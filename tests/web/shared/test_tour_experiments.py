@@ -154,3 +154,10 @@ def test_the_way_out_of_the_reversal_names_the_text_only_where_that_comes_back()
     assert "text" not in app.button(key="tour_end").help
     press(app, "tour_end")
     assert (app.session_state["weights"], app.session_state["text"]) == ("random", "c a b")
+
+
+def test_a_field_that_is_late_does_not_keep_the_networks_example() -> None:
+    app = with_network_taken_along(trained())
+    app.text_area(key="text").set_value(OWN)  # what the browser's field said before the example took its place
+    press(app, "tour_end")
+    assert (app.session_state["weights"], app.session_state["text"]) == ("random", OWN)
