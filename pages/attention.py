@@ -20,9 +20,9 @@ def explore_heads() -> None:
     render(show_attention(scene, read_options("attention")), scene)
 
 
-panels.heading("Who attends to whom?")
+panels.draw_heading("Who attends to whom?")
 pinning.draw_pin_line()
-panels.current_run()
+panels.draw_run_line()
 pinning.explain_pinned_run()
 explore_heads()
 sources = (split_stream, split_score, search_heads, measure_habits, change_text, judge_swap)

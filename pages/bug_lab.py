@@ -5,6 +5,6 @@ from playground.mistakes.edits import run_edited
 from playground.web.shared import panels
 from playground.web.views.bug_lab import draw_bug_lab
 
-panels.heading("Where is the mistake?")
+panels.draw_heading("Where is the mistake?")
 draw_bug_lab()
 panels.code_behind("bug_lab", bug_lab.open_lab, run_edited)

@@ -6,10 +6,10 @@ from playground.web.shared import panels, pinning
 from playground.web.shared.pinning import pinned_side
 from playground.web.views import compare
 
-panels.heading("What does a change change?")
+panels.draw_heading("What does a change change?")
 if pinned_side() is None:
     compare.offer_pin()
-panels.current_run()
+panels.draw_run_line()
 pinning.draw_pin_line(links_to_compare=False)
 pinning.explain_pinned_run()
 if pinned_side() is not None:

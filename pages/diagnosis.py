@@ -4,6 +4,6 @@ from playground import diagnosis
 from playground.web.shared import panels
 from playground.web.views.diagnosis import draw_diagnosis
 
-panels.heading("Which mistake did I make?")
+panels.draw_heading("Which mistake did I make?")
 draw_diagnosis()
 panels.code_behind("diagnosis", diagnosis.diagnose)

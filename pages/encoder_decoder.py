@@ -7,7 +7,7 @@ from playground.runs import pair_run
 from playground.web.shared import panels
 from playground.web.views.encoder_decoder import explore_pair
 
-panels.heading("How does a decoder read what the encoder wrote?")
+panels.draw_heading("How does a decoder read what the encoder wrote?")
 explore_pair()
 sources = attention.no_peek, pair_run.build_masks, DecoderBlock, EncoderDecoder, accounting.count_encoder_decoder
 panels.code_behind("encoder_decoder", *sources)

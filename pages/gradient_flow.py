@@ -5,7 +5,7 @@ from playground.model.blocks import EncoderBlock
 from playground.web.shared import panels
 from playground.web.views import gradient_flow
 
-panels.heading("Does the gradient reach the first layer?")
+panels.draw_heading("Does the gradient reach the first layer?")
 gradient_flow.check_text()
 gradient_flow.explore_gradient_flow()
 gradient_flow.train_both()

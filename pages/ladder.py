@@ -8,7 +8,7 @@ from playground.training.trainer import cross_entropy
 from playground.web.shared import panels
 from playground.web.views import ladder
 
-panels.heading("What has each change since 2017 brought?")
+panels.draw_heading("What has each change since 2017 brought?")
 answer = st.container()  # drawn once the settings are known, to which it may not belong any more
 trainings = ladder.draw_start()
 with answer:

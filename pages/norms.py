@@ -6,9 +6,9 @@ from playground.model.norms import LayerNorm
 from playground.web.shared import panels, pinning
 from playground.web.views.norms import explore_norms
 
-panels.heading("How long are the vectors, layer by layer?")
+panels.draw_heading("How long are the vectors, layer by layer?")
 pinning.draw_pin_line()
-panels.current_run()
+panels.draw_run_line()
 pinning.explain_pinned_run()
 explore_norms()
 panels.code_behind("norms", streams.lengths, normalise_by_hand, LayerNorm)

@@ -1,19 +1,21 @@
 """The front page: what this is, a sentence of one's own, three experiments; and the way of the sentence, box by box."""
 
+import streamlit as st
+
 from playground.model import Encoder
 from playground.model.blocks import EncoderBlock
 from playground.web.shared import panels, pinning
 from playground.web.sidebar.controls import draw_front_field
-from playground.web.views.front import draw_cards, draw_lead, draw_way_heading
+from playground.web.views.front import draw_cards, draw_lead
 from playground.web.views.overview import explore_sentence
 
-panels.heading("What happens to a sentence in an encoder?")
+panels.draw_heading("What happens to a sentence in an encoder?")
 draw_lead()
 draw_front_field()
 draw_cards()
-draw_way_heading()
+st.header("The way of your sentence, box by box")
 pinning.draw_pin_line()
-panels.current_run()
+panels.draw_run_line()
 pinning.explain_pinned_run()
 explore_sentence()
 panels.code_behind("overview", Encoder, EncoderBlock)

@@ -4,7 +4,7 @@ from playground import accounting
 from playground.web.shared import panels, pinning
 from playground.web.views import parameters
 
-panels.heading("Where do the parameters sit?")
+panels.draw_heading("Where do the parameters sit?")
 pinning.draw_pin_line()
 parameters.explore_parameters()
 panels.code_behind(

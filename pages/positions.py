@@ -6,9 +6,9 @@ from playground.model.encoder import Embeddings
 from playground.web.shared import panels, pinning
 from playground.web.views import positions
 
-panels.heading("How does the encoder know the order of the words?")
+panels.draw_heading("How does the encoder know the order of the words?")
 pinning.draw_pin_line()
-panels.current_run(changed=False)
+panels.draw_run_line(changed=False)
 pinning.explain_pinned_run()
 positions.explore_positions()
 panels.code_behind(

@@ -10,7 +10,7 @@ from playground.training.trainer import clip_gradient, cross_entropy, distillati
 from playground.web.shared import panels
 from playground.web.views import regularisers
 
-panels.heading("What does each ingredient of training change?")
+panels.draw_heading("What does each ingredient of training change?")
 ablation = st.container()  # drawn once the settings are known, from which it may differ by now
 regularisers.draw_ready_experiments()
 plan = regularisers.draw_own_comparison()

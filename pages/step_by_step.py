@@ -6,7 +6,7 @@ from playground.model.blocks import EncoderBlock
 from playground.web.shared import panels, pinning
 from playground.web.views.step_by_step import show_chosen_stage
 
-panels.heading("How is one vector computed, number by number?")
+panels.draw_heading("How is one vector computed, number by number?")
 pinning.draw_pin_line()
 pinning.explain_pinned_run()
 show_chosen_stage()

@@ -7,7 +7,7 @@ from playground.training.trainer import Trainer, clip_gradient, cross_entropy, l
 from playground.web.shared import panels
 from playground.web.views import training, training_settings
 
-panels.heading("How does a transformer learn?")
+panels.draw_heading("How does a transformer learn?")
 training.show_training_again()
 answer = st.container()  # drawn once the settings are known, to which it may not belong any more
 run, settings = st.columns([5, 3], gap="medium")
@@ -22,6 +22,6 @@ with run:
     training.show_run()
     answers = st.container()
 with settings:
-    training_settings.settings(plan)
+    training_settings.draw_settings(plan)
 training.after_training(offer, answers)
 panels.code_behind("training", Trainer, Tagger, cross_entropy, learning_rate, clip_gradient)

@@ -7,7 +7,7 @@ from playground.web.shared import panels
 from playground.web.shared.renderer import read_options, render
 from playground.web.views.tutorials import tutorials_scene
 
-panels.heading("What is different in the tutorial that I follow?")
+panels.draw_heading("What is different in the tutorial that I follow?")
 scene, options = tutorials_scene(), read_options("tutorials")
 render(show_tutorials(scene, options), scene)
 mistakes = TUTORIALS[options["tutorials_letter"]].mistakes

@@ -169,7 +169,7 @@ def test_no_session_holds_on_to_a_run() -> None:
     drawn = {path: kept_for_a_session(path) for path in SOURCES if path.parts[0] == "pages" or "web" in path.parts}
     assert len(drawn) > 50
     runs = {
-        str(path): [each for each in kept if each.endswith("Run") or "current_run(" in each or "shown_run(" in each]
+        str(path): [each for each in kept if each.endswith("Run") or "draw_run_line(" in each or "shown_run(" in each]
         for path, kept in drawn.items()
     }
     assert {path: kept for path, kept in runs.items() if kept} == {}

@@ -15,6 +15,7 @@ from playground.web.shared import saving
 from playground.web.shared.experiment_buttons import warn_before_reload
 from playground.web.shared.navigation import pages_by_group, place_in_menu
 from playground.web.shared.page_end import draw_in_turn, run_in_turn
+from playground.web.shared.tour import leave_where_out_of_place
 from playground.web.shared.tour_line import draw_tour_line
 from playground.web.sidebar import controls
 from playground.web.views.exports import VARIANTS
@@ -27,6 +28,7 @@ with run_in_turn():
     apply_page_style()
     mark_open_group(place_in_menu(page.url_path))
     open_page(page.url_path)  # after the navigation, so that a corrected link stays on its page
+    leave_where_out_of_place()
     with st.sidebar:
         draw_expanders = controls.draw(VARIANTS)
     controls.draw_phone_controls(menu, page)

@@ -69,7 +69,7 @@ def test_two_students_share_one_seat(student: Callable[[], Visitor]) -> None:
     first.eventually(lambda: len(str(curve.get_attribute("d"))) > len(begun), "a curve that grows")
     assert picture.evaluate("svg => svg.isConnected"), "the chart was made anew, and blinked"
     press(second, "start")
-    expect_status(second, "Waiting for a seat: next in the queue")
+    expect_status(second, "Waiting: next in the queue")
     press(first, "pause")
     expect_status(first, "Paused: step")
     expect_status(second, "Training: step")
@@ -87,7 +87,7 @@ def test_two_students_share_one_seat(student: Callable[[], Visitor]) -> None:
     press(first, "resume")
     expect_status(first, "Training: step")
     press(second, "start")
-    expect_status(second, "Waiting for a seat: next in the queue")
+    expect_status(second, "Waiting: next in the queue")
     first.assert_well()
     first.page.close()
     expect_status(second, "Training: step")

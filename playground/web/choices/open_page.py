@@ -41,7 +41,6 @@ from playground.web.choices.setup import (
     Setup,
     current_setup,
     current_value,
-    drop_notices_of_other_pages,
     last_setup,
     note_focus_text,
     pin,
@@ -53,7 +52,8 @@ from playground.web.choices.setup import (
     unpin,
     write_pinned,
 )
-from playground.web.choices.shortcuts import restore_put_away, undo_by_going_back
+from playground.web.choices.shortcuts import choose_values, restore_put_away
+from playground.web.choices.snapshots import forget_outdated, undo_by_going_back
 from playground.web.components.without_picture import remember_owner, write_address
 from playground.web.session import caches, trained_slot
 from playground.web.session.weights_cache import clear_session_caches
@@ -65,7 +65,9 @@ SHOWN_VALUES = "_shown"
 def open_page(page: str) -> None:
     """Make the choices for the page with this path go together, before any widget exists."""
     bring_network_back()
-    restore_page_values(page)
+    arrived = st.session_state.get(OPEN_PAGE) != page
+    restore_page_values(page, arrived=arrived)
+    st.session_state[OPEN_PAGE] = page
     address = {key: st.query_params.get_all(key) for key in st.query_params}
     texts = query.rename_focus(address, page)
     # Panels count too: one that the visitor has closed stays closed, though the link asks for something in it.
@@ -76,7 +78,10 @@ def open_page(page: str) -> None:
     st.session_state.update({key: reading.values[key] for key in params.UNBOUND if key in reading.values})
     values = {key: st.session_state.get(key, param.default) for key, param in params.SHARED.items()}
     values.update({key: value for key, value in reading.values.items() if key in values})
+    if SHOWN_VALUES not in st.session_state and (page != "training" or values["weights"] == "trained here"):
+        st.session_state[_FROM_LINK] = {key: address[key] for key in address if key in TRAINING}
     settled, reasons = settle_choices(values, reading.values)
+    forget_outdated(setup_of(settled), page, arrived=arrived)
     sentences = [*reading.sentences, *reasons, *settle_pinned(texts, settled, settle_pinned_choices)]
     if reading.values.keys() & {"query", "key"}:
         note_focus_text(settled["text"])
@@ -107,9 +112,9 @@ def follow_link(link: str) -> str:
         pinned, unfit = settle_pinned_choices(pinned, from_link)
         pin(pinned)
         wrong += [query.of_pinned(reason) for reason in unfit]
-    restore_put_away({})
     known = {key for key in params.PARAMS if key in st.session_state}
-    st.session_state.update({key: values[key] for key in {*known, *reading.values}} | settled)
+    choose_values({key: values[key] for key in {*known, *reading.values}} | settled)
+    restore_put_away({})
     is_chosen = bool(reading.values.keys() & {"query", "key"})
     note_focus_text(settled["text"] if is_chosen else DEFAULT_TEXT, by_page=not is_chosen)
     setup = setup_of(settled)
@@ -125,18 +130,15 @@ def bring_network_back() -> None:
     remember_owner(slot.owner, has_network=slot.trained is not None, come_back=slot.take_back)
 
 
-def restore_page_values(page: str) -> None:
+def restore_page_values(page: str, *, arrived: bool) -> None:
     """Put a page's own values back into the link after a step back in the browser's history, and start again.
 
     Such a step trusts the link alone, and Streamlit took the page's values out of it on leaving. The session still has
-    them.
+    them. `arrived` says whether the visitor was on another page before.
     """
-    arrived, st.session_state[OPEN_PAGE] = st.session_state.get(OPEN_PAGE) != page, page
     context = get_script_run_ctx()
     went_back = context is not None and context.is_history_navigation
-    if arrived:
-        drop_notices_of_other_pages(page)
-    else:
+    if not arrived:
         undo_by_going_back(last_setup() if went_back else None)
     if not arrived or not went_back:
         return
@@ -264,7 +266,7 @@ def is_fragment_rerun() -> bool:
 
 
 _FROM_LINK = "_linked_run"
-"""Session key of the settings that a link brought to a page other than the Training page."""
+"""Session key of the Training page's parameters that the session's first link came with."""
 
 
 def training_parameters(config: ModelConfig, recipe: Recipe) -> dict[str, list[str]]:
@@ -294,8 +296,5 @@ def training_button_label() -> str:
 
 def parameters_from_link() -> dict[str, list[str]]:
     """The Training page's parameters that the link came with, for as long as the session lasts."""
-    texts = {key: st.query_params.get_all(key) for key in st.query_params if key in TRAINING}
-    if texts:
-        st.session_state[_FROM_LINK] = texts
     saved: dict[str, list[str]] = st.session_state.get(_FROM_LINK, {})
     return saved

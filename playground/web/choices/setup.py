@@ -29,6 +29,7 @@ from playground.link.query import (
     pinned_texts,
     read_pinned,
 )
+from playground.model.changes import Change
 from playground.text import Batch, Sentences, split_sentences
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session import caches, trained_slot, uploaded_files
@@ -79,14 +80,6 @@ def pin(values: Mapping[str, Any]) -> None:
 def unpin() -> None:
     """Pin nothing."""
     st.session_state[_PINNED] = None
-
-
-def swap_pinned(now: Mapping[str, Any]) -> None:
-    """Pin the present values, and set the sidebar to those that were pinned; for callbacks, before any widget."""
-    values = pinned_values()
-    if values is not None:
-        pin(now)
-        st.session_state.update(values)
 
 
 def settle_pinned(texts: Mapping[str, list[str]], now: Mapping[str, Any], settle: Settle) -> list[str]:
@@ -211,6 +204,11 @@ class Setup:
         """The changes of the computation that the visitor has made, switched on or off."""
         made: tuple[MadeChange, ...] = self["do"].made
         return made
+
+    @cached_property
+    def switched_on(self) -> frozenset[Change]:
+        """Those that are on, whether the sentence's run can have them or not."""
+        return frozenset(made.change for made in self.changes if made.is_on)
 
     @cached_property
     def fitted_changes(self) -> FittedChanges:
@@ -360,19 +358,20 @@ def replace_notices(setup: Setup, sentences: Sequence[str], page: str | None = N
 
 
 def current_notices(setup: Setup) -> list[str]:
-    """The notices about this setup; once another one is asked about on their page, they are gone for good."""
+    """The notices about this setup on the open page."""
     about, page, sentences = st.session_state.get(_NOTICES, (None, None, []))
-    if page != st.session_state[OPEN_PAGE]:
-        return []
-    if about != setup:
-        st.session_state.pop(_NOTICES, None)
-        return []
-    return list(sentences)
+    return list(sentences) if about == setup and page == st.session_state[OPEN_PAGE] else []
 
 
-def drop_notices_of_other_pages(page: str) -> None:
-    """Forget what was said on another page than this one, which opens."""
-    if st.session_state.get(_NOTICES, (None, page))[1] != page:
+def drop_outdated_notices(setup: Setup, page: str, *, arrived: bool) -> None:
+    """Forget notices that were made for the page with this path and are about another setup than its present one.
+
+    Where the visitor has `arrived` on the page just now, those of other pages are forgotten too: until then they may be
+    for a page that a press has asked for, and a run of the page before comes in between.
+    """
+    about, about_page, _ = st.session_state.get(_NOTICES, (setup, page, []))
+    is_outdated = about != setup if about_page == page else arrived
+    if is_outdated:
         st.session_state.pop(_NOTICES, None)
 
 

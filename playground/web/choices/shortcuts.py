@@ -1,10 +1,10 @@
-"""Callbacks that set several choices at once: a preset, the trained network, another text, the start.
+"""Callbacks that set several choices at once: a preset, the trained network, another text.
 
+All of them set values by `choose_values`, which sees to what else a value changes.
 Callbacks run before any widget is drawn: only then do widgets take new values.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
@@ -12,18 +12,11 @@ import streamlit as st
 
 from playground.link import params
 from playground.link.params import TASK_TITLES
-from playground.link.query import needed_panels, values_of_preset
+from playground.link.query import values_of_preset
 from playground.text import split_sentences
 from playground.training.tasks import TASKS
 from playground.web.choices import setup
-from playground.web.choices.setup import (
-    Setup,
-    current_setup,
-    current_value,
-    focus_text,
-    is_focus_chosen,
-    note_focus_text,
-)
+from playground.web.choices.setup import Setup, current_setup, current_value, note_focus_text
 from playground.web.session import caches, trained_slot
 
 _UNLOCKED = "_own_shape"
@@ -90,24 +83,39 @@ def unlocked_norm() -> str:
     return str(st.session_state.get(_UNLOCKED, {}).get("norm", params.SHARED["norm"].default))
 
 
+def choose_values(values: Mapping[str, Any]) -> None:
+    """Choose values of parameters, by their keys in the link; for callbacks.
+
+    Other weights put the visitor's own shape away or bring it back, but where a shape comes with them. Query and key,
+    where they are among the values, are those of the text as it is then.
+    """
+    weights = current_value("weights")
+    if "text" in values:
+        replace_text(values["text"])
+    st.session_state.update({key: value for key, value in values.items() if key != "text"})
+    if "weights" in values:
+        if values.keys().isdisjoint(params.LOCKED):
+            save_or_restore_unlocked()
+        elif values["weights"] != weights:
+            discard_unlocked()
+    if values.get("weights") == "minilm":  # what it locks is settled only in the run, and decides on the tokens
+        locked = preset_values("minilm-l6")
+        st.session_state.update({key: value for key, value in locked.items() if key in params.LOCKED})
+    if values.keys() & {"query", "key"}:
+        note_focus_text()
+
+
+def swap_pinned() -> None:
+    """Pin the present settings, and set the sidebar to those that were pinned; for callbacks."""
+    pinned = setup.pinned_values()
+    if pinned is not None:
+        setup.pin(current_setup().values)
+        choose_values(pinned)
+
+
 def apply_preset(name: str) -> None:
     """Set the sidebar to a preset, with random weights."""
-    st.session_state.update({"weights": "random", **preset_values(name)})
-
-
-def apply_topic(preset: str, settings: Mapping[str, Any], target: str | None = None) -> None:
-    """Set the sidebar to a tutorial's preset and a page's own choices to what one of its topics is about.
-
-    The panel opens in which the topic's `target` stands, a chart by its key.
-    The mask is causal for a topic that asks for it alone: the one opened before may have left it on.
-    """
-    apply_preset(preset)
-    chosen = {key: value for key, value in settings.items() if key != "text"}
-    st.session_state.update({"causal": False, **needed_panels({*settings, target}), **chosen})
-    if "text" in settings:
-        replace_text(settings["text"])
-    if "training_task" in settings:
-        use_task_defaults()
+    choose_values({"weights": "random", **preset_values(name)})
 
 
 def use_task_defaults() -> None:
@@ -133,8 +141,7 @@ def choose_trained_network() -> None:
     trained = trained_slot.session_slot().trained
     if trained is None:
         return
-    st.session_state.update({"weights": "trained here", "untrained": False})
-    save_or_restore_unlocked()
+    choose_values({"weights": "trained here", "untrained": False})
     sentences = split_sentences(current_value("text")).sentences
     unknown = [each for row in trained.tokenizer.encode_batch(sentences).unknown for each in row]
     if 2 * sum(unknown) > len(unknown) or not unknown:
@@ -162,7 +169,10 @@ def replace_text(text: str, *, by_second_field: bool = False) -> None:
 
     The browser does not know it before this run has ended: a press until then sends the first field's old text along.
     """
-    st.session_state[_REPLACED] = (current_value("text"), text, monotonic(), by_second_field)
+    keep_replaced()
+    old = current_value("text")
+    if text != old:
+        st.session_state[_REPLACED] = (old, text, monotonic(), by_second_field)
     st.session_state["text"] = text
 
 
@@ -173,8 +183,11 @@ def is_late(text: str, *, in_second_field: bool = False) -> bool:
 
 
 def keep_replaced() -> None:
-    """Put the new text back where the sidebar's field reported the old one late; any other text is the visitor's."""
-    text = st.session_state["text"]
+    """Put the new text back where the sidebar's field reported the old one late; any other text is the visitor's.
+
+    A button's callback may run before the field's own, and so calls this before it looks at the text.
+    """
+    text = current_value("text")
     old, new, *_ = st.session_state.get(_REPLACED, _NOTHING)
     if is_late(text):
         st.session_state["text"] = new
@@ -185,101 +198,3 @@ def keep_replaced() -> None:
 def forget_replaced() -> None:
     """Take every text from now on as the visitor's, who has typed another one."""
     st.session_state.pop(_REPLACED, None)
-
-
-_LAST = "_last_reset"
-"""Session key of the last `Reset`."""
-
-_WENT_BACK = "_went_back"
-"""Session key of whether a step back has just led to a part of what the reset took away."""
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """What was chosen at some moment."""
-
-    values: Mapping[str, Any]
-    """Of the parameters that the session had, by key."""
-    focus_text: str
-    is_focus_chosen: bool
-    """By the visitor or a link, and not by the page."""
-    pinned: Mapping[str, Any] | None
-    put_away: Mapping[str, Any]
-    """Values that other choices hide or lock."""
-
-
-def take_snapshot(keys: Iterable[str] = tuple(params.PARAMS)) -> Snapshot:
-    """What is chosen now, of the parameters of these keys."""
-    values = {key: st.session_state[key] for key in keys if key in st.session_state}
-    return Snapshot(values, focus_text(), is_focus_chosen(), setup.pinned_values(), put_away_values())
-
-
-def restore_snapshot(snapshot: Snapshot) -> None:
-    """Bring back what was chosen; for callbacks."""
-    st.session_state.update(snapshot.values)
-    note_focus_text(snapshot.focus_text, by_page=not snapshot.is_focus_chosen)
-    restore_put_away(snapshot.put_away)
-    if snapshot.pinned is not None:
-        setup.pin(snapshot.pinned)
-
-
-@dataclass(frozen=True)
-class Reset:
-    """All that a reset took away."""
-
-    had: Snapshot
-    before: Setup
-    after: Setup
-    is_offered: bool = True
-    """Whether `Undo` still stands beside what it left."""
-
-
-def reset_everything() -> None:
-    """Set every parameter to its default, and pin nothing; files and networks stay open. For callbacks."""
-    before, had = current_setup(), take_snapshot()
-    restore_put_away({})
-    setup.unpin()
-    note_focus_text(params.DEFAULT_TEXT, by_page=True)
-    st.session_state.update({key: params.PARAMS[key].default for key in had.values})
-    st.session_state[_LAST] = Reset(had, before, current_setup())
-
-
-def can_undo(setup: Setup) -> bool:
-    """Whether everything was reset, and nothing was chosen since; once another setup is asked about, it is over."""
-    last: Reset | None = st.session_state.get(_LAST)
-    if last is not None and last.after != setup:
-        st.session_state[_LAST] = last = replace(last, is_offered=False)
-    return last is not None and last.is_offered
-
-
-def undo_reset() -> None:
-    """Bring back all that the last reset took away; for callbacks."""
-    last: Reset = st.session_state[_LAST]
-    restore_snapshot(last.had)
-    st.session_state[_LAST] = replace(last, is_offered=False)
-
-
-def undo_by_going_back(shown: Setup | None) -> None:
-    """After a step back in the browser's history from what a reset has left, bring back all that it took away.
-
-    Streamlit takes the parameters out of the address one after the other, each time with an entry in the history. So
-    the step may lead to an address that holds a part of what there was; and what lies in the session alone is in none.
-    Called before any widget exists, in the run that such a step starts and in the next: in the first one widgets trust
-    the address alone, whatever the session says.
-
-    Args:
-        shown: what the page showed before the step; None in a run that no such step started.
-    """
-    last: Reset | None = st.session_state.get(_LAST)
-    if st.session_state.pop(_WENT_BACK, False):
-        undo_reset()
-    elif last is not None and shown in (last.before, last.after):
-        bound = params.PARAMS.keys() - params.UNBOUND.keys()
-        texts = params.write_changed({key: last.had.values[key] for key in bound & last.had.values.keys()})
-        linked = {key: st.query_params.get_all(key) for key in bound if key in st.query_params}
-        if linked == texts:
-            undo_reset()
-            del st.session_state[_LAST]
-        elif linked and all(texts.get(key) == each for key, each in linked.items()):
-            st.session_state[_WENT_BACK] = True
-            st.rerun()

@@ -8,6 +8,7 @@ import streamlit as st
 
 from playground.link.kinds import Choice, Param, Several, Size, Switch, Text, Whole
 from playground.link.params import PARAMS, write
+from playground.web.choices.focus import choose_places
 from playground.web.choices.setup import current_notices, current_setup, current_value, replace_notices
 
 
@@ -39,6 +40,28 @@ def menu(key: str, label: str, *, on_change: Callable[[], None] | None = None) -
     return str(st.selectbox(options=param.options, index=index, on_change=on_change, **_common(key, label)))
 
 
+def unbound_menu(key: str, menu: str, label: str, options: Sequence[Any], shown: Any, **more: Any) -> None:
+    """Draw a list that opens and chooses a parameter's value, but is not bound to the link.
+
+    Streamlit would write there what an option is called.
+
+    Args:
+        key: of the parameter, which a click elsewhere on the page, or a link, chooses too.
+        menu: the key of the widget.
+        label: of the widget.
+        options: values of the parameter.
+        shown: the one that is chosen by now; None where none is.
+        more: options of `st.selectbox`.
+    """
+    st.session_state[menu] = shown
+    st.selectbox(label, options, key=menu, on_change=_take_choice, args=(key, menu), **more)
+
+
+def _take_choice(key: str, menu: str) -> None:
+    value = st.session_state[menu]
+    choose_places(**{key: cut_text(key, value or "") if isinstance(PARAMS[key], Text) else value})
+
+
 def ordered(key: str, label: str) -> list[str]:
     """A field of words whose order counts: what is added comes last."""
     param: Any = PARAMS[key]
@@ -52,11 +75,10 @@ def stage(key: str, label: str, order: Sequence[str]) -> str:
     return str(st.select_slider(options=order, value=PARAMS[key].default, **_common(key, label)))
 
 
-def number(key: str, *, disabled: bool = False) -> int:
+def number(key: str) -> int:
     """A field for a whole number."""
     param: Any = PARAMS[key]
-    common = _common(key, disabled=disabled)
-    return int(st.number_input(min_value=param.low, max_value=param.high, value=param.default, **common))
+    return int(st.number_input(min_value=param.low, max_value=param.high, value=param.default, **_common(key)))
 
 
 def keep(key: str) -> None:

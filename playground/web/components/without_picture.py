@@ -49,7 +49,7 @@ def _answer() -> None:
 _lost = load_component("lost_experiment")
 
 
-def say_if_lost(page: str, session: str, *, has_experiment: bool, has_network: bool = False) -> None:
+def say_if_lost(page: str, session: str, *, has_experiment: bool, has_network: bool) -> None:
     """Say that the page's experiment is lost, if an earlier session had one in this tab and this session has none.
 
     The server can't know that, as it lost the session with the experiment: the tab remembers which session had one.

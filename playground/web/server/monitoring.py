@@ -98,7 +98,7 @@ class ExpectedErrors(logging.Filter):
 
 
 class Readiness:
-    """Whether the server has loaded what it needs before the first visitor, and has a seat for one more."""
+    """Whether the server has loaded what it needs before the first visitor, and has room for one more."""
 
     def __init__(self, visitors: Visitors, meters: Meters) -> None:
         self.loaded = False
@@ -115,7 +115,7 @@ class Readiness:
         return [Route("/ready", self._answer), *counters]
 
     async def _answer(self, _request: Request) -> JSONResponse:
-        """Answer 200 where the models are loaded and a seat is free, 503 otherwise, and in both cases why."""
+        """Answer 200 where the models are loaded and a visitor has room, 503 otherwise, and in both cases why."""
         visitors = self.visitors
         is_ready = self.loaded and not visitors.is_full
         state = {

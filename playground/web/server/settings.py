@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -70,12 +69,6 @@ class Settings:
     """GPUs of one training there, or the share of one; 0: it trains on the CPU."""
     result_key: str = field(default="", repr=False)
     """The private key that signs result codes of exercises; empty: there are none."""
-
-
-@cache
-def settings() -> Settings:
-    """The settings of this process, read once."""
-    return read_settings(os.environ)
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:

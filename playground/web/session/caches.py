@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import torch
-
 from playground.charts import weights
 from playground.config import ModelConfig
 from playground.errors import InputError, PlaygroundError, PretrainedError, UnavailableError
@@ -17,7 +15,7 @@ from playground.limits import MAX_TOKENS
 from playground.model import Encoder, EncoderDecoder
 from playground.model.changes import Change
 from playground.runs.arrays import Array
-from playground.runs.budget import check_budget, check_kept, check_pair_budget, check_pair_patterns, choose_device
+from playground.runs.budget import check_budget, check_kept, check_pair_budget, check_pair_patterns
 from playground.runs.encoder_run import DroppedRun, LayerRun, Run, run, run_with_dropout
 from playground.runs.encoder_run import trace_layer as trace
 from playground.runs.pair_run import PairRun
@@ -106,11 +104,6 @@ class PairKey(NamedTuple):
     def owner(self) -> Owner:
         """Who may see the run."""
         return self.weights.owner()
-
-
-def device() -> torch.device:
-    """Where models run."""
-    return choose_device(services().settings.device)
 
 
 @load_once(seconds=600.0)
@@ -249,7 +242,7 @@ def encoder(weights: str, config: ModelConfig, seed: int) -> Encoder:
 @load_once()
 def _checkpoint() -> tuple[Encoder, Tokenizer]:
     loaded, wordpiece = checkpoint.load("minilm")
-    return loaded.to(device()), wordpiece
+    return loaded.to(services().device), wordpiece
 
 
 @cache_by_weights
@@ -297,7 +290,7 @@ def trained_pair(weights: str) -> EncoderDecoder:
 
 @cache_for_everybody(max_entries=1)  # both halves together are large
 def _random_pair(config: ModelConfig, tgt_vocab_size: int, seed: int) -> EncoderDecoder:
-    return EncoderDecoder(config, tgt_vocab_size, seed).requires_grad_(False).to(device())
+    return EncoderDecoder(config, tgt_vocab_size, seed).requires_grad_(False).to(services().device)
 
 
 @load_once()
@@ -321,7 +314,7 @@ def find_translator() -> TrainedNetwork:
 @load_once()
 def translator_on_device() -> EncoderDecoder:
     """A copy of the shipped translator on the device where models run; raises as `find_translator`."""
-    network = copy.deepcopy(find_translator().network).to(device())
+    network = copy.deepcopy(find_translator().network).to(services().device)
     if not isinstance(network, EncoderDecoder):
         raise TypeError("the translator has a decoder")
     return network

@@ -22,7 +22,6 @@ from playground.training.recipe import Recipe, teacher_config
 from playground.training.tasks import TASKS, Data, make_data
 from playground.training.tasks.task import DataRecipe
 from playground.web.server.visitors import browser_of
-from playground.web.session import caches
 from playground.web.session.memory_budget import MemoryReservation, MemoryUser
 from playground.web.session.services import services
 from playground.web.session.turns import BUSY, leave_run
@@ -240,7 +239,7 @@ def most_seconds() -> float:
 def _measured_speed() -> Speed:
     """Of a few steps alone; measured again from time to time, as others may keep the machine busy."""
     with services().turns.take():
-        return measure_speed(caches.device())
+        return measure_speed(services().device)
 
 
 def without_idle(recipe: Recipe) -> Recipe:
@@ -267,7 +266,7 @@ def join_ablation(page: str, trainings: tuple[AblationTraining, ...]) -> Experim
     threads = services().settings.threads
     return Experiment(
         trainings,
-        AblationRequest(trainings, device=str(caches.device()), threads=threads, data=data),
+        AblationRequest(trainings, device=str(services().device), threads=threads, data=data),
         reservation=MemoryReservation(n_bytes),
         key=(page, trainings),
         seconds=ablation_seconds(trainings),

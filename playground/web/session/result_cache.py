@@ -29,6 +29,9 @@ from playground.runs.budget import check_interrupted
 
 R = TypeVar("R")
 
+_POLL = 0.25
+"""Seconds after which who waits notices at the latest that nobody wants the result any more."""
+
 ENTRY = 1_000
 """Bytes that an entry takes besides its arrays, about."""
 
@@ -100,10 +103,14 @@ class ResultCache:
             return int(self._results.currsize)
 
     def find(self, key: CacheKey, compute: Callable[[], R]) -> R:
-        """The result of the key, computed where it is not there; what `compute` raises is not kept."""
+        """The result of the key, computed where it is not there; what `compute` raises is not kept.
+
+        Waiting for another's result ends early where `check_interrupted` raises.
+        """
         with self._condition:
             while key in self._in_work:
-                self._condition.wait()
+                self._condition.wait(_POLL)
+                check_interrupted()
             kept = self._results.get(key)
             if kept is not None and time.monotonic() < kept.expires:
                 self.hits += 1

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
+
 from playground.jobs import JobBackend, JobQueue, SharedRuns
 from playground.jobs.cluster import ClusterQueue
 from playground.runs.budget import choose_device
@@ -53,6 +55,11 @@ class Services:
     """Trained networks that a reload finds again."""
     memory: MemoryBudget
     """What visitors' weights and trainings take."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where models run."""
+        return choose_device(self.settings.device)
 
     def forget_results(self) -> None:
         """Free what visitors computed and everybody may use."""

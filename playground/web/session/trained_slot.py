@@ -6,7 +6,6 @@ import secrets
 import streamlit as st
 
 from playground.errors import UnavailableError, WeightsError
-from playground.runs.budget import choose_device
 from playground.training.network import Network
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session.services import services
@@ -27,7 +26,7 @@ class TrainedSlot:
     Attributes:
         trained: the network.
         problem: why the latest one could not be kept, in one sentence; empty if it could.
-        owner: what the browser tab is known by in `KEPT`, which nobody else can guess.
+        owner: what the browser tab is known by in `Services.kept_networks`, which nobody else can guess.
         came_back: whether the network is that of a session before a reload.
     """
 
@@ -94,7 +93,7 @@ def find_network(key: str) -> TrainedNetwork:
 def network_on_device(weights: str) -> Network:
     """The session's network after training or before, on the device where models run; raises as `find_network`."""
     trained = find_network(weights)
-    if weights == trained.key and choose_device(services().settings.device).type == "cpu":
+    if weights == trained.key and services().device.type == "cpu":
         return trained.network
     return _copy_on_device(weights)
 
@@ -103,7 +102,13 @@ def network_on_device(weights: str) -> Network:
 def _copy_on_device(weights: str) -> Network:
     trained = find_network(weights)
     model = trained.initial() if weights == trained.initial_key else copy.deepcopy(trained.network)
-    return model.to(choose_device(services().settings.device))
+    return model.to(services().device)
+
+
+def describe_weights(weights: str) -> str:
+    """What a page calls `Setup.weights`, whosever they are."""
+    names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
+    return names.get(weights) or weights_label(weights) or "your own weights"
 
 
 def weights_label(weights: str) -> str | None:

@@ -193,7 +193,7 @@ class Turns:
         """Hold a place for the run of a page, or of one of its fragments, however long it takes to come free.
 
         It is the first thing that a run takes, and `leave_run` gives it back early. Runs come in the order in which
-        they were asked for: a session has one of them.
+        they were asked for: a session has one of them. Waiting for another's result ends early as a turn does.
         """
         check = current_visitor()[1]
         with ExitStack() as held:
@@ -201,7 +201,8 @@ class Turns:
                 held.enter_context(self._runs.take("anybody", math.inf, check))
             token = _RUN.set(held)
             try:
-                yield
+                with interruptible(check):
+                    yield
             finally:
                 _RUN.reset(token)
 

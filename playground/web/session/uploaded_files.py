@@ -15,7 +15,7 @@ from torch import Tensor
 from playground.config import SETTINGS, ModelConfig
 from playground.errors import InputError, UnavailableError
 from playground.model import Encoder
-from playground.runs.budget import check_budget, choose_device
+from playground.runs.budget import check_budget
 from playground.text import IdTokenizer, Tokenizer, VocabularyTokenizer, published_tokenizer, read_vocabulary
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_in_session
@@ -62,7 +62,7 @@ def uploaded_encoder(sha256: str, config: ModelConfig, seed: int) -> Encoder:
     if upload is None or upload.sha256 != sha256:
         raise UnavailableError("These weights are not open in your session; open their file in the sidebar.")
     built = build_encoder(upload.tensors, upload.recognised, config, seed)
-    return built.requires_grad_(False).to(choose_device(services().settings.device))
+    return built.requires_grad_(False).to(services().device)
 
 
 def read_upload(

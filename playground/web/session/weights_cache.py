@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.errors import UnavailableError
-from playground.web.session.result_cache import EVERYBODY, CacheKey, FunctionCaches, Owner
+from playground.web.session.result_cache import EVERYBODY, CacheKey, FunctionCaches, Owner, ResultCache
 from playground.web.session.services import services
 
 P = ParamSpec("P")
@@ -80,8 +80,7 @@ def cache_in_session(max_entries: int) -> Callable[[Callable[P, R]], Callable[P,
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)
         def find(*args: P.args, **kwargs: P.kwargs) -> R:
-            key = CacheKey(function, (args, *kwargs.items()), this_session())
-            return _session_caches().of(function, max_entries).find(key, partial(function, *args, **kwargs))
+            return _find(_session_caches().of(function, max_entries), this_session(), function, *args, **kwargs)
 
         return find
 
@@ -100,7 +99,7 @@ def cache_for_everybody(max_entries: int | None = None) -> Callable[[Callable[P,
         def find(*args: P.args, **kwargs: P.kwargs) -> R:
             here = services()
             cache = here.results if max_entries is None else here.few_results.of(function, max_entries)
-            return cache.find(CacheKey(function, (args, *kwargs.items())), partial(function, *args, **kwargs))
+            return _find(cache, EVERYBODY, function, *args, **kwargs)
 
         return find
 
@@ -134,10 +133,14 @@ def cache_by_weights(function: Callable[Concatenate[K, P], R]) -> Callable[Conca
         if owner not in (EVERYBODY, this_session()):
             raise UnavailableError(OF_ANOTHER)
         cache = services().results if owner == EVERYBODY else _session_caches().of(function, 2)
-        key = CacheKey(function, (first, args, *kwargs.items()), owner)
-        return cache.find(key, partial(function, first, *args, **kwargs))
+        return _find(cache, owner, function, first, *args, **kwargs)
 
     return find
+
+
+def _find(cache: ResultCache, owner: Owner, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """A function's result of these arguments, from the cache once it is there."""
+    return cache.find(CacheKey(function, (args, *kwargs.items()), owner), partial(function, *args, **kwargs))
 
 
 def clear_session_caches() -> None:

@@ -76,6 +76,42 @@ def explain_refusal(setup: Setup, wanted: Sequence[Change]) -> str:
     return ""
 
 
+def draw_change_button(
+    label: str,
+    undo: str,
+    wanted: Sequence[Change],
+    *,
+    is_made: bool,
+    reason: str,
+    key: str,
+    icon: str | None = None,
+    help_text: str | None = None,
+) -> None:
+    """A button that makes changes, and takes them back where they are made; grey where there is a reason against it.
+
+    The whole page follows a press, as its heading names the changes.
+
+    Args:
+        label: what it is called while the changes can be made.
+        undo: what it is called while they are made.
+        wanted: the changes.
+        is_made: whether all of them are made.
+        reason: why they cannot be made, as of `explain_refusal`; empty where they can.
+        key: of the button.
+        icon: beside the label; where there is one, `undo` has one too.
+        help_text: its tooltip.
+    """
+    shown, shown_icon = (undo, icon and ":material/undo:") if is_made else (label, icon)
+    pressed = st.button(shown, key=key, icon=shown_icon, disabled=bool(reason) or not wanted, help=help_text)
+    if not pressed or reason:
+        return
+    if is_made:
+        changes.take_back(wanted)
+    else:
+        make_in_place(wanted)
+    st.rerun()
+
+
 def make_in_place(wanted: Sequence[Change]) -> None:
     """Make changes, switched on; one at the same place with another strength is replaced."""
     for made, _ in current_setup().changes:

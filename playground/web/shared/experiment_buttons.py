@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from playground.accounting.readable import duration
 from playground.charts.markdown import escape_markdown
@@ -28,7 +27,7 @@ def pending_sentence(experiment: Experiment[Any]) -> str:
         continues = "continues" if begun else "starts"
         place, wait = ordinal(experiment.job.position), experiment.job.expected_wait
         when = f" in about {duration(wait)}" if wait >= 1 else ""
-        return f"Waiting for a seat: {place} in the queue. It {continues}{when} by itself, on any page."
+        return f"Waiting: {place} in the queue. It {continues}{when} by itself, on any page."
     if experiment.cancelling:
         return "Cancelling after the current step …"
     if begun or status == "failed":
@@ -133,7 +132,7 @@ def list_changed_settings(before: tuple[ModelConfig, Recipe], now: tuple[ModelCo
     return differences
 
 
-def untrained_sentence(differences: list[str], *, is_active: bool = False) -> str:
+def untrained_sentence(differences: list[str], *, is_active: bool) -> str:
     """What of a page's settings has changed since what it shows was started; empty without differences (markdown)."""
     if not differences:
         return ""
@@ -174,7 +173,7 @@ def plan_or_error(make_plan: Callable[[], Plan], explain: Callable[[PlaygroundEr
     return None
 
 
-def buttons(
+def draw_buttons(
     page: str,
     plan: Plan | None,
     create: Callable[[Plan], Experiment[Any]],
@@ -195,9 +194,12 @@ def buttons(
     """
     experiment = session_experiments().get(page)
     has_ended = experiment is not None and experiment.job.status == "finished"  # what comes next is no second run
-    with _row(page):
-        start_button(page, plan, create, start=start, is_first_choice=not has_ended, scrolls_to=scrolls_to)
-        _control_buttons(page)
+    control_buttons(
+        page,
+        draw_start=lambda: start_button(
+            page, plan, create, start=start, is_first_choice=not has_ended, scrolls_to=scrolls_to
+        ),
+    )
     explain_state(page, has_network=has_network)
 
 
@@ -206,11 +208,11 @@ def start_button(
     plan: Plan | None,
     create: Callable[[Plan], Experiment[Any]],
     *,
-    start: str = "Start",
+    start: str,
     is_first_choice: bool = False,
-    scrolls_to: str = "",
+    scrolls_to: str,
 ) -> None:
-    """Start alone; it has the theme's colour where it is what a newcomer is to press. Arguments as of `buttons`."""
+    """Start alone, in the theme's colour where it `is_first_choice`. Arguments as of `draw_buttons`."""
     st.button(
         start,
         key=f"{page}_start",
@@ -221,36 +223,29 @@ def start_button(
     )
 
 
-def control_buttons(page: str) -> None:
-    """Pause, cancel, reset, where Start stands elsewhere; those without effect are grey."""
-    with _row(page):
-        _control_buttons(page)
-
-
-def _row(page: str) -> DeltaGenerator:
-    return st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"{page}_buttons")
-
-
-def _control_buttons(page: str) -> None:
+def control_buttons(page: str, draw_start: Callable[[], None] = lambda: None) -> None:
+    """Pause, cancel, reset, behind Start where that does not stand elsewhere; those without effect are grey."""
     experiments = session_experiments()
     experiment = experiments.get(page)
     job, idle = None if experiment is None else experiment.job, experiments.active_page() != page
-    if job is not None and job.status == "paused":
-        st.button("Resume", key=f"{page}_resume", icon=":material/resume:", on_click=job.resume, width=WIDTH)
-    else:
-        pause = None if job is None else job.pause
-        st.button("Pause", key=f"{page}_pause", icon=":material/pause:", on_click=pause, disabled=idle, width=WIDTH)
-    cancel = None if job is None else job.cancel
-    st.button("Cancel", key=f"{page}_cancel", icon=":material/stop:", on_click=cancel, disabled=idle)
-    st.button(
-        "Reset",
-        key=f"{page}_reset",
-        icon=":material/restart_alt:",
-        on_click=partial(experiments.discard, page),
-        disabled=experiment is None,
-        help="Forget the curves and go back to the initial weights: the same seed draws the same ones again. A "
-        "network that was trained to its end stays until another takes its place.",
-    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"{page}_buttons"):
+        draw_start()
+        if job is not None and job.status == "paused":
+            st.button("Resume", key=f"{page}_resume", icon=":material/resume:", on_click=job.resume, width=WIDTH)
+        else:
+            pause = None if job is None else job.pause
+            st.button("Pause", key=f"{page}_pause", icon=":material/pause:", on_click=pause, disabled=idle, width=WIDTH)
+        cancel = None if job is None else job.cancel
+        st.button("Cancel", key=f"{page}_cancel", icon=":material/stop:", on_click=cancel, disabled=idle)
+        st.button(
+            "Reset",
+            key=f"{page}_reset",
+            icon=":material/restart_alt:",
+            on_click=partial(experiments.discard, page),
+            disabled=experiment is None,
+            help="Forget the curves and go back to the initial weights: the same seed draws the same ones again. A "
+            "network that was trained to its end stays until another takes its place.",
+        )
 
 
 def explain_state(page: str, *, has_network: bool = False) -> None:

@@ -42,7 +42,7 @@ PLACES = ("layer", "head", "query", "key")
 """Of the focus, in the line's order."""
 
 
-def show_focus(run: Run, shown: Sequence[str] = PLACES) -> Focus:
+def draw_focus(run: Run, shown: Sequence[str] = PLACES) -> Focus:
     """Draw the focus line, in the fragment whose charts the focus moves; returns the focus as the run has it.
 
     `shown` are the places that what is drawn depends on.

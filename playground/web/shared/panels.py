@@ -20,7 +20,7 @@ from playground.text.wording import count_noun, name_device
 from playground.views.change_names import count_changes
 from playground.web.choices.focus import settle_tokens
 from playground.web.choices.setup import Setup, current_notices, current_setup, current_value, describe_other_weights
-from playground.web.choices.shortcuts import can_undo, undo_reset
+from playground.web.choices.snapshots import can_undo, undo_reset
 from playground.web.session import caches, trained_slot
 from playground.web.session.services import services
 from playground.web.shared.change_chips import draw_change_chips
@@ -29,7 +29,7 @@ from playground.web.shared.saving import draw_table_menu
 
 
 @as_one_element
-def heading(question: str) -> None:
+def draw_heading(question: str) -> None:
     """Show the page's one question, notices on what had to be changed in the visitor's choices, and the changes."""
     st.title(question)
     setup = current_setup()
@@ -65,7 +65,7 @@ def explain_errors() -> Iterator[None]:
 
 
 @as_one_element
-def current_run(*, changed: bool = True) -> Run:
+def draw_run_line(*, changed: bool = True) -> Run:
     """The run of `shown_run`; the page also describes it: its size, what was cut, what is unknown."""
     setup = current_setup()
     require_text(setup, "Type a sentence into “Your text”, and this page shows what the encoder does with it.")
@@ -86,8 +86,6 @@ def current_run(*, changed: bool = True) -> Run:
             icon=":material/content_cut:",
         )
     padding = f" + {run.padding.size - tokens} padding" if run.padding.any() else ""
-    names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
-    origin = names.get(setup.weights) or trained_slot.weights_label(setup.weights) or "your own weights"
     vectors = "" if run.config.vocab_size else " · words are vectors drawn from the seed, not learned"
     n_sentences = len(setup.text.sentences)
     which = f"sentence {setup.sentence + 1} of {n_sentences} · " if n_sentences > 1 else ""
@@ -95,7 +93,8 @@ def current_run(*, changed: bool = True) -> Run:
     changes = f" · :violet-badge[{count_noun(n, 'change')}]" if n else ""
     st.caption(
         f"{which}{count_noun(tokens, 'token')}{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
-        f"{1000 * run.seconds:.0f} ms on {name_device(run.device)} · {origin}{vectors}{changes}"
+        f"{1000 * run.seconds:.0f} ms on {name_device(run.device)} · {trained_slot.describe_weights(setup.weights)}"
+        f"{vectors}{changes}"
     )
     return run
 
@@ -136,7 +135,7 @@ def require_text(setup: Setup, invitation: str) -> None:
         raise PageEndError
 
 
-def numbers(
+def draw_numbers(
     key: str,
     table: Callable[[], pd.DataFrame],
     label: str = "The numbers",
@@ -157,7 +156,10 @@ def numbers(
 
 
 def show_table(key: str, table: pd.DataFrame, *, on_row: Callable[[int], None] | None = None, **options: Any) -> None:
-    """Show a table under this key, with a menu that copies it; `on_row` as of `numbers`, options of `st.dataframe`."""
+    """Show a table under this key, with a menu that copies it.
+
+    `on_row` as of `draw_numbers`, options of `st.dataframe`.
+    """
     st.dataframe(table, key=key, **_row_clicks(key, on_row), **options)
     draw_table_menu(key, table)
 

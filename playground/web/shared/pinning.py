@@ -11,7 +11,7 @@ from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.link.changes import Changes
 from playground.link.kinds import Size
-from playground.link.params import SHARED, write
+from playground.link.params import LOCKED, SHARED, write
 from playground.pages import page_at
 from playground.runs.encoder_run import Run
 from playground.text.wording import join_words, quote_word
@@ -88,7 +88,7 @@ def pinned_side_without_changes() -> PinnedSide | None:
 def run_pinned(side: PinnedSide | None) -> Run | None:
     """The run of the pinned settings; None where nothing is pinned or it cannot be run.
 
-    `explain_pinned_run` in `pin_line` says why not, once a page. A fragment calls this anew, as `panels.shown_run`.
+    `explain_pinned_run` says why not, once a page. A fragment calls this anew, as `panels.shown_run`.
     """
     if side is None or not side.setup.text.sentences:
         return None
@@ -179,10 +179,8 @@ def start_comparison(before: Mapping[str, Any], after: Mapping[str, Any]) -> Non
     """Pin the one side of a ready comparison and set the sidebar to the other, until `Unpin`; for callbacks."""
     had = {key: current_value(key) for key in SHARED}
     st.session_state[_STARTED] = before, after, had, shortcuts.put_away_values()
-    if after["weights"] != current_value("weights"):
-        shortcuts.discard_unlocked()
     setup.pin(before)
-    st.session_state.update(after)
+    shortcuts.choose_values(after)
     replace_notices(current_setup(), [])
 
 
@@ -196,10 +194,11 @@ def _unpin() -> None:
         restored = {
             key: value for key, value in had.items() if value != current_value(key) in (before[key], after[key])
         }
-        st.session_state.update(restored)
+        shape = {key: value for key, value in restored.items() if key in LOCKED}
+        shortcuts.choose_values(shape)  # before the weights, which may put it away
         if "weights" in restored:
             shortcuts.restore_put_away(put_away)
-            shortcuts.save_or_restore_unlocked()
+        shortcuts.choose_values({key: value for key, value in restored.items() if key not in shape})
         if restored:
             notices.append("Your settings from before this comparison are back.")
     replace_notices(current_setup(), notices)
@@ -218,8 +217,8 @@ def draw_pin_line(*, links_to_compare: bool = True) -> None:
         if page_at(st.session_state[OPEN_PAGE]).unchanged and pinned_side_without_changes() is None:
             told += " Changes do not count on this page, so both are the same here."
         st.markdown(told, width="content")
-        _draw_button("Swap", "pin_swap", ":material/swap_horiz:", _swap, "The pinned settings go into the sidebar, and "
-                     "those of the sidebar are pinned.", disabled=not differences)  # fmt: skip
+        _draw_button("Swap", "pin_swap", ":material/swap_horiz:", shortcuts.swap_pinned, "The pinned settings go into "
+                     "the sidebar, and those of the sidebar are pinned.", disabled=not differences)  # fmt: skip
         _draw_button("Pin again", "pin", ":material/push_pin:", _pin, "Pins the present settings instead.",
                      disabled=not differences)  # fmt: skip
         _draw_button("Unpin", "unpin", ":material/close:", _unpin, "Pages show the present settings alone.")
@@ -286,8 +285,3 @@ def summarise_shared(shared: Sequence[SharedWeights], seed: int) -> str:
 
 def _pin() -> None:
     setup.pin(current_setup().values)
-
-
-def _swap() -> None:
-    shortcuts.discard_unlocked()
-    setup.swap_pinned(current_setup().values)

@@ -48,7 +48,7 @@ from playground.web.choices.setup import current_value
 from playground.web.components.charts import CellFrame, clicked_tokens, draw_bars, draw_curves, draw_head_lines
 from playground.web.components.rows import draw_token_chips
 from playground.web.shared import panels, saving
-from playground.web.shared.focus_line import PLACES, Cells, frame_cell, show_focus, take_answer_place, take_proof_place
+from playground.web.shared.focus_line import PLACES, Cells, draw_focus, frame_cell, take_answer_place, take_proof_place
 from playground.web.shared.pinning import beside
 from playground.web.shared.saving import Saved, draw_save_menu, saved_heads
 
@@ -100,13 +100,13 @@ def read_options(page: str) -> Options:
     return {key: current_value(key) for key in PARAMS if key.startswith(f"{page}_")}
 
 
-def run_scene(*, changed: bool = True, shown: Sequence[str] = PLACES) -> Scene[Run]:
+def draw_focus_and_scene(*, changed: bool = True, shown: Sequence[str] = PLACES) -> Scene[Run]:
     """The sentence's run, the pinned one beside it, and the focus, whose line is drawn; ends the page where it must.
 
-    `shown` as of `show_focus`.
+    `shown` as of `draw_focus`.
     """
     run = panels.shown_run(changed=changed)
-    focus, pinned = show_focus(run, shown), beside(run)
+    focus, pinned = draw_focus(run, shown), beside(run)
     if pinned is None:
         return Scene(run, focus)
     return Scene(run, focus, pinned.run, pinned.side.name, pinned.side.now, pinned.has_same_tokens)
@@ -245,7 +245,7 @@ def _draw(drawn: Drawn, focus: Focus) -> None:
         if frame is not None:
             frame.draw()
     if drawn.table is not None:
-        panels.numbers(drawn.key, drawn.table, drawn.table_title, on_row=_row_chooser(drawn.on_row, drawn.table))
+        panels.draw_numbers(drawn.key, drawn.table, drawn.table_title, on_row=_row_chooser(drawn.on_row, drawn.table))
 
 
 def _take_line(key: str) -> None:
@@ -285,7 +285,7 @@ def _frame(drawn: Drawn, ranges: CellRanges, focus: Focus) -> CellFrame:
 def _render_table(table: Table[S], scene: Scene[S]) -> None:
     chooser = _row_chooser(table.on_row, lambda: draw_table(table, scene))
     if table.is_folded:
-        panels.numbers(table.key, lambda: draw_table(table, scene), table.title, on_row=chooser)
+        panels.draw_numbers(table.key, lambda: draw_table(table, scene), table.title, on_row=chooser)
         return
     frame = draw_table(table, scene)
     if table.is_markdown:

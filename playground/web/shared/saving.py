@@ -18,7 +18,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from playground.charts.weights import SQUARE_ROOT, WeightScale
+from playground.charts.weights import WeightScale
 from playground.export.print_figure import MOST_NUMBERS, all_weights, draw_all_heads, plain_caption
 from playground.export.tables import numbers_of, rows_of, write_csv, write_latex, write_markdown
 from playground.link.query import VERSION
@@ -104,10 +104,10 @@ def draw_save_menu(key: str, figure: Callable[[], go.Figure], *, caption: str, t
                 libraries=libraries_path(),
             )
         if not saved.no_numbers:
-            rows = saved.numbers or partial(_numbers_of, figure)
+            rows = saved.numbers or (lambda: numbers_of(figure()))
             st.download_button(
                 "CSV",
-                in_turn(partial(_write_csv, rows)),
+                in_turn(lambda: write_csv(rows())),
                 f"{name}.csv",
                 "text/csv",
                 key=f"{key}_save_csv",
@@ -122,14 +122,6 @@ def draw_save_menu(key: str, figure: Callable[[], go.Figure], *, caption: str, t
 def file_name(name: str) -> str:
     """A name that any system takes for a file: `layer 3, head 1` becomes `layer3_head1`."""
     return re.sub("[^a-z0-9_]+", "_", re.sub(r"(?<=[a-z]) (?=\d)", "", name.lower())).strip("_")
-
-
-def _numbers_of(figure: Callable[[], go.Figure]) -> list[list[Any]]:
-    return numbers_of(figure())
-
-
-def _write_csv(rows: Callable[[], Sequence[Sequence[Any]]]) -> bytes:
-    return write_csv(rows())
 
 
 MOST_COPIED = 5_000
@@ -168,7 +160,7 @@ def saved_heads(
     queries: Sequence[str],
     keys: Sequence[str],
     n_heads: int,
-    scale: WeightScale = SQUARE_ROOT,
+    scale: WeightScale,
 ) -> Saved:
     """All heads as one figure at page width, and their weights.
 

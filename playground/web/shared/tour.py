@@ -14,10 +14,10 @@ import streamlit as st
 
 from playground.errors import InputError, PlaygroundError
 from playground.learn.lesson import find_lesson
-from playground.learn.tour import Choices, Evidence, Step, Tour, TourState
+from playground.learn.tour import Evidence, Step, Tour, TourState
 from playground.learn.tours import TOURS, lesson_tour
 from playground.link.changes import Changes
-from playground.link.params import EXPERIMENTS, LOCKED, PARAMS, SHARED, TOUR
+from playground.link.params import EXPERIMENTS, PARAMS, SHARED, TOUR
 from playground.pages import page_at
 from playground.text import Batch
 from playground.web.choices import shortcuts
@@ -29,13 +29,13 @@ from playground.web.choices.setup import (
     current_setup,
     current_value,
     is_focus_of_text,
-    note_focus_text,
     pin,
     record_action,
     recorded_actions,
     replace_notices,
     unpin,
 )
+from playground.web.choices.snapshots import Snapshot, restore_snapshot, take_snapshot
 from playground.web.session import trained_slot
 from playground.web.session.caches import shipped_exercises
 from playground.web.shared.navigation import request_page
@@ -117,11 +117,6 @@ def current_step() -> Step | None:
     return tour.steps[number - 1] if tour is not None and number <= len(tour.steps) else None
 
 
-def is_finished() -> bool:
-    """Whether the visitor is at a tour's end."""
-    return current_tour() is not None and current_step() is None
-
-
 def has_arrived() -> bool:
     """Whether the visitor's last action has led to another step, or to the tour's end; true once."""
     return bool(st.session_state.pop(_ARRIVED, False))
@@ -136,7 +131,7 @@ def current_state() -> TourState:
     return TourState(
         page=page_at(st.session_state[OPEN_PAGE]).path,
         values=values,
-        began=st.session_state.setdefault(_BEGAN, values),
+        began=st.session_state.get(_BEGAN, values),
         actions=recorded_actions(),
         answers=dict(st.session_state.get(_ANSWERS, {})),
         tokens=tokens,
@@ -176,6 +171,7 @@ def advance() -> bool:
     before = step_number()
     if current_tour() is not None:
         st.session_state["tour"] = before  # a link may have asked for more steps than this tour has
+        st.session_state.setdefault(_BEGAN, _all_values())  # where the tour came with a link
     while (step := current_step()) is not None and is_done(step) and not _waits(step):
         go_to(step_number() + 1)
     return step_number() != before
@@ -203,9 +199,9 @@ def begin_tour(tour: Tour, gather_evidence: Callable[[], Evidence]) -> None:
     """Begin a tour at its first step, with what it starts with; for callbacks. Raises as what is gathered."""
     own = {key: current_value(key) for key in ("weights", "text", "layer", "head")}
     weights = own["weights"]
-    set_choices(tour.starts(gather_evidence()))
+    shortcuts.choose_values(tour.starts(gather_evidence()))
     if current_value("weights") != weights:  # which cut the text into other tokens, so that others are to be chosen
-        set_choices(tour.starts(gather_evidence()))
+        shortcuts.choose_values(tour.starts(gather_evidence()))
     st.session_state.update({"experiment": tour.name, "lesson": "", _ANSWERS: {}, _OWN: own})
     go_to(1)
 
@@ -214,14 +210,15 @@ def begin_lesson(name: str, number: int = 1) -> None:
     """Begin a lesson, at its first step or at another, by its number; for callbacks. Raises as `find_lesson`."""
     find_lesson(name)
     if not (current_lesson() and step_number()):
+        leave()  # an experiment, whose network and heads that are off are not this lesson's
         st.session_state[_HAD] = _take_snapshot()
         st.session_state.pop(_OPENED, None)
     st.session_state.update({"experiment": EXPERIMENTS[0], "lesson": name, _ANSWERS: {}})
     go_to(number)
 
 
-def _take_snapshot() -> shortcuts.Snapshot:
-    return shortcuts.take_snapshot(PARAMS.keys() - TOUR.keys())
+def _take_snapshot() -> Snapshot:
+    return take_snapshot(PARAMS.keys() - TOUR.keys())
 
 
 def brings_back() -> bool:
@@ -248,7 +245,7 @@ def _bring_back() -> None:
     else:
         pin(had.pinned)
     values = {key: value for key, value in had.values.items() if key not in kept}
-    shortcuts.restore_snapshot(replace(had, values=values, pinned=None))
+    restore_snapshot(replace(had, values=values, pinned=None))
 
 
 _OF_TEXT = frozenset({"text", "sentence", "query", "key"})
@@ -258,20 +255,6 @@ _OF_TEXT = frozenset({"text", "sentence", "query", "key"})
 def step_left(name: str) -> int:
     """The number of the step at which the visitor has left a lesson in this session; 0 where they have not."""
     return int(st.session_state.get(_LEFT_AT, {}).get(name, 0))
-
-
-def set_choices(choices: Choices) -> None:
-    """Choose values of parameters, by their keys in the link; for callbacks."""
-    if "text" in choices:
-        shortcuts.replace_text(choices["text"])
-    st.session_state.update({key: value for key, value in choices.items() if key != "text"})
-    if "weights" in choices:
-        shortcuts.save_or_restore_unlocked()
-    if choices.get("weights") == "minilm":  # what it locks is settled only in the run, and decides on the tokens
-        locked = shortcuts.preset_values("minilm-l6")
-        st.session_state.update({key: value for key, value in locked.items() if key in LOCKED})
-    if choices.keys() & {"query", "key"}:
-        note_focus_text()
 
 
 def go_to(number: int) -> None:
@@ -308,7 +291,7 @@ def answer(word: str, gather_evidence: Callable[[], Evidence]) -> None:
     step = current_step()
     if step is not None:
         if step.sets_answer is not None:
-            set_choices(step.sets_answer(gather_evidence(), word))
+            shortcuts.choose_values(step.sets_answer(gather_evidence(), word))
         st.session_state[_ANSWERS] = {**st.session_state.get(_ANSWERS, {}), step.name: word}
         st.session_state[_BEGAN] = _all_values()
 
@@ -320,7 +303,7 @@ def do_step(evidence: Evidence) -> None:
         return
     text = current_value("text")
     choices = step.sets(evidence)
-    set_choices(choices)
+    shortcuts.choose_values(choices)
     if choices and choices.get("text", text) == text:
         record_action(_DONE_BY_BUTTON)
 
@@ -341,7 +324,7 @@ def begin_step(gather_evidence: Callable[[], Evidence]) -> None:
     step = current_step()
     if step is not None and step.begins is not None and st.session_state.get(_ARRIVED):
         with suppress(PlaygroundError):  # the page says what is wrong
-            set_choices(step.begins(gather_evidence()))
+            shortcuts.choose_values(step.begins(gather_evidence()))
             st.session_state[_BEGAN] = _all_values()
 
 
@@ -350,10 +333,17 @@ def has_heads_off() -> bool:
     return any(each.change.kind == "zero" for each in current_value("do").made)
 
 
-def puts_network_away() -> bool:
-    """Whether leaving an experiment brings back other weights than the trained network's."""
-    own: Mapping[str, str] = st.session_state.get(_OWN, {})
-    return str(current_value("weights")) == "trained here" != own.get("weights", "trained here")
+def choices_before_network() -> Mapping[str, Any]:
+    """What leaving an experiment brings back in the place of its trained network; nothing where it took none along.
+
+    The text is among it where the network's example took its place.
+    """
+    own: Mapping[str, Any] = st.session_state.get(_OWN, {})
+    if current_value("weights") != "trained here" or own.get("weights", "trained here") == "trained here":
+        return {}
+    trained = trained_slot.session_slot().trained
+    is_example = trained is not None and current_value("text") == trained.example
+    return own if is_example else {key: value for key, value in own.items() if key != "text"}
 
 
 def leave() -> None:
@@ -364,16 +354,33 @@ def leave() -> None:
     before comes back.
     """
     if step_number() and not current_lesson():
+        shortcuts.keep_replaced()
         made = current_value("do").made
         st.session_state["do"] = Changes(tuple(each for each in made if each.change.kind != "zero"))
-        if puts_network_away():
-            trained, own = trained_slot.session_slot().trained, st.session_state[_OWN]
-            is_example = trained is not None and current_value("text") == trained.example
-            set_choices(own if is_example else {key: own[key] for key in own if key != "text"})
-            brought_back = "Your sentence and the weights" if is_example else "The weights"
+        before = choices_before_network()
+        if before:
+            shortcuts.choose_values(before)
+            brought_back = "Your sentence and the weights" if "text" in before else "The weights"
             replace_notices(current_setup(), [f"{brought_back} that you had before the experiment are back."])
     if current_lesson() and current_step() is not None:
         st.session_state[_LEFT_AT] = {**st.session_state.get(_LEFT_AT, {}), current_lesson(): step_number()}
     if current_lesson() and step_number():
         _bring_back()
     st.session_state.update({"tour": 0, "experiment": EXPERIMENTS[0], "lesson": ""})
+
+
+def is_out_of_place() -> bool:
+    """Whether an experiment is at its end on the front page, where another one begins."""
+    tour = current_tour()
+    is_over = tour is not None and tour.conclude is not None and current_step() is None
+    return is_over and page_at(st.session_state[OPEN_PAGE]).path == "overview"
+
+
+def leave_where_out_of_place() -> None:
+    """End an experiment that is over as the front page opens, and start again; before any widget is drawn.
+
+    What comes back are values of widgets, which have to be made to go together as after a press.
+    """
+    if is_out_of_place():
+        leave()
+        st.rerun()

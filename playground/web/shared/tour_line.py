@@ -11,6 +11,7 @@ from playground.errors import PlaygroundError
 from playground.learn.tour import Conclusion, Evidence, Step, Tour, Verdict
 from playground.learn.tours import TOURS
 from playground.text.wording import count_noun
+from playground.web.choices.shortcuts import choose_values
 from playground.web.components.without_picture import announce, hide, scroll_to
 from playground.web.shared import tour as session_tour
 from playground.web.shared.attempts import current_codes, current_results
@@ -27,7 +28,6 @@ _REFUSED = "_tour_refused"
 """Session key, in the run after a press that could not do the step: why."""
 
 _HEADS_ON = "Switches on again the heads that are off."
-_NETWORK_AWAY = "Brings back your text and the weights that you had before; “trained here” keeps your network."
 """What a press does that ends an experiment."""
 
 _VERDICTS: Mapping[Verdict, str] = {
@@ -53,10 +53,7 @@ def draw_tour_line(gather_evidence: Callable[[], Evidence], draw_copy_link: Call
     session_tour.advance()
     session_tour.begin_step(gather_evidence)
     tour, step = session_tour.current_tour(), session_tour.current_step()
-    if tour is None:
-        return
-    if tour.conclude is not None and step is None and session_tour.current_state().page == "overview":
-        session_tour.leave()  # to begin another experiment, or nothing
+    if tour is None or session_tour.is_out_of_place():
         return
     if step is not None:
         with st.container(key=KEY, border=True, gap="xsmall"):
@@ -83,7 +80,7 @@ def start_tour(name: str, gather_evidence: Callable[[], Evidence]) -> bool:
     """
     session_tour.leave()  # another experiment, whose network and heads that are off are not this one's
     if TOURS[name].needs(session_tour.current_state()):
-        session_tour.set_choices({"text": TOURS[name].example})
+        choose_values({"text": TOURS[name].example})
     return _try(lambda: session_tour.begin_tour(TOURS[name], gather_evidence))
 
 
@@ -196,7 +193,11 @@ def _explain_end(tour: Tour) -> str | None:
         return "Brings back the text and settings that you had before."
     if tour.conclude is None:
         return None
-    told = [_HEADS_ON] * session_tour.has_heads_off() + [_NETWORK_AWAY] * session_tour.puts_network_away()
+    told = [_HEADS_ON] if session_tour.has_heads_off() else []
+    before = session_tour.choices_before_network()
+    if before:
+        what = "your text and the weights" if "text" in before else "the weights"
+        told.append(f"Brings back {what} that you had before; “trained here” keeps your network.")
     return " ".join(told) or None
 
 
@@ -273,7 +274,7 @@ def _say(sentence: str, hint: object = None, told_before: str = "") -> None:
     if hint:
         st.caption(str(hint))
     words = " ".join(filter(None, [told_before, sentence, str(hint or "")])).replace("*", "").replace("`", "")
-    announce("tour_announcement", words, container=END_KEY if session_tour.is_finished() else KEY)
+    announce("tour_announcement", words, container=END_KEY if session_tour.current_step() is None else KEY)
 
 
 def _show(step: Step) -> None:

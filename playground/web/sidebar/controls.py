@@ -20,8 +20,16 @@ from playground.training.tasks.task import BOS, EOS, SPECIALS
 from playground.training.trained_network import TrainedNetwork
 from playground.web.choices import open_page, shortcuts, widgets
 from playground.web.choices.open_page import shows_example
-from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, recognised_weights, record_action
-from playground.web.choices.shortcuts import is_late, keep_replaced, replace_text, reset_everything, use_example_text
+from playground.web.choices.setup import (
+    OPEN_PAGE,
+    Setup,
+    current_setup,
+    current_value,
+    recognised_weights,
+    record_action,
+)
+from playground.web.choices.shortcuts import is_late, keep_replaced, replace_text, use_example_text
+from playground.web.choices.snapshots import reset_everything
 from playground.web.choices.widgets import cut_text, explain_cut_text
 from playground.web.components.rows import draw_copy_link
 from playground.web.session.uploaded_files import current_upload
@@ -291,14 +299,12 @@ def _nearest_preset(setup: Setup) -> str:
 
 
 def _unlock() -> None:
-    shortcuts.discard_unlocked()
-    st.session_state["weights"] = "random"
+    shortcuts.choose_values({key: current_value(key) for key in params.LOCKED} | {"weights": "random"})
 
 
 def _start_from() -> None:
     name = st.session_state["preset"]
     if name is not None:
-        shortcuts.discard_unlocked()
         shortcuts.apply_preset(name)
         st.session_state["preset"] = None  # a shortcut, not a choice that lasts
 

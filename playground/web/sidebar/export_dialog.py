@@ -162,7 +162,7 @@ def chosen_export(variants: Variants) -> Export:
     chosen = st.segmented_control(
         "What", list(variants), default=usual, required=True, key=key, label_visibility="collapsed"
     )
-    if (chosen or usual) == next(iter(variants)) and any(change.is_on for change in current_setup().changes):
+    if (chosen or usual) == next(iter(variants)) and current_setup().switched_on:
         st.caption(
             "The changes of What if are not in this code: its numbers are those of the model without them. "
             "`open_link` of the copied link has them, and so has the tab Data."

@@ -123,7 +123,7 @@ def _draw_example(example: str) -> None:
         label,
         key=VOCABULARY_EXAMPLE,
         icon=icon,
-        on_click=_use_example,
+        on_click=replace_text,
         args=(example,),
         width="stretch",
         disabled=not example,
@@ -168,10 +168,6 @@ def _open_vocabulary() -> None:
     if file is not None:
         with uploads.explain_failure(VOCABULARY_PROBLEM, quote_text(file.name)):
             keep_vocabulary(file.name, file.getvalue())
-
-
-def _use_example(example: str) -> None:
-    replace_text(example)
 
 
 PROBLEM = "_own_weights_problem"

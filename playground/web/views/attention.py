@@ -35,10 +35,9 @@ from playground.training.network import Tagger
 from playground.views.attention.counterfactuals import SentenceOfRun
 from playground.views.attention.explanation import HeadsRun
 from playground.views.change_names import count_changes, explain_change
-from playground.web.choices import changes
+from playground.web.choices import widgets
 from playground.web.choices.focus import choose_places, current_focus, move_focus
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random, record_action
-from playground.web.choices.widgets import cut_text
 from playground.web.components import rows
 from playground.web.components.without_picture import scroll_to
 from playground.web.session import caches, trained_slot
@@ -47,7 +46,7 @@ from playground.web.session.services import services
 from playground.web.session.weights_cache import WeightsId, cache_by_weights
 from playground.web.shared import panels, renderer
 from playground.web.shared import tour as session_tour
-from playground.web.shared.change_chips import draw_followed_button, explain_refusal, make_in_place
+from playground.web.shared.change_chips import draw_change_button, draw_followed_button, explain_refusal
 from playground.web.shared.pinning import pinned_side
 
 T = TypeVar("T")
@@ -67,7 +66,7 @@ _SEARCHING = "_all_heads_asked_for"
 
 def heads_scene() -> Scene[HeadsRun]:
     """The run and the pinned one, each with what explains its heads in the app's caches."""
-    scene, side = renderer.run_scene(), pinned_side()
+    scene, side = renderer.draw_focus_and_scene(), pinned_side()
     now = explain_heads(scene.now, current_setup())
     pinned = None
     if scene.pinned is not None and side is not None:
@@ -242,40 +241,31 @@ def draw_rival(names: Mapping[str, str]) -> None:
     offered = names.keys() & tour.rivals(session_tour.current_state()) if tour else set()
     if offered:
         names = {word: name for word, name in names.items() if word in offered | {AUTOMATIC, chosen}}
-    st.session_state["why_rival_choice"] = chosen  # a click on a row, or a link, chooses too
-    st.selectbox(
+    widgets.unbound_menu(
+        "attention_rival",
+        "why_rival_choice",
         "Compare it with a rival",
         list(names) if chosen in names else [*names, chosen],
+        chosen,
         format_func=lambda word: names.get(word, f"position {word}, which cannot be the rival here"),
-        key="why_rival_choice",
         help="The bars and the sentence say what this key has ahead of the rival, or the rival ahead of it. By "
         "default, the rival is the strongest other word.",
-        on_change=_take_rival,
     )
 
 
 def draw_word(words: Sequence[str]) -> None:
     """The word to put in the key's place: one of these, or what the visitor types."""
-    key, chosen = "why_word_choice", current_value("attention_word")
-    st.session_state[key] = chosen or None
-    st.selectbox(
+    chosen = current_value("attention_word")
+    widgets.unbound_menu(
+        "attention_word",
+        "why_word_choice",
         "Another word in the key's place: choose one, or type your own",
         list(dict.fromkeys([*words, chosen])) if chosen else list(words),
-        key=key,
+        chosen or None,
         index=None,
         placeholder=words[0] if words else "",
         accept_new_options=True,
-        on_change=_take_word,
     )
-
-
-def _take_word() -> None:
-    word = cut_text("attention_word", st.session_state["why_word_choice"] or "")
-    choose_places(attention_word=word)
-
-
-def _take_rival() -> None:
-    choose_places(attention_rival=st.session_state["why_rival_choice"])
 
 
 def draw_quick_changes() -> None:
@@ -301,18 +291,16 @@ def draw_quick_changes() -> None:
             reason = "" if is_made else explain_refusal(setup, [wanted])
             if reason:
                 refused.append(reason)
-            if st.button(
-                answer if is_made else question,
+            draw_change_button(
+                question,
+                answer,
+                [wanted],
+                is_made=is_made,
+                reason=reason,
                 key=f"quick_{key}",
-                help=reason or explain_change(wanted, run.tokens),
-                disabled=bool(reason),
-                icon=":material/undo:" if is_made else ":material/question_exchange:",
-            ):
-                if is_made:
-                    changes.take_back([wanted])
-                else:
-                    make_in_place([wanted])
-                st.rerun()  # the chips above are outside of this fragment
+                icon=":material/question_exchange:",
+                help_text=reason or explain_change(wanted, run.tokens),
+            )
     for reason in dict.fromkeys(refused):
         st.caption(escape_markdown(reason))
     if any(_drops_head(each, focus) for each in applied):
@@ -395,7 +383,7 @@ def draw_stream_reading(token: int) -> None:
         f"At the end the network answers {quote_token(likeliest)} ({probabilities[-1, order[-1, 0]]:.0%}). From depth "
         f"{settled} on, this is the head's first choice."
     )
-    rows = {
+    columns = {
         f"choice {place + 1}": [
             f"{labels[answer]}  {probabilities[depth, answer]:.0%}" for depth, answer in enumerate(order[:, place])
         ]
@@ -405,7 +393,7 @@ def draw_stream_reading(token: int) -> None:
     with st.container(key="stream_reading"):
         panels.show_table(
             "stream_reading_table",
-            pd.DataFrame({"depth": range(len(order)), **rows, "entropy, bits": entropies}),
+            pd.DataFrame({"depth": range(len(order)), **columns, "entropy, bits": entropies}),
             hide_index=True,
         )
         learnt = (

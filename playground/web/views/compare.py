@@ -23,7 +23,7 @@ from playground.web.shared import panels
 from playground.web.shared.model_costs import model_costs, pinned_costs
 from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.shared.pinning import pinned_side, run_pinned, shared_weights, start_comparison
-from playground.web.shared.renderer import read_options, render, run_scene
+from playground.web.shared.renderer import draw_focus_and_scene, read_options, render
 
 
 @fragment
@@ -32,7 +32,7 @@ def compare_runs() -> None:
     side = pinned_side()
     if side is None or run_pinned(side) is None:
         return
-    scene, options = run_scene(), read_options("compare")
+    scene, options = draw_focus_and_scene(), read_options("compare")
     if scene.pinned is None:
         return
     now = current_setup()
@@ -159,7 +159,7 @@ def _list_pairs() -> list[ReadyPair]:
 def _pair_of_changes(present: Setup) -> ReadyPair:
     """The model without the visitor's changes, and with them; where nothing is changed, without the chosen head."""
     before = {**present.values, "do": Changes()}
-    if any(made.is_on for made in present.changes):
+    if present.switched_on:
         title, after = "Your changes or none?", dict(present.values)
         told = "The model without your changes, and with them."
     else:

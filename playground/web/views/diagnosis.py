@@ -235,9 +235,8 @@ def _open_file() -> None:
 
 
 def _take_small() -> None:
-    shortcuts.discard_unlocked()
     shortcuts.apply_preset("vaswani-base")
-    st.session_state.update({"d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 32})
+    shortcuts.choose_values({"d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 32})
 
 
 def _take_example() -> None:

@@ -1,13 +1,13 @@
 """The front page's cards: an experiment each, with a small picture of a true result and the button that begins it."""
 
-import struct
-import zlib
 from base64 import b64encode
 from html import escape
+from io import BytesIO
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
+from PIL import Image
 
 from playground.charts.weights import SQUARE_ROOT, shrink
 from playground.errors import PlaygroundError
@@ -27,11 +27,6 @@ _APART = 35
 
 _UNLIT = np.float32(0.4)
 """How strong the colours are of rows beside a lit one."""
-
-
-def draw_way_heading() -> None:
-    """The heading of what stands below the cards."""
-    st.header("The way of your sentence, box by box")
 
 
 def draw_lead() -> None:
@@ -108,21 +103,16 @@ def _draw_map(picture: SmallMap) -> str:
         names += f'<span class="column" style="{edge}">{escape(name)}</span>'
     pixels = np.zeros((*dots.shape, 4), np.uint8)  # the page's style gives them their colour
     pixels[..., 3] = np.rint(255 * shades)
-    file = f"url(data:image/png;base64,{b64encode(write_png(pixels)).decode()})"
+    file = f"url(data:image/png;base64,{b64encode(_write_png(pixels)).decode()})"
     dotted = f'<div class="small-map" style="mask-image: {file}"></div>'
     return f'<div class="small-map-named">{dotted}{names}</div>' if names else dotted
 
 
-def write_png(pixels: NDArray[np.uint8]) -> bytes:
-    """A file in PNG's format of pixels (rows, columns, 4): red, green, blue and how opaque they are."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    n_rows, n_columns, _ = pixels.shape
-    header = struct.pack(">IIBBBBB", n_columns, n_rows, 8, 6, 0, 0, 0)  # 8 bits a number, colour with opacity
-    lines = b"".join(b"\0" + row.tobytes() for row in pixels)  # each after its filter, which is none
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b"")
+def _write_png(pixels: NDArray[np.uint8]) -> bytes:
+    """A PNG file of pixels (rows, columns, 4): red, green, blue and how opaque they are."""
+    file = BytesIO()
+    Image.fromarray(pixels).save(file, "PNG")
+    return file.getvalue()
 
 
 def _draw_numbers(picture: SmallNumbers) -> str:

@@ -98,7 +98,7 @@ def compare_variants(key: ComparisonKey) -> Comparison:
             vectors=vectors,
             scale=key.scale,
             causal=key.causal,
-            device=caches.device(),
+            device=services().device,
             weights=_weights(key),
         )
 
@@ -129,7 +129,7 @@ def _sweep(key: ComparisonKey, depths: tuple[int, ...]) -> DepthNorms:
             ("depth sweep", key, depths), replace(request, threads=services().settings.threads)
         ).norms
     with services().turns.take():
-        sweep = replace(request, device=str(caches.device()), data=_weights(replace(key, config=config))).build()
+        sweep = replace(request, device=str(services().device), data=_weights(replace(key, config=config))).build()
         for _ in sweep.run():
             pass
     return sweep.state.norms
@@ -185,7 +185,7 @@ def train_both() -> None:
     """Draw what trains the two chosen encoders, and what they have learnt by now."""
     plan = experiment_buttons.plan_or_error(plan_pair)
     # The choice is drawn in a fragment of its own, which may have run since: what counts is the one at the click.
-    experiment_buttons.buttons(PAGE, plan, lambda _: join_ablation(PAGE, plan_pair()), start="Train both")
+    experiment_buttons.draw_buttons(PAGE, plan, lambda _: join_ablation(PAGE, plan_pair()), start="Train both")
     if plan is not None and session_experiments().get(PAGE) is None:
         st.caption(f"About **{duration(ablation_seconds(plan))}** here.")
     experiment_buttons.follow(follow_pair, PAGE)

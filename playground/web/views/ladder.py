@@ -25,6 +25,7 @@ from playground.views.ladder import (
 )
 from playground.web.choices import setup, widgets
 from playground.web.choices.setup import current_value
+from playground.web.choices.shortcuts import choose_values
 from playground.web.session.experiments import (
     Experiment,
     ablation_seconds,
@@ -78,7 +79,7 @@ def make_plan(trainings: tuple[AblationTraining, ...]) -> LadderPlan:
     return LadderPlan(trainings, seconds)
 
 
-def make_scene(trainings: tuple[AblationTraining, ...], state: AblationState | None = None) -> Scene[Ladder]:
+def make_scene(trainings: tuple[AblationTraining, ...], state: AblationState | None) -> Scene[Ladder]:
     """The ladder of some trainings, which may not have begun; no place of a run is looked at."""
     return Scene(plan_ladder(trainings) if state is None else Ladder(state))
 
@@ -109,7 +110,7 @@ def draw_start() -> tuple[AblationTraining, ...] | None:
         st.info("Choose at least one rung; then its encoder is compared with that of 2017.")
         plan = None
     start = "Start" if plan is None else f"Start {len(plan.trainings)} trainings"
-    experiment_buttons.buttons(PAGE, plan, lambda plan: join_ablation(PAGE, plan.trainings), start=start)
+    experiment_buttons.draw_buttons(PAGE, plan, lambda plan: join_ablation(PAGE, plan.trainings), start=start)
     experiment = session_experiments().get(PAGE)
     if plan is not None and (experiment is None or experiment.inputs != plan.trainings):
         st.caption(f"It takes about **{duration(plan.seconds)}** here. {describe_trainings(plan.trainings)}")
@@ -226,7 +227,7 @@ def _open_rung(names: tuple[str, ...], number: int) -> None:
     tokens = "word" if values["tokenizer"] == "vectors" else values["tokenizer"]
     values |= {"weights": "random", "tokenizer": tokens, "table_rows": 0}
     setup.pin(values | before)
-    st.session_state.update(values | here)
+    choose_values(values | here)
 
 
 WIDGETS |= {"ladder_rung": draw_rung}

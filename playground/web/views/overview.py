@@ -5,6 +5,7 @@ from functools import partial
 import streamlit as st
 
 from playground.accounting.readable import ModelCosts
+from playground.pages import PAGES
 from playground.runs.encoder_run import Run
 from playground.views.overview import ReadSentence, show_overview
 from playground.web.choices.focus import move_focus
@@ -14,7 +15,7 @@ from playground.web.shared.model_costs import pinned_costs
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
 from playground.web.shared.pinning import pinned_side
-from playground.web.shared.renderer import WIDGETS, read_options, render, run_scene
+from playground.web.shared.renderer import WIDGETS, draw_focus_and_scene, read_options, render
 from playground.web.views.attention import show_on_arrival
 
 NEXT_PAGE = "_next_page"
@@ -27,7 +28,7 @@ def explore_sentence() -> None:
     page = st.session_state.pop(NEXT_PAGE, None)
     if page:
         st.switch_page(page_named(page), query_params={})
-    runs, side = run_scene(), pinned_side()
+    runs, side = draw_focus_and_scene(), pinned_side()
     now = _read(current_setup(), runs.now, pinned_costs(side))
     pinned = None if runs.pinned is None or side is None else _read(side.setup, runs.pinned)
     scene = runs.with_subjects(now, pinned)
@@ -59,7 +60,9 @@ def _open_why() -> None:
 
 
 def _remember_opened_page() -> None:
-    st.session_state[NEXT_PAGE] = st.session_state["data_flow"].open
+    page = st.session_state["data_flow"].open
+    if isinstance(page, str) and page in PAGES:  # what a browser sends may be anything
+        st.session_state[NEXT_PAGE] = page
 
 
 def _draw_page_link(page: str) -> None:

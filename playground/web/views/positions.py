@@ -18,7 +18,7 @@ from playground.web.session.caches import RunKey
 from playground.web.session.services import services
 from playground.web.session.weights_cache import WeightsId, cache_by_weights
 from playground.web.shared import panels
-from playground.web.shared.focus_line import show_focus
+from playground.web.shared.focus_line import draw_focus
 from playground.web.shared.page_end import fragment
 from playground.web.shared.pinning import pinned_side_without_changes, run_pinned
 from playground.web.shared.renderer import read_options, render
@@ -52,7 +52,7 @@ def explore_positions() -> None:
     """What the page shows; where the closer view is of the focus, its line too."""
     run, options = panels.shown_run(changed=False), read_options("positions")
     has_focus = options["positions_closer"] and options["positions_view"] in ("this sentence", "similarity")
-    scene = _compared_scene(run, show_focus(run) if has_focus else current_focus(run))
+    scene = _compared_scene(run, draw_focus(run) if has_focus else current_focus(run))
     with panels.explain_errors():
         render(view.show_positions(scene, options), scene)
 

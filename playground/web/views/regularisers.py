@@ -110,11 +110,6 @@ def make_plan() -> AblationPlan:
     return AblationPlan(trainings, left_out, seconds)
 
 
-def create_experiment(plan: AblationPlan) -> Experiment[AblationState]:
-    """Take part in a plan's trainings."""
-    return join_ablation(PAGE, plan.trainings)
-
-
 @as_one_element
 def draw_own_comparison() -> AblationPlan | None:
     """Draw the settings of a comparison, its button and its cost, folded; returns what can be started, if anything."""
@@ -129,7 +124,9 @@ def draw_own_comparison() -> AblationPlan | None:
                 st.info("Choose at least one that can matter here; then its run is compared with a run without any.")
                 plan = None
         start = "Start" if plan is None else f"Start {len(plan.trainings)} runs"
-        experiment_buttons.start_button(PAGE, plan, create_experiment, start=start, scrolls_to="answer")
+        experiment_buttons.start_button(
+            PAGE, plan, lambda plan: join_ablation(PAGE, plan.trainings), start=start, scrolls_to="answer"
+        )
         if plan is not None:
             st.caption(describe_cost(plan))
     return plan
@@ -205,7 +202,7 @@ def _expect_seconds(settings: Mapping[str, Any]) -> float:
 def _start_ready(settings: Mapping[str, Any]) -> None:
     st.session_state.update(settings)
     with suppress(PlaygroundError):  # the page draws the same plan, and says what is wrong with it
-        session_experiments().start(PAGE, partial(create_experiment, make_plan()))
+        session_experiments().start(PAGE, partial(join_ablation, PAGE, make_plan().trainings))
         request_scroll("answer")
 
 

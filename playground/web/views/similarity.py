@@ -101,26 +101,18 @@ def keep_two_sentences(n: int) -> None:
 
 
 def draw_sentence_list(place: str, label: str, names: Mapping[int, str], number: int) -> None:
-    """A list of the sentences, by their numbers, that chooses the pair's first or second.
-
-    It is bound to no query parameter: Streamlit would write the sentence there, and not its number.
-    """
-    key = f"{place}_choice"
+    """A list of the sentences, by their numbers, that chooses the pair's first or second."""
     widgets.move_below(place, len(names))
-    st.session_state[place] = st.session_state[key] = number  # a click on a cell or a row, or a link, chooses too
-    st.selectbox(
+    st.session_state[place] = number
+    widgets.unbound_menu(
+        place,
+        f"{place}_choice",
         label,
         list(names),
+        number,
         format_func=names.__getitem__,
-        key=key,
         filter_mode=None,  # a finger opens the list, and not the keyboard
-        on_change=_take_sentence,
-        args=(place, key),
     )
-
-
-def _take_sentence(place: str, key: str) -> None:
-    choose_places(**{place: st.session_state[key]})
 
 
 def draw_closest_pair(chosen: Mapping[str, int]) -> None:
@@ -272,7 +264,7 @@ def _list_sentences(setup: Setup, sentences: tuple[str, ...], n_typed: int) -> S
 
 def _fit_changes(listed: SentenceList, setup: Setup) -> tuple[FittedChanges, ...]:
     """The changes of every sentence; what names a token is made in the sidebar's chosen sentence alone."""
-    if not any(change.is_on for change in setup.changes):
+    if not setup.switched_on:
         return ()
     key, batch, chosen = listed.key, listed.batch, setup.text.sentences[setup.sentence : setup.sentence + 1]
     return tuple(
@@ -307,12 +299,11 @@ def _fill_in() -> None:
 def describe_run(listed: SentenceList, depths: SentenceDepths) -> None:
     """Draw one line on what was computed, with which weights, and what is changed in it."""
     config, weights = listed.key.config, listed.setup.weights
-    names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
-    origin = names.get(weights) or trained_slot.weights_label(weights) or "your own weights"
     n, lengths = len(depths.tokens), depths.n_tokens
     sizes = f"{lengths[0]} tokens" if len(set(lengths)) == 1 else f"{min(lengths)} to {max(lengths)} tokens"
     st.caption(
-        f"{n} sentence{'s' if n > 1 else ''} of {sizes} · {config.n_layers} layers × {config.n_heads} heads · {origin}"
+        f"{n} sentence{'s' if n > 1 else ''} of {sizes} · {config.n_layers} layers × {config.n_heads} heads · "
+        f"{trained_slot.describe_weights(weights)}"
     )
     unknown = [number for number, row in enumerate(listed.batch.unknown, start=1) if all(row)]
     if unknown:

@@ -29,7 +29,7 @@ from playground.web.components.without_picture import request_scroll, scroll_as_
 from playground.web.session import caches
 from playground.web.session.caches import RunKey, TextKey
 from playground.web.shared import panels
-from playground.web.shared.focus_line import PLACES, keep_answer_place, show_focus
+from playground.web.shared.focus_line import PLACES, draw_focus, keep_answer_place
 from playground.web.shared.page_end import fragment
 from playground.web.shared.pinning import beside
 from playground.web.shared.renderer import render
@@ -56,7 +56,7 @@ def show_chosen_stage() -> None:
         chosen = _choose_input(*places)
     with above:
         if chosen is None:
-            panels.current_run()
+            panels.draw_run_line()
         key = chosen or current_setup().run_key
         with panels.explain_errors():
             run = caches.run_sentence(key)
@@ -77,7 +77,7 @@ def _draw_stage(key: RunKey, run: Run) -> None:
 def _draw_chosen(stage: str, following: str | None, key: RunKey, run: Run) -> None:
     """The stage's title, the focus, the computation, the way on to `following`; in a panel, what dropout does to it."""
     st.header(upper_first(stage))
-    focus = show_focus(run, PLACES if STAGES[stage].is_of_head else ("layer", "query"))
+    focus = draw_focus(run, PLACES if STAGES[stage].is_of_head else ("layer", "query"))
     with panels.explain_errors():
         walk = Walk(caches.trace_layer(key, focus.layer), focus.head, focus.query, focus.key)
     scene, missing = _find_pinned(walk, key)

@@ -44,7 +44,7 @@ from playground.views.training import (
 )
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup, current_value
-from playground.web.session import caches, trained_slot
+from playground.web.session import trained_slot
 from playground.web.session.downloads import in_turn
 from playground.web.session.experiments import (
     Experiment,
@@ -153,7 +153,7 @@ def create_experiment(plan: TrainingPlan) -> Experiment[TrainingState]:
     return Experiment(
         plan.inputs,
         TrainingRequest(
-            plan.config, plan.recipe, device=str(caches.device()), threads=services().settings.threads, data=data
+            plan.config, plan.recipe, device=str(services().device), threads=services().settings.threads, data=data
         ),
         partial(keep_network, slot),
         MemoryReservation(training_bytes(plan.config, plan.recipe, data)),

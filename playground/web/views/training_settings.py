@@ -68,7 +68,7 @@ def show_question(plan: TrainingPlan | None) -> None:
         st.code(f"reads   {data.task.show_blanks(data.example)}\nanswer  {answer}", language=None, wrap_lines=True)
 
 
-def settings(plan: TrainingPlan | None) -> None:
+def draw_settings(plan: TrainingPlan | None) -> None:
     """Draw the widgets of everything else that a run depends on."""
     task = TASK_TITLES[current_value("training_task")]
     data = None if plan is None else training_data(plan.recipe)
@@ -112,7 +112,7 @@ def _fold(name: str, title: str, names: Iterable[str]) -> ExpanderContainer:
 def start_row(plan: TrainingPlan | None) -> None:
     """Draw the buttons, and the cost of this plan unless it is the latest experiment already."""
     came_back = trained_slot.session_slot().came_back
-    experiment_buttons.buttons(PAGE, plan, create_experiment, has_network=came_back, scrolls_to="training_buttons")
+    experiment_buttons.draw_buttons(PAGE, plan, create_experiment, has_network=came_back, scrolls_to="training_buttons")
     experiment = session_experiments().get(PAGE)
     if plan is not None and (experiment is None or experiment.inputs != plan.inputs):
         recipe, data = plan.recipe, training_data(plan.recipe)

@@ -5,11 +5,12 @@ from functools import partial
 import streamlit as st
 
 from playground.charts.scene import Scene
+from playground.link.query import needed_panels
 from playground.tutorials import comparison
 from playground.tutorials.tutorial_texts import Topic
 from playground.views.tutorials import FiveTutorials, trace_tutorials
 from playground.web.choices.setup import current_setup
-from playground.web.choices.shortcuts import apply_topic
+from playground.web.choices.shortcuts import choose_values, preset_values, use_task_defaults
 from playground.web.components.rows import draw_data_flow
 from playground.web.components.without_picture import request_scroll
 from playground.web.session.weights_cache import cache_for_everybody
@@ -36,7 +37,14 @@ def draw_topic(topic: Topic, key: str, preset: str) -> None:
 
 
 def _set_topic(topic: Topic, preset: str) -> None:
-    apply_topic(preset, topic.settings, topic.target)
+    """Set the sidebar to the tutorial's preset and a page's own choices to what the topic is about, and open its panel.
+
+    The mask is causal for a topic that asks for it alone: the one opened before may have left it on.
+    """
+    panels = needed_panels({*topic.settings, topic.target})
+    choose_values({"weights": "random", **preset_values(preset), "causal": False, **panels, **topic.settings})
+    if "training_task" in topic.settings:
+        use_task_defaults()
     if topic.target is not None:
         request_scroll(topic.target)
 

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.accounting import count_parameters
 from playground.config import SETTINGS
+from playground.learn.lesson import Lesson, LessonStep, encode_lesson
 from playground.limits import MAX_CHARACTERS
 from playground.link import query
 from playground.link.params import (
@@ -131,6 +132,15 @@ def test_unlocking_keeps_the_shape_and_says_that_weights_are_random() -> None:
     assert values(app, *DEFAULTS, "weights") == {**DEFAULTS, "weights": "random"}
     assert not locked(app)
     assert ":orange-badge[random weights]" in captions(app)
+
+
+@pytest.mark.parametrize(("page", "button"), [("tutorials", "tutorials_open_overview"), ("ladder", "ladder_open_2")])
+def test_a_shape_that_a_press_has_set_comes_back_and_not_the_one_before_it(page: str, button: str) -> None:
+    app = choose(open_page(page, **SMALL | {"n_layers": "5"}, ladder_cards="true"), weights="minilm")
+    pressed = values(press(app, button), *LOCKED, "weights")
+    assert (pressed["weights"], pressed["n_layers"] == 5) == ("random", False)
+    choose(app, weights="minilm")
+    assert values(choose(app, weights="random"), *LOCKED, "weights") == pressed
 
 
 @pytest.mark.long
@@ -399,3 +409,30 @@ def test_the_training_page_has_no_door_to_itself_but_names_its_button() -> None:
     app = open_page("training", weights="trained here", training_task="Sort")
     assert not app.sidebar.get("page_link")
     assert f"**{app.button(key='training_start').label}** on the Training page trains it." in sentences(app)
+
+
+def press_too_early(app: AppTest, key: str, text: str) -> AppTest:
+    """Press a button in a browser whose field still says a text that was replaced."""
+    app.text_area(key="text").set_value(text)
+    return press(app, key)
+
+
+def test_a_field_that_is_late_does_not_bring_back_what_a_reset_or_its_undo_has_replaced() -> None:
+    app = press_too_early(press(open_page(text="cats purr"), "reset"), "front_look", "cats purr")
+    assert values(app, "text") == {"text": DEFAULT_TEXT}
+    app = press_too_early(press(app, "undo_reset"), "front_look", DEFAULT_TEXT)
+    assert values(app, "text") == {"text": "cats purr"}
+
+
+def test_a_field_that_is_late_does_not_bring_back_the_text_of_the_other_side() -> None:
+    app = choose(press(open_page("norms", **SMALL, text="cats purr"), "pin"), text="dogs bark")
+    app = press_too_early(press(app, "pin_swap"), "pin", "dogs bark")
+    assert values(app, "text") == {"text": "cats purr"}
+
+
+def test_a_field_that_is_late_is_no_change_of_a_lessons_text() -> None:
+    steps = [LessonStep(link=f"attention?text={text}&weights=random&n_layers=1") for text in ("one", "two")]
+    lesson = encode_lesson(Lesson(title="x", steps=steps))
+    app = press(open_page("lessons", lesson=lesson, text="cats purr"), "lesson_begin")
+    app = press_too_early(press(app, "tour_skip"), "tour_end", "one")
+    assert values(app, "text") == {"text": "cats purr"}

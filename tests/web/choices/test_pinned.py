@@ -84,21 +84,21 @@ def test_only_the_first_link_of_a_session_is_read(session: dict[str, Any]) -> No
     assert pinned_values() is None
 
 
-def test_swapping_twice_changes_nothing(session: dict[str, Any]) -> None:
-    first, second = NOW | {"seed": 1}, NOW | {"seed": 2, "n_layers": 3}
-    setup.pin(first)
-    setup.swap_pinned(second)
-    assert {key: session[key] for key in SHARED} == first
-    assert pinned_values() == second
-    setup.swap_pinned(first)
-    assert {key: session[key] for key in SHARED} == second
-    assert pinned_values() == first
-    setup.unpin()
-    setup.swap_pinned(first)
-    assert pinned_values() is None
-
-
 # --- on the pages
+
+KEPT = ("text", "weights", "tokenizer", "n_layers", "d_model", "seed")
+
+
+def test_swapping_twice_changes_nothing() -> None:
+    def sides() -> list[dict[str, Any]]:
+        return [{key: side[key] for key in KEPT} for side in (app.session_state, app.session_state["_pinned"])]
+
+    app = choose(press(open_page("norms", **SMALL), "pin"), n_layers=4, text="another")
+    now, pinned = sides()
+    press(app, "pin_swap")
+    assert sides() == [pinned, now]
+    press(app, "pin_swap")
+    assert sides() == [now, pinned]
 
 
 @pytest.mark.long

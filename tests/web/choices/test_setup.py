@@ -13,7 +13,7 @@ from playground.link.query import OTHER_WEIGHTS, VERSION, LinkReading
 from playground.text import Sentences, split_sentences
 from playground.web.choices import setup
 from playground.web.choices.open_page import restore_page_values, write_back
-from playground.web.choices.setup import OPEN_PAGE, Setup, is_random, setup_of
+from playground.web.choices.setup import Setup, is_random, setup_of
 from playground.web.session.weights_cache import RANDOM, WeightsId, this_session
 from tests.web.app_test import SMALL, choose, open_page, sentences, values
 
@@ -204,20 +204,19 @@ def test_without_a_widget_the_link_takes_it_and_the_script_starts_again(monkeypa
 
 
 @pytest.mark.parametrize(
-    ("opened", "is_step_back", "address"),
-    [("norms", True, ["5"]), ("norms", False, None), ("attention", True, None)],
+    ("arrived", "is_step_back", "address"),
+    [(True, True, ["5"]), (True, False, None), (False, True, None)],
 )
 def test_a_step_back_to_a_page_brings_its_values_back_into_the_link(
-    opened: str, is_step_back: bool, address: list[str] | None, monkeypatch: pytest.MonkeyPatch
+    arrived: bool, is_step_back: bool, address: list[str] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = {OPEN_PAGE: opened, "attention_other": 5, "attention_view": "lines", "norms_layer": 2}
+    session = {"attention_other": 5, "attention_view": "lines", "norms_layer": 2}
     browser = Browser(monkeypatch, session)
     context = SimpleNamespace(is_history_navigation=is_step_back)
     monkeypatch.setattr("playground.web.choices.open_page.get_script_run_ctx", lambda: context)
     with pytest.raises(RerunError) if address else nullcontext():
-        restore_page_values("attention")
+        restore_page_values("attention", arrived=arrived)
     assert browser.query_params == ({"attention_other": address} if address else {})
-    assert session[OPEN_PAGE] == "attention"
 
 
 def test_a_pages_parameters_start_with_its_name() -> None:

@@ -12,6 +12,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from playground.errors import BusyError
 from playground.runs.budget import check_interrupted, interruptible
 from playground.web.server.settings import Settings
+from playground.web.session import turns as turns_module
 from playground.web.session.result_cache import CacheKey, ResultCache
 from playground.web.session.services import Services, build_services, other_services, services
 from playground.web.session.turns import A_SECOND, AT_ONCE, HALF_LIFE, RUNS, FairQueue, Pace, Turns, current_visitor
@@ -207,6 +208,43 @@ def test_the_one_who_waits_for_anothers_result_computes_it_where_that_one_leaves
     for thread in threads:
         thread.join(30)
     assert results == [7]
+
+
+def test_the_run_that_waits_for_anothers_result_ends_where_its_visitor_wants_it_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turns, cache, key = Turns(n=1, timeout=30.0), ResultCache(1_000), CacheKey(abs, 7)
+    computing, leaves, waits, ended = (threading.Event() for _ in range(4))
+
+    def compute() -> int:
+        computing.set()
+        assert leaves.wait(30)
+        return 7
+
+    def check() -> None:
+        if waits.is_set():
+            raise StoppedError
+
+    def find() -> int:
+        waits.set()
+        return cache.find(key, compute)
+
+    def run() -> None:
+        with pytest.raises(StoppedError), turns.hold_run():
+            find()
+        ended.set()
+
+    monkeypatch.setattr(turns_module, "current_visitor", lambda: ("somebody", check))
+    threads = [threading.Thread(target=cache.find, args=(key, compute)), threading.Thread(target=run)]
+    threads[0].start()
+    assert computing.wait(30)
+    threads[1].start()
+    assert ended.wait(10), "it waits for the result of the other"
+    leaves.set()
+    for thread in threads:
+        thread.join(30)
+    assert cache.find(key, compute) == 7, "the other's result is kept"
+    assert cache.hits == 1
 
 
 LONG = 30.0

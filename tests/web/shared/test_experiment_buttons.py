@@ -135,7 +135,7 @@ def test_who_waits_for_a_seat_is_told_the_place_and_sees_a_drawing_that_does_not
     app.session_state["training_details_open"] = app.session_state["training_evaluations_open"] = True
     press(app, f"{page}_start")
     try:
-        assert status_text(app).startswith("Waiting for a seat: 2nd in the queue.")
+        assert status_text(app).startswith("Waiting: 2nd in the queue.")
         assert grey_buttons(app, page) == {"start"}
         assert CHARTS[page] not in charts(app)
         drawings = {element.proto.id.rsplit("-", 1)[-1] for element in app.get("bidi_component")}

@@ -11,13 +11,13 @@ from playground.web.shared.experiment_buttons import ordinal, pending_sentence
 @pytest.mark.parametrize(
     ("status", "state", "ended", "wait", "sentence"),
     [
-        ("waiting", None, False, 0.0, "Waiting for a seat: 2nd in the queue. It starts by itself, on any page."),
+        ("waiting", None, False, 0.0, "Waiting: 2nd in the queue. It starts by itself, on any page."),
         (
             "waiting",
             object(),
             False,
             40.0,
-            "Waiting for a seat: 2nd in the queue. It continues in about 40 s by itself, on any page.",
+            "Waiting: 2nd in the queue. It continues in about 40 s by itself, on any page.",
         ),
         ("running", None, False, 0.0, "Getting ready."),
         ("paused", None, False, 0.0, "Paused before the first step."),

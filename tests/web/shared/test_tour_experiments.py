@@ -5,6 +5,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.charts.markdown import escape_markdown
+from playground.learn.reverse_tour import REVERSE
 from playground.training.trained_network import TrainedNetwork
 from tests.training.trained import trained
 from tests.web.app_test import captions, choose, new_page, open_page, press, prose, sentences, trained_trace, working
@@ -110,15 +111,53 @@ def test_no_head_that_the_network_lacks_is_switched_off() -> None:
     assert "Your run says" in prose(app)
 
 
+def with_network_taken_along(one: TrainedNetwork) -> AppTest:
+    """The reversal at its fourth step, of a visitor with a sentence and random weights of their own."""
+    app = put(open_page("overview", text=OWN, weights="random", layer=1, head=2), one)
+    app = put(working(press(app, "start_reverse").switch_page("../../pages/training.py").run()), one)
+    press(press(press(app, "tour_on"), "tour_answer_nowhere"), "tour_on")
+    return press(app, "training_look")
+
+
 def test_after_the_reversal_the_visitors_own_sentence_and_weights_are_back() -> None:
     one = trained()
-    app = put(open_page("overview", text=OWN, weights="random", layer=1, head=2), one)
-    press(app, "start_reverse")
-    app = put(working(app.switch_page("../../pages/training.py").run()), one)
-    press(press(press(app, "tour_on"), "tour_answer_nowhere"), "tour_on")
-    press(app, "training_look")
+    app = with_network_taken_along(one)
     assert (app.session_state["weights"], app.session_state["text"]) == ("trained here", one.example)
     press(app, "tour_end")
     assert (app.session_state["weights"], app.session_state["text"]) == ("random", OWN)
     assert (app.session_state["layer"], app.session_state["head"]) == (1, 2)
     assert "Your sentence and the weights that you had before the experiment are back." in sentences(app)
+
+
+def test_the_reversals_end_makes_way_on_the_front_page() -> None:
+    app = with_network_taken_along(trained())
+    while step(app) <= len(REVERSE.steps):
+        press(app, "tour_skip" if "tour_skip" in {button.key for button in app.button} else "tour_on")
+    app = working(app.switch_page("../../pages/overview.py").run())
+    assert step(app) == 0
+    assert (app.session_state["weights"], app.session_state["text"]) == ("random", OWN)
+    assert "Your sentence and the weights that you had before the experiment are back." in sentences(app)
+
+
+def test_a_lesson_that_begins_within_the_reversal_ends_with_what_there_was_before_both() -> None:
+    app = with_network_taken_along(trained())
+    app = press(working(app.switch_page("../../pages/lessons.py").run()), "begin_attention-in-30-minutes")
+    assert app.session_state["weights"] == "minilm"
+    press(app, "tour_end")
+    assert (app.session_state["weights"], app.session_state["text"]) == ("random", OWN)
+
+
+def test_the_way_out_of_the_reversal_names_the_text_only_where_that_comes_back() -> None:
+    app = with_network_taken_along(trained())
+    assert "your text and the weights" in app.button(key="tour_end").help
+    choose(app, text="c a b")
+    assert "text" not in app.button(key="tour_end").help
+    press(app, "tour_end")
+    assert (app.session_state["weights"], app.session_state["text"]) == ("random", "c a b")
+
+
+def test_a_field_that_is_late_does_not_keep_the_networks_example() -> None:
+    app = with_network_taken_along(trained())
+    app.text_area(key="text").set_value(OWN)  # what the browser's field said before the example took its place
+    press(app, "tour_end")
+    assert (app.session_state["weights"], app.session_state["text"]) == ("random", OWN)

@@ -21,7 +21,7 @@ from playground.training.tasks import TASKS, make_data
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session import trained_slot
 from playground.web.session.memory_budget import MemoryBudget
-from playground.web.session.services import other_services, services
+from playground.web.session.services import Services, other_services, services
 from playground.web.session.trained_slot import TrainedSlot
 from tests.training.trained import CONFIG, trained, trainer
 from tests.web.app_test import (
@@ -245,7 +245,7 @@ def test_on_another_device_it_is_a_copy(monkeypatch: pytest.MonkeyPatch) -> None
     one = trained()
     monkeypatch.setattr(trained_slot, "shown_network", lambda: one)
     assert trained_slot.network_on_device(one.key) is one.network
-    monkeypatch.setattr(trained_slot, "choose_device", lambda _: torch.device("meta"))
+    monkeypatch.setattr(Services, "device", torch.device("meta"))
     for key in (one.key, one.initial_key):
         placed = trained_slot._copy_on_device.__wrapped__(key)  # type: ignore[attr-defined]
         assert {parameter.device.type for parameter in placed.parameters()} == {"meta"}

@@ -234,6 +234,15 @@ def test_a_file_is_opened_or_said_to_be_none() -> None:
         assert "bad.yaml" in sentences(working(app))
 
 
+def test_a_file_that_breaks_its_reader_is_told_too_until_another_is_opened() -> None:
+    app = upload(open_page("lessons"), "lesson_file", b"title: !!timestamp x", "hostile.yaml")
+    assert "“hostile.yaml” can't be used." in sentences(app)
+    assert "hostile" in sentences(working(app.run()))
+    app = upload(app, "lesson_file", write_lesson(MINE).encode(), "mine.yaml")
+    assert app.title[0].value == "Mine"
+    assert "hostile" not in sentences(press(app, "lesson_list"))
+
+
 @pytest.mark.parametrize(("view", "told"), [("handout", False), ("answers", True)])
 def test_a_handout_is_shown(view: str, told: bool) -> None:
     app = without_error(open_page("lessons", lesson=CODE, lessons_view=view))

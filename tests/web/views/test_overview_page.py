@@ -1,7 +1,11 @@
 """The overview as a page: the trained model first, every preset, boxes, the panel of shapes, and odd texts."""
 
+from types import SimpleNamespace
+from unittest import mock
+
 import numpy as np
 import pytest
+import streamlit as st
 
 from playground import count_parameters
 from playground.accounting import count_flops
@@ -11,6 +15,7 @@ from playground.runs.encoder_run import run
 from playground.web.choices.shortcuts import preset_values
 from playground.web.session.services import services
 from playground.web.shared.navigation import pages
+from playground.web.views import overview
 from playground.weights import checkpoint
 from tests.web.app_test import (
     SMALL,
@@ -123,3 +128,13 @@ def test_a_text_in_another_script_is_told_once_for_the_trained_model_alone() -> 
 def test_lines_of_code_are_sentences_and_the_sidebar_says_so() -> None:
     assert "Each line is a sentence of its own" in captions(open_page(text="def f(x):\n    return x"))
     assert "Each line is a sentence of its own" not in captions(open_page(text="def f(x): return x"))
+
+
+@pytest.mark.parametrize(
+    ("sent", "asked_for"), [("norms", "norms"), ("nowhere", None), (["norms"], None), ({}, None), (7, None)]
+)
+def test_a_press_on_a_box_opens_its_page_and_none_that_there_is_not(sent: object, asked_for: str | None) -> None:
+    session = {"data_flow": SimpleNamespace(open=sent)}
+    with mock.patch.object(st, "session_state", session):
+        overview._remember_opened_page()
+    assert session.get(overview.NEXT_PAGE) == asked_for

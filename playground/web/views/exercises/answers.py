@@ -26,6 +26,7 @@ from playground.link.opening import view_of
 from playground.link.params import FOCUS, SHARED, page_parameters
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_setup, current_value, note_focus_text
+from playground.web.choices.snapshots import restore_snapshot, take_snapshot
 from playground.web.components.exercises import draw_answer_curve, draw_answer_grid
 from playground.web.session.services import services
 from playground.web.shared.navigation import page_named
@@ -303,19 +304,16 @@ def _start_values(variant: Variant) -> dict[str, Any]:
 
 
 def _use_settings(values: Mapping[str, Any], names_tokens: bool) -> None:
-    before = st.session_state.get(_HAD) or shortcuts.take_snapshot(())
+    before = st.session_state.get(_HAD) or take_snapshot(())
     had = {key: current_value(key) for key in values} | dict(before.values)
     st.session_state[_HAD] = replace(before, values=had)
-    shortcuts.replace_text(values["text"])
+    shortcuts.choose_values(values)
     shortcuts.restore_put_away({})
-    st.session_state.update({key: value for key, value in values.items() if key != "text"})
     note_focus_text(by_page=not names_tokens)
 
 
 def _bring_back() -> None:
-    had = st.session_state.pop(_HAD)
-    shortcuts.replace_text(had.values.get("text", current_value("text")))
-    shortcuts.restore_snapshot(had)
+    restore_snapshot(st.session_state.pop(_HAD))
 
 
 def _read_settings(variant: Variant) -> Mapping[str, Any]:

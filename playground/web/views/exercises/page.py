@@ -89,7 +89,7 @@ def _open(key: str, number: int = 0) -> None:
 
 def _draw_list(unknown: str) -> None:
     exercises, results = shipped_exercises(), current_results()
-    panels.heading(ask_where_to_begin(exercises, results))
+    panels.draw_heading(ask_where_to_begin(exercises, results))
     _say_first(answer_where_to_begin(exercises, results))
     if unknown:
         st.info(f"There is no exercise {escape_markdown(quote_text(unknown))}: these are all.")
@@ -129,7 +129,7 @@ def _draw_exercise(exercise: Exercise, number: int) -> None:
             "All exercises", key="exercise_list", icon=":material/arrow_back:", type="tertiary",
             on_click=_open, args=("",),
         )  # fmt: skip
-        panels.heading(Variant(exercise, number).fill(exercise.title))
+        panels.draw_heading(Variant(exercise, number).fill(exercise.title))
     with panels.explain_errors():
         variant = pose_variant(exercise.key, number)
         view = variant.view

@@ -62,7 +62,7 @@ def draw_editor(lesson: Lesson) -> None:
         _keep(lesson, is_moved=True)
     with st.container(key=TOP):
         draw_way_back()
-        panels.heading("What are your students to do?")
+        panels.draw_heading("What are your students to do?")
     with panels.explain_errors(), take_turn("lessons"):
         problems = check_lesson(lesson, shipped_exercises(), computes=False)
     said = "It holds: send its link, or try it first." if not problems else "Something does not hold yet: see below."

@@ -7,7 +7,7 @@ import streamlit as st
 
 from playground.charts.chart import Paragraph
 from playground.charts.markdown import escape_markdown
-from playground.errors import InputError, PlaygroundError
+from playground.errors import InputError
 from playground.learn.exercise import Exercise
 from playground.learn.handout import write_handout, write_notebook
 from playground.learn.lesson import (
@@ -19,7 +19,7 @@ from playground.learn.lesson import (
     shipped_lessons,
     write_lesson,
 )
-from playground.text.wording import count_noun
+from playground.text.wording import count_noun, quote_text
 from playground.web.choices.setup import current_value
 from playground.web.session.caches import shipped_exercises
 from playground.web.session.downloads import in_turn
@@ -60,7 +60,7 @@ def draw_lessons() -> None:
 
 def _draw_list(problem: str) -> None:
     with st.container(key=TOP):
-        panels.heading("Which lesson?")
+        panels.draw_heading("Which lesson?")
     lessons = shipped_lessons()
     render([Paragraph(_answer_which(lessons), "answer")])
     st.caption(_BRINGS)
@@ -92,7 +92,7 @@ def _draw_list(problem: str) -> None:
         help="As the button “File” of a lesson saves it.",
     )  # fmt: skip
     if _PROBLEM in st.session_state:
-        st.error(st.session_state.pop(_PROBLEM))
+        st.error(st.session_state[_PROBLEM])
 
 
 _BRINGS = "A lesson brings a sentence and settings of its own. Its button **End** brings yours back."
@@ -140,7 +140,7 @@ def _begin_button(name: str, key: str, *, is_first: bool = True) -> None:
 def _draw_lesson(name: str, lesson: Lesson) -> None:
     with st.container(key=TOP):
         draw_way_back()
-        panels.heading(lesson.title)
+        panels.draw_heading(lesson.title)
     render([Paragraph(lesson.about or f"A lesson of {_measure(lesson)}.", "answer")])
     st.caption(_measure(lesson) + (" · Whoever gave you the link has written it." if is_code(name) else ""))
     exercises = shipped_exercises()
@@ -229,10 +229,7 @@ def _open_draft() -> None:
 
 def _open_file() -> None:
     file = uploads.take_file(_UPLOADER)
-    if file is None:
-        return
-    try:
-        lesson = read_lesson(file.getvalue().decode(errors="replace"), file.name)
-        open_lesson(encode_lesson(lesson))
-    except PlaygroundError as error:
-        st.session_state[_PROBLEM] = escape_markdown(error)
+    if file is not None:
+        with uploads.explain_failure(_PROBLEM, quote_text(file.name)):
+            lesson = read_lesson(file.getvalue().decode(errors="replace"), file.name)
+            open_lesson(encode_lesson(lesson))

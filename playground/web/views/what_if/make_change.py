@@ -14,9 +14,8 @@ from playground.model.changes import HEAD_POINTS, KINDS, PATCH_POINTS, SUBLAYERS
 from playground.runs.encoder_run import Run
 from playground.text.wording import lower_first
 from playground.views.change_names import explain_changes, name_token
-from playground.web.choices import changes
 from playground.web.choices.setup import Setup, current_setup
-from playground.web.shared.change_chips import draw_followed_button, explain_refusal, is_same_place, make_in_place
+from playground.web.shared.change_chips import draw_change_button, draw_followed_button, explain_refusal, is_same_place
 
 CHOSEN_HEAD, EVERY_HEAD = "the chosen head", "every head"
 CHOSEN_LAYER, EVERY_LAYER = "the chosen layer", "every layer"
@@ -47,13 +46,12 @@ def draw_first_changes(run: Run, focus: Focus, outcome: str) -> None:
     has pressed its button sees there: the page's answer may be above the window.
     """
     setup = current_setup()
-    on = {made for made, is_on in setup.changes if is_on}
     fits = set(setup.fitted_changes.applied)
     firsts = list_first_changes(run, focus)
     with st.container(key="examples"):
         columns = st.columns(len(firsts), gap="medium")
     for place, (column, first) in enumerate(zip(columns, firsts, strict=True)):
-        is_made = set(first.wanted) <= on
+        is_made = setup.switched_on.issuperset(first.wanted)
         reason = "" if is_made else explain_refusal(setup, first.wanted)
         with column, st.container(gap="xsmall"):
             told = "not possible here." if reason else first.told
@@ -62,18 +60,16 @@ def draw_first_changes(run: Run, focus: Focus, outcome: str) -> None:
             st.markdown(f"**{first.name}:** {told}")
             if reason:
                 st.caption(escape_markdown(reason))
-            if st.button(
-                escape_markdown(first.undo if is_made else first.label),
+            draw_change_button(
+                escape_markdown(first.label),
+                escape_markdown(first.undo),
+                first.wanted,
+                is_made=is_made,
+                reason=reason,
                 key=f"example_{place}",
-                icon=":material/undo:" if is_made else ":material/play_arrow:",
-                disabled=bool(reason),
-                help=escape_markdown(explain_changes(first.wanted, run.tokens)),
-            ):
-                if is_made:
-                    changes.take_back(first.wanted)
-                else:
-                    make_in_place(first.wanted)
-                st.rerun()  # the chips above are outside of this fragment
+                icon=":material/play_arrow:",
+                help_text=escape_markdown(explain_changes(first.wanted, run.tokens)),
+            )
 
 
 def list_first_changes(run: Run, focus: Focus) -> list[FirstChange]:
@@ -121,25 +117,16 @@ def draw_change_maker(run: Run, focus: Focus) -> None:
 
 def _offer(setup: Setup, wanted: Sequence[Change]) -> None:
     """The button that makes the changes or takes them back, or one sentence on why they cannot be made."""
-    on = {made for made, is_on in setup.changes if is_on}
-    is_made = set(wanted) <= on
+    is_made = setup.switched_on.issuperset(wanted)
     replaces = any(made != each and is_same_place(made, each) for made, _ in setup.changes for each in wanted)
     reason = "" if is_made else explain_refusal(setup, wanted)
-    made = f"Set its strength to {wanted[0].strength:g}" if replaces else "Make this change"
-    label = "Take this change back" if is_made else made
+    label = f"Set its strength to {wanted[0].strength:g}" if replaces else "Make this change"
     with st.container(horizontal=True, vertical_alignment="center"):
-        pressed = st.button(label, key="compose_make", disabled=bool(reason))
+        draw_change_button(label, "Take this change back", wanted, is_made=is_made, reason=reason, key="compose_make")
         if reason or is_made:
             waits = any(each in setup.fitted_changes.reasons for each in wanted)
             where = "its chip above says why it does not fit" if waits else "what followed from it stands on this page"
             st.caption(escape_markdown(reason or f"This change is made already: {where}."), width="content")
-    if not pressed or reason:
-        return
-    if is_made:
-        changes.take_back(wanted)
-    else:
-        make_in_place(wanted)
-    st.rerun()  # the chips above are outside of this fragment
 
 
 @dataclass
@@ -293,27 +280,23 @@ def offer_changes(key: str, offers: Mapping[str, Sequence[Change]]) -> None:
     The whole page follows a press, as its heading names the changes.
     """
     setup, refused = current_setup(), []
-    on = {made.change for made in setup.changes if made.is_on}
     with st.container(key=key, horizontal=True):
-        made_offers = {label for label, wanted in offers.items() if wanted and set(wanted) <= on}
+        made_offers = {label for label, wanted in offers.items() if wanted and setup.switched_on.issuperset(wanted)}
         for number, (label, wanted) in enumerate(offers.items()):
             is_made = label in made_offers
             reason = "" if is_made else explain_refusal(setup, wanted)
             if reason:
                 refused.append(reason)
-            pressed = st.button(
-                f"Undo: {lower_first(label)}" if is_made else label,
+            draw_change_button(
+                label,
+                f"Undo: {lower_first(label)}",
+                wanted,
+                is_made=is_made,
+                reason=reason,
                 key=f"{key}_{number}",
-                icon=":material/undo:" if is_made else ":material/add:",
-                disabled=bool(reason) or not wanted,
-                help=reason or "Changes stand below the heading; the pages show the model with them.",
+                icon=":material/add:",
+                help_text=reason or "Changes stand below the heading; the pages show the model with them.",
             )
-            if pressed and not reason:
-                if is_made:
-                    changes.take_back(wanted)
-                else:
-                    make_in_place(wanted)
-                st.rerun()
         if made_offers:
             draw_followed_button(f"{key}_followed")
     for reason in dict.fromkeys(refused):

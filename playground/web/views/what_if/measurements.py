@@ -271,7 +271,7 @@ def measure_variants(weights: str, variants: Sequence[Sequence[Change]], rows: R
     trained, examples = trained_slot.find_network(weights), validation_sequences(weights)
     with services().turns.take():
         network = trained_slot.network_on_device(weights)
-        scores = [score_changed(network, examples, trained.recipe, caches.device(), variants[row]) for row in rows]
+        scores = [score_changed(network, examples, trained.recipe, services().device, variants[row]) for row in rows]
     return np.array([[score.accuracy, score.probability] for score in scores], np.float32)
 
 

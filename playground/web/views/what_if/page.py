@@ -47,7 +47,7 @@ from playground.web.choices import widgets
 from playground.web.choices.changes import switch_changes
 from playground.web.choices.focus import move_focus
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random, note_focus_text
-from playground.web.choices.shortcuts import replace_text
+from playground.web.choices.shortcuts import choose_values
 from playground.web.components.without_picture import ask_again
 from playground.web.session import caches, trained_slot
 from playground.web.session.caches import RunKey, TextKey
@@ -55,7 +55,7 @@ from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_by_weights
 from playground.web.shared import panels
 from playground.web.shared.change_chips import scroll_on_arrival
-from playground.web.shared.focus_line import show_focus
+from playground.web.shared.focus_line import draw_focus
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import WIDGETS, read_options, render
 from playground.web.views.what_if import measurements
@@ -118,7 +118,7 @@ need not add up to 100%: the vector of one token already holds a part of what an
 def explore_changes() -> None:
     """The focus, and the chosen view of the page."""
     run = panels.shown_run(changed=current_value("whatif_view") == "what followed")
-    focus = show_focus(run)
+    focus = draw_focus(run)
     view = widgets.choice("whatif_view", "Look at")
     if view == "what followed":
         heads = _find_measured_heads(current_setup()) if run.interventions else None
@@ -516,8 +516,8 @@ def _encode(key: TextKey, sentences: Sequence[str]) -> Batch:
 def _look_at_last(text: str, sentence: int, other: int, query: int, told: str) -> None:
     # A change that names a token by its position would mean another one in another sentence.
     switch_changes([change for change, is_on in current_setup().changes if is_on and change.names_no_token])
-    replace_text(text)
-    st.session_state.update({"sentence": sentence, "whatif_other": other, _ADDED: True})
+    choose_values({"text": text, "sentence": sentence, "whatif_other": other})
+    st.session_state[_ADDED] = True
     st.session_state[_WHAT_WAS_ADDED] = (text, sentence, told)
     move_focus(query=query)
     note_focus_text(text)
