@@ -23,8 +23,9 @@ class HeadSearch:
     """Every head's weight from a query to a key, and how it compares."""
 
     table: pd.DataFrame
-    """A row a head, the largest weight first: `layer`, `head`, `weight`, `rank` of the weight among its query's keys,
-    from 1, and `z`, how unusual it is for that head."""
+    """A row a head, the largest weight first: `layer`, `head`, `weight`, `rank` of the weight among the keys that its
+    layer lets the query see, from 1, and `z`, how unusual it is for that head. Rank and z are NaN where a window hides
+    the key."""
     n_keys: int
     """Keys that the query may attend to, in the layers where these are most."""
     n_compared: int
@@ -46,17 +47,18 @@ def search_heads(run: Run, query: int, key: int) -> HeadSearch:
     layers = range(run.config.n_layers)
     patterns = [run.arrays[f"layers.{layer}.attn.pattern"] for layer in layers]
     weights = np.concatenate([pattern[:, query, key] for pattern in patterns])  # (L · H,)
-    rows = np.concatenate([pattern[:, query] for pattern in patterns])[:, run.allowed[query]]  # (L · H, keys)
     seen = [np.where(run.allowed_in(layer), patterns[layer], np.nan) for layer in layers]  # (H, T, T) each
     cells = np.concatenate([pattern[:, query, key] for pattern in seen])  # (L · H,)
     others = np.concatenate([pattern[:, queries, keys] for pattern in seen])  # (L · H, n)
+    rows = np.concatenate([pattern[:, query] for pattern in seen])  # (L · H, T)
+    ranks = np.where(np.isnan(cells), np.nan, 1 + (rows > cells[:, None]).sum(axis=1))
     n_heads = run.config.n_heads
     table = pd.DataFrame(
         {
             "layer": np.repeat(np.arange(len(patterns)), n_heads),
             "head": np.tile(np.arange(n_heads), len(patterns)),
             "weight": weights,
-            "rank": 1 + (rows > weights[:, None]).sum(axis=1),
+            "rank": ranks if np.isnan(cells).any() else ranks.astype(int),
             "z": _z_scores(cells, others),
         }
     )

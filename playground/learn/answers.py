@@ -1,6 +1,7 @@
 """The kinds of answers to exercises: how each is asked for, what is right, and how one that was given is read.
 
-To add a kind: a record here, its name in `Answer`, and its form in `playground/web/views/exercises/answers.py`.
+To add a kind: a record here, its names in `Answer` and `ANSWER_KINDS`, what is drawn of a given answer beside the truth
+in `playground/learn/compare_answer.py`, and its form in `playground/web/views/exercises/answers.py`.
 """
 
 import math

@@ -62,9 +62,13 @@ def show_linking_heads(scene: Scene[HeadsRun], options: Options) -> Iterator[Ite
             return pd.DataFrame({"weight": 0.0}, _by_head(subject.run))
         return search_heads(subject.run, focus.query, focus.key).table.set_index(["layer", "head"])
 
+    has_window = run.config.window > 0
+    among = f"the {found.n_keys} keys of {query}"
+    if has_window:
+        among = f"the keys that its layer lets {query} see, {found.n_keys} at most"
     yield Paragraph(
-        f"**Every head's weight from {query} to {key}.** rank: its place among the {found.n_keys} keys of "
-        f"{query}, 1 the strongest. {_describe_z(found)} {note_special_tokens(run)} Click a row to open its head.",
+        f"**Every head's weight from {query} to {key}.** rank: its place among {among}, 1 the strongest. "
+        f"{_describe_z(found, at_most=has_window)} {note_special_tokens(run)} Click a row to open its head.",
         "caption",
     )
     yield _head_table(
@@ -153,15 +157,16 @@ def _name_head(row: pd.Series) -> str:
     return f"layer {row['layer']:.0f}, head {row['head']:.0f} (z = {write_decimals(row['z'], 1, '+')})"
 
 
-def _describe_z(found: HeadSearch) -> str:
+def _describe_z(found: HeadSearch, *, at_most: bool) -> str:
     if found.n_compared < 2:
         return "z: there are too few other cells to say how unusual a weight is."
     low, high = found.distances
     where = f"at the same distance, {low:+d}" if low == high else f"at the nearest distances, {low:+d} to {high:+d}"
     where = with_minus(where)
+    others = f"{found.n_compared} other weights{' at most,' * at_most}"
     return (
-        f"z: how unusual this weight is for the head. It compares log-odds with the head's {found.n_compared} other "
-        f"weights {where} tokens, in standard deviations."
+        f"z: how unusual this weight is for the head. It compares log-odds with the head's {others} {where} tokens, in "
+        "standard deviations."
     )
 
 

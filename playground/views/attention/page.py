@@ -163,7 +163,6 @@ def pattern_map(scene: Heads, options: Options) -> Heatmap[HeadsRun]:
         return f"{_name_nearest(pinned.run, focus, options)}{told}"
 
     return _token_map(
-        scene,
         options,
         key="attention_pattern",
         beside_key="head",
@@ -183,7 +182,7 @@ def pattern_map(scene: Heads, options: Options) -> Heatmap[HeadsRun]:
     )
 
 
-def _token_map(scene: Heads, options: Options, **chart: Any) -> Heatmap[HeadsRun]:
+def _token_map(options: Options, **chart: Any) -> Heatmap[HeadsRun]:
     """A map between the tokens that are not hidden."""
     return head_map(
         tokens=lambda subject: subject.run.tokens,
@@ -386,7 +385,6 @@ def show_rollout(scene: Heads, options: Options) -> Iterator[Item]:
     if has_odd_rows(run):
         sums = "need not add up to 1, as a weight was set after the softmax"
     yield _token_map(
-        scene,
         options,
         key="attention_rollout",
         weights=shares,

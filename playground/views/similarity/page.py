@@ -122,7 +122,7 @@ def show_details(scene: Scene[Sentences], options: Options) -> Iterator[Item]:
     if pairs:
         title = "Every pair, the closest first"
         icon = ":material/format_list_numbered:"
-        yield fill_panel(options, "similarity_ranking", title, lambda: _list_pairs(subject, pairs), icon)
+        yield fill_panel(options, "similarity_ranking", title, lambda: _list_pairs(pairs), icon)
     choice = Control("similarity_pooling", "How a sentence's tokens become one vector (pooling)", HELP["pooling"])
 
     def explain() -> Iterator[Item]:
@@ -181,7 +181,7 @@ def _choose(pair: Pair) -> dict[str, int]:
     return dict(zip(PLACES, (pair.first + 1, pair.second + 1), strict=True))
 
 
-def _list_pairs(subject: Sentences, pairs: Sequence[Pair]) -> Iterator[Item]:
+def _list_pairs(pairs: Sequence[Pair]) -> Iterator[Item]:
     """Every pair with its cosine and the tokens that it has in common; a click on a row chooses it."""
 
     def rank(shown: Sentences) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """Callbacks that set several choices at once: a preset, the trained network, another text.
 
-All of them set values by `choose_values`, which sees to what else a value changes.
+All that set the sidebar's values do it by `choose_values`, which sees to what else a value changes.
 Callbacks run before any widget is drawn: only then do widgets take new values.
 """
 
@@ -107,6 +107,7 @@ def choose_values(values: Mapping[str, Any]) -> None:
 
 def swap_pinned() -> None:
     """Pin the present settings, and set the sidebar to those that were pinned; for callbacks."""
+    keep_replaced()
     pinned = setup.pinned_values()
     if pinned is not None:
         setup.pin(current_setup().values)
@@ -141,6 +142,7 @@ def choose_trained_network() -> None:
     trained = trained_slot.session_slot().trained
     if trained is None:
         return
+    keep_replaced()
     choose_values({"weights": "trained here", "untrained": False})
     sentences = split_sentences(current_value("text")).sentences
     unknown = [each for row in trained.tokenizer.encode_batch(sentences).unknown for each in row]

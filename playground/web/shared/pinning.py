@@ -177,6 +177,7 @@ _STARTED = "_compare_started"
 
 def start_comparison(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
     """Pin the one side of a ready comparison and set the sidebar to the other, until `Unpin`; for callbacks."""
+    shortcuts.keep_replaced()
     had = {key: current_value(key) for key in SHARED}
     st.session_state[_STARTED] = before, after, had, shortcuts.put_away_values()
     setup.pin(before)
@@ -284,4 +285,5 @@ def summarise_shared(shared: Sequence[SharedWeights], seed: int) -> str:
 
 
 def _pin() -> None:
+    shortcuts.keep_replaced()
     setup.pin(current_setup().values)

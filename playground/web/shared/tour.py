@@ -197,6 +197,7 @@ def _words() -> tuple[object, ...]:
 
 def begin_tour(tour: Tour, gather_evidence: Callable[[], Evidence]) -> None:
     """Begin a tour at its first step, with what it starts with; for callbacks. Raises as what is gathered."""
+    shortcuts.keep_replaced()
     own = {key: current_value(key) for key in ("weights", "text", "layer", "head")}
     weights = own["weights"]
     shortcuts.choose_values(tour.starts(gather_evidence()))

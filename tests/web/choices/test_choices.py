@@ -430,6 +430,19 @@ def test_a_field_that_is_late_does_not_bring_back_the_text_of_the_other_side() -
     assert values(app, "text") == {"text": "cats purr"}
 
 
+def test_two_quick_swaps_keep_the_text_of_both_sides() -> None:
+    app = choose(press(open_page("norms", **SMALL, text="cats purr"), "pin"), text="dogs bark")
+    app = press_too_early(press(app, "pin_swap"), "pin_swap", "dogs bark")
+    assert values(app, "text") == {"text": "dogs bark"}
+    assert values(press(app, "pin_swap"), "text") == {"text": "cats purr"}
+
+
+def test_what_is_pinned_right_after_a_reset_is_the_text_that_is_shown() -> None:
+    app = press_too_early(press(open_page("norms", text="cats purr"), "reset"), "pin", "cats purr")
+    assert values(app, "text") == {"text": DEFAULT_TEXT}
+    assert values(press(choose(app, text="dogs bark"), "pin_swap"), "text") == {"text": DEFAULT_TEXT}
+
+
 def test_a_field_that_is_late_is_no_change_of_a_lessons_text() -> None:
     steps = [LessonStep(link=f"attention?text={text}&weights=random&n_layers=1") for text in ("one", "two")]
     lesson = encode_lesson(Lesson(title="x", steps=steps))
