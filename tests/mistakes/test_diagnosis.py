@@ -1,6 +1,6 @@
 """Which mistake was made: every one and every pair, made in plain torch, is named; what is right is called right.
 
-Every pair is made in one of the cases of an architecture and a mask that have both mistakes; with SOAK_PAIRS, in all.
+Every pair is made in one of the cases of an architecture and a mask that have both mistakes; with SOAK_MISTAKES, in all.
 """
 
 import os
@@ -42,7 +42,7 @@ SAME_IN_REAL_ROWS = {("masked-query-rows", "causal and padding")}
 
 VARIANTS = [(placement, activation) for placement in ("post", "pre") for activation in ("relu", "gelu")]
 CASES = [(placement, activation, mask) for placement, activation in VARIANTS for mask in MASKS]
-IS_SOAK = "SOAK_PAIRS" in os.environ
+IS_SOAK = "SOAK_MISTAKES" in os.environ
 
 
 def encoder(placement: Any, activation: Any, seed: int = 1) -> Encoder:
