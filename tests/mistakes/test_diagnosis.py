@@ -1,6 +1,6 @@
 """Which mistake was made: every one and every pair, made in plain torch, is named; what is right is called right.
 
-Every pair is made in one of the cases of an architecture and a mask that have both mistakes; with SOAK_MISTAKES, in all.
+Every pair is made in one of the cases of an architecture and a mask that have both mistakes; in `make soak`, in all.
 """
 
 import os
