@@ -102,11 +102,11 @@ def test_what_was_typed_is_there_when_a_button_is_pressed_at_once(visitor: Visit
 
 
 def test_a_shipped_lesson_from_start_to_end(phone: Visitor) -> None:
-    """Every step of it opens, with its words; the longest of the three trains in exercises alone."""
+    """Every step of it opens, with its words; every lesson without a browser: tests/web/views/test_lessons_page.py."""
     phone.open("/lessons")
-    button(phone, "begin_attention-in-30-minutes").tap()
-    for number in range(1, 14):
-        expect(phone.widget("tour_line")).to_contain_text(f"step {number} of 13")
+    button(phone, "begin_why-norms-and-residuals").tap()
+    for number in range(1, 11):
+        expect(phone.widget("tour_line")).to_contain_text(f"step {number} of 10")
         phone.settled().assert_well()
         button(phone, "tour_skip").tap()
     expect(phone.widget("tour_conclusion")).to_contain_text("That was the last step.")

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from playground.link.params import PARAMS
 from playground.link.query import MARKER, PINNED_KEYS, VERSION
 from tests.browser.visitor import Visitor
-from tests.web.chosen_views import SETUP, VIEWS
+from tests.web.chosen_views import SETUP
 
 TRAVELLING = "A student who travels light has nothing to lose on the way."
 
@@ -18,21 +18,8 @@ def link(page: str, parameters: dict[str, str]) -> str:
     return f"/{page}?{urlencode(parameters, quote_via=quote)}"
 
 
-def test_a_copied_link_shows_the_same_to_the_digit(visitor: Visitor, classmate: Visitor) -> None:
-    """Every page without a browser: tests/web/views/test_shared_links.py."""
-    page = "attention"
-    visitor.open(link(page, SETUP | VIEWS[page]))
-    assert visitor.notices() == ""
-    copied = visitor.copied_link()
-    theirs = classmate.open(copied)
-    assert theirs.notices() == ""
-    assert theirs.query() == {key: [value] for key, value in {**SETUP, **VIEWS[page], "v": VERSION}.items()}
-    charts = visitor.charts()
-    assert charts
-    assert theirs.charts() == charts
-
-
 def test_the_link_of_what_was_clicked_together_shows_the_same(visitor: Visitor, classmate: Visitor) -> None:
+    """Every page and parameter without a browser: tests/web/views/test_shared_links.py."""
     visitor.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     visitor.open("/attention")
     visitor.type_text("The trophy didn't fit in the suitcase because it was too big.")
@@ -45,7 +32,11 @@ def test_the_link_of_what_was_clicked_together_shows_the_same(visitor: Visitor, 
     expect(visitor.widget("copy_link").get_by_role("button")).to_have_text("Copied")
     assert visitor.page.evaluate("() => navigator.clipboard.readText()") == copied
     theirs = classmate.open(copied)
-    assert theirs.charts() == visitor.charts()
+    assert theirs.notices() == ""
+    assert theirs.query() == visitor.query() | {"v": [VERSION]}
+    charts = visitor.charts()
+    assert charts
+    assert theirs.charts() == charts
     expect(theirs.focus("layer")).to_have_value("4")
 
 
