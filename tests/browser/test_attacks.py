@@ -14,7 +14,7 @@ from benchmarks.attacks import ATTACKS, attack, promised_bytes
 from tests.browser.server import Server, serve
 from tests.waiting import run_coroutine
 
-SECONDS = float(os.environ.get("ATTACK_SECONDS", "6"))
+SECONDS = float(os.environ.get("ATTACK_SECONDS", "4"))
 
 LONGEST = {"a click": 10.0, "a sentence": 10.0, "a CSV file": 30.0}
 """Seconds, twice what a busy machine took; without fair turns a click took up to 40, a sentence and a file up to 48."""

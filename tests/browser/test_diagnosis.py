@@ -1,10 +1,9 @@
-"""The page Diagnosis in the browser: a file with a mistake, a right one and a broken one, on laptop and phone."""
+"""The page Diagnosis in the browser: a file with a mistake, a right one and a broken one, on a phone."""
 
 import io
 from pathlib import Path
 
 import numpy as np
-import pytest
 from playwright.sync_api import expect
 
 from playground.link.opening import open_link
@@ -18,13 +17,6 @@ LINK = (
 )
 
 
-@pytest.fixture(params=["visitor", "phone"])
-def student(request: pytest.FixtureRequest) -> Visitor:
-    """On a laptop, and on a phone."""
-    found: Visitor = request.getfixturevalue(request.param)
-    return found
-
-
 def write(folder: Path, *made: str) -> Path:
     view, saved = open_link(LINK.removeprefix("/")), io.BytesIO()
     plain = plain_pass(view.encoder.state_dict(), view.config, view.batch.ids, made=made)
@@ -34,21 +26,21 @@ def write(folder: Path, *made: str) -> Path:
     return file
 
 
-def test_files_with_a_mistake_without_and_broken(student: Visitor, tmp_path: Path) -> None:
-    student.open(LINK)
-    field = student.page.locator("[class*=st-key-diagnosis_file] input[type=file]")
+def test_files_with_a_mistake_without_and_broken(phone: Visitor, tmp_path: Path) -> None:
+    phone.open(LINK)
+    field = phone.page.locator("[class*=st-key-diagnosis_file] input[type=file]")
     field.set_input_files(write(tmp_path, "merge-without-transpose"))
-    expect(student.widget("answer")).to_contain_text("heads are joined without a transpose")
-    student.eventually(lambda: len(student.charts()) == 3, "three maps")
-    student.settled()
-    assert student.page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
-    student.page.evaluate(AXE)
-    assert grave_violations(student) == set()
+    expect(phone.widget("answer")).to_contain_text("heads are joined without a transpose")
+    phone.eventually(lambda: len(phone.charts()) == 3, "three maps")
+    phone.settled()
+    assert phone.page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
+    phone.page.evaluate(AXE)
+    assert grave_violations(phone) == set()
     field.set_input_files(write(tmp_path))
-    expect(student.widget("answer")).to_contain_text("No mistake shows")
-    expect(student.widget("diagnosis_yours")).to_have_count(0)
+    expect(phone.widget("answer")).to_contain_text("No mistake shows")
+    expect(phone.widget("diagnosis_yours")).to_have_count(0)
     broken = tmp_path / "broken.npz"
     broken.write_bytes(b"PK\x03\x04 nothing")
     field.set_input_files(broken)
-    expect(student.page.get_by_test_id("stAlert").filter(has_text="broken.npz")).to_be_visible()
-    student.settled().assert_well()
+    expect(phone.page.get_by_test_id("stAlert").filter(has_text="broken.npz")).to_be_visible()
+    phone.settled().assert_well()

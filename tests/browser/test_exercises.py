@@ -22,9 +22,6 @@ from tests.browser.with_exercises import DEMO_EXERCISES
 SECRET = "Secretword"
 """What every explanation of the tests' exercises has, and nothing else."""
 
-PHONE = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
-DEVICES = {"laptop": {"width": 1280, "height": 900}, "phone": PHONE}
-
 
 @pytest.fixture(scope="module")
 def exercise_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
@@ -33,23 +30,25 @@ def exercise_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server
         yield running
 
 
-@pytest.fixture(params=["laptop", "phone"])
-def student(request: pytest.FixtureRequest, exercise_server: Server, browser: Browser) -> Iterator[Visitor]:
-    """A visitor on either device, whose browser has kept nothing yet."""
-    yield from _visit(exercise_server, browser, request.param)
+@pytest.fixture
+def laptop(exercise_server: Server, shared_context: BrowserContext) -> Iterator[Visitor]:
+    """A visitor with a laptop, whose browser has kept nothing yet."""
+    yield from _visit(exercise_server, shared_context)
 
 
 @pytest.fixture
-def laptop(exercise_server: Server, browser: Browser) -> Iterator[Visitor]:
-    """A visitor with a laptop, whose browser has kept nothing yet."""
-    yield from _visit(exercise_server, browser, "laptop")
+def phone(exercise_server: Server, phone_context: BrowserContext) -> Iterator[Visitor]:
+    """A visitor with a phone, whose browser has kept nothing yet."""
+    yield from _visit(exercise_server, phone_context)
 
 
-def _visit(server: Server, browser: Browser, device: str) -> Iterator[Visitor]:
-    visitor = Visitor.anew(server, browser, **DEVICES[device])
+def _visit(server: Server, context: BrowserContext) -> Iterator[Visitor]:
+    visitor = Visitor(server, context)
+    visitor.page.goto(f"{server.url}/_stcore/health")  # of this address, whose storage the tests of a module share
+    visitor.page.evaluate("localStorage.clear()")
     yield visitor
     visitor.assert_well()
-    visitor.page.context.close()
+    visitor.page.close()
 
 
 def demo(name: str, number: int = 0) -> Variant:
@@ -89,88 +88,129 @@ def expect_right(visitor: Visitor, tries: int = 2) -> None:
     expect(visitor.widget("exercise_explanation")).to_contain_text(SECRET)
 
 
+def expect_nothing_off_the_edge(phone: Visitor) -> None:
+    assert phone.page.locator(".stMain").evaluate("main => main.scrollWidth") <= 390
+    buttons = [each.bounding_box() for each in form(phone).get_by_role("button").all()]
+    assert all(edge and edge["x"] >= 0 and edge["x"] + edge["width"] <= 390 for edge in buttons)
+
+
 def numbers_of(variant: Variant) -> Numbers:
     assert isinstance(variant.truth, Numbers)
     return variant.truth
 
 
-def test_choose_several(student: Visitor) -> None:
-    open_demo(student, "several")
-    press(student, form(student).get_by_text("There are two layers."))
-    check(student)
-    expect_wrong(student)
-    press(student, form(student).get_by_text("Attention has more"))
-    check(student)
-    expect_right(student)
-    answers = student.page.get_by_test_id("stMain").locator("li").filter(has_text="your answer")
+class Traffic:
+    """Everything that a page is sent, but for the front end's own files."""
+
+    def __init__(self, visitor: Visitor) -> None:
+        self.messages: list[bytes] = []
+        self.bodies: list[Response] = []
+        visitor.page.route_web_socket("**/_stcore/stream", self._pass_on)
+        visitor.page.on("response", lambda response: self.bodies.append(response))
+
+    def _pass_on(self, socket: WebSocketRoute) -> None:
+        upstream = socket.connect_to_server()
+
+        def answer(message: str | bytes) -> None:
+            self.messages.append(message if isinstance(message, bytes) else message.encode())
+            socket.send(message)
+
+        upstream.on_message(answer)
+
+    def everything(self) -> bytes:
+        own = [each for each in self.bodies if "/static/" not in urlsplit(each.url).path and each.status == 200]
+        bodies = [each.body() for each in own if each.request.resource_type in ("document", "fetch", "xhr", "other")]
+        return b"\n".join([*self.messages, *bodies])
+
+    def runs(self) -> int:
+        """How many runs of the script have ended."""
+        kinds = [ForwardMsg.FromString(message).WhichOneof("type") for message in self.messages]
+        return kinds.count("script_finished")
+
+
+def test_choose_several(phone: Visitor) -> None:
+    open_demo(phone, "several")
+    press(phone, form(phone).get_by_text("There are two layers."))
+    check(phone)
+    expect_wrong(phone)
+    press(phone, form(phone).get_by_text("Attention has more"))
+    check(phone)
+    expect_right(phone)
+    answers = phone.page.get_by_test_id("stMain").locator("li").filter(has_text="your answer")
     expect(answers).to_have_count(2)
 
 
-def test_choose_one(student: Visitor) -> None:
-    student.open("/exercises?exercises_key=number-of-heads")
-    check(student)
-    expect(student.widget("exercise_feedback")).to_contain_text("Choose an answer")
-    press(student, form(student).get_by_text("It grows"))
-    check(student)
-    expect(student.widget("exercise_feedback")).to_contain_text("How wide is the vector")
-    press(student, form(student).get_by_text("It stays the same"))
-    check(student)
-    expect(student.widget("answer")).to_contain_text("You have found it, in 2 ")
-    expect(student.widget("exercise_explanation")).to_contain_text("A head is d_model / n_heads numbers wide")
+def test_choose_one(phone: Visitor) -> None:
+    phone.open("/exercises?exercises_key=number-of-heads")
+    check(phone)
+    expect(phone.widget("exercise_feedback")).to_contain_text("Choose an answer")
+    press(phone, form(phone).get_by_text("It grows"))
+    check(phone)
+    expect(phone.widget("exercise_feedback")).to_contain_text("How wide is the vector")
+    press(phone, form(phone).get_by_text("It stays the same"))
+    check(phone)
+    expect(phone.widget("answer")).to_contain_text("You have found it, in 2 ")
+    expect(phone.widget("exercise_explanation")).to_contain_text("A head is d_model / n_heads numbers wide")
 
 
-def test_a_number_with_its_usual_mistake_and_what_is_no_number(student: Visitor) -> None:
-    open_demo(student, "number")
-    field = form(student).get_by_role("textbox")
+def test_a_number_with_its_usual_mistake_and_what_is_no_number(laptop: Visitor) -> None:
+    """A check is one run of the page."""
+    traffic = Traffic(laptop)
+    open_demo(laptop, "number")
+    field = form(laptop).get_by_role("textbox")
     field.fill("many")
-    check(student)
-    expect(student.widget("exercise_feedback")).to_contain_text("is no number")
+    check(laptop)
+    expect(laptop.widget("exercise_feedback")).to_contain_text("is no number")
     field.fill("2048")
-    check(student)
-    expect(student.widget("exercise_feedback")).to_contain_text("Each map also adds a bias")
-    expect_wrong(student)
+    check(laptop)
+    expect(laptop.widget("exercise_feedback")).to_contain_text("Each map also adds a bias")
+    expect_wrong(laptop)
+    laptop.settled()
+    before = traffic.runs()
     field.fill("4352/2")
     field.press("Enter")
-    expect_right(student)
-    expect(student.settled().page.get_by_test_id("stMain")).to_contain_text("2,176 parameters, as you said.")
-    expect(student.widget("exercise_hidden")).to_contain_text("4,592 parameters")  # the page's own first sentence
-    assert "parameter_breakdown" in student.charts()
-    link = student.widget("exercise_explanation").get_by_role("link").get_attribute("href")
+    expect_right(laptop)
+    expect(laptop.settled().page.get_by_test_id("stMain")).to_contain_text("2,176 parameters, as you said.")
+    expect(laptop.widget("exercise_hidden")).to_contain_text("4,592 parameters")  # the page's own first sentence
+    assert "parameter_breakdown" in laptop.charts()
+    assert traffic.runs() == before + 1
+    link = laptop.widget("exercise_explanation").get_by_role("link").get_attribute("href")
     assert link is not None
-    student.page.goto(f"{student.server.url}/{link.removeprefix('./')}")
-    expect(student.settled().widget("answer")).to_contain_text("4,592 parameters")
+    laptop.page.goto(f"{laptop.server.url}/{link.removeprefix('./')}")
+    expect(laptop.settled().widget("answer")).to_contain_text("4,592 parameters")
 
 
-def test_click_a_cell_and_both_cells_are_framed(student: Visitor) -> None:
+def test_click_a_cell_and_both_cells_are_framed(phone: Visitor) -> None:
     numbers = numbers_of(demo("click"))
     row, column = numbers.best("largest")
-    open_demo(student, "click")
-    press(student, form(student).get_by_role("button", name="sat, sat", exact=True))
-    check(student)
-    expect_wrong(student)
+    open_demo(phone, "click")
+    expect_nothing_off_the_edge(phone)
+    press(phone, form(phone).get_by_role("button", name="sat, sat", exact=True))
+    check(phone)
+    expect_wrong(phone)
     assert (row, column) != (2, 2)
     name = f"{numbers.rows[row]}, {numbers.columns[column]}"
-    press(student, form(student).get_by_role("button", name=name, exact=True))
-    expect(form(student).get_by_role("button", name=name, exact=True)).to_have_attribute("aria-pressed", "true")
-    student.settled()
-    check(student)
-    expect_right(student)
-    np.testing.assert_allclose(student.settled().array("exercise_truth"), numbers.values, rtol=1e-6)
-    frames = student.widget("exercise_truth_chart").locator(".shapelayer path")
+    press(phone, form(phone).get_by_role("button", name=name, exact=True))
+    expect(form(phone).get_by_role("button", name=name, exact=True)).to_have_attribute("aria-pressed", "true")
+    phone.settled()
+    check(phone)
+    expect_right(phone)
+    np.testing.assert_allclose(phone.settled().array("exercise_truth"), numbers.values, rtol=1e-6)
+    frames = phone.widget("exercise_truth_chart").locator(".shapelayer path")
     expect(frames).to_have_count(2)
 
 
-def test_click_a_token(student: Visitor) -> None:
+def test_click_a_token(phone: Visitor) -> None:
     numbers = numbers_of(demo("token"))
     (best,) = numbers.best("largest")
-    open_demo(student, "token")
+    open_demo(phone, "token")
     for name, expected in ((numbers.rows[best - 1], expect_wrong), (numbers.rows[best], expect_right)):
-        button = form(student).get_by_role("button", name=name, exact=True)
-        press(student, button)
+        button = form(phone).get_by_role("button", name=name, exact=True)
+        press(phone, button)
         expect(button).to_have_attribute("aria-pressed", "true")
-        student.settled()
-        check(student)
-        expected(student)
+        phone.settled()
+        check(phone)
+        expected(phone)
 
 
 def put_in_order(visitor: Visitor, *texts: str) -> None:
@@ -183,34 +223,36 @@ def put_in_order(visitor: Visitor, *texts: str) -> None:
                 visitor.settled()
 
 
-def test_put_things_in_order(student: Visitor) -> None:
-    open_demo(student, "order")
-    assert "norms_by_layer" in student.charts()  # of the state, which has two layers
-    assert student.array("norms_by_layer", name="x").max() == 1
-    put_in_order(student, "Norms", "Attention", "Feed-forward")
-    check(student)
-    expect(student.widget("exercise_feedback")).to_contain_text("A norm has two vectors")
-    expect_wrong(student)
-    put_in_order(student, "Attention", "Feed-forward", "Norms")
-    check(student)
-    expect_right(student)
-    expect(student.widget("exercise_truth").locator("tr").nth(1)).to_contain_text("2,176")
+def test_put_things_in_order(phone: Visitor) -> None:
+    open_demo(phone, "order")
+    expect_nothing_off_the_edge(phone)
+    assert "norms_by_layer" in phone.charts()  # of the state, which has two layers
+    assert phone.array("norms_by_layer", name="x").max() == 1
+    put_in_order(phone, "Norms", "Attention", "Feed-forward")
+    check(phone)
+    expect(phone.widget("exercise_feedback")).to_contain_text("A norm has two vectors")
+    expect_wrong(phone)
+    put_in_order(phone, "Attention", "Feed-forward", "Norms")
+    check(phone)
+    expect_right(phone)
+    expect(phone.widget("exercise_truth").locator("tr").nth(1)).to_contain_text("2,176")
 
 
-def test_draw_a_curve(student: Visitor) -> None:
+def test_draw_a_curve(phone: Visitor) -> None:
     heights = demo("draw").heights
-    open_demo(student, "draw")
-    check(student)
-    expect_wrong(student)
+    open_demo(phone, "draw")
+    expect_nothing_off_the_edge(phone)
+    check(phone)
+    expect_wrong(phone)
     for i, height in enumerate(heights):
-        form(student).get_by_role("slider").nth(i).fill(f"{height:.2f}")
-        student.settled()
-    check(student)
-    expect_right(student)
-    names = [trace["name"] for trace in student.settled().charts()["exercise_truth"]]
+        form(phone).get_by_role("slider").nth(i).fill(f"{height:.2f}")
+        phone.settled()
+    check(phone)
+    expect_right(phone)
+    names = [trace["name"] for trace in phone.settled().charts()["exercise_truth"]]
     assert names == ["computed", "you"]
-    np.testing.assert_allclose(student.array("exercise_truth", name="y"), numbers_of(demo("draw")).values, rtol=1e-6)
-    np.testing.assert_allclose(student.array("exercise_truth", 1, "y"), heights, atol=0.01)
+    np.testing.assert_allclose(phone.array("exercise_truth", name="y"), numbers_of(demo("draw")).values, rtol=1e-6)
+    np.testing.assert_allclose(phone.array("exercise_truth", 1, "y"), heights, atol=0.01)
 
 
 def open_sidebar(visitor: Visitor) -> None:
@@ -226,25 +268,26 @@ def close_sidebar(visitor: Visitor) -> None:
         expect(visitor.page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
 
 
-def test_change_the_settings_until_and_get_ones_own_back(student: Visitor) -> None:
-    open_demo(student, "settings", "&text=My+own+words&seed=5")
-    press(student, student.widget("exercise_start").get_by_role("button"))
-    expect(student.widget("exercise_back_to_settings")).to_be_visible()
-    assert student.settled().query()["n_layers"] == ["2"]
-    check(student)
-    expect_wrong(student)
-    open_sidebar(student)
-    student.press("n_layers", "ArrowLeft")
-    student.eventually(lambda: student.query().get("n_layers") == ["1"], "one layer")
-    student.settled()
-    close_sidebar(student)
-    check(student)
-    expect_right(student)
-    expect(student.page.get_by_test_id("stMain")).to_contain_text("n_layers: 2 → 1")
-    press(student, student.widget("exercise_list").get_by_role("button"))
-    press(student, student.widget("exercise_back_to_settings").get_by_role("button"))
-    expect(student.widget("exercise_back_to_settings")).to_have_count(0)
-    assert student.settled().settings() == {"text": ["My own words"], "seed": ["5"]}
+def test_change_the_settings_until_and_get_ones_own_back(phone: Visitor) -> None:
+    open_demo(phone, "settings", "&text=My+own+words&seed=5")
+    expect_nothing_off_the_edge(phone)
+    press(phone, phone.widget("exercise_start").get_by_role("button"))
+    expect(phone.widget("exercise_back_to_settings")).to_be_visible()
+    assert phone.settled().query()["n_layers"] == ["2"]
+    check(phone)
+    expect_wrong(phone)
+    open_sidebar(phone)
+    phone.press("n_layers", "ArrowLeft")
+    phone.eventually(lambda: phone.query().get("n_layers") == ["1"], "one layer")
+    phone.settled()
+    close_sidebar(phone)
+    check(phone)
+    expect_right(phone)
+    expect(phone.page.get_by_test_id("stMain")).to_contain_text("n_layers: 2 → 1")
+    press(phone, phone.widget("exercise_list").get_by_role("button"))
+    press(phone, phone.widget("exercise_back_to_settings").get_by_role("button"))
+    expect(phone.widget("exercise_back_to_settings")).to_have_count(0)
+    assert phone.settled().settings() == {"text": ["My own words"], "seed": ["5"]}
 
 
 def test_with_the_keyboard_alone(laptop: Visitor) -> None:
@@ -278,33 +321,30 @@ def test_with_the_keyboard_alone(laptop: Visitor) -> None:
     expect_right(laptop, tries=1)
 
 
-class Traffic:
-    """Everything that a page is sent, but for the front end's own files."""
+def expect_readable_form(visitor: Visitor) -> None:
+    """What axe-core finds, in the light and in the dark, in which the page stays."""
+    visitor.page.evaluate(AXE)
+    for scheme, background in BACKGROUNDS.items():
+        visitor.page.emulate_media(color_scheme=scheme)
+        expect(visitor.page.locator(".stApp")).to_have_css("background-color", background)
+        visitor.settled()
+        assert (scheme, grave_violations(visitor)) == (scheme, set())
 
-    def __init__(self, visitor: Visitor) -> None:
-        self.messages: list[bytes] = []
-        self.bodies: list[Response] = []
-        visitor.page.route_web_socket("**/_stcore/stream", self._pass_on)
-        visitor.page.on("response", lambda response: self.bodies.append(response))
 
-    def _pass_on(self, socket: WebSocketRoute) -> None:
-        upstream = socket.connect_to_server()
+def give_up(visitor: Visitor) -> None:
+    """What follows can be read and heard, too."""
+    visitor.widget("exercise_give_up").get_by_role("button").click()
+    expect(visitor.widget("exercise_explanation")).to_contain_text(SECRET)
+    visitor.settled()
+    assert grave_violations(visitor) == set()
+    assert visitor.small_texts() == []
 
-        def answer(message: str | bytes) -> None:
-            self.messages.append(message if isinstance(message, bytes) else message.encode())
-            socket.send(message)
 
-        upstream.on_message(answer)
-
-    def everything(self) -> bytes:
-        own = [each for each in self.bodies if "/static/" not in urlsplit(each.url).path and each.status == 200]
-        bodies = [each.body() for each in own if each.request.resource_type in ("document", "fetch", "xhr", "other")]
-        return b"\n".join([*self.messages, *bodies])
-
-    def runs(self) -> int:
-        """How many runs of the script have ended."""
-        kinds = [ForwardMsg.FromString(message).WhichOneof("type") for message in self.messages]
-        return kinds.count("script_finished")
+@pytest.mark.parametrize("name", ["token", "settings"])
+def test_the_other_forms_and_what_follows_can_be_read_and_heard(name: str, laptop: Visitor) -> None:
+    open_demo(laptop, name)
+    expect_readable_form(laptop)
+    give_up(laptop)
 
 
 SECRETS = {
@@ -319,6 +359,7 @@ SECRETS = {
 
 @pytest.mark.parametrize("name", list(SECRETS))
 def test_nothing_of_the_answer_is_sent_before_it_is_given_up(name: str, laptop: Visitor) -> None:
+    """And the form and what follows can be read and heard."""
     traffic = Traffic(laptop)
     variant = demo(name)
     secrets = [SECRET.encode(), *(word.encode() for word in SECRETS[name])]
@@ -332,6 +373,7 @@ def test_nothing_of_the_answer_is_sent_before_it_is_given_up(name: str, laptop: 
             f"{best:.3f}".encode(),
         ]
     open_demo(laptop, name)
+    expect_readable_form(laptop)
     laptop.widget("exercise_hint").get_by_role("button").click()
     expect(laptop.widget("exercise_hints")).to_contain_text("Hint 1.")
     laptop.widget("exercise_hint").get_by_role("button").click()
@@ -354,24 +396,11 @@ def test_nothing_of_the_answer_is_sent_before_it_is_given_up(name: str, laptop: 
     assert [secret for secret in secrets if secret in sent] == []
     kept = laptop.page.evaluate("JSON.stringify([localStorage, sessionStorage])")
     assert SECRET not in kept + laptop.page.url
-    laptop.widget("exercise_give_up").get_by_role("button").click()
-    expect(laptop.widget("exercise_explanation")).to_contain_text(SECRET)
-    laptop.settled()
+    give_up(laptop)
     sent = traffic.everything()
     found = {secret for secret in secrets if secret in sent}
     assert {SECRET.encode(), SECRETS[name][-1].encode()} <= found
     assert not isinstance(variant.truth, Numbers) or str(best)[:6].encode() in found or secrets[-4] in found
-
-
-def test_a_check_is_one_run_of_the_page(laptop: Visitor) -> None:
-    traffic = Traffic(laptop)
-    open_demo(laptop, "number")
-    form(laptop).get_by_role("textbox").fill("2176")
-    before = traffic.runs()
-    check(laptop)
-    expect_right(laptop, tries=1)
-    laptop.settled()
-    assert traffic.runs() == before + 1
 
 
 def test_a_classmate_who_opens_the_same_link_is_asked_anew(laptop: Visitor, browser: Browser) -> None:
@@ -404,22 +433,22 @@ def find_number(visitor: Visitor) -> None:
 
 
 def test_the_browser_keeps_what_was_found_and_a_file_takes_it_elsewhere(
-    student: Visitor, browser: Browser, tmp_path: Path
+    laptop: Visitor, browser: Browser, tmp_path: Path
 ) -> None:
-    find_number(student)
-    student.open("/exercises")
-    expect(student.widget("answer")).to_contain_text("You have found 1 of")
-    expect(box(student, "How many numbers")).to_contain_text("✓ found")
-    student.widget("exercise_progress").get_by_text("Go on in another browser").click()
-    with student.page.expect_download() as saving:
-        student.widget("exercise_progress").get_by_role("link", name="Save my progress").click()
+    find_number(laptop)
+    laptop.open("/exercises")
+    expect(laptop.widget("answer")).to_contain_text("You have found 1 of")
+    expect(box(laptop, "How many numbers")).to_contain_text("✓ found")
+    laptop.widget("exercise_progress").get_by_text("Go on in another browser").click()
+    with laptop.page.expect_download() as saving:
+        laptop.widget("exercise_progress").get_by_role("link", name="Save my progress").click()
     file = tmp_path / "progress.json"
     saving.value.save_as(file)
     assert json.loads(file.read_text()) == {
         "version": 1,
         "exercises": {"demo-number": {"found": True, "given_up": False, "tries": 1}},
     }
-    elsewhere = Visitor.anew(student.server, browser)
+    elsewhere = Visitor.anew(laptop.server, browser)
     elsewhere.open("/exercises")
     expect(elsewhere.widget("answer")).to_contain_text("Begin with")
     field = elsewhere.widget("exercise_progress").locator("input[type=file]")
@@ -456,30 +485,3 @@ def test_what_somebody_else_wrote_into_the_storage_is_replaced(laptop: Visitor) 
     find_number(laptop)
     laptop.open("/exercises")
     expect(laptop.widget("answer")).to_contain_text("You have found 1 of")
-
-
-def test_every_form_and_what_follows_can_be_read_and_heard(laptop: Visitor) -> None:
-    for name in ("number", "several", "click", "token", "order", "draw", "settings"):
-        open_demo(laptop, name)
-        laptop.page.evaluate(AXE)
-        for scheme, background in BACKGROUNDS.items():
-            laptop.page.emulate_media(color_scheme=scheme)
-            expect(laptop.page.locator(".stApp")).to_have_css("background-color", background)
-            laptop.settled()
-            assert (name, scheme, grave_violations(laptop)) == (name, scheme, set())
-        laptop.widget("exercise_give_up").get_by_role("button").click()
-        expect(laptop.widget("exercise_explanation")).to_be_visible()
-        laptop.settled()
-        assert (name, grave_violations(laptop)) == (name, set())
-        assert laptop.small_texts() == []
-
-
-def test_on_a_phone_nothing_runs_off_the_edge(exercise_server: Server, phone_context: BrowserContext) -> None:
-    phone = Visitor(exercise_server, phone_context)
-    for name in ("click", "order", "draw", "settings"):
-        open_demo(phone, name)
-        assert phone.page.locator(".stMain").evaluate("main => main.scrollWidth") <= 390
-        buttons = [each.bounding_box() for each in form(phone).get_by_role("button").all()]
-        assert all(edge and edge["x"] >= 0 and edge["x"] + edge["width"] <= 390 for edge in buttons)
-    phone.assert_well()
-    phone.page.close()

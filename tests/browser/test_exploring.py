@@ -23,39 +23,6 @@ def trained() -> Run:
     return run(encoder, tokenizer.encode_batch([DEFAULT_TEXT]))
 
 
-def test_the_first_page_shows_the_trained_models_attention(visitor: Visitor, trained: Run) -> None:
-    visitor.open("/?overview_more=true")
-    mosaic = visitor.array("overview_attention")
-    patterns = trained.patterns()  # (6, 12, 16, 16), fewer tokens than a thumbnail has dots
-    pitch = len(trained.tokens) + 1
-    for layer, head in [(0, 0), (3, 1), (5, 11)]:
-        tile = mosaic[layer * pitch :, head * pitch :][: pitch - 1, : pitch - 1]
-        expected = np.sqrt(patterns[layer, head]) * 255
-        assert np.abs(tile - expected).max() <= 1.01
-    expect(visitor.widget("token_chips")).to_contain_text("animal")
-    expect(visitor.page.locator("body")).to_contain_text("trained weights")
-    assert set(visitor.charts()) == {"overview_attention", "overview_norms", "overview_parameters"}
-
-
-def test_the_large_heatmap_is_the_chosen_head(visitor: Visitor, trained: Run) -> None:
-    visitor.open("/attention?layer=2&head=7")
-    np.testing.assert_allclose(
-        visitor.array("attention_pattern", name="customdata"), trained.patterns()[2, 7], atol=1e-5
-    )
-    assert [label.rstrip("₀₁₂₃₄₅₆₇₈₉") for label in visitor.labels()] == list(trained.tokens)
-
-
-def test_typing_a_sentence_changes_tokens_and_charts(visitor: Visitor) -> None:
-    visitor.open("/attention")
-    before = visitor.charts()
-    visitor.type_text("Colourless green ideas sleep furiously")
-    visitor.eventually(lambda: any("furiously" in label for label in visitor.labels()), "the new tokens")
-    visitor.settled()
-    after = visitor.charts()
-    assert all(after[name] != before[name] for name in before)
-    assert visitor.query()["text"] == ["Colourless green ideas sleep furiously"]
-
-
 def test_unlocking_gives_random_weights_whose_sliders_move(visitor: Visitor) -> None:
     visitor.open("/attention")
     trained = visitor.array("attention_pattern", name="customdata")
@@ -99,20 +66,18 @@ def test_a_preset_sets_the_sliders(visitor: Visitor) -> None:
     assert visitor.settings() == {"weights": ["random"], **own, **expected}
 
 
-def test_a_preset_of_raw_vectors_numbers_the_words(visitor: Visitor) -> None:
-    visitor.open("/?overview_more=true")
-    visitor.widget("preset").get_by_role("combobox").click()
-    visitor.page.get_by_role("option", name="Tutorial B").click()
-    visitor.unfold("Expert")
-    expect(visitor.page.locator("body")).to_contain_text("matches: Tutorial B")
-    expect(visitor.widget("token_chips")).to_contain_text("word 3")
-    expect(visitor.page.locator("body")).to_contain_text("3,280 parameters")
-    visitor.settled()
-    assert visitor.query()["tokenizer"] == ["vectors"]
+def expect_frame_over_head(visitor: Visitor, layer: int, head: int) -> None:
+    picture = visitor.widget("attention_grid").locator(".nsewdrag").bounding_box()
+    x, y = visitor.framed("attention_grid")
+    assert picture is not None
+    across, down = (x - picture["x"]) / picture["width"] * 12, (y - picture["y"]) / picture["height"] * 6
+    assert (int(across), int(down)) == (head, layer)
 
 
 def test_a_click_on_a_thumbnail_opens_the_head(visitor: Visitor, trained: Run) -> None:
     visitor.open("/attention")
+    assert [label.rstrip("₀₁₂₃₄₅₆₇₈₉") for label in visitor.labels()] == list(trained.tokens)
+    expect_frame_over_head(visitor, 3, 1)
     visitor.click_head(5, 9)
     expect(visitor.focus("layer")).to_have_value("5")
     expect(visitor.focus("head")).to_have_value("9")
@@ -122,6 +87,7 @@ def test_a_click_on_a_thumbnail_opens_the_head(visitor: Visitor, trained: Run) -
     )
     expect(visitor.widget("attention_pattern")).to_contain_text("layer 5, head 9")
     assert visitor.query() == {"layer": ["5"], "head": ["9"]}
+    expect_frame_over_head(visitor, 5, 9)
     visitor.click_head(0, 0)
     expect(visitor.focus("head")).to_have_value("0")
     visitor.settled()
@@ -158,6 +124,7 @@ def test_every_way_to_look_closer_draws_its_own_chart(visitor: Visitor, trained:
 def test_several_sentences_are_padded_and_one_is_chosen(visitor: Visitor) -> None:
     texts = ["A short one.", "This second sentence has quite a few more words than the first."]
     visitor.open("/attention")
+    before = visitor.charts()
     visitor.type_text("\n".join(texts))
     expect(visitor.widget("sentence")).to_be_visible()
     visitor.eventually(lambda: any("PAD" in label for label in visitor.labels()), "padding in the first sentence")
@@ -165,6 +132,9 @@ def test_several_sentences_are_padded_and_one_is_chosen(visitor: Visitor) -> Non
     batch = tokenizer.encode_batch(texts)
     expected = run(encoder, batch, 0)
     shown = visitor.settled().array("attention_pattern", name="customdata")
+    after = visitor.charts()
+    assert all(after[name] != before[name] for name in before)
+    assert visitor.query()["text"] == ["\n".join(texts)]
     real = np.ix_(~expected.padding, ~expected.padding)
     np.testing.assert_allclose(shown[real], expected.patterns()[3, 1][real], atol=1e-5)
     assert np.isnan(shown[:, expected.padding]).all()
@@ -177,12 +147,6 @@ def test_several_sentences_are_padded_and_one_is_chosen(visitor: Visitor) -> Non
     )
 
 
-def test_the_code_behind_a_page_is_its_running_source(visitor: Visitor) -> None:
-    visitor.open("/attention")
-    visitor.page.get_by_text("The code behind this").click()
-    expect(visitor.page.get_by_test_id("stCode").first).to_contain_text("def attend(")
-
-
 def test_a_box_of_the_data_flow_is_a_door_to_its_page(visitor: Visitor) -> None:
     visitor.open("/?text=through+the+door&seed=3")
     visitor.widget("data_flow").get_by_role("button", name="feed-forward").click()
@@ -191,16 +155,17 @@ def test_a_box_of_the_data_flow_is_a_door_to_its_page(visitor: Visitor) -> None:
     assert visitor.page.get_by_test_id("stMain").evaluate("main => main.scrollTop") == 0, "the page begins at its top"
 
 
-@pytest.mark.parametrize("width", [1366, 390])
-def test_residual_lines_start_before_their_boxes_and_end_at_the_sum(visitor: Visitor, width: int) -> None:
-    visitor.page.set_viewport_size({"width": width, "height": 900})
+def test_residual_lines_start_before_their_boxes_and_end_at_the_sum(visitor: Visitor) -> None:
     visitor.open("/?norm_placement=pre&weights=random")
     branches = visitor.widget("data_flow").locator(".branch")
-    assert branches.count() == 2
-    for branch in branches.all():
-        line, first, total = (_extent(branch.locator(name).first, width) for name in (".line", ".box", ".sum"))
-        assert line[0] < first[0]
-        assert total[0] < line[1] < total[1]
+    for width in (1366, 390):
+        visitor.page.set_viewport_size({"width": width, "height": 900})
+        visitor.settled()
+        assert branches.count() == 2
+        for branch in branches.all():
+            line, first, total = (_extent(branch.locator(name).first, width) for name in (".line", ".box", ".sum"))
+            assert line[0] < first[0]
+            assert (width, total[0] < line[1] < total[1]) == (width, True)
 
 
 def _extent(element: Locator, width: int) -> tuple[float, float]:
@@ -208,25 +173,3 @@ def _extent(element: Locator, width: int) -> tuple[float, float]:
     box = element.bounding_box()
     assert box is not None
     return (box["x"], box["x"] + box["width"]) if width > 840 else (box["y"], box["y"] + box["height"])
-
-
-def test_a_topic_opens_its_page_with_a_link_to_it(visitor: Visitor) -> None:
-    visitor.open("/tutorials?tutorials_letter=B")
-    visitor.widget("tutorials_open_1").get_by_role("button").click()
-    expect(visitor.page).to_have_url(re.compile("/step-by-step.*step_path=as.tutorial.B"))
-    visitor.settled()
-    assert visitor.query()["step_stage"] == ["dot products"]
-    assert "(5, 3, 8)" in visitor.text()
-
-
-def test_the_frame_lies_over_the_open_head(visitor: Visitor) -> None:
-    visitor.open("/attention?layer=5&head=2")
-    for layer, head in ((5, 2), (0, 11)):
-        picture = visitor.widget("attention_grid").locator(".nsewdrag").bounding_box()
-        x, y = visitor.framed("attention_grid")
-        assert picture is not None
-        across, down = (x - picture["x"]) / picture["width"] * 12, (y - picture["y"]) / picture["height"] * 6
-        assert (int(across), int(down)) == (head, layer)
-        visitor.click_head(0, 11)
-        expect(visitor.focus("head")).to_have_value("11")
-        visitor.settled()

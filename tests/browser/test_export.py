@@ -4,17 +4,16 @@ import json
 from pathlib import Path
 
 import nbformat
-import pytest
 
 from tests.browser.visitor import Visitor
 from tests.export.code.written import run_apart
 
+LINK = "/norms?weights=random&tokenizer=char&n_layers=2&d_model=64&n_heads=4&seed=3&causal=true"
 
-@pytest.mark.parametrize(
-    "link", ["/attention", "/norms?weights=random&tokenizer=char&n_layers=2&d_model=64&n_heads=4&seed=3&causal=true"]
-)
-def test_both_files_are_downloaded_and_the_python_file_runs(visitor: Visitor, link: str, tmp_path: Path) -> None:
-    visitor.open(link)
+
+def test_both_files_are_downloaded_and_the_python_file_runs(visitor: Visitor, tmp_path: Path) -> None:
+    """The file of the trained encoder: tests/web/sidebar/test_export_dialog.py."""
+    visitor.open(LINK)
     visitor.unfold("More")
     visitor.widget("export").get_by_role("button").click()
     dialog = visitor.page.get_by_role("dialog")

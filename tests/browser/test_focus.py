@@ -154,20 +154,3 @@ def test_a_finger_chooses_a_cell_and_the_line_is_large_enough_for_it(phone: Visi
     )
     assert len(sizes) == 4
     assert min(sizes) >= 44
-
-
-@pytest.mark.parametrize(
-    ("old", "focus"),
-    [
-        ("attention?attention_layer=2&attention_query=4", {"layer": 2, "query": 4}),
-        ("step-by-step?step_query=5&step_stage=softmax", {"layer": 0, "head": 0, "query": 5}),
-        ("norms?norms_view=by+hand&v=1", {"query": 0}),
-    ],
-)
-def test_an_old_link_opens_what_it_showed_under_the_present_names(
-    old: str, focus: dict[str, int], visitor: Visitor
-) -> None:
-    visitor.open(f"/{old}")
-    assert visitor.focused() == DEFAULT | focus
-    shown = {key: values for key, values in visitor.query().items() if not key.endswith(("_view", "_stage", "_closer"))}
-    assert shown == {place: [str(number)] for place, number in focus.items()}

@@ -1,4 +1,4 @@
-"""Links made of junk, through the server's own websocket: two hundred of them, or as many as SOAK_LINKS says.
+"""Links made of junk, through the server's own websocket: a hundred of them, or as many as SOAK_LINKS says.
 
 What a link may take is measured in one of two ways. In CI, four are open at once, and each has seconds on the clock,
 the waiting for the others' turns to compute included. `make soak` says how many seconds of processor time a link may
@@ -20,7 +20,7 @@ from tests.browser.server import Server
 from tests.waiting import run_coroutine
 from tests.web.app_test import PAGES
 
-LINKS = int(os.environ.get("SOAK_LINKS", "200"))
+LINKS = int(os.environ.get("SOAK_LINKS", "100"))
 OWN = float(os.environ.get("SOAK_SECONDS", math.inf))
 """Seconds of the server's processor time that a link may take, where they are opened one after the other."""
 AT_ONCE = 4 if math.isinf(OWN) else 1

@@ -21,21 +21,6 @@ MINE = Lesson(
 CODE = encode_lesson(MINE)
 
 
-@pytest.fixture(params=["visitor", "phone"])
-def person(request: pytest.FixtureRequest) -> Visitor:
-    """On a laptop, and on a phone."""
-    found: Visitor = request.getfixturevalue(request.param)
-    return found
-
-
-def act(visitor: Visitor, target: Locator) -> None:
-    """Touch on a phone, click elsewhere."""
-    if visitor.page.evaluate("matchMedia('(hover: none)').matches"):
-        target.tap()
-    else:
-        target.click()
-
-
 def button(visitor: Visitor, key: str) -> Locator:
     return visitor.widget(key).get_by_role("button")
 
@@ -54,50 +39,52 @@ def expect_step(visitor: Visitor, number: int, n_steps: int, words: str) -> None
     expect(line).to_be_in_viewport(ratio=0.9)
 
 
-def test_a_teacher_builds_a_lesson_and_a_student_takes_it(person: Visitor, classmate: Visitor) -> None:
-    person.open("/lessons")
-    act(person, button(person, "lesson_new"))
-    words = step(person, 0).locator("textarea")
+def test_a_teacher_builds_a_lesson_and_tries_it(visitor: Visitor) -> None:
+    visitor.open("/lessons")
+    button(visitor, "lesson_new").click()
+    words = step(visitor, 0).locator("textarea")
     words.fill("Look at *this*.")
     words.press("Control+Enter")
-    person.settled()
-    act(person, step(person, 0).get_by_text("a page", exact=True))
-    link = step(person, 0).get_by_label("Its link")
-    link.fill(f"{person.server.url}/attention?text=dogs+bark&weights=random&n_layers=2")
+    visitor.settled()
+    step(visitor, 0).get_by_text("a page", exact=True).click()
+    link = step(visitor, 0).get_by_label("Its link")
+    link.fill(f"{visitor.server.url}/attention?text=dogs+bark&weights=random&n_layers=2")
     link.press("Enter")
-    person.settled()
-    act(person, button(person.settled(), "lesson_add"))
-    act(person, step(person, 1).get_by_text("an exercise", exact=True))
-    exercise = step(person, 1).get_by_role("combobox", name="Exercise")
+    visitor.settled()
+    button(visitor.settled(), "lesson_add").click()
+    step(visitor, 1).get_by_text("an exercise", exact=True).click()
+    exercise = step(visitor, 1).get_by_role("combobox", name="Exercise")
     exercise.fill("Do more heads")
-    person.page.get_by_role("option", name="Do more heads cost more?").click()
-    expect(person.widget("answer")).to_contain_text("It holds")
-    act(person, button(person, "lesson_try"))
-    expect_step(person, 1, 2, "Look at this.")
-    expect(person.page.locator("h1")).to_contain_text("Who attends to whom?")
-    act(person, button(person, "tour_end"))
-    person.open("/lessons")
-    person.assert_well()
+    visitor.page.get_by_role("option", name="Do more heads cost more?").click()
+    expect(visitor.widget("answer")).to_contain_text("It holds")
+    button(visitor, "lesson_try").click()
+    expect_step(visitor, 1, 2, "Look at this.")
+    expect(visitor.page.locator("h1")).to_contain_text("Who attends to whom?")
+    button(visitor, "tour_end").click()
+    expect(visitor.widget("tour_line")).to_have_count(0)
+    visitor.settled()
 
-    classmate.open(f"/lessons?lesson={CODE}")
-    expect(classmate.page.locator("h1")).to_contain_text("Two things")
-    button(classmate, "lesson_begin").click()
-    expect_step(classmate, 1, 2, "Look at this.")
-    assert classmate.query()["text"] == ["dogs bark"]
-    button(classmate, "tour_skip").click()
-    expect_step(classmate, 2, 2, "Now say.")
-    classmate.page.reload()
-    expect_step(classmate, 2, 2, "Now say.")
-    form = classmate.page.get_by_test_id("stForm").or_(classmate.widget("exercise_form")).first
-    form.get_by_text("It stays the same").click()
-    button(classmate, "exercise_check").click()
-    expect(classmate.widget("exercise_feedback")).to_contain_text("Right.")
-    button(classmate, "tour_skip").click()
-    expect(classmate.widget("tour_conclusion")).to_contain_text("You have found 1 of 1 answer.")
-    button(classmate, "tour_lessons").click()
-    expect(classmate.page.locator("h1")).to_contain_text("Which lesson?")
-    assert "lesson" not in classmate.settled().query()
-    classmate.assert_well()
+
+def test_a_student_takes_a_lesson_with_a_finger(phone: Visitor) -> None:
+    phone.open(f"/lessons?lesson={CODE}")
+    expect(phone.page.locator("h1")).to_contain_text("Two things")
+    button(phone, "lesson_begin").tap()
+    expect_step(phone, 1, 2, "Look at this.")
+    assert phone.query()["text"] == ["dogs bark"]
+    button(phone, "tour_skip").tap()
+    expect_step(phone, 2, 2, "Now say.")
+    phone.page.reload()
+    expect_step(phone, 2, 2, "Now say.")
+    form = phone.page.get_by_test_id("stForm").or_(phone.widget("exercise_form")).first
+    form.get_by_text("It stays the same").tap()
+    button(phone, "exercise_check").tap()
+    expect(phone.widget("exercise_feedback")).to_contain_text("Right.")
+    button(phone, "tour_skip").tap()
+    expect(phone.widget("tour_conclusion")).to_contain_text("You have found 1 of 1 answer.")
+    button(phone, "tour_lessons").tap()
+    expect(phone.page.locator("h1")).to_contain_text("Which lesson?")
+    assert "lesson" not in phone.settled().query()
+    phone.assert_well()
 
 
 def test_what_was_typed_is_there_when_a_button_is_pressed_at_once(visitor: Visitor) -> None:
@@ -105,7 +92,10 @@ def test_what_was_typed_is_there_when_a_button_is_pressed_at_once(visitor: Visit
     visitor.open(f"/lessons?lesson={CODE}&lessons_view=editor")
     step(visitor, 0).locator("textarea").fill("Typed just now.")
     button(visitor, "lesson_down_0").click()
-    expect(step(visitor, 1).locator("textarea")).to_have_value("Typed just now.")
+    # For a moment the step as it was stands there too, with a field of its own.
+    fields, read = step(visitor, 1).locator("textarea"), "all => all.map(each => each.value)"
+    visitor.eventually(lambda: fields.evaluate_all(read) == ["Typed just now."], "the typed words, one step lower")
+    visitor.settled()
     step(visitor, 1).locator("textarea").fill("And once more.")
     button(visitor, "lesson_try").click()
     expect_step(visitor, 1, 2, "Now say.")
@@ -114,15 +104,15 @@ def test_what_was_typed_is_there_when_a_button_is_pressed_at_once(visitor: Visit
     visitor.assert_well()
 
 
-def test_a_shipped_lesson_from_start_to_end(person: Visitor) -> None:
-    """Every step of it opens, with its words; the longest of the three trains in exercises alone."""
-    person.open("/lessons")
-    act(person, button(person, "begin_attention-in-30-minutes"))
-    for number in range(1, 14):
-        expect(person.widget("tour_line")).to_contain_text(f"step {number} of 13")
-        person.settled().assert_well()
-        act(person, button(person, "tour_skip"))
-    expect(person.widget("tour_conclusion")).to_contain_text("That was the last step.")
+def test_a_shipped_lesson_from_start_to_end(phone: Visitor) -> None:
+    """Every step of it opens, with its words; every lesson without a browser: tests/web/views/test_lessons_page.py."""
+    phone.open("/lessons")
+    button(phone, "begin_why-norms-and-residuals").tap()
+    for number in range(1, 11):
+        expect(phone.widget("tour_line")).to_contain_text(f"step {number} of 10")
+        phone.settled().assert_well()
+        button(phone, "tour_skip").tap()
+    expect(phone.widget("tour_conclusion")).to_contain_text("That was the last step.")
 
 
 def test_back_leads_to_the_state_before_by_keyboard(visitor: Visitor) -> None:
@@ -142,16 +132,15 @@ def test_back_leads_to_the_state_before_by_keyboard(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("view", ["lesson", "editor", "handout", "answers"])
-def test_every_view_is_accessible_and_fits_on_both(view: str, person: Visitor) -> None:
-    person.open(f"/lessons?lesson={CODE}&lessons_view={view}")
-    assert person.page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
-    person.page.evaluate(AXE)
+def test_every_view_is_accessible_and_fits_on_a_phone(view: str, phone: Visitor) -> None:
+    phone.open(f"/lessons?lesson={CODE}&lessons_view={view}")
+    assert phone.page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
+    phone.page.evaluate(AXE)
     for scheme, background in BACKGROUNDS.items():
-        person.page.emulate_media(color_scheme=scheme)
-        expect(person.page.locator(".stApp")).to_have_css("background-color", background)
-        person.settled()
-        assert (scheme, grave_violations(person)) == (scheme, set())
-    person.assert_well()
+        phone.page.emulate_media(color_scheme=scheme)
+        expect(phone.page.locator(".stApp")).to_have_css("background-color", background)
+        phone.settled()
+        assert (scheme, grave_violations(phone)) == (scheme, set())
 
 
 def test_what_can_be_taken_along_is_the_lesson(visitor: Visitor) -> None:
@@ -178,9 +167,9 @@ def test_a_handout_is_printed_whole_and_without_menus(visitor: Visitor) -> None:
     visitor.assert_well()
 
 
-@pytest.mark.parametrize("lesson", [CODE[:30], "~", "nothing", "~" + "A" * 5000])
-def test_a_broken_link_is_one_sentence(lesson: str, visitor: Visitor) -> None:
-    visitor.open(f"/attention?lesson={lesson}&tour=1")
+def test_a_broken_link_is_one_sentence(visitor: Visitor) -> None:
+    """Links that are broken otherwise: tests/web/views/test_lessons_page.py."""
+    visitor.open(f"/attention?lesson=~{'A' * 5000}&tour=1")
     expect(visitor.page.get_by_test_id("stAlert")).to_contain_text("lesson")
     assert "attention_pattern" in visitor.charts()
     visitor.assert_well()

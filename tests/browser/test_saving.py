@@ -135,16 +135,23 @@ def test_all_heads_are_one_figure_for_a_paper(visitor: Visitor, tmp_path: Path) 
     assert read_pdf(pdf)[0][0] == pytest.approx(170 / 25.4 * 72, abs=0.1)
 
 
-@pytest.mark.parametrize("chart", ["norms_by_layer", "norms_by_token"])
-def test_a_picture_is_light_while_the_page_is_dark(
-    server: Server, browser: Browser, tmp_path: Path, chart: str
-) -> None:
-    dark = Visitor.anew(server, browser, color_scheme="dark").open("/norms?norms_closer=true")
-    open_menu(dark, chart)
-    image = pixels(save(dark, chart, "png", tmp_path)[1])
-    dark.page.context.close()
-    assert (image[[0, 0, -1, -1], [0, -1, 0, -1]] == 255).all(), "white corners"
-    assert (image == list(bytes.fromhex("17161c"))).all(axis=2).mean() < 0.001, "nothing of the dark page's ground"
+def test_a_picture_is_light_while_the_page_is_dark_and_saved_by_keys_too(visitor: Visitor, tmp_path: Path) -> None:
+    visitor.page.emulate_media(color_scheme="dark")
+    visitor.open("/norms?norms_closer=true")
+    expect(visitor.page.locator(".stApp")).to_have_css("background-color", "rgb(23, 22, 28)")
+    for chart in ("norms_by_layer", "norms_by_token"):
+        open_menu(visitor, chart)
+        image = pixels(save(visitor, chart, "png", tmp_path)[1])
+        assert (image[[0, 0, -1, -1], [0, -1, 0, -1]] == 255).all(), f"white corners of {chart}"
+        assert (image == list(bytes.fromhex("17161c"))).all(axis=2).mean() < 0.001, f"the dark page's ground: {chart}"
+        if chart == "norms_by_layer":
+            visitor.page.keyboard.press("Escape")
+            expect(visitor.widget(f"{chart}_save_picture")).to_have_count(0)
+    visitor.widget("norms_by_token_save_picture").get_by_role("button", name="PNG").focus()
+    visitor.page.keyboard.press("Tab")
+    with visitor.page.expect_download() as download:
+        visitor.page.keyboard.press("Enter")
+    assert download.value.suggested_filename == "norms_by_token.svg"
 
 
 def test_a_text_of_any_letters_breaks_no_file_and_is_no_markup(visitor: Visitor, tmp_path: Path) -> None:
@@ -215,22 +222,12 @@ def test_the_menu_takes_no_room_and_a_finger_opens_it(phone: Visitor, tmp_path: 
     assert download.value.suggested_filename == "norms_by_layer.png"
 
 
-def test_a_picture_is_saved_by_keys(visitor: Visitor) -> None:
-    visitor.open("/norms")
-    open_menu(visitor, "norms_by_layer")
-    visitor.widget("norms_by_layer_save_picture").get_by_role("button", name="PNG").focus()
-    visitor.page.keyboard.press("Tab")
-    with visitor.page.expect_download() as download:
-        visitor.page.keyboard.press("Enter")
-    assert download.value.suggested_filename == "norms_by_layer.svg"
-
-
-@pytest.mark.parametrize(("language", "begins"), [("Markdown", "| key |"), ("LaTeX", "% ")])
-def test_a_table_is_copied(visitor: Visitor, language: str, begins: str) -> None:
+def test_a_table_is_copied(visitor: Visitor) -> None:
     visitor.open("/attention")
     visitor.open_panel("attention_closer")
     visitor.widget("attention_lines_numbers").locator("summary").click()
     visitor.settled()
     visitor.widget("attention_lines_copy").get_by_role("button").click()
-    visitor.page.get_by_role("tab", name=language).press("Enter")  # which scrolls to it
-    expect(visitor.page.locator("[role=tabpanel]:not([hidden]) code").first).to_contain_text(begins)
+    for language, begins in (("Markdown", "| key |"), ("LaTeX", "% ")):
+        visitor.page.get_by_role("tab", name=language).press("Enter")  # which scrolls to it
+        expect(visitor.page.locator("[role=tabpanel]:not([hidden]) code").first).to_contain_text(begins)

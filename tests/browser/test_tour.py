@@ -4,7 +4,6 @@ import re
 import time
 from typing import Literal
 
-import pytest
 from playwright.sync_api import Locator, WebSocketRoute, expect
 
 from tests.browser.test_every_page import AXE, grave_violations
@@ -178,9 +177,8 @@ def test_what_a_step_needs_first_leaves_its_line_once_it_is_there(visitor: Visit
     expect_step(visitor, 2)
 
 
-@pytest.mark.parametrize(("width", "height"), [(1366, 900), (390, 844)])
-def test_one_click_on_the_overview_shows_why_it_looks_at_animal(width: int, height: int, visitor: Visitor) -> None:
-    visitor.page.set_viewport_size({"width": width, "height": height})
+def test_one_click_on_the_overview_shows_why_it_looks_at_animal(visitor: Visitor) -> None:
+    """On a phone: the next test."""
     visitor.open("/")
     visitor.widget("overview_why").get_by_role("button").click()
     expect(visitor.widget("why")).to_contain_text("animal")

@@ -1,6 +1,5 @@
 """The second and the third experiment in a browser, by mouse and keyboard, and by a finger on a phone."""
 
-import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.test_tour import conclusion, expect_clean, line
@@ -15,13 +14,6 @@ SMALL = (
     "&training_n_layers=1&training_d_ff=64&training_batch_size=32&training_steps=100"
 )
 PATIENT = 60_000
-
-
-@pytest.fixture(params=["visitor", "phone"])
-def student(request: pytest.FixtureRequest) -> Visitor:
-    """On a laptop, and on a phone."""
-    found: Visitor = request.getfixturevalue(request.param)
-    return found
 
 
 def act(visitor: Visitor, button: Locator) -> None:
@@ -52,47 +44,47 @@ def write_list(visitor: Visitor, *sentences: str) -> None:
     field.press("Control+Enter")
 
 
-def test_the_cosine_of_a_negation_is_tested_to_the_end(student: Visitor) -> None:
-    student.open(f"/similarity?tour=1&experiment=negation&text={OWN}")
-    expect_step(student, 1, 4)
-    expect(student.widget("answer")).to_be_hidden()  # which is to be guessed
-    act(student, student.widget("tour_answer_far").get_by_role("button"))
-    expect_step(student, 2, 4)
-    expect(student.widget("answer")).to_be_visible()
-    write_list(student, DENIED)
-    go_on(student, 2, 4)
-    expect_step(student, 3, 4)
-    act(student, line(student).get_by_role("button", name="Show me"))
-    student.choose("similarity_view", "leave a word out")
-    go_on(student, 3, 4)
-    expect_step(student, 4, 4)
-    write_list(student, DENIED, REPEATED)
-    expect(conclusion(student)).to_contain_text("though one denies the other")
-    expect(conclusion(student)).to_contain_text("held")
-    expect_clean(student.settled())
-    assert student.query()["tour"] == ["5"]
+def test_the_cosine_of_a_negation_is_tested_to_the_end(phone: Visitor) -> None:
+    phone.open(f"/similarity?tour=1&experiment=negation&text={OWN}")
+    expect_step(phone, 1, 4)
+    expect(phone.widget("answer")).to_be_hidden()  # which is to be guessed
+    phone.widget("tour_answer_far").get_by_role("button").tap()
+    expect_step(phone, 2, 4)
+    expect(phone.widget("answer")).to_be_visible()
+    write_list(phone, DENIED)
+    go_on(phone, 2, 4)
+    expect_step(phone, 3, 4)
+    line(phone).get_by_role("button", name="Show me").tap()
+    phone.choose("similarity_view", "leave a word out")
+    go_on(phone, 3, 4)
+    expect_step(phone, 4, 4)
+    write_list(phone, DENIED, REPEATED)
+    expect(conclusion(phone)).to_contain_text("though one denies the other")
+    expect(conclusion(phone)).to_contain_text("held")
+    expect_clean(phone.settled())
+    assert phone.query()["tour"] == ["5"]
 
 
-def test_a_network_is_trained_and_its_heads_are_switched_off_one_after_the_other(student: Visitor) -> None:
-    student.open(f"/training?tour=1&experiment=reverse&{SMALL}")
-    expect_step(student, 1, 6)
-    act(student, student.widget("training_start").get_by_role("button"))
-    go_on(student, 1, 6)
-    expect_step(student, 2, 6)
-    act(student, line(student).get_by_role("button", name="No head"))
-    go_on(student, 2, 6)
-    expect_step(student, 3, 6)
-    act(student, student.widget("training_look").get_by_role("button"))
-    expect_step(student, 4, 6)
-    act(student, line(student).get_by_role("link", name="Open Attention"))
-    expect(student.page.locator("h1")).to_contain_text("Who attends")
-    student.settled()
-    act(student, student.widget("quick_off").get_by_role("button"))
-    expect_step(student, 5, 6)
-    act(student, line(student).get_by_role("button", name="Under 40 %"))
-    go_on(student, 5, 6)
-    expect_step(student, 6, 6)
-    act(student, line(student).get_by_role("button", name="Do it for me"))
-    expect(conclusion(student)).to_contain_text("of the letters right")
-    expect_clean(student.settled())
-    assert student.query()["tour"] == ["7"]
+def test_a_network_is_trained_and_its_heads_are_switched_off_one_after_the_other(visitor: Visitor) -> None:
+    visitor.open(f"/training?tour=1&experiment=reverse&{SMALL}")
+    expect_step(visitor, 1, 6)
+    act(visitor, visitor.widget("training_start").get_by_role("button"))
+    go_on(visitor, 1, 6)
+    expect_step(visitor, 2, 6)
+    act(visitor, line(visitor).get_by_role("button", name="No head"))
+    go_on(visitor, 2, 6)
+    expect_step(visitor, 3, 6)
+    act(visitor, visitor.widget("training_look").get_by_role("button"))
+    expect_step(visitor, 4, 6)
+    act(visitor, line(visitor).get_by_role("link", name="Open Attention"))
+    expect(visitor.page.locator("h1")).to_contain_text("Who attends")
+    visitor.settled()
+    act(visitor, visitor.widget("quick_off").get_by_role("button"))
+    expect_step(visitor, 5, 6)
+    act(visitor, line(visitor).get_by_role("button", name="Under 40 %"))
+    go_on(visitor, 5, 6)
+    expect_step(visitor, 6, 6)
+    act(visitor, line(visitor).get_by_role("button", name="Do it for me"))
+    expect(conclusion(visitor)).to_contain_text("of the letters right")
+    expect_clean(visitor.settled())
+    assert visitor.query()["tour"] == ["7"]

@@ -95,22 +95,6 @@ def test_two_students_share_one_seat(student: Callable[[], Visitor]) -> None:
     expect_status(second, "Cancelled")
 
 
-def test_two_students_who_follow_one_link_share_one_run(student: Callable[[], Visitor]) -> None:
-    first, second = (student().open("/training?training_task=Copy&training_steps=5000&seed=5") for _ in range(2))
-    press(first, "start")
-    expect_status(first, "Training: step")
-    press(second, "start")
-    for visitor in (first, second):
-        expect_status(visitor, "Training: step .* You share this run with 1 other visitor")
-    press(first, "pause")
-    expect_status(first, "Paused for you: step .* goes on for 1 other visitor")
-    expect_status(second, "Training: step [0-9,]+ of 5,000, about [^.]*\\.$")
-    press(second, "cancel")
-    expect_status(second, "Cancelled after step [0-9,]+; the weights of that step are kept")
-    press(first, "cancel")
-    expect_status(first, "Cancelled after step [0-9,]+; the weights of that step are kept")
-
-
 def test_a_connection_that_breaks_ends_the_run_and_leaves_its_curves(student: Callable[[], Visitor]) -> None:
     visitor, sockets = student(), list[WebSocketRoute]()
 

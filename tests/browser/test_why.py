@@ -7,7 +7,7 @@ from playwright.sync_api import FloatRect, expect
 from tests.browser.visitor import Visitor
 
 
-def test_a_step_is_painted_and_in_the_link(visitor: Visitor) -> None:
+def test_a_step_is_painted_a_head_that_links_opens_and_the_last_button_all_of_them(visitor: Visitor) -> None:
     visitor.open("/attention")
     visitor.open_panel("attention_steps")
     expect(visitor.widget("why_key_sources").locator(".bar").first).to_be_visible()
@@ -16,9 +16,7 @@ def test_a_step_is_painted_and_in_the_link(visitor: Visitor) -> None:
     expect(visitor.widget("why_key_sources")).to_have_count(0)
     visitor.eventually(lambda: visitor.query().get("attention_why") == ["products"], "the step in the link")
 
-
-def test_a_press_on_a_head_that_links_opens_it_and_the_last_button_all_of_them(visitor: Visitor) -> None:
-    visitor.open("/attention")
+    visitor.settled()
     row = visitor.widget("linking_heads")
     expect(row.get_by_role("button", name="Layer 3, head 1")).to_have_attribute("aria-pressed", "true")
     row.get_by_role("button", name="Layer 5, head 11").click()

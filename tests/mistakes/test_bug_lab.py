@@ -1,5 +1,6 @@
 """Cases can be solved, are the same at any time, and what looks wrong and is right is right."""
 
+import os
 from itertools import pairwise
 
 import numpy as np
@@ -25,7 +26,7 @@ from playground.mistakes.registry import MISTAKES
 from tests.mistakes.plain_pass import plain_pass
 
 SEEDS = (0, 1, 2, MAX_SEED)
-MANY = range(20, 220)
+MANY = range(20, 220 if "SOAK_MISTAKES" in os.environ else 70)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -47,7 +48,7 @@ def test_a_case_can_be_solved_by_tests_other_than_training(seed: int, level: str
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("level", LEVELS)
-def test_two_hundred_cases_more_can_be_solved(level: str) -> None:
+def test_many_cases_more_can_be_solved(level: str) -> None:
     for seed in MANY:
         lab = open_lab(seed, level)
         assert any(test.run(lab).tells for test in offered_tests(lab.case) if test.key != "train"), seed

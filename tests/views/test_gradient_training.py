@@ -63,6 +63,17 @@ def test_two_encoders_differ_in_the_variant_alone_and_their_curves_are_drawn() -
         assert result.history.loss[0] != trained.state.results[0].history.loss[0] or line is figure["data"][1]
 
 
+@pytest.mark.sweep
+def test_with_the_pages_own_recipe_the_one_with_residual_connections_learns() -> None:
+    recipe = pair_recipe(0)
+    data = make_data(recipe)
+    trainings = pair_trainings(CONFIG, [BY_NAME["post-norm, no residual"], BY_NAME["post-norm"]], recipe, data)
+    ablation = Ablation(trainings, data={0: data})
+    for _ in ablation.run():
+        pass
+    assert "residual connections let it learn" in describe_outcome(WatchedAblation(ablation.state, data))
+
+
 @pytest.mark.long
 def test_the_outcome_is_true_whichever_way_it_came_out() -> None:
     alike, other = pair("no norm", "no norm, no residual"), pair("post-norm", "no norm, no residual")

@@ -351,6 +351,26 @@ def test_a_long_paste_is_cut_until_another_text_takes_its_place() -> None:
     assert not says_what_was_left_out(choose(app, text=LONG[:MAX_CHARACTERS].replace("cat", "dog")))
 
 
+def test_a_long_text_of_a_link_is_cut_and_the_rest_of_the_link_counts() -> None:
+    app = open_page("overview", text="long " * 6000, weights="random", n_layers="1")
+    assert f"only the first {MAX_CHARACTERS:,} are kept" in sentences(app)
+    assert "cut after 256 tokens" in sentences(app)
+    assert values(app, "text", "n_layers") == {"text": ("long " * 6000)[:MAX_CHARACTERS], "n_layers": 1}
+
+
+def test_a_link_whose_heads_do_not_divide_and_one_that_says_it_twice() -> None:
+    app = open_page("attention", weights="random", d_model="13", n_heads="4", seed="4")
+    assert "d_model=“13” is not a stop of its slider" in sentences(app)
+    assert "n_heads=4 does not divide" in sentences(app)
+    shown = values(app, "d_model", "n_heads", "seed")
+    assert shown["d_model"] % shown["n_heads"] == 0
+    assert shown["seed"] == 4
+    assert f"6 layers × {shown['n_heads']} heads" in captions(app)
+    app = open_page("attention", weights="random", n_layers=["2", "3"], seed=["1", "junk"], text=["one", "two"])
+    assert "3 layers × 12 heads" in captions(app)
+    assert values(app, "n_layers", "text") == {"n_layers": 3, "text": "two"}
+
+
 def test_the_field_of_a_phone_cuts_alike() -> None:
     app = open_page("attention", **SMALL)
     working(widgets(app)["phone_text"].set_value(LONG).run())

@@ -145,10 +145,33 @@ def test_old_keys_are_read_under_their_present_names_with_the_defaults_that_they
     assert not FOCUS_KEYS & PARAMS.keys()
 
 
-def test_an_old_link_to_the_steps_page_shows_the_layer_that_it_meant() -> None:
-    app = open_page("step_by_step", step_query="5", step_stage="softmax")
-    assert shown_focus(app) == DEFAULT | {"layer": 0, "head": 0, "query": 5}
+@pytest.mark.parametrize(
+    ("page", "link", "focus"),
+    [
+        ("attention", {"attention_layer": "2", "attention_query": "4"}, {"layer": 2, "query": 4}),
+        ("step_by_step", {"step_query": "5", "step_stage": "softmax"}, {"layer": 0, "head": 0, "query": 5}),
+        ("norms", {"norms_view": "by hand", "v": "1"}, {"query": 0}),
+    ],
+)
+def test_an_old_link_opens_what_it_showed_under_the_present_names(
+    page: str, link: dict[str, str], focus: dict[str, int]
+) -> None:
+    app = open_page(page, **link)
+    assert shown_focus(app) == DEFAULT | focus
+    written = component_data(app, "address_guard")["parameters"]
+    chosen = {place: written[place] for place in DEFAULT if written.get(place)}
+    assert chosen == {place: [str(number)] for place, number in focus.items()}
+
+
+def test_a_layer_that_the_model_has_not_is_told_once_and_stays_in_the_link() -> None:
+    app = open_page("attention", weights="random", n_layers="2", layer="50", d_ff="77", n_heads="3")
+    assert shown_focus(app)["layer"] == 1
+    assert "the last layer is 1" in component_data(app, "focus_line")["note"]
+    assert "d_ff=“77”" in sentences(app)
+    written = component_data(app, "address_guard")["parameters"]
+    assert (written["layer"], written["n_heads"]) == (["50"], ["3"]), "a larger model shows it"
+    app = open_page("attention", layer="99")
     assert sentences(app) == ""
-    junk = open_page("step_by_step", step_layer="<b>", step_head="1")
-    assert shown_focus(junk) == DEFAULT | {"head": 1}
-    assert "layer=" in sentences(junk)
+    note = component_data(app, "focus_line")["note"]
+    assert "the last layer is 5" in note
+    assert "95" not in note  # the most that any model has: nobody asked for it

@@ -78,6 +78,12 @@ def test_every_preset_runs_or_says_why_not(name: str) -> None:
         assert charts(app).keys() == CHARTS
 
 
+def test_words_that_are_raw_vectors_have_numbers_for_names() -> None:
+    app = open_page(weights="random", overview_more=True, **preset_values("tutorial-b"))
+    assert "word 3" in str(component_data(app, "token_chips"))
+    assert "3,280 parameters" in captions(app)
+
+
 @pytest.mark.parametrize("length", [2_000, 100_000])
 def test_a_long_text_is_cut_with_a_notice_that_counts_right(length: int) -> None:
     text = "ab " * (length // 3)
