@@ -168,7 +168,7 @@ def describe_shares(drawn: DepthMap, depth: int) -> str:
     """How much of the sentences' differences the two axes hold, over all depths and at one of them."""
     if not any(drawn.explained):
         return "All sentences have the same vector at every depth: they lie on one point."
-    told = f"They hold {100 * sum(drawn.explained):.0f} % of the variance of all depths"
+    told = f"They hold {100 * sum(drawn.explained):.1f} % of the variance of all depths"
     if not drawn.explained_at[depth].any():
         return f"{told}. At this depth all sentences have the same vector: they lie on one point."
     here = f"{100 * drawn.explained_at[depth].sum():.0f}"

@@ -77,6 +77,8 @@ class AskedNetwork:
 
     trained: TrainedNetwork
     answers: Callable[[], Sequence[Sample]]
+    is_earlier: bool = False
+    """Whether the page shows another run, which has left no network."""
 
 
 def watch(state: TrainingState, seconds: float, *, grows: bool) -> WatchedRun:
@@ -304,7 +306,7 @@ def saved_attention(run: WatchedRun, options: Options) -> Heatmap[WatchedRun]:
     elif shown.step < asked:
         notes.append(f"Of step {asked:,} nothing was saved; this is the nearest saved step before.")
     if not run.grows and (layer, head) == most_changed_head(snapshots, name):
-        notes.append("Of all heads, this one's attention has changed most since before training.")
+        notes.append("Of all heads, this one's attention changes most from before training to the last saved step.")
     when = "before training: random weights" if shown.step == 0 else f"after step {shown.step:,}"
     return head_map(
         key="training_pattern",
@@ -383,7 +385,8 @@ def describe_largest(pattern: Array, visible: Mask) -> str:
 def show_answers(scene: Scene[AskedNetwork]) -> Iterator[Item]:
     """How much of the validation set is right, and some answers."""
     results, task = scene.now.trained.results, scene.now.trained.task
-    yield Paragraph("What does it answer?", "header")
+    which = f"“{task.title}”, trained before," if scene.now.is_earlier else "it"
+    yield Paragraph(f"What does {which} answer?", "header")
     answers = scene.now.answers()
     table = Table[AskedNetwork](key="training_trials_table", frame=tabulate_answers, shows_index=False)
     yield Group("training_trials", (table,))

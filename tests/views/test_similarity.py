@@ -200,7 +200,7 @@ def test_a_map_keeps_its_axes_at_every_depth_and_marks_the_pair() -> None:
         np.testing.assert_allclose(ways[1].y, mapped.points[:, 2, 1], rtol=1e-5, atol=1e-6)
         assert [i for i, colour in enumerate(dots.marker.color) if colour == palette.FOCUS] == [0, 2]
         assert dots.customdata[2] == "3 · &lt;b&gt;two cats"
-        assert figure.layout.xaxis.title.text == f"axis 1: {100 * mapped.explained[0]:.0f}% of the variance"
+        assert figure.layout.xaxis.title.text == f"axis 1: {100 * mapped.explained[0]:.1f}% of the variance"
         ranges.add((*figure.layout.xaxis.range, *figure.layout.yaxis.range))
     assert len(ranges) == 1
     assert figure.layout.xaxis.range[1] > np.abs(mapped.points).max()
@@ -259,9 +259,9 @@ def test_the_answer_names_the_framed_pair_then_the_closest_and_the_median_of_all
     assert "random" not in told
     far = np.unravel_index((similarity + 2 * np.tril(np.ones((5, 5)))).argmin(), (5, 5))
     told = answer(trained, pooling=pooling, first=far[0] + 1, second=far[1] + 1)
-    assert told.startswith(f"{names[far[0]]} and {names[far[1]]}, in the red frame")
-    assert f"is **{similarity[far]:.2f}**".replace("-", "−") in told.replace("-", "−")
-    assert f"The closest pair is {row + 1} and {column + 1}: **{pairs.max():.2f}**." in told
+    assert told.startswith(f"{names[row]} and {names[column]} are the closest")
+    cosine = f"{similarity[far]:.2f}".replace("-", "−")
+    assert f"In the red frame are {names[far[0]]} and {names[far[1]]}: **{cosine}**." in told
     assert names[0] in (same := answer(trained, pooling=pooling, first=1, second=1))
     assert "with itself" in same
 
@@ -292,7 +292,7 @@ def test_the_chosen_pair_is_named_beside_the_closest_one() -> None:
     first, second = (int(i) for i in np.unravel_index(np.triu(similarity, 1).argmax(), (3, 3)))
     other = next(pair for pair in ((1, 2), (1, 3)) if pair != (first + 1, second + 1))
     items = list(show(subject, first=other[0], second=other[1]))
-    assert f"Which words bring sentences {other[0]} and {other[1]} together?" in words(items)
+    assert f"What makes sentences {other[0]} and {other[1]} alike, or unlike?" in words(items)
     assert f"The closest pair, {first + 1} and {second + 1}, has **{similarity[first, second]:.3f}**." in words(items)
     (button,) = (each for each in items if isinstance(each, Widget) and each.name == "closest_pair")
     assert button.data == {"chosen": {"similarity_first": first + 1, "similarity_second": second + 1}}

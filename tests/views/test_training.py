@@ -393,10 +393,10 @@ def test_the_head_that_changed_most_is_named_at_the_end() -> None:
     assert most is not None
     for place in np.ndindex(2, 2):
         _, chart = attention(state, training_layer=place[0], training_head=place[1])
-        assert ("this one's attention has changed most" in chart.caption) == (place == most)
+        assert ("this one's attention changes most" in chart.caption) == (place == most)
     run = scene(state, grows=True)
     options = ATTENTION | {"training_layer": most[0], "training_head": most[1]}
-    assert "changed most" not in drawn(parts_of(view.show_attention(run, options)), run)["training_pattern"].caption
+    assert "changes most" not in drawn(parts_of(view.show_attention(run, options)), run)["training_pattern"].caption
 
 
 def test_the_head_that_learnt_most_is_the_one_whose_rows_have_moved_most() -> None:

@@ -70,7 +70,7 @@ def draw_depth_map(mapped: DepthMap, depth: int, sentences: Sequence[str], pair:
         "cliponaxis": False,
     }
     axes = [
-        {"title": f"axis {number}: {100 * share:.0f}% of the variance", "range": [-reach, reach], "zeroline": True}
+        {"title": f"axis {number}: {100 * share:.1f}% of the variance", "range": [-reach, reach], "zeroline": True}
         for number, share in enumerate(mapped.explained, start=1)
     ]
     layout = {

@@ -12,7 +12,7 @@ from playground.charts.chart import Axis, Columns, Control, Heatmap, Item, Optio
 from playground.charts.markdown import escape_markdown
 from playground.charts.names import shortened
 from playground.charts.scene import Scene
-from playground.text.wording import upper_first, write_decimals
+from playground.text.wording import write_decimals
 from playground.views.similarity.depth_map import show_map
 from playground.views.similarity.left_out import show_left_out
 from playground.views.similarity.names import LONGEST_HOVER, LONGEST_ROW, name_sentences, write_two_lines
@@ -66,40 +66,34 @@ def show_pairs(scene: Scene[Sentences], options: Options) -> Iterator[Item]:
 
 
 def answer_pairs(subject: Sentences, pooling: Pooling, pairs: Sequence[Pair], chosen: Pair) -> str:
-    """The chosen pair's cosine, beside the closest of these pairs, the closest first, and whether that means anything.
-
-    The pair that is told first is the one in the map's frame.
-    """
+    """The closest of these pairs, the closest first, beside the chosen one, and whether that means anything."""
     if not pairs:
         return "There is only one sentence here: type a second one, and this page says how alike they are."
     nearest, cosines = pairs[0], [pair.cosine for pair in pairs]
     n_equal = sum(each > nearest.cosine - _EQUAL for each in cosines)
-    one, other = (f"*{escape_markdown(shortened(subject.texts[i], LONGEST_HOVER))}* ({i + 1})" for i in chosen[:2])
-    pooled = {"mean": "", "first token": " of their first tokens", "mean with padding": ", with padding counted,"}
-    cosine = f"cosine{pooled[pooling]} is **{chosen.cosine:.2f}**"
     is_nearest = chosen.first != chosen.second and chosen.cosine > nearest.cosine - _EQUAL
-    median = f"the median of all {len(pairs)} pairs is **{np.median(cosines):.2f}**"
-    if chosen.first == chosen.second:
-        found = f"{one}, in the red frame, is compared with itself: the cosine{pooled[pooling]} is 1."
-    elif len(pairs) == 1:
-        found = f"{one} and {other}: their {cosine}, where 1 is the same direction and 0 a right angle."
-    elif is_nearest:
-        which = "the closest pair" if n_equal == 1 else f"one of {n_equal} equally close pairs"
-        found = f"{one} and {other} are {which}: their {cosine}, where 1 is the same direction; {median}."
+    closest = chosen if is_nearest else nearest
+    names = [f"*{escape_markdown(shortened(text, LONGEST_HOVER))}* ({i})" for i, text in enumerate(subject.texts, 1)]
+    pooled = {"mean": "", "first token": " of their first tokens", "mean with padding": ", with padding counted,"}
+    pair = f"{names[closest.first]} and {names[closest.second]}"
+    cosine = f"cosine{pooled[pooling]} is **{write_decimals(closest.cosine, 2)}**, where 1 is the same direction"
+    if len(pairs) == 1:
+        found = f"{pair}: their {cosine} and 0 a right angle."
     else:
-        found = f"{one} and {other}, in the red frame: their {cosine}, where 1 is the same direction."
-        found += f" {upper_first(median)}."
-    if len(pairs) > 1 and not is_nearest:
-        which = "The closest pair is" if n_equal == 1 else f"{n_equal} pairs are equally close, such as"
-        found += f" {which} {nearest.first + 1} and {nearest.second + 1}: **{nearest.cosine:.2f}**."
+        which = "the closest pair" if n_equal == 1 else f"one of {n_equal} equally close pairs"
+        median = f"the median of all {len(pairs)} pairs is **{write_decimals(float(np.median(cosines)), 2)}**"
+        found = f"{pair} are {which}: their {cosine}; {median}."
+    if chosen.first == chosen.second:
+        found += f" In the red frame, {names[chosen.first]} is compared with itself: 1."
+    elif not is_nearest:
+        framed = f"{names[chosen.first]} and {names[chosen.second]}"
+        found += f" In the red frame are {framed}: **{write_decimals(chosen.cosine, 2)}**."
     if subject.task:
         return f"{found} This network never learnt to compare sentences."
     if subject.weights != "random":
-        last = chosen if is_nearest else nearest
-        tokens = [sorted(token for token in subject.batch.tokens[i] if token.isalnum()) for i in last[:2]]
-        same = " They have the same words in another order: close is not the same meaning."
-        is_reordered = subject.texts[last.first] != subject.texts[last.second] and tokens[0] == tokens[1]
-        return f"{found}{same * is_reordered}"
+        one, other = ([token for token in subject.batch.tokens[i] if token.isalnum()] for i in closest[:2])
+        same = " The closest have the same words in another order: a high cosine does not say that they mean the same."
+        return f"{found}{same * (one != other and sorted(one) == sorted(other))}"
     if len(pairs) > 1 and cosines[-1] >= _ALL_CLOSE:
         return f"{found} All are close, and it means nothing: these weights are **random**."
     return f"{found} It means nothing: these weights are **random**."
@@ -218,7 +212,7 @@ def _look_closer(
     """The chosen pair beside the closest one, and the view that the visitor chooses."""
     first, second = pair.first + 1, pair.second + 1
     yield Paragraph(
-        f"Which words bring sentences {first} and {second} together?"
+        f"What makes sentences {first} and {second} alike, or unlike?"
         if first != second
         else f"Sentence {first} beside itself",
         "header",

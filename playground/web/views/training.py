@@ -341,17 +341,26 @@ def after_training(offer: DeltaGenerator, answers: DeltaGenerator) -> None:
     if slot.problem:
         st.warning(f"What was trained last is not kept. {slot.problem}")
     experiment_buttons.follow(follow_attention, PAGE, every=2.5)
+    experiment = session_experiments().get(PAGE)
+    is_earlier = trained is not None and experiment is not None and not _left(experiment, trained)
     if trained is not None:
         with offer:
+            if is_earlier:
+                st.caption(f"The network to take along is still the one trained before: “{trained.task.title}”.")
             _offer_network(trained)
     _upload()
-    experiment = session_experiments().get(PAGE)
     if trained is not None and not (experiment is not None and experiment.in_progress):
         with answers:  # last, as it may end the page
-            scene = Scene(AskedNetwork(trained, partial(_ask, trained)))
+            scene = Scene(AskedNetwork(trained, partial(_ask, trained), is_earlier))
             render(show_answers(scene), scene)
             if trained.task.predicts_next:
                 write_text()
+
+
+def _left(experiment: Experiment[TrainingState], trained: TrainedNetwork) -> bool:
+    """Whether a network is what this run has left."""
+    left = experiment.state.trained if experiment.state else None
+    return left is not None and left.key == trained.key
 
 
 def _offer_network(trained: TrainedNetwork) -> None:

@@ -130,7 +130,7 @@ def _regularisers(task: str) -> None:
     recipe = without_idle(Recipe(task=task, **chosen))
     n_set = sum(vars(recipe)[name] == chosen[name] for name in changed)
     panel = _fold("regularisers", "Regularisers", STRENGTHS)
-    st.caption(f"Regularisers that are set: {n_set or 'none'}.")
+    st.caption(f"Regularisers that differ from the usual: {n_set or 'none'}.")
     if panel.open or changed:
         with panel:
             norm = shortcuts.unlocked_norm()

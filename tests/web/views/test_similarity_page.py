@@ -129,10 +129,11 @@ def test_a_link_to_a_sentence_behind_the_last_opens_at_the_last_and_says_so() ->
 
 
 def test_the_same_words_in_another_order_are_not_the_same_meaning() -> None:
-    told = "close is not the same meaning"
+    told = "a high cosine does not say that they mean the same"
     reordered = open_page("similarity", text="The dog bit the man.\nThe man bit the dog.\nIt rains.")
     assert told in answer(reordered)
-    assert told not in answer(choose(reordered, text="The dog bit the man.\nThe dog bit a man.\nIt rains."))
+    for other in ("The dog bit a man.", "The dog bit the man!"):
+        assert told not in answer(choose(reordered, text=f"The dog bit the man.\n{other}\nIt rains."))
 
 
 @pytest.mark.parametrize("task", KINDS)

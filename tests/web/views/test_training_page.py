@@ -132,7 +132,7 @@ def test_another_task_by_hand_brings_its_own_settings_and_a_link_keeps_its() -> 
 )
 def test_what_counts_in_the_run_is_counted_and_what_a_link_sets_is_there(query: dict[str, Any], n: str) -> None:
     app = training_page(**query)
-    assert f"Regularisers that are set: {n}." in captions(app)
+    assert f"Regularisers that differ from the usual: {n}." in captions(app)
     assert "Regularisers" in [panel.label for panel in app.expander], "another name would close it again"
     shown = widgets(app)
     assert all(shown[key].value == value for key, value in query.items() if key.removeprefix("training_") in STRENGTHS)
@@ -210,7 +210,7 @@ def test_the_head_that_changed_most_opens_unless_a_link_or_a_hand_has_chosen_one
     shape = {"training_n_layers": 2, "training_task": "Reverse, with a decoder"}
     app = measured(training_page(**shape))
     layer, _ = chosen_head(app)
-    assert "this one's attention has changed most" in captions(app)
+    assert "this one's attention changes most" in captions(app)
     linked = measured(training_page(**shape, training_layer=1 - layer, training_head=1))
     assert chosen_head(linked) == (1 - layer, 1)
     choose(app, training_layer=0, training_head=0)
