@@ -134,7 +134,8 @@ def show_results(scene: Scene[TrainedNetwork], untrained: str = "") -> Iterator[
     `untrained`: what of the page's settings is no longer the network's, in sentences.
     """
     results, recipe = scene.now.results, scene.now.recipe
-    yield _answer_with_rule(recipe, results.kept_step, results.validation_accuracy, results.baseline, untrained)
+    before = f"{untrained} This is the network that was trained before.".strip()
+    yield _answer_with_rule(recipe, results.kept_step, results.validation_accuracy, results.baseline, before)
 
 
 def _answer_with_rule(recipe: Recipe, step: int, accuracy: float, baseline: float, untrained: str) -> Paragraph:
