@@ -83,6 +83,10 @@ def answer_pairs(subject: Sentences, pooling: Pooling, pairs: Sequence[Pair], ch
         which = "the closest pair" if n_equal == 1 else f"one of {n_equal} equally close pairs"
         median = f"the median of all {len(pairs)} pairs is **{write_decimals(float(np.median(cosines)), 2)}**"
         found = f"{pair} are {which}: their {cosine}; {median}."
+    if subject.weights != "random" and not subject.task:
+        one, other = ([token for token in subject.batch.tokens[i] if token.isalnum()] for i in closest[:2])
+        if one != other and sorted(one) == sorted(other):
+            found += " They have the same words in another order: a high cosine does not say that they mean the same."
     if chosen.first == chosen.second:
         found += f" In the red frame, {names[chosen.first]} is compared with itself: 1."
     elif not is_nearest:
@@ -91,9 +95,7 @@ def answer_pairs(subject: Sentences, pooling: Pooling, pairs: Sequence[Pair], ch
     if subject.task:
         return f"{found} This network never learnt to compare sentences."
     if subject.weights != "random":
-        one, other = ([token for token in subject.batch.tokens[i] if token.isalnum()] for i in closest[:2])
-        same = " The closest have the same words in another order: a high cosine does not say that they mean the same."
-        return f"{found}{same * (one != other and sorted(one) == sorted(other))}"
+        return found
     if len(pairs) > 1 and cosines[-1] >= _ALL_CLOSE:
         return f"{found} All are close, and it means nothing: these weights are **random**."
     return f"{found} It means nothing: these weights are **random**."
