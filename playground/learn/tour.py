@@ -2,7 +2,7 @@
 
 A step of an experiment is a sentence and one thing to do, and notices by itself when that is done. It then says what
 came of it, and waits until the visitor goes on. At its end a tour says one true sentence about the visitor's own run,
-and a test that could have refuted it. A step of a lesson opens a state
+and a test that can refute it. A step of a lesson opens a state
 of the app, and waits until the visitor goes on.
 """
 
@@ -166,7 +166,7 @@ class Conclusion:
     sentence: str
     """One true sentence about the visitor's own run."""
     test: str
-    """What could have refuted it, and what came out; or why it could not be tested."""
+    """What can refute it, and what came out; or why it could not be tested."""
     verdict: Verdict
     """What came out, in a word."""
     more: str = ""

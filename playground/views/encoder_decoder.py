@@ -281,23 +281,28 @@ def show_translation(pair: Pair) -> Iterator[Item]:
     right = translate_rightly(pair.words)
     if right is not None:
         is_right = list(written) == right
-        sentence += " The translation is right." if is_right else f" By its grammar it would be: *{' '.join(right)}*."
+        sentence += (
+            " The translation is right."
+            if is_right
+            else f" It is wrong: by its grammar it would be *{' '.join(right)}*."
+        )
     yield Paragraph(sentence, "caption")
-    if strange := _describe_strange_words(pair.translator, pair.words):
+    if strange := _describe_strange_words(pair.translator, pair.words, pair.run.source.n_real):
         yield Paragraph(strange, "info", ":material/help:")
 
 
-def _describe_strange_words(translator: TrainedNetwork, words: Sequence[str]) -> str:
-    """What the translator has not learnt of this sentence; empty where there is nothing."""
+def _describe_strange_words(translator: TrainedNetwork, words: Sequence[str], n_read: int) -> str:
+    """What the translator has not learnt of this sentence, of which it read so many words; empty where nothing."""
     if unknown := _find_unknown(words):
         return (
             f"The translator has not learnt {', '.join(map(quote_token, unknown))}: what it writes there is a guess. "
             "All that follows may be wrong too, as each step goes on from what was written before."
         )
     if len(words) > translator.recipe.length:
+        cut = f" It reads the first {n_read} alone." if n_read < len(words) else ""
         return (
             f"This sentence has {len(words)} words. The translator learnt from sentences of at most "
-            f"{translator.recipe.length}: it may lose its place."
+            f"{translator.recipe.length}: it may lose its place.{cut}"
         )
     return ""
 

@@ -52,7 +52,7 @@ def expect_end(visitor: Visitor, verdict: str = "held") -> None:
     expect(conclusion(visitor)).to_contain_text("looks from he at Anna (0.35) more than at Tom (0.10)")
     expect(conclusion(visitor)).to_contain_text(verdict)
     visitor.settled()
-    expect(conclusion(visitor).get_by_text("A test that could have refuted it")).to_be_in_viewport()
+    expect(conclusion(visitor).get_by_text("A test that can refute it")).to_be_in_viewport()
 
 
 def test_from_the_front_page_a_newcomer_comes_to_a_tested_answer_and_a_classmate_opens_it(

@@ -287,6 +287,17 @@ def test_the_sentence_on_a_swap_has_all_four_numbers(before: tuple[float, float]
     assert {float(number) for number in re.findall(r"\d\.\d\d", told)} - {CLOSE} == {*before, *after}
 
 
+@pytest.mark.parametrize(("after", "counts"), [((0.7, 0.2), False), ((0.5, 0.4), True)])
+def test_a_place_that_moves_a_weight_more_than_the_words_differ_counts_too(
+    after: tuple[float, float], counts: bool
+) -> None:
+    found = find_claim(characters().encode_batch(["ab cd ef"]), 0, np.zeros(8, np.float32), [True] * 8, (7, 0), 3)
+    assert isinstance(found, Claim)
+    told = describe_swap(replace(found, weights=(0.91, 0.02)), after)
+    assert "follows the word" in told
+    assert ("The place counts too" in told) == counts
+
+
 @pytest.mark.parametrize("hidden", [True, False])
 def test_a_hidden_key_has_a_reason_and_nothing_to_compute(hidden: bool) -> None:
     now, _ = subject(causal=hidden)

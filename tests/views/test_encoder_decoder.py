@@ -343,3 +343,12 @@ def test_a_link_without_words_or_with_too_much_is_refused() -> None:
         linked_pair(open_link(f"{own}&encdec_target="))
     with pytest.raises(TooLargeError):
         linked_pair(open_link(own, max_parameters=1000))
+
+
+def test_words_that_the_translator_does_not_read_are_told() -> None:
+    longest = load_translator().config.max_len - 1
+    for n, cut in ((longest, False), (longest + 1, True)):
+        link = f"{EXAMPLE_LINK}{'+'.join(['king'] * n)}"
+        told = texts(show_translation(linked_pair(open_link(link)).now))
+        assert (f"It reads the first {longest} alone." in told) == cut
+        assert "It is wrong: by its grammar" in told

@@ -150,6 +150,8 @@ def describe_swap(claim: Claim, after: tuple[float, float]) -> str:
             f"**Between {name} and {other}, the head follows the word.** In both orders {name} has more weight: "
             f"{a:.2f} against {b:.2f}, and after the swap {a_swapped:.2f} against {b_swapped:.2f}."
         )
+        if abs(a - a_swapped) > a_swapped - b_swapped:
+            told += " The place counts too: the swap alone moves its weight by more than what is left between the two."
     elif verdict == "place":
         told = (
             f"**Between {name} and {other}, the head follows the place, not the word.** {name} has more weight, "

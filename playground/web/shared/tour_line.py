@@ -253,7 +253,7 @@ def _draw_conclusion(
         found = Conclusion(escape_markdown(error), "Nothing was computed, so nothing could be tested.", "untested")
     session_tour.note_drawn()
     _say(f"**{tour.title_for(session_tour.current_state())} Your run says:** {found.sentence}")
-    st.markdown(f"**A test that could have refuted it.** {found.test} {_VERDICTS[found.verdict]}")
+    st.markdown(f"**A test that can refute it.** {found.test} {_VERDICTS[found.verdict]}")
     if found.more:
         st.caption(found.more)
 

@@ -176,7 +176,8 @@ def _choose_own_pair() -> PairKey:
     """The visitor's sentence and its target line; ends the page where one is missing or cannot be run."""
     setup = current_setup()
     if setup.text.sentences:
-        st.markdown(f"The encoder reads this source: **{escape_markdown(setup.text.sentences[setup.sentence])}**")
+        source = setup.text.sentences[setup.sentence].strip()
+        st.markdown(f"The encoder reads this source: **{escape_markdown(source)}**")
         st.caption("Type another one into “Your text”: in the sidebar, or on a phone above this page's heading.")
     typed = split_sentences(
         widgets.text("encdec_target", "Target text for the decoder, a line for each of your sentences", height=90)
