@@ -52,6 +52,7 @@ def _version(entry: str) -> str:
 def _resolve(requirements: Path) -> list[str]:
     """The packages that a list leads to, an entry each: name, version, marker, and the hashes on lines of their own."""
     options = ["--universal", "--generate-hashes", "--no-annotate", "--no-header", "--no-config", "--quiet"]
+    options += ["--no-strip-extras"]  # pip, with hashes, takes the newest version of what is asked for with an extra
     command = [
         sys.executable,
         "-m",

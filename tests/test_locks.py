@@ -45,7 +45,7 @@ def read_lock(file: Path) -> list[Entry]:
     entries = []
     for line in text.splitlines():
         requirement, *hashes = re.split(r"\s+--hash=", line.strip())
-        match = re.fullmatch(r"([\w.-]+)==([\w.+]+)(?: ; (.+))?", requirement)
+        match = re.fullmatch(r"([\w.-]+)(?:\[[\w,-]+\])?==([\w.+]+)(?: ; (.+))?", requirement)
         assert match, line
         name, version, marker = match.groups()
         entries.append(Entry(canonicalize_name(name), version, Marker(marker) if marker else None, tuple(hashes)))
