@@ -165,7 +165,7 @@ def measure_habits(runs: Sequence[Run]) -> Habits:
     """
     scores, even = {}, {}
     patterns = [run.patterns() for run in runs]
-    allowed = [_allowed_in_layers(run) for run in runs]  # (L, T, T) each
+    allowed = [run.allowed_in_layers() for run in runs]  # (L, T, T) each
     for name, rule in RULES.items():
         named = [rule(run) & may & _asking(run)[:, None] for run, may in zip(runs, allowed, strict=True)]
         n_queries = sum(places.any(axis=-1).sum(axis=-1) for places in named)  # (L,)
@@ -182,11 +182,6 @@ def measure_habits(runs: Sequence[Run]) -> Habits:
     scores[POSITION_ONLY] = np.stack([_explained_by_distance(runs, patterns, layer) for layer in layers])
     even[POSITION_ONLY] = np.zeros(len(layers))
     return Habits(scores, even)
-
-
-def _allowed_in_layers(run: Run) -> Mask:
-    """(L, T, T): which key each query may attend to in each layer, with its window."""
-    return np.stack([run.allowed_in(layer) for layer in range(run.config.n_layers)])
 
 
 def _asking(run: Run) -> Mask:

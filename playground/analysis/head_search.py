@@ -44,13 +44,16 @@ def search_heads(run: Run, query: int, key: int) -> HeadSearch:
     there are fewer than two such cells, or all are equal.
     """
     queries, keys = _other_cells(run, query, key)
-    layers = range(run.config.n_layers)
-    patterns = [run.arrays[f"layers.{layer}.attn.pattern"] for layer in layers]
+    allowed = run.allowed_in_layers()  # (L, T, T)
+    patterns = [run.arrays[f"layers.{layer}.attn.pattern"] for layer in range(len(allowed))]
     weights = np.concatenate([pattern[:, query, key] for pattern in patterns])  # (L · H,)
-    seen = [np.where(run.allowed_in(layer), patterns[layer], np.nan) for layer in layers]  # (H, T, T) each
-    cells = np.concatenate([pattern[:, query, key] for pattern in seen])  # (L · H,)
-    others = np.concatenate([pattern[:, queries, keys] for pattern in seen])  # (L · H, n)
-    rows = np.concatenate([pattern[:, query] for pattern in seen])  # (L · H, T)
+
+    def seen(*at: int | NDArray[np.intp]) -> NDArray[np.float32]:
+        """All heads' weights at these places, (L · H, …); NaN where their layer hides them."""
+        each = (np.where(may[at], pattern[:, *at], np.nan) for may, pattern in zip(allowed, patterns, strict=True))
+        return np.concatenate([*each])
+
+    cells, others, rows = seen(query, key), seen(queries, keys), seen(query)  # (L · H,), (L · H, n), (L · H, T)
     ranks = np.where(np.isnan(cells), np.nan, 1 + (rows > cells[:, None]).sum(axis=1))
     n_heads = run.config.n_heads
     table = pd.DataFrame(
@@ -64,7 +67,7 @@ def search_heads(run: Run, query: int, key: int) -> HeadSearch:
     )
     table = table.sort_values("weight", ascending=False, kind="stable", ignore_index=True)
     distances = keys - queries if queries.size else np.array([key - query])
-    n_keys = max(int(run.allowed_in(layer)[query].sum()) for layer in layers)
+    n_keys = int(allowed[:, query].sum(axis=-1).max())
     return HeadSearch(table, n_keys, others.shape[1], (int(distances.min()), int(distances.max())))
 
 

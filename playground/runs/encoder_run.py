@@ -78,6 +78,10 @@ class Run:
         window = self.config.window_of(layer)
         return self.allowed & window_mask(len(self.tokens), window)[0].numpy() if window else self.allowed
 
+    def allowed_in_layers(self) -> NDArray[np.bool_]:
+        """(L, T, T): what `allowed_in` says of each layer."""
+        return np.stack([self.allowed_in(layer) for layer in range(self.config.n_layers)])
+
     def why_hidden(self, layer: int, query: int, key: int) -> Hidden:
         """What hides a key from a query in a layer; empty where nothing does. Padding comes before all else."""
         if self.padding[query]:

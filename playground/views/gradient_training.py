@@ -44,6 +44,17 @@ def pair_recipe(seed: int) -> Recipe:
     )  # fmt: skip
 
 
+_LOOKS = {
+    each.name: {
+        "color": COLOURS[each.norm, each.residual],
+        "width": 2,
+        "dash": "solid" if each.residual else "dash",
+    }
+    for each in VARIANTS
+}
+"""The lines of encoders, by their names."""
+
+
 def pair_trainings(
     config: ModelConfig, pair: Sequence[Variant], recipe: Recipe, data: Data
 ) -> tuple[AblationTraining, ...]:
@@ -124,17 +135,9 @@ def tabulate_pair(pair: WatchedAblation) -> pd.DataFrame:
 def draw_pair(pair: WatchedAblation) -> Figure:
     """The share of right answers so far, a line each, beside the simple rule's."""
     steps = pair.state.trainings[0].recipe.steps
-    looks = {
-        variant.name: {
-            "color": COLOURS[variant.norm, variant.residual],
-            "width": 2,
-            "dash": "solid" if variant.residual else "dash",
-        }
-        for variant in VARIANTS
-    }
     traces = [
         over_steps.level_line(steps, pair.data.baseline, "simple rule", width=1, dash="dot"),
-        *run_lines(pair, "validation", "accuracy", looks),
+        *run_lines(pair, "validation", "accuracy", _LOOKS),
     ]
     y_axis = {"title": "right answers", "range": [0, 1.04], "tickformat": ".0%"}
     return over_steps.draw_over_steps(traces, steps, y_axis, height=260, legend=True)

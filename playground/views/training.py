@@ -138,7 +138,8 @@ def show_results(scene: Scene[TrainedNetwork], untrained: str = "") -> Iterator[
     yield _answer_with_rule(recipe, results.kept_step, results.validation_accuracy, results.baseline, before)
 
 
-def _answer_with_rule(recipe: Recipe, step: int, accuracy: float, baseline: float, untrained: str) -> Paragraph:
+def _answer_with_rule(recipe: Recipe, step: int, accuracy: float, baseline: float, before: str) -> Paragraph:
+    """The answer, with what is said before it."""
     task = f"“{TASKS[recipe.task].title}”"
     when = (
         f"After {step:,} of {recipe.steps:,} steps of learning {task},"
@@ -150,7 +151,7 @@ def _answer_with_rule(recipe: Recipe, step: int, accuracy: float, baseline: floa
         f"{when} **{accuracy:.1%}** of the network's answers to sequences that it has never seen are right. A simple "
         f"rule, which needs no network, gets **{baseline:.1%}** right.{compared}"
     )
-    return Paragraph(f"{untrained} {answer}".strip(), "answer")
+    return Paragraph(f"{before} {answer}".strip(), "answer")
 
 
 def show_curves(scene: Scene[WatchedRun]) -> Iterator[Item]:

@@ -281,19 +281,21 @@ def test_other_sentences_test_the_answer_and_each_row_is_a_link(is_random: bool)
     [((0.6, 0.2), (0.3, 0.1)), ((0.6, 0.2), (0.1, 0.3)), ((0.0, 0.0), (0.5, 0.5)), ((0.6, 0.2), (0.3, 0.3))],
 )
 def test_the_sentence_on_a_swap_has_all_four_numbers(before: tuple[float, float], after: tuple[float, float]) -> None:
+    told = describe_swap(replace(swappable(), weights=before), after)
+    assert {float(number) for number in re.findall(r"\d\.\d\d", told)} - {CLOSE} == {*before, *after}
+
+
+def swappable() -> Claim:
     found = find_claim(characters().encode_batch(["ab cd ef"]), 0, np.zeros(8, np.float32), [True] * 8, (7, 0), 3)
     assert isinstance(found, Claim)
-    told = describe_swap(replace(found, weights=before), after)
-    assert {float(number) for number in re.findall(r"\d\.\d\d", told)} - {CLOSE} == {*before, *after}
+    return found
 
 
 @pytest.mark.parametrize(("after", "counts"), [((0.7, 0.2), False), ((0.5, 0.4), True)])
 def test_a_place_that_moves_a_weight_more_than_the_words_differ_counts_too(
     after: tuple[float, float], counts: bool
 ) -> None:
-    found = find_claim(characters().encode_batch(["ab cd ef"]), 0, np.zeros(8, np.float32), [True] * 8, (7, 0), 3)
-    assert isinstance(found, Claim)
-    told = describe_swap(replace(found, weights=(0.91, 0.02)), after)
+    told = describe_swap(replace(swappable(), weights=(0.91, 0.02)), after)
     assert "follows the word" in told
     assert ("The place counts too" in told) == counts
 

@@ -1,4 +1,4 @@
-"""A chart of a scene, for any renderer: the present subject's figure, the pinned one's beside it, the difference."""
+"""Which function draws which kind of chart, and when a pinned subject has no side."""
 
 from typing import TypeVar
 

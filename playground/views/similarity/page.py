@@ -108,7 +108,7 @@ def _chosen_pair(subject: Sentences, options: Options) -> Pair:
 
 
 def show_details(scene: Scene[Sentences], options: Options) -> Iterator[Item]:
-    """Which words bring the chosen two together; panels: every pair in a list, and what the numbers are."""
+    """What makes the chosen two alike, or unlike; panels: every pair in a list, and what the numbers are."""
     subject, pooling = scene.now, options["similarity_pooling"]
     if not subject.depths.is_finite:
         return

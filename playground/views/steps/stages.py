@@ -117,6 +117,21 @@ _RESIDUAL = {
     "x''_t": "the vector after both",
 }
 
+
+def _norm(idea: str, *, key: str, name: str) -> Stage:
+    """A norm of the block, by its name in the trace; `key` is its chart's."""
+    show, after = partial(show_norm, key=key, name=name), _row("after", f"{name}.out")
+    return Stage(idea, show, after, _NORM, idea_here=_explain_no_norm)
+
+
+def _residual(
+    idea: str, *, key: str, names: tuple[str, str], vectors: Callable[[Walk], tuple[Floats, Floats]], result: str
+) -> Stage:
+    """A residual connection; arguments as of `show_residual`."""
+    show = partial(show_residual, key=key, names=names, vectors=vectors, result=result)
+    return Stage(idea, show, _row("goes on", result), _RESIDUAL, idea_here=_explain_no_residual)
+
+
 STAGES: Mapping[str, Stage] = {
     "embedding": Stage(
         "A token becomes a vector: its row of the token table. Vectors for its position, and for its *segment*, the "
@@ -230,32 +245,22 @@ STAGES: Mapping[str, Stage] = {
         {"o_t": "attention's output", "W_O": "a learned matrix", "c_t": "the merged heads"},
         idea_here=_explain_mixed_pieces,
     ),
-    "norm after attention": Stage(
+    "norm after attention": _norm(
         "A norm stands behind attention too: what is added to the vector has a common scale.",
-        partial(show_norm, key="norm_after_attention", name="post_norm1"),
-        _row("after", "post_norm1.out"),
-        _NORM,
-        idea_here=_explain_no_norm,
+        key="norm_after_attention",
+        name="post_norm1",
     ),
-    "first residual": Stage(
+    "first residual": _residual(
         "A *residual connection* adds attention's output to the vector that entered the block.",
-        partial(
-            show_residual,
-            key="first_residual",
-            names=("into the block", "attention's output"),
-            vectors=lambda walk: walk.first_sum,
-            result="resid_mid",
-        ),
-        _row("goes on", "resid_mid"),
-        _RESIDUAL,
-        idea_here=_explain_no_residual,
+        key="first_residual",
+        names=("into the block", "attention's output"),
+        vectors=lambda walk: walk.first_sum,
+        result="resid_mid",
     ),
-    "first norm": Stage(
+    "first norm": _norm(
         "A *norm* brings the vector to a common scale. Learned numbers then stretch it, and may shift it.",
-        partial(show_norm, key="first_norm", name="norm1"),
-        _row("after", "norm1.out"),
-        _NORM,
-        idea_here=_explain_no_norm,
+        key="first_norm",
+        name="norm1",
     ),
     "feed-forward": Stage(
         "The feed-forward network treats each token alone: its vector becomes *hidden numbers*, d_ff of them; they "
@@ -275,31 +280,21 @@ STAGES: Mapping[str, Stage] = {
             "f_t": "the output",
         },
     ),
-    "norm after feed-forward": Stage(
+    "norm after feed-forward": _norm(
         "A norm stands behind the feed-forward network too: what is added to the vector has a common scale.",
-        partial(show_norm, key="norm_after_feed_forward", name="post_norm2"),
-        _row("after", "post_norm2.out"),
-        _NORM,
-        idea_here=_explain_no_norm,
+        key="norm_after_feed_forward",
+        name="post_norm2",
     ),
-    "second residual": Stage(
+    "second residual": _residual(
         "A second residual connection adds the feed-forward network's output to the vector so far.",
-        partial(
-            show_residual,
-            key="second_residual",
-            names=("vector so far", "feed-forward's output"),
-            vectors=lambda walk: walk.second_sum,
-            result="resid_post",
-        ),
-        _row("goes on", "resid_post"),
-        _RESIDUAL,
-        idea_here=_explain_no_residual,
+        key="second_residual",
+        names=("vector so far", "feed-forward's output"),
+        vectors=lambda walk: walk.second_sum,
+        result="resid_post",
     ),
-    "second norm": Stage(
+    "second norm": _norm(
         "A second norm brings the vector to a common scale once more.",
-        partial(show_norm, key="second_norm", name="norm2"),
-        _row("after", "norm2.out"),
-        _NORM,
-        idea_here=_explain_no_norm,
+        key="second_norm",
+        name="norm2",
     ),
 }

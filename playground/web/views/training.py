@@ -342,7 +342,7 @@ def after_training(offer: DeltaGenerator, answers: DeltaGenerator) -> None:
         st.warning(f"What was trained last is not kept. {slot.problem}")
     experiment_buttons.follow(follow_attention, PAGE, every=2.5)
     experiment = session_experiments().get(PAGE)
-    is_earlier = trained is not None and experiment is not None and not _left(experiment, trained)
+    is_earlier = trained is not None and experiment is not None and not _has_left(experiment, trained)
     if trained is not None:
         with offer:
             if is_earlier:
@@ -357,7 +357,7 @@ def after_training(offer: DeltaGenerator, answers: DeltaGenerator) -> None:
                 write_text()
 
 
-def _left(experiment: Experiment[TrainingState], trained: TrainedNetwork) -> bool:
+def _has_left(experiment: Experiment[TrainingState], trained: TrainedNetwork) -> bool:
     """Whether a network is what this run has left."""
     left = experiment.state.trained if experiment.state else None
     return left is not None and left.key == trained.key
