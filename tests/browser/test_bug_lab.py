@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 
 from playground.mistakes.bug_lab import name_suspect, open_lab
 from playground.mistakes.registry import MISTAKES
-from tests.browser.test_tour import expect_clean
+from tests.browser.test_every_page import expect_readable
 from tests.browser.visitor import Visitor
 
 CASE = open_lab(2, "easy").case
@@ -32,7 +32,7 @@ def test_a_bug_is_found_and_sent_on(phone: Visitor) -> None:
     )
     expect(phone.page.get_by_text(MISTAKES[GUILTY].source)).to_be_visible()
     assert phone.settled().settings()["lab_tests"] == ["pattern"]
-    expect_clean(phone)
+    expect_readable(phone)
     assert phone.page.locator(".stMain").evaluate("main => main.scrollWidth") <= 390
     link = phone.widget("lab_link").inner_text()
     phone.open(f"/bug-lab{link[link.index('?') :].strip()}")

@@ -15,7 +15,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from playground.learn.exercise import Variant, read_exercise
 from playground.learn.quantities import Numbers
 from tests.browser.server import Server, serve
-from tests.browser.test_every_page import AXE, BACKGROUNDS, grave_violations
+from tests.browser.test_every_page import expect_readable, grave_violations
 from tests.browser.visitor import Visitor
 from tests.browser.with_exercises import DEMO_EXERCISES
 
@@ -321,16 +321,6 @@ def test_with_the_keyboard_alone(laptop: Visitor) -> None:
     expect_right(laptop, tries=1)
 
 
-def expect_readable_form(visitor: Visitor) -> None:
-    """What axe-core finds, in the light and in the dark, in which the page stays."""
-    visitor.page.evaluate(AXE)
-    for scheme, background in BACKGROUNDS.items():
-        visitor.page.emulate_media(color_scheme=scheme)
-        expect(visitor.page.locator(".stApp")).to_have_css("background-color", background)
-        visitor.settled()
-        assert (scheme, grave_violations(visitor)) == (scheme, set())
-
-
 def give_up(visitor: Visitor) -> None:
     """What follows can be read and heard, too."""
     visitor.widget("exercise_give_up").get_by_role("button").click()
@@ -343,7 +333,7 @@ def give_up(visitor: Visitor) -> None:
 @pytest.mark.parametrize("name", ["token", "settings"])
 def test_the_other_forms_and_what_follows_can_be_read_and_heard(name: str, laptop: Visitor) -> None:
     open_demo(laptop, name)
-    expect_readable_form(laptop)
+    expect_readable(laptop)
     give_up(laptop)
 
 
@@ -373,7 +363,7 @@ def test_nothing_of_the_answer_is_sent_before_it_is_given_up(name: str, laptop: 
             f"{best:.3f}".encode(),
         ]
     open_demo(laptop, name)
-    expect_readable_form(laptop)
+    expect_readable(laptop)
     laptop.widget("exercise_hint").get_by_role("button").click()
     expect(laptop.widget("exercise_hints")).to_contain_text("Hint 1.")
     laptop.widget("exercise_hint").get_by_role("button").click()

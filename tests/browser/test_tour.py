@@ -2,17 +2,14 @@
 
 import re
 import time
-from typing import Literal
 
 from playwright.sync_api import Locator, WebSocketRoute, expect
 
-from tests.browser.test_every_page import AXE, grave_violations
+from tests.browser.test_every_page import expect_readable
 from tests.browser.visitor import Visitor
 
 TEXT = "Anna gave Tom the book because he had asked for it."
 HE, ANNA, TOM = 7, 1, 3
-
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def line(visitor: Visitor) -> Locator:
@@ -38,15 +35,6 @@ def expect_step(visitor: Visitor, number: int, *, is_done: bool = False) -> None
     expect(line(visitor)).to_be_in_viewport(ratio=0.9)
 
 
-def expect_clean(visitor: Visitor) -> None:
-    """Nothing that axe complains of, in the light and in the dark."""
-    visitor.page.evaluate(AXE)
-    for scheme in SCHEMES:
-        visitor.page.emulate_media(color_scheme=scheme)
-        visitor.settled()
-        assert (scheme, grave_violations(visitor)) == (scheme, set())
-
-
 def expect_end(visitor: Visitor, verdict: str = "held") -> None:
     """The conclusion in sight, with the numbers of this sentence and a test."""
     expect(conclusion(visitor)).to_contain_text("looks from he at Anna (0.35) more than at Tom (0.10)")
@@ -59,7 +47,7 @@ def test_from_the_front_page_a_newcomer_comes_to_a_tested_answer_and_a_classmate
     visitor: Visitor, classmate: Visitor
 ) -> None:
     visitor.open("/")
-    expect_clean(visitor)
+    expect_readable(visitor)
     visitor.widget("front_text").locator("input").fill(TEXT)
     visitor.widget("start_pronoun").get_by_role("button").click()  # without a press on Look, or on Enter
     expect(visitor.page.locator("h1")).to_contain_text("Who attends")
@@ -78,7 +66,7 @@ def test_from_the_front_page_a_newcomer_comes_to_a_tested_answer_and_a_classmate
     go_on(visitor)
     expect_step(visitor, 3)
     expect(visitor.widget("why_tests")).to_be_hidden()  # which is to be guessed
-    expect_clean(visitor)
+    expect_readable(visitor)
     guess = line(visitor).get_by_role("button", name="the word decides")
     guess.focus()
     guess.press("Enter")
@@ -94,7 +82,7 @@ def test_from_the_front_page_a_newcomer_comes_to_a_tested_answer_and_a_classmate
     expect_step(visitor, 4, is_done=True)
     go_on(visitor)
     expect_end(visitor)
-    expect_clean(visitor)
+    expect_readable(visitor)
     visitor.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     conclusion(visitor).get_by_role("button", name="Copy link").click()
     expect(conclusion(visitor).get_by_role("button", name="Copied")).to_be_visible()
@@ -113,7 +101,7 @@ def test_on_a_phone_the_experiment_is_done_with_a_finger(phone: Visitor) -> None
     expect(phone.widget("card_pronoun")).to_contain_text("anna or tom: at which of them does he look more?")
     expect(phone.widget("start_pronoun").get_by_role("button")).to_be_in_viewport(ratio=1)
     phone.settled()
-    expect_clean(phone)
+    expect_readable(phone)
     phone.widget("start_pronoun").get_by_role("button").tap()
     expect(phone.page.locator("h1")).to_contain_text("Who attends")
     expect_step(phone, 1)
@@ -150,7 +138,7 @@ def test_on_a_phone_the_experiment_is_done_with_a_finger(phone: Visitor) -> None
     expect_step(phone, 4, is_done=True)
     go_on(phone)
     expect_end(phone, "refuted")
-    expect_clean(phone)
+    expect_readable(phone)
     assert phone.page.locator(".stMain").evaluate("main => main.scrollWidth") <= 390
     edges = [each.bounding_box() for each in (conclusion(phone), *conclusion(phone).get_by_role("button").all())]
     assert all(edge and edge["x"] >= 0 and edge["x"] + edge["width"] <= 390 for edge in edges)

@@ -2,7 +2,8 @@
 
 from playwright.sync_api import Locator, expect
 
-from tests.browser.test_tour import conclusion, expect_clean, line
+from tests.browser.test_every_page import expect_readable
+from tests.browser.test_tour import conclusion, line
 from tests.browser.visitor import Visitor
 
 OWN = "The weather in Bonn was lovely on Sunday."
@@ -61,7 +62,7 @@ def test_the_cosine_of_a_negation_is_tested_to_the_end(phone: Visitor) -> None:
     write_list(phone, DENIED, REPEATED)
     expect(conclusion(phone)).to_contain_text("though one denies the other")
     expect(conclusion(phone)).to_contain_text("held")
-    expect_clean(phone.settled())
+    expect_readable(phone.settled())
     assert phone.query()["tour"] == ["5"]
 
 
@@ -86,5 +87,5 @@ def test_a_network_is_trained_and_its_heads_are_switched_off_one_after_the_other
     expect_step(visitor, 6, 6)
     act(visitor, line(visitor).get_by_role("button", name="Do it for me"))
     expect(conclusion(visitor)).to_contain_text("of the letters right")
-    expect_clean(visitor.settled())
+    expect_readable(visitor.settled())
     assert visitor.query()["tour"] == ["7"]
