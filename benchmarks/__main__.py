@@ -1,4 +1,4 @@
-"""Measures everything and prints one table; a missed target is shown, and does not fail."""
+"""Measures everything and prints a table a part, as they come; a missed target is shown, and does not fail."""
 
 import argparse
 import json
@@ -50,13 +50,13 @@ def main() -> None:
     parser.add_argument("--only", choices=PARTS, help="leave the other parts out")
     arguments = parser.parse_args()
     environment.enter()
+    print(f"{environment.describe()}\n")
     torch.set_num_threads(read_settings(os.environ).threads)
     results: list[Result] = []
     for name, measure in PARTS.items():
         if arguments.only in (None, name):
-            results += measure()
-    print(environment.describe())
-    print(table(results))
+            results += (part := list(measure()))
+            print(f"{name}:\n{table(part)}\n", flush=True)
     if arguments.json:
         report = {"environment": environment.describe(), "results": [asdict(result) for result in results]}
         arguments.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")

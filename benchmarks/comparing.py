@@ -6,21 +6,25 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Page, sync_playwright
 
-from benchmarks.pages import launch, new_page
+from benchmarks.pages import LONGEST_VISIT, launch, new_page
 from benchmarks.results import Result, paired_ratio
 from benchmarks.server import serve
 
 ROUNDS = 8
 
-PAINTED = """async keys => {
+PAINTED = """async ([keys, longest]) => {
   const marks = ":is(.heatmaplayer image, .scatter, .barlayer path)"
-  const painted = key => document.querySelector(`.st-key-${key} .main-svg ${marks}`)
+  const missing = key => !document.querySelector(`.st-key-${key} .main-svg ${marks}`)
   const frame = () => new Promise(requestAnimationFrame)
-  while (!keys.every(painted)) await frame()
+  while (keys.some(missing)) {
+    if (performance.now() > longest) throw new Error(`not painted: ${keys.filter(missing)}`)
+    await frame()
+  }
   await frame()
   return performance.now()
 }"""
-"""Milliseconds from the navigation to the frame after all of these charts are there."""
+"""Milliseconds from the navigation to the frame after all of these charts are there; an error where that takes too
+long."""
 
 CHARTS = {
     "attention": ("attention_grid", "attention_pattern"),
@@ -28,6 +32,13 @@ CHARTS = {
     "compare": ("head_pinned", "head_now", "head_difference", "moved_weight", "compare_points", "compare_norms",
                 "compare_parameters", "compare_flops"),
 }  # fmt: skip
+
+PANELS = {
+    "attention": (),
+    "norms": ("norms_closer",),
+    "compare": ("compare_head", "compare_lengths", "compare_costs"),
+}
+"""The panels that the link opens: the charts are in them."""
 
 
 def measure() -> Iterator[Result]:
@@ -57,8 +68,9 @@ def open_link(page: Page, address: str, name: str, *, seed: int) -> float:
         "compare": {"seed": seed + 2, "b_seed": seed + 3},
     }
     page.goto("about:blank")
-    page.goto(f"{address}?{urlencode({'weights': 'random', **seeds[name]})}", wait_until="commit")
-    painted: float = page.evaluate(PAINTED, CHARTS[name])
+    query = urlencode({"weights": "random", **seeds[name], **dict.fromkeys(PANELS[name], "true")})
+    page.goto(f"{address}?{query}", wait_until="commit")
+    painted: float = page.evaluate(PAINTED, [CHARTS[name], LONGEST_VISIT])
     page.wait_for_timeout(300)
     page.locator("[data-test-script-state=notRunning]").wait_for(state="attached")
     return painted

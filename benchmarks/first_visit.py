@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from playwright.sync_api import Browser, sync_playwright
 
-from benchmarks.pages import DRAWN, SMALL, launch, new_page
+from benchmarks.pages import DRAWN, LONGEST_VISIT, SMALL, launch, new_page
 from benchmarks.results import Result, paired_ratio
 from benchmarks.server import Relay, serve
 
@@ -49,7 +49,7 @@ def visit(browser: Browser, relay: Relay) -> tuple[float, int]:
     page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", LINE)
     start = relay.received
     page.goto(f"http://127.0.0.1:{relay.port}/attention", wait_until="commit")
-    painted: float = page.evaluate(DRAWN, [SMALL])
+    painted: float = page.evaluate(DRAWN, [[SMALL], LONGEST_VISIT])
     page.wait_for_timeout(1500)
     page.locator("[data-test-script-state=notRunning]").wait_for(state="attached")
     page.context.close()

@@ -26,14 +26,17 @@ SMALL = ".st-key-attention_grid .heatmaplayer image"
 PARTS = ".st-key-why_parts [data-testid=stCaptionContainer]"
 """What stands below the answer on a cell, and names the cell's key."""
 
-DRAWN = """async selectors => {
-  const drawn = () => selectors.every(selector => document.querySelector(selector)?.href.baseVal)
+DRAWN = """async ([selectors, longest]) => {
+  const missing = selector => !document.querySelector(selector)?.href.baseVal
   const frame = () => new Promise(requestAnimationFrame)
-  while (!drawn()) await frame()
+  while (selectors.some(missing)) {
+    if (performance.now() > longest) throw new Error(`not painted: ${selectors.filter(missing)}`)
+    await frame()
+  }
   await frame()
   return performance.now()
 }"""
-"""Milliseconds from the navigation to the frame after all images are there."""
+"""Milliseconds from the navigation to the frame after all images are there; an error where that takes too long."""
 
 WATCH_KEY = """([selector, longest]) => {
   const read = () => {
@@ -74,6 +77,9 @@ null where that takes too long."""
 LONGEST = 8_000
 """Milliseconds after which a choice or a key counts as lost."""
 
+LONGEST_VISIT = 60_000
+"""Milliseconds after which a page counts as never painted."""
+
 
 def measure() -> Iterator[Result]:
     """Start both apps and a browser, and measure the page at two lengths and at a head's choice."""
@@ -112,7 +118,7 @@ class Visitor:
         self.page.goto("about:blank")
         query = urlencode({"text": text, **choices})
         self.page.goto(f"http://127.0.0.1:{self.relay.port}/attention?{query}", wait_until="commit")
-        painted: float = self.page.evaluate(DRAWN, [LARGE, SMALL]) / 1000
+        painted: float = self.page.evaluate(DRAWN, [[LARGE, SMALL], LONGEST_VISIT]) / 1000
         self.page.get_by_text(f"{n_tokens} tokens ·").wait_for()
         self.rest()
         return painted
