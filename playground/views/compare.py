@@ -226,7 +226,8 @@ def compare_points(scene: Scene[Run], differences: list[PointDifference]) -> Ite
     first = next((each.name for each in differences if each.is_apart), "")
     is_within = first.startswith("layers.") and not _BLOCK_END.fullmatch(first) and shown[0].name == "embed.out"
     bars = " The bars above are of what leaves a layer, and not of this part alone." * is_within
-    yield Paragraph(f"{describe_parting(*scene.both, differences)}{bars}")
+    if is_within or unequal:  # else the page's answer has said it
+        yield Paragraph(f"{describe_parting(*scene.both, differences)}{bars}")
 
 
 def points_by_layer(differences: Sequence[PointDifference]) -> list[PointDifference]:

@@ -235,3 +235,20 @@ def test_a_difference_grows_shrinks_or_is_mended(shares: tuple[float, ...], told
     )
     assert told in said
     assert bool(said) == bool(told)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"seed": 5}, ""),
+        ({}, ""),
+        ({"residual": False}, "The bars above are of what leaves a layer"),
+        ({"n_heads": 2}, "2 heads in the pinned run"),
+    ],
+    ids=["part at the embeddings", "the same", "part within a layer", "unequal shapes"],
+)
+def test_below_the_bars_only_what_the_answer_does_not_say(changes: dict[str, Any], told: str) -> None:
+    scene, pinned = two_runs(**changes)
+    items = parts_of(compare.compare_points(scene, compare_points(pinned, scene.now)))
+    said = [each.text for each in items if isinstance(each, Paragraph)]
+    assert [told in each for each in said] == [True] * bool(told)

@@ -12,7 +12,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from playground.pages import PAGES, page_at
 from playground.web.choices.setup import OPEN_PAGE
 
-_NEXT = "_next_page"
+NEXT = "_next_page"
 """Session key of the page that a callback has asked for, by its name."""
 
 _FOLDER = Path(__file__).resolve().parents[3] / "pages"
@@ -41,12 +41,12 @@ def _find_page(name: str, is_app_running: bool) -> StreamlitPage:
 
 def request_page(name: str) -> None:
     """Have the run that follows go to a page, by its name; for callbacks, in which nothing can be drawn."""
-    st.session_state[_NEXT] = name
+    st.session_state[NEXT] = name
 
 
 def open_requested_page() -> None:
     """Go to the page that was asked for, if it is another one than the open one; its link is the session's."""
-    name = st.session_state.pop(_NEXT, None)
+    name = st.session_state.pop(NEXT, None)
     if name is not None and name != st.session_state[OPEN_PAGE]:
         st.switch_page(page_named(name), query_params={})
 

@@ -12,22 +12,17 @@ from playground.web.choices.focus import move_focus
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.components import rows
 from playground.web.shared.model_costs import pinned_costs
-from playground.web.shared.navigation import page_named
+from playground.web.shared.navigation import open_requested_page, page_named, request_page
 from playground.web.shared.page_end import fragment
 from playground.web.shared.pinning import pinned_side
 from playground.web.shared.renderer import WIDGETS, draw_focus_and_scene, read_options, render
 from playground.web.views.attention import show_on_arrival
 
-NEXT_PAGE = "_next_page"
-"""Session key of the page whose box was pressed."""
-
 
 @fragment
 def explore_sentence() -> None:
     """The focus, and all that the page shows of the sentence; or the page that a press has asked for."""
-    page = st.session_state.pop(NEXT_PAGE, None)
-    if page:
-        st.switch_page(page_named(page), query_params={})
+    open_requested_page()
     runs, side = draw_focus_and_scene(), pinned_side()
     now = _read(current_setup(), runs.now, pinned_costs(side))
     pinned = None if runs.pinned is None or side is None else _read(side.setup, runs.pinned)
@@ -55,14 +50,14 @@ def _draw_why_button(question: str) -> None:
 
 
 def _open_why() -> None:
-    st.session_state[NEXT_PAGE] = "attention"
+    request_page("attention")
     show_on_arrival()
 
 
 def _remember_opened_page() -> None:
     page = st.session_state["data_flow"].open
     if isinstance(page, str) and page in PAGES:  # what a browser sends may be anything
-        st.session_state[NEXT_PAGE] = page
+        request_page(page)
 
 
 def _draw_page_link(page: str) -> None:

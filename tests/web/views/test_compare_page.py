@@ -216,7 +216,7 @@ def test_any_two_settings_can_be_compared(changes: dict[str, Any], drawn: set[st
     app = without_error(open_page("compare", **SMALL | PANELS | {"b_fused_qkv": True} | changes))
     if "pinned" in changes:
         assert "now (the same)" in captions(app).replace("\\", "")
-        assert "Nothing parts them" in words(app)
+        assert "Pinned and now are **the same**" in answer(app)
     assert charts(app).keys() == drawn
     assert answer(app).endswith(".")
     assert "nan" not in words(app).lower().split()

@@ -14,6 +14,7 @@ from playground.presets import PRESETS
 from playground.runs.encoder_run import run
 from playground.web.choices.shortcuts import preset_values
 from playground.web.session.services import services
+from playground.web.shared import navigation
 from playground.web.shared.navigation import pages
 from playground.web.views import overview
 from playground.weights import checkpoint
@@ -143,4 +144,4 @@ def test_a_press_on_a_box_opens_its_page_and_none_that_there_is_not(sent: object
     session = {"data_flow": SimpleNamespace(open=sent)}
     with mock.patch.object(st, "session_state", session):
         overview._remember_opened_page()
-    assert session.get(overview.NEXT_PAGE) == asked_for
+    assert session.get(navigation.NEXT) == asked_for
