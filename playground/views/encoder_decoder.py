@@ -63,11 +63,15 @@ INTRODUCTION = (
 """What an encoder and a decoder do."""
 
 MASKS = {
-    "source padding": "**Source padding** hides [PAD], the filler of short lines. Encoder and cross-attention use it.",
-    "target padding": "**Target padding** hides the target's [PAD]: whole columns.",
-    "no peek": "**No peek** hides later tokens. A token sees itself and what came before it.",
-    "combined": "**Both together**: target padding *and* no peek. The decoder's self-attention uses this mask.",
+    "no peek": ("Causal mask", "The token itself and earlier ones are allowed, later ones are not."),
+    "target padding": ("Target padding mask", "Every target token is allowed, [PAD] is not."),
+    "combined": ("Causal and target padding mask", "What both allow. For the decoder's self-attention."),
+    "source padding": (
+        "Source padding mask",
+        "Every source token is allowed, [PAD] is not. For encoder and cross-attention.",
+    ),
 }
+"""What the page calls each mask of a run, and what it allows."""
 
 ATTENTIONS = {
     "encoder self": "The encoder's self-attention: the source looks at itself, in both directions.",
@@ -520,7 +524,7 @@ def show_masks(scene: Scene[Pair]) -> Group:
     items: list[Item] = [
         Paragraph(
             "A row is a *query*, the token that looks. A column is a *key*, a token that is looked at. "
-            "**Violet is True: the query may attend to the key.** Grey is hidden.",
+            "**Violet is allowed (True), grey is hidden (False).**",
             "caption",
         ),
         Columns(tuple((_mask_map(scene.now.run, name),) for name in MASKS), gap="small"),
@@ -529,9 +533,8 @@ def show_masks(scene: Scene[Pair]) -> Group:
     if n_padding:
         text = (
             "Tutorial E · From Scratch lets padding mask the query *rows* instead of the key columns. "
-            f"Here its padded queries, {n_padding} of them, would attend evenly to everything. Only no peek "
-            "would hide padded keys. It hides them from every real query, as padding comes last. In a source, tokens "
-            "look ahead: the same mistake would let all of them read padding."
+            f"Here its padded queries, {n_padding} of them, would attend evenly to everything, and only the causal "
+            "mask would hide padded keys. A source has no causal mask: there, every token would read padding."
         )
         items.append(Paragraph(text, "caption"))
     combined = Table[Pair](
@@ -544,18 +547,21 @@ def show_masks(scene: Scene[Pair]) -> Group:
 
 def _mask_map(run: PairRun, name: str) -> Heatmap[Pair]:
     """One mask (Tq, Tk), small: violet where the query (row) may look at the key (column), grey where it is hidden."""
+    title, rule = MASKS[name]
     keys, side = (run.source, "source") if name == "source padding" else (run.target, "target")
     mask = run.masks[name]
+    n_hidden = int((~mask).sum())
+    hides = f"It hides {n_hidden} of {mask.size} pairs here." if n_hidden else "It hides nothing here."
     cells: Any = mask.view(np.uint8)  # two colours rather than numbers
     return Heatmap(
         key=f"encdec_mask_{name.replace(' ', '_')}",
-        alt=f"Mask: {name}; {int(mask.sum())} of {mask.size} pairs may attend.",
-        caption=MASKS[name],
+        alt=f"{title}: {mask.sum()} of {mask.size} pairs are allowed.",
+        caption=f"**{title}.** {rule} {hides}",
         values=lambda _: cells,
         rows=_mask_axis("query: target token", run.target.tokens),
         columns=_mask_axis(f"key: {side} token", keys.tokens),
         bar="",
-        hover="%{y} looks at %{x}, where 1 is may and 0 is hidden",
+        hover="%{y} looks at %{x}; 1 is allowed, 0 is hidden",
         number="d",
         more="",
         colours=lambda _: Colours({"zmin": 0, "zmax": 1, "colorscale": _TWO_COLOURS}),

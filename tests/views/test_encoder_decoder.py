@@ -148,6 +148,8 @@ def test_masks_are_the_runs_in_two_colours(line: int) -> None:
         assert [cells["colorscale"][end][1] for end in (0, -1)] == [palette.MUTED, palette.ATTENTION]
         assert chart_label(drawn.alt, drawn.figure) == drawn.alt  # which counts them: it has no largest
         assert drawn.table is None
+        assert drawn.alt.startswith(MASKS[name][0])
+        assert ("hides nothing here" in drawn.caption) == run.masks[name].all()
         for axis in ("xaxis", "yaxis"):
             assert 1 <= len(drawn.figure["layout"][axis]["tickvals"]) <= 8
         go.Figure(drawn.figure)
