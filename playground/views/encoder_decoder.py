@@ -550,6 +550,7 @@ def show_masks(scene: Scene[Pair]) -> Group:
         key="encdec_masks",
         frame=lambda pair: token_table(pair.run.masks["combined"].astype(np.uint8), pair.run.target.tokens),
         is_folded=True,
+        title=f"The numbers: {MASKS['combined'][0].lower()}",
     )
     return Group("encdec_masks", (*items, combined))
 

@@ -12,6 +12,7 @@ from playground import EncoderDecoder, ModelConfig, open_link
 from playground.charts import palette
 from playground.charts.chart import Chart, Control, HeadGrid, Panel, Paragraph, Table
 from playground.charts.draw import draw_chart
+from playground.charts.head_map import LEAST_CELL
 from playground.charts.label import chart_label
 from playground.charts.markdown import quote_place
 from playground.charts.scene import Scene
@@ -119,6 +120,15 @@ def test_a_row_of_the_target_is_a_step_to_choose(attention: str, position: int) 
     assert drawn.cells.rows == ("encdec_position", {row: row for row in range(7)}), "padding is no step"
     assert drawn.cells.columns is None
     assert drawn.chosen == {"encdec_position": min(position, 6)}
+
+
+def test_choices_stand_above_the_map_that_they_change_whose_cells_a_finger_can_hit() -> None:
+    pair = small_pair()
+    items = parts_of(show_attention(scene_of(pair), options(pair)))
+    keys = [each.key for each in items if isinstance(each, Chart | Control)]
+    assert keys == ["encdec_attention", "encdec_layer", "encdec_head", "encdec_pattern", "encdec_grid"]
+    drawn = draw_chart(chart(items, "encdec_pattern"), scene_of(pair)).now
+    assert drawn.least_width > LEAST_CELL * len(pair.run.source.tokens)
 
 
 def test_every_head_is_small_with_the_chosen_one_framed_and_beyond_the_model_is_its_last() -> None:
