@@ -304,7 +304,7 @@ TUTORIALS: dict[str, Tutorial] = {
         "A whole transformer from scratch: an encoder, a decoder beside it, and scores for the next word.",
         (
             Topic(
-                "Source padding, target padding and no-peek masks, and how they combine.",
+                "Source padding, target padding and causal masks, and how they combine.",
                 "encoder-decoder",
                 "encdec_masks",
                 {**_PADDED_PAIR, "encdec_show_masks": True},

@@ -27,7 +27,7 @@ from playground.charts.chart import (
     fill_panel,
 )
 from playground.charts.colour_scales import Colours, from_zero
-from playground.charts.head_map import head_map
+from playground.charts.head_map import FOR_FINGERS, head_map
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.names import token_names, token_table
 from playground.charts.scene import Scene
@@ -44,7 +44,7 @@ from playground.text import Tokenizer, build_tokenizer, split_sentences
 from playground.text.wording import name_device
 from playground.training.answers import write_targets
 from playground.training.shipped_network import load_translator
-from playground.training.tasks.task import BOS
+from playground.training.tasks.task import BOS, EOS
 from playground.training.tasks.translation import ENGLISH, Translate
 from playground.training.trained_network import TrainedNetwork
 
@@ -63,16 +63,20 @@ INTRODUCTION = (
 """What an encoder and a decoder do."""
 
 MASKS = {
-    "source padding": "**Source padding** hides [PAD], the filler of short lines. Encoder and cross-attention use it.",
-    "target padding": "**Target padding** hides the target's [PAD]: whole columns.",
-    "no peek": "**No peek** hides later tokens. A token sees itself and what came before it.",
-    "combined": "**Both together**: target padding *and* no peek. The decoder's self-attention uses this mask.",
+    "no peek": ("Causal mask", "The token itself and earlier ones are allowed, later ones are not."),
+    "target padding": ("Target padding mask", "Every target token is allowed, [PAD] is not."),
+    "combined": ("Causal and target padding mask", "What both allow. For the decoder's self-attention."),
+    "source padding": (
+        "Source padding mask",
+        "Every source token is allowed, [PAD] is not. For encoder and cross-attention.",
+    ),
 }
+"""What the page calls each mask of a run, and what it allows."""
 
 ATTENTIONS = {
-    "encoder self": "The encoder's self-attention: the source looks at itself, in both directions.",
-    "decoder self": "The decoder's masked self-attention: the target looks at itself, and never ahead.",
-    "cross": "Cross-attention: the target looks at the source. Keys and values come from the encoder's output.",
+    "encoder self": "A row is a source token. It looks at the source (columns), in both directions.",
+    "decoder self": "A row is a target token that the decoder reads. It looks at the target (columns), never ahead.",
+    "cross": "A row is a target token that the decoder reads. It looks at the encoder's output (columns).",
 }
 
 _IN_SENTENCES = {
@@ -216,7 +220,7 @@ def answer_what_comes_next(pair: Pair, options: Options) -> str:
     probabilities, pattern = run.next_words(position), shown_patterns(run, attention)[layer, head]
     if not (np.isfinite(probabilities).all() and np.isfinite(pattern).all()):
         return "Numbers on the way have become too large for 32-bit floats: what comes next cannot be told."
-    best = int(probabilities.argmax())
+    token = _likeliest_token(pair, position)
     start = "After"
     if pair.is_random:
         start = "**Random weights**, so all of this is chance: after"
@@ -224,12 +228,11 @@ def answer_what_comes_next(pair: Pair, options: Options) -> str:
         start = f"The translator has not learnt {', '.join(map(quote_token, unknown))}, so it may go wrong. After"
     found = (
         f"{start} {quote_place(run.target.tokens, position)}, the decoder's next token is "
-        f"{quote_token(pair.vocabulary.id_to_token(best))}, with a probability of "
-        f"**{_write_percent(probabilities[best])}**."
+        f"{quote_token(token)}, with a probability of **{_write_percent(probabilities.max())}**"
+        f"{': it ends its sentence here' if token == EOS else ''}."
     )
     queries, keys = run.sides(attention)
-    # The encoder takes no steps: of its attention, the row is the one with the largest weight.
-    row = position if queries is run.target else int(pattern.max(axis=1).argmax())
+    row = _described_row(run, attention, pattern, position)
     most = int(pattern[row].argmax())
     if pattern[row, most] > 0:
         side = "source" if keys is run.source else "target"
@@ -261,6 +264,16 @@ def _write_largest_weight(weight: float) -> str:
 
 def _chosen_position(pair: Pair, options: Options) -> int:
     return min(int(options[pair.key("position")]), pair.run.target.n_real - 1)
+
+
+def _likeliest_token(pair: Pair, position: int) -> str:
+    """What the decoder writes after a target position."""
+    return pair.vocabulary.id_to_token(int(pair.run.logits[position].argmax()))
+
+
+def _described_row(run: PairRun, attention: str, pattern: Array, position: int) -> int:
+    """The row of a pattern (Tq, Tk) that is spoken of: the chosen step's, or the encoder's with the largest weight."""
+    return position if run.sides(attention)[0] is run.target else int(pattern.max(axis=1).argmax())
 
 
 def _chosen_head(pair: Pair, options: Options) -> tuple[int, int]:
@@ -346,43 +359,46 @@ def show_attention(scene: Scene[Pair], options: Options) -> Iterator[Item]:
     n_layers, n_heads = pair.run.patterns[attention].shape[:2]
     places = pair.key("layer"), pair.key("head")
     layer, head = _chosen_head(pair, options)
-    rows = label_steps(pair) if pair.translator and queries is pair.run.target else queries.tokens
     grid = HeadGrid[Pair](
         key="encdec_grid",
         alt=f"Attention of all {n_layers} layers and {n_heads} heads as thumbnails: {attention}.",
-        caption="Each thumbnail is one head. Colours grow with the square root of the weight. Click one to open it.",
+        caption="**Every head, small.** Colours grow with the square root of the weight. Click a head to open it.",
         thumbnails=lambda subject: shrink(shown_patterns(subject.run, attention)),
         weights=lambda subject: shown_patterns(subject.run, attention),
-        queries=lambda _: rows,
+        queries=lambda _: queries.tokens,
         keys=lambda _: keys.tokens,
         places=places,
         chosen=dict(zip(places, (layer, head), strict=True)),
         click="The open head. Arrow keys open its neighbours.",
+        opens="encdec_pattern",
         saved_as=f"{attention}_attention_all_heads",
         table=lambda subject: _largest_weights(shown_patterns(subject.run, attention)),
         table_title="Every head's largest weight",
     )
     pattern: Heatmap[Pair] = head_map(
         key="encdec_pattern",
-        alt=f"Attention weights of {attention}, layer {layer}, head {head}.",
+        alt=f"Attention weights of {attention}, layer {layer}, head {head}: queries in rows, keys in columns.",
         caption=f"**{attention}, layer {layer}, head {head}.** {ATTENTIONS[attention]}",
-        reading=lambda subject: _describe_pattern(subject, attention, layer, head),
+        reading=lambda subject: _describe_pattern(
+            subject, attention, (layer, head), _chosen_position(subject, options)
+        ),
         weights=lambda subject: shown_patterns(subject.run, attention)[layer, head],
         allowed=lambda subject: subject.run.allowed(attention) & ~queries.padding[:, None],
-        tokens=lambda _: rows,
+        tokens=lambda _: queries.tokens,
         keys=lambda _: keys.tokens,
-        axes=("query: who asks" if rows is queries.tokens else "step: reads → writes", "key: attended to"),
         colours=from_zero,
+        **FOR_FINGERS,
         saved_as=f"{attention}_attention_layer{layer}_head{head}",
     )
     if queries is pair.run.target:
         pattern = _choose_step_by_row(pattern, pair, options)
+    yield Control(pair.key("attention"), "Which attention")
     controls = (
         Control(places[0], "layer, counted from 0", high=n_layers - 1),
         Control(places[1], "head, counted from 0", high=n_heads - 1),
     )
-    choices = Control(pair.key("attention"), "Which attention"), Group("", controls, is_row=True), Later((grid,))
-    yield Columns(((pattern,), choices), shares=(3, 2))
+    yield Group("", controls, is_row=True)
+    yield Columns(((pattern,), (Later((grid,)),)), shares=(3, 2))
 
 
 def _choose_step_by_row(pattern: Heatmap[Pair], pair: Pair, options: Options) -> Heatmap[Pair]:
@@ -416,12 +432,6 @@ def shown_patterns(run: PairRun, attention: str) -> Array:
     return np.where(queries.padding[:, None], weights.dtype.type(0), weights)
 
 
-def label_steps(pair: Pair) -> tuple[str, ...]:
-    """The decoder's steps: each token that it reads, and the token that it writes next."""
-    written = (pair.vocabulary.id_to_token(int(token)) for token in pair.run.logits.argmax(-1))
-    return tuple(f"{read} → {write}" for read, write in zip(pair.run.target.tokens, written, strict=True))
-
-
 def count_aligned(pair: Pair, pattern: Array) -> int | None:
     """In how many steps a cross-attention (Tt, Ts) looks most at the word that is translated there.
 
@@ -437,29 +447,30 @@ def _largest_weights(patterns: Array) -> pd.DataFrame:
     return pd.DataFrame(patterns.max(axis=(2, 3))).rename_axis("layer").rename_axis("head", axis=1)
 
 
-def _describe_pattern(pair: Pair, attention: str, layer: int, head: int) -> str:
-    """How to read one head's weights, and what they are."""
-    run, pattern = pair.run, shown_patterns(pair.run, attention)[layer, head]
+def _describe_pattern(pair: Pair, attention: str, place: tuple[int, int], position: int) -> str:
+    """What the weights of a head, by layer and head, are at the chosen step; of the trained example, at every step."""
+    run, pattern = pair.run, shown_patterns(pair.run, attention)[place]
+    queries, keys = run.sides(attention)
+    row = _described_row(run, attention, pattern, position)
+    query, key = quote_place(queries.tokens, row), quote_place(keys.tokens, int(pattern[row].argmax()))
+    written = quote_token(_likeliest_token(pair, position))
+    n_visible = int(run.allowed(attention)[row].sum())
+    told = (
+        f"**Framed: it reads {query} and writes {written}.** Click a row to choose another step. "
+        if queries is run.target
+        else f"The largest weight of all is in the row of {query}. "
+    ) + (
+        f"Its weights add up to 1: the largest, {pattern[row].max():.3f}, lies on {key}; spread evenly, each would be "
+        f"{1 / n_visible:.3f}."
+    )
     n_aligned = count_aligned(pair, pattern) if pair.translator and attention == "cross" else None
-    if n_aligned is not None:
-        gender_layer, gender_head = GENDER_HEAD
-        return (
-            "Each row is a step of the decoder: the word that it reads → the word that it writes. The row's weights "
-            f"add up to 1. In {n_aligned} of {run.target.n_real - 1} steps the largest weight lies on the word that is "
-            "translated there. The last step writes [EOS], the end, and is not counted. "
-            + (
-                "This head finds the gender: in a step that writes an article, it looks at the noun."
-                if (layer, head) == GENDER_HEAD
-                else f"Layer {gender_layer}, head {gender_head} does something else: in a step that writes an article, "
-                "it looks at the noun, whose gender decides between *le* and *la*."
-            )
-        )
-    last = run.sides(attention)[0].n_real - 1
-    n_visible = int(run.allowed(attention)[last].sum())
+    if n_aligned is None:
+        return told
+    gender_layer, gender_head = GENDER_HEAD
+    head = "This head" if place == GENDER_HEAD else f"Layer {gender_layer}, head {gender_head}"
     return (
-        "Each row is one query; its weights add up to 1. "
-        f"The last query may look at {n_visible} keys. Spread evenly, each would get {1 / n_visible:.3f}; the "
-        f"largest weight is {pattern[last].max():.3f}."
+        f"{told} In {n_aligned} of {run.target.n_real - 1} steps the largest weight lies on the word whose translation "
+        f"is written next. {head} finds the gender: where an article is written, it looks at the noun."
     )
 
 
@@ -482,7 +493,7 @@ def show_next_tokens(scene: Scene[Pair], options: Options) -> Group:
             ),
             "caption",
         ),
-        Control(pair.key("position"), "target token, by its position", high=last),
+        Control(pair.key("position"), "step: the token that the decoder reads, by its position", high=last),
         Paragraph(f"So far: {escape_markdown(' '.join(so_far))}"),
         Table[Pair](
             key="encdec_next",
@@ -497,6 +508,8 @@ def show_next_tokens(scene: Scene[Pair], options: Options) -> Group:
         whose = "The translation" if pair.translator else "Your target"
         items.append(Paragraph(f"{whose} goes on with: {escape_markdown(run.target.tokens[position + 1])}"))
         reading += f" The token that it goes on with has {_write_percent(probabilities[token])}, place {place:,}."
+    elif _likeliest_token(pair, position) == EOS:
+        items.append(Paragraph("The sentence ends here."))
     return Group("encdec_next_tokens", (*items, Paragraph(reading, "caption")))
 
 
@@ -520,7 +533,7 @@ def show_masks(scene: Scene[Pair]) -> Group:
     items: list[Item] = [
         Paragraph(
             "A row is a *query*, the token that looks. A column is a *key*, a token that is looked at. "
-            "**Violet is True: the query may attend to the key.** Grey is hidden.",
+            "**Violet is allowed (True), grey is hidden (False).**",
             "caption",
         ),
         Columns(tuple((_mask_map(scene.now.run, name),) for name in MASKS), gap="small"),
@@ -529,33 +542,36 @@ def show_masks(scene: Scene[Pair]) -> Group:
     if n_padding:
         text = (
             "Tutorial E · From Scratch lets padding mask the query *rows* instead of the key columns. "
-            f"Here its padded queries, {n_padding} of them, would attend evenly to everything. Only no peek "
-            "would hide padded keys. It hides them from every real query, as padding comes last. In a source, tokens "
-            "look ahead: the same mistake would let all of them read padding."
+            f"Here its padded queries, {n_padding} of them, would attend evenly to everything, and only the causal "
+            "mask would hide padded keys. A source has no causal mask: there, every token would read padding."
         )
         items.append(Paragraph(text, "caption"))
     combined = Table[Pair](
         key="encdec_masks",
         frame=lambda pair: token_table(pair.run.masks["combined"].astype(np.uint8), pair.run.target.tokens),
         is_folded=True,
+        title=f"The numbers: {MASKS['combined'][0].lower()}",
     )
     return Group("encdec_masks", (*items, combined))
 
 
 def _mask_map(run: PairRun, name: str) -> Heatmap[Pair]:
     """One mask (Tq, Tk), small: violet where the query (row) may look at the key (column), grey where it is hidden."""
+    title, rule = MASKS[name]
     keys, side = (run.source, "source") if name == "source padding" else (run.target, "target")
     mask = run.masks[name]
+    n_hidden = int((~mask).sum())
+    hides = f"It hides {n_hidden} of {mask.size} pairs here." if n_hidden else "It hides nothing here."
     cells: Any = mask.view(np.uint8)  # two colours rather than numbers
     return Heatmap(
         key=f"encdec_mask_{name.replace(' ', '_')}",
-        alt=f"Mask: {name}; {int(mask.sum())} of {mask.size} pairs may attend.",
-        caption=MASKS[name],
+        alt=f"{title}: {mask.sum()} of {mask.size} pairs are allowed.",
+        caption=f"**{title}.** {rule} {hides}",
         values=lambda _: cells,
         rows=_mask_axis("query: target token", run.target.tokens),
         columns=_mask_axis(f"key: {side} token", keys.tokens),
         bar="",
-        hover="%{y} looks at %{x}, where 1 is may and 0 is hidden",
+        hover="%{y} looks at %{x}; 1 is allowed, 0 is hidden",
         number="d",
         more="",
         colours=lambda _: Colours({"zmin": 0, "zmax": 1, "colorscale": _TWO_COLOURS}),
@@ -593,8 +609,8 @@ def show_parameters(scene: Scene[Pair]) -> Iterator[Item]:
     third_norm = "" if config.norm == "none" else " and a third norm"
     source = "" if tgt_vocab_size == config.vocab_size else f" instead of {config.vocab_size:,}"
     yield Paragraph(
-        f"✓ formulas: {count.total:,} = the model's `numel()`, built as shapes without memory: "
-        f"{pair.n_built:,}. Decoder less encoder is {totals['decoder'] - totals['encoder']:,}. Each of the decoder's "
+        f"✓ formulas: {count.total:,} = the model's `numel()`. Decoder less encoder is "
+        f"{totals['decoder'] - totals['encoder']:,}. Each of the decoder's "
         f"{config.n_layers} blocks has a second attention{third_norm}; its table has {tgt_vocab_size:,} "
         f"tokens{source}. The *output map* turns a vector into a score for every target token. The paper shares its "
         "matrix with the embeddings; here it has its own.",

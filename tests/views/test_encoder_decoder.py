@@ -12,7 +12,9 @@ from playground import EncoderDecoder, ModelConfig, open_link
 from playground.charts import palette
 from playground.charts.chart import Chart, Control, HeadGrid, Panel, Paragraph, Table
 from playground.charts.draw import draw_chart
+from playground.charts.head_map import LEAST_CELL
 from playground.charts.label import chart_label
+from playground.charts.markdown import quote_place
 from playground.charts.scene import Scene
 from playground.errors import InputError, TooLargeError
 from playground.link.params import DEFAULT_TARGET
@@ -91,17 +93,18 @@ def test_the_chosen_head_is_the_runs_own_and_padding_is_grey(attention: str, lin
     pair = small_pair(line)
     run = pair.run
     queries, keys = run.sides(attention)
-    cells, caption = pattern_of(pair, attention=attention, layer=2, head=3)
+    cells, caption = pattern_of(pair, attention=attention, layer=2, head=3, position=2)
     weights = run.patterns[attention][2, 3]
     seen = run.allowed(attention) & ~queries.padding[:, None]
     np.testing.assert_array_equal(cells["z"], np.where(seen, weights, np.float32(np.nan)))
     assert cells["zmax"] == weights[seen].max()
     assert [len(cells[axis]) for axis in "yx"] == [len(queries.tokens), len(keys.tokens)]
     assert "&lt;" in cells["x"][2] if line and keys is run.source else True
-    last = queries.n_real - 1
-    n_choices = run.allowed(attention)[last].sum()
-    assert f"may look at {n_choices} keys. Spread evenly, each would get {1 / n_choices:.3f}" in caption
-    assert f"largest weight is {weights[last].max():.3f}" in caption
+    row = 2 if queries is run.target else int(weights[: queries.n_real].max(axis=1).argmax())
+    largest, even = weights[row].max(), 1 / run.allowed(attention)[row].sum()
+    assert quote_place(queries.tokens, row) in caption
+    assert f"the largest, {largest:.3f}, lies on {quote_place(keys.tokens, int(weights[row].argmax()))}" in caption
+    assert f"each would be {even:.3f}" in caption
     assert ("Grey" in caption) == (not seen.all())
 
 
@@ -119,12 +122,22 @@ def test_a_row_of_the_target_is_a_step_to_choose(attention: str, position: int) 
     assert drawn.chosen == {"encdec_position": min(position, 6)}
 
 
+def test_choices_stand_above_the_map_that_they_change_whose_cells_a_finger_can_hit() -> None:
+    pair = small_pair()
+    items = parts_of(show_attention(scene_of(pair), options(pair)))
+    keys = [each.key for each in items if isinstance(each, Chart | Control)]
+    assert keys == ["encdec_attention", "encdec_layer", "encdec_head", "encdec_pattern", "encdec_grid"]
+    drawn = draw_chart(chart(items, "encdec_pattern"), scene_of(pair)).now
+    assert drawn.least_width > LEAST_CELL * len(pair.run.source.tokens)
+
+
 def test_every_head_is_small_with_the_chosen_one_framed_and_beyond_the_model_is_its_last() -> None:
     pair = small_pair()
     grid = chart(show_attention(scene_of(pair), options(pair, layer=95, head=2)), "encdec_grid")
     assert isinstance(grid, HeadGrid)
     assert grid.places == ("encdec_layer", "encdec_head")
     assert grid.chosen == {"encdec_layer": 2, "encdec_head": 2}
+    assert grid.opens == "encdec_pattern", "which lies above it on a phone"
     patterns = pair.run.patterns["cross"] * ~pair.run.target.padding[:, None]
     np.testing.assert_array_equal(grid.weights(pair), patterns)
     drawn = draw_chart(grid, scene_of(pair)).now
@@ -148,6 +161,8 @@ def test_masks_are_the_runs_in_two_colours(line: int) -> None:
         assert [cells["colorscale"][end][1] for end in (0, -1)] == [palette.MUTED, palette.ATTENTION]
         assert chart_label(drawn.alt, drawn.figure) == drawn.alt  # which counts them: it has no largest
         assert drawn.table is None
+        assert drawn.alt.startswith(MASKS[name][0])
+        assert ("hides nothing here" in drawn.caption) == run.masks[name].all()
         for axis in ("xaxis", "yaxis"):
             assert 1 <= len(drawn.figure["layout"][axis]["tickvals"]) <= 8
         go.Figure(drawn.figure)
@@ -209,6 +224,15 @@ def test_the_answer_of_the_example_is_never_surer_than_it_is_and_of_too_large_nu
     assert "most at `the`₀ of the source" in told
     broken = replace(pair, run=replace(pair.run, logits=np.full_like(pair.run.logits, np.nan)))
     assert "cannot be told" in answer_what_comes_next(broken, options(pair))
+
+
+@pytest.mark.parametrize("position", [0, 7, 8])
+def test_the_answer_says_at_the_last_step_alone_that_the_sentence_ends(position: int) -> None:
+    pair = example()
+    chosen = options(pair, position=position)
+    told, is_last = answer_what_comes_next(pair, chosen), position == 8
+    assert ("`[EOS]`" in told) == ("it ends its sentence here." in told) == is_last
+    assert ("The sentence ends here." in texts([show_next_tokens(scene_of(pair), chosen)])) == is_last
 
 
 def test_closed_panels_hold_nothing() -> None:
@@ -282,12 +306,14 @@ def test_the_example_is_translated_rightly_and_aligned() -> None:
     translator = load_translator()
     batches = (translator.tokenizer.encode_batch([text]) for text in (" ".join(pair.words), f"[BOS] {FRENCH}"))
     expected: PairRun = run_pair(translator.network, *batches)  # type: ignore[arg-type]
-    cells, caption = pattern_of(pair, layer=1, head=3)
+    cells, caption = pattern_of(pair, layer=1, head=3, position=3)
     np.testing.assert_array_equal(cells["z"], expected.patterns["cross"][1, 3])
-    assert cells["y"][3] == "chat → noir₃"
-    assert "In 8 of 8 steps" in caption
-    assert "[EOS]" in caption, "which has a row and is not counted"
-    assert "gender" in pattern_of(pair, layer=1, head=1)[1]
+    assert list(cells["y"][:5]) == ["[BOS]₀", "le₁", "petit₂", "chat₃", "noir₄"], "a row is the token that is read"
+    for part in ("reads `chat`₃ and writes `noir`", "lies on `black`₂", "In 8 of 8 steps", "Layer 1, head 1 finds"):
+        assert part in caption
+    assert "This head finds the gender" in pattern_of(pair, layer=1, head=1)[1]
+    of_target = pattern_of(pair, attention="decoder self")[0]
+    assert list(of_target["y"]) == list(of_target["x"]) == list(cells["y"])
     text = texts(show_encoder_decoder(scene_of(pair), options(pair)))
     for part in (f"**{FRENCH}**", "The translation is right.", "800 steps", "goes on with: le"):
         assert part in text

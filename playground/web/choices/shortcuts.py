@@ -25,6 +25,9 @@ _UNLOCKED = "_own_shape"
 _HIDDEN = "_hidden"
 """Session key of the values of widgets that a choice on their page has hidden, by parameter."""
 
+STEP_PAIRS = "_encdec_step_pairs"
+"""Session key of the sentences in which a step of the page Encoder-decoder was chosen, by the step's parameter."""
+
 _LOCKED_BY_TRAINED = ("causal", "seed")
 """What a trained network decides beside its shape and its tokens."""
 
@@ -87,7 +90,7 @@ def choose_values(values: Mapping[str, Any]) -> None:
     """Choose values of parameters, by their keys in the link; for callbacks.
 
     Other weights put the visitor's own shape away or bring it back, but where a shape comes with them. Query and key,
-    where they are among the values, are those of the text as it is then.
+    and a decoder's step, where they are among the values, are those of the text as it is then.
     """
     weights = current_value("weights")
     if "text" in values:
@@ -103,6 +106,8 @@ def choose_values(values: Mapping[str, Any]) -> None:
         st.session_state.update({key: value for key, value in locked.items() if key in params.LOCKED})
     if values.keys() & {"query", "key"}:
         note_focus_text()
+    if values.keys() & {"encdec_position", "encdec_example_position"}:
+        st.session_state.pop(STEP_PAIRS, None)
 
 
 def swap_pinned() -> None:

@@ -1,5 +1,7 @@
 """The live parts of the page Encoder-decoder: the choice of the pair and its texts, and what its widgets redraw."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import streamlit as st
@@ -10,7 +12,7 @@ from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
 from playground.errors import InputError
 from playground.limits import MAX_TOKENS
-from playground.link.params import DEFAULT_TARGET, DEFAULT_TEXT, page_parameters
+from playground.link.params import DEFAULT_TARGET, DEFAULT_TEXT, PARAMS, page_parameters
 from playground.text import split_sentences
 from playground.training.tasks.task import BOS
 from playground.training.tasks.translation import ENGLISH, WORDS
@@ -19,6 +21,7 @@ from playground.views.encoder_decoder import TRANSLATE, Pair, cut_words, name_ex
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.open_page import is_fragment_rerun
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random
+from playground.web.choices.shortcuts import STEP_PAIRS
 from playground.web.session import caches, trained_slot
 from playground.web.session.caches import PairKey, TextKey, find_translator, translator
 from playground.web.session.weights_cache import RANDOM, TRANSLATOR, WeightsId, cache_for_everybody
@@ -40,9 +43,25 @@ def explore_pair() -> None:
     keep_answer_place()
     pair = choose_pair()
     explain_settings(pair)
-    scene, options = pair_scene(pair), read_options("encdec")
-    render([Paragraph(views.answer_what_comes_next(scene.now, options), "answer")], scene)
-    render(views.show_reading(scene, options), scene)
+    with _begin_at_first_step(pair):
+        scene, options = pair_scene(pair), read_options("encdec")
+        render([Paragraph(views.answer_what_comes_next(scene.now, options), "answer")], scene)
+        render(views.show_reading(scene, options), scene)
+
+
+@contextmanager
+def _begin_at_first_step(pair: PairKey) -> Iterator[None]:
+    """Draw the pair at its first step where the present step was chosen in other sentences."""
+    key = "encdec_example_position" if pair.is_example else "encdec_position"
+    sentences = pair.source.sentences[pair.sentence], pair.target.sentences[pair.line]
+    pairs = st.session_state.setdefault(STEP_PAIRS, {})
+    is_other = pairs.get(key, sentences) != sentences
+    if is_other:
+        st.session_state[key] = PARAMS[key].default
+    yield
+    if is_other and st.session_state[key] != PARAMS[key].default:
+        st.rerun()  # a slider with other bounds has taken the step that the address still names
+    pairs[key] = sentences
 
 
 def pair_scene(pair: PairKey) -> Scene[Pair]:

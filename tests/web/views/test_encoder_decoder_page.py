@@ -21,6 +21,7 @@ from playground.web.session.weights_cache import RANDOM
 from tests.training.tasks.test_translation import translate
 from tests.web.app_test import (
     SMALL,
+    answer,
     array,
     captions,
     charts,
@@ -30,6 +31,7 @@ from tests.web.app_test import (
     prose,
     sentences,
     table,
+    upload,
     values,
     working,
 )
@@ -62,9 +64,9 @@ def test_the_page_opens_with_a_translation_and_its_widgets_have_keys_of_their_ow
     assert sentences(app) == ""
     assert f"**{FRENCH}**" in prose(app)
     assert "In 8 of 8 steps" in captions(app)
+    choose_sentence(app, "My Dog draws a door.")
     chosen = {"attention": "decoder self", "layer": 0, "head": 2, "position": 4}
     choose(app, **{f"encdec_example_{name}": value for name, value in chosen.items()})
-    choose_sentence(app, "My Dog draws a door.")
     assert "decoder self, layer 0, head 2" in captions(app)
     assert table(app, "next token")["next token"].iloc[0] == "porte"
     choose_sentence(app, "the elephant")
@@ -81,6 +83,31 @@ def test_another_sentence_is_one_of_the_grammar_and_the_sidebar_changes_nothing_
     assert len(set(drawn)) > 1
     assert set(" ".join(drawn).split()) <= set(ENGLISH)
     assert f"**{' '.join(translate(drawn[-1].split()))}**" in prose(app)
+
+
+def test_another_sentence_begins_at_its_first_step_and_a_link_opens_at_its_own() -> None:
+    app = page(encdec_example_position=3)
+    assert "After `chat`₃" in answer(app)
+    choose_sentence(app, "my dog draws a door")
+    assert values(app, "encdec_example_position") == {"encdec_example_position": 0}
+    assert "After `[BOS]`₀" in answer(app)
+    choose(app, encdec_example_position=2)
+    press(app, "encdec_another")
+    assert values(app, "encdec_example_position") == {"encdec_example_position": 0}
+
+
+@pytest.mark.parametrize("changed", [{"text": "one cat"}, {"encdec_target": "twee katten"}, {"sentence": 2}])
+def test_another_text_of_ones_own_begins_at_its_first_step(changed: dict[str, object]) -> None:
+    app = own(encdec_position=2)
+    assert values(choose(app, encdec_head=2), "encdec_position") == {"encdec_position": 2}
+    assert values(choose(app, **changed), "encdec_position") == {"encdec_position": 0}
+
+
+def test_a_link_followed_in_the_session_opens_at_its_step() -> None:
+    app = own(encdec_position=2)
+    link = SMALL | {"text": "one", "encdec_target": "een", "encdec_position": 2}
+    upload(app, "saved_link", f"https://host/encoder-decoder?{urlencode(link)}".encode(), "link.txt")
+    assert values(app, "encdec_target", "encdec_position") == {"encdec_target": "een", "encdec_position": 2}
 
 
 @pytest.mark.long
