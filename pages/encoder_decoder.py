@@ -9,5 +9,5 @@ from playground.web.views.encoder_decoder import explore_pair
 
 panels.draw_heading("How does a decoder read what the encoder wrote?")
 explore_pair()
-sources = attention.no_peek, pair_run.build_masks, DecoderBlock, EncoderDecoder, accounting.count_encoder_decoder
+sources = attention.decoder_mask, pair_run.build_masks, DecoderBlock, EncoderDecoder, accounting.count_encoder_decoder
 panels.code_behind("encoder_decoder", *sources)

@@ -86,9 +86,15 @@ def head_map(
         return cells
 
     def read(subject: S) -> str:
+        cells = shown(subject)
+        padding = ~cells.any(axis=1, keepdims=True) | ~cells.any(axis=0)  # nothing else hides a whole line
         hides = "a causal mask or this layer's window hides" if window(subject) else "a causal mask hides"
-        grey = "" if shown(subject).all() else f"Grey cells are masked: padding, or tokens that {hides}."
-        return " ".join(filter(None, (reading(subject).strip(), grey)))
+        reasons = {
+            "padding": padding.any(),
+            f"tokens that {hides}": not (cells | padding).all(),
+        }
+        grey = " and ".join(reason for reason, found in reasons.items() if found)
+        return " ".join(filter(None, (reading(subject).strip(), grey and f"Grey cells are masked: {grey}.")))
 
     options: dict[str, Any] = {
         "bar": "weight",

@@ -120,7 +120,7 @@ def _hides_what_lies_ahead(mask: Tensor) -> bool:
     return bool(mask.diagonal().all()) and not bool(mask.triu(1).any())
 
 
-def no_peek(mask: Tensor | None, n_sentences: int, n_tokens: int, device: torch.device | None = None) -> Tensor:
+def decoder_mask(mask: Tensor | None, n_sentences: int, n_tokens: int, device: torch.device | None = None) -> Tensor:
     """A target's mask over heads, (B or 1, 1, T, T): nobody looks ahead, unless the mask itself says who looks where.
 
     A mask (B, T) or (B, 1, T) hides keys on top of what lies ahead, one of (B or 1, T, T) is taken as it is; errors as

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from playground.config import ModelConfig
 from playground.errors import ConfigError, InputError
-from playground.model.attention import UNMASKED, Attention, AttentionMask, no_peek, over_heads
+from playground.model.attention import UNMASKED, Attention, AttentionMask, decoder_mask, over_heads
 from playground.model.blocks import FeedForward, ResidualBlock, Transform, build_post_norm, sandwich
 from playground.model.encoder import Embeddings, Encoder, build_layers, build_relative, check_vectors, layer_masks
 from playground.model.init import Linear, initial_weights
@@ -93,7 +93,7 @@ class Decoder(nn.Module):
     ) -> Tensor:
         """Decode target ids (B, Tt) beside memory (B, Ts, d_model) → (B, Tt, d_model).
 
-        `memory_mask` is boolean over source tokens, (B, Ts); `mask` over target keys, (B, Tt), on top of the no-peek
+        `memory_mask` is boolean over source tokens, (B, Ts); `mask` over target keys, (B, Tt), on top of the causal
         mask, or (B or 1, Tt, Tt) instead of it. True = may be looked at.
 
         Raises:
@@ -103,7 +103,7 @@ class Decoder(nn.Module):
         check_vectors(memory, self.config.d_model)
         if memory.shape[0] != x.shape[0]:
             raise InputError(f"The memory holds {memory.shape[0]} sentences, the target {x.shape[0]}.")
-        target_masks = layer_masks(self.config, self.relative, no_peek(mask, x.shape[0], x.shape[1], x.device), x)
+        target_masks = layer_masks(self.config, self.relative, decoder_mask(mask, x.shape[0], x.shape[1], x.device), x)
         source_mask = AttentionMask(over_heads(memory_mask, x.shape[0], 1, memory.shape[1]))  # one row for all queries
         for i, layer in enumerate(self.layers):
             x = layer(x, memory, target_masks[i], source_mask, trace.scope(f"layers.{i}"))
@@ -148,7 +148,7 @@ class EncoderDecoder(nn.Module):
         """Score every target word as the one after each target token: (B, Ts), (B, Tt) int64 → (B, Tt, tgt_vocab_size).
 
         `src_mask` is boolean, (B, Ts), True = a source token; `tgt_mask` (B, Tt) over target keys, on top of the
-        no-peek mask, or (B or 1, Tt, Tt) instead of it, True = may attend. A trace notes `encoder.…`, `decoder.…` and
+        causal mask, or (B or 1, Tt, Tt) instead of it, True = may attend. A trace notes `encoder.…`, `decoder.…` and
         `logits`.
 
         Raises:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from playground.config import ModelConfig
 from playground.model import EncoderDecoder, Trace, causal_mask
-from playground.model.attention import no_peek
+from playground.model.attention import decoder_mask
 from playground.runs.arrays import Array, freeze, stack_layers, to_array
 from playground.runs.budget import check_pair_patterns, time_pass
 from playground.text import Batch
@@ -91,7 +91,7 @@ def build_masks(source_keys: Tensor, target_keys: Tensor) -> dict[str, Tensor]:
         "source padding": source_keys[:, None].expand(-1, n_tokens, -1),
         "target padding": target_keys[:, None].expand(-1, n_tokens, -1),
         "no peek": causal_mask(n_tokens, target_keys.device),
-        "combined": no_peek(target_keys, 1, n_tokens, target_keys.device)[:, 0],
+        "combined": decoder_mask(target_keys, 1, n_tokens, target_keys.device)[:, 0],
     }
 
 

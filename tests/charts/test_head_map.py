@@ -75,6 +75,21 @@ def test_the_reason_of_grey_cells_has_the_window_where_there_is_one() -> None:
         assert ("window" in drawn.caption) == (window > 0)
 
 
+@pytest.mark.parametrize(
+    ("allowed", "grey"),
+    [
+        (np.broadcast_to(INNER, (T, T)), "padding"),
+        (np.broadcast_to(INNER[:, None], (T, T)), "padding"),
+        (CAUSAL, "tokens that a causal mask hides"),
+        (CAUSAL & INNER, "padding and tokens that a causal mask hides"),
+    ],
+    ids=["padding as keys", "padding as queries", "causal", "both"],
+)
+def test_only_what_hides_cells_is_named(allowed: NDArray[np.bool_], grey: str) -> None:
+    caption = draw(a_map(allowed=lambda _: allowed), random_patterns(T, T)).now.caption
+    assert caption.endswith(f"Grey cells are masked: {grey}.")
+
+
 def test_masked_cells_are_grey_and_hidden_tokens_left_out() -> None:
     pattern = random_patterns(T, T)
     drawn = draw(a_map(visible=lambda _: INNER), pattern).now
