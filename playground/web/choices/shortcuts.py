@@ -25,6 +25,9 @@ _UNLOCKED = "_own_shape"
 _HIDDEN = "_hidden"
 """Session key of the values of widgets that a choice on their page has hidden, by parameter."""
 
+CHOSEN_PAIR = "_similarity_pair"
+"""Session key of the pair that Similarity showed last: the two numbers, and the sentences that they stood for."""
+
 _LOCKED_BY_TRAINED = ("causal", "seed")
 """What a trained network decides beside its shape and its tokens."""
 
@@ -87,7 +90,7 @@ def choose_values(values: Mapping[str, Any]) -> None:
     """Choose values of parameters, by their keys in the link; for callbacks.
 
     Other weights put the visitor's own shape away or bring it back, but where a shape comes with them. Query and key,
-    where they are among the values, are those of the text as it is then.
+    where they are among the values, are those of the text as it is then, and so is Similarity's pair.
     """
     weights = current_value("weights")
     if "text" in values:
@@ -103,6 +106,8 @@ def choose_values(values: Mapping[str, Any]) -> None:
         st.session_state.update({key: value for key, value in locked.items() if key in params.LOCKED})
     if values.keys() & {"query", "key"}:
         note_focus_text()
+    if values.keys() & set(params.SENTENCE_PAIR):
+        st.session_state.pop(CHOSEN_PAIR, None)
 
 
 def swap_pinned() -> None:
