@@ -69,6 +69,16 @@ def test_the_negation_ends_without_a_pair_and_with_random_weights_too(query: dic
     assert ("random" in prose(app)) >= (DENIED in query["text"])
 
 
+def test_the_negation_names_long_sentences_by_their_beginnings() -> None:
+    long = f"The weather was lovely {'and so was the sea ' * 10}on Sunday."
+    small = {"weights": "random", "n_layers": 1}
+    app = open_page(
+        "similarity", tour=5, experiment="negation", text=f"{long}\n{long.replace('was', 'was not', 1)}", **small
+    )
+    assert f"“{long[:119]}…” and “The weather was not" in prose(app)
+    assert long not in prose(app)
+
+
 def walk_reversal(one: TrainedNetwork) -> AppTest:
     app = put(new_page("training", tour=1, experiment="reverse"), one)
     assert step(app) == 1

@@ -226,7 +226,7 @@ def test_changes_are_made_in_every_sentence_that_can_have_them() -> None:
     assert "without these changes" not in captions(app)
 
 
-def test_a_link_to_a_pooling_opens_the_panel_that_it_stands_in() -> None:
+def test_a_link_to_a_pooling_opens_the_panel_that_explains_it() -> None:
     app, closed = page(similarity_list=LIST, similarity_pooling="first token"), page(similarity_list=LIST)
     assert "How to read this" in prose(app)
     assert "How to read this" not in prose(closed)
