@@ -362,7 +362,10 @@ def test_the_caption_counts_the_tokens_that_the_last_bar_adds_up() -> None:
     chart = pick(show(compared(texts)), LabelledBars, "similarity_tokens_first")
     n_others = 32 - (MOST_BARS - 1)
     assert chart.bars(compared(texts)).labels[-1] == f"{n_others} others"
-    assert f"the sum of the {n_others} tokens" in chart.caption
+    assert f"The last bar is the sum of the {n_others} weakest." in chart.caption
+    bars = chart.bars(compared(texts))
+    strongest = int(np.abs(bars.values[:-1]).argmax())
+    assert f"The strongest is `{bars.labels[strongest][0]}`{bars.labels[strongest][1:]} with" in chart.caption
     assert "The last bar" not in pick(show(compared()), LabelledBars, "similarity_tokens_first").caption
 
 
