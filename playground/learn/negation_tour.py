@@ -8,6 +8,7 @@ import numpy as np
 
 from playground.analysis.sentences import LeftOutWords
 from playground.charts.markdown import escape_markdown, quote_token
+from playground.charts.names import shortened
 from playground.learn.tour import (
     Choices,
     Conclusion,
@@ -37,6 +38,9 @@ _AFTER = re.compile(
 )
 _ALIKE = 0.5
 """The share of words that a sentence and its negation have in common, at least."""
+
+_LONGEST_NAME = 120
+"""Letters of a sentence that is quoted where it is only a name."""
 
 _GUESSES = {"near": f"Over {NEAR}", "middle": f"{FAR} to {NEAR}", "far": f"Under {FAR}"}
 
@@ -175,7 +179,7 @@ def conclude(evidence: Evidence) -> Conclusion:
         )
     found = evidence.compare_sentences(sentences)
     cosines = found.depths.similarity("mean")
-    own, opposite = (f"“{escape_markdown(sentences[i])}”" for i in pair)
+    own, opposite = (_quote(sentences[i]) for i in pair)
     near = float(cosines[pair])
     if not np.isfinite(near):
         return Conclusion(f"{own} and {opposite} have no cosine: numbers overflowed.", "Nothing to test.", "untested")
@@ -187,8 +191,13 @@ def conclude(evidence: Evidence) -> Conclusion:
         test = "This could not be tested: there is no third sentence that says the same in other words."
         return Conclusion(said, test, "untested", more)
     verdict, test = judge_meaning(near, float(cosines[pair.first, other]))
-    third = f"Suppose “{escape_markdown(sentences[other])}” says the same as the first."
+    third = f"Suppose {_quote(sentences[other])} says the same as the first."
     return Conclusion(said, f"A claim: a higher cosine means more of the same. {third} {test}", verdict, more)
+
+
+def _quote(sentence: str) -> str:
+    """A sentence as a name, cut where it is long, in quotation marks; markdown."""
+    return f"“{escape_markdown(shortened(sentence, _LONGEST_NAME))}”"
 
 
 def judge_meaning(opposite: float, paraphrase: float) -> tuple[Verdict, str]:
@@ -232,7 +241,7 @@ def _judge_guess(evidence: Evidence) -> str:
     pair, _ = _find_others(evidence.state)
     if pair is None:
         return ""
-    own, opposite = (f"“{escape_markdown(sentences[i])}”" for i in pair)
+    own, opposite = (_quote(sentences[i]) for i in pair)
     cosine = float(evidence.compare_sentences(sentences).depths.similarity("mean")[pair])
     if not np.isfinite(cosine):
         return "They have no cosine: numbers overflowed."

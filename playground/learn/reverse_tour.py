@@ -1,9 +1,10 @@
 """Teach it to reverse: a small network is trained, a head of it is switched off, and another one takes over."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from playground.charts.markdown import escape_markdown
 from playground.learn.tour import Choices, Conclusion, Evidence, SmallMap, Step, Tour, TourState, Verdict, judge_guess
 from playground.link.changes import Changes, MadeChange
 from playground.link.params import OWN, RECIPE, TRAINED_SIZES
@@ -18,6 +19,9 @@ _N_DRAWN = 10
 """Tokens of the sequence on the card before there is a trained network."""
 
 _AXES = "A row is a place that is written, a column a place that is read."
+
+_HOW, _ALONE = "How does it do it?", "Does one head do it alone?"
+"""What its card asks, and its end answers."""
 
 _GUESSES = {"all": "Over 80 %", "half": "In between", "none": "Under 40 %"}
 _MOST, _FEW = 0.8, 0.4
@@ -91,30 +95,58 @@ def _is_chosen(state: TourState) -> bool:
     return state.values["weights"] == "trained here" and not state.values["untrained"] and _is_trained(state)
 
 
-def _open_on_line(evidence: Evidence) -> Choices:
-    """The strongest cell of the line in the head's map."""
-    if evidence.state.values["weights"] != "trained here":
+def _open_on_line(evidence: Evidence, off: Sequence[Head] = ()) -> Choices:
+    """Of the heads that are not `off`, the one with the strongest line, and the strongest cell of that in its map."""
+    if not _is_chosen(evidence.state):
         return {}
-    run, focus = evidence.heads().run, evidence.find_focus()
+    head = next((head for head in evidence.measure_reversal(()).ranked if head not in off), None)
+    if head is None:
+        return {}
+    run = evidence.heads().run
     n = run.n_real
-    line = np.nan_to_num(run.pattern(focus.layer)[focus.head][:n, :n])[:, ::-1].diagonal()
+    line = np.nan_to_num(run.pattern(head.layer)[head.head][:n, :n])[:, ::-1].diagonal()
     query = int(line.argmax())
-    return {"query": query, "key": n - 1 - query}
+    return {"layer": head.layer, "head": head.head, "query": query, "key": n - 1 - query}
 
 
 def _ask_for_head(state: TourState) -> str:
-    to_open = ""
-    if state.page != "attention":
-        at = f" It opens at {Head(state.values['layer'], state.values['head'])}." * ("line" in state.answers)
-        to_open = f"Open **Attention**.{at} "
-    return (
-        f"{to_open}Does the large map show the line? If not, choose another head. Then press **What if this "
-        "head were off?**"
-    )
+    to_open = "" if state.page == "attention" else "Open **Attention**. "
+    told = "Does the large map show the line? If not, press **Do it for me**."
+    if _is_named(state):
+        told = f"The large map shows {_named_head(state)}, where the line is strongest."
+    return f"{to_open}{told} Press **What if this head were off?**"
+
+
+def _ask_for_second(state: TourState) -> str:
+    told = "Choose another head that shows the line, or press **Do it for me**."
+    if _is_named(state):
+        told = f"Of the other heads, {_named_head(state)} has the strongest line: the large map shows it."
+    return f"What takes over? {told} Switch it off too: press **What if this head were off?**"
+
+
+def _named_head(state: TourState) -> Head:
+    """The head that the step began with."""
+    return Head(state.began["layer"], state.began["head"])
+
+
+def _is_named(state: TourState) -> bool:
+    """Whether the step began with the head that `_open_on_line` finds; not where it came with a link."""
+    return "line" in state.answers and _is_chosen(state) and _named_head(state) not in heads_off(state)
 
 
 def _explain_choice(state: TourState) -> str | None:
     return None if _is_trained(state) else "There is no trained network yet: go back, and press **Start**."
+
+
+def _explain_head(state: TourState) -> str | None:
+    if _is_named(state) and _named_head(state) != (state.values["layer"], state.values["head"]):
+        return f"This is another head: the line is strongest in {_named_head(state)}."
+    return _explain_choice(state)
+
+
+def _say_taken_along(evidence: Evidence) -> str:
+    """What every page runs from now on, and on which text."""
+    return f"Every page now runs your network, on your text: *{escape_markdown(str(evidence.state.values['text']))}*"
 
 
 def _choose_network(evidence: Evidence) -> Choices:
@@ -158,23 +190,25 @@ def conclude(evidence: Evidence) -> Conclusion:
     found = evidence.measure_reversal(tuple(dict.fromkeys(off))[:2])
     results = trained.results
     learnt = f"After {results.kept_step:,} steps, your network gets {found.accuracy:.1%} of the letters right"
-    rule = f"the simple rule gets {results.baseline:.1%}"
+    rule, guess = f"the simple rule gets {results.baseline:.1%}", _recall_guess(evidence.state, found)
     best = found.mirrored[0] if found.mirrored else None
     if best is None:
         most = f"The most is {found.weights.max():.2f}, in {found.ranked[0]}; evenly, it would be {found.even:.2f}."
         return Conclusion(
-            f"{learnt} ({rule}), and no head has found the anti-diagonal.",
+            f"{learnt} ({rule}). **{_HOW}** Not by one line: no head has found the anti-diagonal.",
             f"Does a head give half of its weight to the mirrored place? None does. {most}",
             "refuted",
-            "Training for more steps, or from another seed, may find it.",
+            f"Training for more steps, or from another seed, may find it.{guess}",
         )
     first = found.first_off
-    said = f"{learnt}. {_capital(first)} gives {found.weights[first]:.2f} of its weight to the mirrored place"
+    said = (
+        f"{learnt}. **{_HOW}** {_capital(first)} gives {found.weights[first]:.2f} of its weight to the mirrored place"
+    )
     if first != best:
         said += f"; the most is {found.weights[best]:.2f}, in {best}"
-    said = f"{said}. A claim: {first} does it alone."
+    said = f"{said}. **{_ALONE}** A claim: {first} does."
     verdict, test = judge_head(found, results.baseline)
-    return Conclusion(said, test, verdict, describe_others(found, rule))
+    return Conclusion(said, f"{test}{guess}", verdict, describe_others(found, rule))
 
 
 def judge_head(found: Reversal, baseline: float) -> tuple[Verdict, str]:
@@ -184,8 +218,8 @@ def judge_head(found: Reversal, baseline: float) -> tuple[Verdict, str]:
     if learnt <= 0:
         return "untested", f"{asked}. But the network beats no simple rule, so there is nothing to lose."
     if found.accuracy - found.accuracy_off > learnt / 2:
-        return "held", f"{asked}. Most of what it learnt is lost, so it is needed."
-    return "refuted", f"{asked}. Most of what it learnt is still there, so others can do it too."
+        return "held", f"{asked}. Most of what it learnt is lost: no other head takes its place."
+    return "refuted", f"{asked}. Most of what it learnt is still there: other heads do it too."
 
 
 def describe_others(found: Reversal, rule: str) -> str:
@@ -229,8 +263,21 @@ def _judge_left(evidence: Evidence) -> str:
     if guess is None or not off or trained is None:
         return ""
     left = evidence.measure_reversal(tuple(off)).accuracy_off
-    right = "all" if left > _MOST else "none" if left < _FEW else "half"
-    return f"Without that head {left:.1%} stay right. {judge_guess(guess, right, _GUESSES)}"
+    return f"Without that head {left:.1%} stay right. {judge_guess(guess, _guess_of(left), _GUESSES)}"
+
+
+def _recall_guess(state: TourState, found: Reversal) -> str:
+    """What the visitor guessed of the first head that they switched off, and whether it was right; else nothing."""
+    guess = state.answers.get("left")
+    if guess is None or not heads_off(state):
+        return ""
+    right = ", and were right" if guess == _guess_of(found.accuracy_off) else ""
+    return f" You guessed “{_GUESSES[guess].lower()}”{right}."
+
+
+def _guess_of(left: float) -> str:
+    """The guess that is right of this share of right answers."""
+    return "all" if left > _MOST else "none" if left < _FEW else "half"
 
 
 def _capital(head: Head) -> str:
@@ -250,7 +297,7 @@ def _draw_map(evidence: Evidence) -> SmallMap:
 REVERSE = Tour(
     name="reverse",
     title="Teach it to reverse.",
-    question="Train a small network yourself. How does it do it, and is one head enough?",
+    question=f"Train a small network yourself. {_HOW} {_ALONE}",
     minutes=4,
     page="training",
     starts=_start,
@@ -289,15 +336,19 @@ REVERSE = Tour(
             hint=_explain_choice,
             scrolls=True,
             sets=_choose_network,
+            result=_say_taken_along,
+            is_needed=True,
         ),
         Step(
             "off",
             _ask_for_head,
             lambda state: bool(heads_off(state)),
             page="attention",
-            target="quick_changes",
-            hint=_explain_choice,
+            target="attention_top",
+            target_on_phone="quick_changes",
+            hint=_explain_head,
             begins=_open_on_line,
+            scrolls=True,
             sets=lambda evidence: _switch_off(evidence, 1),
         ),
         Step(
@@ -310,14 +361,14 @@ REVERSE = Tour(
         ),
         Step(
             "second",
-            lambda _: (
-                "What takes over? Choose another head, look for the line in the large map, and switch it off too."
-            ),
+            _ask_for_second,
             lambda state: len(heads_off(state)) > 1,
             page="attention",
-            target="attention_grid",
-            target_on_phone="linking_heads",
-            hint=_explain_choice,
+            target="attention_top",
+            target_on_phone="quick_changes",
+            hint=_explain_head,
+            begins=lambda evidence: _open_on_line(evidence, heads_off(evidence.state)[:1]),
+            scrolls=True,
             sets=lambda evidence: _switch_off(evidence, 2),
         ),
     ),

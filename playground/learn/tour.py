@@ -138,7 +138,7 @@ class Step:
     begins: Callable[[Evidence], Choices] | None = None
     """What is chosen as the step begins; None: nothing."""
     scrolls: bool = False
-    """Whether the step's target is scrolled to as the step begins, where the visitor is on its page."""
+    """Whether the step's target is scrolled to once the step has begun and the visitor is on its page."""
     meanwhile: str | None = None
     """The container, by its key, that is scrolled to instead until the step is done."""
     sets: Callable[[Evidence], Choices] | None = None

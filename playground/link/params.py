@@ -254,6 +254,9 @@ experiment, or of a lesson, by its key or as a whole, which comes first."""
 UNBOUND: dict[str, Param] = {**FOCUS, **TOUR, "do": SHARED["do"]}
 """What lies in the session as a plain value, on every page, bound to no widget."""
 
+SENTENCE_PAIR = ("similarity_first", "similarity_second")
+"""What chooses two sentences on the page Similarity; they count from 1."""
+
 FOLDS = {
     "step_path": "step_ways",
     "step_input": "step_ways",
@@ -293,7 +296,7 @@ FOLDS = {
     "overview_norms": "overview_more",
     "overview_parameters": "overview_more",
 }
-"""By a page's parameter, or a chart: the panel which its widget, or the chart, stands in.
+"""By a page's parameter, or a chart: the panel which its widget, what explains it, or the chart, stands in.
 
 A link that sets the one, or asks for the chart alone, opens the other.
 """

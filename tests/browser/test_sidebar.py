@@ -63,7 +63,7 @@ def test_a_link_that_was_saved_as_a_file_opens(visitor: Visitor, tmp_path: Path)
     visitor.unfold("More")
     visitor.page.locator("[class*=st-key-saved_link_] input[type=file]").set_input_files(file)
     expect(visitor.widget("similarity_list").locator("textarea")).to_have_value(asked["similarity_list"])
-    asked["similarity_how"] = "true"  # the panel that pooling stands in
+    asked["similarity_how"] = "true"  # the panel that explains pooling
     assert visitor.settled().settings() == {key: [text] for key, text in asked.items() if key != "v"}
     visitor.page.locator("[class*=st-key-saved_link_] input[type=file]").set_input_files(__file__)
     expect(visitor.page.get_by_test_id("stSidebar").get_by_test_id("stAlert")).to_contain_text("can't be used")

@@ -65,10 +65,10 @@ def test_the_map_of_depths_keeps_its_axes_while_the_slider_moves(visitor: Visito
     visitor.open(f"/similarity?{SMALL}&similarity_view=map+by+depth")
     ranges = "chart => ['xaxis', 'yaxis'].map(name => chart._fullLayout[name].range)"
     drawing = visitor.widget("similarity_map_chart").locator(".js-plotly-plot")
-    before, dots = drawing.evaluate(ranges), visitor.array("similarity_map", 2, "x")
+    before, dots = drawing.evaluate(ranges), visitor.array("similarity_map", -1, "x")
     visitor.press("similarity_depth", "ArrowLeft")
     visitor.eventually(lambda: visitor.query().get("similarity_depth") == ["1"], "the depth in the link")
-    assert np.abs(visitor.settled().array("similarity_map", 2, "x") - dots).max() > 1e-3
+    assert np.abs(visitor.settled().array("similarity_map", -1, "x") - dots).max() > 1e-3
     np.testing.assert_allclose(drawing.evaluate(ranges), before)
 
 

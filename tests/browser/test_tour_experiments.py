@@ -76,6 +76,7 @@ def test_a_network_is_trained_and_its_heads_are_switched_off_one_after_the_other
     go_on(visitor, 2, 6)
     expect_step(visitor, 3, 6)
     act(visitor, visitor.widget("training_look").get_by_role("button"))
+    go_on(visitor, 3, 6)
     expect_step(visitor, 4, 6)
     act(visitor, line(visitor).get_by_role("link", name="Open Attention"))
     expect(visitor.page.locator("h1")).to_contain_text("Who attends")

@@ -1,11 +1,15 @@
 """The experiment on reversing: which heads are off, and what is concluded of a network's numbers."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
-from playground.learn.reverse_tour import describe_others, heads_off, judge_head
-from playground.learn.tour import TourState
+from playground.config import ModelConfig
+from playground.learn.reverse_tour import REVERSE, conclude, describe_others, heads_off, judge_head
+from playground.learn.tour import Conclusion, TourState
 from playground.link.changes import read_changes
 from playground.training.answers import Head, Reversal
 
@@ -33,6 +37,29 @@ def test_only_heads_that_look_at_the_mirrored_place_take_over() -> None:
     assert "layer 1, head 1 (0.60)" in describe_others(FOUND, "the rule")
     alone = replace(FOUND, weights=np.array([[0.1, 0.2], [0.9, 0.3]], np.float32), second_off=None)
     assert "No other head" in describe_others(alone, "the rule")
+
+
+def test_the_end_answers_what_the_card_asks_with_the_visitors_numbers_and_guess() -> None:
+    results = SimpleNamespace(kept_step=200, validation_accuracy=1.0, baseline=0.1)
+    config = ModelConfig(vocab_size=4, n_layers=2, n_heads=2, d_model=8)
+    trained = SimpleNamespace(task=SimpleNamespace(name="reverse"), results=results, config=config)
+    values = dict(TourState(page="attention").values) | {"do": read_changes("1.0:zero")[0]}
+
+    def end_of(answers: Mapping[str, str]) -> Conclusion:
+        state = TourState(page="attention", values=values, answers=answers)
+        evidence: Any = SimpleNamespace(state=state, find_trained=lambda: trained, measure_reversal=lambda _: FOUND)
+        return conclude(evidence)
+
+    end = end_of({"left": "all"})
+    for question in ("How does it do it?", "Does one head do it alone?"):
+        assert question in REVERSE.question
+        assert f"**{question}**" in end.sentence
+    assert "100.0% of the letters right" in end.sentence
+    assert "Layer 1, head 0 gives 0.90 of its weight to the mirrored place" in end.sentence
+    assert "97.0% stay right" in end.test
+    assert "You guessed “over 80 %”, and were right." in end.test
+    assert end_of({"left": "none"}).test.endswith("You guessed “under 40 %”.")
+    assert "You guessed" not in end_of({}).test
 
 
 def test_heads_are_off_in_the_order_in_which_they_were_switched_off() -> None:

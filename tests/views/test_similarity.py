@@ -122,7 +122,7 @@ def test_each_two_sentences_have_their_cosine_and_its_parts(pooling: Pooling) ->
     frame = pairs.frame(subject)
     np.testing.assert_allclose(frame["cosine"], sorted(expected[np.triu_indices(3, 1)], reverse=True), atol=1e-5)
     best = np.unravel_index(np.triu(expected, 1).argmax(), expected.shape)
-    assert frame["first"][0].startswith(f"{best[0] + 1} · ")
+    assert [frame[side][0].split(" · ")[0] for side in ("first", "second")] == [str(place + 1) for place in best]
     assert pairs.on_row is not None
     assert pairs.on_row(0) == {"similarity_first": best[0] + 1, "similarity_second": best[1] + 1}
     assert f"**{expected[0, 2]:.3f}**" in words(items)
@@ -195,10 +195,13 @@ def test_a_map_keeps_its_axes_at_every_depth_and_marks_the_pair() -> None:
     for depth in range(3):
         items = show(subject, "map by depth", depth=depth, second=3)
         figure = go.Figure(drawn(pick(items, Picture, "similarity_map"), subject).figure)
-        *ways, dots = figure.data
+        *ways, ends, dots = figure.data
         np.testing.assert_allclose(dots.x, mapped.points[depth, :, 0], rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(ways[1].y, mapped.points[:, 2, 1], rtol=1e-5, atol=1e-6)
         assert [i for i, colour in enumerate(dots.marker.color) if colour == palette.FOCUS] == [0, 2]
+        assert {way.marker.symbol for way in ways} == {"arrow"}
+        assert ends.text == ("depth 0", "depth 2", "", "")
+        np.testing.assert_allclose(ends.x, mapped.points[[0, 2, 0, 2], [0, 0, 2, 2], 0], rtol=1e-5, atol=1e-6)
         assert dots.customdata[2] == "3 · &lt;b&gt;two cats"
         assert figure.layout.xaxis.title.text == f"axis 1: {100 * mapped.explained[0]:.1f}% of the variance"
         ranges.add((*figure.layout.xaxis.range, *figure.layout.yaxis.range))
@@ -299,14 +302,25 @@ def test_the_chosen_pair_is_named_beside_the_closest_one() -> None:
     assert "No other pair is closer." in words(show(subject, first=first + 1, second=second + 1))
 
 
-def test_closed_panels_hold_their_control_alone() -> None:
+def test_pooling_is_chosen_before_all_that_depends_on_it_and_no_control_is_in_a_panel() -> None:
     items = list(show_similarity(scene(compared()), OPTIONS))
     panels = {each.key: parts_of(each.items) for each in items if isinstance(each, Panel)}
-    assert panels.keys() == {"similarity_ranking", "similarity_how"}
-    assert not panels["similarity_ranking"]
-    (control,) = panels["similarity_how"]
+    assert panels == {"similarity_ranking": [], "similarity_how": []}
+    said, control, matrix, *_ = items
+    assert isinstance(said, Paragraph)
     assert isinstance(control, Control)
-    assert control.key == "similarity_pooling", "which would leave the link with its widget"
+    assert (said.kind, control.key) == ("answer", "similarity_pooling")
+    assert isinstance(matrix, Heatmap)
+
+
+def test_a_long_sentence_is_cut_where_it_is_a_name_and_whole_in_the_lists_tooltip() -> None:
+    long = "a *very* " + "long " * 20 + "sentence"
+    items = show(compared((long, "short", "x")))
+    lists = [each.data for each in items if isinstance(each, Widget) and each.name == "sentence_list"]
+    assert [each["whole"] for each in lists] == [escape_markdown(long), ""]
+    assert escape_markdown(long) not in words(items)
+    names = pick(items, Table, "similarity_pairs").frame(compared((long, "short", "x")))["first"]
+    assert max(map(len, names)) <= 44
 
 
 def test_the_example_shows_negations_and_order_where_it_is_on_the_screen() -> None:
@@ -341,6 +355,27 @@ def test_token_sums_keep_their_sum_however_many_are_folded() -> None:
         assert len(bars.values) == len(bars.labels) == len(bars.texts) == min(n, MOST_BARS)
         assert sum(bars.values) == pytest.approx(sums.sum())
         assert (bars.labels[-1] == f"{n - MOST_BARS + 1} others") == (n > MOST_BARS)
+
+
+def test_the_caption_counts_the_tokens_that_the_last_bar_adds_up() -> None:
+    texts = ("abcdefgh" * 4, "short", "x")
+    chart = pick(show(compared(texts)), LabelledBars, "similarity_tokens_first")
+    n_others = 32 - (MOST_BARS - 1)
+    assert chart.bars(compared(texts)).labels[-1] == f"{n_others} others"
+    assert f"The last bar is the sum of the {n_others} weakest." in chart.caption
+    bars = chart.bars(compared(texts))
+    strongest = int(np.abs(bars.values[:-1]).argmax())
+    assert f"The strongest is `{bars.labels[strongest][0]}`{bars.labels[strongest][1:]} with" in chart.caption
+    assert "The last bar" not in pick(show(compared()), LabelledBars, "similarity_tokens_first").caption
+
+
+def test_a_way_of_many_depths_has_arrows_that_do_not_touch_and_one_at_its_end() -> None:
+    mapped = analysis.DepthMap(np.random.default_rng(0).random((98, 3, 2)), (0.5, 0.5), np.ones((98, 2)))
+    subject = replace(compared(), map_depths=lambda _: mapped)
+    figure = drawn(pick(show(subject, "map by depth", depth=0), Picture, "similarity_map"), subject).figure
+    sizes = figure["data"][0]["marker"]["size"]
+    assert 1 < sum(size > 0 for size in sizes) <= 4
+    assert sizes[-1] > 0
 
 
 def test_changes_by_word_are_the_strongest_in_their_order_and_coloured_by_their_sign() -> None:

@@ -33,9 +33,10 @@ def show_map(subject: Sentences, pooling: Pooling, pair: Pair, options: Options)
         key="similarity_map",
         alt=f"Map of {len(names)} depths: where {n} sentences lie on two axes",
         caption=f"How do the sentences part, block by block? A dot is a sentence's vector {where}, by its number. The "
-        "chosen two are red, and grey lines are their way through all depths. The axes are the two directions in which "
-        "the sentences differ most, over all depths together (principal component analysis, fitted once), so they stay "
-        f"while the depth moves. {describe_shares(drawn, depth)} Each depth's mean is taken off.",
+        "chosen two are red. Grey lines are their way through all depths: from the ring, depth 0, along the arrows. "
+        "The axes are the two directions in which the sentences differ most, over all depths together (principal "
+        "component analysis, fitted once), so they stay while the depth moves. "
+        f"{describe_shares(drawn, depth)} Each depth's mean is taken off.",
         figure=lambda shown: draw_depth_map(drawn, depth, shown.texts, (pair.first, pair.second)),
         table=lambda shown: pd.DataFrame(drawn.points[depth], name_sentences(shown.texts), ["axis 1", "axis 2"]),
     )
@@ -46,14 +47,34 @@ _MAP_HEIGHT = 410
 
 
 def draw_depth_map(mapped: DepthMap, depth: int, sentences: Sequence[str], pair: tuple[int, int]) -> Figure:
-    """Sentences on two axes at one depth; the chosen pair with its way through all depths.
+    """Sentences on two axes at one depth; the chosen pair with its way through all depths, whose ends have names.
 
     Both axes are as long at every depth, and a unit is as long on both.
     """
     points = mapped.points.astype(np.float32)
     reach = 1.12 * colour_scales.largest(np.abs(points))
     chosen = list(dict.fromkeys(pair))
-    line = {"type": "scatter", "mode": "lines", "line": {"color": palette.MUTED, "width": 2}, "hoverinfo": "skip"}
+    depths, numbers = [0, len(points) - 1], [str(number) for number in range(1, len(sentences) + 1)]
+    spots = np.concatenate([points[depth], *(points[depths, i] for i in chosen)])
+    names = [*(f"depth {end}" for end in depths), *[""] * (len(spots) - len(numbers) - len(depths))]
+    sides = _part_labels(spots / reach, [*numbers, *names])
+    ends = {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": spots[len(numbers) :, 0],
+        "y": spots[len(numbers) :, 1],
+        "marker": {
+            "symbol": "circle-open",
+            "size": [16, _DOT] * len(chosen),
+            "opacity": [1, 0] * len(chosen),  # the last depth has a name alone
+            "color": palette.RESIDUAL,
+            "line": {"width": 2},
+        },
+        "text": names,
+        "textposition": sides[len(numbers) :],
+        "hoverinfo": "skip",
+        "cliponaxis": False,
+    }
     dots: dict[str, Any] = {
         "type": "scatter",
         "mode": "markers+text",
@@ -63,8 +84,8 @@ def draw_depth_map(mapped: DepthMap, depth: int, sentences: Sequence[str], pair:
             "color": [palette.FOCUS if i in pair else palette.RESIDUAL for i in range(len(sentences))],
             "size": 10,
         },
-        "text": [str(number) for number in range(1, len(sentences) + 1)],
-        "textposition": _part_labels(points[depth] / reach),
+        "text": numbers,
+        "textposition": sides[: len(numbers)],
         "customdata": [f"{i} · {label(text, LONGEST_HOVER)}" for i, text in enumerate(sentences, start=1)],
         "hovertemplate": "%{customdata}<br>%{x:.3g}, %{y:.3g}<extra></extra>",
         "cliponaxis": False,
@@ -88,8 +109,34 @@ def draw_depth_map(mapped: DepthMap, depth: int, sentences: Sequence[str], pair:
             }
         ],
     }
-    ways = [{**line, "x": points[:, i, 0], "y": points[:, i, 1]} for i in chosen]
-    return figures.style([*ways, dots], layout, height=_MAP_HEIGHT, margin={"t": 26})
+    return figures.style(
+        [*(_draw_way(points[:, i]) for i in chosen), ends, dots], layout, height=_MAP_HEIGHT, margin={"t": 26}
+    )
+
+
+_MOST_ARROWS = 4
+"""On one way."""
+
+
+def _draw_way(points: Array) -> dict[str, Any]:
+    """One sentence's way, (S, 2), with arrows from depth to depth."""
+    n = len(points)
+    apart = -(-n // _MOST_ARROWS)
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": points[:, 0],
+        "y": points[:, 1],
+        "line": {"color": palette.MUTED, "width": 2},
+        "marker": {
+            "symbol": "arrow",
+            "angleref": "previous",
+            "size": [0 if (n - 1 - i) % apart else 10 for i in range(n)],
+            "color": palette.RESIDUAL,
+            "opacity": 1,
+        },
+        "hoverinfo": "skip",
+    }
 
 
 _MAP_SIDE = 300
@@ -97,7 +144,7 @@ _MAP_SIDE = 300
 
 
 _DOT, _LETTER, _LINE = 10, 8, 15
-"""Pixels of a dot, and of a digit's width and height."""
+"""Pixels of a dot, and of a letter's width and height."""
 
 _SIDES = (
     ("top", "center", 0, -1),
@@ -112,12 +159,12 @@ _SIDES = (
 """Where a label may stand beside its dot, the best first: Plotly's words, and how far to the right and down."""
 
 
-def _part_labels(points: Array) -> list[str]:
-    """The side of its dot on which each number is written, (N, 2) in -1 … 1, so that few lie on another or on a dot."""
+def _part_labels(points: Array, labels: Sequence[str]) -> list[str]:
+    """The side of its dot on which each label is written, so that few lie on another or on a dot; (M, 2) in -1 … 1."""
     dots = points * [_MAP_SIDE / 2, -_MAP_SIDE / 2]  # pixels, downwards
     taken, chosen = [(*dot, _DOT, _DOT) for dot in dots], []
-    for number, (x, y) in enumerate(dots, start=1):
-        width = _LETTER * len(str(number))
+    for text, (x, y) in zip(labels, dots, strict=True):
+        width = _LETTER * len(text)
         sides = {
             f"{vertical} {horizontal}": (x + right * (_DOT + width) / 2, y + down * (_DOT + _LINE) / 2, width, _LINE)
             for vertical, horizontal, right, down in _SIDES

@@ -12,6 +12,7 @@ from playground.charts.chart import Axis, Columns, Control, Heatmap, Item, Optio
 from playground.charts.markdown import escape_markdown
 from playground.charts.names import shortened
 from playground.charts.scene import Scene
+from playground.link.params import SENTENCE_PAIR
 from playground.text.wording import write_decimals
 from playground.views.similarity.depth_map import show_map
 from playground.views.similarity.left_out import show_left_out
@@ -23,8 +24,8 @@ from playground.views.similarity.tokens import explain_parts, show_contributions
 _LONGEST_CHOICE = 46
 """Letters of a sentence in the list that a pair is chosen of."""
 
-PLACES = ("similarity_first", "similarity_second")
-"""The parameters that choose a pair; they count sentences from 1."""
+_LONGEST_RANKED = 40
+"""Letters of a sentence in the ranking, which fit in three lines on a phone."""
 
 HELP = {
     "pooling": "mean: over the sentence's own tokens, special ones included. first token: its vector alone, which is "
@@ -50,7 +51,7 @@ def show_similarity(scene: Scene[Sentences], options: Options) -> Iterator[Item]
 
 
 def show_pairs(scene: Scene[Sentences], options: Options) -> Iterator[Item]:
-    """The chosen pair beside the closest one, and the cosine of each two sentences."""
+    """The chosen pair beside the closest one, what makes vectors of sentences, and the cosine of each two."""
     subject, pooling = scene.now, options["similarity_pooling"]
     if not subject.depths.is_finite:
         yield Paragraph(
@@ -61,6 +62,7 @@ def show_pairs(scene: Scene[Sentences], options: Options) -> Iterator[Item]:
         return
     pairs = rank_pairs(subject.depths.similarity(pooling))
     yield Paragraph(answer_pairs(subject, pooling, pairs, _chosen_pair(subject, options)), "answer")
+    yield Control("similarity_pooling", "How a sentence's tokens become one vector (pooling)", HELP["pooling"])
     if pairs:
         yield _matrix(subject, pooling, _chosen_pair(subject, options))
 
@@ -103,7 +105,7 @@ def answer_pairs(subject: Sentences, pooling: Pooling, pairs: Sequence[Pair], ch
 
 def _chosen_pair(subject: Sentences, options: Options) -> Pair:
     similarity = subject.depths.similarity(options["similarity_pooling"])
-    first, second = (min(int(options[place]), len(similarity)) - 1 for place in PLACES)
+    first, second = (min(int(options[place]), len(similarity)) - 1 for place in SENTENCE_PAIR)
     return Pair(first, second, float(similarity[first, second]))
 
 
@@ -119,17 +121,15 @@ def show_details(scene: Scene[Sentences], options: Options) -> Iterator[Item]:
         title = "Every pair, the closest first"
         icon = ":material/format_list_numbered:"
         yield fill_panel(options, "similarity_ranking", title, lambda: _list_pairs(pairs), icon)
-    choice = Control("similarity_pooling", "How a sentence's tokens become one vector (pooling)", HELP["pooling"])
 
     def explain() -> Iterator[Item]:
-        yield choice
         yield Paragraph(describe_pooling(subject, pooling, pair))
         yield Paragraph(describe_weights(subject))
         yield Paragraph(how_to_read(subject.texts, similarity))
         yield from explain_parts(subject, pooling, pair)
 
     title = "What these numbers are, and what they do not prove"
-    yield fill_panel(options, "similarity_how", title, explain, ":material/help:", closed=(choice,))
+    yield fill_panel(options, "similarity_how", title, explain, ":material/help:")
 
 
 def _matrix(subject: Sentences, pooling: Pooling, pair: Pair) -> Heatmap[Sentences]:
@@ -146,7 +146,7 @@ def _matrix(subject: Sentences, pooling: Pooling, pair: Pair) -> Heatmap[Sentenc
         rows=Axis(
             "",
             lambda _: names,
-            place=PLACES[0],
+            place=SENTENCE_PAIR[0],
             numbers=lambda _: numbers,
             options={"tickvals": list(range(n)), "ticktext": write_two_lines(subject.texts)}
             if n <= MOST_WRITTEN
@@ -155,7 +155,7 @@ def _matrix(subject: Sentences, pooling: Pooling, pair: Pair) -> Heatmap[Sentenc
         columns=Axis(
             "",
             lambda _: [str(number) for number in numbers],
-            place=PLACES[1],
+            place=SENTENCE_PAIR[1],
             numbers=lambda _: numbers,
             options={"nticks": MOST_WRITTEN + 1, "tickangle": 0},
         ),
@@ -174,20 +174,20 @@ def _matrix(subject: Sentences, pooling: Pooling, pair: Pair) -> Heatmap[Sentenc
 
 def _choose(pair: Pair) -> dict[str, int]:
     """The parameters' values that choose a pair."""
-    return dict(zip(PLACES, (pair.first + 1, pair.second + 1), strict=True))
+    return dict(zip(SENTENCE_PAIR, (pair.first + 1, pair.second + 1), strict=True))
 
 
 def _list_pairs(pairs: Sequence[Pair]) -> Iterator[Item]:
     """Every pair with its cosine and the tokens that it has in common; a click on a row chooses it."""
 
     def rank(shown: Sentences) -> pd.DataFrame:
-        shared, names = common_tokens(shown.batch), [f"{i} · {text}" for i, text in enumerate(shown.texts, start=1)]
+        shared, names = common_tokens(shown.batch), name_sentences(shown.texts, _LONGEST_RANKED)
         return pd.DataFrame(
             {
                 "cosine": [pair.cosine for pair in pairs],
-                "in common": [100 * shared[pair.first, pair.second] for pair in pairs],
                 "first": [names[pair.first] for pair in pairs],
                 "second": [names[pair.second] for pair in pairs],
+                "in common": [100 * shared[pair.first, pair.second] for pair in pairs],
             }
         )
 
@@ -195,10 +195,10 @@ def _list_pairs(pairs: Sequence[Pair]) -> Iterator[Item]:
         key="similarity_pairs",
         frame=rank,
         formats={"cosine": "%.3f", "in common": "%.0f%%"},
-        widths={"cosine": 60, "in common": 78},
+        widths={"cosine": 58, "first": 131, "second": 131},  # together as wide as a phone
         shows_index=False,
-        row_height=54,  # two lines of a sentence, which wrap
-        most_rows=8,
+        row_height=66,  # three lines of a sentence: Streamlit wraps words in rows of more than 64 pixels
+        most_rows=7,
         on_row=lambda row: _choose(pairs[row]),
     )
     yield Paragraph(
@@ -220,17 +220,22 @@ def _look_closer(
         "header",
     )
     names = dict(enumerate(name_sentences(subject.texts, _LONGEST_CHOICE), start=1))
-    chosen = zip(PLACES, ("First sentence", "Second sentence"), (first, second), strict=True)
+    chosen = zip(SENTENCE_PAIR, ("First sentence", "Second sentence"), (first, second), strict=True)
     if len(names) > 1:
-        lists = tuple((Widget("sentence_list", {"place": place, "label": label, "names": names, "number": number}),)
-                      for place, label, number in chosen)  # fmt: skip
-        yield Columns(lists)
-    for number in dict.fromkeys((pair.first, pair.second)):
-        if len(subject.texts[number]) > _LONGEST_CHOICE:
-            yield Paragraph(f"**{number + 1}** · {escape_markdown(subject.texts[number])}")
+        lists = [
+            {"place": place, "label": label, "names": names, "number": number, "whole": _whole_if_cut(subject, number)}
+            for place, label, number in chosen
+        ]
+        yield Columns(tuple((Widget("sentence_list", each),) for each in lists))
     yield from _compare_with_closest(pair, pairs)
     yield Control("similarity_view", "View", HELP["view"])
     yield from VIEWS[options["similarity_view"]](subject, pooling, pair, options)
+
+
+def _whole_if_cut(subject: Sentences, number: int) -> str:
+    """A sentence, by its number from 1, in markdown where its name in the lists is cut; else nothing."""
+    text = subject.texts[number - 1]
+    return escape_markdown(text) if len(text) > _LONGEST_CHOICE else ""
 
 
 def _compare_with_closest(pair: Pair, pairs: Sequence[Pair]) -> Iterator[Item]:

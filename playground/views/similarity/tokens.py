@@ -68,16 +68,15 @@ def _explain_weights(pooling: Pooling, shape: Sequence[int]) -> str:
 def _token_sums(place: int, side: int, tokens: Sequence[str], parts: Array) -> LabelledBars[Sentences]:
     """What each token of one of the two sentences adds; the smallest are added up in one bar."""
     which, sums = ("first", "second")[place], parts.sum(axis=1 - place)
-    names, largest, smallest = token_names(tokens), int(sums.argmax()), int(sums.argmin())
-    least = ""
-    if round(float(sums[smallest]), 3) < 0:
-        least = f", the least {quote_place(tokens, smallest)} with {write_decimals(sums[smallest], 3, '+')}"
+    names, strongest = token_names(tokens), int(np.abs(sums).argmax())
+    n_others = len(sums) - len(add_up_smallest(names, sums)[0])
+    together = f" The last bar is the sum of the {n_others} weakest." if n_others else ""
     return LabelledBars(
         key=f"similarity_tokens_{which}",
         alt=f"Bars: what each token of the {which} sentence adds to the cosine",
-        caption=f"Sentence {side + 1}, the {which}: what each token adds to the cosine. The most is "
-        f"{quote_place(tokens, largest)} with {write_decimals(sums[largest], 3, '+')}{least}; the bars add up to "
-        f"{write_decimals(sums.sum(), 3)}.",
+        caption=f"Sentence {side + 1}, the {which}: what each token adds to the cosine. The strongest is "
+        f"{quote_place(tokens, strongest)} with {write_decimals(sums[strongest], 3, '+')}.{together} All bars add up "
+        f"to {write_decimals(sums.sum(), 3)}.",
         bars=lambda _: draw_token_sums(names, sums),
         table=lambda _: pd.DataFrame({"adds": sums}, names),
     )

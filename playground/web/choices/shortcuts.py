@@ -28,6 +28,9 @@ _HIDDEN = "_hidden"
 STEP_PAIRS = "_encdec_step_pairs"
 """Session key of the sentences in which a step of the page Encoder-decoder was chosen, by the step's parameter."""
 
+CHOSEN_PAIR = "_similarity_pair"
+"""Session key of the pair that Similarity showed last: the two numbers, and the sentences that they stood for."""
+
 _LOCKED_BY_TRAINED = ("causal", "seed")
 """What a trained network decides beside its shape and its tokens."""
 
@@ -90,7 +93,7 @@ def choose_values(values: Mapping[str, Any]) -> None:
     """Choose values of parameters, by their keys in the link; for callbacks.
 
     Other weights put the visitor's own shape away or bring it back, but where a shape comes with them. Query and key,
-    and a decoder's step, where they are among the values, are those of the text as it is then.
+    a decoder's step and Similarity's pair, where they are among the values, are those of the text as it is then.
     """
     weights = current_value("weights")
     if "text" in values:
@@ -108,6 +111,8 @@ def choose_values(values: Mapping[str, Any]) -> None:
         note_focus_text()
     if values.keys() & {"encdec_position", "encdec_example_position"}:
         st.session_state.pop(STEP_PAIRS, None)
+    if values.keys() & set(params.SENTENCE_PAIR):
+        st.session_state.pop(CHOSEN_PAIR, None)
 
 
 def swap_pinned() -> None:

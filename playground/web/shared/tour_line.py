@@ -24,6 +24,9 @@ KEY, END_KEY = "tour_line", "tour_conclusion"
 _SHOWN = "_tour_shown"
 """Session key, in the run after a press that scrolls to what a step needs: the containers, also on a phone."""
 
+_TO_SCROLL = "_tour_to_scroll"
+"""Session key of whether the step that the tour has come to still has to be scrolled to, on its page."""
+
 _REFUSED = "_tour_refused"
 """Session key, in the run after a press that could not do the step: why."""
 
@@ -62,9 +65,13 @@ def draw_tour_line(gather_evidence: Callable[[], Evidence], draw_copy_link: Call
         with st.container(key=END_KEY, border=True, gap="small"):
             _draw_end(tour, gather_evidence, draw_copy_link)
     shown, arrived = st.session_state.pop(_SHOWN, None), session_tour.has_arrived()
+    if arrived:
+        st.session_state[_TO_SCROLL] = step is not None and step.scrolls
     if step is None and arrived:
         scroll_to(END_KEY)
-    elif step is not None and arrived and step.scrolls and session_tour.current_state().page == step.page:
+    elif (
+        step is not None and session_tour.current_state().page == step.page and st.session_state.pop(_TO_SCROLL, False)
+    ):
         target, on_phone = step.target or KEY, step.target_on_phone
         if step.meanwhile and not session_tour.is_done(step):
             target, on_phone = step.meanwhile, None
@@ -224,6 +231,7 @@ def _draw_end(tour: Tour, gather_evidence: Callable[[], Evidence], draw_copy_lin
         else:
             page, label = tour.onward
             st.page_link(page_named(page), label=label, icon=":material/arrow_forward:", width="content")
+            st.page_link(page_named("overview"), label="All experiments", icon=":material/home:", width="content")
         with st.container(key="tour_ways", horizontal=True, vertical_alignment="center", gap="small"):
             _draw_back()
             _draw_leave("Close", session_tour.leave, tour)

@@ -13,16 +13,18 @@ from playground.charts.scene import Scene
 from playground.errors import InputError, PlaygroundError
 from playground.limits import MAX_LISTED, MAX_LISTED_TOKENS
 from playground.link.changes import FittedChanges, fit_changes
+from playground.link.params import SENTENCE_PAIR
 from playground.model.change_texts import name_change
 from playground.model.changes import Change
 from playground.runs.variant_runs import count_affordable
 from playground.text import Batch, split_sentences
 from playground.text.sentences import is_english
-from playground.views.similarity.page import PLACES, show_details, show_pairs
+from playground.views.similarity.page import show_details, show_pairs
 from playground.views.similarity.sentences import EXAMPLE, Sentences
 from playground.web.choices import widgets
 from playground.web.choices.focus import choose_places
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random
+from playground.web.choices.shortcuts import CHOSEN_PAIR
 from playground.web.session import caches, trained_slot
 from playground.web.session.caches import RunKey
 from playground.web.session.services import services
@@ -79,7 +81,7 @@ def explore_similarity() -> None:
     except PageEndError:
         _draw_field()
         raise
-    keep_two_sentences(len(listed.sentences))
+    keep_pair(listed.sentences, depths)
     scene, options = Scene(_compare(listed, depths)), read_options("similarity")
     keep_answer_place()
     picture, field = st.columns((2, 1), gap="small") if len(listed.sentences) > 1 else [st.container()] * 2
@@ -93,15 +95,43 @@ def explore_similarity() -> None:
             render(show_details(scene, options), scene)
 
 
-def keep_two_sentences(n: int) -> None:
-    """Keep the chosen pair two sentences where both were behind the last one, `n`, of a shorter list."""
-    first, second = (int(current_value(place)) for place in PLACES)
-    if n > 1 and first != second and min(first, n) == min(second, n):
-        st.session_state[PLACES[first < second]] = n - 1
+def keep_pair(listed: tuple[str, ...], depths: SentenceDepths) -> None:
+    """Keep the chosen pair the same two sentences of another list; the closest pair where one of them is gone.
+
+    A pair that has been chosen since, or by a link, stays: two sentences, also where both are behind the last one.
+    """
+    n, chosen = len(listed), tuple(int(current_value(place)) for place in SENTENCE_PAIR)
+    if n < 2 or not depths.is_finite:
+        return
+    before, texts = st.session_state.get(CHOSEN_PAIR, (None, ()))
+    pair = _find_again(chosen, texts, listed) if before == chosen else chosen
+    if pair is None:
+        closest = sentences.rank_pairs(depths.similarity(current_value("similarity_pooling")))[0]
+        pair = closest.first + 1, closest.second + 1
+    first, second = pair
+    if first != second and min(first, n) == min(second, n):
+        pair = (first, n - 1) if first < second else (n - 1, second)
+    if pair != chosen:
+        st.session_state.update(zip(SENTENCE_PAIR, pair, strict=True))
+    st.session_state[CHOSEN_PAIR] = pair, tuple(listed[min(number, n) - 1] for number in pair)
 
 
-def draw_sentence_list(place: str, label: str, names: Mapping[int, str], number: int) -> None:
-    """A list of the sentences, by their numbers, that chooses the pair's first or second."""
+def _find_again(pair: tuple[int, ...], texts: tuple[str, ...], listed: tuple[str, ...]) -> tuple[int, ...] | None:
+    """The numbers of these two sentences in another list, the same where they still stand there; None without both."""
+    if not set(texts) <= set(listed):
+        return None
+    found = tuple(
+        number if listed[number - 1 : number] == (text,) else listed.index(text) + 1
+        for number, text in zip(pair, texts, strict=True)
+    )
+    return found if len(set(found)) == len(set(pair)) else None
+
+
+def draw_sentence_list(place: str, label: str, names: Mapping[int, str], number: int, whole: str) -> None:
+    """A list of the sentences, by their numbers, that chooses the pair's first or second.
+
+    `whole` is the chosen one in markdown where its name is cut, for a tooltip.
+    """
     widgets.move_below(place, len(names))
     st.session_state[place] = number
     widgets.unbound_menu(
@@ -111,6 +141,7 @@ def draw_sentence_list(place: str, label: str, names: Mapping[int, str], number:
         list(names),
         number,
         format_func=names.__getitem__,
+        help=whole or None,
         filter_mode=None,  # a finger opens the list, and not the keyboard
     )
 

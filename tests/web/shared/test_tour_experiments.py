@@ -1,5 +1,7 @@
 """The second and the third experiment on the pages, each to its end."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -67,6 +69,16 @@ def test_the_negation_ends_without_a_pair_and_with_random_weights_too(query: dic
     assert ("random" in prose(app)) >= (DENIED in query["text"])
 
 
+def test_the_negation_names_long_sentences_by_their_beginnings() -> None:
+    long = f"The weather was lovely {'and so was the sea ' * 10}on Sunday."
+    small = {"weights": "random", "n_layers": 1}
+    app = open_page(
+        "similarity", tour=5, experiment="negation", text=f"{long}\n{long.replace('was', 'was not', 1)}", **small
+    )
+    assert f"“{long[:119]}…” and “The weather was not" in prose(app)
+    assert long not in prose(app)
+
+
 def walk_reversal(one: TrainedNetwork) -> AppTest:
     app = put(new_page("training", tour=1, experiment="reverse"), one)
     assert step(app) == 1
@@ -77,13 +89,24 @@ def walk_reversal(one: TrainedNetwork) -> AppTest:
     assert shown == (app.session_state["layer"], app.session_state["head"]), "one head is carried through"
     assert "You were right: no head gives half of its weight to the mirrored place." in prose(app)
     assert step(press(app, "tour_on")) == 3
-    assert step(press(app, "tour_set")) == 4
+    assert step(press(app, "tour_set")) == 3
+    assert f"Every page now runs your network, on your text: *{one.example}*" in prose(app)
+    assert step(press(app, "tour_on")) == 4
+    head = f"layer {app.session_state['layer']}, head {app.session_state['head']}"
+    assert f"shows {head}, where the line is strongest" in prose(app)
     assert app.session_state["query"] + app.session_state["key"] == len(one.example.split()) - 1, "on the line"
     app = working(app.switch_page("../../pages/attention.py").run())
+    layer = app.session_state["layer"]
+    app.session_state["layer"] = 1 - layer
+    assert f"This is another head: the line is strongest in {head}." in captions(working(app.run()))
+    app.session_state["layer"] = layer
     assert step(press(app, "tour_set")) == 5
     assert step(press(app, "tour_answer_all")) == 5
     assert "% stay right. Your guess, “over 80 %”, was wrong." in prose(app)
     assert step(press(app, "tour_on")) == 6
+    other = f"layer {app.session_state['layer']}, head {app.session_state['head']}"
+    assert other != head, "the next one is opened"
+    assert f"Of the other heads, {other} has the strongest line" in prose(app)
     assert step(press(app, "tour_set")) == 7
     return app
 
@@ -94,6 +117,9 @@ def test_a_network_that_found_no_anti_diagonal_says_so() -> None:
     app = walk_reversal(one)
     assert "no head has found the anti-diagonal" in prose(app)
     assert "refuted" in prose(app)
+    assert "You guessed “over 80 %”." in captions(app)
+    links: Any = app.get("page_link")
+    assert "All experiments" in {link.proto.label for link in links}
     assert f"{one.results.validation_accuracy:.1%} of the letters right" in prose(app)
 
 
@@ -116,7 +142,7 @@ def with_network_taken_along(one: TrainedNetwork) -> AppTest:
     app = put(open_page("overview", text=OWN, weights="random", layer=1, head=2), one)
     app = put(working(press(app, "start_reverse").switch_page("../../pages/training.py").run()), one)
     press(press(press(app, "tour_on"), "tour_answer_nowhere"), "tour_on")
-    return press(app, "training_look")
+    return press(press(app, "training_look"), "tour_on")
 
 
 def test_after_the_reversal_the_visitors_own_sentence_and_weights_are_back() -> None:
