@@ -201,20 +201,24 @@ def show_details(scene: Scene[WatchedRun]) -> Iterator[Item]:
 
 
 def list_metrics(run: WatchedRun) -> dict[str, str]:
-    """The latest numbers by what they are; after the end, those of the weights that were kept."""
+    """The latest numbers by what they are; after the end, those of the weights that were kept.
+
+    What was not measured is left out, such as the training accuracy of weights from between two measurements.
+    """
     state, evaluations = run.state, run.state.history.evaluations
     evaluation = evaluations[-1] if evaluations else None
     validation = evaluation and evaluation.validation
     if state.kept is not None:
         evaluation, validation = state.history.at(state.kept_step), state.kept
     speeds = [each.tokens_per_second for each in evaluations if each.tokens_per_second]
-    return {
-        "Validation loss": f"{validation.loss:.4f}" if validation else "–",
-        "Validation accuracy": f"{validation.accuracy:.1%}" if validation else "–",
-        "Training accuracy": f"{evaluation.train.accuracy:.1%}" if evaluation else "–",
-        "Tokens a second": f"{speeds[-1]:,.0f}" if speeds else "–",
+    measured = {
+        "Validation loss": validation and f"{validation.loss:.4f}",
+        "Validation accuracy": validation and f"{validation.accuracy:.1%}",
+        "Training accuracy": evaluation and f"{evaluation.train.accuracy:.1%}",
+        "Tokens a second": speeds and f"{speeds[-1]:,.0f}",
         "Time": f"{run.seconds:.0f} s",
     }
+    return {name: text for name, text in measured.items() if text}
 
 
 def show_numbers(_scene: Scene[History]) -> Iterator[Item]:
@@ -255,11 +259,14 @@ def show_attention(scene: Scene[WatchedRun], options: Options) -> Iterator[Item]
     patterns = history.snapshots[0].patterns
     if len(patterns) > 1:
         yield Widget("training_attention", {"names": list(patterns)})
-    n_layers, n_heads = patterns[name_attention(patterns, options)].shape[:2]
+    name = name_attention(patterns, options)
+    n_layers, n_heads = patterns[name].shape[:2]
+    most = None if scene.now.grows else most_changed_head(history.snapshots, name)
     choices = (
         Control("training_moment", _name_moment(state, options), high=LAST_MOMENT),
         Control("training_layer", "layer", high=n_layers - 1),
         Control("training_head", "head", high=n_heads - 1),
+        Widget("training_most_changed", {"most": None if most == _shown_head(patterns[name], options) else most}),
     )
     yield Group("training_map", (Group("", choices, is_row=True), saved_attention(scene.now, options)))
 
@@ -267,10 +274,19 @@ def show_attention(scene: Scene[WatchedRun], options: Options) -> Iterator[Item]
 def _name_moment(state: TrainingState, options: Options) -> str:
     """What the slider of the moment is called: the step at which it stands."""
     step = _asked_step(state, options)
+    if _is_latest(state, options):
+        return f"moment: the latest, step {step:,}"
     return f"moment: step {step:,} of {state.recipe.steps:,}" + ("" if step else ", before training")
 
 
+def _is_latest(state: TrainingState, options: Options) -> bool:
+    """Whether the slider stands at the end of a run that has not come so far."""
+    return bool(options["training_moment"] == LAST_MOMENT) and state.step < state.recipe.steps
+
+
 def _asked_step(state: TrainingState, options: Options) -> int:
+    if _is_latest(state, options):
+        return state.history.snapshots[-1].step
     return round(state.recipe.steps * int(options["training_moment"]) / LAST_MOMENT)
 
 
@@ -278,6 +294,12 @@ def name_attention(patterns: Mapping[str, Array], options: Options) -> str:
     """Which attention is shown: the one that was chosen, or the first where the run has none of its name."""
     chosen: str = options["training_attention"]
     return chosen if chosen in patterns else next(iter(patterns))
+
+
+def _shown_head(patterns: Array, options: Options) -> tuple[int, int]:
+    """The chosen layer and head, or the last that these patterns (L, H, Tq, Tk) have."""
+    n_layers, n_heads = patterns.shape[:2]
+    return min(options["training_layer"], n_layers - 1), min(options["training_head"], n_heads - 1)
 
 
 def most_changed_head(snapshots: Sequence[Snapshot], name: str) -> tuple[int, int] | None:
@@ -298,8 +320,7 @@ def saved_attention(run: WatchedRun, options: Options) -> Heatmap[WatchedRun]:
     asked = _asked_step(state, options)
     shown = [snapshot for snapshot in snapshots if snapshot.step <= asked][-1]
     name = name_attention(shown.patterns, options)
-    n_layers, n_heads = shown.patterns[name].shape[:2]
-    layer, head = min(options["training_layer"], n_layers - 1), min(options["training_head"], n_heads - 1)
+    layer, head = _shown_head(shown.patterns[name], options)
     pattern = shown.patterns[name][layer, head]
     queries, keys, visible = read_tokens(state, name, layer)
     notes = [describe_line(pattern, visible) or describe_largest(pattern, visible)]

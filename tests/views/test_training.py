@@ -134,10 +134,11 @@ def test_the_numbers_are_those_of_the_weights_that_were_kept() -> None:
     state = replace(ended(), kept_step=4, kept=Measure(1.25, 0.5))
     shown = view.list_metrics(watch(state, 0, grows=False))
     assert [shown[f"Validation {name}"] for name in ("loss", "accuracy")] == ["1.2500", "50.0%"]
-    measured = state.history.at(4)
-    assert shown["Training accuracy"] == ("–" if measured is None else f"{measured.train.accuracy:.1%}")
+    between = replace(state, history=replace(state.history, evaluations=state.history.evaluations[:1]))
+    assert "Training accuracy" in shown
+    assert "Training accuracy" not in view.list_metrics(watch(between, 0, grows=False)), "it was not measured there"
     nothing = TrainingState(CONFIG, RECIPE, state.data, History())
-    assert set(list(view.list_metrics(watch(nothing, 0, grows=True)).values())[:4]) == {"–"}
+    assert list(view.list_metrics(watch(nothing, 0, grows=True))) == ["Time"]
 
 
 def test_the_answer_is_the_latest_accuracy_and_at_the_end_that_of_the_weights_that_were_kept() -> None:
@@ -361,7 +362,7 @@ def test_attention_is_that_of_the_chosen_moment_and_head(task: Any, name: str) -
         assert slider.label == f"moment: {label}"
     controls = {each.key: each.high for each in items if isinstance(each, Control)}
     assert controls == {"training_moment": 20, "training_layer": 1, "training_head": 1}
-    names = [each.data["names"] for each in items if isinstance(each, Widget)]
+    names = [each.data["names"] for each in items if isinstance(each, Widget) and "names" in each.data]
     assert names == ([list(final.patterns)] if len(final.patterns) > 1 else [])
     data = state.data
     ids = data.validation.decoder_ids if name == "cross" else data.validation.ids
@@ -392,11 +393,33 @@ def test_the_head_that_changed_most_is_named_at_the_end() -> None:
     most = view.most_changed_head(state.history.snapshots, "self")
     assert most is not None
     for place in np.ndindex(2, 2):
-        _, chart = attention(state, training_layer=place[0], training_head=place[1])
+        items, chart = attention(state, training_layer=place[0], training_head=place[1])
         assert ("this one's attention changes most" in chart.caption) == (place == most)
+        assert way_to_most_changed(items) == (None if place == most else most)
     run = scene(state, grows=True)
-    options = ATTENTION | {"training_layer": most[0], "training_head": most[1]}
-    assert "changes most" not in drawn(parts_of(view.show_attention(run, options)), run)["training_pattern"].caption
+    for place in ((1 - most[0], most[1]), most):
+        options = ATTENTION | {"training_layer": place[0], "training_head": place[1]}
+        items = parts_of(view.show_attention(run, options))
+        assert "changes most" not in drawn(items, run)["training_pattern"].caption
+        assert way_to_most_changed(items) is None, "it may be another one later"
+
+
+def way_to_most_changed(items: Sequence[Item]) -> tuple[int, int] | None:
+    """The head that a button shows."""
+    (found,) = (each.data["most"] for each in items if isinstance(each, Widget) and "most" in each.data)
+    return found  # type: ignore[no-any-return]
+
+
+def test_at_the_end_of_the_slider_is_the_latest_saved_step_of_a_run_that_goes_on() -> None:
+    state = ended()
+    saved = [snapshot for snapshot in state.history.snapshots if snapshot.step <= 3]
+    begun = replace(state, step=4, history=replace(state.history, snapshots=saved))
+    items, chart = attention(begun)
+    slider = next(each for each in items if isinstance(each, Control))
+    assert slider.label == f"moment: the latest, step {saved[-1].step}"
+    assert f"after step {saved[-1].step}." in chart.caption
+    assert "reached" not in chart.caption
+    assert "nothing was saved" not in chart.caption
 
 
 def test_the_head_that_learnt_most_is_the_one_whose_rows_have_moved_most() -> None:

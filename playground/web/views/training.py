@@ -308,8 +308,24 @@ def _open_most_changed_head(snapshots: Sequence[Snapshot]) -> None:
     if not snapshots or is_chosen or tour.current_tour() is not None:
         return
     most = most_changed_head(snapshots, name_attention(snapshots[0].patterns, options))
-    if most not in (None, (0, 0)):
-        st.session_state["training_layer"], st.session_state["training_head"] = most
+    if most is not None:
+        _choose_head(*most)
+
+
+def _choose_head(layer: int, head: int) -> None:
+    st.session_state["training_layer"], st.session_state["training_head"] = layer, head
+
+
+def _offer_most_changed_head(most: tuple[int, int] | None) -> None:
+    """Draw the button that shows this head; not on a tour, whose visitor is to find it."""
+    if tour.current_tour() is None:
+        st.button(
+            "Show the head that changed most",
+            key="training_most_changed",
+            on_click=_choose_head,
+            args=most,
+            disabled=most is None,
+        )
 
 
 def _note_choice() -> None:
@@ -325,7 +341,7 @@ def _pick_attention(names: list[str]) -> None:
 
 
 ON_CHANGE |= dict.fromkeys(("training_layer", "training_head"), _note_choice)
-WIDGETS |= {"training_attention": _pick_attention}
+WIDGETS |= {"training_attention": _pick_attention, "training_most_changed": _offer_most_changed_head}
 
 
 # --- after it
