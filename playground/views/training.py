@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby, zip_longest
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,11 @@ from playground.charts.chart import (
 )
 from playground.charts.figure import Array, Figure
 from playground.charts.head_map import head_map, weight_colours
-from playground.charts.markdown import quote_token
+from playground.charts.markdown import escape_markdown, quote_token
 from playground.charts.scene import Scene
 from playground.charts.weights import WeightScale
 from playground.config import ModelConfig
+from playground.errors import PlaygroundError
 from playground.link.params import LAST_MOMENT
 from playground.model.positions import window_mask
 from playground.text.wording import join_words
@@ -41,7 +43,8 @@ from playground.training.answers import MIRRORED, Sample
 from playground.training.network import History, Snapshot, attention_mask, count_head, count_network
 from playground.training.recipe import Recipe
 from playground.training.run_state import TrainingState
-from playground.training.tasks import TASKS, Data
+from playground.training.tasks import TASKS, Data, Task
+from playground.training.tasks.symbol_tasks import MadeUpTask
 from playground.training.tasks.task import BOS, EOS, IGNORE, SPECIALS, Examples
 from playground.training.trained_network import TrainedNetwork
 from playground.training.trainer import learning_rate
@@ -77,6 +80,8 @@ class AskedNetwork:
 
     trained: TrainedNetwork
     answers: Callable[[], Sequence[Sample]]
+    ask: Callable[[str], Sample]
+    """What it answers to a typed sequence; raises as `MadeUpTask.read`."""
     is_earlier: bool = False
     """Whether the page shows another run, which has left no network."""
 
@@ -405,14 +410,14 @@ def describe_largest(pattern: Array, visible: Mask) -> str:
     )
 
 
-def show_answers(scene: Scene[AskedNetwork]) -> Iterator[Item]:
-    """How much of the validation set is right, and some answers."""
+def show_answers(scene: Scene[AskedNetwork], options: Options) -> Iterator[Item]:
+    """How much of the validation set is right, some answers, and the one to a visitor's own sequence."""
     results, task = scene.now.trained.results, scene.now.trained.task
     which = f"“{task.title}”, trained before," if scene.now.is_earlier else "it"
     yield Paragraph(f"What does {which} answer?", "header")
     answers = scene.now.answers()
-    table = Table[AskedNetwork](key="training_trials_table", frame=tabulate_answers, shows_index=False)
-    yield Group("training_trials", (table,))
+    own = tuple(_ask_typed(scene.now, task, options["training_ask"])) if isinstance(task, MadeUpTask) else ()
+    yield Group("training_trials", (*own, tabulate_answers("training_trials_table", task, answers)))
     n_right = sum(sample.n_wrong == 0 for sample in answers)
     how = " The decoder says them symbol by symbol, the likeliest at every step." if task.has_decoder else ""
     yield Paragraph(
@@ -424,19 +429,42 @@ def show_answers(scene: Scene[AskedNetwork]) -> Iterator[Item]:
     )
 
 
-def tabulate_answers(asked: AskedNetwork) -> pd.DataFrame:
-    """A row a sequence."""
-    task, answers = asked.trained.task, asked.answers()
+def _ask_typed(asked: AskedNetwork, task: MadeUpTask, typed: str) -> Iterator[Item]:
+    """The field for a visitor's own sequence, and its answer; or why there is none."""
+    trained = asked.trained
+    reads = escape_markdown(task.describe_input(trained.recipe))
+    yield Control("training_ask", f"Ask it yourself, such as `{trained.example}`", reads)
+    if not typed.strip():
+        return
+    try:
+        yield tabulate_answers("training_own_table", task, [asked.ask(typed)])
+    except PlaygroundError as error:
+        yield Paragraph(escape_markdown(error), "error")
+
+
+def tabulate_answers(key: str, task: Task, answers: Sequence[Sample]) -> Table[Any]:
+    """A row a sequence; what is wrong in an answer is marked."""
     columns = {
-        "it reads": [task.show_blanks(sample.text) for sample in answers],
-        "right answer": [task.join(sample.right_answer) for sample in answers],
-        "it says": [task.join(sample.answer) for sample in answers],
+        "it reads": [escape_markdown(task.show_blanks(sample.text)) for sample in answers],
+        "right answer": [escape_markdown(task.join(sample.right_answer)) for sample in answers],
+        "it says": [_mark_mistakes(task, sample) for sample in answers],
         "mistakes": [
             f"{sample.n_wrong} of {max(len(sample.right_answer), len(sample.answer))}" if sample.n_wrong else "none"
             for sample in answers
         ],
     }
-    return pd.DataFrame(columns)
+    frame = pd.DataFrame(columns).set_index("it reads")
+    return Table(key=key, frame=lambda _: frame, is_markdown=True)
+
+
+def _mark_mistakes(task: Task, sample: Sample) -> str:
+    """The answer in markdown: what is wrong has a red ground, and a dash stands for a symbol that is missing."""
+    pairs = zip_longest(sample.right_answer, sample.answer, fillvalue="–")
+    parts = (
+        (is_right, escape_markdown(task.join(answer for _, answer in part)))
+        for is_right, part in groupby(pairs, lambda pair: pair[0] == pair[1])
+    )
+    return task.join(part if is_right else f":red-background[{part}]" for is_right, part in parts)
 
 
 def show_next_characters(scene: Scene[Mapping[str, float]], n_possible: int) -> Iterator[Item]:

@@ -119,6 +119,10 @@ class Translate(DecoderCopy):
         """The words of both languages, whatever the recipe says."""
         return (*ENGLISH, *FRENCH)
 
+    def source_symbols(self, n_symbols: int) -> tuple[str, ...]:
+        """The English words."""
+        return ENGLISH
+
     def answers(self, ids: Tensor, length: int) -> Tensor:
         """The French words, (N, T) → (N, T): an article, an adjective or a colour agrees with the next noun."""
         word = self._word_numbers(ids)

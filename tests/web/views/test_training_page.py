@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,13 @@ from streamlit.testing.v1 import AppTest
 
 from playground.errors import InputError
 from playground.link.params import RECIPE, STRENGTHS, TRAINED_SIZES
-from playground.training.answers import answer_samples, generate
+from playground.training.answers import answer_examples, answer_samples, generate
 from playground.training.network import Tagger
 from playground.training.recipe import Recipe
 from playground.training.regularisers import REGULARISERS
 from playground.training.run_state import TrainingRequest
 from playground.training.tasks import TASKS, make_data
+from playground.training.tasks.symbol_tasks import Reverse
 from playground.training.tasks.task import generator
 from playground.training.trained_network import TrainedNetwork, from_trainer, save
 from playground.training.trainer import Trainer
@@ -23,6 +25,7 @@ from playground.web.session.services import services
 from playground.web.session.trained_slot import SLOT, TrainedSlot
 from playground.web.views import training
 from tests.training.trained import CONFIG, trainer
+from tests.views.scenes import unmarked
 from tests.waiting import job_threads, until
 from tests.web.app_test import (
     array,
@@ -66,7 +69,13 @@ def metrics(app: AppTest) -> dict[str, str]:
 
 
 def answers(made: TrainedNetwork | Trainer) -> list[str]:
-    return [" ".join(each.answer) for each in answer_samples(made.network, make_data(made.recipe), made.recipe)]
+    samples = answer_samples(made.network, make_data(made.recipe), made.recipe)
+    return [" ".join(word or "–" for _, word in zip_longest(each.right_answer, each.answer)) for each in samples]
+
+
+def shown_answers(app: AppTest) -> list[str]:
+    """What the network says, without the marks of its mistakes; a dash where a symbol is missing."""
+    return unmarked(app.table[-1].value["it says"])
 
 
 def chosen_head(app: AppTest) -> tuple[int, int]:
@@ -87,6 +96,7 @@ def test_a_task_shows_a_question_with_its_answer_and_a_rule_to_beat(task: Any) -
     reads, separator = (first.text.replace(" ", "␣"), "") if data.task.reads_text else (first.text, " ")
     assert app.code[0].value == f"reads   {reads}\nanswer  {separator.join(first.right_answer)}"
     assert data.task.question in prose(app)
+    assert data.task.example_note in captions(app)
     for number in (f"**{data.baseline:.1%}**", f"one of {len(data.labels)}, the *classes*", "5 steps of 16 sequences"):
         assert number in captions(app)
     assert "training_rate" in charts(app), "the link has opened the panel of the optimiser"
@@ -199,7 +209,7 @@ def test_a_link_reproduces_the_run_to_the_digit(task: Any, changes: dict[str, An
     assert metrics(app)["Validation accuracy"] == f"{looks[-1].validation.accuracy:.1%}"
     assert status_text(app) == "All 5 steps are done."
     assert grey_buttons(app, "training") == {"pause", "cancel"}
-    assert list(table(app, "it says")["it says"]) == answers(expected)
+    assert shown_answers(app) == answers(expected)
     open_panels(app, "training_evaluations_open", "training_steps_open")
     assert list(table(app, "validation loss")["validation loss"]) == losses
     assert list(table(app, "gradient norm")["gradient norm"]) == expected.history.grad_norm
@@ -233,7 +243,7 @@ def test_what_runs_away_is_stopped_and_leaves_the_last_good_weights_or_the_netwo
     expected = run(recipe(**asked, lr=100))
     assert status_text(measured(app)) == f"Ended at step {expected.step} of 200."
     assert f"the weights of step {expected.kept_step:,} are kept" in sentences(app)
-    assert list(table(app, "it says")["it says"]) == answers(expected)
+    assert shown_answers(app) == answers(expected)
     good = train(choose(app, training_lr=0.01, training_steps=5))
     assert train(choose(app, training_lr=100)) is good
     assert "What was trained before it stays." in sentences(app)
@@ -266,7 +276,10 @@ def test_who_cancels_while_the_teacher_learns_is_told_that_nothing_is_kept() -> 
     app = press(training_page(training_steps=5_000, training_distill=0.5), "training_start")
     until(lambda: "its teacher, twice as wide, learns first" in status_text(working(app.run())))
     press(app, "training_cancel")
-    assert status_text(app) == "Cancelled before its own first step; it has no weights to keep."
+    assert status_text(app) == (
+        "Cancelled before its own first step; it has no weights to keep. Start begins again at step 0, with the seed's "
+        "first weights; Pause keeps your place."
+    )
     assert app.session_state[SLOT].trained is None
 
 
@@ -279,6 +292,33 @@ def test_what_two_visitors_share_counts_once() -> None:
         assert training.keep_network(slot, asked.state, "finished") == ""
         assert slot.trained is asked.state.trained
         assert slot.trained in services().memory.users
+
+
+# --- a network that is asked
+
+
+def test_a_visitors_sequence_is_answered_and_what_is_none_is_told() -> None:
+    app = measured(training_page(training_ask="aabb"))
+    expected = run(recipe())
+    (sample,) = answer_examples(
+        expected.network, expected.data, Reverse().read("a a b b", expected.recipe), expected.recipe
+    )
+    own, others = (each.value for each in app.table)
+    assert (list(own.index), list(own["right answer"]), unmarked(own["it says"])) == (
+        ["a a b b"], ["b b a a"], [" ".join(sample.answer)],
+    )  # fmt: skip
+    assert len(others) == 8
+    for typed, problem in (("a" * 2_000, "1,000 symbols are too many"), ("**x**", "does not know “*” and “x”")):
+        working(app.text_input(key="training_ask").set_value(typed).run())
+        assert problem in sentences(app).replace("\\", "")
+        assert len(app.table) == 1
+    assert len(working(app.text_input(key="training_ask").set_value(" ").run()).table) == 1
+    assert sentences(app) == ""
+
+
+def test_what_a_reset_leaves_is_named_as_trained_before() -> None:
+    app = press(measured(training_page()), "training_reset")
+    assert "What does “Reverse”, trained before, answer?" in [header.value for header in app.header]
 
 
 # --- a network that writes
@@ -369,7 +409,7 @@ def test_a_file_brings_a_network_back() -> None:
     app = upload(training_page(), "training_file", save(made))
     for _ in range(2):
         assert f"Validation loss {made.results.validation_loss:.6f} nats" in captions(app)
-        assert list(table(app, "it says")["it says"]) == answers(made)
+        assert shown_answers(app) == answers(made)
         assert uploader(app, "training_file").value is None
         upload(app, "training_file", b"\x00" * 30)
     assert "This file can't be used." in sentences(app)
@@ -382,7 +422,7 @@ def test_a_file_that_claims_a_training_set_too_large_to_make_is_no_trap(task: An
     made = from_trainer(Trainer(replace(CONFIG, max_len=64), small, data=make_data(small)))
     app = upload(training_page(), "training_file", save(replace(made, recipe=asked)))
     assert not app.error
-    assert not table(app, "it says").empty
+    assert shown_answers(app)
     assert [button.proto.label for button in app.get("download_button")] == ["Download (safetensors)"]
     if task == "characters":
         assert "training_next" in charts(press(app, "training_write"))
