@@ -437,9 +437,14 @@ def _ask_typed(asked: AskedNetwork, task: MadeUpTask, typed: str) -> Iterator[It
     if not typed.strip():
         return
     try:
-        yield tabulate_answers("training_own_table", task, [asked.ask(typed)])
+        sample = asked.ask(typed)
     except PlaygroundError as error:
         yield Paragraph(escape_markdown(error), "error")
+        return
+    yield tabulate_answers("training_own_table", task, [sample])
+    too_short = task.describe_too_short(sample.text, trained.recipe)
+    if too_short:
+        yield Paragraph(too_short, "caption")
 
 
 def tabulate_answers(key: str, task: Task, answers: Sequence[Sample]) -> Table[Any]:

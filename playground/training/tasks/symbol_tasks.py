@@ -71,6 +71,10 @@ class MadeUpTask(Task):
         """What each class is called; None where classes are tokens."""
         return None
 
+    def shortest(self, length: int) -> int:
+        """Symbols of the shortest sequence, where the longest has `length`."""
+        return shortest_length(length)
+
     def count_sequences(self, length: int, n_symbols: int) -> int:
         """How many different sequences there are."""
         return sum(n_symbols**n for n in range(shortest_length(length), length + 1))
@@ -109,6 +113,13 @@ class MadeUpTask(Task):
             problem = f"The network does not know {named}" if unknown else count
             raise InputError(f"{problem}. {self.describe_input(recipe)}")
         return self.examples(torch.tensor([[symbols[symbol] for symbol in typed]]), recipe.length)
+
+    def describe_too_short(self, sequence: str, recipe: DataRecipe) -> str:
+        """That this sequence, its symbols between blanks, is shorter than those to learn from; else empty."""
+        shortest, (sequences, symbols) = self.shortest(recipe.length), self.sequences_of
+        if len(sequence.split()) >= shortest:
+            return ""
+        return f"It has learnt from {sequences} of {shortest} to {recipe.length} {symbols}; this one is shorter."
 
     def describe_input(self, recipe: DataRecipe) -> str:
         """What `read` takes, in one sentence."""

@@ -147,6 +147,10 @@ class Translate(DecoderCopy):
     def _word_numbers(self, ids: Tensor) -> Tensor:
         return (ids - self.first_id).clamp(0, len(ENGLISH) - 1)
 
+    def shortest(self, length: int) -> int:
+        """Words of the shortest sentence."""
+        return _SHORTEST
+
     def count_sequences(self, length: int, n_symbols: int) -> int:
         """How many sentences there are."""
         return sum(_count_sentences(n, "verb") for n in range(_SHORTEST, length + 1))

@@ -285,3 +285,14 @@ def test_single_letters_need_no_blanks_and_numbers_of_two_digits_do() -> None:
 def test_what_can_not_be_read_is_told_with_what_can(task: str, typed: str, problem: str) -> None:
     with pytest.raises(InputError, match=re.escape(problem)):
         MADE_UP[task].read(typed, Recipe(task=task))
+
+
+@pytest.mark.parametrize("task", MADE_UP.values(), ids=MADE_UP)
+def test_only_a_sequence_shorter_than_all_to_learn_from_is_told(task: MadeUpTask) -> None:
+    recipe = Recipe(task=task.name, length=8)
+    data = make_data(recipe)
+    shortest = int(data.train.mask.sum(1).min())
+    (row,) = (data.train.mask.sum(1) == shortest).nonzero()[:1, 0].tolist()
+    text = data.text([i for i in data.train.ids[row].tolist() if i])
+    assert task.describe_too_short(text, recipe) == ""
+    assert f" of {shortest} to 8 " in task.describe_too_short(text.rsplit(" ", 1)[0], recipe)
