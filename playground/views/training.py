@@ -416,7 +416,7 @@ def show_answers(scene: Scene[AskedNetwork], options: Options) -> Iterator[Item]
     which = f"“{task.title}”, trained before," if scene.now.is_earlier else "it"
     yield Paragraph(f"What does {which} answer?", "header")
     answers = scene.now.answers()
-    own = tuple(_ask_typed(scene.now, task, options["training_ask"])) if isinstance(task, MadeUpTask) else ()
+    own = tuple(_ask_typed(scene.now, task, options["training_sequence"])) if isinstance(task, MadeUpTask) else ()
     yield Group("training_trials", (*own, tabulate_answers("training_trials_table", task, answers)))
     n_right = sum(sample.n_wrong == 0 for sample in answers)
     how = " The decoder says them symbol by symbol, the likeliest at every step." if task.has_decoder else ""
@@ -433,7 +433,7 @@ def _ask_typed(asked: AskedNetwork, task: MadeUpTask, typed: str) -> Iterator[It
     """The field for a visitor's own sequence, and its answer; or why there is none."""
     trained = asked.trained
     reads = escape_markdown(task.describe_input(trained.recipe))
-    yield Control("training_ask", f"Ask it yourself, such as `{trained.example}`", reads)
+    yield Control("training_sequence", f"Ask it yourself, such as `{trained.example}`", reads)
     if not typed.strip():
         return
     try:

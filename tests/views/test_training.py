@@ -484,7 +484,7 @@ def test_a_line_that_has_most_of_the_weight_is_told_in_words() -> None:
 # --- the trained network
 
 
-UNASKED = {"training_ask": ""}
+UNASKED = {"training_sequence": ""}
 
 
 def never(_: str) -> Sample:
@@ -540,14 +540,14 @@ def test_a_visitors_own_sequence_is_answered_like_those_of_the_validation_set(ta
     asked = Scene(AskedNetwork(made, lambda: first, ask))
 
     def items(typed: str) -> list[Item]:
-        return parts_of(view.show_answers(asked, {"training_ask": typed}))
+        return parts_of(view.show_answers(asked, {"training_sequence": typed}))
 
     fields = [each for each in items("") if isinstance(each, Control)]
     tables = [draw_table(each, asked) for each in items(made.example.upper()) if isinstance(each, Table)]
     if made.task.reads_text:
         assert (len(fields), len(tables)) == (0, 1)
     else:
-        assert ([each.key for each in fields], len(tables)) == (["training_ask"], 2)
+        assert ([each.key for each in fields], len(tables)) == (["training_sequence"], 2)
         own, other = tables
         pd.testing.assert_frame_equal(own, other)
         problem = [each.text for each in items("*x*") if isinstance(each, Paragraph) and each.kind == "error"]

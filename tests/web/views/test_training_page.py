@@ -298,7 +298,7 @@ def test_what_two_visitors_share_counts_once() -> None:
 
 
 def test_a_visitors_sequence_is_answered_and_what_is_none_is_told() -> None:
-    app = measured(training_page(training_ask="aabb"))
+    app = measured(training_page(training_sequence="aabb"))
     expected = run(recipe())
     (sample,) = answer_examples(
         expected.network, expected.data, Reverse().read("a a b b", expected.recipe), expected.recipe
@@ -309,10 +309,10 @@ def test_a_visitors_sequence_is_answered_and_what_is_none_is_told() -> None:
     )  # fmt: skip
     assert len(others) == 8
     for typed, problem in (("a" * 2_000, "1,000 symbols are too many"), ("**x**", "does not know “*” and “x”")):
-        working(app.text_input(key="training_ask").set_value(typed).run())
+        working(app.text_input(key="training_sequence").set_value(typed).run())
         assert problem in sentences(app).replace("\\", "")
         assert len(app.table) == 1
-    assert len(working(app.text_input(key="training_ask").set_value(" ").run()).table) == 1
+    assert len(working(app.text_input(key="training_sequence").set_value(" ").run()).table) == 1
     assert sentences(app) == ""
 
 
