@@ -149,7 +149,11 @@ def answer_samples(network: Network, data: Data, recipe: Recipe, n: int = 8) -> 
 
     A decoder takes the likeliest token at every step.
     """
-    examples = data.validation[slice(0, n)]
+    return answer_examples(network, data, data.validation[slice(0, n)], recipe)
+
+
+def answer_examples(network: Network, data: Data, examples: Examples, recipe: Recipe) -> list[Sample]:
+    """The network's answers to some sequences, as `answer_samples` has them."""
     batch = examples.to(next(network.parameters()).device)
     if isinstance(network, EncoderDecoder):
         mask, longest = batch.mask if recipe.mask_padding else None, examples.targets.shape[1]

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby, zip_longest
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,11 @@ from playground.charts.chart import (
 )
 from playground.charts.figure import Array, Figure
 from playground.charts.head_map import head_map, weight_colours
-from playground.charts.markdown import quote_token
+from playground.charts.markdown import escape_markdown, quote_token
 from playground.charts.scene import Scene
 from playground.charts.weights import WeightScale
 from playground.config import ModelConfig
+from playground.errors import PlaygroundError
 from playground.link.params import LAST_MOMENT
 from playground.model.positions import window_mask
 from playground.text.wording import join_words
@@ -41,7 +43,8 @@ from playground.training.answers import MIRRORED, Sample
 from playground.training.network import History, Snapshot, attention_mask, count_head, count_network
 from playground.training.recipe import Recipe
 from playground.training.run_state import TrainingState
-from playground.training.tasks import TASKS, Data
+from playground.training.tasks import TASKS, Data, Task
+from playground.training.tasks.symbol_tasks import MadeUpTask
 from playground.training.tasks.task import BOS, EOS, IGNORE, SPECIALS, Examples
 from playground.training.trained_network import TrainedNetwork
 from playground.training.trainer import learning_rate
@@ -77,6 +80,8 @@ class AskedNetwork:
 
     trained: TrainedNetwork
     answers: Callable[[], Sequence[Sample]]
+    ask: Callable[[str], Sample]
+    """What it answers to a typed sequence; raises as `MadeUpTask.read`."""
     is_earlier: bool = False
     """Whether the page shows another run, which has left no network."""
 
@@ -201,20 +206,24 @@ def show_details(scene: Scene[WatchedRun]) -> Iterator[Item]:
 
 
 def list_metrics(run: WatchedRun) -> dict[str, str]:
-    """The latest numbers by what they are; after the end, those of the weights that were kept."""
+    """The latest numbers by what they are; after the end, those of the weights that were kept.
+
+    What was not measured is left out, such as the training accuracy of weights from between two measurements.
+    """
     state, evaluations = run.state, run.state.history.evaluations
     evaluation = evaluations[-1] if evaluations else None
     validation = evaluation and evaluation.validation
     if state.kept is not None:
         evaluation, validation = state.history.at(state.kept_step), state.kept
     speeds = [each.tokens_per_second for each in evaluations if each.tokens_per_second]
-    return {
-        "Validation loss": f"{validation.loss:.4f}" if validation else "–",
-        "Validation accuracy": f"{validation.accuracy:.1%}" if validation else "–",
-        "Training accuracy": f"{evaluation.train.accuracy:.1%}" if evaluation else "–",
-        "Tokens a second": f"{speeds[-1]:,.0f}" if speeds else "–",
+    measured = {
+        "Validation loss": validation and f"{validation.loss:.4f}",
+        "Validation accuracy": validation and f"{validation.accuracy:.1%}",
+        "Training accuracy": evaluation and f"{evaluation.train.accuracy:.1%}",
+        "Tokens a second": speeds and f"{speeds[-1]:,.0f}",
         "Time": f"{run.seconds:.0f} s",
     }
+    return {name: text for name, text in measured.items() if text}
 
 
 def show_numbers(_scene: Scene[History]) -> Iterator[Item]:
@@ -255,11 +264,14 @@ def show_attention(scene: Scene[WatchedRun], options: Options) -> Iterator[Item]
     patterns = history.snapshots[0].patterns
     if len(patterns) > 1:
         yield Widget("training_attention", {"names": list(patterns)})
-    n_layers, n_heads = patterns[name_attention(patterns, options)].shape[:2]
+    name = name_attention(patterns, options)
+    n_layers, n_heads = patterns[name].shape[:2]
+    most = None if scene.now.grows else most_changed_head(history.snapshots, name)
     choices = (
         Control("training_moment", _name_moment(state, options), high=LAST_MOMENT),
         Control("training_layer", "layer", high=n_layers - 1),
         Control("training_head", "head", high=n_heads - 1),
+        Widget("training_most_changed", {"most": None if most == _shown_head(patterns[name], options) else most}),
     )
     yield Group("training_map", (Group("", choices, is_row=True), saved_attention(scene.now, options)))
 
@@ -267,10 +279,19 @@ def show_attention(scene: Scene[WatchedRun], options: Options) -> Iterator[Item]
 def _name_moment(state: TrainingState, options: Options) -> str:
     """What the slider of the moment is called: the step at which it stands."""
     step = _asked_step(state, options)
+    if _is_latest(state, options):
+        return f"moment: the latest, step {step:,}"
     return f"moment: step {step:,} of {state.recipe.steps:,}" + ("" if step else ", before training")
 
 
+def _is_latest(state: TrainingState, options: Options) -> bool:
+    """Whether the slider stands at the end of a run that has not come so far."""
+    return bool(options["training_moment"] == LAST_MOMENT) and state.step < state.recipe.steps
+
+
 def _asked_step(state: TrainingState, options: Options) -> int:
+    if _is_latest(state, options):
+        return state.history.snapshots[-1].step
     return round(state.recipe.steps * int(options["training_moment"]) / LAST_MOMENT)
 
 
@@ -278,6 +299,12 @@ def name_attention(patterns: Mapping[str, Array], options: Options) -> str:
     """Which attention is shown: the one that was chosen, or the first where the run has none of its name."""
     chosen: str = options["training_attention"]
     return chosen if chosen in patterns else next(iter(patterns))
+
+
+def _shown_head(patterns: Array, options: Options) -> tuple[int, int]:
+    """The chosen layer and head, or the last that these patterns (L, H, Tq, Tk) have."""
+    n_layers, n_heads = patterns.shape[:2]
+    return min(options["training_layer"], n_layers - 1), min(options["training_head"], n_heads - 1)
 
 
 def most_changed_head(snapshots: Sequence[Snapshot], name: str) -> tuple[int, int] | None:
@@ -298,8 +325,7 @@ def saved_attention(run: WatchedRun, options: Options) -> Heatmap[WatchedRun]:
     asked = _asked_step(state, options)
     shown = [snapshot for snapshot in snapshots if snapshot.step <= asked][-1]
     name = name_attention(shown.patterns, options)
-    n_layers, n_heads = shown.patterns[name].shape[:2]
-    layer, head = min(options["training_layer"], n_layers - 1), min(options["training_head"], n_heads - 1)
+    layer, head = _shown_head(shown.patterns[name], options)
     pattern = shown.patterns[name][layer, head]
     queries, keys, visible = read_tokens(state, name, layer)
     notes = [describe_line(pattern, visible) or describe_largest(pattern, visible)]
@@ -384,14 +410,14 @@ def describe_largest(pattern: Array, visible: Mask) -> str:
     )
 
 
-def show_answers(scene: Scene[AskedNetwork]) -> Iterator[Item]:
-    """How much of the validation set is right, and some answers."""
+def show_answers(scene: Scene[AskedNetwork], options: Options) -> Iterator[Item]:
+    """How much of the validation set is right, some answers, and the one to a visitor's own sequence."""
     results, task = scene.now.trained.results, scene.now.trained.task
     which = f"“{task.title}”, trained before," if scene.now.is_earlier else "it"
     yield Paragraph(f"What does {which} answer?", "header")
     answers = scene.now.answers()
-    table = Table[AskedNetwork](key="training_trials_table", frame=tabulate_answers, shows_index=False)
-    yield Group("training_trials", (table,))
+    own = tuple(_ask_typed(scene.now, task, options["training_sequence"])) if isinstance(task, MadeUpTask) else ()
+    yield Group("training_trials", (*own, tabulate_answers("training_trials_table", task, answers)))
     n_right = sum(sample.n_wrong == 0 for sample in answers)
     how = " The decoder says them symbol by symbol, the likeliest at every step." if task.has_decoder else ""
     yield Paragraph(
@@ -403,19 +429,47 @@ def show_answers(scene: Scene[AskedNetwork]) -> Iterator[Item]:
     )
 
 
-def tabulate_answers(asked: AskedNetwork) -> pd.DataFrame:
-    """A row a sequence."""
-    task, answers = asked.trained.task, asked.answers()
+def _ask_typed(asked: AskedNetwork, task: MadeUpTask, typed: str) -> Iterator[Item]:
+    """The field for a visitor's own sequence, and its answer; or why there is none."""
+    trained = asked.trained
+    reads = escape_markdown(task.describe_input(trained.recipe))
+    yield Control("training_sequence", f"Ask it yourself, such as `{trained.example}`", reads)
+    if not typed.strip():
+        return
+    try:
+        sample = asked.ask(typed)
+    except PlaygroundError as error:
+        yield Paragraph(escape_markdown(error), "error")
+        return
+    yield tabulate_answers("training_own_table", task, [sample])
+    too_short = task.describe_too_short(sample.text, trained.recipe)
+    if too_short:
+        yield Paragraph(too_short, "caption")
+
+
+def tabulate_answers(key: str, task: Task, answers: Sequence[Sample]) -> Table[Any]:
+    """A row a sequence; what is wrong in an answer is marked."""
     columns = {
-        "it reads": [task.show_blanks(sample.text) for sample in answers],
-        "right answer": [task.join(sample.right_answer) for sample in answers],
-        "it says": [task.join(sample.answer) for sample in answers],
+        "it reads": [escape_markdown(task.show_blanks(sample.text)) for sample in answers],
+        "right answer": [escape_markdown(task.join(sample.right_answer)) for sample in answers],
+        "it says": [_mark_mistakes(task, sample) for sample in answers],
         "mistakes": [
             f"{sample.n_wrong} of {max(len(sample.right_answer), len(sample.answer))}" if sample.n_wrong else "none"
             for sample in answers
         ],
     }
-    return pd.DataFrame(columns)
+    frame = pd.DataFrame(columns).set_index("it reads")
+    return Table(key=key, frame=lambda _: frame, is_markdown=True)
+
+
+def _mark_mistakes(task: Task, sample: Sample) -> str:
+    """The answer in markdown: what is wrong has a red ground, and a dash stands for a symbol that is missing."""
+    pairs = zip_longest(sample.right_answer, sample.answer, fillvalue="–")
+    parts = (
+        (is_right, escape_markdown(task.join(answer for _, answer in part)))
+        for is_right, part in groupby(pairs, lambda pair: pair[0] == pair[1])
+    )
+    return task.join(part if is_right else f":red-background[{part}]" for is_right, part in parts)
 
 
 def show_next_characters(scene: Scene[Mapping[str, float]], n_possible: int) -> Iterator[Item]:

@@ -205,6 +205,7 @@ DEFAULTS = {
     "training_layer": 0,
     "training_head": 0,
     "training_moment": 20,
+    "training_sequence": "",
     "training_prompt": "The ",
     "training_heat": 0.7,
     "training_top_k": 0,

@@ -1,5 +1,6 @@
 """Small runs and walks for the tests of views, with the trace that the model itself computes."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -31,6 +32,12 @@ def parts_of(items: Iterable[Item]) -> list[Item]:
             case _:
                 parts.append(item)
     return parts
+
+
+def unmarked(cells: Iterable[str]) -> list[str]:
+    """The words of a table's cells in markdown, without a ground of red and without escapes."""
+    plain = (re.sub(r":red-background\[((?:\\.|[^\\\]])*)\]", r"\1", cell) for cell in cells)
+    return [re.sub(r"\\(.)", r"\1", cell) for cell in plain]
 
 
 def words(items: Iterable[Item]) -> str:

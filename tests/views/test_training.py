@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -19,17 +20,18 @@ from playground.charts.figure import Figure
 from playground.charts.names import text_width
 from playground.charts.scene import Scene
 from playground.training import network
-from playground.training.answers import answer_samples
+from playground.training.answers import Sample, answer_examples, answer_samples
 from playground.training.network import Evaluation, History, Measure, Snapshot, build_network
 from playground.training.recipe import Recipe, architecture
 from playground.training.run_state import TrainingRequest, TrainingState
 from playground.training.tasks import TASKS, make_data
+from playground.training.tasks.symbol_tasks import MadeUpTask
 from playground.training.trained_network import from_trainer
 from playground.training.trainer import learning_rate
 from playground.views import training as view
 from playground.views.training import AskedNetwork, WatchedRun, watch
 from tests.training.trained import CONFIG, RECIPE, trainer
-from tests.views.scenes import parts_of
+from tests.views.scenes import parts_of, unmarked
 
 NOISE = np.random.default_rng(0).uniform(0, 0.2, 5_000)
 ATTENTION = {"training_attention": "self", "training_moment": 20, "training_layer": 0, "training_head": 0}
@@ -134,10 +136,11 @@ def test_the_numbers_are_those_of_the_weights_that_were_kept() -> None:
     state = replace(ended(), kept_step=4, kept=Measure(1.25, 0.5))
     shown = view.list_metrics(watch(state, 0, grows=False))
     assert [shown[f"Validation {name}"] for name in ("loss", "accuracy")] == ["1.2500", "50.0%"]
-    measured = state.history.at(4)
-    assert shown["Training accuracy"] == ("–" if measured is None else f"{measured.train.accuracy:.1%}")
+    between = replace(state, history=replace(state.history, evaluations=state.history.evaluations[:1]))
+    assert "Training accuracy" in shown
+    assert "Training accuracy" not in view.list_metrics(watch(between, 0, grows=False)), "it was not measured there"
     nothing = TrainingState(CONFIG, RECIPE, state.data, History())
-    assert set(list(view.list_metrics(watch(nothing, 0, grows=True)).values())[:4]) == {"–"}
+    assert list(view.list_metrics(watch(nothing, 0, grows=True))) == ["Time"]
 
 
 def test_the_answer_is_the_latest_accuracy_and_at_the_end_that_of_the_weights_that_were_kept() -> None:
@@ -361,7 +364,7 @@ def test_attention_is_that_of_the_chosen_moment_and_head(task: Any, name: str) -
         assert slider.label == f"moment: {label}"
     controls = {each.key: each.high for each in items if isinstance(each, Control)}
     assert controls == {"training_moment": 20, "training_layer": 1, "training_head": 1}
-    names = [each.data["names"] for each in items if isinstance(each, Widget)]
+    names = [each.data["names"] for each in items if isinstance(each, Widget) and "names" in each.data]
     assert names == ([list(final.patterns)] if len(final.patterns) > 1 else [])
     data = state.data
     ids = data.validation.decoder_ids if name == "cross" else data.validation.ids
@@ -392,11 +395,33 @@ def test_the_head_that_changed_most_is_named_at_the_end() -> None:
     most = view.most_changed_head(state.history.snapshots, "self")
     assert most is not None
     for place in np.ndindex(2, 2):
-        _, chart = attention(state, training_layer=place[0], training_head=place[1])
+        items, chart = attention(state, training_layer=place[0], training_head=place[1])
         assert ("this one's attention changes most" in chart.caption) == (place == most)
+        assert way_to_most_changed(items) == (None if place == most else most)
     run = scene(state, grows=True)
-    options = ATTENTION | {"training_layer": most[0], "training_head": most[1]}
-    assert "changes most" not in drawn(parts_of(view.show_attention(run, options)), run)["training_pattern"].caption
+    for place in ((1 - most[0], most[1]), most):
+        options = ATTENTION | {"training_layer": place[0], "training_head": place[1]}
+        items = parts_of(view.show_attention(run, options))
+        assert "changes most" not in drawn(items, run)["training_pattern"].caption
+        assert way_to_most_changed(items) is None, "it may be another one later"
+
+
+def way_to_most_changed(items: Sequence[Item]) -> tuple[int, int] | None:
+    """The head that a button shows."""
+    (found,) = (each.data["most"] for each in items if isinstance(each, Widget) and "most" in each.data)
+    return found  # type: ignore[no-any-return]
+
+
+def test_at_the_end_of_the_slider_is_the_latest_saved_step_of_a_run_that_goes_on() -> None:
+    state = ended()
+    saved = [snapshot for snapshot in state.history.snapshots if snapshot.step <= 3]
+    begun = replace(state, step=4, history=replace(state.history, snapshots=saved))
+    items, chart = attention(begun)
+    slider = next(each for each in items if isinstance(each, Control))
+    assert slider.label == f"moment: the latest, step {saved[-1].step}"
+    assert f"after step {saved[-1].step}." in chart.caption
+    assert "reached" not in chart.caption
+    assert "nothing was saved" not in chart.caption
 
 
 def test_the_head_that_learnt_most_is_the_one_whose_rows_have_moved_most() -> None:
@@ -459,26 +484,75 @@ def test_a_line_that_has_most_of_the_weight_is_told_in_words() -> None:
 # --- the trained network
 
 
-@pytest.mark.parametrize("task", ["reverse", "seq2seq-copy"])
+UNASKED = {"training_sequence": ""}
+
+
+def never(_: str) -> Sample:
+    raise AssertionError("nothing was typed")
+
+
+@pytest.mark.parametrize("task", ["reverse", "seq2seq-copy", "characters"])
 def test_answers_stand_beside_the_right_ones(task: Any) -> None:
     run = trainer(task=task)
     made = from_trainer(run)
     samples = answer_samples(run.network, run.data, run.recipe)
-    asked = Scene(AskedNetwork(made, lambda: samples))
-    items = list(view.show_answers(asked))
+    asked = Scene(AskedNetwork(made, lambda: samples, never))
+    items = list(view.show_answers(asked, UNASKED))
     assert f"Validation loss {made.results.validation_loss:.6f} nats" in texts(items)
     assert f"**{made.results.validation_accuracy:.1%}**" in texts(items)
     (group,) = (each for each in items if isinstance(each, Group))
     (table,) = (each for each in group.items if isinstance(each, Table))
     assert (group.key, table.key) == ("training_trials", "training_trials_table")
-    shown = draw_table(table, asked)
-    assert list(shown["it says"]) == [" ".join(sample.answer) for sample in samples]
-    assert list(shown["right answer"]) == [" ".join(sample.right_answer) for sample in samples]
-    for sample, mistakes in zip(samples, shown["mistakes"], strict=True):
+    shown, join = draw_table(table, asked), made.task.join
+    said = [join(word or "–" for _, word in zip_longest(each.right_answer, each.answer)) for each in samples]
+    assert unmarked(shown["it says"]) == said
+    assert unmarked(shown["right answer"]) == [join(sample.right_answer) for sample in samples]
+    for sample, mistakes, answer in zip(samples, shown["mistakes"], shown["it says"], strict=True):
         n = max(len(sample.right_answer), len(sample.answer))
         assert mistakes == (f"{sample.n_wrong} of {n}" if sample.answer != sample.right_answer else "none")
+        assert (":red-background[" in answer) == (sample.n_wrong > 0)
     n_right = sum(sample.answer == sample.right_answer for sample in samples)
     assert f"8 sequences that it has never learnt from, {n_right} of them without a mistake." in texts(items)
+
+
+def test_what_is_wrong_in_an_answer_is_marked_and_what_is_missing_too() -> None:
+    samples = [Sample("a", ("a", "b", "c"), tuple(answer)) for answer in ("abc", "bbc", "a", "abc*")]
+    frame = view.tabulate_answers("key", TASKS["reverse"], samples).frame(None)
+    assert list(frame["it says"]) == [
+        "a b c",
+        ":red-background[b] b c",
+        "a :red-background[– –]",
+        r"a b c :red-background[\*]",
+    ]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_visitors_own_sequence_is_answered_like_those_of_the_validation_set(task: Any) -> None:
+    run = trainer(task=task)
+    made = from_trainer(run)
+    first = answer_samples(run.network, run.data, run.recipe, n=1)
+
+    def ask(typed: str) -> Sample:
+        assert isinstance(made.task, MadeUpTask)
+        examples = made.task.read(typed, made.recipe)
+        return answer_examples(made.network, run.data, examples, made.recipe)[0]
+
+    asked = Scene(AskedNetwork(made, lambda: first, ask))
+
+    def items(typed: str) -> list[Item]:
+        return parts_of(view.show_answers(asked, {"training_sequence": typed}))
+
+    fields = [each for each in items("") if isinstance(each, Control)]
+    tables = [draw_table(each, asked) for each in items(made.example.upper()) if isinstance(each, Table)]
+    if made.task.reads_text:
+        assert (len(fields), len(tables)) == (0, 1)
+    else:
+        assert ([each.key for each in fields], len(tables)) == (["training_sequence"], 2)
+        own, other = tables
+        pd.testing.assert_frame_equal(own, other)
+        problem = [each.text for each in items("*x*") if isinstance(each, Paragraph) and each.kind == "error"]
+        assert [text.replace("\\", "").startswith("The network does not know") for text in problem] == [True]
+        assert "*x*" not in problem[0]
 
 
 def test_what_comes_next_is_a_bar_each_with_its_name_escaped() -> None:

@@ -17,7 +17,8 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from playground.errors import RecipeError
+from playground.errors import InputError, RecipeError
+from playground.text.wording import join_words, quote_word
 from playground.training.tasks.task import (
     BOS,
     EOS,
@@ -32,6 +33,9 @@ from playground.training.tasks.task import (
     commonest_answer_share,
     generator,
 )
+
+_MOST_NAMED = 3
+"""Unknown symbols that an error names."""
 
 _ROUND = 1_024
 """Fewest sequences that are drawn at once; where so many bring nothing new, hardly anything new is left."""
@@ -59,9 +63,17 @@ class MadeUpTask(Task):
         """What sequences consist of, in the order of their ids."""
         return tuple(ascii_lowercase[:n_symbols])
 
+    def source_symbols(self, n_symbols: int) -> tuple[str, ...]:
+        """What the sequences to read consist of; where answers have symbols of their own, not all."""
+        return self.symbols(n_symbols)
+
     def labels(self, length: int) -> tuple[str, ...] | None:
         """What each class is called; None where classes are tokens."""
         return None
+
+    def shortest(self, length: int) -> int:
+        """Symbols of the shortest sequence, where the longest has `length`."""
+        return shortest_length(length)
 
     def count_sequences(self, length: int, n_symbols: int) -> int:
         """How many different sequences there are."""
@@ -82,6 +94,36 @@ class MadeUpTask(Task):
     def first_id(self) -> int:
         """The id of the first symbol."""
         return len(self.specials)
+
+    def read(self, text: str, recipe: DataRecipe) -> Examples:
+        """A typed sequence with its right answer; commas and capitals do not count, nor blanks between single letters.
+
+        Raises:
+            InputError: it is empty, longer than the recipe's sequences, or has a symbol that the task does not have.
+        """
+        symbols = {symbol: i for i, symbol in enumerate(self.symbols(recipe.n_symbols), self.first_id)}
+        known = self.source_symbols(recipe.n_symbols)
+        typed = text.lower().replace(",", " ").split()
+        if max(map(len, known)) == 1:
+            typed = list("".join(typed))
+        unknown = list(dict.fromkeys(symbol for symbol in typed if symbol not in known))
+        if unknown or not 0 < len(typed) <= recipe.length:
+            named = join_words([quote_word(symbol, longest=20) for symbol in unknown[:_MOST_NAMED]])
+            count = f"{len(typed):,} symbols are too many" if typed else "There is nothing to read"
+            problem = f"The network does not know {named}" if unknown else count
+            raise InputError(f"{problem}. {self.describe_input(recipe)}")
+        return self.examples(torch.tensor([[symbols[symbol] for symbol in typed]]), recipe.length)
+
+    def describe_too_short(self, sequence: str, recipe: DataRecipe) -> str:
+        """That this sequence, its symbols between blanks, is shorter than those to learn from; else empty."""
+        shortest, (sequences, symbols) = self.shortest(recipe.length), self.sequences_of
+        if len(sequence.split()) >= shortest:
+            return ""
+        return f"It has learnt from {sequences} of {shortest} to {recipe.length} {symbols}; this one is shorter."
+
+    def describe_input(self, recipe: DataRecipe) -> str:
+        """What `read` takes, in one sentence."""
+        return f"It reads 1 to {recipe.length} of these: {self.join(self.source_symbols(recipe.n_symbols))}."
 
     def make_data(self, recipe: DataRecipe) -> Data:
         """Sequences with their answers; RecipeError where there are too few different ones."""
@@ -176,6 +218,7 @@ class CopyWithErrors(Copy):
         "Say at every position which symbol stands there. Of the answers to learn from, "
         f"{WRONG:.0%} are wrong; those to measure with are right."
     )
+    example_note = "This is one to measure with: its answer is right."
     ablation_sizes: ClassVar = MadeUpTask.ablation_sizes
     ablation_small = 300
 
@@ -278,7 +321,7 @@ class Brackets(MadeUpTask):
     """Each bracket's class is the position of its partner; the last class is for a bracket without one."""
 
     name, title = "brackets", "Match brackets"
-    question = "Say for every bracket at which position its partner stands, or that it has none."
+    question = "Say for every bracket at which position, counted from 0, its partner stands, or that it has none."
     rule = "always answer with the commonest position of the training set"
     defaults: ClassVar = {"length": 16, "n_train": 8_192, "steps": 800}
     ablation_sizes: ClassVar = {"length": 12}

@@ -113,6 +113,8 @@ class Task(ABC):
     """As a page calls it, and as a link spells it."""
     question: ClassVar[str]
     """What has to be learnt, in one sentence."""
+    example_note: ClassVar[str] = ""
+    """What there is to see in an example of sequence and answer, where that may surprise."""
     rule: ClassVar[str]
     """What the simple rule does that a network has to beat."""
     defaults: ClassVar[Mapping[str, Any]] = {}

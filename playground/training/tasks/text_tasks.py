@@ -52,6 +52,7 @@ class MaskedCharacters(Task):
 
     name, title = "masked", "Fill in the gaps"
     question = "Say which character each [MASK] hides, from the characters on both sides."
+    example_note = "The answer is the hidden characters alone, in their order."
     rule = "always answer with the commonest character that a [MASK] of the training set hides"
     defaults: ClassVar = {"length": 32, "n_train": 16_384, "lr": 3e-3, "steps": 1_000}
     ablation_sizes: ClassVar = {"length": 16}
@@ -72,6 +73,7 @@ class NextCharacter(Task):
 
     name, title = "characters", "Next character"
     question = "Say at every position which character comes next, from this one and those before it."
+    example_note = "The answer is the same text, one character further on."
     rule = "answer with the character that most often follows the present one in the training text"
     defaults: ClassVar = {"length": 64, "n_train": 16_384, "batch_size": 32, "lr": 4e-3}
     ablation_sizes: ClassVar = {"length": 16}

@@ -119,6 +119,10 @@ class Translate(DecoderCopy):
         """The words of both languages, whatever the recipe says."""
         return (*ENGLISH, *FRENCH)
 
+    def source_symbols(self, n_symbols: int) -> tuple[str, ...]:
+        """The English words."""
+        return ENGLISH
+
     def answers(self, ids: Tensor, length: int) -> Tensor:
         """The French words, (N, T) → (N, T): an article, an adjective or a colour agrees with the next noun."""
         word = self._word_numbers(ids)
@@ -142,6 +146,10 @@ class Translate(DecoderCopy):
 
     def _word_numbers(self, ids: Tensor) -> Tensor:
         return (ids - self.first_id).clamp(0, len(ENGLISH) - 1)
+
+    def shortest(self, length: int) -> int:
+        """Words of the shortest sentence."""
+        return _SHORTEST
 
     def count_sequences(self, length: int, n_symbols: int) -> int:
         """How many sentences there are."""

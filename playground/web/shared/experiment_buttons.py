@@ -244,7 +244,7 @@ def control_buttons(page: str, draw_start: Callable[[], None] = lambda: None) ->
             on_click=partial(experiments.discard, page),
             disabled=experiment is None,
             help="Forget the curves and go back to the initial weights: the same seed draws the same ones again. A "
-            "network that was trained to its end stays until another takes its place.",
+            "network that a run has left stays until another takes its place.",
         )
 
 

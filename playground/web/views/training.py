@@ -17,12 +17,13 @@ from playground.jobs import JobStatus
 from playground.link import query
 from playground.link.params import RECIPE, TASK_TITLES, TRAINED_SIZES
 from playground.model import causal_mask
-from playground.training.answers import Sample, answer_samples, generate, next_token_probabilities
+from playground.training.answers import Sample, answer_examples, answer_samples, generate, next_token_probabilities
 from playground.training.cost import check_cost
 from playground.training.network import History, Snapshot, Tagger
 from playground.training.recipe import Recipe, architecture
 from playground.training.run_state import TrainingRequest, TrainingState
 from playground.training.tasks import Data
+from playground.training.tasks.symbol_tasks import MadeUpTask
 from playground.training.tasks.task import generator
 from playground.training.trained_network import TrainedNetwork, load, save
 from playground.views.training import (
@@ -91,6 +92,9 @@ CHUNK = 5
 
 N_BARS = 10
 """Characters in the chart of what may come next."""
+
+_RESTART = " Start begins again at step 0, with the seed's first weights; Pause keeps your place."
+"""What comes after a cancelled run that does not go on for others."""
 
 _CHOSEN = "_training_head_chosen"
 """Session key that is there once the visitor has chosen a layer or a head by hand."""
@@ -271,7 +275,7 @@ def status_sentence(experiment: Experiment[TrainingState]) -> str:
         end = "before its own first step; it has no weights to keep."
         if run.step:
             end = f"after step {run.step:,}; the weights of that step are kept."
-        return f"{cancelled_clause(experiment)} {end}"
+        return f"{cancelled_clause(experiment)} {end}{'' if experiment.job.left else _RESTART}"
     if run.outcome == "diverged":
         return f"Ended at step {run.step:,} of {run.recipe.steps:,}."
     if status == "finished":
@@ -308,8 +312,24 @@ def _open_most_changed_head(snapshots: Sequence[Snapshot]) -> None:
     if not snapshots or is_chosen or tour.current_tour() is not None:
         return
     most = most_changed_head(snapshots, name_attention(snapshots[0].patterns, options))
-    if most not in (None, (0, 0)):
-        st.session_state["training_layer"], st.session_state["training_head"] = most
+    if most is not None:
+        _choose_head(*most)
+
+
+def _choose_head(layer: int, head: int) -> None:
+    st.session_state["training_layer"], st.session_state["training_head"] = layer, head
+
+
+def _offer_most_changed_head(most: tuple[int, int] | None) -> None:
+    """Draw the button that shows this head; not on a tour, whose visitor is to find it."""
+    if tour.current_tour() is None:
+        st.button(
+            "Show the head that changed most",
+            key="training_most_changed",
+            on_click=_choose_head,
+            args=most,
+            disabled=most is None,
+        )
 
 
 def _note_choice() -> None:
@@ -325,7 +345,7 @@ def _pick_attention(names: list[str]) -> None:
 
 
 ON_CHANGE |= dict.fromkeys(("training_layer", "training_head"), _note_choice)
-WIDGETS |= {"training_attention": _pick_attention}
+WIDGETS |= {"training_attention": _pick_attention, "training_most_changed": _offer_most_changed_head}
 
 
 # --- after it
@@ -342,17 +362,17 @@ def after_training(offer: DeltaGenerator, answers: DeltaGenerator) -> None:
         st.warning(f"What was trained last is not kept. {slot.problem}")
     experiment_buttons.follow(follow_attention, PAGE, every=2.5)
     experiment = session_experiments().get(PAGE)
-    is_earlier = trained is not None and experiment is not None and not _has_left(experiment, trained)
+    is_earlier = trained is not None and not (experiment and _has_left(experiment, trained))
     if trained is not None:
         with offer:
             if is_earlier:
-                st.caption(f"The network to take along is still the one trained before: “{trained.task.title}”.")
-            _offer_network(trained)
+                st.caption(f"The network to take along is the one trained before: “{trained.task.title}”.")
+            _offer_network(trained, is_first_choice=not is_earlier)
     _upload()
     if trained is not None and not (experiment is not None and experiment.in_progress):
         with answers:  # last, as it may end the page
-            scene = Scene(AskedNetwork(trained, partial(_ask, trained), is_earlier))
-            render(show_answers(scene), scene)
+            scene = Scene(AskedNetwork(trained, partial(_ask, trained), partial(_answer_typed, trained), is_earlier))
+            render(show_answers(scene, read_options(PAGE)), scene)
             if trained.task.predicts_next:
                 write_text()
 
@@ -363,14 +383,14 @@ def _has_left(experiment: Experiment[TrainingState], trained: TrainedNetwork) ->
     return left is not None and left.key == trained.key
 
 
-def _offer_network(trained: TrainedNetwork) -> None:
-    """Draw what can be done with a network: other pages show it, and a file keeps it."""
+def _offer_network(trained: TrainedNetwork, *, is_first_choice: bool) -> None:
+    """Draw what can be done with a network: other pages show it, in the theme's colour on request; a file keeps it."""
     with st.container(horizontal=True):
         st.button(
             "Look into it on every page",
             key="training_look",
             icon=":material/visibility:",
-            type="primary",
+            type="primary" if is_first_choice else "secondary",
             on_click=shortcuts.choose_trained_network,
             help="Every page then runs these weights; if they know less than half of your text, it becomes an example "
             "of the task. The sidebar has a switch to the same network before training.",
@@ -422,6 +442,17 @@ def _ask(trained: TrainedNetwork) -> list[Sample]:
 def _answer_samples(trained: TrainedNetwork) -> list[Sample]:
     with services().turns.take():
         return answer_samples(trained.network, validation_data(trained.recipe), trained.recipe)
+
+
+@cache_in_session(max_entries=1)
+def _answer_typed(trained: TrainedNetwork, typed: str) -> Sample:
+    """The answer to a visitor's own sequence; raises as `MadeUpTask.read`, or BusyError."""
+    recipe, data = trained.recipe, validation_data(trained.recipe)
+    if not isinstance(trained.task, MadeUpTask):
+        raise TypeError("a task of text reads no symbols")
+    examples = trained.task.read(typed, recipe)
+    with services().turns.take():
+        return answer_examples(trained.network, data, examples, recipe)[0]
 
 
 # --- a network that has learnt the task “Next character” writes

@@ -66,6 +66,8 @@ def show_question(plan: TrainingPlan | None) -> None:
         data = training_data(plan.recipe)
         answer = data.task.join(right_answer(data, data.validation.targets[0]))
         st.code(f"reads   {data.task.show_blanks(data.example)}\nanswer  {answer}", language=None, wrap_lines=True)
+        if data.task.example_note:
+            st.caption(data.task.example_note)
 
 
 def draw_settings(plan: TrainingPlan | None) -> None:

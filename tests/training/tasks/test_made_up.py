@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from playground.errors import RecipeError
+from playground.errors import InputError, RecipeError
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, make_data
 from playground.training.tasks.symbol_tasks import BRACKETS, WRONG, MadeUpTask
@@ -241,3 +241,58 @@ def test_answers_are_what_a_plain_program_says(name: str, rows: list[list[int]])
 def test_partners_by_hand(word: str, places: list[int | None]) -> None:
     (answers,) = answers_of("brackets", [["()[]".index(symbol) for symbol in word]])
     assert answers == [LONGEST if place is None else place for place in places]
+
+
+@pytest.mark.parametrize("task", MADE_UP.values(), ids=MADE_UP)
+def test_a_typed_sequence_is_read_as_those_of_the_validation_set(task: MadeUpTask) -> None:
+    recipe = Recipe(task=task.name, n_train=1, n_symbols=12, length=12)
+    data = make_data(recipe)
+    for i in range(20):
+        one = data.validation[slice(i, i + 1)]
+        text = data.text(one.ids[0].tolist())
+        for typed in (text, f" {text.upper()}  ", text.replace(" ", ", ")):
+            read = task.read(typed, recipe)
+            assert torch.equal(read.ids, one.ids)
+            assert torch.equal(read.targets, one.targets)
+
+
+def test_single_letters_need_no_blanks_and_numbers_of_two_digits_do() -> None:
+    for name, n_symbols, typed, symbols in (
+        ("reverse", 10, "bad", "b a d"),
+        ("brackets", 10, "([)]", "( [ ) ]"),
+        ("sort", 10, "203", "2 0 3"),
+        ("sort", 12, "11 2 0", "11 2 0"),
+    ):
+        recipe = Recipe(task=name, n_symbols=n_symbols, n_train=1)
+        assert make_data(recipe).text(MADE_UP[name].read(typed, recipe).ids[0].tolist()) == symbols
+    with pytest.raises(InputError, match="does not know “203”"):
+        MADE_UP["sort"].read("203", Recipe(task="sort", n_symbols=12))
+
+
+@pytest.mark.parametrize(
+    ("task", "typed", "problem"),
+    [
+        ("reverse", "abz", "does not know “z”. It reads 1 to 12 of these: a b c d e f g h i j."),
+        ("reverse", "a" * 13, "13 symbols are too many. It reads 1 to 12 of these"),
+        ("reverse", " , ", "There is nothing to read. It reads 1 to 12 of these"),
+        ("reverse", "🙂<b>**x**</b>" * 140, "does not know “🙂”, “<” and “>”."),
+        ("copy", "[PAD]", "does not know “[”, “p” and “]”."),
+        ("brackets", "(a)", "does not know “a”. It reads 1 to 12 of these: ( ) [ ]."),
+        ("seq2seq-translate", "the chat sees my dog", "does not know “chat”. It reads 1 to 12 of these: the a my"),
+        ("seq2seq-translate", "x" * 2_000, f"does not know “{'x' * 20}…”."),
+    ],
+)
+def test_what_can_not_be_read_is_told_with_what_can(task: str, typed: str, problem: str) -> None:
+    with pytest.raises(InputError, match=re.escape(problem)):
+        MADE_UP[task].read(typed, Recipe(task=task))
+
+
+@pytest.mark.parametrize("task", MADE_UP.values(), ids=MADE_UP)
+def test_only_a_sequence_shorter_than_all_to_learn_from_is_told(task: MadeUpTask) -> None:
+    recipe = Recipe(task=task.name, length=8)
+    data = make_data(recipe)
+    shortest = int(data.train.mask.sum(1).min())
+    (row,) = (data.train.mask.sum(1) == shortest).nonzero()[:1, 0].tolist()
+    text = data.text([i for i in data.train.ids[row].tolist() if i])
+    assert task.describe_too_short(text, recipe) == ""
+    assert f" of {shortest} to 8 " in task.describe_too_short(text.rsplit(" ", 1)[0], recipe)

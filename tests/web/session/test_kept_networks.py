@@ -136,7 +136,8 @@ def test_after_a_reload_the_curves_are_there_where_the_server_has_them_and_else_
         again, owner = reload(app, "training")
         again.session_state[SLOT].take_back(owner)
         working(again.run())
-        assert "What does it answer?" in [header.value for header in again.header]
+        which = "it" if has_curves else "“Reverse”, trained before,"
+        assert f"What does {which} answer?" in [header.value for header in again.header]
         assert charts(again).get("training_loss") == (drawn if has_curves else None)
         lost = component_data(again, "lost_experiment")
         assert (lost["hasExperiment"], lost["hasNetwork"]) == (has_curves, True)

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,13 @@ from streamlit.testing.v1 import AppTest
 
 from playground.errors import InputError
 from playground.link.params import RECIPE, STRENGTHS, TRAINED_SIZES
-from playground.training.answers import answer_samples, generate
+from playground.training.answers import answer_examples, answer_samples, generate
 from playground.training.network import Tagger
 from playground.training.recipe import Recipe
 from playground.training.regularisers import REGULARISERS
 from playground.training.run_state import TrainingRequest
 from playground.training.tasks import TASKS, make_data
+from playground.training.tasks.symbol_tasks import Reverse
 from playground.training.tasks.task import generator
 from playground.training.trained_network import TrainedNetwork, from_trainer, save
 from playground.training.trainer import Trainer
@@ -23,6 +25,7 @@ from playground.web.session.services import services
 from playground.web.session.trained_slot import SLOT, TrainedSlot
 from playground.web.views import training
 from tests.training.trained import CONFIG, trainer
+from tests.views.scenes import unmarked
 from tests.waiting import job_threads, until
 from tests.web.app_test import (
     array,
@@ -66,7 +69,13 @@ def metrics(app: AppTest) -> dict[str, str]:
 
 
 def answers(made: TrainedNetwork | Trainer) -> list[str]:
-    return [" ".join(each.answer) for each in answer_samples(made.network, make_data(made.recipe), made.recipe)]
+    samples = answer_samples(made.network, make_data(made.recipe), made.recipe)
+    return [" ".join(word or "–" for _, word in zip_longest(each.right_answer, each.answer)) for each in samples]
+
+
+def shown_answers(app: AppTest) -> list[str]:
+    """What the network says, without the marks of its mistakes; a dash where a symbol is missing."""
+    return unmarked(app.table[-1].value["it says"])
 
 
 def chosen_head(app: AppTest) -> tuple[int, int]:
@@ -87,6 +96,7 @@ def test_a_task_shows_a_question_with_its_answer_and_a_rule_to_beat(task: Any) -
     reads, separator = (first.text.replace(" ", "␣"), "") if data.task.reads_text else (first.text, " ")
     assert app.code[0].value == f"reads   {reads}\nanswer  {separator.join(first.right_answer)}"
     assert data.task.question in prose(app)
+    assert data.task.example_note in captions(app)
     for number in (f"**{data.baseline:.1%}**", f"one of {len(data.labels)}, the *classes*", "5 steps of 16 sequences"):
         assert number in captions(app)
     assert "training_rate" in charts(app), "the link has opened the panel of the optimiser"
@@ -199,7 +209,7 @@ def test_a_link_reproduces_the_run_to_the_digit(task: Any, changes: dict[str, An
     assert metrics(app)["Validation accuracy"] == f"{looks[-1].validation.accuracy:.1%}"
     assert status_text(app) == "All 5 steps are done."
     assert grey_buttons(app, "training") == {"pause", "cancel"}
-    assert list(table(app, "it says")["it says"]) == answers(expected)
+    assert shown_answers(app) == answers(expected)
     open_panels(app, "training_evaluations_open", "training_steps_open")
     assert list(table(app, "validation loss")["validation loss"]) == losses
     assert list(table(app, "gradient norm")["gradient norm"]) == expected.history.grad_norm
@@ -209,12 +219,16 @@ def test_a_link_reproduces_the_run_to_the_digit(task: Any, changes: dict[str, An
 def test_the_head_that_changed_most_opens_unless_a_link_or_a_hand_has_chosen_one() -> None:
     shape = {"training_n_layers": 2, "training_task": "Reverse, with a decoder"}
     app = measured(training_page(**shape))
-    layer, _ = chosen_head(app)
+    layer, _ = most = chosen_head(app)
     assert "this one's attention changes most" in captions(app)
     linked = measured(training_page(**shape, training_layer=1 - layer, training_head=1))
     assert chosen_head(linked) == (1 - layer, 1)
     choose(app, training_layer=0, training_head=0)
     assert chosen_head(working(app.run())) == (0, 0)
+    press(app, "training_most_changed")
+    assert chosen_head(app) == most
+    assert app.button(key="training_most_changed").disabled
+    choose(app, training_layer=0, training_head=0)
     before = array(charts(app)["training_pattern"])
     groups: list[Any] = [group for group in app.get("button_group") if group.key == "training_attention"]
     working(groups[0].set_value("decoder self").run())
@@ -229,7 +243,7 @@ def test_what_runs_away_is_stopped_and_leaves_the_last_good_weights_or_the_netwo
     expected = run(recipe(**asked, lr=100))
     assert status_text(measured(app)) == f"Ended at step {expected.step} of 200."
     assert f"the weights of step {expected.kept_step:,} are kept" in sentences(app)
-    assert list(table(app, "it says")["it says"]) == answers(expected)
+    assert shown_answers(app) == answers(expected)
     good = train(choose(app, training_lr=0.01, training_steps=5))
     assert train(choose(app, training_lr=100)) is good
     assert "What was trained before it stays." in sentences(app)
@@ -245,9 +259,11 @@ def test_of_a_cancelled_run_one_step_is_kept_and_measured_and_what_is_reset_leav
     assert f"after step {step}; the weights of that step are kept." in status_text(app)
     assert metrics(app)["Validation accuracy"] == share
     assert float(metrics(app)["Validation loss"]) == pytest.approx(float(loss), abs=1e-4)
-    assert metrics(app)["Training accuracy"] == "–"  # of these weights it was not measured
+    assert "Training accuracy" not in metrics(app), "of these weights it was not measured"
     assert array(charts(app)["training_rate"], 0, "x")[-1] == int(step.replace(",", ""))
-    assert "Step 5,000 has not been reached" in captions(app)
+    assert "has not been reached" not in captions(app)
+    assert "moment: the latest, step" in widgets(app)["training_moment"].label
+    assert "has not been reached" in captions(choose(app, training_moment=10))
     good = app.session_state[SLOT].trained
     press(until_step(press(choose(app, training_lr=0.01), "training_start")), "training_reset")
     until(lambda: not job_threads())
@@ -260,7 +276,10 @@ def test_who_cancels_while_the_teacher_learns_is_told_that_nothing_is_kept() -> 
     app = press(training_page(training_steps=5_000, training_distill=0.5), "training_start")
     until(lambda: "its teacher, twice as wide, learns first" in status_text(working(app.run())))
     press(app, "training_cancel")
-    assert status_text(app) == "Cancelled before its own first step; it has no weights to keep."
+    assert status_text(app) == (
+        "Cancelled before its own first step; it has no weights to keep. Start begins again at step 0, with the seed's "
+        "first weights; Pause keeps your place."
+    )
     assert app.session_state[SLOT].trained is None
 
 
@@ -273,6 +292,40 @@ def test_what_two_visitors_share_counts_once() -> None:
         assert training.keep_network(slot, asked.state, "finished") == ""
         assert slot.trained is asked.state.trained
         assert slot.trained in services().memory.users
+
+
+def test_on_a_tour_no_button_finds_the_head_for_the_visitor() -> None:
+    for link, is_there in (({}, True), ({"tour": 1, "experiment": "reverse"}, False)):
+        app = measured(training_page(**link))
+        assert "training_pattern" in charts(app)
+        assert ("training_most_changed" in {button.key for button in app.button}) == is_there
+
+
+# --- a network that is asked
+
+
+def test_a_visitors_sequence_is_answered_and_what_is_none_is_told() -> None:
+    app = measured(training_page(training_sequence="aabb"))
+    expected = run(recipe())
+    (sample,) = answer_examples(
+        expected.network, expected.data, Reverse().read("a a b b", expected.recipe), expected.recipe
+    )
+    own, others = (each.value for each in app.table)
+    assert (list(own.index), list(own["right answer"]), unmarked(own["it says"])) == (
+        ["a a b b"], ["b b a a"], [" ".join(sample.answer)],
+    )  # fmt: skip
+    assert len(others) == 8
+    for typed, problem in (("a" * 2_000, "1,000 symbols are too many"), ("**x**", "does not know “*” and “x”")):
+        working(app.text_input(key="training_sequence").set_value(typed).run())
+        assert problem in sentences(app).replace("\\", "")
+        assert len(app.table) == 1
+    assert len(working(app.text_input(key="training_sequence").set_value(" ").run()).table) == 1
+    assert sentences(app) == ""
+
+
+def test_what_a_reset_leaves_is_named_as_trained_before() -> None:
+    app = press(measured(training_page()), "training_reset")
+    assert "What does “Reverse”, trained before, answer?" in [header.value for header in app.header]
 
 
 # --- a network that writes
@@ -363,7 +416,7 @@ def test_a_file_brings_a_network_back() -> None:
     app = upload(training_page(), "training_file", save(made))
     for _ in range(2):
         assert f"Validation loss {made.results.validation_loss:.6f} nats" in captions(app)
-        assert list(table(app, "it says")["it says"]) == answers(made)
+        assert shown_answers(app) == answers(made)
         assert uploader(app, "training_file").value is None
         upload(app, "training_file", b"\x00" * 30)
     assert "This file can't be used." in sentences(app)
@@ -376,7 +429,7 @@ def test_a_file_that_claims_a_training_set_too_large_to_make_is_no_trap(task: An
     made = from_trainer(Trainer(replace(CONFIG, max_len=64), small, data=make_data(small)))
     app = upload(training_page(), "training_file", save(replace(made, recipe=asked)))
     assert not app.error
-    assert not table(app, "it says").empty
+    assert shown_answers(app)
     assert [button.proto.label for button in app.get("download_button")] == ["Download (safetensors)"]
     if task == "characters":
         assert "training_next" in charts(press(app, "training_write"))
