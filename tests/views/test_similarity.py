@@ -195,13 +195,13 @@ def test_a_map_keeps_its_axes_at_every_depth_and_marks_the_pair() -> None:
     for depth in range(3):
         items = show(subject, "map by depth", depth=depth, second=3)
         figure = go.Figure(drawn(pick(items, Picture, "similarity_map"), subject).figure)
-        *ways, ends, dots = figure.data
+        *ways, rings, dots = figure.data
         np.testing.assert_allclose(dots.x, mapped.points[depth, :, 0], rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(ways[1].y, mapped.points[:, 2, 1], rtol=1e-5, atol=1e-6)
         assert [i for i, colour in enumerate(dots.marker.color) if colour == palette.FOCUS] == [0, 2]
         assert {way.marker.symbol for way in ways} == {"arrow"}
-        assert ends.text == ("depth 0", "depth 2", "", "")
-        np.testing.assert_allclose(ends.x, mapped.points[[0, 2, 0, 2], [0, 0, 2, 2], 0], rtol=1e-5, atol=1e-6)
+        assert rings.text == ("depth 0", "")
+        np.testing.assert_allclose(rings.x, mapped.points[0, [0, 2], 0], rtol=1e-5, atol=1e-6)
         assert dots.customdata[2] == "3 · &lt;b&gt;two cats"
         assert figure.layout.xaxis.title.text == f"axis 1: {100 * mapped.explained[0]:.1f}% of the variance"
         ranges.add((*figure.layout.xaxis.range, *figure.layout.yaxis.range))

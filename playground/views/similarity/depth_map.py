@@ -47,29 +47,22 @@ _MAP_HEIGHT = 410
 
 
 def draw_depth_map(mapped: DepthMap, depth: int, sentences: Sequence[str], pair: tuple[int, int]) -> Figure:
-    """Sentences on two axes at one depth; the chosen pair with its way through all depths, whose ends have names.
+    """Sentences on two axes at one depth; the chosen pair with its way through all depths, whose start has a name.
 
     Both axes are as long at every depth, and a unit is as long on both.
     """
     points = mapped.points.astype(np.float32)
     reach = 1.12 * colour_scales.largest(np.abs(points))
     chosen = list(dict.fromkeys(pair))
-    depths, numbers = [0, len(points) - 1], [str(number) for number in range(1, len(sentences) + 1)]
-    spots = np.concatenate([points[depth], *(points[depths, i] for i in chosen)])
-    names = [*(f"depth {end}" for end in depths), *[""] * (len(spots) - len(numbers) - len(depths))]
-    sides = _part_labels(spots / reach, [*numbers, *names])
-    ends = {
+    numbers = [str(number) for number in range(1, len(sentences) + 1)]
+    starts, names = points[0, chosen], ["depth 0", ""][: len(chosen)]
+    sides = _part_labels(np.concatenate([points[depth], starts]) / reach, [*numbers, *names])
+    rings = {
         "type": "scatter",
         "mode": "markers+text",
-        "x": spots[len(numbers) :, 0],
-        "y": spots[len(numbers) :, 1],
-        "marker": {
-            "symbol": "circle-open",
-            "size": [16, _DOT] * len(chosen),
-            "opacity": [1, 0] * len(chosen),  # the last depth has a name alone
-            "color": palette.RESIDUAL,
-            "line": {"width": 2},
-        },
+        "x": starts[:, 0],
+        "y": starts[:, 1],
+        "marker": {"symbol": "circle-open", "size": 16, "color": palette.RESIDUAL, "line": {"width": 2}},
         "text": names,
         "textposition": sides[len(numbers) :],
         "hoverinfo": "skip",
@@ -110,7 +103,7 @@ def draw_depth_map(mapped: DepthMap, depth: int, sentences: Sequence[str], pair:
         ],
     }
     return figures.style(
-        [*(_draw_way(points[:, i]) for i in chosen), ends, dots], layout, height=_MAP_HEIGHT, margin={"t": 26}
+        [*(_draw_way(points[:, i]) for i in chosen), rings, dots], layout, height=_MAP_HEIGHT, margin={"t": 26}
     )
 
 
