@@ -1,6 +1,5 @@
 """An encoder and a decoder on one pair of sentences: three attentions, the next token, masks, and parameters."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -44,8 +43,9 @@ from playground.text import Tokenizer, build_tokenizer, split_sentences
 from playground.text.wording import name_device
 from playground.training.answers import write_targets
 from playground.training.shipped_network import load_translator
+from playground.training.tasks.symbol_tasks import split_words
 from playground.training.tasks.task import BOS, EOS
-from playground.training.tasks.translation import ENGLISH, Translate
+from playground.training.tasks.translation import ENGLISH, Translate, is_sentence
 from playground.training.trained_network import TrainedNetwork
 
 TRANSLATE = Translate()
@@ -115,14 +115,9 @@ class Pair:
         return f"encdec_{name}" if self.translator is None else f"encdec_example_{name}"
 
 
-def cut_words(sentence: str) -> tuple[str, ...]:
-    """An English sentence as the translator reads it."""
-    return tuple(re.findall(r"[^\s.,;:!?\"]+", sentence.lower()))
-
-
 def translate_rightly(words: Sequence[str]) -> list[str] | None:
-    """The grammar's translation; None where a word is unknown."""
-    if not all(word in ENGLISH for word in words):
+    """The grammar's translation; None where the words are no sentence of it."""
+    if not is_sentence(words):
         return None
     symbols = TRANSLATE.symbols(0)
     return [symbols[i - TRANSLATE.first_id] for i in TRANSLATE.answers(_as_ids(words), 0)[0].tolist()]
@@ -146,7 +141,7 @@ def linked_pair(view: LinkedView) -> Scene[Pair]:
 
 
 def _translate_example(sentence: str) -> Pair:
-    translator, words = load_translator(), cut_words(sentence)
+    translator, words = load_translator(), tuple(split_words(sentence))
     if not words:
         raise InputError("The page Encoder-decoder has no English sentence: the encoder needs at least one word.")
     network, vocabulary, longest = translator.network, translator.tokenizer, translator.config.max_len
@@ -290,7 +285,10 @@ def show_translation(pair: Pair) -> Iterator[Item]:
     *certainty, at_end = (float(run.next_words(position).max()) for position in range(run.target.n_real))
     yield Paragraph(f"The decoder writes: **{' '.join(written)}**")
     least, word = min(zip([*certainty, at_end], [*written, "[EOS]"], strict=True))
-    sentence = f"It is least sure of *{word}*, with a probability of {_write_percent(least)}."
+    sure = _write_percent(least)
+    sentence = f"It is least sure of *{word}*, with a probability of {sure}."
+    if least > 0.999:
+        sentence = f"It is sure of each word, with a probability of {sure}."
     right = translate_rightly(pair.words)
     if right is not None:
         is_right = list(written) == right
@@ -316,6 +314,11 @@ def _describe_strange_words(translator: TrainedNetwork, words: Sequence[str], n_
         return (
             f"This sentence has {len(words)} words. The translator learnt from sentences of at most "
             f"{translator.recipe.length}: it may lose its place.{cut}"
+        )
+    if not is_sentence(words):
+        return (
+            "This is no sentence of the grammar that the translator has learnt, so that no translation is the right "
+            "one. A phrase is *article (adjective) (colour) noun*; a verb joins two."
         )
     return ""
 
@@ -454,14 +457,15 @@ def _describe_pattern(pair: Pair, attention: str, place: tuple[int, int], positi
     row = _described_row(run, attention, pattern, position)
     query, key = quote_place(queries.tokens, row), quote_place(keys.tokens, int(pattern[row].argmax()))
     written = quote_token(_likeliest_token(pair, position))
+    does = "finds likeliest" if pair.translator is None else "writes"
     n_visible = int(run.allowed(attention)[row].sum())
     told = (
-        f"**Framed: it reads {query} and writes {written}.** Click a row to choose another step. "
+        f"**Framed: it reads {query} and {does} {written}.** Click a row to choose another step. "
         if queries is run.target
         else f"The largest weight of all is in the row of {query}. "
     ) + (
-        f"Its weights add up to 1: the largest, {pattern[row].max():.3f}, lies on {key}; spread evenly, each would be "
-        f"{1 / n_visible:.3f}."
+        f"Its weights add up to 1: the largest, {_write_largest_weight(pattern[row].max())}, lies on {key}; spread "
+        f"evenly, each would be {1 / n_visible:.2g}."
     )
     n_aligned = count_aligned(pair, pattern) if pair.translator and attention == "cross" else None
     if n_aligned is None:
@@ -469,8 +473,8 @@ def _describe_pattern(pair: Pair, attention: str, place: tuple[int, int], positi
     gender_layer, gender_head = GENDER_HEAD
     head = "This head" if place == GENDER_HEAD else f"Layer {gender_layer}, head {gender_head}"
     return (
-        f"{told} In {n_aligned} of {run.target.n_real - 1} steps the largest weight lies on the word whose translation "
-        f"is written next. {head} finds the gender: where an article is written, it looks at the noun."
+        f"{told} For {n_aligned} of {run.target.n_real - 1} words, the largest weight lies on the word that is "
+        f"translated. {head} finds the gender: where an article is written, it looks at the noun."
     )
 
 
@@ -543,8 +547,10 @@ def show_masks(scene: Scene[Pair]) -> Group:
         text = (
             "Tutorial E · From Scratch lets padding mask the query *rows* instead of the key columns. "
             f"Here its padded queries, {n_padding} of them, would attend evenly to everything, and only the causal "
-            "mask would hide padded keys. A source has no causal mask: there, every token would read padding."
+            "mask would hide padded keys."
         )
+        if scene.now.run.source.padding.any():
+            text += " A source has no causal mask: there, every token would read padding."
         items.append(Paragraph(text, "caption"))
     combined = Table[Pair](
         key="encdec_masks",

@@ -32,6 +32,7 @@ from playground.charts.chart import (
 from playground.charts.figure import Array, Figure
 from playground.charts.head_map import head_map, weight_colours
 from playground.charts.markdown import escape_markdown, quote_token
+from playground.charts.names import shortened
 from playground.charts.scene import Scene
 from playground.charts.weights import WeightScale
 from playground.config import ModelConfig
@@ -58,6 +59,9 @@ MOST_CLASSES = 5
 MARKS = (*SPECIALS, BOS, EOS)
 """Tokens that stand for no symbol."""
 
+_LONGEST_EXAMPLE = 40
+"""Characters of the example beside the field for a visitor's own sequence."""
+
 LOGARITHMIC_FROM = 4
 """Where the largest loss is this many times that of guessing, the axis is logarithmic."""
 
@@ -81,9 +85,9 @@ class AskedNetwork:
     trained: TrainedNetwork
     answers: Callable[[], Sequence[Sample]]
     ask: Callable[[str], Sample]
-    """What it answers to a typed sequence; raises as `MadeUpTask.read`."""
+    """What it answers to a typed sequence; raises as `MadeUpTask.read`, or BusyError."""
     is_earlier: bool = False
-    """Whether the page shows another run, which has left no network."""
+    """Whether no run on the page has left it: it was trained before, or came from a file."""
 
 
 def watch(state: TrainingState, seconds: float, *, grows: bool) -> WatchedRun:
@@ -280,8 +284,10 @@ def _name_moment(state: TrainingState, options: Options) -> str:
     """What the slider of the moment is called: the step at which it stands."""
     step = _asked_step(state, options)
     if _is_latest(state, options):
-        return f"moment: the latest, step {step:,}"
-    return f"moment: step {step:,} of {state.recipe.steps:,}" + ("" if step else ", before training")
+        where = f"the latest saved, step {step:,}"
+    else:
+        where = f"step {step:,} of {state.recipe.steps:,}"
+    return f"moment: {where}" + ("" if step else ", before training")
 
 
 def _is_latest(state: TrainingState, options: Options) -> bool:
@@ -433,7 +439,9 @@ def _ask_typed(asked: AskedNetwork, task: MadeUpTask, typed: str) -> Iterator[It
     """The field for a visitor's own sequence, and its answer; or why there is none."""
     trained = asked.trained
     reads = escape_markdown(task.describe_input(trained.recipe))
-    yield Control("training_sequence", f"Ask it yourself, such as `{trained.example}`", reads)
+    yield Control(
+        "training_sequence", f"Ask it yourself, such as `{shortened(trained.example, _LONGEST_EXAMPLE)}`", reads
+    )
     if not typed.strip():
         return
     try:
@@ -442,9 +450,8 @@ def _ask_typed(asked: AskedNetwork, task: MadeUpTask, typed: str) -> Iterator[It
         yield Paragraph(escape_markdown(error), "error")
         return
     yield tabulate_answers("training_own_table", task, [sample])
-    too_short = task.describe_too_short(sample.text, trained.recipe)
-    if too_short:
-        yield Paragraph(too_short, "caption")
+    if unusual := task.describe_unusual(sample.text, trained.recipe):
+        yield Paragraph(unusual, "caption")
 
 
 def tabulate_answers(key: str, task: Task, answers: Sequence[Sample]) -> Table[Any]:

@@ -31,3 +31,14 @@ def test_a_row_of_the_map_chooses_the_step_that_the_answer_is_about(visitor: Vis
     expect(visitor.widget("answer")).to_contain_text("After chat₃")
     assert visitor.settled().query() == {"encdec_example_position": ["3"]}
     expect(visitor.widget("encdec_next_tokens")).to_contain_text("So far: [BOS] le petit chat")
+
+
+def test_the_encoders_map_has_no_step_to_choose_also_where_the_decoders_stood_before(visitor: Visitor) -> None:
+    visitor.open("/encoder-decoder")
+    visitor.click_cell("encdec_pattern", 3, 5)
+    answered = {"encdec_example_position": ["3"]}
+    assert visitor.settled().query() == answered
+    visitor.choose("encdec_example_attention", "encoder self")
+    expect(visitor.widget("encdec_pattern")).to_contain_text("encoder self, layer 1, head 3")
+    visitor.click_cell("encdec_pattern", 1, 2)
+    assert visitor.settled().query() == answered | {"encdec_example_attention": ["encoder self"]}

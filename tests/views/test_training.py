@@ -418,7 +418,7 @@ def test_at_the_end_of_the_slider_is_the_latest_saved_step_of_a_run_that_goes_on
     begun = replace(state, step=4, history=replace(state.history, snapshots=saved))
     items, chart = attention(begun)
     slider = next(each for each in items if isinstance(each, Control))
-    assert slider.label == f"moment: the latest, step {saved[-1].step}"
+    assert slider.label == f"moment: the latest saved, step {saved[-1].step}"
     assert f"after step {saved[-1].step}." in chart.caption
     assert "reached" not in chart.caption
     assert "nothing was saved" not in chart.caption

@@ -23,7 +23,7 @@ from playground.training import augment
 from playground.training.network import count_network
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, Data
-from playground.training.tasks.symbol_tasks import MadeUpTask, shortest_length
+from playground.training.tasks.symbol_tasks import MadeUpTask
 from playground.training.trainer import Trainer
 
 SHOWN_LOSSES = 5
@@ -115,7 +115,7 @@ def _training_values(trainer: Trainer) -> dict[str, Any]:
         "has_halves": True,  # the network's encoder has the weights of an encoder alone
         "task": task,
         "first_id": task.first_id,
-        "shortest": shortest_length(recipe.length),
+        "shortest": task.lengths(recipe.length)[0],
         "answers_source": _method_source(type(task).answers),
         "n_classes": len(data.labels),
         "tgt_vocab_size": len(data.labels),

@@ -37,6 +37,9 @@ from playground.training.tasks.task import (
 _MOST_NAMED = 3
 """Unknown symbols that an error names."""
 
+_PUNCTUATION = frozenset('.,;:!?"')
+"""What a typed sequence may have between its words."""
+
 _ROUND = 1_024
 """Fewest sequences that are drawn at once; where so many bring nothing new, hardly anything new is left."""
 
@@ -71,17 +74,19 @@ class MadeUpTask(Task):
         """What each class is called; None where classes are tokens."""
         return None
 
-    def shortest(self, length: int) -> int:
-        """Symbols of the shortest sequence, where the longest has `length`."""
-        return shortest_length(length)
+    def lengths(self, length: int) -> tuple[int, int]:
+        """Symbols of the shortest sequence and of the longest, where none may have more than `length`."""
+        return max(2, length // 2), length
 
     def count_sequences(self, length: int, n_symbols: int) -> int:
         """How many different sequences there are."""
-        return sum(n_symbols**n for n in range(shortest_length(length), length + 1))
+        shortest, longest = self.lengths(length)
+        return sum(n_symbols**n for n in range(shortest, longest + 1))
 
     def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
         """Random sequences, some of them equal: (n, recipe.length) ids, 0 after the end; lengths are uniform."""
-        lengths = torch.randint(shortest_length(recipe.length), recipe.length + 1, (n, 1), generator=random)
+        shortest, longest = self.lengths(recipe.length)
+        lengths = torch.randint(shortest, longest + 1, (n, 1), generator=random)
         end = self.first_id + recipe.n_symbols
         ids = torch.randint(self.first_id, end, (n, recipe.length), generator=random)
         return cut_off(ids.numpy(), lengths.numpy())
@@ -96,34 +101,42 @@ class MadeUpTask(Task):
         return len(self.specials)
 
     def read(self, text: str, recipe: DataRecipe) -> Examples:
-        """A typed sequence with its right answer; commas and capitals do not count, nor blanks between single letters.
+        """A typed sequence with its right answer, split as `split_words` does; single letters need no blanks.
 
         Raises:
             InputError: it is empty, longer than the recipe's sequences, or has a symbol that the task does not have.
         """
         symbols = {symbol: i for i, symbol in enumerate(self.symbols(recipe.n_symbols), self.first_id)}
-        known = self.source_symbols(recipe.n_symbols)
-        typed = text.lower().replace(",", " ").split()
+        known, (_, longest) = self.source_symbols(recipe.n_symbols), self.lengths(recipe.length)
+        typed = split_words(text)
         if max(map(len, known)) == 1:
             typed = list("".join(typed))
         unknown = list(dict.fromkeys(symbol for symbol in typed if symbol not in known))
-        if unknown or not 0 < len(typed) <= recipe.length:
-            named = join_words([quote_word(symbol, longest=20) for symbol in unknown[:_MOST_NAMED]])
+        if unknown or not 0 < len(typed) <= longest:
+            named = join_words(
+                [
+                    *(quote_word(symbol, longest=20) for symbol in unknown[:_MOST_NAMED]),
+                    *(["others"] if len(unknown) > _MOST_NAMED else []),
+                ]
+            )
             count = f"{len(typed):,} symbols are too many" if typed else "There is nothing to read"
             problem = f"The network does not know {named}" if unknown else count
             raise InputError(f"{problem}. {self.describe_input(recipe)}")
         return self.examples(torch.tensor([[symbols[symbol] for symbol in typed]]), recipe.length)
 
-    def describe_too_short(self, sequence: str, recipe: DataRecipe) -> str:
-        """That this sequence, its symbols between blanks, is shorter than those to learn from; else empty."""
-        shortest, (sequences, symbols) = self.shortest(recipe.length), self.sequences_of
+    def describe_unusual(self, sequence: str, recipe: DataRecipe) -> str:
+        """What sets this sequence, its symbols between blanks, apart from all that are learnt from; else empty."""
+        shortest, longest = self.lengths(recipe.length)
         if len(sequence.split()) >= shortest:
             return ""
-        return f"It has learnt from {sequences} of {shortest} to {recipe.length} {symbols}; this one is shorter."
+        _, symbols = self.sequences_of
+        return f"This one is shorter than all that it has learnt from: they have {shortest} to {longest} {symbols}."
 
     def describe_input(self, recipe: DataRecipe) -> str:
         """What `read` takes, in one sentence."""
-        return f"It reads 1 to {recipe.length} of these: {self.join(self.source_symbols(recipe.n_symbols))}."
+        lengths = " to ".join(map(str, dict.fromkeys(self.lengths(recipe.length))))
+        known = self.join(self.source_symbols(recipe.n_symbols))
+        return f"It has learnt from sequences of {lengths} of these: {known}."
 
     def make_data(self, recipe: DataRecipe) -> Data:
         """Sequences with their answers; RecipeError where there are too few different ones."""
@@ -166,7 +179,7 @@ class MadeUpTask(Task):
             field, value, longer = "length", length, range(length + 1, 257)
             enough = next(n for n in longer if self.count_sequences(n, recipe.n_symbols) >= needed)
         sequences, symbols = self.sequences_of
-        lengths = "2" if length == 2 else f"{shortest_length(length)} to {length}"
+        lengths = " to ".join(map(str, dict.fromkeys(self.lengths(length))))
         raise RecipeError(
             field,
             value,
@@ -176,9 +189,10 @@ class MadeUpTask(Task):
         )
 
 
-def shortest_length(length: int) -> int:
-    """Tokens of the shortest sequence, where the longest has `length`."""
-    return max(2, length // 2)
+def split_words(text: str) -> list[str]:
+    """What a visitor has typed, word by word in small letters; punctuation does not count, nor what cannot be seen."""
+    kept = (" " if each.isspace() or each in _PUNCTUATION else each for each in text.lower())
+    return "".join(each for each in kept if each.isprintable()).split()
 
 
 def cut_off(ids: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint8]:
@@ -358,9 +372,15 @@ class Brackets(MadeUpTask):
             stack[opening, height[opening]] = t
         return torch.from_numpy(partners)
 
+    def lengths(self, length: int) -> tuple[int, int]:
+        """Brackets of the shortest sequence and of the longest: even numbers, as they come in pairs."""
+        shortest, longest = super().lengths(length)
+        return shortest + shortest % 2, longest - longest % 2
+
     def count_sequences(self, length: int, n_symbols: int) -> int:
         """How many balanced sequences there are: Catalan's number of shapes, and two kinds for each pair."""
-        pairs = range((shortest_length(length) + 1) // 2, length // 2 + 1)
+        shortest, longest = self.lengths(length)
+        pairs = range(shortest // 2, longest // 2 + 1)
         return sum(math.comb(2 * n, n) // (n + 1) * 2**n for n in pairs)
 
     def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
@@ -369,7 +389,8 @@ class Brackets(MadeUpTask):
         Source: Arnold & Sleep 1980, "Uniform random generation of balanced parenthesis strings".
         """
         length = recipe.length
-        pairs = torch.randint((shortest_length(length) + 1) // 2, length // 2 + 1, (n,), generator=random).numpy()
+        shortest, longest = self.lengths(length)
+        pairs = torch.randint(shortest // 2, longest // 2 + 1, (n,), generator=random).numpy()
         coins = torch.rand(n, length, generator=random).numpy()
         kinds = torch.randint(2, (n, length), generator=random).numpy()
         rows, height = np.arange(n), np.zeros(n, np.int64)

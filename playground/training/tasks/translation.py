@@ -3,6 +3,8 @@
 Legend: N sentences, T words in the longest of them. Ids are 0 where a sentence has ended.
 """
 
+import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import ClassVar
 
@@ -85,6 +87,10 @@ PHRASES = (
 
 _SHORTEST = len(PHRASES[0])
 
+_PHRASE = f"(?:{'|'.join(map(' '.join, PHRASES))})"
+_SENTENCE = re.compile(f"{_PHRASE}(?: verb {_PHRASE}(?: preposition {_PHRASE})*)?")
+"""The classes of a sentence's words."""
+
 _CLASS = np.repeat(np.arange(len(WORD_CLASSES)), [len(words) for words in WORDS.values()])
 """The word class of each English word, by its number."""
 
@@ -147,18 +153,26 @@ class Translate(DecoderCopy):
     def _word_numbers(self, ids: Tensor) -> Tensor:
         return (ids - self.first_id).clamp(0, len(ENGLISH) - 1)
 
-    def shortest(self, length: int) -> int:
-        """Words of the shortest sentence."""
-        return _SHORTEST
+    def lengths(self, length: int) -> tuple[int, int]:
+        """Words of the shortest sentence and of the longest."""
+        return _SHORTEST, length
+
+    def describe_unusual(self, sequence: str, recipe: DataRecipe) -> str:
+        """That these words are no sentence of the grammar, or too few; else empty."""
+        if is_sentence(sequence.split()):
+            return super().describe_unusual(sequence, recipe)
+        return "This is no sentence of the grammar that it has learnt: the right answer is word for word."
 
     def count_sequences(self, length: int, n_symbols: int) -> int:
         """How many sentences there are."""
-        return sum(_count_sentences(n, "verb") for n in range(_SHORTEST, length + 1))
+        shortest, longest = self.lengths(length)
+        return sum(_count_sentences(n, "verb") for n in range(shortest, longest + 1))
 
     def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
         """Random sentences: lengths from two words are uniform, so are the phrases that fit, and a class's words."""
         length = recipe.length
-        lengths = torch.randint(_SHORTEST, length + 1, (n, 1), generator=random).numpy()
+        shortest, longest = self.lengths(length)
+        lengths = torch.randint(shortest, longest + 1, (n, 1), generator=random).numpy()
         coins = torch.rand(2, n, length, generator=random, dtype=torch.float64).numpy()
         classes = np.zeros((n, length), np.int64)
         for row, n_words, own in zip(classes, lengths[:, 0].tolist(), coins[0].tolist(), strict=True):
@@ -166,6 +180,12 @@ class Translate(DecoderCopy):
         first, n_words_of = np.searchsorted(_CLASS, range(len(WORD_CLASSES))), np.bincount(_CLASS)
         words = first[classes] + (coins[1] * n_words_of[classes]).astype(np.int64)
         return cut_off(self.first_id + words, lengths)
+
+
+def is_sentence(words: Sequence[str]) -> bool:
+    """Whether these English words are a sentence of the grammar."""
+    classes = (WORD_CLASSES[_CLASS[ENGLISH.index(word)]] for word in words if word in ENGLISH)
+    return set(words) <= set(ENGLISH) and _SENTENCE.fullmatch(" ".join(classes)) is not None
 
 
 def _is_of_class(word: Tensor, word_class: str) -> Tensor:

@@ -165,8 +165,9 @@ class CellFrame:
 
 
 def clicked_cell(container: str) -> tuple[int | None, int | None]:
-    """The row and the column that were clicked; None where the browser sent anything else."""
-    match st.session_state[f"{container}_frame"].clicked:
+    """The row and the column that were clicked; None where the browser sent anything else, or the frame has gone."""
+    frame = st.session_state.get(f"{container}_frame")
+    match frame and frame.clicked:
         case [int(row), int(column)]:
             return row, column
     return None, None
@@ -187,7 +188,8 @@ def draw_head_lines(key: str, lines: Lines, *, alt: str, on_click: Callable[[], 
 
 def clicked_tokens(key: str) -> dict[str, Any]:
     """What was clicked, as the browser sent it: the positions of a line's `query` and `key`, or one of the two."""
-    clicked = st.session_state[f"{key}_drawing"].clicked
+    drawing = st.session_state.get(f"{key}_drawing")
+    clicked = drawing and drawing.clicked
     return {name: clicked[name] for name in ("query", "key") if name in clicked} if isinstance(clicked, dict) else {}
 
 

@@ -14,10 +14,11 @@ from playground.errors import InputError
 from playground.limits import MAX_TOKENS
 from playground.link.params import DEFAULT_TARGET, DEFAULT_TEXT, PARAMS, page_parameters
 from playground.text import split_sentences
+from playground.training.tasks.symbol_tasks import split_words
 from playground.training.tasks.task import BOS
 from playground.training.tasks.translation import ENGLISH, WORDS
 from playground.views import encoder_decoder as views
-from playground.views.encoder_decoder import TRANSLATE, Pair, cut_words, name_example
+from playground.views.encoder_decoder import TRANSLATE, Pair, name_example
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.open_page import is_fragment_rerun
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random
@@ -148,7 +149,7 @@ def _choose_example() -> PairKey:
         icon = ":material/casino:"
         st.button("Another", key="encdec_another", icon=icon, on_click=_draw_sentence, width="stretch")
         _list_words()
-    if not cut_words(typed):
+    if not split_words(typed):
         st.info("Type an English sentence: the encoder needs at least one word.")
         raise PageEndError
     with panels.explain_errors():
@@ -160,7 +161,7 @@ def _choose_example() -> PairKey:
 
 def find_example_pair() -> PairKey:
     """The example's English sentence and what the translator writes; raises InputError where there is no sentence."""
-    words, config = cut_words(current_value("encdec_example")), find_translator().config
+    words, config = split_words(current_value("encdec_example")), find_translator().config
     if not words:
         raise InputError("The page Encoder-decoder has no English sentence: the encoder needs at least one word.")
     source = TextKey(TRANSLATOR, 0, config.max_len - 1, (" ".join(words),))

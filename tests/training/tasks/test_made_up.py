@@ -16,7 +16,8 @@ from torch import Tensor
 from playground.errors import InputError, RecipeError
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, make_data
-from playground.training.tasks.symbol_tasks import BRACKETS, WRONG, MadeUpTask
+from playground.training.tasks.symbol_tasks import BRACKETS, WRONG, MadeUpTask, split_words
+from playground.training.tasks.translation import is_sentence
 from tests.training.tasks.test_translation import plain_answers
 
 MADE_UP = {name: task for name, task in TASKS.items() if isinstance(task, MadeUpTask)}
@@ -272,13 +273,17 @@ def test_single_letters_need_no_blanks_and_numbers_of_two_digits_do() -> None:
 @pytest.mark.parametrize(
     ("task", "typed", "problem"),
     [
-        ("reverse", "abz", "does not know “z”. It reads 1 to 12 of these: a b c d e f g h i j."),
-        ("reverse", "a" * 13, "13 symbols are too many. It reads 1 to 12 of these"),
-        ("reverse", " , ", "There is nothing to read. It reads 1 to 12 of these"),
-        ("reverse", "🙂<b>**x**</b>" * 140, "does not know “🙂”, “<” and “>”."),
+        ("reverse", "abz", "does not know “z”. It has learnt from sequences of 6 to 12 of these: a b c d e f g h i j."),
+        ("reverse", "a" * 13, "13 symbols are too many. It has learnt from sequences of 6 to 12 of these"),
+        ("reverse", " , ", "There is nothing to read. It has learnt from sequences of 6 to 12 of these"),
+        ("reverse", "🙂<b>**x**</b>" * 140, "does not know “🙂”, “<”, “>” and others."),
         ("copy", "[PAD]", "does not know “[”, “p” and “]”."),
-        ("brackets", "(a)", "does not know “a”. It reads 1 to 12 of these: ( ) [ ]."),
-        ("seq2seq-translate", "the chat sees my dog", "does not know “chat”. It reads 1 to 12 of these: the a my"),
+        ("brackets", "(a)", "does not know “a”. It has learnt from sequences of 6 to 12 of these: ( ) [ ]."),
+        (
+            "seq2seq-translate",
+            "the chat sees my dog",
+            "does not know “chat”. It has learnt from sequences of 2 to 12 of these: the a my",
+        ),
         ("seq2seq-translate", "x" * 2_000, f"does not know “{'x' * 20}…”."),
     ],
 )
@@ -287,12 +292,51 @@ def test_what_can_not_be_read_is_told_with_what_can(task: str, typed: str, probl
         MADE_UP[task].read(typed, Recipe(task=task))
 
 
+@pytest.mark.parametrize("length", [8, 9])
 @pytest.mark.parametrize("task", MADE_UP.values(), ids=MADE_UP)
-def test_only_a_sequence_shorter_than_all_to_learn_from_is_told(task: MadeUpTask) -> None:
-    recipe = Recipe(task=task.name, length=8)
+def test_only_a_sequence_shorter_than_all_to_learn_from_is_told(task: MadeUpTask, length: int) -> None:
+    recipe = Recipe(task=task.name, length=length)
     data = make_data(recipe)
-    shortest = int(data.train.mask.sum(1).min())
-    (row,) = (data.train.mask.sum(1) == shortest).nonzero()[:1, 0].tolist()
-    text = data.text([i for i in data.train.ids[row].tolist() if i])
-    assert task.describe_too_short(text, recipe) == ""
-    assert f" of {shortest} to 8 " in task.describe_too_short(text.rsplit(" ", 1)[0], recipe)
+    lengths = data.train.mask.sum(1)
+    shortest, longest = int(lengths.min()), int(lengths.max())
+    assert task.lengths(length) == (shortest, longest)
+    for n in (shortest, longest):
+        (row,) = (lengths == n).nonzero()[:1, 0].tolist()
+        text = data.text([i for i in data.train.ids[row].tolist() if i])
+        assert task.describe_unusual(text, recipe) == ""
+    short = text.split()[: shortest - 1]
+    if task.name != "seq2seq-translate":  # whose shortest sentences have two words
+        assert f" {shortest} to {longest} " in task.describe_unusual(" ".join(short), recipe)
+    with pytest.raises(InputError, match=f"{longest + 1} symbols are too many"):
+        task.read(f"{text} {text.split()[0]}", recipe)
+
+
+@pytest.mark.parametrize("seen", ["a\u200bb", "\u202eab", "a\tb", "a\nb", "A, b!"])
+def test_what_can_not_be_seen_does_not_count(seen: str) -> None:
+    recipe = Recipe(task="reverse", n_train=1)
+    assert make_data(recipe).text(MADE_UP["reverse"].read(seen, recipe).ids[0].tolist()) == "a b"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("The cat sees my dog.", True),
+        ("the small black cat sees a white house in a garden", True),
+        ("the small black cat sees a white house", True),
+        ("small sees cow", False),
+        ("the black small cat", False),
+        ("the cat sees", False),
+        ("the cat sees the dog sees the cat", False),
+        ("the chat", False),
+        ("", False),
+    ],
+)
+def test_only_what_the_grammar_makes_is_a_sentence(text: str, is_one: bool) -> None:
+    assert is_sentence(split_words(text)) == is_one
+
+
+def test_every_sentence_to_learn_from_is_one_and_the_answer_to_others_is_said_to_be_word_for_word() -> None:
+    task, recipe = MADE_UP["seq2seq-translate"], Recipe(task="seq2seq-translate", n_train=500)
+    data = make_data(recipe)
+    assert all(is_sentence(data.text([i for i in row if i]).split()) for row in data.train.ids.tolist())
+    assert "word for word" in task.describe_unusual("small sees cow", recipe)

@@ -63,7 +63,7 @@ def test_the_page_opens_with_a_translation_and_its_widgets_have_keys_of_their_ow
     assert source(app) == "trained example"
     assert sentences(app) == ""
     assert f"**{FRENCH}**" in prose(app)
-    assert "In 8 of 8 steps" in captions(app)
+    assert "For 8 of 8 words" in captions(app)
     choose_sentence(app, "My Dog draws a door.")
     chosen = {"attention": "decoder self", "layer": 0, "head": 2, "position": 4}
     choose(app, **{f"encdec_example_{name}": value for name, value in chosen.items()})

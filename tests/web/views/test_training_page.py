@@ -262,7 +262,7 @@ def test_of_a_cancelled_run_one_step_is_kept_and_measured_and_what_is_reset_leav
     assert "Training accuracy" not in metrics(app), "of these weights it was not measured"
     assert array(charts(app)["training_rate"], 0, "x")[-1] == int(step.replace(",", ""))
     assert "has not been reached" not in captions(app)
-    assert "moment: the latest, step" in widgets(app)["training_moment"].label
+    assert "moment: the latest saved, step" in widgets(app)["training_moment"].label
     assert "has not been reached" in captions(choose(app, training_moment=10))
     good = app.session_state[SLOT].trained
     press(until_step(press(choose(app, training_lr=0.01), "training_start")), "training_reset")

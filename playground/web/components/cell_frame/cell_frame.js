@@ -99,7 +99,7 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     frame.focus({ preventScroll: true, focusVisible: false }) // for the arrow keys
     const opened = data.opens && document.querySelector(`.st-key-${data.opens}`)
     if (!opened) return
-    const { top, bottom } = opened.getBoundingClientRect()
+    const { top, bottom } = (opened.querySelector(".stPlotlyChart") ?? opened).getBoundingClientRect()
     if (bottom < SEEN || top > window.innerHeight - SEEN) opened.scrollIntoView({ block: "start", behavior: "smooth" })
   }
   // While a mouse button is down, Plotly covers the page: the click that follows belongs to no chart.
@@ -135,5 +135,6 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     chart.removeEventListener("scroll", scroll, { capture: true })
     state.watch.disconnect()
     state.sizes.disconnect()
+    if (chart.onpointerdown === press) chart.onpointerdown = null // the chart may stay without cells to choose
   }
 }
