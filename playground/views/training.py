@@ -109,13 +109,14 @@ def show_plan(scene: Scene[Recipe]) -> Iterator[Item]:
     )
 
 
-def show_nothing_yet(task: str) -> Iterator[Item]:
-    """What there is to do where no network has learnt yet; the task by its title."""
-    yield Paragraph(
-        f"Nothing has been learnt yet. Press **Start**: a small transformer then learns the task “{task}” before your "
-        "eyes.",
-        "answer",
+def show_nothing_yet(task: str, *, is_known: bool) -> Iterator[Item]:
+    """What there is to do where no network has learnt yet; the task by its title, and whether its run `is_known`."""
+    then = (
+        f"the run in which a small transformer has learnt the task “{task}” is shown at once."
+        if is_known
+        else f"a small transformer then learns the task “{task}” before your eyes."
     )
+    yield Paragraph(f"Nothing has been learnt yet. Press **Start**: {then}", "answer")
 
 
 NO_ANSWER_YET = "This run has answered nothing yet: the share of its right answers comes here."

@@ -138,7 +138,7 @@ def cut_windows(recipe: DataRecipe, width: int) -> Windows:
     validation = _starts(unseen, recipe.length, width, recipe.n_validation, generator(recipe.seed, "validation"), ())
     train = _starts(seen, recipe.length, width, recipe.n_train, generator(recipe.seed, "train"), validation)
     if not train:
-        reason = "repeats itself: its last tenth, which is held back for validation, holds all windows of the rest too"
+        reason = "repeats itself: all that it could learn from stands in the last tenth too, which is held back"
         raise _text_error(recipe, reason, "a text that goes on with something new")
     steps = torch.arange(width)
     train_starts, (first, *_) = torch.tensor([*train.values()]), validation
@@ -183,7 +183,7 @@ def _check_length(recipe: DataRecipe, text: str, width: int) -> None:
         return
     shortest = HELD_BACK * (2 + width - recipe.length)
     if len(text) < shortest:
-        reason = f"has {len(text)} characters, and its last tenth, which is held back for validation, holds no window"
+        reason = f"has {len(text)} characters, too few to hold back a tenth for validation"
         raise _text_error(recipe, reason, f"a text of at least {shortest} characters, at length=2,")
     raise RecipeError(
         "length",

@@ -19,6 +19,9 @@ from playground.web.session.experiments import Experiment, session_experiments
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
 
+ANOTHER_SEED = "Another *seed*, in the sidebar, begins one that you can watch."
+"""What there is to do where a run has been computed already."""
+
 
 def pending_sentence(experiment: Experiment[Any]) -> str:
     """The status while the computation has nothing to say of it: it waits, starts or ends; else empty."""
@@ -92,7 +95,7 @@ def sharing_sentence(experiment: Experiment[Any]) -> str:
             "out of it; it goes on while anyone stays."
         )
     if job.status == "finished" and job.joined == "finished":
-        return "The same run had been computed here before; this is its result."
+        return f"The same run had been computed here before; this is its result. {ANOTHER_SEED}"
     return ""
 
 

@@ -96,8 +96,8 @@ N_BARS = 10
 _RESTART = " Start begins again at step 0, with the seed's first weights; Pause keeps your place."
 """What comes after a cancelled run that does not go on for others."""
 
-_CHOSEN = "_training_head_chosen"
-"""Session key that is there once the visitor has chosen a layer or a head by hand."""
+_OPENED = "_training_head_opened"
+"""Session key of the layer and head that the page has opened by itself; None once the visitor has chosen by hand."""
 
 
 # --- the run, in the background
@@ -168,13 +168,18 @@ def create_experiment(plan: TrainingPlan) -> Experiment[TrainingState]:
     )
 
 
+def is_known(plan: TrainingPlan) -> bool:
+    """Whether the server still has what this run has shown to somebody."""
+    return services().runs.has_result(plan.key)
+
+
 def show_training_again() -> None:
     """After a reload, show the run of the network that came back, if the server still has what the run has shown."""
     slot = trained_slot.session_slot()
     if slot.trained is None or not slot.came_back or session_experiments().get(PAGE) is not None:
         return
     plan = TrainingPlan(slot.trained.config, slot.trained.recipe, seconds=0.0)
-    if services().runs.has_result(plan.key):
+    if is_known(plan):
         session_experiments().start(PAGE, partial(create_experiment, plan))
 
 
@@ -215,11 +220,11 @@ def draw_answer(plan: TrainingPlan | None) -> None:
     if session_experiments().get(PAGE) is None:
         trained = trained_slot.session_slot().trained
         if trained is None:
-            render(show_nothing_yet(current_value("training_task")))
+            render(show_nothing_yet(current_value("training_task"), is_known=plan is not None and is_known(plan)))
         else:
             scene = Scene(trained)
             render(show_results(scene, name_untrained(trained.config, trained.recipe)), scene)
-    experiment_buttons.follow(follow_answer, PAGE, every=2.0)
+    experiment_buttons.follow(follow_answer, PAGE)
 
 
 def show_run() -> None:
@@ -308,8 +313,8 @@ def follow_attention(experiment: Experiment[TrainingState]) -> None:
 def _open_most_changed_head(snapshots: Sequence[Snapshot]) -> None:
     """Choose the head whose attention changed most, unless a link or the visitor has chosen one, or is to find it."""
     options = read_options(PAGE)
-    is_chosen = _CHOSEN in st.session_state or options["training_layer"] or options["training_head"]
-    if not snapshots or is_chosen or tour.current_tour() is not None:
+    is_own = (options["training_layer"], options["training_head"]) == st.session_state.get(_OPENED, (0, 0))
+    if not snapshots or not is_own or tour.current_tour() is not None:
         return
     most = most_changed_head(snapshots, name_attention(snapshots[0].patterns, options))
     if most is not None:
@@ -317,7 +322,7 @@ def _open_most_changed_head(snapshots: Sequence[Snapshot]) -> None:
 
 
 def _choose_head(layer: int, head: int) -> None:
-    st.session_state["training_layer"], st.session_state["training_head"] = layer, head
+    st.session_state["training_layer"], st.session_state["training_head"] = st.session_state[_OPENED] = layer, head
 
 
 def _offer_most_changed_head(most: tuple[int, int] | None) -> None:
@@ -333,7 +338,7 @@ def _offer_most_changed_head(most: tuple[int, int] | None) -> None:
 
 
 def _note_choice() -> None:
-    st.session_state[_CHOSEN] = True
+    st.session_state[_OPENED] = None
 
 
 def _pick_attention(names: list[str]) -> None:
@@ -363,13 +368,14 @@ def after_training(offer: DeltaGenerator, answers: DeltaGenerator) -> None:
     experiment_buttons.follow(follow_attention, PAGE, every=2.5)
     experiment = session_experiments().get(PAGE)
     is_earlier = trained is not None and not (experiment and _has_left(experiment, trained))
+    is_running = experiment is not None and experiment.in_progress
     if trained is not None:
-        with offer:
+        with answers if is_running else offer:  # below the curves while they are what there is to see
             if is_earlier:
                 st.caption(f"The network to take along is the one trained before: “{trained.task.title}”.")
             _offer_network(trained, is_first_choice=not is_earlier)
     _upload()
-    if trained is not None and not (experiment is not None and experiment.in_progress):
+    if trained is not None and not is_running:
         with answers:  # last, as it may end the page
             scene = Scene(AskedNetwork(trained, partial(_ask, trained), partial(_answer_typed, trained), is_earlier))
             render(show_answers(scene, read_options(PAGE)), scene)

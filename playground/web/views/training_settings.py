@@ -26,7 +26,7 @@ from playground.web.session import trained_slot
 from playground.web.session.experiments import session_experiments, training_data, without_idle
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.renderer import render
-from playground.web.views.training import PAGE, TrainingPlan, create_experiment, make_plan
+from playground.web.views.training import PAGE, TrainingPlan, create_experiment, is_known, make_plan
 
 SCHEDULES = "paper: up in a line while it warms up, then down with 1/√step (Vaswani et al. 2017, section 5.3)."
 
@@ -119,7 +119,9 @@ def start_row(plan: TrainingPlan | None) -> None:
     if plan is not None and (experiment is None or experiment.inputs != plan.inputs):
         recipe, data = plan.recipe, training_data(plan.recipe)
         st.caption(
-            f"About **{duration(plan.seconds)}** here: {recipe.steps:,} steps of "
+            f"This run has been computed here before: **Start** shows it at once. {experiment_buttons.ANOTHER_SEED}"
+            if is_known(plan)
+            else f"About **{duration(plan.seconds)}** here: {recipe.steps:,} steps of "
             f"{min(recipe.batch_size, len(data.train))} sequences. Whoever starts it from this link gets the same "
             f"curves: the *seed* {recipe.seed} draws the same sequences and first weights."
         )

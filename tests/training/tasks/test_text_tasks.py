@@ -128,8 +128,8 @@ def test_hiding_takes_a_fixed_share_anywhere(length: int) -> None:
     [
         (" \n\t ", 8, "text", "is blank", "a text with letters"),
         ("a" * 900, 2, "text", "one character only, 'a': there is nothing to learn", "a sentence or two"),
-        ("too short", 2, "text", "has 9 characters, and its last tenth", "at least 30 characters"),
-        ("ab" * 14, 12, "text", "has 28 characters, and its last tenth", "at least 30 characters"),
+        ("too short", 2, "text", "has 9 characters, too few", "at least 30 characters"),
+        ("ab" * 14, 12, "text", "has 28 characters, too few", "at least 30 characters"),
         (PROSE, 64, "length", f"a text of {len(PROSE)} characters, of which the last tenth, {len(PROSE) // 10}", 36),
         (PROSE, 256, "length", "takes at least 2,570 characters", len(PROSE) // 10 - 1),
         ("ab" * 100, 8, "text", "repeats itself", "a text that goes on with something new"),

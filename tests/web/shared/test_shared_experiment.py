@@ -6,9 +6,10 @@ from streamlit.testing.v1 import AppTest
 from playground.web.session import experiments
 from playground.web.session.services import services
 from playground.web.session.trained_slot import SLOT
+from playground.web.shared.experiment_buttons import ANOTHER_SEED
 from playground.web.views import regularisers
 from tests.waiting import job_threads, until
-from tests.web.app_test import charts, press, prose, status_text, working
+from tests.web.app_test import captions, charts, press, prose, status_text, working
 from tests.web.experiment_pages import (
     OWN_TEXT,
     ended,
@@ -61,10 +62,14 @@ def test_who_pauses_or_cancels_leaves_and_the_run_goes_on(page: str, monkeypatch
 
 
 def test_who_comes_later_has_the_same_network_and_curves_at_once() -> None:
-    first, second = measured(training_page()), press(training_page(), "training_start")
+    first, second = measured(training_page()), training_page()
+    assert "the run in which a small transformer has learnt the task “Reverse” is shown at once." in prose(second)
+    assert f"has been computed here before: **Start** shows it at once. {ANOTHER_SEED}" in captions(second)
+    press(second, "training_start")
     assert not job_threads()
     assert (
-        status_text(second) == "All 5 steps are done. The same run had been computed here before; this is its result."
+        status_text(second)
+        == f"All 5 steps are done. The same run had been computed here before; this is its result. {ANOTHER_SEED}"
     )
     assert second.session_state[SLOT].trained is first.session_state[SLOT].trained
     assert "What does it answer?" in "".join(header.value for header in working(second.run()).header)

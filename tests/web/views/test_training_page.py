@@ -237,6 +237,20 @@ def test_the_head_that_changed_most_opens_unless_a_link_or_a_hand_has_chosen_one
 
 
 @pytest.mark.long
+def test_each_run_opens_its_own_head_until_a_hand_has_chosen() -> None:
+    app = measured(training_page(training_n_layers=2))
+    opened = {chosen_head(app)}
+    for task in ("Sort", "Copy"):
+        train(choose(app, training_task=task))
+        assert "this one's attention changes most" in captions(app)
+        opened.add(chosen_head(app))
+    assert len(opened) > 1
+    choose(app, training_layer=1, training_head=0)
+    train(choose(app, training_task="Sort"))
+    assert chosen_head(app) == (1, 0)
+
+
+@pytest.mark.long
 def test_what_runs_away_is_stopped_and_leaves_the_last_good_weights_or_the_network_before_it() -> None:
     asked = {"schedule": "constant", "steps": 200, "optimizer": "sgd"}
     app = training_page(**{f"training_{name}": value for name, value in asked.items()}, training_lr=100)
