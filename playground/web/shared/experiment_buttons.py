@@ -19,9 +19,6 @@ from playground.web.session.experiments import Experiment, session_experiments
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
 
-ANOTHER_SEED = "Another *seed*, in the sidebar, begins one that you can watch."
-"""What there is to do where a run has been computed already."""
-
 
 def pending_sentence(experiment: Experiment[Any]) -> str:
     """The status while the computation has nothing to say of it: it waits, starts or ends; else empty."""
@@ -95,7 +92,7 @@ def sharing_sentence(experiment: Experiment[Any]) -> str:
             "out of it; it goes on while anyone stays."
         )
     if job.status == "finished" and job.joined == "finished":
-        return f"The same run had been computed here before; this is its result. {ANOTHER_SEED}"
+        return "The same run had been computed here before; this is its result. Another *seed* makes one to watch."
     return ""
 
 

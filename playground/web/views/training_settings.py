@@ -1,6 +1,9 @@
 """The Training page's settings and buttons: task, data, sizes, optimiser, regularisers."""
 
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from itertools import count
 
 import streamlit as st
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
@@ -24,6 +27,7 @@ from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.session import trained_slot
 from playground.web.session.experiments import session_experiments, training_data, without_idle
+from playground.web.session.trained_slot import is_trained_network
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.renderer import render
 from playground.web.views.training import PAGE, TrainingPlan, create_experiment, is_known, make_plan
@@ -116,15 +120,32 @@ def start_row(plan: TrainingPlan | None) -> None:
     came_back = trained_slot.session_slot().came_back
     experiment_buttons.draw_buttons(PAGE, plan, create_experiment, has_network=came_back, scrolls_to="training_buttons")
     experiment = session_experiments().get(PAGE)
-    if plan is not None and (experiment is None or experiment.inputs != plan.inputs):
-        recipe, data = plan.recipe, training_data(plan.recipe)
-        st.caption(
-            f"This run has been computed here before: **Start** shows it at once. {experiment_buttons.ANOTHER_SEED}"
-            if is_known(plan)
-            else f"About **{duration(plan.seconds)}** here: {recipe.steps:,} steps of "
-            f"{min(recipe.batch_size, len(data.train))} sequences. Whoever starts it from this link gets the same "
-            f"curves: the *seed* {recipe.seed} draws the same sequences and first weights."
-        )
+    if plan is None or (experiment is not None and experiment.inputs == plan.inputs):
+        return
+    if is_known(plan):
+        st.caption("This run has been computed here before: **Start** shows it at once.")
+        if not is_trained_network(current_value("weights")):  # which decides on the seed
+            st.button(
+                "Another seed, to watch it learn",
+                key="training_another_seed",
+                icon=":material/casino:",
+                type="tertiary",
+                on_click=partial(_choose_another_seed, plan),
+            )
+        return
+    recipe, data = plan.recipe, training_data(plan.recipe)
+    st.caption(
+        f"About **{duration(plan.seconds)}** here: {recipe.steps:,} steps of "
+        f"{min(recipe.batch_size, len(data.train))} sequences. Whoever starts it from this link gets the same "
+        f"curves: the *seed* {recipe.seed} draws the same sequences and first weights."
+    )
+
+
+def _choose_another_seed(plan: TrainingPlan) -> None:
+    """Choose the next seed whose run nobody has computed here."""
+    seeds = (seed % 2**31 for seed in count(plan.recipe.seed + 1))
+    unknown = (seed for seed in seeds if not is_known(replace(plan, recipe=replace(plan.recipe, seed=seed))))
+    shortcuts.choose_values({"seed": next(unknown)})
 
 
 def _regularisers(task: str) -> None:
