@@ -73,9 +73,9 @@ class SentenceDepths:
         """Whether every number is within fp32's range."""
         return all(bool(np.isfinite(array).all()) for array in (self.final, *self.pooled.values()))
 
-    def similarity(self, pooling: Pooling) -> Array:
-        """Cosine of the angle between each two sentences' vectors as they leave the encoder: (N, N), -1 … 1."""
-        return cosine_between_tokens(self.pooled[pooling][-1])
+    def similarity(self, pooling: Pooling, depth: int = -1) -> Array:
+        """Cosine of the angle between each two sentences' vectors at a depth, the last by default: (N, N), -1 … 1."""
+        return cosine_between_tokens(self.pooled[pooling][depth])
 
 
 def list_depths(config: ModelConfig) -> list[str]:

@@ -196,6 +196,11 @@ def test_a_map_keeps_its_axes_at_every_depth_and_marks_the_pair() -> None:
         items = show(subject, "map by depth", depth=depth, second=3)
         figure = go.Figure(drawn(pick(items, Picture, "similarity_map"), subject).figure)
         *ways, rings, dots = figure.data
+        cosine = subject.depths.similarity("mean", depth)[0, 2]
+        assert (
+            f"at this depth their cosine is {cosine:.3f}".replace("-", "−")
+            in pick(items, Picture, "similarity_map").caption
+        )
         np.testing.assert_allclose(dots.x, mapped.points[depth, :, 0], rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(ways[1].y, mapped.points[:, 2, 1], rtol=1e-5, atol=1e-6)
         assert [i for i, colour in enumerate(dots.marker.color) if colour == palette.FOCUS] == [0, 2]

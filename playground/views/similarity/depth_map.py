@@ -12,6 +12,7 @@ from playground.charts import figure as figures
 from playground.charts.chart import Control, Item, Options, Paragraph, Picture
 from playground.charts.figure import Array, Figure
 from playground.charts.names import label
+from playground.text.wording import write_decimals
 from playground.views.similarity.names import LONGEST_HOVER, name_sentences
 from playground.views.similarity.sentences import Sentences
 
@@ -29,11 +30,15 @@ def show_map(subject: Sentences, pooling: Pooling, pair: Pair, options: Options)
     depth = min(options["similarity_depth"], last)
     yield Control("similarity_depth", "Depth: blocks passed (0 = embeddings)", high=last)
     where = f"of the {names[depth]}" if depth == 0 else names[depth]
+    cosine = write_decimals(subject.depths.similarity(pooling, depth)[pair.first, pair.second], 3)
+    chosen = (
+        f"chosen two are red; at this depth their cosine is {cosine}" if pair.first != pair.second else "chosen is red"
+    )
     yield Picture(
         key="similarity_map",
         alt=f"Map of {len(names)} depths: where {n} sentences lie on two axes",
         caption=f"How do the sentences part, block by block? A dot is a sentence's vector {where}, by its number. The "
-        "chosen two are red. Grey lines are their way through all depths: from the ring, depth 0, along the arrows. "
+        f"{chosen}. A grey line is the way through all depths: from the ring, depth 0, along the arrows. "
         "The axes are the two directions in which the sentences differ most, over all depths together (principal "
         "component analysis, fitted once), so they stay while the depth moves. "
         f"{describe_shares(drawn, depth)} Each depth's mean is taken off.",

@@ -76,15 +76,19 @@ def answer_pairs(subject: Sentences, pooling: Pooling, pairs: Sequence[Pair], ch
     is_nearest = chosen.first != chosen.second and chosen.cosine > nearest.cosine - _EQUAL
     closest = chosen if is_nearest else nearest
     names = [f"*{escape_markdown(shortened(text, LONGEST_HOVER))}* ({i})" for i, text in enumerate(subject.texts, 1)]
-    pooled = {"mean": "", "first token": " of their first tokens", "mean with padding": ", with padding counted,"}
+    measured = {
+        "mean": "their cosine",
+        "first token": "the cosine of their first tokens",
+        "mean with padding": "their cosine, with padding counted,",
+    }[pooling]
     pair = f"{names[closest.first]} and {names[closest.second]}"
-    cosine = f"cosine{pooled[pooling]} is **{write_decimals(closest.cosine, 2)}**, where 1 is the same direction"
+    cosine = f"{measured} is **{write_decimals(closest.cosine, 2)}**, where 1 is the same direction"
     if len(pairs) == 1:
-        found = f"{pair}: their {cosine} and 0 a right angle."
+        found = f"{pair}: {cosine} and 0 a right angle."
     else:
         which = "the closest pair" if n_equal == 1 else f"one of {n_equal} equally close pairs"
         median = f"the median of all {len(pairs)} pairs is **{write_decimals(float(np.median(cosines)), 2)}**"
-        found = f"{pair} are {which}: their {cosine}; {median}."
+        found = f"{pair} are {which}: {cosine}; {median}."
     if subject.weights != "random" and not subject.task:
         one, other = ([token for token in subject.batch.tokens[i] if token.isalnum()] for i in closest[:2])
         if one != other and sorted(one) == sorted(other):

@@ -30,7 +30,11 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
   const origin = parentElement.querySelector(".origin"), frame = parentElement.querySelector(".frame")
   const state = frames.get(parentElement) ?? moves()
   frames.set(parentElement, state)
+  const before = JSON.stringify(state.place)
   state.take(data.selected)
+  if (JSON.stringify(state.place) !== before) { // chosen elsewhere: what a finger pointed at last is not it any more
+    chart.querySelector(".hoverlayer")?.replaceChildren()
+  }
   frame.setAttribute("aria-label", data.label)
   frame.style.setProperty("--colour", data.colour)
 
