@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from playground.analysis.sentences import LeftOutWords
-from playground.charts.markdown import escape_markdown, quote_token
-from playground.charts.names import shortened
+from playground.charts.markdown import escape_markdown, quote_beginning, quote_token
 from playground.learn.tour import (
     Choices,
     Conclusion,
@@ -38,9 +37,6 @@ _AFTER = re.compile(
 )
 _ALIKE = 0.5
 """The share of words that a sentence and its negation have in common, at least."""
-
-_LONGEST_NAME = 120
-"""Letters of a sentence that is quoted where it is only a name."""
 
 _GUESSES = {"near": f"Over {NEAR}", "middle": f"{FAR} to {NEAR}", "far": f"Under {FAR}"}
 
@@ -179,7 +175,7 @@ def conclude(evidence: Evidence) -> Conclusion:
         )
     found = evidence.compare_sentences(sentences)
     cosines = found.depths.similarity("mean")
-    own, opposite = (_quote(sentences[i]) for i in pair)
+    own, opposite = (quote_beginning(sentences[i]) for i in pair)
     near = float(cosines[pair])
     if not np.isfinite(near):
         return Conclusion(f"{own} and {opposite} have no cosine: numbers overflowed.", "Nothing to test.", "untested")
@@ -191,13 +187,8 @@ def conclude(evidence: Evidence) -> Conclusion:
         test = "This could not be tested: there is no third sentence that says the same in other words."
         return Conclusion(said, test, "untested", more)
     verdict, test = judge_meaning(near, float(cosines[pair.first, other]))
-    third = f"Suppose {_quote(sentences[other])} says the same as the first."
+    third = f"Suppose {quote_beginning(sentences[other])} says the same as the first."
     return Conclusion(said, f"A claim: a higher cosine means more of the same. {third} {test}", verdict, more)
-
-
-def _quote(sentence: str) -> str:
-    """A sentence as a name, cut where it is long, in quotation marks; markdown."""
-    return f"“{escape_markdown(shortened(sentence, _LONGEST_NAME))}”"
 
 
 def judge_meaning(opposite: float, paraphrase: float) -> tuple[Verdict, str]:
@@ -241,7 +232,7 @@ def _judge_guess(evidence: Evidence) -> str:
     pair, _ = _find_others(evidence.state)
     if pair is None:
         return ""
-    own, opposite = (_quote(sentences[i]) for i in pair)
+    own, opposite = (quote_beginning(sentences[i]) for i in pair)
     cosine = float(evidence.compare_sentences(sentences).depths.similarity("mean")[pair])
     if not np.isfinite(cosine):
         return "They have no cosine: numbers overflowed."

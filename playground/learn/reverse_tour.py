@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from playground.charts.markdown import escape_markdown
+from playground.charts.markdown import quote_beginning
 from playground.learn.tour import Choices, Conclusion, Evidence, SmallMap, Step, Tour, TourState, Verdict, judge_guess
 from playground.link.changes import Changes, MadeChange
 from playground.link.params import OWN, RECIPE, TRAINED_SIZES
@@ -26,6 +26,8 @@ _HOW, _ALONE = "How does it do it?", "Does one head do it alone?"
 _GUESSES = {"all": "Over 80 %", "half": "In between", "none": "Under 40 %"}
 _MOST, _FEW = 0.8, 0.4
 
+_LITTLE = 0.1
+"""The share of what was learnt up to which it does not count what other heads do."""
 
 _STEPS = 200
 """Training steps, after which the default network gets nearly every letter right."""
@@ -112,15 +114,15 @@ def _open_on_line(evidence: Evidence, off: Sequence[Head] = ()) -> Choices:
 def _ask_for_head(state: TourState) -> str:
     to_open = "" if state.page == "attention" else "Open **Attention**. "
     told = "Does the large map show the line? If not, press **Do it for me**."
-    if _is_named(state):
-        told = f"The large map shows {_named_head(state)}, where the line is strongest."
+    if _is_open(state):
+        told = f"The large map shows {_named_head(state)}, which looks at the mirrored place most."
     return f"{to_open}{told} Press **What if this head were off?**"
 
 
 def _ask_for_second(state: TourState) -> str:
     told = "Choose another head that shows the line, or press **Do it for me**."
-    if _is_named(state):
-        told = f"Of the other heads, {_named_head(state)} has the strongest line: the large map shows it."
+    if _is_open(state):
+        told = f"The large map shows {_named_head(state)}: of the other heads, it looks at the mirrored place most."
     return f"What takes over? {told} Switch it off too: press **What if this head were off?**"
 
 
@@ -134,19 +136,27 @@ def _is_named(state: TourState) -> bool:
     return "line" in state.answers and _is_chosen(state) and _named_head(state) not in heads_off(state)
 
 
+def _is_open(state: TourState) -> bool:
+    """Whether the large map shows that head."""
+    return _is_named(state) and _named_head(state) == (state.values["layer"], state.values["head"])
+
+
 def _explain_choice(state: TourState) -> str | None:
     return None if _is_trained(state) else "There is no trained network yet: go back, and press **Start**."
 
 
 def _explain_head(state: TourState) -> str | None:
-    if _is_named(state) and _named_head(state) != (state.values["layer"], state.values["head"]):
-        return f"This is another head: the line is strongest in {_named_head(state)}."
-    return _explain_choice(state)
+    if not _is_named(state) or _is_open(state):
+        return _explain_choice(state)
+    which = "Of the other heads," if heads_off(state) else "This is another head:"
+    return f"{which} {_named_head(state)} looks at the mirrored place most."
 
 
 def _say_taken_along(evidence: Evidence) -> str:
     """What every page runs from now on, and on which text."""
-    return f"Every page now runs your network, on your text: *{escape_markdown(str(evidence.state.values['text']))}*"
+    trained, text = _find_network(evidence), str(evidence.state.values["text"])
+    which = "an example of its task" if trained is not None and text == trained.example else "your text"
+    return f"Every page now runs your network, on {which}: {quote_beginning(text)}."
 
 
 def _choose_network(evidence: Evidence) -> Choices:
@@ -191,35 +201,53 @@ def conclude(evidence: Evidence) -> Conclusion:
     results = trained.results
     learnt = f"After {results.kept_step:,} steps, your network gets {found.accuracy:.1%} of the letters right"
     rule, guess = f"the simple rule gets {results.baseline:.1%}", _recall_guess(evidence.state, found)
+    first, (verdict, test) = found.first_off, judge_head(found, results.baseline)
+    alone = answer_alone(found, results.baseline)
     best = found.mirrored[0] if found.mirrored else None
     if best is None:
+        no_line = f"{learnt} ({rule}). **{_HOW}** Not by one line: no head has found the anti-diagonal."
         most = f"The most is {found.weights.max():.2f}, in {found.ranked[0]}; evenly, it would be {found.even:.2f}."
         return Conclusion(
-            f"{learnt} ({rule}). **{_HOW}** Not by one line: no head has found the anti-diagonal.",
+            f"{no_line} **{_ALONE}** {_capital(first)}? {test} {alone}".rstrip(),
             f"Does a head give half of its weight to the mirrored place? None does. {most}",
             "refuted",
             f"Training for more steps, or from another seed, may find it.{guess}",
         )
-    first = found.first_off
     said = (
         f"{learnt}. **{_HOW}** {_capital(first)} gives {found.weights[first]:.2f} of its weight to the mirrored place"
     )
     if first != best:
         said += f"; the most is {found.weights[best]:.2f}, in {best}"
-    said = f"{said}. **{_ALONE}** A claim: {first} does."
-    verdict, test = judge_head(found, results.baseline)
-    return Conclusion(said, f"{test}{guess}", verdict, describe_others(found, rule))
+    said = f"{said}. **{_ALONE}** A claim: the network needs {first}."
+    return Conclusion(said, f"{test}{guess}", verdict, f"{alone} {describe_others(found, rule)}".lstrip())
 
 
 def judge_head(found: Reversal, baseline: float) -> tuple[Verdict, str]:
-    """Whether the reversal hangs on the head that is switched off: most of what was learnt is lost without it."""
+    """Whether the network needs the head that is switched off: most of what was learnt is lost without it."""
     learnt = found.accuracy - baseline
     asked = f"Switch it off: {found.accuracy_off:.1%} stay right"
     if learnt <= 0:
         return "untested", f"{asked}. But the network beats no simple rule, so there is nothing to lose."
     if found.accuracy - found.accuracy_off > learnt / 2:
-        return "held", f"{asked}. Most of what it learnt is lost: no other head takes its place."
-    return "refuted", f"{asked}. Most of what it learnt is still there: other heads do it too."
+        return "held", f"{asked}. Most of what the network learnt is lost."
+    return "refuted", f"{asked}. Most of what the network learnt is still there."
+
+
+def answer_alone(found: Reversal, baseline: float) -> str:
+    """Whether the head that is switched off reverses alone; empty where that could not be tested.
+
+    It does where it is needed and looks at the mirrored place, and little more is lost with other heads off too. Where
+    no head looks there, this cannot be told of one that is needed.
+    """
+    verdict, first = judge_head(found, baseline)[0], found.first_off
+    if verdict != "held":
+        return f"So {first} does not do it alone." if verdict == "refuted" else ""
+    more_lost = found.accuracy_off - min(found.accuracy_both, found.accuracy_none)
+    if not found.mirrored:
+        return f"The network needs {first}; whether that does it alone is not shown."
+    if first in found.mirrored and more_lost <= _LITTLE * (found.accuracy - baseline):
+        return f"As far as this shows, {first} does most of it alone."
+    return f"But {first} does not do it alone."
 
 
 def describe_others(found: Reversal, rule: str) -> str:
@@ -229,7 +257,7 @@ def describe_others(found: Reversal, rule: str) -> str:
     if found.second_off is not None:
         second = f" With {found.second_off} off too, {found.accuracy_both:.1%} are right."
     if not others:
-        return f"No other head looks at the mirrored place.{second}"
+        return f"No other head gives half of its weight to the mirrored place.{second}"
     names = join_words([f"{head} ({found.weights[head]:.2f})" for head in others])
     return (
         f"{'Another head looks' if len(others) == 1 else 'Other heads look'} at the mirrored place: {names}.{second} "

@@ -29,7 +29,7 @@ STEP_PAIRS = "_encdec_step_pairs"
 """Session key of the sentences in which a step of the page Encoder-decoder was chosen, by the step's parameter."""
 
 CHOSEN_PAIR = "_similarity_pair"
-"""Session key of the pair that Similarity showed last: the two numbers, and the sentences that they stood for."""
+"""Session key of the pair that Similarity showed last: the two numbers, and the sentences of the list."""
 
 _LOCKED_BY_TRAINED = ("causal", "seed")
 """What a trained network decides beside its shape and its tokens."""

@@ -96,15 +96,15 @@ def explore_similarity() -> None:
 
 
 def keep_pair(listed: tuple[str, ...], depths: SentenceDepths) -> None:
-    """Keep the chosen pair the same two sentences of another list; the closest pair where one of them is gone.
+    """Keep the chosen pair the same two sentences of another list, also edited ones; else choose the closest pair.
 
     A pair that has been chosen since, or by a link, stays: two sentences, also where both are behind the last one.
     """
     n, chosen = len(listed), tuple(int(current_value(place)) for place in SENTENCE_PAIR)
     if n < 2 or not depths.is_finite:
         return
-    before, texts = st.session_state.get(CHOSEN_PAIR, (None, ()))
-    pair = _find_again(chosen, texts, listed) if before == chosen else chosen
+    before, old = st.session_state.get(CHOSEN_PAIR, (None, ()))
+    pair = _find_again(chosen, old, listed) if before == chosen else chosen
     if pair is None:
         closest = sentences.rank_pairs(depths.similarity(current_value("similarity_pooling")))[0]
         pair = closest.first + 1, closest.second + 1
@@ -113,18 +113,25 @@ def keep_pair(listed: tuple[str, ...], depths: SentenceDepths) -> None:
         pair = (first, n - 1) if first < second else (n - 1, second)
     if pair != chosen:
         st.session_state.update(zip(SENTENCE_PAIR, pair, strict=True))
-    st.session_state[CHOSEN_PAIR] = pair, tuple(listed[min(number, n) - 1] for number in pair)
+    st.session_state[CHOSEN_PAIR] = pair, listed
 
 
-def _find_again(pair: tuple[int, ...], texts: tuple[str, ...], listed: tuple[str, ...]) -> tuple[int, ...] | None:
-    """The numbers of these two sentences in another list, the same where they still stand there; None without both."""
-    if not set(texts) <= set(listed):
-        return None
-    found = tuple(
-        number if listed[number - 1 : number] == (text,) else listed.index(text) + 1
-        for number, text in zip(pair, texts, strict=True)
-    )
-    return found if len(set(found)) == len(set(pair)) else None
+def _find_again(pair: tuple[int, ...], old: tuple[str, ...], listed: tuple[str, ...]) -> tuple[int, ...] | None:
+    """The numbers of an old list's pair in another list; None where a sentence of it is gone.
+
+    An edited one keeps its number: the lists are as long, a new sentence is there, and some beside the pair stayed.
+    """
+    numbers = [min(number, len(old)) for number in pair]
+    others = {text for number, text in enumerate(old, start=1) if number not in numbers}
+    is_edit = len(listed) == len(old) and not (others and others.isdisjoint(listed))
+    found = []
+    for number in numbers:
+        text, there = old[number - 1], listed[number - 1 : number]
+        if there != (text,) and text in listed:
+            found.append(listed.index(text) + 1)
+        elif there == (text,) or (is_edit and there[0] not in old):
+            found.append(number)
+    return tuple(found) if len(set(found)) == len(set(pair)) else None
 
 
 def draw_sentence_list(place: str, label: str, names: Mapping[int, str], number: int, whole: str) -> None:

@@ -90,23 +90,32 @@ def walk_reversal(one: TrainedNetwork) -> AppTest:
     assert "You were right: no head gives half of its weight to the mirrored place." in prose(app)
     assert step(press(app, "tour_on")) == 3
     assert step(press(app, "tour_set")) == 3
-    assert f"Every page now runs your network, on your text: *{one.example}*" in prose(app)
+    assert f"Every page now runs your network, on an example of its task: “{one.example}”." in prose(app)
     assert step(press(app, "tour_on")) == 4
     head = f"layer {app.session_state['layer']}, head {app.session_state['head']}"
-    assert f"shows {head}, where the line is strongest" in prose(app)
+    assert f"The large map shows {head}, which looks at the mirrored place most." in prose(app)
     assert app.session_state["query"] + app.session_state["key"] == len(one.example.split()) - 1, "on the line"
     app = working(app.switch_page("../../pages/attention.py").run())
     layer = app.session_state["layer"]
     app.session_state["layer"] = 1 - layer
-    assert f"This is another head: the line is strongest in {head}." in captions(working(app.run()))
+    working(app.run())
+    assert f"This is another head: {head} looks at the mirrored place most." in captions(app)
+    assert f"shows {head}" not in prose(app)
     app.session_state["layer"] = layer
     assert step(press(app, "tour_set")) == 5
+    off = app.session_state["layer"], app.session_state["head"]
     assert step(press(app, "tour_answer_all")) == 5
     assert "% stay right. Your guess, “over 80 %”, was wrong." in prose(app)
     assert step(press(app, "tour_on")) == 6
     other = f"layer {app.session_state['layer']}, head {app.session_state['head']}"
     assert other != head, "the next one is opened"
-    assert f"Of the other heads, {other} has the strongest line" in prose(app)
+    assert f"The large map shows {other}: of the other heads, it looks at the mirrored place most." in prose(app)
+    opened = app.session_state["layer"], app.session_state["head"]
+    app.session_state["layer"], app.session_state["head"] = off
+    working(app.run())
+    assert f"Of the other heads, {other} looks at the mirrored place most." in captions(app)
+    assert f"shows {other}" not in prose(app)
+    app.session_state["layer"], app.session_state["head"] = opened
     assert step(press(app, "tour_set")) == 7
     return app
 
@@ -143,6 +152,16 @@ def with_network_taken_along(one: TrainedNetwork) -> AppTest:
     app = put(working(press(app, "start_reverse").switch_page("../../pages/training.py").run()), one)
     press(press(press(app, "tour_on"), "tour_answer_nowhere"), "tour_on")
     return press(press(app, "training_look"), "tour_on")
+
+
+def test_a_long_text_that_is_taken_along_is_quoted_in_one_line_by_its_beginning() -> None:
+    one = trained()
+    own = "a *b* c\n\n" + "c b a " * 200
+    app = put(open_page("training", tour=3, experiment="reverse", text=own), one)
+    press(app, "training_look")
+    assert app.session_state["text"] == own, "the network knows its letters"
+    beginning = escape_markdown(f"a *b* c {'c b a ' * 20}"[:119])
+    assert f"Every page now runs your network, on your text: “{beginning}…”." in prose(app)
 
 
 def test_after_the_reversal_the_visitors_own_sentence_and_weights_are_back() -> None:

@@ -125,6 +125,40 @@ def test_a_chosen_pair_stays_the_same_sentences_and_makes_way_for_the_closest_pa
     assert chosen(gone) == closest(gone) == (3, 4)
 
 
+@pytest.mark.parametrize(
+    ("query", "edit"),
+    [
+        ({}, {"text": DEFAULT_TEXT.replace("street", "road")}),
+        ({"similarity_second": 3}, {"text": DEFAULT_TEXT.replace("street", "road")}),
+        (
+            {"similarity_list": LIST, "similarity_first": 2, "similarity_second": 4},
+            {"similarity_list": LIST.replace("fell.", "fell!")},
+        ),
+        ({"text": "Dogs bark.\nCats sleep.", "similarity_first": 2, "similarity_second": 1}, {"text": "Dogs.\nCats."}),
+    ],
+    ids=["the example's", "a link's", "of the list", "of two"],
+)
+def test_a_pair_stays_where_a_word_of_it_is_corrected(query: dict[str, Any], edit: dict[str, str]) -> None:
+    app = page(**query)
+    pair = chosen(app)
+    assert pair != closest(app), "else nothing is tested"
+    assert chosen(choose(app, **edit)) == pair
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"similarity_list": "The mat had a cat on it.\nStocks fell.\nThe mat had a cat."},
+        {"similarity_list": "Dogs bark.\nThe film was good.\nThe film was bad."},
+        {"text": "Dogs bark.", "similarity_list": "Cats sleep.\nThe film was good.\nThe film was bad."},
+    ],
+    ids=["a line was removed", "a new list", "all is new"],
+)
+def test_the_closest_pair_is_chosen_where_a_list_as_long_has_other_sentences(other: dict[str, str]) -> None:
+    app = choose(page(similarity_list=LIST), **other)
+    assert chosen(app) == closest(app) != (1, 2)
+
+
 def test_a_pair_that_comes_together_with_another_text_is_that_texts() -> None:
     app = page(text="Dogs bark.", similarity_list=LIST)
     assert chosen(app) == (1, 2)
@@ -195,11 +229,11 @@ def test_what_is_too_much_work_is_left_out_with_a_sentence(monkeypatch: pytest.M
 
 
 def test_strangers_words_are_shown_as_they_are() -> None:
-    hostile = "<script>alert(1)</script> **x** $y$ [z](w) \u202e\x1b `c`\n:material/home: | a\\b"
+    hostile = "<script>\u202e\x1balert(1)</script> **x** $y$ [z](w) `c`\n:material/home: | a\\b"
     app = page(text=hostile, similarity_list=hostile, similarity_second=3, similarity_ranking="true")
     assert "Control characters were replaced" in sentences(app)
-    assert r"\<script\>alert\(1\)\</script\> \*\*x\*\* \$y\$ \[z\]\(w\)" in prose(app)
-    assert any(hostile[:35] in name for name in table(app, "in common")["first"])
+    assert r"\<script\>  alert\(1\)\</script\> \*\*x\*\* \$y\$ \[z\]\(w\)" in prose(app)
+    assert table(app, "in common")["first"][0] == "1 · <script>  alert(1)</script> **x** $y$ […"
     assert "<script>" not in str(charts(app)["similarity_matrix"][0]["y"])
 
 
