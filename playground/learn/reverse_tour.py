@@ -277,9 +277,9 @@ def _judge_line(evidence: Evidence) -> str:
     best = found.mirrored[0]
     last = trained.config.n_layers - 1
     right = "first" if not best.layer else "last" if best.layer == last else "between"
-    told = "You were right: the" if answer == right else "Not there: the"
+    told = {right: "You were right", "nowhere": "There is one"}.get(answer, "Not there")
     return (
-        f"{told} line is strongest in {best}, with {found.weights[best]:.2f} of the weight, as a mean over many "
+        f"{told}: the line is strongest in {best}, with {found.weights[best]:.2f} of the weight, as a mean over many "
         "sequences. The map below shows one of them."
     )
 
@@ -299,8 +299,9 @@ def _recall_guess(state: TourState, found: Reversal) -> str:
     guess = state.answers.get("left")
     if guess is None or not heads_off(state):
         return ""
-    right = ", and were right" if guess == _guess_of(found.accuracy_off) else ""
-    return f" You guessed “{_GUESSES[guess].lower()}”{right}."
+    right = _guess_of(found.accuracy_off)
+    judged = "and were right" if guess == right else f"and it is “{_GUESSES[right].lower()}”"
+    return f" You guessed “{_GUESSES[guess].lower()}”, {judged}."
 
 
 def _guess_of(left: float) -> str:

@@ -99,7 +99,7 @@ def test_the_end_answers_what_the_card_asks_with_the_visitors_numbers_and_guess(
     assert "97.0% stay right" in end.test
     assert "layer 1, head 0 does not do it alone" in end.more
     assert "You guessed “over 80 %”, and were right." in end.test
-    assert end_of({"left": "none"}).test.endswith("You guessed “under 40 %”.")
+    assert end_of({"left": "none"}).test.endswith("You guessed “under 40 %”, and it is “over 80 %”.")
     assert "You guessed" not in end_of({}).test
 
 

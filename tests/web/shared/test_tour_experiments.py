@@ -126,7 +126,7 @@ def test_a_network_that_found_no_anti_diagonal_says_so() -> None:
     app = walk_reversal(one)
     assert "no head has found the anti-diagonal" in prose(app)
     assert "refuted" in prose(app)
-    assert "You guessed “over 80 %”." in captions(app)
+    assert "You guessed “over 80 %”, and it is “under 40 %”." in captions(app)
     links: Any = app.get("page_link")
     assert "All experiments" in {link.proto.label for link in links}
     assert f"{one.results.validation_accuracy:.1%} of the letters right" in prose(app)
