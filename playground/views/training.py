@@ -547,7 +547,7 @@ def draw_losses(history: History, steps: int, n_classes: int) -> Figure:
     evaluated = history.series("loss")
     lines = [
         _line(*thinned(losses), name, figures.faint(palette.BATCHES, figures.PALE), width=1),
-        _line(*sampled(running_mean(losses, span)), f"mean of {span} batches", palette.BATCHES),
+        _line(*running_mean(losses, span), f"mean of {span} batches", palette.BATCHES),
         *_both_sets(*evaluated, "%{y:.4f} nats"),
         over_steps.level_line(steps, guess, f"guessing: ln {n_classes} = {guess:.2f}"),
     ]
@@ -601,13 +601,17 @@ def finite(values: Sequence[float]) -> Array:
     return array[np.logical_and.accumulate(np.isfinite(array))].astype(np.float32)
 
 
-def running_mean(values: Array, span: int) -> Array:
-    """The mean of each value and those before it, `span` in all, or as many as there are."""
-    sums = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
-    ends = np.arange(1, len(values) + 1)
+def running_mean(values: Array, span: int) -> tuple[Array, Array]:
+    """Of values of steps 1, 2, …, the mean of each and those before it, `span` in all or as many as there are.
+
+    Each stands in the middle of its steps: at the last, the curve would seem to lag. Of many, some are left out.
+    """
+    size, n = window(len(values)), len(values)
+    ends = np.array([min(end, n) for end in range(size, n + size, size)], np.int64)
     starts = np.maximum(ends - span, 0)
-    means: Array = ((sums[ends] - sums[starts]) / (ends - starts)).astype(np.float32)
-    return means
+    sums = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
+    means = (sums[ends] - sums[starts]) / (ends - starts)
+    return ((starts + 1 + ends) / 2).astype(np.float32), means.astype(np.float32)
 
 
 def window(n: int, most: int = MOST_POINTS) -> int:
@@ -621,12 +625,6 @@ def thinned(values: Array) -> tuple[Array, Array]:
     sizes, numbers = np.diff([*starts, len(values)]), (np.arange(1, len(values) + 1), values)
     at, means = (np.add.reduceat(each, starts, dtype=np.float64) / sizes for each in numbers)
     return at.astype(np.float32), means.astype(np.float32)
-
-
-def sampled(values: Array) -> tuple[Array, Array]:
-    """Values of steps 1, 2, …, the last of each of equal windows, with their steps."""
-    size = window(len(values))
-    return _picked(values, [min(i + size, len(values)) - 1 for i in range(0, len(values), size)])
 
 
 def peaks(values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
