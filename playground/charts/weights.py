@@ -52,12 +52,12 @@ def shrink(patterns: Array) -> Array:
     """
     n_layers, n_heads, n_queries, n_keys = patterns.shape
     side = max(1, min(THUMBNAIL, int((MOST_DOTS / (n_layers * n_heads)) ** 0.5)))
-    block = -(-max(n_queries, n_keys) // side)
-    if block <= 1:
+    rows, columns = (max(1, -(-n // side)) for n in (n_queries, n_keys))  # that share a dot
+    if rows == columns == 1:
         return patterns
-    padded = np.pad(patterns, [(0, 0), (0, 0), (0, -n_queries % block), (0, -n_keys % block)])
-    height, width = padded.shape[2] // block, padded.shape[3] // block
-    dots: Array = padded.reshape(*patterns.shape[:2], height, block, width, block).max(axis=(3, 5))
+    padded = np.pad(patterns, [(0, 0), (0, 0), (0, -n_queries % rows), (0, -n_keys % columns)])
+    height, width = padded.shape[2] // rows, padded.shape[3] // columns
+    dots: Array = padded.reshape(*patterns.shape[:2], height, rows, width, columns).max(axis=(3, 5))
     return dots
 
 

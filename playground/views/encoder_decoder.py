@@ -40,7 +40,7 @@ from playground.runs.arrays import Array
 from playground.runs.budget import check_pair_budget
 from playground.runs.pair_run import PairRun, Side, run_pair
 from playground.text import Tokenizer, build_tokenizer, split_sentences
-from playground.text.wording import name_device
+from playground.text.wording import count_noun, name_device
 from playground.training.answers import write_targets
 from playground.training.shipped_network import load_translator
 from playground.training.tasks.symbol_tasks import split_words
@@ -310,15 +310,15 @@ def _describe_strange_words(translator: TrainedNetwork, words: Sequence[str], n_
             "All that follows may be wrong too, as each step goes on from what was written before."
         )
     if len(words) > translator.recipe.length:
-        cut = f" It reads the first {n_read} alone." if n_read < len(words) else ""
+        cut = f" It reads only the first {n_read}." if n_read < len(words) else ""
         return (
             f"This sentence has {len(words)} words. The translator learnt from sentences of at most "
             f"{translator.recipe.length}: it may lose its place.{cut}"
         )
     if not is_sentence(words):
         return (
-            "This is no sentence of the grammar that the translator has learnt, so that no translation is the right "
-            "one. A phrase is *article (adjective) (colour) noun*; a verb joins two."
+            "This is no sentence of the grammar that the translator has learnt: what it writes is a guess. A phrase is "
+            "*article (adjective) (colour) noun*; a verb joins the first two, prepositions join more."
         )
     return ""
 
@@ -351,7 +351,7 @@ def describe_run(pair: Pair) -> str:
 
 def _count_tokens(side: Side, name: str) -> str:
     n_padding = side.padding.size - side.n_real
-    return f"{side.n_real} {name} tokens{f' + {n_padding} padding' if n_padding else ''}"
+    return f"{count_noun(side.n_real, f'{name} token')}{f' + {n_padding} padding' if n_padding else ''}"
 
 
 def show_attention(scene: Scene[Pair], options: Options) -> Iterator[Item]:
@@ -465,7 +465,7 @@ def _describe_pattern(pair: Pair, attention: str, place: tuple[int, int], positi
         else f"The largest weight of all is in the row of {query}. "
     ) + (
         f"Its weights add up to 1: the largest, {_write_largest_weight(pattern[row].max())}, lies on {key}; spread "
-        f"evenly, each would be {1 / n_visible:.2g}."
+        f"evenly, each would be {1 / n_visible:.3g}."
     )
     n_aligned = count_aligned(pair, pattern) if pair.translator and attention == "cross" else None
     if n_aligned is None:

@@ -16,6 +16,11 @@ def test_short_patterns_are_shown_dot_by_dot_and_long_ones_never_lose_a_peak() -
     assert dots.sum() == 0.75
 
 
+def test_few_queries_keep_their_dots_beside_many_keys() -> None:
+    wide = np.random.default_rng(0).random((2, 4, 3, 2 * THUMBNAIL))
+    np.testing.assert_array_equal(shrink(wide), np.maximum(wide[..., ::2], wide[..., 1::2]))
+
+
 def test_thousands_of_thumbnails_have_few_dots_each() -> None:
     patterns = np.zeros((96, 96, 20, 20), dtype=np.float32)
     patterns[95, 3, 19, 7] = 0.5

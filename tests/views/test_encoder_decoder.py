@@ -105,7 +105,7 @@ def test_the_chosen_head_is_the_runs_own_and_padding_is_grey(attention: str, lin
     assert quote_place(queries.tokens, row) in caption
     two_digits = f"{largest:.2f}" if largest >= 0.1 else f"{largest:.2g}"
     assert f"the largest, {two_digits}, lies on {quote_place(keys.tokens, int(weights[row].argmax()))}" in caption
-    assert f"each would be {even:.2g}" in caption
+    assert f"each would be {even:.3g}" in caption
     assert ("Grey" in caption) == (not seen.all())
 
 
@@ -381,7 +381,7 @@ def test_words_that_the_translator_does_not_read_are_told() -> None:
     for n, cut in ((longest, False), (longest + 1, True)):
         link = f"{EXAMPLE_LINK}{'+'.join(['king'] * n)}"
         told = texts(show_translation(linked_pair(open_link(link)).now))
-        assert (f"It reads the first {longest} alone." in told) == cut
+        assert (f"It reads only the first {longest}." in told) == cut
         assert "It is wrong" not in told, "nothing is right where there is no sentence"
     long = "the cat sees the dog in the house with the cow under the door"
     assert "It is wrong: by its grammar it would be *le chat voit" in texts(show_translation(example(long)))

@@ -185,7 +185,7 @@ def _list_words() -> None:
         st.markdown("  \n".join(lines))
         st.caption(
             "A phrase is *article (adjective) (colour) noun*. A sentence is a phrase, or two with a verb between them; "
-            "a preposition adds one more."
+            "behind those, a preposition adds one more."
         )
 
 

@@ -63,7 +63,7 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     const [top, bottom] = inside(down.ends(state.place[0])), [left, right] = inside(across.ends(state.place[1]))
     const box = scrolled.getBoundingClientRect(), middle = inner.left + (left + right) / 2 * inner.width
     frame.hidden = top === bottom || left === right // beyond what is zoomed into
-      || middle < box.left || middle > box.right // or scrolled to
+      || Boolean(data.columns) && (middle < box.left || middle > box.right) // or scrolled to; a whole row always is
     Object.assign(frame.style, {
       clipPath: "none",
       left: `${inner.left - outer.left + left * inner.width - 2}px`, width: `${(right - left) * inner.width + 3}px`,
