@@ -138,11 +138,11 @@ def test_the_mosaic_has_each_heads_strongest_weights_in_its_share(shape: tuple[i
     patterns = random_patterns(*shape)
     figure = head_grid(shrink(patterns))
     (mosaic,) = figure["data"]
-    block = max(1, -(-max(n_queries, n_keys) // THUMBNAIL))
-    height, width = -(-n_queries // block), -(-n_keys // block)
+    blocks = [max(1, -(-n // THUMBNAIL)) for n in (n_queries, n_keys)]
+    height, width = (-(-n // block) for n, block in zip((n_queries, n_keys), blocks, strict=True))
     expected = np.zeros((n_layers * (height + 1), n_heads * (width + 1)), dtype=np.uint8)
     for layer, head, row, column in np.ndindex(n_layers, n_heads, height, width):
-        rows, columns = (slice(i * block, (i + 1) * block) for i in (row, column))
+        rows, columns = (slice(i * block, (i + 1) * block) for i, block in zip((row, column), blocks, strict=True))
         dot = patterns[layer, head, rows, columns].max()
         expected[layer * (height + 1) + row, head * (width + 1) + column] = np.uint8(255 * np.sqrt(dot))
     assert mosaic["z"].dtype == np.uint8
