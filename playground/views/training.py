@@ -111,12 +111,14 @@ def show_plan(scene: Scene[Recipe]) -> Iterator[Item]:
 
 def show_nothing_yet(task: str, *, is_known: bool) -> Iterator[Item]:
     """What there is to do where no network has learnt yet; the task by its title, and whether its run `is_known`."""
-    then = (
-        f"the run in which a small transformer has learnt the task “{task}” is shown at once."
+    told = (
+        f"The task “{task}” has been learnt here before with these settings. **Start** shows that run at once; "
+        "**another seed** makes one to watch."
         if is_known
-        else f"a small transformer then learns the task “{task}” before your eyes."
+        else f"Nothing has been learnt yet. Press **Start**: a small transformer then learns the task “{task}” before "
+        "your eyes."
     )
-    yield Paragraph(f"Nothing has been learnt yet. Press **Start**: {then}", "answer")
+    yield Paragraph(told, "answer")
 
 
 NO_ANSWER_YET = "This run has answered nothing yet: the share of its right answers comes here."
@@ -511,11 +513,12 @@ def describe_training(config: ModelConfig, recipe: Recipe, data: Data) -> str:
 def describe_classes(data: Data) -> str:
     """Between which answers the network chooses at each position (markdown)."""
     right = {data.labels[i] for i in np.unique(data.train.targets.numpy()).tolist() if i != IGNORE}
-    never = [label for label in data.labels if label in MARKS and label not in right]
-    others = [label for label in data.labels if label not in never]
-    listed = ", ".join([*map(quote_token, others[:MOST_CLASSES]), *["…"] * (len(others) > MOST_CLASSES)])
-    marks = f"; and {join_words(never)}, which are never right" if never else ""
-    return f"Each answer is one of {len(data.labels)}, the *classes*: {listed}{marks}."
+    marks = [label for label in data.labels if label in MARKS and label not in right]
+    never = marks if right else []  # what is kept of a run has no training set to tell
+    others = [label for label in data.labels if label not in marks][:MOST_CLASSES]
+    listed = ", ".join([*map(quote_token, others), *["…"] * (len(others) + len(never) < len(data.labels))])
+    wrong = f"; and {join_words(never)}, which are never right" if never else ""
+    return f"Each answer is one of {len(data.labels)}, the *classes*: {listed}{wrong}."
 
 
 def describe_size(config: ModelConfig, data: Data) -> str:

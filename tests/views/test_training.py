@@ -176,6 +176,9 @@ def test_the_classes_of_a_task_are_its_answers_and_marks_that_are_none() -> None
     ):  # fmt: skip
         data = make_data(Recipe(task=task, n_train=512, **TASKS[task].ablation_sizes))
         assert said in view.describe_classes(data)
+        kept = replace(data, train=data.train[slice(0, 0)])
+        assert "never right" not in view.describe_classes(kept), "a run has no training set after its end"
+        assert f"one of {len(data.labels)}, the *classes*: " in view.describe_classes(kept)
 
 
 def test_what_is_watched_stays_as_it_is_while_the_run_goes_on() -> None:

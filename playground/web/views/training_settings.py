@@ -120,18 +120,15 @@ def start_row(plan: TrainingPlan | None) -> None:
     came_back = trained_slot.session_slot().came_back
     experiment_buttons.draw_buttons(PAGE, plan, create_experiment, has_network=came_back, scrolls_to="training_buttons")
     experiment = session_experiments().get(PAGE)
-    if plan is None or (experiment is not None and experiment.inputs == plan.inputs):
+    if plan is None:
+        return
+    if experiment is not None and experiment.inputs == plan.inputs:
+        if experiment.job.status == experiment.job.joined == "finished":
+            _offer_another_seed(plan)
         return
     if is_known(plan):
         st.caption("This run has been computed here before: **Start** shows it at once.")
-        if not is_trained_network(current_value("weights")):  # which decides on the seed
-            st.button(
-                "Another seed, to watch it learn",
-                key="training_another_seed",
-                icon=":material/casino:",
-                type="tertiary",
-                on_click=partial(_choose_another_seed, plan),
-            )
+        _offer_another_seed(plan)
         return
     recipe, data = plan.recipe, training_data(plan.recipe)
     st.caption(
@@ -139,6 +136,17 @@ def start_row(plan: TrainingPlan | None) -> None:
         f"{min(recipe.batch_size, len(data.train))} sequences. Whoever starts it from this link gets the same "
         f"curves: the *seed* {recipe.seed} draws the same sequences and first weights."
     )
+
+
+def _offer_another_seed(plan: TrainingPlan) -> None:
+    """Draw the button that makes a run which nobody has seen; not where a trained network decides on the seed."""
+    if not is_trained_network(current_value("weights")):
+        st.button(
+            "Another seed, to watch it learn",
+            key="training_another_seed",
+            icon=":material/casino:",
+            on_click=partial(_choose_another_seed, plan),
+        )
 
 
 def _choose_another_seed(plan: TrainingPlan) -> None:

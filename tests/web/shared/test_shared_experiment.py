@@ -62,7 +62,7 @@ def test_who_pauses_or_cancels_leaves_and_the_run_goes_on(page: str, monkeypatch
 
 def test_who_comes_later_has_the_same_network_and_curves_at_once() -> None:
     first, second = measured(training_page()), training_page()
-    assert "the run in which a small transformer has learnt the task “Reverse” is shown at once." in prose(second)
+    assert "**Start** shows that run at once; **another seed** makes one to watch." in prose(second)
     assert "has been computed here before: **Start** shows it at once." in captions(second)
     press(second, "training_start")
     assert not job_threads()
@@ -77,7 +77,7 @@ def test_another_seed_is_one_that_nobody_has_computed_here() -> None:
     first, second = measured(training_page(seed=4)), training_page(seed=3)
     assert "training_another_seed" not in {button.key for button in second.button}
     measured(second)
-    third = press(training_page(seed=3), "training_another_seed")
+    third = press(press(training_page(seed=3), "training_start"), "training_another_seed")
     assert third.session_state["seed"] == 5
     assert "About **" in captions(third)
     assert first.session_state[SLOT].trained is not None
