@@ -284,11 +284,9 @@ def show_translation(pair: Pair) -> Iterator[Item]:
     run, written = pair.run, pair.run.target.tokens[1:]
     *certainty, at_end = (float(run.next_words(position).max()) for position in range(run.target.n_real))
     yield Paragraph(f"The decoder writes: **{' '.join(written)}**")
-    least, word = min(zip([*certainty, at_end], [*written, "[EOS]"], strict=True))
-    sure = _write_percent(least)
-    sentence = f"It is least sure of *{word}*, with a probability of {sure}."
-    if least > 0.999:
-        sentence = f"It is sure of each word, with a probability of {sure}."
+    least, word = min(zip([*certainty, at_end], [*written, EOS], strict=True))
+    which = "sure of each word" if least > 0.999 else f"least sure of *{word}*"
+    sentence = f"It is {which}, with a probability of {_write_percent(least)}."
     right = translate_rightly(pair.words)
     if right is not None:
         is_right = list(written) == right

@@ -158,9 +158,9 @@ class Translate(DecoderCopy):
         return _SHORTEST, length
 
     def describe_unusual(self, sequence: str, recipe: DataRecipe) -> str:
-        """That these words are no sentence of the grammar, or too few; else empty."""
+        """That these words are no sentence of the grammar, which has none that is too short; else empty."""
         if is_sentence(sequence.split()):
-            return super().describe_unusual(sequence, recipe)
+            return ""
         return "This is no sentence of the grammar that it has learnt: the right answer is word for word."
 
     def count_sequences(self, length: int, n_symbols: int) -> int:

@@ -91,9 +91,14 @@ def sharing_sentence(experiment: Experiment[Any]) -> str:
             f"You share this run with {count_people(others)}, who started the same one. Pause and Cancel take only you "
             "out of it; it goes on while anyone stays."
         )
-    if job.status == "finished" and job.joined == "finished":
+    if was_computed_before(experiment):
         return "The same run had been computed here before; this is its result. Another *seed* makes one to watch."
     return ""
+
+
+def was_computed_before(experiment: Experiment[Any]) -> bool:
+    """Whether the run had come to its end before this visitor started it: there was nothing to watch."""
+    return experiment.job.status == experiment.job.joined == "finished"
 
 
 def count_people(n: int) -> str:

@@ -123,7 +123,7 @@ def start_row(plan: TrainingPlan | None) -> None:
     if plan is None:
         return
     if experiment is not None and experiment.inputs == plan.inputs:
-        if experiment.job.status == experiment.job.joined == "finished":
+        if experiment_buttons.was_computed_before(experiment):
             _offer_another_seed(plan)
         return
     if is_known(plan):
