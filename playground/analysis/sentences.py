@@ -203,7 +203,7 @@ def rank_pairs(similarity: Array) -> list[Pair]:
     """Every pair of two different sentences of a matrix (N, N), the most similar first; equal ones as they stand."""
     rows, columns = np.triu_indices(len(similarity), k=1)
     cosines = similarity[rows, columns]
-    order = np.argsort(-cosines, kind="stable")
+    order = np.argsort(-cosines.round(6), kind="stable")  # equal sentences differ in what rounding leaves
     return [Pair(int(rows[i]), int(columns[i]), float(cosines[i])) for i in order]
 
 

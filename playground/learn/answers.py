@@ -30,8 +30,8 @@ HANDLES = 5
 PLACE = re.compile(r"\{([a-z_]+)\}")
 """A name in braces, for which a case has a word."""
 
-COMPUTED = re.compile(r"\{=\s*([^{}|]+?)\s*(?:\|\s*([^{}|]+?)\s*)?\}")
-"""A formula in a text, and the format in which its number is written."""
+COMPUTED = re.compile(r"\{=([^{}|]+)(?:\|([^{}|]+))?\}")
+"""A formula in a text, and the format of its number, each perhaps with blanks around it."""
 
 _CLOSE = 1e-6
 """By how much, as a share, two numbers differ that count as equal."""
@@ -463,14 +463,11 @@ def parse_number(text: str) -> float:
 
 def _parse(text: str) -> float | None:
     text = re.sub(r"[\s_]", "", text).replace("−", "-").replace("–", "-")
-    if text.endswith("%"):
-        share = _parse(text[:-1])
-        return None if share is None else share / 100
-    above, slash, below = text.partition("/")
-    if slash:
-        numerator, denominator = _parse_plain(above), _parse_plain(below)
-        return numerator / denominator if numerator is not None and denominator else None
-    return _parse_plain(text)
+    above, slash, below = text.removesuffix("%").partition("/")
+    numerator, denominator = _parse_plain(above), _parse_plain(below) if slash else 1.0
+    if numerator is None or not denominator:
+        return None
+    return numerator / denominator / (100 if text.endswith("%") else 1)
 
 
 def _parse_plain(text: str) -> float | None:

@@ -221,11 +221,14 @@ class Variant:
         """
 
         def compute(found: re.Match[str]) -> str:
-            value = self.compute(found[1])
+            value = self.compute(found[1].strip())
+            written = (found[2] or ".4g").strip()
+            if not re.fullmatch(r"[+,]?(?:\.[0-9]{1,2})?[defg%]?", written):
+                raise InputError(f"{quote_text(written)} is no format of a number: `.2f` would be one.")
             try:
-                return format(value, found[2] or ".4g") if isinstance(value, int | float) else str(value)
-            except ValueError as error:
-                raise InputError(f"`{found[2]}` is no format of a number: `.2f` would be one.") from error
+                return format(value, written) if isinstance(value, int | float) else str(value)
+            except ValueError as error:  # whole numbers alone are written with d
+                raise InputError(f"`{written}` does not fit the number {value}: `.2f` would.") from error
 
         return self.fill(COMPUTED.sub(compute, self.fill(text)))
 

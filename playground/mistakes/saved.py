@@ -19,14 +19,15 @@ MAX_BYTES = 8 * 2**20
 """Of a file, and of all that it unpacks to."""
 
 MAX_ARRAYS = 1_000
-MAX_PRINTED = 200_000
+MAX_PRINTED = 20_000
 """Characters of a printed tensor."""
 
 _MAX_DEPTH = 6
 _MARK = re.compile(r"\[|\]|[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf)")
-_AROUND = re.compile(
-    r"^\s*(?:tensor|array|torch\.tensor|np\.array)?\s*\(?\s*|(?:,\s*(?:dtype|device|grad_fn|requires_grad)=[^)\]]*)?\)?\s*$"
-)
+_BEFORE = re.compile(r"(?:torch\.tensor|np\.array|tensor|array)?\s*\(?")
+_BEHIND = re.compile(r"(?:,\s*(?:dtype|device|grad_fn|requires_grad)=[^\])]*)?\)?")
+_LONGEST_NUMBER = 60
+"""Characters of a printed number."""
 
 _DAMAGED = (
     ValueError, OSError, EOFError, KeyError, RuntimeError, MemoryError, SyntaxError, zipfile.BadZipFile, zlib.error
@@ -97,11 +98,16 @@ def read_printed(text: str) -> tuple[NDArray[np.float64], float]:
             "Numbers are left out of this (“...”): print all of them with torch.set_printoptions(threshold=10_000) or "
             "np.set_printoptions(threshold=10_000)."
         )
-    body = _AROUND.sub("", text)
+    text = text.strip()
+    start = _BEFORE.match(text).end()  # type: ignore[union-attr]  # it matches any text
+    end = text.rfind(",", 0, text.index("=")) if "=" in text else len(text)
+    body = text[start:end].removesuffix(")")
     marks = _MARK.findall(body)
     left = re.sub(r"[\s,]", "", _MARK.sub("", body))
-    if not marks or left:
+    if not marks or left or not _BEHIND.fullmatch(text[end:]):
         raise InputError("This is no printed tensor: paste it from its first bracket to its last one.")
+    if max(map(len, marks)) > _LONGEST_NUMBER:
+        raise InputError(f"A number of this has more than {_LONGEST_NUMBER} characters.")
     stack: list[list[Any]] = [[]]
     for mark in marks:
         if mark == "[":

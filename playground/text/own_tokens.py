@@ -123,8 +123,6 @@ MAX_VOCABULARY_BYTES = 2 * 2**20
 MAX_WORDS = 100_000
 """Of one file; GPT-2's has 50,257."""
 
-_JSON = re.compile(r'\s*(\{|\[\s*")')
-
 
 def read_vocabulary(data: bytes, n_rows: int) -> dict[str, int]:
     """Read the id of each word: from one word a line, from 0 on, or from JSON, a dictionary of ids or a list of words.
@@ -143,7 +141,7 @@ def read_vocabulary(data: bytes, n_rows: int) -> dict[str, int]:
     text = _decode(data).rstrip("\r\n")
     if not text.strip():
         raise InputError("There is no word in it.")
-    ids = _read_json(text) if _JSON.match(text) else _number_words(_read_lines(text))
+    ids = _read_json(text) if re.match(r'\s*(\{|\[\s*")', text) else _number_words(_read_lines(text))
     if len(ids) > MAX_WORDS:
         raise InputError(f"It has {len(ids):,} words; at most {MAX_WORDS:,} can be read.")
     _check_ids(ids, n_rows)

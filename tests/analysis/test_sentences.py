@@ -84,12 +84,14 @@ def test_every_depth_is_pooled_from_the_runs_of_each_sentence(final_norm: bool, 
     for i, each in enumerate(runs):
         assert depths.tokens[i] == each.tokens
         np.testing.assert_array_equal(depths.padding[i], each.padding)
-        np.testing.assert_allclose(depths.final[i], each.arrays["final"], atol=1e-5)
+        np.testing.assert_allclose(depths.final[i], each.arrays["final"], rtol=1e-4, atol=1e-4)
         for depth, point in enumerate(points):
             expected = each.arrays[point][~each.padding].astype(np.float64).mean(axis=0)
-            np.testing.assert_allclose(depths.pooled["mean"][depth, i], expected, atol=1e-5)
+            np.testing.assert_allclose(depths.pooled["mean"][depth, i], expected, rtol=1e-4, atol=1e-4)
         for pooling in POOLINGS:
-            np.testing.assert_allclose(depths.pooled[pooling][-1, i], sentence_vector(each, pooling), atol=1e-5)
+            np.testing.assert_allclose(
+                depths.pooled[pooling][-1, i], sentence_vector(each, pooling), rtol=1e-4, atol=1e-4
+            )
     for pooling in POOLINGS:
         np.testing.assert_allclose(depths.similarity(pooling), sentence_similarity(runs, pooling), atol=1e-5)
     assert depths.n_tokens == [5, 5, 17]
@@ -313,3 +315,9 @@ def test_interventions_change_every_shorter_run() -> None:
     beside = tokenizer.encode_batch(["two", "one two"])
     vector = sentence_vector(run(encoder, beside, 0, interventions=[change]))
     assert found.similarities[0] == pytest.approx(cosine(vector, other), abs=1e-5)
+
+
+@pytest.mark.parametrize("noise", [-1e-7, 0.0, 1e-7])
+def test_pairs_of_equal_sentences_keep_their_order_whatever_rounding_leaves(noise: float) -> None:
+    similarity = np.array([[1, 0.125, 1], [0.125, 1, 0.125 + noise], [1, 0.125 + noise, 1]])
+    assert [(pair.first, pair.second) for pair in rank_pairs(similarity)] == [(0, 2), (0, 1), (1, 2)]

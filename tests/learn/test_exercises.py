@@ -299,7 +299,13 @@ def test_settings_until_a_condition_holds() -> None:
 
 def test_an_explanation_that_cannot_be_computed_is_a_sentence() -> None:
     variant = posed({"kind": "number", "truth": "1"})
-    for text in ("{= pattern[0,0,zebra,a]}", "{= 1 | zz}"):
+    for text in (
+        "{= pattern[0,0,zebra,a]}",
+        "{= 1 | zz}",
+        "{= 1 | 999999999d}",
+        "{= 1.5 | d}",
+        "{= " + " " * 1_900 + "}",
+    ):
         with pytest.raises(InputError):
             variant.explain(text)
     assert variant.explain("{= 1/3} {= config[norm]} {= pattern[0,0,a,b] | .1%}").startswith("0.3333 layer ")

@@ -132,6 +132,9 @@ def test_rounding_is_a_share_of_the_largest_number(text: str, half: float | None
         ("[1, 2, ..., 9]", "left out"),
         ("[" * 50, "at most"),
         ("1 " * 200_000, "at most"),
+        ("[" + " " * 15_000 + "x", "no printed tensor"),
+        ("[1e" + "9" * 5_000 + "]", "more than 60 characters"),
+        ("[1, 2], hostname=3)", "no printed tensor"),
     ],
 )
 def test_what_is_no_printed_tensor_is_told(text: str, says: str) -> None:

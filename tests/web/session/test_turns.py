@@ -270,27 +270,27 @@ class Visits:
         """Everybody who came in, in this order."""
         self.refused: list[str] = []
         self._leave: dict[str, threading.Event] = {}
-        self._threads: list[threading.Thread] = []
+        self._threads: dict[str, threading.Thread] = {}
 
     def come(self, name: str, cost: float = 0.0) -> None:
         """A visit, whose visitor is the name's first letter; returns once it is inside, waits or was refused."""
         self._leave[name] = threading.Event()
         before = self._settled
-        thread = threading.Thread(target=self._visit, args=(name, cost))
-        self._threads.append(thread)
-        thread.start()
+        self._threads[name] = threading.Thread(target=self._visit, args=(name, cost))
+        self._threads[name].start()
         until(lambda: self._settled > before)
 
     def leave(self, name: str) -> None:
-        """Let a visit end; returns once the next is inside, if any waits."""
+        """Let a visit end; returns once it has, and the next is inside, if any waits."""
         waiting, n_inside = self.queue.n_waiting, len(self.inside)
         self._leave[name].set()
+        self._threads[name].join(LONG)
         until(lambda: not waiting or len(self.inside) > n_inside)
 
     def end(self) -> None:
         for leave in self._leave.values():
             leave.set()
-        for thread in self._threads:
+        for thread in self._threads.values():
             thread.join(LONG)
 
     @property
