@@ -1,6 +1,7 @@
 """From typed text to a padded batch of token ids, with the pieces that a student can read."""
 
 from playground.text.own_tokens import IdTokenizer, VocabularyTokenizer, read_vocabulary
+from playground.text.published import published_tokenizer
 from playground.text.sentences import Sentences, split_sentences
 from playground.text.tokenizer import (
     Batch,
@@ -8,7 +9,6 @@ from playground.text.tokenizer import (
     bpe,
     build_tokenizer,
     characters,
-    published_tokenizer,
     word_level_tokenizer,
     words,
 )

@@ -3,7 +3,6 @@
 B sentences, T tokens in the longest.
 """
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -195,21 +194,22 @@ class LibraryTokenizer(Tokenizer):
         return self._show(str(self._backend.id_to_token(token_id)))
 
     def _encode(self, text: str, max_tokens: int) -> EncodedSentence:
-        """Encode one sentence; the special tokens join after the cut, so that it can't take them away."""
-        room = max_tokens - self._backend.num_special_tokens_to_add(is_pair=False)
-        if room < 1:
+        """Encode one sentence; what is cut off stands before the special tokens at its end."""
+        if max_tokens <= self._backend.num_special_tokens_to_add(is_pair=False):
             raise InputError(f"max_tokens={max_tokens} leaves no room for the sentence's own tokens")
         with backend_errors(f"the {self.name} tokenizer can't encode {text[:40]!r}"):
-            encoding = self._backend.encode(text, add_special_tokens=False)
-        cut = max(0, len(encoding.ids) - room)
-        encoding.truncate(room)
-        encoding = self._backend.post_process(encoding)
+            encoding = self._backend.encode(text)
+        own = [place for place, sequence in enumerate(encoding.sequence_ids) if sequence is not None]
+        cut = max(0, len(encoding.ids) - max_tokens)
+        dropped = set(own[len(own) - cut :])
+        kept = [place for place in range(len(encoding.ids)) if place not in dropped]
+        ids, tokens, offsets, special = encoding.ids, encoding.tokens, encoding.offsets, encoding.special_tokens_mask
         return EncodedSentence(
-            ids=encoding.ids,
-            tokens=[self._show(token) for token in encoding.tokens],
-            offsets=list(encoding.offsets),
-            special=[flag == 1 for flag in encoding.special_tokens_mask],
-            unknown=[token_id == self._unknown_id for token_id in encoding.ids],
+            ids=[ids[place] for place in kept],
+            tokens=[self._show(tokens[place]) for place in kept],
+            offsets=[offsets[place] for place in kept],
+            special=[special[place] == 1 for place in kept],
+            unknown=[ids[place] == self._unknown_id for place in kept],
             truncated=cut,
         )
 
@@ -233,58 +233,6 @@ MIN_BPE_VOCABULARY = 300
 
 MAX_BPE_VOCABULARY = 8_000
 """The corpus runs out of pairs to merge a little above 9,000."""
-
-
-MAX_TOKENIZER_BYTES = 20_000_000
-"""Of a `tokenizer.json`; the largest of the usual ones have 17 MB."""
-
-_KINDS = {"WordPiece": "wordpiece", "BPE": "bpe", "Unigram": "unigram", "WordLevel": "word"}
-"""What a published tokenizer's model is called here."""
-
-_KNOWN_PATTERNS = {" {2,}", r"\s+", "\n", r"[\s\S]"}
-"""Regular expressions that published tokenizers have, and that take no longer than the text is long."""
-
-
-def published_tokenizer(content: bytes) -> Tokenizer:
-    """The trained tokenizer that a `tokenizer.json` holds: WordPiece, BPE, Unigram or whole words.
-
-    Raises:
-        InputError: it is not a tokenizer's, or holds a pattern that might take for ever on some text.
-    """
-    problem = "no tokenizer can be read from it"
-    if len(content) > MAX_TOKENIZER_BYTES:
-        raise InputError(f"{problem}: it has more than {MAX_TOKENIZER_BYTES // 1_000_000} MB")
-    try:
-        text = content.decode()
-        given = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{problem}: {error}") from error
-    pattern = next((each for each in _list_patterns(given) if each not in _KNOWN_PATTERNS), None)
-    if pattern is not None:
-        raise InputError(f"{problem}: its pattern {pattern[:40]!r} is not among those that are known to be quick")
-    with backend_errors(problem):
-        backend = tokenizers.Tokenizer.from_str(text)
-    kind = _KINDS.get(type(backend.model).__name__, "published")
-    is_of_bytes = '"ByteLevel"' in text
-    return LibraryTokenizer(kind, backend, _visible_if_bytes if is_of_bytes else visible)
-
-
-def _list_patterns(given: object) -> Iterator[str]:
-    """Every regular expression in a tokenizer's description."""
-    rest = [given]
-    while rest:
-        found = rest.pop()
-        if isinstance(found, dict):
-            if isinstance(found.get("Regex"), str):
-                yield found["Regex"]
-            rest += [value for key, value in found.items() if key != "vocab"]
-        elif isinstance(found, list):
-            rest += [each for each in found if isinstance(each, dict | list)]
-
-
-def _visible_if_bytes(piece: str) -> str:
-    """A byte-level piece as the text it stands for; a special token, which is none, as it is."""
-    return visible_bytes(piece) if all(map(BYTE_OF_CHARACTER.__contains__, piece)) else visible(piece)
 
 
 def words(sentences: Sequence[str]) -> Tokenizer:

@@ -156,7 +156,7 @@ def _read_config(path: Path, published: Mapping[str, str]) -> tuple[ModelConfig,
 def _read_tokenizer(path: Path, published: Mapping[str, str], config: ModelConfig) -> Tokenizer:
     content = _read_published(path, published)
     try:
-        tokenizer = published_tokenizer(content)
+        tokenizer = published_tokenizer(content, is_known=path.name in published)
     except InputError as error:
         raise PretrainedError(f"{path} is damaged: {error}.") from error
     if tokenizer.vocab_size > config.vocab_size:
