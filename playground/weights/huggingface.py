@@ -36,6 +36,13 @@ class Family:
     """The fields of `ModelConfig` that a config.json says; raises `KeyError` for one that is missing."""
 
 
+_MOST_LAYERS = 1_000
+
+
+def _quote(value: object) -> str:
+    return repr(value)[:40]
+
+
 def read_config(given: object) -> tuple[ModelConfig, str]:
     """The encoder that a config.json describes, and the naming scheme of its tensors.
 
@@ -51,15 +58,21 @@ def read_config(given: object) -> tuple[ModelConfig, str]:
     family = FAMILIES.get(kind) if isinstance(kind, str) else None
     if family is None:
         titles = ", ".join(each.title for each in FAMILIES.values())
-        raise PretrainedError(f"It describes a model of the type {kind!r}; the types that open here are {titles}.")
+        raise PretrainedError(
+            f"It describes a model of the type {_quote(kind)}; the types that open here are {titles}."
+        )
+    for name in ("num_hidden_layers", "n_layers", "num_layers"):  # lists are made of them
+        n_layers = given.get(name, 1)
+        if type(n_layers) is not int or not 1 <= n_layers <= _MOST_LAYERS:
+            raise PretrainedError(f"{name} is {_quote(n_layers)}; from 1 to {_MOST_LAYERS:,} would work.")
     try:
         return ModelConfig(**family.read(given)), family.scheme
     except KeyError as error:
         raise PretrainedError(f"It has no {error}.") from error
     except ConfigError as error:
         raise PretrainedError(f"It describes no encoder: {error}") from error
-    except (TypeError, ValueError, AttributeError) as error:
-        raise PretrainedError(f"It describes no encoder: an entry has a wrong type ({error}).") from error
+    except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise PretrainedError(f"It describes no encoder: an entry has a wrong type or value ({error}).") from error
 
 
 def _refuse(what: str) -> PretrainedError:
@@ -69,7 +82,7 @@ def _refuse(what: str) -> PretrainedError:
 def _activation(given: Given, name: str) -> str:
     wanted = given[name]
     if wanted not in _ACTIVATIONS:
-        raise _refuse(f"the activation function {wanted!r}")
+        raise _refuse(f"the activation function {_quote(wanted)}")
     return _ACTIVATIONS[wanted]
 
 
@@ -77,7 +90,7 @@ def _check_bert(given: Given) -> None:
     """Refuse what any of BERT's relatives may ask for and is not here."""
     kind = given.get("position_embedding_type", "absolute")
     if kind != "absolute":
-        raise _refuse(f"positions of the type {kind!r}")
+        raise _refuse(f"positions of the type {_quote(kind)}")
     if given.get("is_decoder") or given.get("add_cross_attention"):
         raise _refuse("a decoder")
 
@@ -120,7 +133,7 @@ def _read_albert(given: Given) -> dict[str, Any]:
     """ALBERT (Lan et al. 2019): one block's weights for all layers, and tables that are mapped to d_model."""
     for name in ("num_hidden_groups", "inner_group_num"):
         if given.get(name, 1) != 1:
-            raise _refuse(f"{name}={given[name]}, blocks of several kinds")
+            raise _refuse(f"{name}={_quote(given[name])}, blocks of several kinds")
     return _read_bert(given) | {"share_layers": True, "d_embedding": given["embedding_size"]}
 
 
@@ -148,7 +161,7 @@ def _read_t5(given: Given) -> dict[str, Any]:
     name = kind.removeprefix("gated-")
     act = "gelu_new" if kind == "gated-gelu" else name
     if act not in _ACTIVATIONS:
-        raise _refuse(f"the feed-forward network {kind!r}")
+        raise _refuse(f"the feed-forward network {_quote(kind)}")
     return {
         "vocab_size": given["vocab_size"],
         "d_model": given["d_model"],
@@ -223,10 +236,10 @@ def _read_rotary(given: Given) -> dict[str, int]:
         rope = (given.get("rope_parameters") or {}).get(kind) or {"rope_theta": base}
         asked = rope.get("rope_type", "default")
         if asked != "default":
-            raise _refuse(f"rotary positions of the type {asked!r}")
+            raise _refuse(f"rotary positions of the type {_quote(asked)}")
         theta = rope["rope_theta"] if rope["rope_theta"] is not None else {"full_attention": 160_000}.get(kind, 10_000)
         if theta != int(theta):
-            raise _refuse(f"rotary positions of the base {theta}, no whole number")
+            raise _refuse(f"rotary positions of the base {_quote(theta)}, no whole number")
         bases[kind] = int(theta)
     return bases
 

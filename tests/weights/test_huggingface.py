@@ -1,6 +1,7 @@
 """Checkpoints of eight kinds as Hugging Face saves them: equal to what transformers 5.23 computes with them."""
 
 import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -145,3 +146,24 @@ def test_tensors_alone_ask_for_their_config(kind: str) -> None:
     tensors = safetensors.torch.load_file(FOLDER / kind / "model.safetensors")
     with pytest.raises(WeightsError, match=r"add its config\.json"):
         recognise({name: tuple(tensor.shape) for name, tensor in tensors.items()})
+
+
+NASTY = [
+    10**9, 2**31, 10**30, 1e30, 0, -1, 1.5, math.inf, -math.inf, math.nan, None, True, "many", "", [], [None], {}
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_value_of_any_entry_is_a_model_or_a_sentence(kind: str) -> None:
+    given = json.loads((FOLDER / kind / "config.json").read_text(encoding="utf-8"))
+    nested = [name for name, value in given.items() if isinstance(value, dict)]
+    changed = [given | {name: value} for name in given for value in NASTY]
+    changed += [given | {"rope_parameters": {"full_attention": {"rope_theta": value}}} for value in NASTY]
+    changed += [given | {name: dict.fromkeys(given[name], value)} for name in nested for value in NASTY]
+    for each in changed:
+        try:
+            config, _ = read_config(each)
+        except PretrainedError as error:
+            assert len(str(error)) < 400  # noqa: PT017 - either may happen
+        else:
+            assert config.n_layers <= 1_000
