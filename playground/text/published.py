@@ -85,6 +85,10 @@ def _is_dict(check: Check, most: int = _MAX_PARTS) -> Check:
     )
 
 
+def _flags(*names: str) -> dict[str, Check]:
+    return dict.fromkeys(names, _is_flag)
+
+
 def _has(checks: Mapping[str, Check]) -> Check:
     """A dictionary with some of these entries alone."""
     return lambda value: (
@@ -122,14 +126,14 @@ def _repeats_no_text(value: Any) -> bool:
 
 
 _BEHAVIOUR = _is_one_of("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
-_BYTE_LEVEL = dict.fromkeys(("add_prefix_space", "trim_offsets", "use_regex"), _is_flag)
-_ENDS = dict.fromkeys(("sep", "cls"), _is_pair(_is_word, _is_id))
+_BYTE_LEVEL = _flags("add_prefix_space", "trim_offsets", "use_regex")
+_ENDS: dict[str, Check] = dict.fromkeys(("sep", "cls"), _is_pair(_is_word, _is_id))
 _VOCABULARY = {"vocab": _is_dict(_is_id, MAX_VOCABULARY), "unk_token": lambda value: value is None or _is_word(value)}
 _SPECIAL = {"id": _is_word, "ids": _is_list(_is_id, 4), "tokens": _is_list(_is_word, 4)}
 
 _PARTS: dict[str, dict[str, dict[str, Check]]] = {
     "normalizer": {
-        "BertNormalizer": dict.fromkeys(("clean_text", "handle_chinese_chars", "strip_accents", "lowercase"), _is_flag),
+        "BertNormalizer": _flags("clean_text", "handle_chinese_chars", "strip_accents", "lowercase"),
         "Replace": {"pattern": _is_pattern, "content": _is_word},
         "Precompiled": {"precompiled_charsmap": _is_table_of_characters},
         "Strip": {"strip_left": _is_flag, "strip_right": _is_flag},
@@ -175,7 +179,7 @@ _PARTS: dict[str, dict[str, dict[str, Check]]] = {
             "dropout": lambda value: value is None,  # it would be another text's tokens at each run
             "continuing_subword_prefix": _is_mark,
             "end_of_word_suffix": _is_mark,
-            **dict.fromkeys(("fuse_unk", "byte_fallback", "ignore_merges"), _is_flag),
+            **_flags("fuse_unk", "byte_fallback", "ignore_merges"),
         },
         "Unigram": {
             "vocab": _is_list(_is_pair(_is_word, _is_number), MAX_VOCABULARY),
@@ -191,7 +195,7 @@ _ADDED = _is_list(
         {
             "id": _is_id,
             "content": lambda value: _is_word(value) and value != "",
-            **dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), _is_flag),
+            **_flags("single_word", "lstrip", "rstrip", "normalized", "special"),
         }
     ),
     5_000,
@@ -226,6 +230,44 @@ def published_tokenizer(content: bytes, *, is_known: bool = False) -> Tokenizer:
     return tokenizer
 
 
+def wordpiece_of(vocabulary: bytes) -> bytes:
+    """BERT's `tokenizer.json`, from the vocab.txt of older checkpoints, which has a word piece a line.
+
+    Text is lowered where no piece but the special ones has a capital letter.
+
+    Raises:
+        InputError: it is no text, or has no [UNK].
+    """
+    try:
+        ids = {piece: i for i, piece in enumerate(vocabulary[:MAX_TOKENIZER_BYTES].decode().splitlines())}
+    except UnicodeDecodeError as error:
+        raise InputError(f"{_PROBLEM}: {error}") from error
+    ends = [piece for piece in ("[CLS]", "[SEP]") if piece in ids]
+    pieces = {piece: {"SpecialToken": {"id": piece, "type_id": 0}} for piece in ends}
+    single = [*map(pieces.get, ends[:1]), {"Sequence": {"id": "A", "type_id": 0}}, *map(pieces.get, ends[1:])]
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    special = [piece for piece in ids if piece.startswith("[") and piece.endswith("]") and len(piece) > 2]
+    lowers = all(piece == piece.lower() for piece in ids if piece not in special)
+    given = {
+        "version": "1.0",
+        "added_tokens": [{"id": ids[piece], "content": piece, "special": True, **flags} for piece in special[:2_000]],
+        "normalizer": {
+            "type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None,
+            "lowercase": lowers,
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": {
+            "type": "TemplateProcessing", "single": single, "pair": [],
+            "special_tokens": {piece: {"id": piece, "ids": [ids[piece]], "tokens": [piece]} for piece in ends},
+        },
+        "model": {
+            "type": "WordPiece", "vocab": ids, "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100,
+        },
+    }  # fmt: skip
+    return json.dumps(given).encode()
+
+
 def _checked(given: Any) -> dict[str, Any]:
     """A tokenizer's description without what nothing here uses: its decoder, padding and truncation."""
     if not isinstance(given, dict) or not isinstance(given.get("model"), dict):
@@ -241,10 +283,11 @@ def _checked(given: Any) -> dict[str, Any]:
 
 def _check_part(name: str, part: Any) -> None:
     """Raise the error for the first thing that a part of a tokenizer has and that is not in the table."""
-    steps = [part]
+    steps: Any = [part]
     if isinstance(part, dict) and part.get("type") == "Sequence":
-        steps = next((each for key, each in part.items() if key != "type"), None)
-        if len(part) != 2 or not isinstance(steps, list) or len(steps) > _MAX_PARTS:
+        steps = [each for key, each in part.items() if key != "type"]
+        steps = steps[0] if len(steps) == 1 else None
+        if not isinstance(steps, list) or len(steps) > _MAX_PARTS:
             raise InputError(f"{_PROBLEM}: its {name} has no steps, or more than {_MAX_PARTS}")
     for step in steps:
         kind = step.get("type") if isinstance(step, dict) else None

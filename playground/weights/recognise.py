@@ -34,6 +34,9 @@ _USUAL["bert"] = PRESETS["minilm-l6"].config
 _WITH_CONFIG = {family.scheme: family.title for family in FAMILIES.values() if family.scheme != "bert"}
 """Schemes whose names and shapes leave too much open, and whose they are."""
 
+_ROBERTA_ROWS = 512 + 2
+"""Of the position table of RoBERTa and its relatives."""
+
 _OPEN = (
     "n_heads", "norm_placement", "norm_eps", "activation", "positions", "max_len", "scale_embeddings", "head_merge",
     "residual",
@@ -109,6 +112,11 @@ def recognise(header: Mapping[str, Shape]) -> RecognisedWeights:
     if "embed.positions.weight" in shapes:
         table_rows = _rows(shapes, "embed.positions.weight", names, width)
         settings |= {"positions": "learned", "max_len": table_rows}
+        if scheme == "bert" and (settings["n_segments"] == 1 or table_rows == _ROBERTA_ROWS):
+            raise WeightsError(
+                "These names are BERT's, and the shapes RoBERTa's, whose positions start at another row: add the "
+                "config.json, which says which it is."
+            )
     elif computed is not None and computed in given:
         settings["max_len"] = _computed_rows(computed, given[computed], d_model)
     if "relative.weight" in shapes and len(shapes["relative.weight"]) == 2:

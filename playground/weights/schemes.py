@@ -250,46 +250,53 @@ _E_OF_TORCH = {
 }
 """Tutorial E wired with torch.nn's layers, since its own code does not run as printed."""
 
+_HEADS = (
+    r"(?:pooler|cls|lm_head|classifier|pre_classifier|qa_outputs|predictions|sop_classifier|classification_head|head|score"
+    r"|vocab_transform|vocab_layer_norm|vocab_projector|sequence_summary"
+    r"|discriminator_predictions|generator_predictions|generator_lm_head)\.|embeddings\.position_ids$"
+)
+"""What Hugging Face's classes have beside the encoder, in any of the families."""
+
+_TORCH_LAYERS = _torch_layer("layers.{i}", "layers.{i}", {"attn": "self_attn"}) | _norm("final_norm", "norm")
+
 SCHEMES = {
-    # torch.nn.TransformerEncoder's state dict
-    "torch": Scheme(_torch_layer("layers.{i}", "layers.{i}", {"attn": "self_attn"}) | _norm("final_norm", "norm")),
-    # Hugging Face's BertModel; "bert.", gamma and beta are how checkpoints with heads, and older ones, spell it
+    # torch.nn.TransformerEncoder's state dict, that of one layer, or of torch.nn.Transformer, whose decoder is left out
+    "torch": Scheme(
+        _TORCH_LAYERS,
+        spellings=(
+            (r"^(?:transformer_)?encoder\.(?=layers\.|norm\.)", ""),
+            (r"^(?=(?:self_attn|linear1|linear2|norm1|norm2)\.)", "layers.0."),
+        ),
+        ignored=r"decoder\.",
+    ),
+    # the language model of PyTorch's own tutorial
+    "torch-tutorial": Scheme(
+        {"embed.tokens.weight": ("embedding.weight",)} | _TORCH_LAYERS,
+        spellings=((r"^transformer_encoder\.", ""), (r"^encoder\.weight$", "embedding.weight")),
+        ignored=r"(?:decoder|linear|src_mask)\b",
+        position_table="pos_encoder.pe",
+    ),
+    # Hugging Face's BertModel; gamma and beta are how older checkpoints spell it
     "bert": Scheme(
-        _BERT,
-        spellings=((r"^bert\.", ""), (r"\.gamma$", ".weight"), (r"\.beta$", ".bias")),
-        ignored=r"pooler\.|cls\.|embeddings\.position_ids$",
+        _BERT, spellings=((r"^bert\.", ""), (r"\.gamma$", ".weight"), (r"\.beta$", ".bias")), ignored=_HEADS
     ),
     # its relatives, as Hugging Face saves them, alone or with a head
-    "roberta": Scheme(
-        _BERT,
-        spellings=((r"^roberta\.", ""),),
-        ignored=r"pooler\.|lm_head\.|classifier\.|qa_outputs\.|embeddings\.position_ids$",
-    ),
+    "roberta": Scheme(_BERT, spellings=((r"^roberta\.", ""),), ignored=_HEADS),
     "electra": Scheme(
-        {**_BERT, **_linear("embed.project", "embeddings_project")},
-        spellings=((r"^electra\.", ""),),
-        ignored=r"(discriminator|generator)_|classifier\.|qa_outputs\.|embeddings\.position_ids$",
+        {**_BERT, **_linear("embed.project", "embeddings_project")}, spellings=((r"^electra\.", ""),), ignored=_HEADS
     ),
-    "distilbert": Scheme(
-        _DISTILBERT,
-        spellings=((r"^distilbert\.", ""),),
-        ignored=r"vocab_|(pre_)?classifier\.|qa_outputs\.",
-    ),
-    "albert": Scheme(
-        _ALBERT,
-        spellings=((r"^albert\.", ""),),
-        ignored=r"pooler\.|predictions\.|sop_classifier\.|classifier\.|qa_outputs\.|embeddings\.position_ids$",
-    ),
+    "distilbert": Scheme(_DISTILBERT, spellings=((r"^distilbert\.", ""),), ignored=_HEADS),
+    "albert": Scheme(_ALBERT, spellings=((r"^albert\.", ""),), ignored=_HEADS),
     "t5": Scheme(
         _T5,
-        spellings=((r"\.DenseReluDense\.wi_0\.", ".DenseReluDense.wi."),),
-        ignored=r"decoder\.|lm_head\.|encoder\.embed_tokens\.",
+        spellings=((r"^transformer\.", ""), (r"\.DenseReluDense\.wi_0\.", ".DenseReluDense.wi.")),
+        ignored=rf"decoder\.|encoder\.embed_tokens\.|{_HEADS}",
         scores_undivided=True,
     ),
     "modernbert": Scheme(
         _MODERNBERT,
         spellings=((r"^model\.", ""),),
-        ignored=r"head\.|decoder\.|classifier\.",
+        ignored=rf"decoder\.|{_HEADS}",
         split={".mlp.Wi.": (".mlp.Wi.up.", ".mlp.Wi.gate.")},
     ),
     # the tutorials' whole models, or their encoder alone; of B the blocks, or one block
@@ -343,8 +350,13 @@ def scheme_of(header: Mapping[str, Shape]) -> str:
         templates = [_template(_respell(name, scheme))[0] for name in header]
         return max(_n_known(templates, scheme.names), _n_known(templates, scheme.other_names))
 
+    if any(name.endswith(".a_2") for name in header):
+        raise WeightsError(
+            "These are the names of the Annotated Transformer. Its norms divide by the unbiased standard deviation "
+            "plus epsilon, with a gain per feature, which this encoder does not support."
+        )
     best = max(SCHEMES, key=lambda name: n_known(SCHEMES[name]))
-    if n_known(SCHEMES[best]) == 0:
+    if n_known(SCHEMES[best]) <= len(respelled(header, SCHEMES[best])) // 2:
         first = f", such as {next(iter(header))}," if header else ""
         raise WeightsError(
             f"These names{first} are of no model that is known here: the tutorials' encoders, "
@@ -385,6 +397,7 @@ def encoder_prefix(names: Iterable[str]) -> str:
 
 
 def _respell(name: str, scheme: Scheme) -> str:
+    name = re.sub(r"^(?:module\.|_orig_mod\.)+", "", name)  # of DataParallel and torch.compile
     for pattern, spelling in scheme.spellings:
         name = re.sub(pattern, spelling, name)
     return name

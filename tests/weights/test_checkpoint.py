@@ -142,7 +142,7 @@ def test_a_missing_or_damaged_file_is_named(folder: Path, name: str) -> None:
         ({"hidden_size": 16}, r"has shape \(6, 8\); the model needs \(6, 16\)"),
         ({"num_hidden_layers": 2}, r"encoder\.layer\.1\.attention\.self\.query\.weight is missing"),
         ({"hidden_act": "mish"}, "asks for the activation function 'mish', which this encoder has not"),
-        ({"model_type": "gpt2"}, "describes a model of the type 'gpt2'; the types that open here are BERT, RoBERTa"),
+        ({"model_type": "gpt2"}, "describes a model of the type 'gpt2'; the types that open here are BERT, XLM-R"),
         ({"model_type": ["bert"]}, "describes a model of the type"),
         ({"position_embedding_type": "relative_key"}, "asks for positions of the type 'relative_key'"),
         ({"is_decoder": True}, "asks for a decoder"),

@@ -1,13 +1,16 @@
 from typing import Any
 
 import pytest
+import safetensors.torch
 import torch
 from torch import Tensor, nn
 
 from playground.config import ModelConfig
 from playground.errors import WeightsError
 from playground.model import Encoder
-from playground.weights import load_weights
+from playground.model.positions import sinusoids
+from playground.weights import build_encoder, load_weights, read_tensors, recognise_tensors
+from playground.weights.recognise import recognise
 from tests.model.reference import scramble, torch_layer
 from tests.weights.bert import bert_shapes
 
@@ -165,5 +168,59 @@ def test_a_parameter_that_the_scheme_does_not_know_is_named() -> None:
 
 
 def test_an_unknown_scheme_names_the_known_ones() -> None:
-    with pytest.raises(WeightsError, match="'keras'; the known ones are torch, bert"):
+    with pytest.raises(WeightsError, match="'keras'; the known ones are torch, torch-tutorial, bert"):
         load_weights(Encoder(config()), {}, "keras")
+
+
+def torch_layers() -> nn.TransformerEncoder:
+    torch.manual_seed(3)
+    layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
+    return nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval()
+
+
+@pytest.mark.parametrize("wrapper", ["", "module.", "_orig_mod."])
+def test_torchs_other_classes_open_under_their_own_names(wrapper: str) -> None:
+    x = torch.randn(2, 5, 16, generator=torch.Generator().manual_seed(0))
+    torch.manual_seed(4)
+    whole = nn.Transformer(16, 4, 2, 2, 32, batch_first=True).eval()
+    layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True).eval()
+    for module, encoder in ((whole, whole.encoder), (layer, layer), (torch_layers(), torch_layers())):
+        tensors = {f"{wrapper}{name}": tensor for name, tensor in module.state_dict().items()}
+        found = recognise_tensors(tensors)
+        ours = build_encoder(tensors, found, found.config(n_heads=4, positions="none", scale_embeddings=False))
+        torch.testing.assert_close(ours.encode(x), encoder(x), atol=2e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("table", ["encoder.weight", "embedding.weight"])
+def test_the_language_model_of_torchs_tutorial_opens_under_its_own_names(table: str) -> None:
+    layers, rows = torch_layers(), torch.randn(20, 16, generator=torch.Generator().manual_seed(1))
+    pe = sinusoids(30, 16)[:, None]  # (L, 1, d_model), as printed there
+    tensors = {f"transformer_encoder.{name}": tensor for name, tensor in layers.state_dict().items()}
+    tensors |= {table: rows, "pos_encoder.pe": pe, "linear.weight": torch.zeros(20, 16), "linear.bias": torch.zeros(20)}
+    tensors["src_mask"] = torch.zeros(5, 5)
+    found = recognise_tensors(tensors)
+    assert found.scheme == "torch-tutorial"
+    ids = torch.tensor([[3, 1, 4, 1, 5]])
+    ours = build_encoder(tensors, found, found.config(n_heads=4, positions="sinusoidal", scale_embeddings=True))
+    torch.testing.assert_close(ours(ids), layers(rows[ids] * 4 + pe[:5, 0]), atol=2e-6, rtol=1e-5)
+
+
+def test_names_that_cannot_be_opened_are_spoken_of_as_the_student_has_them() -> None:
+    annotated = [f"encoder.layers.0.self_attn.linears.{i}.weight" for i in range(4)]
+    annotated += [
+        "encoder.layers.0.feed_forward.w_1.weight",
+        "encoder.layers.0.sublayer.0.norm.a_2",
+        "encoder.norm.a_2",
+    ]
+    with pytest.raises(WeightsError, match=r"Annotated Transformer.*unbiased"):
+        recognise(dict.fromkeys(annotated, (16,)))
+    own = {
+        f"encoder.layers.0.{name}.weight": (16, 16) for name in ("feed_forward.w_1", "mixer", "gate", "attention.W_Q")
+    }
+    with pytest.raises(WeightsError, match=r"These names, such as encoder\.layers\.0\.feed_forward\.w_1"):
+        recognise(own)
+
+
+def test_a_mask_among_the_buffers_is_skipped() -> None:
+    state = {**torch_layers().state_dict(), "keep": torch.ones(3, dtype=torch.bool)}
+    assert "keep" not in read_tensors(safetensors.torch.save(state))

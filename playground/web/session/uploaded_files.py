@@ -5,7 +5,7 @@ The vocabulary, or ids that are typed as numbers, stand in the place of the side
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +20,7 @@ from playground.text import IdTokenizer, Tokenizer, VocabularyTokenizer, publish
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_in_session
 from playground.weights import build_encoder, encoder_half, first_not_finite, read_tensors, recognise_tensors
+from playground.weights.files import check_size
 from playground.weights.huggingface import read_config
 from playground.weights.recognise import RecognisedWeights
 
@@ -66,9 +67,9 @@ def uploaded_encoder(sha256: str, config: ModelConfig, seed: int) -> Encoder:
 
 
 def read_upload(
-    file: str, data: bytes, config_json: bytes | None = None, tokenizer_json: bytes | None = None
+    file: str, data: Sequence[bytes], config_json: bytes | None = None, tokenizer_json: bytes | None = None
 ) -> UploadedWeights:
-    """Read a file's bytes; the encoder is built once, so that whatever does not fit is found now.
+    """Read the bytes of one file or several; the encoder is built once, so that whatever does not fit is found now.
 
     Beside the tensors may lie what Hugging Face saves with them: the config says what names and shapes leave open, and
     the tokenizer how text becomes ids.
@@ -77,7 +78,8 @@ def read_upload(
         InputError, WeightsError, PretrainedError, TooLargeError: the file or its model can't be used here, in one
             sentence.
     """
-    tensors = encoder_half(read_tensors(data))
+    check_size(sum(map(len, data)))
+    tensors = encoder_half({name: tensor for part in data for name, tensor in read_tensors(part).items()})
     recognised = recognise_tensors(tensors) if config_json is None else _read_config(config_json)
     config = recognised.config()
     check_budget(config, services().settings.max_parameters)
@@ -85,7 +87,7 @@ def read_upload(
     if tokenizer is not None and tokenizer.vocab_size > config.vocab_size:
         n, rows = f"{tokenizer.vocab_size:,}", f"{config.vocab_size:,}"
         raise InputError(f"The tokenizer.json has {n} tokens, and the token table {rows} rows: it is another model's.")
-    digest = hashlib.sha256(data + (config_json or b"") + (tokenizer_json or b"")).hexdigest()
+    digest = hashlib.sha256(b"".join([*data, config_json or b"", tokenizer_json or b""])).hexdigest()
     upload = UploadedWeights(file, digest, tensors, recognised, first_not_finite(tensors), tokenizer)
     services().memory.reserve(upload)
     build_encoder(tensors, recognised, config)

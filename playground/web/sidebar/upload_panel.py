@@ -1,5 +1,6 @@
 """The sidebar's panel for an upload: it opens a weights file, describes it, and says how text becomes its ids."""
 
+import re
 from pathlib import Path
 
 import streamlit as st
@@ -7,7 +8,7 @@ import streamlit as st
 from playground.charts.markdown import quote_token
 from playground.link.params import TRAINED
 from playground.presets import PRESETS
-from playground.text import VocabularyTokenizer
+from playground.text import VocabularyTokenizer, wordpiece_of
 from playground.text.own_tokens import MAX_VOCABULARY_BYTES
 from playground.text.wording import quote_text
 from playground.web.choices.setup import Setup
@@ -30,7 +31,7 @@ from playground.web.session.uploaded_files import (
 from playground.web.session.weights_cache import clear_session_caches
 from playground.web.shared import uploads
 from playground.weights import SAVING_CELLS, read_file
-from playground.weights.checkpoint import CONFIG, VOCABULARY
+from playground.weights.checkpoint import CONFIG, VOCABULARY, WORD_PIECES
 from playground.weights.huggingface import FAMILIES
 
 VOCABULARY_PROBLEM = "_own_vocabulary_problem"
@@ -179,10 +180,18 @@ UPLOADER = "own_file"
 CHOICE, CLOSE, CELL = "own_file_on_server", "own_close", "own_cell"
 """Keys of the widgets; a link can't carry a file, so they are no parameters."""
 
+_COPY = re.compile(r" ?\([0-9]{1,3}\)(?=\.[a-z]{1,12}$)")
+"""What browsers add to the name of a file that is there already: config (1).json."""
+
+_SHARD = re.compile(r"-[0-9]{5}-of-[0-9]{5}\.safetensors$")
+_BESIDE = (".json", ".txt", ".md", ".gitattributes", ".onnx", ".msgpack", ".h5", ".ot", ".model")
+"""Ends of the names of what lies beside weights in a checkpoint's folder."""
+
 _SCHEMES = {
     "playground": "the playground's own names",
     "playground-fused": "the playground's own names",
     "torch": "torch.nn.TransformerEncoder's names",
+    "torch-tutorial": "the names of PyTorch's own tutorial",
     "bert": "BERT's names",
 }
 
@@ -203,7 +212,7 @@ def draw(setup: Setup) -> None:
         on_change=_open_upload,
         accept_multiple_files=True,
         help="At most 200 MB. It stays in your session, is shown to nobody else, gone when you close it or leave. Of a "
-        "Hugging Face checkpoint, choose model.safetensors, config.json and tokenizer.json together.",
+        "Hugging Face checkpoint, choose all files of its folder.",
     )
     if files := files_on_server():
         label, hint = "Or a file on this server", "a safetensors file …"
@@ -271,15 +280,19 @@ def _open_upload() -> None:
     files = uploads.take_files(UPLOADER)
     if not files:
         return
-    described = {file.name: file for file in files if file.name in (CONFIG, VOCABULARY)}
-    others = [file for file in files if file.name not in described]
-    if len(others) != 1:
+    named = {_COPY.sub("", file.name): file.getvalue() for file in files}
+    weights = {name: data for name, data in named.items() if name.endswith(".safetensors")}
+    weights = weights or {name: data for name, data in named.items() if not name.endswith(_BESIDE)}
+    if not weights or (len(weights) > 1 and not all(_SHARD.search(name) for name in weights)):
         st.session_state[PROBLEM] = (
-            f"Choose one safetensors file; {CONFIG} and {VOCABULARY} may come with it, and nothing else."
+            f"Choose one safetensors file, or all parts of one; {CONFIG} and {VOCABULARY} may come with it."
         )
         return
-    beside = [described[name].getvalue() if name in described else None for name in (CONFIG, VOCABULARY)]
-    _open(others[0].name, others[0].getvalue(), *beside)
+    tokenizer = named.get(VOCABULARY)
+    with uploads.explain_failure(PROBLEM, WORD_PIECES):
+        if tokenizer is None and WORD_PIECES in named:
+            tokenizer = wordpiece_of(named[WORD_PIECES])
+        _open(next(iter(weights)), list(weights.values()), named.get(CONFIG), tokenizer)
     if CHOICE in st.session_state:
         st.session_state[CHOICE] = None
 
@@ -292,14 +305,14 @@ def _open_from_server() -> None:
         close()
 
 
-def _open(file: str, source: bytes | Path, config: bytes | None = None, tokenizer: bytes | None = None) -> None:
+def _open(file: str, source: list[bytes] | Path, config: bytes | None = None, tokenizer: bytes | None = None) -> None:
     """Keep the file in place of the one before, and set what it does not tell to what is likely.
 
     Where it can't be used, the one before stays open, and the session gets the reason.
     """
     with uploads.explain_failure(PROBLEM, quote_text(file)):
         with services().turns.hold_long_place(), services().turns.take():
-            data = source if isinstance(source, bytes) else read_file(source)
+            data = [read_file(source)] if isinstance(source, Path) else source
             upload = read_upload(file, data, config, tokenizer)
         _forget_file()
         st.session_state[UPLOAD] = upload

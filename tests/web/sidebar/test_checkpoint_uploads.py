@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import safetensors.torch
 from streamlit.testing.v1 import AppTest
 
 from playground.web.sidebar.upload_panel import PROBLEM
@@ -47,6 +48,29 @@ def test_tensors_alone_ask_for_their_config() -> None:
     assert values(app, "positions", "window") == {"positions": "rotary", "window": 6}
 
 
+def test_a_whole_folder_may_be_chosen_and_files_that_were_downloaded_twice() -> None:
+    app = open_page("attention", weights="mine", text=TEXT)
+    files = {"config (1).json": "config.json", "tokenizer(2).json": "tokenizer.json", "model (1).safetensors": None}
+    listed = [(name, (FOLDER / "roberta" / (of or "model.safetensors")).read_bytes(), "") for name, of in files.items()]
+    listed += [("README.md", b"# A model", ""), (".gitattributes", b"", ""), ("special_tokens_map.json", b"{}", "")]
+    app = without_error(working(uploader(app, "own_file").set_value(listed).run()))
+    assert PROBLEM not in app.session_state
+    assert values(app, "position_offset") == {"position_offset": 2}
+
+
+def test_the_parts_of_one_checkpoint_open_together() -> None:
+    tensors = safetensors.torch.load_file(FOLDER / "bert" / "model.safetensors")
+    names = list(tensors)
+    parts = [safetensors.torch.save({name: tensors[name] for name in names[i::2]}) for i in range(2)]
+    listed = [(f"model-0000{i + 1}-of-00002.safetensors", part, "") for i, part in enumerate(parts)]
+    listed += [("config.json", (FOLDER / "bert" / "config.json").read_bytes(), "")]
+    listed += [("vocab.txt", "\n".join(["[PAD]", "[UNK]", "w5"]).encode(), "")]
+    app = open_page("attention", weights="mine", text=TEXT)
+    app = without_error(working(uploader(app, "own_file").set_value(listed).run()))
+    assert PROBLEM not in app.session_state
+    assert "its own tokenizer, which has 3 tokens" in captions(app)
+
+
 def albert(**change: object) -> bytes:
     """A config of layers that share their weights, so that any number of them has few parameters."""
     return json.dumps(json.loads((FOLDER / "albert" / "config.json").read_text()) | change).encode()
@@ -60,7 +84,7 @@ def albert(**change: object) -> bytes:
         (("model.safetensors",), {"config_json": b"[" * 100_000}, "is not valid JSON"),
         (("model.safetensors",), {"config_json": b" " * 1_000_001}, "more than 1 MB"),
         (("model.safetensors", "config.json"), {"tokenizer_json": b"{}"}, "no tokenizer can be read"),
-        (("model.safetensors",), {"config_json": albert(num_hidden_layers=2**31 - 1)}, "layers=2,147,483,647"),
+        (("model.safetensors",), {"config_json": albert(num_hidden_layers=2**31 - 1)}, "from 1 to 1,000 would work"),
         (("model.safetensors",), {"config_json": albert(num_attention_heads=2**20, hidden_size=2**20)}, "at most 96"),
         (("model.safetensors",), {"config_json": json.dumps({"model_type": "llama"}).encode()}, "llama"),
     ],

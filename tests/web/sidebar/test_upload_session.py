@@ -123,9 +123,9 @@ def test_a_file_over_the_servers_limits_is_refused(changes: dict[str, int], reas
 def test_a_file_and_its_encoder_are_both_counted() -> None:
     n_bytes = sum(tensor.nbytes for tensor in own_model().values())
     with limited(max_own_weights=2 * n_bytes - 1), pytest.raises(WeightsError, match="as many visitors' weights as it"):
-        uploaded_files.read_upload("one", save(own_model()))
+        uploaded_files.read_upload("one", [save(own_model())])
     with limited(max_own_weights=2 * n_bytes):
-        assert uploaded_files.read_upload("one", save(own_model())).n_bytes == 2 * n_bytes
+        assert uploaded_files.read_upload("one", [save(own_model())]).n_bytes == 2 * n_bytes
 
 
 def test_of_many_files_at_once_only_as_many_as_fit_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +138,7 @@ def test_of_many_files_at_once_only_as_many_as_fit_are_held(monkeypatch: pytest.
 
     def open_one(_: int) -> uploaded_files.UploadedWeights | str:
         try:
-            return uploaded_files.read_upload("one", data)
+            return uploaded_files.read_upload("one", [data])
         except WeightsError as error:
             return str(error)
 
@@ -149,7 +149,7 @@ def test_of_many_files_at_once_only_as_many_as_fit_are_held(monkeypatch: pytest.
 
 def test_a_refused_file_is_not_counted(n_memory_users: Callable[[], int]) -> None:
     with pytest.raises(WeightsError, match="is not a part of this model"):
-        uploaded_files.read_upload("one", save({**own_model(), "head.weight": torch.zeros(2)}))
+        uploaded_files.read_upload("one", [save({**own_model(), "head.weight": torch.zeros(2)})])
     assert n_memory_users() == 0
 
 
