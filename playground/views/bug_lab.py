@@ -265,7 +265,7 @@ def _draw_losses(found: Finding) -> Figure:
 def _reveal(lab: Lab) -> Iterator[Item]:
     """Each mistake: its lines, how it shows, and what cannot show it; then the decoy."""
     for key in lab.case.mistakes:
-        yield from show_mistake(MISTAKES[key])
+        yield from show_mistake(MISTAKES[key], lab.config)
     for key in lab.case.suspects:
         if key in DECOYS:
             yield Paragraph(f"**Looks wrong, and is right:** {name_suspect(key)}. {explain_innocence(lab, key)}")
