@@ -314,6 +314,10 @@ def _measure(name: str, theirs: Tensor, ours: Tensor, real: Tensor | None) -> Di
     return Difference(name, largest / max(1.0, size), place, float(theirs[place]), float(ours[place]), of_largest)
 
 
+class _PartedError(Exception):
+    """A pass has another tensor than somebody."""
+
+
 class _Search:
     """Looks for the fewest mistakes that reproduce everything that was given."""
 
@@ -345,7 +349,26 @@ class _Search:
             self._in_order(one, other) for one in ones for other in self._candidates if one.part != other.part
         )
         self._most += len(pairs)
-        return [pair for pair in pairs if self._find_first(pair) is None]
+        return [pair for pair in pairs if self._reproduces(pair)]
+
+    def _reproduces(self, mistakes: Sequence[Mistake]) -> bool:
+        """Whether a pass with these mistakes has every given tensor; it ends at the first that it has not."""
+
+        def watch(name: str, tensor: Tensor) -> None:
+            theirs = self._given.theirs.get(name)
+            if theirs is not None and self._compare(name, theirs, tensor.cpu(), self._real) is not None:
+                raise _PartedError
+
+        self._count_pass()
+        try:
+            run_edited(self._encoder, self._given, [each.making for each in mistakes], watch)
+        except _PartedError:
+            return False
+        return True
+
+    def _count_pass(self) -> None:
+        self._n_passes += 1
+        self._on_progress(self._n_passes, self._most)
 
     def _list_shown(self, name: str) -> list[Mistake]:
         """The mistakes that change a tensor."""
@@ -360,8 +383,7 @@ class _Search:
     def _find_first(self, mistakes: Sequence[Mistake]) -> int | None:
         """The place of the first tensor that these mistakes do not reproduce; None where they reproduce all."""
         ours = run_edited(self._encoder, self._given, [each.making for each in mistakes])
-        self._n_passes += 1
-        self._on_progress(self._n_passes, self._most)
+        self._count_pass()
         for place, (name, theirs) in enumerate(self._given.theirs.items()):
             if self._compare(name, theirs, ours[name], self._real) is not None:
                 return place

@@ -18,14 +18,14 @@ from playground.model.attention import Attention, over_heads
 from playground.model.blocks import EncoderBlock, FeedForward
 from playground.model.positions import window_mask
 
-Edit = Callable[["Scores"], None]
+Edit = Callable[["Scores"], "Scores"]
 """Changes how scores become a pattern."""
 
 MASKED = -1e8
 """Scores from this one down are masked: people fill with −∞, −1e9 or the type's smallest number."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Scores:
     """What one layer's attention computes between its projections and its weighted sum, as an edit may change it."""
 
@@ -63,6 +63,7 @@ class EditedTrace(Trace):
         mask: of the pass, as `Encoder.forward` takes it.
         dropped: tensors by name, which take the place of the model's where they are the model's but for dropout.
         gives_nan: as of `Scores`.
+        watch: told of each point's name and tensor; what it raises ends the pass.
     """
 
     def __init__(
@@ -73,10 +74,11 @@ class EditedTrace(Trace):
         dropped: Mapping[str, Tensor] | None = None,
         *,
         gives_nan: bool = False,
+        watch: Callable[[str, Tensor], None] = lambda name, tensor: None,
     ) -> None:
         super().__init__()
         self._edits, self._encoder, self._mask = edits, encoder, mask
-        self._dropped, self._gives_nan = dropped or {}, gives_nan
+        self._dropped, self._gives_nan, self._watch = dropped or {}, gives_nan, watch
         self._current: list[Scores] = []
         self._factors: list[float] = []  # of what was taken over, all alike
 
@@ -89,13 +91,13 @@ class EditedTrace(Trace):
     def apart(self) -> "EditedTrace":
         """Return a trace with the same names and edits, and no tensors yet."""
         twin = copy.copy(self)
-        twin._tensors = {}
+        twin._tensors, twin._watch = {}, lambda name, tensor: None
         return twin
 
     def take_over(self, other: "EditedTrace", show: Callable[[str, Tensor], Tensor]) -> None:
         """Note a trace's tensors as `show` makes them of a point's name and its tensor; nothing is edited."""
         for name, tensor in other.items():
-            self._tensors[name] = show(name.removeprefix(self._prefix), tensor)
+            self._note(name, show(name.removeprefix(self._prefix), tensor))
 
     def record(self, name: str, tensor: Tensor) -> Tensor:
         """Note the tensor as the mistakes make it, and hand that on."""
@@ -109,7 +111,12 @@ class EditedTrace(Trace):
         if theirs is not None and factor and all(abs(factor - each) < 1e-3 for each in self._factors):
             self._factors.append(factor)
             tensor = theirs.to(tensor.dtype)
-        return super().record(name, tensor)
+        return self._note(f"{self._prefix}{name}", tensor)
+
+    def _note(self, name: str, tensor: Tensor) -> Tensor:
+        self._watch(name, tensor)
+        self._tensors[name] = tensor
+        return tensor
 
     def _edit_scores(self, scores: Tensor) -> Scores:
         q, k = (self._tensors[f"{self._prefix}{name}"] for name in "qk")
@@ -123,7 +130,7 @@ class EditedTrace(Trace):
         product = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1) + self._tensors.get("position_bias", 0)
         edited = Scores(product, allowed, self._encoder.config.d_model, q.shape[-1], gives_nan=self._gives_nan)
         for edit in self._edits:
-            edit(edited)
+            edited = edit(edited)
         return edited
 
 
@@ -223,8 +230,13 @@ class Input:
 
 
 @torch.inference_mode()
-def run_edited(encoder: Encoder, given: Input, making: Iterable[Making]) -> Mapping[str, Tensor]:
-    """Every intermediate of a pass that makes these mistakes, by its name in a trace, on the CPU."""
+def run_edited(
+    encoder: Encoder,
+    given: Input,
+    making: Iterable[Making],
+    watch: Callable[[str, Tensor], None] = lambda name, tensor: None,
+) -> Mapping[str, Tensor]:
+    """Every intermediate of a pass that makes these mistakes, by its name in a trace, on the CPU; see `EditedTrace`."""
     making = list(making)
     encoder, edits = apply_makings(encoder, making)
     drops = given.theirs if any(each.drops for each in making) else {}
@@ -232,7 +244,7 @@ def run_edited(encoder: Encoder, given: Input, making: Iterable[Making]) -> Mapp
     ids, mask = given.ids.to(device), None if given.mask is None else given.mask.to(device)
     dropped = {name: tensor.to(device) for name, tensor in drops.items()}
     gives_nan = any(bool(tensor.isnan().any()) for tensor in given.theirs.values())
-    trace = EditedTrace(edits, encoder, mask, dropped, gives_nan=gives_nan)
+    trace = EditedTrace(edits, encoder, mask, dropped, gives_nan=gives_nan, watch=watch)
     if ids.is_floating_point():
         encoder.encode(encoder.embed_vectors(ids, trace), mask, trace)
     else:

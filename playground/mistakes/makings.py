@@ -19,10 +19,9 @@ from playground.mistakes.edits import (
     copy_module,
     device_of,
 )
-from playground.mistakes.lines import other_eps
 from playground.model import Encoder
 from playground.model.attention import Attention
-from playground.model.blocks import ACTIVATIONS, EncoderBlock, Transform
+from playground.model.blocks import ACTIVATIONS, Transform
 from playground.model.encoder import Embeddings
 from playground.model.encoder_decoder import EncoderDecoder
 from playground.model.norms import LayerNorm, scale
@@ -32,24 +31,13 @@ from playground.model.trace import UNTRACED, Trace
 # --- how each is made
 
 
-def unscaled(encoder: Encoder) -> Encoder:
-    """Leave √d_model out."""
-    return change_embeddings(encoder, config=replace(encoder.config, scale_embeddings=False))
-
-
-def place_table(table: Callable[[int, int], Tensor]) -> Callable[[Encoder], Encoder]:
-    """The encoder with another position table: (n_tokens, d_model) → rows."""
-
-    def change(encoder: Encoder) -> Encoder:
-        device, width = device_of(encoder), encoder.config.embedding_width
-        return change_embeddings(encoder, position_vectors=lambda n, _=None: table(n, width).to(device))
-
-    return change
-
-
 def change_positions(change: Callable[[Embeddings, int], Tensor]) -> Callable[[Encoder], Encoder]:
-    """The encoder that adds other rows to n tokens, made of its own table."""
-    return lambda encoder: change_embeddings(encoder, position_vectors=lambda n, _=None: change(encoder.embed, n))
+    """Return what makes an encoder add other rows to n tokens."""
+
+    def rows(encoder: Encoder, n: int) -> Tensor:
+        return change(encoder.embed, n).to(device_of(encoder))
+
+    return lambda encoder: change_embeddings(encoder, position_vectors=lambda n, _=None: rows(encoder, n))
 
 
 def from_one(embed: Embeddings, n: int) -> Tensor:
@@ -58,19 +46,19 @@ def from_one(embed: Embeddings, n: int) -> Tensor:
     return torch.cat([rows[1:], rows[-1:]])[:n]
 
 
-def waves(columns: Callable[[Tensor, int], Tensor]) -> Callable[[int, int], Tensor]:
-    """A position table made of the angles of its pairs (n, ⌈width / 2⌉) and its width."""
-    return lambda n, width: columns(torch.arange(n)[:, None] * frequencies(width), width)[:, :width].float()
+def sines_first(embed: Embeddings, n: int) -> Tensor:
+    """All sines, then all cosines."""
+    width = embed.config.embedding_width
+    angles = torch.arange(n)[:, None] * frequencies(width)  # (n, ⌈width / 2⌉)
+    return torch.cat([angles.sin(), angles.cos()], dim=-1)[:, :width].float()
 
 
-def halves(angles: Tensor, _: int) -> Tensor:
-    """Put all sines before all cosines."""
-    return torch.cat([angles.sin(), angles.cos()], dim=-1)
-
-
-def own_exponents(angles: Tensor, width: int) -> Tensor:
+def own_exponents(embed: Embeddings, n: int) -> Tensor:
     """Cosines whose waves are half a step longer than those of their sines."""
-    return torch.stack([angles.sin(), (angles * 10_000 ** (-1 / width)).cos()], dim=-1).flatten(1)
+    width = embed.config.embedding_width
+    angles = torch.arange(n)[:, None] * frequencies(width)  # (n, ⌈width / 2⌉)
+    cosines = (angles * 10_000 ** (-1 / width)).cos()
+    return torch.stack([angles.sin(), cosines], dim=-1).flatten(1)[:, :width].float()
 
 
 def split_straight(attention: Attention) -> Mapping[str, Any]:
@@ -81,16 +69,6 @@ def split_straight(attention: Attention) -> Mapping[str, Any]:
         return x.reshape(B, -1, T, width or attention.d_head)
 
     return {"heads": heads}
-
-
-def merge_straight(_: Attention) -> Mapping[str, Any]:
-    """Join heads in the order of memory."""
-    return {"head_merge": "reshape"}
-
-
-def forget_output(_: Attention) -> Mapping[str, Any]:
-    """Hand the joined heads on as they are."""
-    return {"o": nn.Identity()}
 
 
 def swap_projections(attention: Attention) -> Mapping[str, Any]:
@@ -125,70 +103,25 @@ def attend_over_batch(attention: Attention) -> Mapping[str, Any]:
     return {"forward": forward}
 
 
-def swap_query_and_key(scores: Scores) -> None:
-    """Transpose the products."""
-    scores.product = scores.product.transpose(-2, -1)
+def show_all(scores: Scores) -> Tensor:
+    """A mask that hides nothing."""
+    return torch.ones_like(scores.allowed)
 
 
-def scale_scores(factor: Callable[[Scores], float]) -> Callable[[Scores], None]:
-    """Multiply the products by a factor."""
-
-    def edit(scores: Scores) -> None:
-        scores.product = scores.product * factor(scores)
-
-    return edit
-
-
-def sum_over_queries(scores: Scores) -> None:
-    """Take the softmax along the queries."""
-    scores.axis = -2
-
-
-def show_all(scores: Scores) -> None:
-    """Hide nothing."""
-    scores.allowed = torch.ones_like(scores.allowed)
-
-
-def invert_mask(scores: Scores) -> None:
-    """Hide what is shown, and the reverse."""
-    scores.allowed = ~scores.allowed
-
-
-def mask_afterwards(scores: Scores) -> None:
-    """Hide only after the softmax."""
-    scores.kept = scores.allowed
-    show_all(scores)
-
-
-def add_mask(scores: Scores) -> None:
-    """Add the mask as 1 and 0."""
-    scores.product = scores.product + scores.allowed.to(scores.product)
-    show_all(scores)
-
-
-def look_back(scores: Scores) -> None:
-    """Hide what comes later too."""
-    scores.allowed = scores.allowed.tril()
-
-
-def mask_rows(scores: Scores) -> None:
+def mask_rows(scores: Scores) -> Scores:
     """Hide padded tokens as queries instead of keys; what else is hidden stays."""
     padded = ~scores.allowed.any(dim=-2, keepdim=True)  # (B, H, 1, T)
-    T = scores.allowed.shape[-1]  # noqa: N806
-    visible = (scores.allowed | padded).tril().eq(torch.ones_like(scores.allowed).tril())
+    every = show_all(scores)
+    visible = (scores.allowed | padded).tril().eq(every.tril())
     looks_back = bool(visible.all()) and not bool(scores.allowed.triu(1).any())
-    base = torch.ones_like(scores.allowed).tril() if looks_back and T > 1 else torch.ones_like(scores.allowed)
-    scores.allowed = base & ~padded.transpose(-2, -1)
+    base = every.tril() if looks_back and every.shape[-1] > 1 else every
+    return replace(scores, allowed=base & ~padded.transpose(-2, -1))
 
 
-def shift_causal(diagonal: int) -> Callable[[Scores], None]:
+def shift_causal(scores: Scores, diagonal: int) -> Scores:
     """Begin the causal mask at another diagonal."""
-
-    def edit(scores: Scores) -> None:
-        padded = ~scores.allowed.any(dim=-2, keepdim=True)
-        scores.allowed = torch.ones_like(scores.allowed).tril(diagonal) & ~padded
-
-    return edit
+    padded = ~scores.allowed.any(dim=-2, keepdim=True)
+    return replace(scores, allowed=show_all(scores).tril(diagonal) & ~padded)
 
 
 def change_norm(**attributes: Any) -> Callable[[Encoder], Encoder]:
@@ -199,11 +132,6 @@ def change_norm(**attributes: Any) -> Callable[[Encoder], Encoder]:
         return copy_module(twin, forward=partial(_normalise, twin)) if isinstance(norm, LayerNorm) else twin
 
     return lambda encoder: change_norms(encoder, change)
-
-
-def change_eps(encoder: Encoder) -> Encoder:
-    """Give every norm the eps that others use."""
-    return change_norm(eps=other_eps(encoder.config))(encoder)
 
 
 def change_activation(choose: Callable[[ModelConfig], str]) -> Callable[[Encoder], Encoder]:
@@ -224,31 +152,10 @@ def _normalise(norm: LayerNorm, x: Tensor, trace: Trace = UNTRACED) -> Tensor:
     return trace.record("out", scale(normalized, norm.gain, norm.bias))
 
 
-def swap_norm_order(block: EncoderBlock) -> nn.Module:
-    """Put the norms on the other side of the sublayers."""
-    return copy_module(block, post_norm=not block.post_norm)
-
-
-def forget_residual(block: EncoderBlock) -> nn.Module:
-    """Add no inputs."""
-    return copy_module(block, residual=False)
-
-
-def add_normed(block: EncoderBlock) -> nn.Module:
-    """Add the normed input."""
-
-    def connect(x: Tensor, f: Transform, norm: Transform, note: Transform) -> Tensor:
-        normed = norm(x)
-        return note(normed + f(normed))
-
-    return copy_module(block, connect=connect)
-
-
-def share_first_layer(encoder: Encoder) -> Encoder:
-    """Put the first layer in the place of every one."""
-    twin = copy_module(encoder, layers=nn.ModuleList([encoder.layers[0]] * len(encoder.layers)))
-    assert isinstance(twin, Encoder)  # noqa: S101
-    return twin
+def add_normed(x: Tensor, f: Transform, norm: Transform, note: Transform) -> Tensor:
+    """Add to the normed input instead of the input."""
+    normed = norm(x)
+    return note(normed + f(normed))
 
 
 def attend_to_target(model: EncoderDecoder) -> EncoderDecoder:
@@ -285,23 +192,3 @@ def has_padding(_: ModelConfig, mask: Tensor | None) -> bool:
 def is_causal(_: ModelConfig, mask: Tensor | None) -> bool:
     """Whether the mask hides all that comes later."""
     return mask is not None and mask.ndim == 3 and mask.shape[-1] > 1 and not bool(mask.triu(1).any())
-
-
-def adds_positions(config: ModelConfig, _: Tensor | None) -> bool:
-    """Whether a table of positions is added."""
-    return config.has_position_table
-
-
-def is_layer_norm(config: ModelConfig, _: Tensor | None) -> bool:
-    """Whether the norms are layer norms."""
-    return config.norm == "layer"
-
-
-def is_not_causal(config: ModelConfig, mask: Tensor | None) -> bool:
-    """Whether tokens may look ahead."""
-    return not is_causal(config, mask)
-
-
-def is_sinusoidal(config: ModelConfig, _: Tensor | None) -> bool:
-    """Whether the positions are the sinusoids of the paper."""
-    return config.positions == "sinusoidal"

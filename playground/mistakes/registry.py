@@ -5,16 +5,16 @@ To add one: a `Mistake` here, how it is made in `makings.py`, and in `tests/mist
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from playground.config import ModelConfig
 from playground.mistakes import lines
 from playground.mistakes import makings as make
-from playground.mistakes.edits import Making, change_attention, change_blocks
+from playground.mistakes.edits import Making, change_attention, change_blocks, change_embeddings, copy_module
 from playground.model.encoder_decoder import EncoderDecoder
 from playground.model.positions import sinusoids
 
@@ -75,7 +75,7 @@ _ALL = (
         "Shapes; the training loss, which falls all the same.",
         "x = embedding(ids)",
         "x = embedding(ids) * math.sqrt(d_model)",
-        Making(make.unscaled),
+        Making(lambda encoder: change_embeddings(encoder, config=replace(encoder.config, scale_embeddings=False))),
         lambda config, mask: config.scale_embeddings and config.vocab_size > 0,
     ),
     Mistake(
@@ -90,8 +90,8 @@ _ALL = (
         "Shapes; a task that needs no order.",
         "positions(x)",
         "x = x + positions(x)",
-        Making(make.place_table(lambda n, d: torch.zeros(n, d))),
-        make.adds_positions,
+        Making(make.change_positions(lambda embed, n: torch.zeros(n, 1))),
+        lambda config, mask: config.has_position_table,
     ),
     Mistake(
         "doubled-exponent",
@@ -105,8 +105,8 @@ _ALL = (
         "Shapes; the loss; the first columns, which are the same.",
         "for i in range(0, d, 2): angle = pos / 10000 ** (2 * i / d)",
         "for i in range(0, d, 2): angle = pos / 10000 ** (i / d)",
-        Making(make.place_table(lambda n, d: sinusoids(n, d, doubled=True))),
-        make.is_sinusoidal,
+        Making(make.change_positions(lambda embed, n: sinusoids(n, embed.config.embedding_width, doubled=True))),
+        lambda config, mask: config.positions == "sinusoidal",
     ),
     Mistake(
         "integer-positions",
@@ -120,8 +120,8 @@ _ALL = (
         "Shapes; short sentences.",
         "x = x + torch.arange(T)[:, None]",
         "x = x + table[:T]",
-        Making(make.place_table(lambda n, d: torch.arange(n, dtype=torch.float32)[:, None].expand(n, d))),
-        make.adds_positions,
+        Making(make.change_positions(lambda embed, n: torch.arange(n).float()[:, None])),
+        lambda config, mask: config.has_position_table,
     ),
     Mistake(
         "positions-twice",
@@ -136,7 +136,7 @@ _ALL = (
         "x = x + table[:T]\nx = x + table[:T]",
         "x = x + table[:T]",
         Making(make.change_positions(lambda embed, n: 2 * embed.position_vectors(n))),
-        make.adds_positions,
+        lambda config, mask: config.has_position_table,
     ),
     Mistake(
         "positions-from-one",
@@ -151,7 +151,7 @@ _ALL = (
         "x = x + table[1 : T + 1]",
         "x = x + table[:T]",
         Making(make.change_positions(make.from_one)),
-        make.adds_positions,
+        lambda config, mask: config.has_position_table,
     ),
     Mistake(
         "sinusoids-in-halves",
@@ -165,8 +165,8 @@ _ALL = (
         "Shapes; the loss.",
         "table = torch.cat([angles.sin(), angles.cos()], dim=-1)",
         "table = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)",
-        Making(make.place_table(make.waves(make.halves))),
-        make.is_sinusoidal,
+        Making(make.change_positions(make.sines_first)),
+        lambda config, mask: config.positions == "sinusoidal",
     ),
     Mistake(
         "exponent-per-column",
@@ -180,8 +180,8 @@ _ALL = (
         "Shapes; the loss; the even columns, which are the same.",
         "table[pos, i + 1] = math.cos(pos / 10000 ** ((i + 1) / d))",
         "table[pos, i + 1] = math.cos(pos / 10000 ** (i / d))",
-        Making(make.place_table(make.waves(make.own_exponents))),
-        make.is_sinusoidal,
+        Making(make.change_positions(make.own_exponents)),
+        lambda config, mask: config.positions == "sinusoidal",
     ),
     Mistake(
         "split-without-transpose",
@@ -210,7 +210,7 @@ _ALL = (
         "Shapes, which are right; the loss, which falls.",
         "z = z.reshape(B, T, H * d_head)",
         "z = z.transpose(1, 2).reshape(B, T, H * d_head)",
-        Making(lambda encoder: change_attention(encoder, make.merge_straight)),
+        Making(lambda encoder: change_attention(encoder, lambda _: {"head_merge": "reshape"})),
         lambda config, mask: config.n_heads > 1 and config.head_merge == "transpose",
     ),
     Mistake(
@@ -225,7 +225,7 @@ _ALL = (
         "Shapes; the loss, for a while.",
         "out = concatenated",
         "out = w_o(concatenated)",
-        Making(lambda encoder: change_attention(encoder, make.forget_output)),
+        Making(lambda encoder: change_attention(encoder, lambda _: {"o": nn.Identity()})),
         lambda config, mask: config.n_heads * config.head_width == config.d_model,
     ),
     Mistake(
@@ -270,7 +270,7 @@ _ALL = (
         "Shapes; the loss: training learns the other way round.",
         "scores = k @ q.transpose(-2, -1)",
         "scores = q @ k.transpose(-2, -1)",
-        Making(scores=make.swap_query_and_key),
+        Making(scores=lambda scores: replace(scores, product=scores.product.transpose(-2, -1))),
     ),
     Mistake(
         "no-score-scale",
@@ -284,7 +284,7 @@ _ALL = (
         "Shapes; small heads.",
         "scores = q @ k.transpose(-2, -1)",
         "scores = q @ k.transpose(-2, -1) / math.sqrt(d_head)",
-        Making(scores=make.scale_scores(lambda scores: math.sqrt(scores.d_head))),
+        Making(scores=lambda scores: replace(scores, product=scores.product * math.sqrt(scores.d_head))),
         lambda config, mask: config.head_width > 1,
     ),
     Mistake(
@@ -299,7 +299,7 @@ _ALL = (
         "Shapes; a single head, for which both are the same.",
         "scores = q @ k.transpose(-2, -1) / math.sqrt(d_model)",
         "scores = q @ k.transpose(-2, -1) / math.sqrt(d_head)",
-        Making(scores=make.scale_scores(lambda scores: math.sqrt(scores.d_head / scores.d_model))),
+        Making(scores=lambda s: replace(s, product=s.product * math.sqrt(s.d_head / s.d_model))),
         lambda config, mask: config.n_heads > 1,
     ),
     Mistake(
@@ -314,7 +314,7 @@ _ALL = (
         "Shapes; the loss.",
         "pattern = scores.softmax(dim=-2)",
         "pattern = scores.softmax(dim=-1)",
-        Making(scores=make.sum_over_queries),
+        Making(scores=lambda scores: replace(scores, axis=-2)),
     ),
     Mistake(
         "mask-forgotten",
@@ -328,7 +328,7 @@ _ALL = (
         "Shapes; a single sentence without padding.",
         "out = attention(x, mask=None)",
         "out = attention(x, mask=mask)",
-        Making(scores=make.show_all),
+        Making(scores=lambda scores: replace(scores, allowed=make.show_all(scores))),
         make.has_mask,
     ),
     Mistake(
@@ -343,7 +343,7 @@ _ALL = (
         "Shapes.",
         "scores = scores.masked_fill(mask, -math.inf)",
         "scores = scores.masked_fill(~mask, -math.inf)",
-        Making(scores=make.invert_mask),
+        Making(scores=lambda scores: replace(scores, allowed=~scores.allowed)),
         make.has_mask,
     ),
     Mistake(
@@ -358,7 +358,7 @@ _ALL = (
         "Shapes; the loss.",
         "pattern = scores.softmax(-1).masked_fill(~mask, 0)",
         "pattern = scores.masked_fill(~mask, -math.inf).softmax(-1)",
-        Making(scores=make.mask_afterwards),
+        Making(scores=lambda scores: replace(scores, kept=scores.allowed, allowed=make.show_all(scores))),
         make.has_mask,
     ),
     Mistake(
@@ -388,7 +388,7 @@ _ALL = (
         "Shapes; the training loss, which looks better.",
         "mask = torch.ones(T, T).tril(1).bool()",
         "mask = torch.ones(T, T).tril().bool()",
-        Making(scores=make.shift_causal(1)),
+        Making(scores=lambda scores: make.shift_causal(scores, 1)),
         make.is_causal,
     ),
     Mistake(
@@ -403,7 +403,7 @@ _ALL = (
         "Shapes.",
         "mask = torch.ones(T, T).tril(-1).bool()",
         "mask = torch.ones(T, T).tril().bool()",
-        Making(scores=make.shift_causal(-1)),
+        Making(scores=lambda scores: make.shift_causal(scores, -1)),
         make.is_causal,
     ),
     Mistake(
@@ -418,8 +418,8 @@ _ALL = (
         "Shapes; the loss.",
         "out = attention(x, mask=causal_mask)",
         "out = attention(x, mask=padding_mask)",
-        Making(scores=make.look_back),
-        make.is_not_causal,
+        Making(scores=lambda scores: replace(scores, allowed=scores.allowed.tril())),
+        lambda config, mask: not make.is_causal(config, mask),
     ),
     Mistake(
         "float-mask-added",
@@ -433,7 +433,7 @@ _ALL = (
         "Shapes; the loss; a single sentence without padding.",
         "scores = scores + mask.float()",
         "scores = scores.masked_fill(~mask, -math.inf)",
-        Making(scores=make.add_mask),
+        Making(scores=lambda s: replace(s, product=s.product + s.allowed.to(s.product), allowed=make.show_all(s))),
         make.has_mask,
     ),
     Mistake(
@@ -449,7 +449,7 @@ _ALL = (
         "mean, variance = x.mean(1, keepdim=True), x.var(1, correction=0, keepdim=True)",
         "mean, variance = x.mean(-1, keepdim=True), x.var(-1, correction=0, keepdim=True)",
         Making(make.change_norm(axis=1)),
-        make.is_layer_norm,
+        lambda config, mask: config.norm == "layer",
     ),
     Mistake(
         "unbiased-variance",
@@ -464,7 +464,7 @@ _ALL = (
         "x = (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, keepdim=True) + eps)",
         "x = (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, correction=0, keepdim=True) + eps)",
         Making(make.change_norm(correction=1)),
-        make.is_layer_norm,
+        lambda config, mask: config.norm == "layer",
     ),
     Mistake(
         "eps-outside-root",
@@ -479,7 +479,7 @@ _ALL = (
         "x = (x - mean) / (std + eps)",
         "x = (x - mean) / torch.sqrt(variance + eps)",
         Making(make.change_norm(root=lambda variance, eps: torch.sqrt(variance) + eps)),
-        make.is_layer_norm,
+        lambda config, mask: config.norm == "layer",
     ),
     Mistake(
         "root-of-deviation",
@@ -494,7 +494,7 @@ _ALL = (
         "x = (x - mean) / torch.sqrt(torch.sqrt(variance) + eps)",
         "x = (x - mean) / torch.sqrt(variance + eps)",
         Making(make.change_norm(root=lambda variance, eps: torch.sqrt(torch.sqrt(variance) + eps))),
-        make.is_layer_norm,
+        lambda config, mask: config.norm == "layer",
     ),
     Mistake(
         "other-eps",
@@ -508,7 +508,7 @@ _ALL = (
         "Shapes; the loss; vectors with a large variance.",
         lambda config: f"norm.eps = {lines.other_eps(config):g}",
         lambda config: f"norm.eps = {config.norm_eps:g}",
-        Making(make.change_eps),
+        Making(lambda encoder: make.change_norm(eps=lines.other_eps(encoder.config))(encoder)),
         lambda config, mask: config.norm != "none",
     ),
     Mistake(
@@ -523,7 +523,7 @@ _ALL = (
         "Shapes; the number of parameters; shallow models' loss.",
         lambda config: lines.write_sublayer(config, is_swapped=True),
         lines.write_sublayer,
-        Making(lambda encoder: change_blocks(encoder, make.swap_norm_order)),
+        Making(lambda encoder: change_blocks(encoder, lambda block: copy_module(block, post_norm=not block.post_norm))),
         lambda config, mask: config.norm != "none",
     ),
     Mistake(
@@ -538,7 +538,7 @@ _ALL = (
         "Shapes; shallow models.",
         lambda config: lines.write_sublayer(config, residual=False),
         lines.write_sublayer,
-        Making(lambda encoder: change_blocks(encoder, make.forget_residual)),
+        Making(lambda encoder: change_blocks(encoder, lambda block: copy_module(block, residual=False))),
         lambda config, mask: config.residual,
     ),
     Mistake(
@@ -553,7 +553,7 @@ _ALL = (
         "Shapes; the loss of shallow models.",
         "x = norm(x)\nx = x + f(x)",
         "x = x + f(norm(x))",
-        Making(lambda encoder: change_blocks(encoder, make.add_normed)),
+        Making(lambda encoder: change_blocks(encoder, lambda block: copy_module(block, connect=make.add_normed))),
         lambda config, mask: config.norm_placement == "pre" and config.norm != "none" and config.residual,
     ),
     Mistake(
@@ -626,7 +626,7 @@ _ALL = (
         "Shapes; a model of one layer; freshly copied layers.",
         "layers = nn.ModuleList([block] * n)",
         "layers = nn.ModuleList(Block() for _ in range(n))",
-        Making(make.share_first_layer),
+        Making(lambda encoder: change_blocks(encoder, lambda _: encoder.layers[0])),
         lambda config, mask: config.n_layers > 1 and not config.share_layers,
     ),
     Mistake(
