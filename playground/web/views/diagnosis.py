@@ -153,7 +153,8 @@ def _draw_found(key: caches.RunKey, n_mistakes: int) -> None:
     if found is None or (found.diagnosed.is_example and found.key != key):
         invitation = (
             "Have you written an encoder whose results are wrong? Bring the numbers that it computes. This page finds "
-            f"the first wrong one, and tries **{n_mistakes}** known mistakes, alone and in pairs, to explain it."
+            f"the first wrong one, and tries the **{n_mistakes}** of {len(MISTAKES)} known mistakes that fit this "
+            "model, alone and in pairs, to explain it."
         )
         render([Paragraph(invitation, "answer")])
         _draw_example("See it done: try a wrong encoder", "primary")
