@@ -1,4 +1,4 @@
-"""Find the mistake that somebody made: an encoder that runs and is wrong, suspects, and tests that cost points."""
+"""Find the mistake that somebody made: an encoder that runs and is wrong, suspects, and tests."""
 
 from playground.mistakes import bug_lab
 from playground.mistakes.edits import run_edited

@@ -1,7 +1,7 @@
 """Which mistake did I make? Somebody's intermediates beside the model's own: where they part, and what explains it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import permutations
 from typing import Any
@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.mistakes.edits import MASKED, Input, run_edited
 from playground.mistakes.registry import MISTAKES, Mistake
@@ -20,7 +21,13 @@ TOLERANCE = 1e-4
 """How far a number may be off, as a share of the largest in its tensor, or of 1 where that is smaller."""
 
 NOISE = 1e-2
-"""Up to which share differences that nothing explains are called noise: lower precision, or another library."""
+"""Up to which share differences may be noise: lower precision, or another library."""
+
+_SAME_DEGREE = 10
+"""How many times larger noise may become from what came before to the first tensor that differs."""
+
+_BEHIND_DROPOUT = ("embed.out", "attn.out", "ffn.out")
+"""Ends of names of tensors that show what was dropped."""
 
 MOST_TOGETHER = 2
 """Mistakes that are looked for at once."""
@@ -41,6 +48,8 @@ class Difference:
     theirs: float
     ours: float
     """The two numbers there."""
+    of_largest: float = 0.0
+    """The largest difference, as a share of the largest number in its tensor."""
 
     @property
     def where(self) -> str:
@@ -77,6 +86,8 @@ class Diagnosis:
     differences: tuple[Difference, ...]
     """Of the given tensors, in the order of the computation."""
     n_compared: int
+    config: ModelConfig
+    """The model's."""
     explanations: tuple[Explanation, ...] = ()
     """With equally few mistakes each; none where nothing differs, or nothing explains it."""
     ruled_out: Mapping[str, str] = field(default_factory=dict)
@@ -85,6 +96,10 @@ class Diagnosis:
     """The given tensors, with the model's axes."""
     swapped_axes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Tensors that came with other axes: the place of each of the model's axes in theirs."""
+    is_noise: bool = False
+    """Whether no mistake explains small differences, and what was computed before is off to the same degree."""
+    not_excluded: tuple[str, ...] = ()
+    """Where nothing explains the differences, what could and leaves no trace in the given tensors."""
 
     @property
     def first(self) -> str | None:
@@ -95,11 +110,6 @@ class Diagnosis:
     def mistakes(self) -> tuple[str, ...]:
         """Keys of mistakes that together reproduce every tensor, fewest first; () where none do or none is needed."""
         return self.explanations[0].mistakes if self.explanations else ()
-
-    @property
-    def is_noise(self) -> bool:
-        """Whether the differences are small, and no mistake explains them."""
-        return bool(self.differences) and not self.explanations and max(each.off for each in self.differences) <= NOISE
 
     def report(self, *, tells_best: bool = True, whose: str = "your") -> str:
         """Sentences, one a line: where, how far, what would explain it, and what was ruled out by which tensor.
@@ -132,12 +142,15 @@ class Diagnosis:
             )
         elif not self.explanations:
             yield f"No mistake that is known here, and no two of them, reproduce all of {whose} tensors."
+            if self.not_excluded:
+                yield f"These tensors alone do not exclude {' or '.join(self.not_excluded)}."
         for explanation in self.explanations:
             if tells_best or explanation is not self.explanations[0]:
                 titles = join_words([f"{MISTAKES[key].title} (`{key}`)" for key in explanation.mistakes])
                 yield f"With {explanation.which} the model computes all of {whose} tensors: {titles}."
                 for key in explanation.mistakes:
-                    yield f"Write `{MISTAKES[key].right}` instead of `{MISTAKES[key].wrong}`."
+                    wrong, right = (line.replace("\n", "; ") for line in MISTAKES[key].write_lines(self.config))
+                    yield f"Write `{right}` instead of `{wrong}`."
             for other, name in explanation.tells_apart.items():
                 yield f"`{name}` would tell it from {join_words([f'`{key}`' for key in other])}."
         for key, name in list(self.ruled_out.items())[:_RULED_OUT]:
@@ -177,12 +190,26 @@ def diagnose(
     given = Input(ids, mask, theirs)
     real = _find_real(mask, ids)
     compare = partial(_compare, tolerance=tolerance)
-    differences = tuple(_list_differences(compare, theirs, ours, real))
+    measured = [_measure(name, tensor, ours[name], real) for name, tensor in theirs.items()]
+    differences = tuple(each for each in measured if each.off > tolerance)
+    found = Diagnosis(differences, len(theirs), encoder.config, theirs=theirs, swapped_axes=swapped)
     if not differences:
-        return Diagnosis((), len(theirs), theirs=theirs, swapped_axes=swapped)
+        return found
     search = _Search(encoder, given, real, compare, on_progress)
     explanations, ruled_out = search.explain(differences)
-    return Diagnosis(differences, len(theirs), explanations, ruled_out, theirs, swapped)
+    found = replace(found, explanations=explanations, ruled_out=ruled_out)
+    if explanations:
+        return found
+    before = [each.of_largest for each in measured[: measured.index(differences[0])]]
+    is_small = max(each.off for each in differences) <= NOISE
+    starts = differences[0].name == next(iter(ours)) or differences[0].of_largest <= _SAME_DEGREE * max(
+        before, default=0
+    )
+    if is_small and starts:
+        return replace(found, is_noise=True)
+    shows_dropout = any(name.endswith(_BEHIND_DROPOUT) for name in theirs)
+    possible = {"lower precision": is_small, "dropout that was left on": not shows_dropout}
+    return replace(found, not_excluded=tuple(what for what, may_be in possible.items() if may_be))
 
 
 # --- what was given
@@ -230,8 +257,20 @@ def _fit(name: str, theirs: Tensor, ours: Tensor) -> tuple[Tensor, tuple[int, ..
             return theirs.permute(best), best
     raise InputError(
         f"{quote_text(name)} has the shape {tuple(theirs.shape)}; the model's is {tuple(ours.shape)}, and no order of "
-        "its axes fits."
+        f"its axes fits.{_explain_shape(name, theirs, ours)}"
     )
+
+
+def _explain_shape(name: str, theirs: Tensor, ours: Tensor) -> str:
+    """A sentence on what torch.nn.MultiheadAttention returns by default, where it is that; else nothing."""
+    if not name.endswith((".scores", ".pattern")):
+        return ""
+    B, H, T, _ = ours.shape  # noqa: N806
+    if theirs.shape[-2:] == (T, T) and theirs.numel() * H == ours.numel():
+        return " That is the mean over heads: ask for average_attn_weights=False."
+    if theirs.shape[-2:] == (B, B) and theirs.shape.numel() in (T * B * B, T * H * B * B):
+        return " Attention ran over the batch, not over the tokens: set batch_first=True."
+    return ""
 
 
 def _find_real(mask: Tensor | None, ids: Tensor) -> Tensor:
@@ -248,19 +287,15 @@ def _find_real(mask: Tensor | None, ids: Tensor) -> Tensor:
 Compare = Callable[[str, Tensor, Tensor, Tensor | None], Difference | None]
 
 
-def _list_differences(
-    compare: Compare, theirs: Mapping[str, Tensor], ours: Mapping[str, Tensor], real: Tensor
-) -> Iterator[Difference]:
-    for name, tensor in theirs.items():
-        found = compare(name, tensor, ours[name], real)
-        if found is not None:
-            yield found
-
-
 def _compare(
     name: str, theirs: Tensor, ours: Tensor, real: Tensor | None, tolerance: float = TOLERANCE
 ) -> Difference | None:
     """Where and how far two tensors differ at most; None where they agree. Rows of padding count without `real`."""
+    found = _measure(name, theirs, ours, real)
+    return found if found.off > tolerance else None
+
+
+def _measure(name: str, theirs: Tensor, ours: Tensor, real: Tensor | None) -> Difference:
     theirs, ours = theirs.double(), ours.double()
     off = (theirs - ours).abs()
     if name.endswith(".scores"):
@@ -273,12 +308,14 @@ def _compare(
     if real is not None:
         rows = real.view(real.shape[0], *([1] * (off.ndim - 3)), real.shape[1], 1)  # tokens are the last axis but one
         off = off.masked_fill(~rows, 0.0)
-    size = max(1.0, float(ours_seen.nan_to_num().abs().max()))
-    largest = float(off.max()) / size
-    if largest <= tolerance:
-        return None
+    size, largest = float(ours_seen.nan_to_num().abs().max()), float(off.max())
     place = tuple(int(i) for i in np.unravel_index(int(off.argmax()), tuple(off.shape)))
-    return Difference(name, largest, place, float(theirs[place]), float(ours[place]))
+    of_largest = largest / size if size else largest
+    return Difference(name, largest / max(1.0, size), place, float(theirs[place]), float(ours[place]), of_largest)
+
+
+class _PartedError(Exception):
+    """A pass has another tensor than somebody."""
 
 
 class _Search:
@@ -312,7 +349,26 @@ class _Search:
             self._in_order(one, other) for one in ones for other in self._candidates if one.part != other.part
         )
         self._most += len(pairs)
-        return [pair for pair in pairs if self._find_first(pair) is None]
+        return [pair for pair in pairs if self._reproduces(pair)]
+
+    def _reproduces(self, mistakes: Sequence[Mistake]) -> bool:
+        """Whether a pass with these mistakes has every given tensor; it ends at the first that it has not."""
+
+        def watch(name: str, tensor: Tensor) -> None:
+            theirs = self._given.theirs.get(name)
+            if theirs is not None and self._compare(name, theirs, tensor.cpu(), self._real) is not None:
+                raise _PartedError
+
+        self._count_pass()
+        try:
+            run_edited(self._encoder, self._given, [each.making for each in mistakes], watch)
+        except _PartedError:
+            return False
+        return True
+
+    def _count_pass(self) -> None:
+        self._n_passes += 1
+        self._on_progress(self._n_passes, self._most)
 
     def _list_shown(self, name: str) -> list[Mistake]:
         """The mistakes that change a tensor."""
@@ -327,8 +383,7 @@ class _Search:
     def _find_first(self, mistakes: Sequence[Mistake]) -> int | None:
         """The place of the first tensor that these mistakes do not reproduce; None where they reproduce all."""
         ours = run_edited(self._encoder, self._given, [each.making for each in mistakes])
-        self._n_passes += 1
-        self._on_progress(self._n_passes, self._most)
+        self._count_pass()
         for place, (name, theirs) in enumerate(self._given.theirs.items()):
             if self._compare(name, theirs, ours[name], self._real) is not None:
                 return place

@@ -92,7 +92,7 @@ PAGES = {
         Page(
             "bug-lab",
             "Bug lab",
-            "An encoder that runs and is wrong: find its mistake with the cheapest tests.",
+            "An encoder that runs and is wrong: find its mistake with few tests.",
             prefix="lab",
             own_networks=True,
             runs_text=False,

@@ -7,7 +7,7 @@ from playground.config import CHOICES, SETTINGS, Setting
 from playground.limits import MAX_LISTED, MAX_SENTENCES, MAX_TOKENS
 from playground.link.changes import Changes, read_changes
 from playground.link.kinds import Choice, Notation, Param, Several, Size, Switch, Text, Whole
-from playground.mistakes.bug_lab import LEVELS, MAX_SEED, NOBODY, SUSPECTS, TESTS
+from playground.mistakes.bug_lab import LEVELS, MAX_SEED, SUSPECTS, TESTS
 from playground.pages import page_at
 from playground.presets import PRESETS
 from playground.text.tokenizer import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
@@ -407,7 +407,6 @@ OWN: dict[str, Param] = {
     ),
     "lab_tests": Several((), tuple(TESTS)),
     "lab_accused": Several((), SUSPECTS),
-    "lab_beat": Whole(NOBODY, NOBODY, 999),
     "lessons_view": Choice("lesson", ("lesson", "editor", "handout", "answers")),
     "encdec_source": Choice("trained example", ("trained example", "your text")),
     "encdec_example": Text("the small black cat sees a white house", longest=200),

@@ -18,14 +18,14 @@ from playground.model.attention import Attention, over_heads
 from playground.model.blocks import EncoderBlock, FeedForward
 from playground.model.positions import window_mask
 
-Edit = Callable[["Scores"], None]
+Edit = Callable[["Scores"], "Scores"]
 """Changes how scores become a pattern."""
 
 MASKED = -1e8
 """Scores from this one down are masked: people fill with −∞, −1e9 or the type's smallest number."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Scores:
     """What one layer's attention computes between its projections and its weighted sum, as an edit may change it."""
 
@@ -39,16 +39,18 @@ class Scores:
     """Along which the softmax adds up to 1."""
     kept: Tensor | None = None
     """What is kept of the pattern after the softmax; None: all of it."""
+    gives_nan: bool = False
+    """Whether a softmax of masked scores alone is NaN, as with −∞, or even, as with −1e9."""
 
     def masked(self) -> Tensor:
         """The scores that the softmax reads."""
         return self.product.masked_fill(~self.allowed, -math.inf)
 
     def pattern(self) -> Tensor:
-        """The weights; even where all that the softmax reads is masked, as it comes out with −1e9."""
+        """The weights."""
         scores = self.masked()
         empty = scores.isneginf().all(dim=self.axis, keepdim=True)
-        pattern = scores.masked_fill(empty, 0.0).softmax(dim=self.axis)
+        pattern = scores.masked_fill(empty, math.nan if self.gives_nan else 0.0).softmax(dim=self.axis)
         return pattern if self.kept is None else pattern.masked_fill(~self.kept, 0.0)
 
 
@@ -60,21 +62,42 @@ class EditedTrace(Trace):
         encoder: whose pass it is.
         mask: of the pass, as `Encoder.forward` takes it.
         dropped: tensors by name, which take the place of the model's where they are the model's but for dropout.
+        gives_nan: as of `Scores`.
+        watch: told of each point's name and tensor; what it raises ends the pass.
     """
 
     def __init__(
-        self, edits: Sequence[Edit], encoder: Encoder, mask: Tensor | None, dropped: Mapping[str, Tensor] | None = None
+        self,
+        edits: Sequence[Edit],
+        encoder: Encoder,
+        mask: Tensor | None,
+        dropped: Mapping[str, Tensor] | None = None,
+        *,
+        gives_nan: bool = False,
+        watch: Callable[[str, Tensor], None] = lambda name, tensor: None,
     ) -> None:
         super().__init__()
         self._edits, self._encoder, self._mask = edits, encoder, mask
-        self._dropped = dropped or {}
+        self._dropped, self._gives_nan, self._watch = dropped or {}, gives_nan, watch
         self._current: list[Scores] = []
+        self._factors: list[float] = []  # of what was taken over, all alike
 
     def scope(self, name: str) -> Trace:
         """Return a view that records and edits under `name.`."""
         child = copy.copy(self)
         child._prefix = f"{self._prefix}{name}."
         return child
+
+    def apart(self) -> "EditedTrace":
+        """Return a trace with the same names and edits, and no tensors yet."""
+        twin = copy.copy(self)
+        twin._tensors, twin._watch = {}, lambda name, tensor: None
+        return twin
+
+    def take_over(self, other: "EditedTrace", show: Callable[[str, Tensor], Tensor]) -> None:
+        """Note a trace's tensors as `show` makes them of a point's name and its tensor; nothing is edited."""
+        for name, tensor in other.items():
+            self._note(name, show(name.removeprefix(self._prefix), tensor))
 
     def record(self, name: str, tensor: Tensor) -> Tensor:
         """Note the tensor as the mistakes make it, and hand that on."""
@@ -84,9 +107,16 @@ class EditedTrace(Trace):
         elif self._edits and name == "pattern":
             tensor = self._current[0].pattern()
         theirs = self._dropped.get(f"{self._prefix}{name}")
-        if theirs is not None and is_dropped(theirs, tensor):
+        factor = 0.0 if theirs is None else dropout_factor(theirs, tensor)
+        if theirs is not None and factor and all(abs(factor - each) < 1e-3 for each in self._factors):
+            self._factors.append(factor)
             tensor = theirs.to(tensor.dtype)
-        return super().record(name, tensor)
+        return self._note(f"{self._prefix}{name}", tensor)
+
+    def _note(self, name: str, tensor: Tensor) -> Tensor:
+        self._watch(name, tensor)
+        self._tensors[name] = tensor
+        return tensor
 
     def _edit_scores(self, scores: Tensor) -> Scores:
         q, k = (self._tensors[f"{self._prefix}{name}"] for name in "qk")
@@ -98,24 +128,28 @@ class EditedTrace(Trace):
         if config.window_of(layer):
             allowed &= window_mask(scores.shape[-1], config.window, scores.device)
         product = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1) + self._tensors.get("position_bias", 0)
-        edited = Scores(product, allowed, self._encoder.config.d_model, q.shape[-1])
+        edited = Scores(product, allowed, self._encoder.config.d_model, q.shape[-1], gives_nan=self._gives_nan)
         for edit in self._edits:
-            edit(edited)
+            edited = edit(edited)
         return edited
 
 
-def is_dropped(theirs: Tensor, ours: Tensor) -> bool:
-    """Whether a tensor is another one with some numbers at zero and all others larger by one factor."""
+def dropout_factor(theirs: Tensor, ours: Tensor) -> float:
+    """Return 1 / (1 − p), by which a tensor is another one but for zeros, a share p of it; 0 if it is not so.
+
+    A ReLU too many leaves zeros too, and the factor 1.
+    """
     if theirs.shape != ours.shape:
-        return False
+        return 0.0
     zero = (theirs == 0) & (ours != 0)
-    share = float(zero.double().mean())
-    if not 0 < share < 1:
-        return False
     kept = ~zero & (ours.abs() > 1e-3)
-    ratios = (theirs[kept].double() / ours[kept].double()) if bool(kept.any()) else torch.ones(1).double()
-    factor = float(ratios.median())
-    return factor > 1 and bool((theirs.double() - factor * ours.double())[~zero].abs().max() < 1e-3 * factor)
+    if not (bool(zero.any()) and bool(kept.any())):
+        return 0.0
+    factor = float((theirs[kept].double() / ours[kept].double()).median())
+    if not (factor > 1.01 and float((theirs.double() - factor * ours.double())[~zero].abs().max()) < 1e-3 * factor):
+        return 0.0
+    p, share = 1 - 1 / factor, float(zero.double().mean())
+    return factor if abs(share - p) < 6 * math.sqrt(p * (1 - p) / zero.numel()) else 0.0
 
 
 # --- copies of modules, which share their weights
@@ -192,18 +226,25 @@ class Input:
     mask: Tensor | None = None
     """As `Encoder.forward` takes it."""
     theirs: Mapping[str, Tensor] = field(default_factory=dict)
-    """Somebody's tensors by name, of which dropped numbers are taken over."""
+    """Somebody's tensors by name, of which dropped numbers are taken over; NaN among them says that −∞ masks."""
 
 
 @torch.inference_mode()
-def run_edited(encoder: Encoder, given: Input, making: Iterable[Making]) -> Mapping[str, Tensor]:
-    """Every intermediate of a pass that makes these mistakes, by its name in a trace, on the CPU."""
+def run_edited(
+    encoder: Encoder,
+    given: Input,
+    making: Iterable[Making],
+    watch: Callable[[str, Tensor], None] = lambda name, tensor: None,
+) -> Mapping[str, Tensor]:
+    """Every intermediate of a pass that makes these mistakes, by its name in a trace, on the CPU; see `EditedTrace`."""
     making = list(making)
     encoder, edits = apply_makings(encoder, making)
     drops = given.theirs if any(each.drops for each in making) else {}
     device = device_of(encoder)
     ids, mask = given.ids.to(device), None if given.mask is None else given.mask.to(device)
-    trace = EditedTrace(edits, encoder, mask, {name: tensor.to(device) for name, tensor in drops.items()})
+    dropped = {name: tensor.to(device) for name, tensor in drops.items()}
+    gives_nan = any(bool(tensor.isnan().any()) for tensor in given.theirs.values())
+    trace = EditedTrace(edits, encoder, mask, dropped, gives_nan=gives_nan, watch=watch)
     if ids.is_floating_point():
         encoder.encode(encoder.embed_vectors(ids, trace), mask, trace)
     else:

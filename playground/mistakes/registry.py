@@ -1,40 +1,29 @@
 """The mistakes: what each does, how it shows, what cannot show it, and the lines that mend it.
 
-To add one: a `Mistake` here, and in `tests/mistakes/` its line in the independent pass.
+To add one: a `Mistake` here, how it is made in `makings.py`, and in `tests/mistakes/` its line in the plain pass.
 """
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from playground.config import ModelConfig
-from playground.mistakes.edits import (
-    Making,
-    Scores,
-    change_attention,
-    change_blocks,
-    change_embeddings,
-    change_feed_forward,
-    change_norms,
-    copy_module,
-    device_of,
-)
-from playground.model import Encoder
-from playground.model.attention import Attention
-from playground.model.blocks import EncoderBlock, Transform
+from playground.mistakes import lines
+from playground.mistakes import makings as make
+from playground.mistakes.edits import Making, change_attention, change_blocks, change_embeddings, copy_module
 from playground.model.encoder_decoder import EncoderDecoder
-from playground.model.norms import LayerNorm, scale
 from playground.model.positions import sinusoids
-from playground.model.trace import UNTRACED, Trace
 
 Applies = Callable[[ModelConfig, Tensor | None], bool]
 """Whether a model of this config can make it in a pass with this mask."""
+
+
+Line = str | Callable[[ModelConfig], str]
+"""A line of code; where it follows from the architecture, a function of that."""
 
 
 @dataclass(frozen=True)
@@ -58,175 +47,19 @@ class Mistake:
     """The cheapest test that finds it."""
     hidden_from: str
     """What cannot show it."""
-    wrong: str
-    right: str
-    """The lines, wrong and right."""
+    wrong: Line
+    right: Line
+    """The lines, wrong and right; see `write_lines`."""
     making: Making
     """How the model's own pass makes it; of a decoder's: see `decoder`."""
     applies: Applies = lambda config, mask: True
     decoder: Callable[[EncoderDecoder], EncoderDecoder] | None = None
     """How a decoder makes it, where it is none of an encoder's."""
 
-
-# --- how each is made
-
-
-def _unscaled(encoder: Encoder) -> Encoder:
-    return change_embeddings(encoder, config=replace(encoder.config, scale_embeddings=False))
-
-
-def _place(table: Callable[[int, int], Tensor]) -> Callable[[Encoder], Encoder]:
-    """The encoder with another position table: (n_tokens, d_model) → rows."""
-
-    def change(encoder: Encoder) -> Encoder:
-        device, width = device_of(encoder), encoder.config.embedding_width
-        return change_embeddings(encoder, position_vectors=lambda n, _=None: table(n, width).to(device))
-
-    return change
-
-
-def _split_straight(attention: Attention) -> Mapping[str, Any]:
-    def heads(x: Tensor, width: int = 0) -> Tensor:
-        B, T, _ = x.shape  # noqa: N806
-        return x.reshape(B, -1, T, width or attention.d_head)
-
-    return {"heads": heads}
-
-
-def _merge_straight(_: Attention) -> Mapping[str, Any]:
-    return {"head_merge": "reshape"}
-
-
-def _swap_query_and_key(scores: Scores) -> None:
-    scores.product = scores.product.transpose(-2, -1)
-
-
-def _scale(factor: Callable[[Scores], float]) -> Callable[[Scores], None]:
-    def edit(scores: Scores) -> None:
-        scores.product = scores.product * factor(scores)
-
-    return edit
-
-
-def _sum_over_queries(scores: Scores) -> None:
-    scores.axis = -2
-
-
-def _show_all(scores: Scores) -> None:
-    scores.allowed = torch.ones_like(scores.allowed)
-
-
-def _invert_mask(scores: Scores) -> None:
-    scores.allowed = ~scores.allowed
-
-
-def _mask_afterwards(scores: Scores) -> None:
-    scores.kept = scores.allowed
-    _show_all(scores)
-
-
-def _mask_rows(scores: Scores) -> None:
-    """Hide padded tokens as queries instead of keys; what else is hidden stays."""
-    padded = ~scores.allowed.any(dim=-2, keepdim=True)  # (B, H, 1, T)
-    T = scores.allowed.shape[-1]  # noqa: N806
-    visible = (scores.allowed | padded).tril().eq(torch.ones_like(scores.allowed).tril())
-    looks_back = bool(visible.all()) and not bool(scores.allowed.triu(1).any())
-    base = torch.ones_like(scores.allowed).tril() if looks_back and T > 1 else torch.ones_like(scores.allowed)
-    scores.allowed = base & ~padded.transpose(-2, -1)
-
-
-def _look_one_ahead(scores: Scores) -> None:
-    padded = ~scores.allowed.any(dim=-2, keepdim=True)
-    scores.allowed = torch.ones_like(scores.allowed).tril(1) & ~padded
-
-
-def _norm(forward: Callable[[LayerNorm, Tensor], Tensor]) -> Callable[[nn.Module], nn.Module]:
-    """The norm with another way to normalise, where it is a LayerNorm."""
-
-    def change(norm: nn.Module) -> nn.Module:
-        if not isinstance(norm, LayerNorm):
-            return norm
-
-        def normalise(x: Tensor, trace: Trace = UNTRACED) -> Tensor:
-            normalized = trace.record("normalized", forward(norm, trace.record("in", x)))
-            return trace.record("out", scale(normalized, norm.gain, norm.bias))
-
-        return copy_module(norm, forward=normalise)
-
-    return change
-
-
-def _unbiased(norm: LayerNorm, x: Tensor) -> Tensor:
-    variance, mean = torch.var_mean(x, dim=-1, correction=1, keepdim=True)
-    return (x - mean) / torch.sqrt(variance + norm.eps)
-
-
-def _eps_outside(norm: LayerNorm, x: Tensor) -> Tensor:
-    variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
-    return (x - mean) / (torch.sqrt(variance) + norm.eps)
-
-
-def _swap_norm_order(block: EncoderBlock) -> nn.Module:
-    return copy_module(block, post_norm=not block.post_norm)
-
-
-def _forget_residual(block: EncoderBlock) -> nn.Module:
-    return copy_module(block, residual=False)
-
-
-def _add_normed(block: EncoderBlock) -> nn.Module:
-    def connect(x: Tensor, f: Transform, norm: Transform, note: Transform) -> Tensor:
-        normed = norm(x)
-        return note(normed + f(normed))
-
-    return copy_module(block, connect=connect)
-
-
-def _share_first_layer(encoder: Encoder) -> Encoder:
-    twin = copy_module(encoder, layers=nn.ModuleList([encoder.layers[0]] * len(encoder.layers)))
-    assert isinstance(twin, Encoder)  # noqa: S101
-    return twin
-
-
-def _attend_to_target(model: EncoderDecoder) -> EncoderDecoder:
-    """The decoder whose cross-attention reads the target instead of the encoder's output."""
-
-    def change(block: nn.Module) -> nn.Module:
-        cross = block.cross_attn
-        assert isinstance(cross, Attention)  # noqa: S101
-
-        def forward(x: Tensor, mask: Any = None, trace: Trace = UNTRACED, memory: Tensor | None = None) -> Tensor:
-            return Attention.forward(cross, x, trace=trace)
-
-        return copy_module(block, cross_attn=copy_module(cross, forward=forward))
-
-    decoder = copy_module(model.decoder, layers=nn.ModuleList(map(change, model.decoder.layers)))
-    twin = copy_module(model, decoder=decoder)
-    assert isinstance(twin, EncoderDecoder)  # noqa: S101
-    return twin
-
-
-# --- where each can be made
-
-
-def _has_mask(_: ModelConfig, mask: Tensor | None) -> bool:
-    return mask is not None and not bool(mask.all())
-
-
-def _has_padding(_: ModelConfig, mask: Tensor | None) -> bool:
-    return mask is not None and not bool((mask if mask.ndim == 2 else mask.any(dim=-2)).all())
-
-
-def _hides_what_lies_ahead(_: ModelConfig, mask: Tensor | None) -> bool:
-    return mask is not None and mask.ndim == 3 and mask.shape[-1] > 1 and not bool(mask.triu(1).any())
-
-
-def _adds_positions(config: ModelConfig, _: Tensor | None) -> bool:
-    return config.has_position_table
-
-
-def _is_layer_norm(config: ModelConfig, _: Tensor | None) -> bool:
-    return config.norm == "layer"
+    def write_lines(self, config: ModelConfig) -> tuple[str, str]:
+        """Return the lines, wrong and right, for an encoder of this config."""
+        wrong, right = (line if isinstance(line, str) else line(config) for line in (self.wrong, self.right))
+        return wrong, right
 
 
 _ALL = (
@@ -242,7 +75,7 @@ _ALL = (
         "Shapes; the training loss, which falls all the same.",
         "x = embedding(ids)",
         "x = embedding(ids) * math.sqrt(d_model)",
-        Making(_unscaled),
+        Making(lambda encoder: change_embeddings(encoder, config=replace(encoder.config, scale_embeddings=False))),
         lambda config, mask: config.scale_embeddings and config.vocab_size > 0,
     ),
     Mistake(
@@ -255,10 +88,10 @@ _ALL = (
         "A word enters the first layer with the same vector wherever it stands.",
         "Compare what enters the first layer for a word that stands twice: without positions both are the same.",
         "Shapes; a task that needs no order.",
-        "positions(x)\nreturn x",
-        "return x + positions(x)",
-        Making(_place(lambda n, d: torch.zeros(n, d))),
-        _adds_positions,
+        "positions(x)",
+        "x = x + positions(x)",
+        Making(make.change_positions(lambda embed, n: torch.zeros(n, 1))),
+        lambda config, mask: config.has_position_table,
     ),
     Mistake(
         "doubled-exponent",
@@ -272,7 +105,7 @@ _ALL = (
         "Shapes; the loss; the first columns, which are the same.",
         "for i in range(0, d, 2): angle = pos / 10000 ** (2 * i / d)",
         "for i in range(0, d, 2): angle = pos / 10000 ** (i / d)",
-        Making(_place(lambda n, d: sinusoids(n, d, doubled=True))),
+        Making(make.change_positions(lambda embed, n: sinusoids(n, embed.config.embedding_width, doubled=True))),
         lambda config, mask: config.positions == "sinusoidal",
     ),
     Mistake(
@@ -287,8 +120,68 @@ _ALL = (
         "Shapes; short sentences.",
         "x = x + torch.arange(T)[:, None]",
         "x = x + table[:T]",
-        Making(_place(lambda n, d: torch.arange(n, dtype=torch.float32)[:, None].expand(n, d))),
-        _adds_positions,
+        Making(make.change_positions(lambda embed, n: torch.arange(n).float()[:, None])),
+        lambda config, mask: config.has_position_table,
+    ),
+    Mistake(
+        "positions-twice",
+        "positions are added twice",
+        "A word gets the row of its position two times.",
+        "often: once in the embedding, once more in the encoder",
+        "positions",
+        "embed.sum",
+        "Vectors say more about positions than they should.",
+        "Subtract the tokens' vectors from what enters the first layer: one row of the table must be left.",
+        "Shapes; the loss.",
+        "x = x + table[:T]\nx = x + table[:T]",
+        "x = x + table[:T]",
+        Making(make.change_positions(lambda embed, n: 2 * embed.position_vectors(n))),
+        lambda config, mask: config.has_position_table,
+    ),
+    Mistake(
+        "positions-from-one",
+        "positions are counted from 1",
+        "The first word gets the row of the second position, and so on.",
+        "often: torch.arange(1, T + 1)",
+        "positions",
+        "embed.sum",
+        "Trained weights answer a little worse.",
+        "Look at what is added to the first word: sinusoidal rows start with 0, 1, 0, 1.",
+        "Shapes; training from the start, for which either will do.",
+        "x = x + table[1 : T + 1]",
+        "x = x + table[:T]",
+        Making(make.change_positions(make.from_one)),
+        lambda config, mask: config.has_position_table,
+    ),
+    Mistake(
+        "sinusoids-in-halves",
+        "sines and cosines are in halves",
+        "All sines come first, then all cosines; the paper has them in turn.",
+        "often, as Google's own first code (tensor2tensor) does it too",
+        "positions",
+        "embed.sum",
+        "Nothing in training; weights that were trained with the other order fail.",
+        "Print row 0 of the table: it must read 0, 1, 0, 1.",
+        "Shapes; the loss.",
+        "table = torch.cat([angles.sin(), angles.cos()], dim=-1)",
+        "table = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)",
+        Making(make.change_positions(make.sines_first)),
+        lambda config, mask: config.positions == "sinusoidal",
+    ),
+    Mistake(
+        "exponent-per-column",
+        "every column has an exponent of its own",
+        "A sine and the cosine beside it should have the same wavelength.",
+        "often: i / d for every column i",
+        "positions",
+        "embed.sum",
+        "Nothing fails; a shift of positions is no rotation any more.",
+        "Square a column and the one beside it: they must sum to 1.",
+        "Shapes; the loss; the even columns, which are the same.",
+        "table[pos, i + 1] = math.cos(pos / 10000 ** ((i + 1) / d))",
+        "table[pos, i + 1] = math.cos(pos / 10000 ** (i / d))",
+        Making(make.change_positions(make.own_exponents)),
+        lambda config, mask: config.positions == "sinusoidal",
     ),
     Mistake(
         "split-without-transpose",
@@ -302,7 +195,7 @@ _ALL = (
         "Shapes, which are right; the loss, which falls.",
         "q = q.view(B, H, T, d_head)",
         "q = q.view(B, T, H, d_head).transpose(1, 2)",
-        Making(lambda encoder: change_attention(encoder, _split_straight)),
+        Making(lambda encoder: change_attention(encoder, make.split_straight)),
         lambda config, mask: config.n_heads > 1,
     ),
     Mistake(
@@ -315,10 +208,55 @@ _ALL = (
         "Positions leak into each other, even through a causal mask.",
         "Change the last token under a causal mask: outputs before it must not move.",
         "Shapes, which are right; the loss, which falls.",
-        "z = z.reshape(B, T, d_model)",
-        "z = z.transpose(1, 2).reshape(B, T, d_model)",
-        Making(lambda encoder: change_attention(encoder, _merge_straight)),
+        "z = z.reshape(B, T, H * d_head)",
+        "z = z.transpose(1, 2).reshape(B, T, H * d_head)",
+        Making(lambda encoder: change_attention(encoder, lambda _: {"head_merge": "reshape"})),
         lambda config, mask: config.n_heads > 1 and config.head_merge == "transpose",
+    ),
+    Mistake(
+        "output-projection-forgotten",
+        "heads are joined and not projected",
+        "The output projection W_O, which mixes the heads, is left out.",
+        "often: a text explains heads up to the concatenation",
+        "output",
+        "attn.out",
+        "A head writes only to its own share of the numbers.",
+        "Count the parameters of attention: with biases, 4 (d_model² + d_model).",
+        "Shapes; the loss, for a while.",
+        "out = concatenated",
+        "out = w_o(concatenated)",
+        Making(lambda encoder: change_attention(encoder, lambda _: {"o": nn.Identity()})),
+        lambda config, mask: config.n_heads * config.head_width == config.d_model,
+    ),
+    Mistake(
+        "query-key-weights-swapped",
+        "W_Q and W_K are exchanged",
+        "Queries are computed with the weights of the keys, and keys with those of the queries.",
+        "often, where weights are copied by hand",
+        "product",
+        "attn.q",
+        "Each row of the scores holds what should stand in a column.",
+        "Compare one query with W_Q times its input.",
+        "Shapes; the loss: training learns the other way round.",
+        "q, k = w_k(x), w_q(x)",
+        "q, k = w_q(x), w_k(x)",
+        Making(lambda encoder: change_attention(encoder, make.swap_projections)),
+        lambda config, mask: config.kv_heads == config.n_heads,
+    ),
+    Mistake(
+        "axes-exchanged",
+        "attention runs over the batch",
+        "A token attends to the tokens at its place in other sentences, not to its own sentence.",
+        "often: nn.MultiheadAttention and nn.Transformer expect (T, B, d_model) unless batch_first=True",
+        "mask",
+        "attn.z",
+        "A sentence on its own attends to nothing else: every token only to itself.",
+        "Change one token: the other tokens of its sentence must move.",
+        "Shapes of outputs, which are right.",
+        "attention = nn.MultiheadAttention(d_model, H)",
+        "attention = nn.MultiheadAttention(d_model, H, batch_first=True)",
+        Making(lambda encoder: change_attention(encoder, make.attend_over_batch)),
+        lambda config, mask: mask is None and config.window == 0 and not config.has_position_bias,
     ),
     Mistake(
         "query-key-swapped",
@@ -332,7 +270,7 @@ _ALL = (
         "Shapes; the loss: training learns the other way round.",
         "scores = k @ q.transpose(-2, -1)",
         "scores = q @ k.transpose(-2, -1)",
-        Making(scores=_swap_query_and_key),
+        Making(scores=lambda scores: replace(scores, product=scores.product.transpose(-2, -1))),
     ),
     Mistake(
         "no-score-scale",
@@ -346,7 +284,7 @@ _ALL = (
         "Shapes; small heads.",
         "scores = q @ k.transpose(-2, -1)",
         "scores = q @ k.transpose(-2, -1) / math.sqrt(d_head)",
-        Making(scores=_scale(lambda scores: math.sqrt(scores.d_head))),
+        Making(scores=lambda scores: replace(scores, product=scores.product * math.sqrt(scores.d_head))),
         lambda config, mask: config.head_width > 1,
     ),
     Mistake(
@@ -361,7 +299,7 @@ _ALL = (
         "Shapes; a single head, for which both are the same.",
         "scores = q @ k.transpose(-2, -1) / math.sqrt(d_model)",
         "scores = q @ k.transpose(-2, -1) / math.sqrt(d_head)",
-        Making(scores=_scale(lambda scores: math.sqrt(scores.d_head / scores.d_model))),
+        Making(scores=lambda s: replace(s, product=s.product * math.sqrt(s.d_head / s.d_model))),
         lambda config, mask: config.n_heads > 1,
     ),
     Mistake(
@@ -376,7 +314,7 @@ _ALL = (
         "Shapes; the loss.",
         "pattern = scores.softmax(dim=-2)",
         "pattern = scores.softmax(dim=-1)",
-        Making(scores=_sum_over_queries),
+        Making(scores=lambda scores: replace(scores, axis=-2)),
     ),
     Mistake(
         "mask-forgotten",
@@ -390,8 +328,8 @@ _ALL = (
         "Shapes; a single sentence without padding.",
         "out = attention(x, mask=None)",
         "out = attention(x, mask=mask)",
-        Making(scores=_show_all),
-        _has_mask,
+        Making(scores=lambda scores: replace(scores, allowed=make.show_all(scores))),
+        make.has_mask,
     ),
     Mistake(
         "mask-inverted",
@@ -405,8 +343,8 @@ _ALL = (
         "Shapes.",
         "scores = scores.masked_fill(mask, -math.inf)",
         "scores = scores.masked_fill(~mask, -math.inf)",
-        Making(scores=_invert_mask),
-        _has_mask,
+        Making(scores=lambda scores: replace(scores, allowed=~scores.allowed)),
+        make.has_mask,
     ),
     Mistake(
         "mask-after-softmax",
@@ -420,8 +358,8 @@ _ALL = (
         "Shapes; the loss.",
         "pattern = scores.softmax(-1).masked_fill(~mask, 0)",
         "pattern = scores.masked_fill(~mask, -math.inf).softmax(-1)",
-        Making(scores=_mask_afterwards),
-        _has_mask,
+        Making(scores=lambda scores: replace(scores, kept=scores.allowed, allowed=make.show_all(scores))),
+        make.has_mask,
     ),
     Mistake(
         "masked-query-rows",
@@ -435,8 +373,8 @@ _ALL = (
         "Shapes; sentences without padding.",
         "mask = padding[:, None, :, None]",
         "mask = padding[:, None, None, :]",
-        Making(scores=_mask_rows),
-        _has_padding,
+        Making(scores=make.mask_rows),
+        make.has_padding,
     ),
     Mistake(
         "no-peek-off-by-one",
@@ -450,8 +388,68 @@ _ALL = (
         "Shapes; the training loss, which looks better.",
         "mask = torch.ones(T, T).tril(1).bool()",
         "mask = torch.ones(T, T).tril().bool()",
-        Making(scores=_look_one_ahead),
-        _hides_what_lies_ahead,
+        Making(scores=lambda scores: make.shift_causal(scores, 1)),
+        make.is_causal,
+    ),
+    Mistake(
+        "hides-itself",
+        "no token sees itself",
+        "The causal mask begins one place too early.",
+        "often: tril(-1), or triu() as the mask of what is hidden",
+        "mask",
+        "attn.scores",
+        "The first token sees nothing: its weights are NaN, or even over all tokens.",
+        "Look at the diagonal of the weights: it must be above 0.",
+        "Shapes.",
+        "mask = torch.ones(T, T).tril(-1).bool()",
+        "mask = torch.ones(T, T).tril().bool()",
+        Making(scores=lambda scores: make.shift_causal(scores, -1)),
+        make.is_causal,
+    ),
+    Mistake(
+        "causal-mask-left",
+        "a causal mask is left in",
+        "Tokens of an encoder may look ahead; a mask hides what comes later.",
+        "often: attention is copied from a GPT",
+        "mask",
+        "attn.scores",
+        "The first word has the same vector whatever follows it.",
+        "Change the last word: the first one's vector must move.",
+        "Shapes; the loss.",
+        "out = attention(x, mask=causal_mask)",
+        "out = attention(x, mask=padding_mask)",
+        Making(scores=lambda scores: replace(scores, allowed=scores.allowed.tril())),
+        lambda config, mask: not make.is_causal(config, mask),
+    ),
+    Mistake(
+        "float-mask-added",
+        "a mask of 1 and 0 is added to the scores",
+        "What may be seen gets 1 more, what should be hidden 0: nothing is hidden.",
+        "often: PyTorch adds a float mask, and hides where a boolean one is True",
+        "mask",
+        "attn.scores",
+        "A token looks at padding, or at what comes after it, a little less.",
+        "Change a hidden token: nothing may move.",
+        "Shapes; the loss; a single sentence without padding.",
+        "scores = scores + mask.float()",
+        "scores = scores.masked_fill(~mask, -math.inf)",
+        Making(scores=lambda s: replace(s, product=s.product + s.allowed.to(s.product), allowed=make.show_all(s))),
+        make.has_mask,
+    ),
+    Mistake(
+        "norm-over-sequence",
+        "the norm runs over the sequence",
+        "Mean and variance are of one feature over all tokens, not of one token over its features.",
+        "often: a wrong dim, or a norm made for images",
+        "variance",
+        "norm1.normalized",
+        "A token's vector depends on all others even without attention.",
+        "Change one token: the norm of the others must not move.",
+        "Shapes.",
+        "mean, variance = x.mean(1, keepdim=True), x.var(1, correction=0, keepdim=True)",
+        "mean, variance = x.mean(-1, keepdim=True), x.var(-1, correction=0, keepdim=True)",
+        Making(make.change_norm(axis=1)),
+        lambda config, mask: config.norm == "layer",
     ),
     Mistake(
         "unbiased-variance",
@@ -465,23 +463,53 @@ _ALL = (
         "Shapes; the loss; wide vectors, for which both are nearly the same.",
         "x = (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, keepdim=True) + eps)",
         "x = (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, correction=0, keepdim=True) + eps)",
-        Making(lambda encoder: change_norms(encoder, _norm(_unbiased))),
-        _is_layer_norm,
+        Making(make.change_norm(correction=1)),
+        lambda config, mask: config.norm == "layer",
     ),
     Mistake(
         "eps-outside-root",
         "eps is added to the deviation",
         "A norm adds its small number eps behind the root, not under it.",
         "tutorial A · Implementing an Encoder",
-        "variance",
+        "root",
         "norm1.normalized",
         "Nothing, unless eps is large.",
         "Normalise a vector whose numbers are nearly equal.",
         "Nearly everything: with a small eps both are the same to seven digits.",
         "x = (x - mean) / (std + eps)",
         "x = (x - mean) / torch.sqrt(variance + eps)",
-        Making(lambda encoder: change_norms(encoder, _norm(_eps_outside))),
-        _is_layer_norm,
+        Making(make.change_norm(root=lambda variance, eps: torch.sqrt(variance) + eps)),
+        lambda config, mask: config.norm == "layer",
+    ),
+    Mistake(
+        "root-of-deviation",
+        "the root is taken of the deviation",
+        "The standard deviation is a root already; a norm takes the root once more.",
+        "often: torch.sqrt(std + eps), after a text that has σ² there",
+        "root",
+        "norm1.normalized",
+        "Normed vectors keep some of their length.",
+        "Print the variance of a normed vector: it must be 1.",
+        "Shapes; the loss; vectors whose deviation is 1.",
+        "x = (x - mean) / torch.sqrt(torch.sqrt(variance) + eps)",
+        "x = (x - mean) / torch.sqrt(variance + eps)",
+        Making(make.change_norm(root=lambda variance, eps: torch.sqrt(torch.sqrt(variance) + eps))),
+        lambda config, mask: config.norm == "layer",
+    ),
+    Mistake(
+        "other-eps",
+        "the norms have another eps",
+        "The small number under a norm's root is not the model's.",
+        "often: PyTorch's default is 1e-5, BERT has 1e-12",
+        "root",
+        "norm1.normalized",
+        "Outputs agree in three or four digits, and not in more.",
+        "Print eps of every norm.",
+        "Shapes; the loss; vectors with a large variance.",
+        lambda config: f"norm.eps = {lines.other_eps(config):g}",
+        lambda config: f"norm.eps = {config.norm_eps:g}",
+        Making(lambda encoder: make.change_norm(eps=lines.other_eps(encoder.config))(encoder)),
+        lambda config, mask: config.norm != "none",
     ),
     Mistake(
         "norm-order-swapped",
@@ -493,9 +521,9 @@ _ALL = (
         "Lengths grow through the layers where they should not, or do not where they should.",
         "Print the length of a token's vector after each layer.",
         "Shapes; the number of parameters; shallow models' loss.",
-        "x = norm(x + f(x))",
-        "x = x + f(norm(x))",
-        Making(lambda encoder: change_blocks(encoder, _swap_norm_order)),
+        lambda config: lines.write_sublayer(config, is_swapped=True),
+        lines.write_sublayer,
+        Making(lambda encoder: change_blocks(encoder, lambda block: copy_module(block, post_norm=not block.post_norm))),
         lambda config, mask: config.norm != "none",
     ),
     Mistake(
@@ -508,9 +536,9 @@ _ALL = (
         "Deep models do not learn.",
         "Set a sublayer's weights to 0: its input must come out.",
         "Shapes; shallow models.",
-        "x = f(x)",
-        "x = x + f(x)",
-        Making(lambda encoder: change_blocks(encoder, _forget_residual)),
+        lambda config: lines.write_sublayer(config, residual=False),
+        lines.write_sublayer,
+        Making(lambda encoder: change_blocks(encoder, lambda block: copy_module(block, residual=False))),
         lambda config, mask: config.residual,
     ),
     Mistake(
@@ -525,7 +553,7 @@ _ALL = (
         "Shapes; the loss of shallow models.",
         "x = norm(x)\nx = x + f(x)",
         "x = x + f(norm(x))",
-        Making(lambda encoder: change_blocks(encoder, _add_normed)),
+        Making(lambda encoder: change_blocks(encoder, lambda block: copy_module(block, connect=make.add_normed))),
         lambda config, mask: config.norm_placement == "pre" and config.norm != "none" and config.residual,
     ),
     Mistake(
@@ -536,11 +564,11 @@ _ALL = (
         "activation",
         "ffn.hidden",
         "The feed-forward network is one linear map.",
-        "Look whether the hidden layer has a zero.",
+        "Give it x and −x: without biases it must not give the same with the other sign.",
         "Shapes; the loss, for a while.",
-        "return down(up(x))",
-        "return down(F.relu(up(x)))",
-        Making(lambda encoder: change_feed_forward(encoder, lambda ffn: {"activation": lambda x: x})),
+        lambda config: lines.write_hidden(config, "none"),
+        lambda config: lines.write_hidden(config, config.activation),
+        Making(make.change_activation(lambda _: "none")),
     ),
     Mistake(
         "relu-for-gelu",
@@ -552,15 +580,25 @@ _ALL = (
         "Trained weights answer a little worse.",
         "Compare the hidden layer where its input is just below 0.",
         "Shapes; training from the start, for which either will do.",
-        "hidden = F.relu(up(x))",
-        "hidden = F.gelu(up(x))",
-        Making(
-            lambda encoder: change_feed_forward(
-                encoder,
-                lambda ffn: {"activation": F.gelu if encoder.config.activation == "relu" else F.relu},
-            )
-        ),
-        lambda config, mask: config.activation in ("relu", "gelu"),
+        lambda config: lines.write_hidden(config, lines.swap_relu(config)),
+        lambda config: lines.write_hidden(config, config.activation),
+        Making(make.change_activation(lines.swap_relu)),
+        lambda config, mask: config.activation != "silu",
+    ),
+    Mistake(
+        "gelu-by-tanh",
+        "GELU and its approximation by tanh are exchanged",
+        "Where one of the two is meant, the other is computed.",
+        "often: libraries name both of them gelu",
+        "activation",
+        "ffn.hidden",
+        "Outputs agree in three digits, and not in more.",
+        "Compare the hidden layer where its input is near −2.",
+        "Nearly everything: the two differ by less than 0.0005.",
+        lambda config: lines.write_hidden(config, lines.swap_tanh(config)),
+        lambda config: lines.write_hidden(config, config.activation),
+        Making(make.change_activation(lines.swap_tanh)),
+        lambda config, mask: config.activation in ("gelu", "gelu-tanh"),
     ),
     Mistake(
         "dropout-left-on",
@@ -588,8 +626,8 @@ _ALL = (
         "Shapes; a model of one layer; freshly copied layers.",
         "layers = nn.ModuleList([block] * n)",
         "layers = nn.ModuleList(Block() for _ in range(n))",
-        Making(_share_first_layer),
-        lambda config, mask: config.n_layers > 1,
+        Making(lambda encoder: change_blocks(encoder, lambda _: encoder.layers[0])),
+        lambda config, mask: config.n_layers > 1 and not config.share_layers,
     ),
     Mistake(
         "cross-attention-from-target",
@@ -605,7 +643,7 @@ _ALL = (
         "x = x + cross(x, memory, memory)",
         Making(),
         lambda config, mask: False,
-        decoder=_attend_to_target,
+        decoder=make.attend_to_target,
     ),
 )
 

@@ -5,14 +5,16 @@ import re
 import sys
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Sequence, Sized
 from typing import Any
 
 import numpy as np
 import safetensors
 import safetensors.numpy
 from numpy.typing import NDArray
+from torch import Tensor
 
+from playground.config import ModelConfig
 from playground.errors import InputError
 
 MAX_BYTES = 8 * 2**20
@@ -69,7 +71,7 @@ def _read_npz(data: bytes) -> dict[str, NDArray[Any]]:
         if sum(entry.file_size for entry in entries) > MAX_BYTES:
             raise InputError(f"The file unpacks to more than {MAX_BYTES:,} bytes. Save fewer tensors.")
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
+            return {name: arrays[name] for name in arrays.files if name != "about"}  # which files of this app have
     except InputError:
         raise
     except _DAMAGED as error:
@@ -147,18 +149,32 @@ def _share_rounded_off(marks: Sequence[str], array: NDArray[np.float64]) -> floa
     return half / max(1.0, largest - half)  # the number that was printed may be smaller by as much
 
 
-def list_hooks(names: Mapping[str, Any]) -> str:
-    """Code that keeps a module tree's outputs by the names of a trace, and saves them; to be adapted to one's own.
+def write_saving_code(config: ModelConfig, ids: Tensor, mask: Tensor | None) -> str:
+    """Return code that keeps what an `encoder` computes by the names of a trace, and saves it.
 
-    `np` is NumPy, `ids` what the model reads.
+    Its module tree is that of the code that the app writes; each module may return a tuple, its output first.
+
+    Args:
+        config: of the encoder.
+        ids: (1, T) int64; of vectors (1, T, d_model) the code calls them `x`.
+        mask: as `Encoder.forward` takes it.
     """
-    wanted = [name for name in names if name.endswith((".attn.out", ".ffn.out", ".norm1.out", ".norm2.out"))]
-    wanted = [name for name in wanted if name.startswith("layers.0.")] + ["final"]
-    lines = "\n".join(f'keep("{name}", model.layers[0].{name.split(".")[2]})' for name in wanted[:-1])
-    return (
-        "tensors = {}\n\n\ndef keep(name, module):\n"
-        "    module.register_forward_hook(\n"
-        "        lambda module, inputs, output: tensors.update({name: output.detach().cpu().numpy()})\n    )\n\n\n"
-        f"# On the right: where these are in your own model.\n{lines}\n"
-        'tensors["final"] = model(ids).detach().cpu().numpy()\nnp.savez("mine.npz", **tensors)\n'
-    )
+    norms = [] if config.norm == "none" else [*["norm1"] * config.has_norm1(0), "norm2"]
+    given = "x" if ids.is_floating_point() else "ids"
+    hooks = [f'keep("layers.0.{part}.out", encoder.layers[0].{part})' for part in ("attn", "ffn", *norms)]
+    lines = [
+        "import numpy as np\nimport torch\n\ntensors = {}\n\n",
+        "def keep(name, module):\n    def hook(module, inputs, output):",
+        "        output = output[0] if isinstance(output, tuple) else output",
+        "        tensors.setdefault(name, output.detach().float().cpu().numpy())",
+        "\n    module.register_forward_hook(hook)\n\n",
+        "# On the right: where these are in your own encoder.",
+        *hooks,
+        'keep("layers.0.out", encoder.layers[0])\nkeep("final", encoder)',
+        "# x: the words' vectors, as the code of “Take it with you” draws them."
+        if given == "x"
+        else f"ids = torch.tensor({ids.tolist()})",
+        *([] if mask is None else [f"mask = torch.tensor({mask.int().tolist()}).bool()"]),
+        f'encoder({given}{"" if mask is None else ", mask"})\nnp.savez("mine.npz", **tensors)\n',
+    ]
+    return "\n".join(lines)

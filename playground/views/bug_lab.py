@@ -29,17 +29,15 @@ from playground.config import ACTIVATION_NAMES
 from playground.link.opening import LinkedView
 from playground.mistakes.bug_lab import (
     DECOYS,
-    NOBODY,
-    WRONG_COST,
     Attempt,
     Finding,
     Lab,
     LabTest,
-    cheapest_tests,
     explain_innocence,
     explain_suspect,
     name_suspect,
     open_lab,
+    simplest_tests,
 )
 from playground.mistakes.registry import MISTAKES
 from playground.text.wording import join_words, upper_first
@@ -52,15 +50,12 @@ class ShownLab:
 
     lab: Lab
     attempt: Attempt
-    to_beat: int = NOBODY
-    """What the case has cost whoever sent the link, or `NOBODY`."""
 
 
 def read_lab(values: Any) -> ShownLab:
     """What a link's values say: the case, and how far somebody is."""
     lab = open_lab(values["lab_seed"], values["lab_level"])
-    attempt = Attempt(lab.case, tuple(values["lab_tests"]), tuple(values["lab_accused"]))
-    return ShownLab(lab, attempt, values["lab_beat"])
+    return ShownLab(lab, Attempt(lab.case, tuple(values["lab_tests"]), tuple(values["lab_accused"])))
 
 
 def linked_lab(view: LinkedView) -> Scene[ShownLab]:
@@ -82,7 +77,6 @@ def show_bug_lab(scene: Scene[ShownLab], _: Options) -> Iterator[Item]:
         yield case
         yield parts
         yield Group(EVIDENCE, tuple(_show_evidence(shown)))
-        yield Widget("lab_link", {"attempt": attempt})
     else:
         yield case
         evidence = Group(EVIDENCE, (*_show_evidence(shown), *_show_suspects(shown)))
@@ -105,13 +99,9 @@ def _show_suspects(shown: ShownLab) -> Iterator[Item]:
     attempt = shown.attempt
     n = len(attempt.case.mistakes) - len(attempt.found)
     left = "Which is it?" if n == len(attempt.case.mistakes) == 1 else "Which is the other?" if n == 1 else "Which two?"
-    yield Paragraph(
-        f"**Suspects. {left}** A wrong answer costs {WRONG_COST} points. Some suspects sound like mistakes but are "
-        "correct choices."
-    )
+    yield Paragraph(f"**Suspects. {left}** Some sound like mistakes but are correct choices.")
     if attempt.wrong:
         told = [_explain_innocence(shown, key) for key in reversed(attempt.wrong)]
-        told.append(Paragraph(f"You have spent {_count_points(attempt.cost)} by now.", "caption"))
         yield Group(VERDICT, tuple(told), is_card=True)
     cards = [_show_suspect(shown, key) for key in attempt.case.suspects]
     for first in range(0, len(cards), _IN_A_ROW):
@@ -140,45 +130,28 @@ def _show_evidence(shown: ShownLab) -> Iterator[Item]:
     if not taken:
         yield Paragraph("**What you see** will stand here. Each test adds one finding.", "caption")
         return
-    cost = _count_points(shown.attempt.cost_of_tests)
-    yield Paragraph(f"**What you have seen** for {cost}, the newest first:")
+    yield Paragraph("**What you have seen**, the newest first:")
     for number, test in reversed(taken):
         found = test.run(shown.lab)
-        title, items = f"**{number}. {test.title}** ({_count_points(test.cost)})", tuple(_show_finding(test, found))
+        title, items = f"**{number}. {test.title}**", tuple(_show_finding(test, found))
         if number == len(taken):
             yield Group(f"lab_finding_{number}", (Paragraph(title), *items), is_card=True)
         else:
             yield Panel("", title, items)
 
 
-def _count_points(n: int) -> str:
-    return "1 point" if n == 1 else f"{n} points"
-
-
 def answer_how_far(shown: ShownLab) -> str:
-    """What is to be found or was found, and for how many points."""
+    """What is to be found, or was found."""
     attempt = shown.attempt
-    beat = f" Whoever sent you this case found it for **{shown.to_beat}**." if shown.to_beat > NOBODY else ""
-    spent = f"**{_count_points(attempt.cost)}**"
-    if attempt.wrong:
-        tests = attempt.cost_of_tests
-        spent += f" ({tests} for tests, {attempt.cost - tests} for wrong answers)"
     n, n_found = len(attempt.case.mistakes), len(attempt.found)
     if attempt.is_solved:
         titles = join_words([f"**{name_suspect(key)}**" for key in attempt.case.mistakes])
-        best = join_words([f"“{test.title}” ({test.cost})" for test in dict.fromkeys(cheapest_tests(shown.lab))])
-        shows = "The cheapest test that shows it" if n == 1 else "The cheapest that show them"
-        return f"Found, for {spent}: {titles}. {shows}: {best}.{beat}"
+        best = join_words([f"“{test.title}”" for test in dict.fromkeys(simplest_tests(shown.lab))])
+        return f"Found: {titles}. Simplest {'test that shows it' if n == 1 else 'tests that show them'}: {best}."
     what = "one mistake" if n == 1 else "two mistakes"
-    spent = (
-        f"You have spent {spent}"
-        if attempt.cost
-        else "Each test below shows something that it computes, and costs points. Then press the suspect"
-        f"{'' if n == 1 else 's'} that explain{'s' if n == 1 else ''} what you saw"
-    )
-    found = f" One is found: **{name_suspect(attempt.found[0])}**." if n_found else ""
-    goal = f"Somebody's encoder runs, but it has **{what}**: find {'it' if n == 1 else 'both'} with few points."
-    return f"{goal} {spent}.{found}{beat}"
+    goal = f"Somebody's encoder runs, but it has **{what}**: find {'it' if n == 1 else 'both'} with few tests."
+    found = f"One is found: **{name_suspect(attempt.found[0])}**." if n_found else ""
+    return f"{goal} {found or 'Press a suspect that would explain what you see.'}"
 
 
 _MASKS = {
@@ -265,7 +238,7 @@ def _draw_losses(found: Finding) -> Figure:
 def _reveal(lab: Lab) -> Iterator[Item]:
     """Each mistake: its lines, how it shows, and what cannot show it; then the decoy."""
     for key in lab.case.mistakes:
-        yield from show_mistake(MISTAKES[key])
+        yield from show_mistake(MISTAKES[key], lab.config)
     for key in lab.case.suspects:
         if key in DECOYS:
             yield Paragraph(f"**Looks wrong, and is right:** {name_suspect(key)}. {explain_innocence(lab, key)}")

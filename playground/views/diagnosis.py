@@ -58,7 +58,7 @@ def show_diagnosis(scene: Scene[Diagnosed], _: Options) -> Iterator[Item]:
     if found.first is None:
         return
     for key in found.mistakes:
-        yield from show_mistake(MISTAKES[key])
+        yield from show_mistake(MISTAKES[key], found.config)
     yield Paragraph(f"Where {scene.now.whose} numbers first differ", "header")
     yield from _show_maps(scene.now)
     yield Paragraph("How this was found", "header")
@@ -96,6 +96,8 @@ def answer_what_is_wrong(diagnosed: Diagnosed) -> str:
             f"{largest:.1g} of the largest in its tensor."
         )
     told = f"{upper_first(diagnosed.whose)} numbers first differ in {first}. No mistake that is known here explains it."
+    if found.not_excluded:
+        told += f" That does not exclude {' or '.join(found.not_excluded)}."
     return f"{told} {_narrow_down(diagnosed)}"
 
 

@@ -3,14 +3,16 @@
 from collections.abc import Iterator
 
 from playground.charts.chart import Code, Item, Paragraph
+from playground.config import ModelConfig
 from playground.mistakes.registry import Mistake
 from playground.text.wording import upper_first
 
 
-def show_mistake(mistake: Mistake) -> Iterator[Item]:
-    """Its title and what that means, the lines that make it and mend it, what shows it and what does not."""
+def show_mistake(mistake: Mistake, config: ModelConfig) -> Iterator[Item]:
+    """Its title and what that means, the lines of such an encoder, what shows it and what does not."""
+    wrong, right = mistake.write_lines(config)
     yield Paragraph(f"**{upper_first(mistake.title)}.** {mistake.meaning}")
-    yield Code(f"# wrong\n{mistake.wrong}\n\n# right\n{mistake.right}", wraps=True)
+    yield Code(f"# wrong\n{wrong}\n\n# right\n{right}", wraps=True)
     yield Paragraph(
         f"- **What you notice:** {mistake.symptom}\n"
         f"- **What looks right all the same:** {mistake.hidden_from}\n"

@@ -213,7 +213,7 @@ def show_mistakes(letter: str) -> Iterator[Item]:
         items: list[Item] = [Paragraph(f"**{where}**: {mistake.printed}. {mistake.happens}".rstrip())]
         if mistake.demonstration is not None:
             items.append(Paragraph(f":material/play_arrow: {mistake.demonstration()}", "caption"))
-        items += [item for key in mistake.keys for item in show_mistake(MISTAKES[key])]
+        items += [item for key in mistake.keys for item in show_mistake(MISTAKES[key], preset.config)]
         yield Group(f"tutorials_mistake_{number}", tuple(items), is_card=True)
     yield Widget("tutorial_topic", {"topic": IN_YOUR_CODE, "key": "tutorials_diagnosis", "preset": NAMES[letter]})
 

@@ -185,6 +185,7 @@ _CELLS = {
 }
 
 SAVING_CELLS = {f"{part} · {PRESETS[tutorial].title}": cell for (part, tutorial), cell in _CELLS.items()} | {
-    "Another encoder (torch.nn, BERT, …)": _save("model", "model")
+    "Another encoder (torch.nn, BERT, …)": "from safetensors.torch import save_model  # also of shared weights\n\n"
+    'save_model(model, "model.safetensors")'
 }
 """Python to copy, by what it saves; the variables are called as the tutorials' parts are."""

@@ -152,7 +152,6 @@ DEFAULTS = {
     "lab_level": "easy",
     "lab_tests": (),
     "lab_accused": (),
-    "lab_beat": -1,
     "lessons_view": "lesson",
     "encdec_source": "trained example",
     "encdec_example": "the small black cat sees a white house",

@@ -8,19 +8,18 @@ import pytest
 import torch
 
 from playground.mistakes.bug_lab import (
-    COST_TITLES,
     DECOYS,
+    EFFORTS,
     LEVELS,
     MAX_SEED,
     SUSPECTS,
     TESTS,
-    WRONG_COST,
     Attempt,
-    cheapest_tests,
     explain_innocence,
     is_other,
     offered_tests,
     open_lab,
+    simplest_tests,
 )
 from playground.mistakes.registry import MISTAKES
 from tests.mistakes.plain_pass import plain_pass
@@ -39,7 +38,7 @@ def test_a_case_can_be_solved_by_tests_other_than_training(seed: int, level: str
     assert set(case.mistakes) < set(case.suspects) <= set(SUSPECTS)
     assert len(set(case.suspects)) == len(case.suspects)
     assert any(key in DECOYS for key in case.suspects)
-    assert [test.key for test in cheapest_tests(lab)].count("train") == 0
+    assert [test.key for test in simplest_tests(lab)].count("train") == 0
     assert {DECOYS[key].part for key in case.suspects if key in DECOYS}.isdisjoint(
         MISTAKES[key].part for key in case.mistakes
     )
@@ -109,8 +108,8 @@ def test_every_test_says_something_and_only_a_telling_one_parts_from_a_right_enc
                 assert found.tells == is_other(theirs, right)
             seen.add(test.key)
     assert {"score", "lengths", "pattern", "beside-final"} <= seen
-    assert {test.cost for test in TESTS.values()} == set(COST_TITLES)
-    assert [a.cost <= b.cost for a, b in pairwise(TESTS.values())].count(False) == 0, "the cheapest first"
+    assert {test.effort for test in TESTS.values()} == set(EFFORTS)
+    assert all(one.effort <= other.effort for one, other in pairwise(TESTS.values()))
 
 
 @pytest.mark.long
@@ -133,11 +132,11 @@ def test_training_shows_both_losses_and_leaves_the_case_as_it_is() -> None:
     assert all(torch.equal(each, lab.encoder.state_dict()[name]) for name, each in before.items())
 
 
-def test_points_are_those_of_tests_and_of_wrong_accusations() -> None:
+def test_an_attempt_knows_what_is_found_and_who_is_accused_wrongly() -> None:
     lab = open_lab(1, "two")
     wrong = next(key for key in lab.case.suspects if key not in lab.case.mistakes)
     attempt = Attempt(lab.case, ("row-sums", "score", "nonsense"), (wrong, lab.case.mistakes[0], "nonsense"))
-    assert attempt.cost == TESTS["row-sums"].cost + TESTS["score"].cost + WRONG_COST
+    assert [test.key for test in attempt.taken] == ["row-sums", "score"]
     assert (attempt.found, attempt.wrong, attempt.is_solved) == ([lab.case.mistakes[0]], [wrong], False)
     assert Attempt(lab.case, accused=lab.case.mistakes[::-1]).is_solved
 

@@ -104,7 +104,7 @@ def test_every_mistake_is_named(placement: str, activation: str, mask: str) -> N
         assert found.mistakes == (key,)
         assert MISTAKES[key].shows in str(found.first) or key == "norm-order-swapped"
         assert f"`{key}`" in found.report()
-        assert MISTAKES[key].right in found.report()
+        assert all(line in found.report() for line in MISTAKES[key].write_lines(model.config)[1].splitlines())
 
 
 @pytest.mark.sampled(12)
@@ -282,7 +282,6 @@ def test_each_mistake_is_told_whole() -> None:
         texts = (mistake.title, mistake.source, mistake.symptom, mistake.test, mistake.hidden_from)
         assert all(texts)
         assert mistake.wrong != mistake.right
-    assert len(MISTAKES) == 25
 
 
 def test_a_decoder_whose_cross_attention_reads_the_target_does_not_see_the_source() -> None:

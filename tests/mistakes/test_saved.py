@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from playground.errors import InputError
 from playground.mistakes import saved
-from playground.mistakes.saved import list_hooks, read_arrays, read_printed
+from playground.mistakes.saved import read_arrays, read_printed
 
 ARRAYS = {"final": np.arange(6.0).reshape(1, 2, 3), "layers.0.attn.q": np.ones((1, 2, 2, 1), np.float16)}
 
@@ -146,10 +146,3 @@ def test_what_is_no_printed_tensor_is_told(text: str, says: str) -> None:
 def test_any_text_is_read_or_told(text: str) -> None:
     with suppress(InputError):
         assert read_printed(text)[0].dtype == np.float64
-
-
-def test_the_cell_that_saves_ones_own_is_code_and_names_tensors_that_there_are() -> None:
-    names = dict.fromkeys(("layers.0.attn.out", "layers.0.ffn.out", "layers.0.norm1.out", "layers.1.attn.out", "final"))
-    code = list_hooks(names)
-    compile(code, "cell", "exec")
-    assert all(f'"{name}"' in code for name in names if not name.startswith("layers.1"))

@@ -38,7 +38,7 @@ VIEWS: dict[str, dict[str, str]] = {
     "exercises": {"exercises_key": "number-of-heads", "exercises_variant": "3"},
     "lessons": {"lessons_view": "handout"},
     "diagnosis": {},
-    "bug-lab": {"lab_seed": "3", "lab_level": "any", "lab_tests": "pattern", "lab_beat": "9"},
+    "bug-lab": {"lab_seed": "3", "lab_level": "any", "lab_tests": "pattern"},
     "similarity": {
         "similarity_list": "one cat\ntwo dogs",
         "similarity_pooling": "first token",

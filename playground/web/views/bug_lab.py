@@ -1,26 +1,24 @@
-"""The page Bug lab: buttons for tests, suspects and the next case, and the link that sends a case on."""
+"""The page Bug lab: buttons for tests, suspects and the next case."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import groupby
 from operator import attrgetter
-from urllib.parse import urlencode
 
 import streamlit as st
 
 from playground.charts.scene import Scene
 from playground.link.params import OWN
-from playground.mistakes.bug_lab import COST_TITLES, MAX_SEED, Attempt, LabTest, name_suspect, offered_tests
-from playground.text.wording import count_noun, upper_first
+from playground.mistakes.bug_lab import EFFORTS, MAX_SEED, Attempt, LabTest, name_suspect, offered_tests
+from playground.text.wording import upper_first
 from playground.views.bug_lab import EVIDENCE, VERDICT, read_lab, show_bug_lab
 from playground.web.choices.setup import current_value
 from playground.web.components.without_picture import request_scroll
 from playground.web.session.services import services
 from playground.web.shared import panels
-from playground.web.shared.navigation import current_server
 from playground.web.shared.renderer import WIDGETS, read_options, render
 
-_NO_WIDGET = ("lab_seed", "lab_tests", "lab_accused", "lab_beat")
+_NO_WIDGET = ("lab_seed", "lab_tests", "lab_accused")
 """Parameters that presses change; no widget has them, and the address is written of the session."""
 
 _TOP = "answer"
@@ -56,27 +54,25 @@ def draw_suspect(key: str, attempt: Attempt) -> None:
     )  # fmt: skip
 
 
-_CHEAP = 2
-"""Points of the dearest test that stands in sight; the dearer ones are folded."""
+_SIMPLE = 2
+"""Effort of the last tests that stand in sight; the others are folded."""
 
 
 def draw_tests(attempt: Attempt) -> None:
-    """A button each, by their costs, the cheapest first; those that were done are grey."""
+    """A button each, those of little effort first; those that were done are grey."""
     with st.container(key="lab_tests_offered", gap="small"):
-        st.markdown("**Tests.** A press shows one finding, and costs its points.")
+        st.markdown("**Tests.** A press shows one finding.")
         tests = offered_tests(attempt.case)
-        _draw_buttons([each for each in tests if each.cost <= _CHEAP], attempt)
-        dear = [each for each in tests if each.cost > _CHEAP]
-        title = f"Dearer tests: {dear[0].cost} to {dear[-1].cost} points"
-        with st.expander(title, key="lab_dear", on_change="rerun"):  # a key of its own keeps it open
-            _draw_buttons(dear, attempt)
+        _draw_buttons([each for each in tests if each.effort <= _SIMPLE], attempt)
+        with st.expander("More tests", key="lab_more", on_change="rerun"):  # a key of its own keeps it open
+            _draw_buttons([each for each in tests if each.effort > _SIMPLE], attempt)
 
 
 def _draw_buttons(tests: Sequence[LabTest], attempt: Attempt) -> None:
-    for cost, of_cost in groupby(tests, attrgetter("cost")):
-        st.markdown(f"**{count_noun(cost, 'point')}** · {COST_TITLES[cost]}")
+    for effort, alike in groupby(tests, attrgetter("effort")):
+        st.markdown(f"**{EFFORTS[effort]}**")
         with st.container(gap="xsmall"):
-            for test in of_cost:
+            for test in alike:
                 st.button(
                     test.title, key=f"lab_test_{test.key.replace('-', '_')}", help=test.shows, on_click=_take,
                     args=(test,), disabled=test.key in attempt.tests, width="stretch",
@@ -94,19 +90,6 @@ def draw_next(attempt: Attempt) -> None:
         st.button("Start this case again", key="lab_again", icon=":material/replay:", type="tertiary", on_click=_forget)
 
 
-def draw_link(attempt: Attempt) -> None:
-    """The link that sends a solved case to a classmate."""
-    st.caption("A link to this case with your points, for a classmate to find it for fewer:")
-    with st.container(key="lab_link"):
-        st.code(write_duel(attempt), language=None, wrap_lines=True)
-
-
-def write_duel(attempt: Attempt) -> str:
-    """The link that opens the case as it began, with what it has cost."""
-    values = {"lab_seed": attempt.case.seed, "lab_level": attempt.case.level, "lab_beat": attempt.cost}
-    return f"{current_server()}/bug-lab?{urlencode(values)}"
-
-
 def _take(test: LabTest) -> None:
     st.session_state["lab_tests"] = (*current_value("lab_tests"), test.key)
     request_scroll(EVIDENCE, unless_seen=True)
@@ -119,7 +102,7 @@ def _accuse(key: str, is_guilty: bool) -> None:
 
 def _open_next() -> None:
     seed = (current_value("lab_seed") + 1) % (MAX_SEED + 1)
-    st.session_state.update({"lab_seed": seed, "lab_beat": OWN["lab_beat"].default})
+    st.session_state["lab_seed"] = seed
     _forget()
 
 
@@ -128,4 +111,4 @@ def _forget() -> None:
     request_scroll(_TOP)
 
 
-WIDGETS |= {"lab_suspect": draw_suspect, "lab_tests": draw_tests, "lab_next": draw_next, "lab_link": draw_link}
+WIDGETS |= {"lab_suspect": draw_suspect, "lab_tests": draw_tests, "lab_next": draw_next}

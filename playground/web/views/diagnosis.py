@@ -14,7 +14,7 @@ from playground.diagnosis import TOLERANCE, diagnose
 from playground.errors import InputError, PlaygroundError
 from playground.mistakes.edits import Input, run_edited
 from playground.mistakes.registry import MISTAKES
-from playground.mistakes.saved import HOW_TO_SAVE, MAX_BYTES, list_hooks, read_arrays, read_printed
+from playground.mistakes.saved import HOW_TO_SAVE, MAX_BYTES, read_arrays, read_printed, write_saving_code
 from playground.model import Encoder
 from playground.runs.forward_pass import read_rows
 from playground.text.wording import quote_text, upper_first
@@ -153,7 +153,8 @@ def _draw_found(key: caches.RunKey, n_mistakes: int) -> None:
     if found is None or (found.diagnosed.is_example and found.key != key):
         invitation = (
             "Have you written an encoder whose results are wrong? Bring the numbers that it computes. This page finds "
-            f"the first wrong one, and tries **{n_mistakes}** known mistakes, alone and in pairs, to explain it."
+            f"the first wrong one, and tries the **{n_mistakes}** of {len(MISTAKES)} known mistakes that fit this "
+            "model, alone and in pairs, to explain it."
         )
         render([Paragraph(invitation, "answer")])
         _draw_example("See it done: try a wrong encoder", "primary")
@@ -196,10 +197,7 @@ def _draw_ways_in(names: Mapping[str, torch.Tensor], ids: torch.Tensor, mask: to
     st.markdown("**2. Run it on these tokens, and save what it computes.** Some intermediate tensors are enough.")
     st.markdown(" ".join(map(quote_token, setup.batch.tokens[setup.sentence])))
     with st.expander(_CODE, icon=":material/code:"):
-        lines = [_write_input(ids)]
-        lines += [] if mask is None else [f"mask = torch.tensor({mask.int().tolist()}).bool()"]
-        given = "\n".join(lines)
-        st.code(f"import numpy as np\nimport torch\n\n{given}\n{list_hooks(names)}", language="python", wrap_lines=True)
+        st.code(write_saving_code(setup.config, ids, mask), language="python", wrap_lines=True)
         st.caption("Every name, with its shape. Any of them will do; the earlier ones say more.")
         shapes = {name: tensor.numpy() for name, tensor in names.items()}
         st.dataframe(describe_names(shapes), hide_index=True, height=240)
@@ -217,13 +215,6 @@ def _draw_ways_in(names: Mapping[str, torch.Tensor], ids: torch.Tensor, mask: to
         st.selectbox("Which one is it?", list(names), index=list(names).index("final"), key="diagnosis_name")
         st.text_area("As it was printed", key="diagnosis_text", placeholder="tensor([[[ 0.1234, -0.5678, …")
         st.button("Compare", key="diagnosis_compare", on_click=_take_printed)
-
-
-def _write_input(ids: torch.Tensor) -> str:
-    """The line that makes what the model reads; vectors of words are too many numbers for one."""
-    if ids.is_floating_point():
-        return "# ids: the vectors of the words, as the code of “Take it with you” draws them."
-    return f"ids = torch.tensor({ids.tolist()})"
 
 
 def _open_file() -> None:

@@ -53,7 +53,7 @@ def give(app: AppTest, data: bytes) -> AppTest:
 def test_a_file_with_a_mistake_is_read_beside_the_model() -> None:
     app = give(without_error(open_page("diagnosis", **LINK)), file("scale-by-d-model"))
     assert "**scores are divided by √d_model**" in answer(app)
-    assert MISTAKES["scale-by-d-model"].right in app.code[0].value
+    assert MISTAKES["scale-by-d-model"].write_lines(linked().config)[1] in app.code[0].value
     assert "the model computes all of your tensors" not in prose(app), "the answer has said it"
     assert set(charts(app)) == {"diagnosis_yours", "diagnosis_ours", "diagnosis_difference"}
     assert sentences(app) == ""

@@ -1,0 +1,78 @@
+"""What the app shows to be copied runs beside the files that it writes, and opens where the app says."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from playground import Encoder, ModelConfig, Trace
+from playground.diagnosis import diagnose
+from playground.export import as_python, data
+from playground.mistakes.saved import read_arrays, write_saving_code
+from playground.weights import SAVING_CELLS, read_tensors
+from tests.export.code.setups import arguments
+from tests.export.code.written import run_here
+
+SMALL = ModelConfig(vocab_size=100, d_model=16, n_heads=4, n_layers=2, d_ff=24, max_len=64)
+ARCHITECTURES: list[dict[str, Any]] = [
+    {},
+    {"norm_placement": "pre", "final_norm": True, "first_norm": False},
+    {"norm_placement": "both", "norm": "rms", "activation": "silu", "gated": True, "bias": False},
+    {"norm": "none", "residual": False, "positions": "none"},
+    {"norm": "scalar", "share_layers": True, "positions": "learned", "embedding_norm": True},
+    {"positions": "rotary", "n_kv_heads": 2, "qk_norm": True},
+    {"positions": "alibi", "window": 2, "global_every": 2},
+    {"positions": "relative", "relative_buckets": 8, "fused_qkv": True, "d_embedding": 8, "n_segments": 2},
+]
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run_file(fields: dict[str, Any], tokenizer: str, *, causal: bool) -> tuple[dict[str, Any], Encoder]:
+    """The names that a file leaves behind, and the app's encoder."""
+    given = arguments(replace(SMALL, **fields), "the cat sat on the mat", tokenizer, causal=causal, seed=1)
+    return run_here(as_python(given.config, **given.options)), Encoder(given.config, seed=1)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("tokenizer", ["word", "vectors"])
+@pytest.mark.parametrize("fields", ARCHITECTURES, ids=str)
+def test_the_code_of_diagnosis_saves_what_an_exported_encoder_computes(
+    fields: dict[str, Any], tokenizer: str, causal: bool
+) -> None:
+    names, encoder = run_file(fields, tokenizer, causal=causal)
+    ids = names["ids" if tokenizer == "word" else "x"]
+    mask = names["mask"][None] if causal else None
+    exec(write_saving_code(encoder.config, ids, mask), names)
+    saved = read_arrays(Path("mine.npz").read_bytes())
+    assert {"final", "layers.0.attn.out", "layers.0.ffn.out", "layers.0.out"} <= saved.keys()
+    assert ("layers.0.norm2.out" in saved) == (encoder.config.norm != "none")
+    assert diagnose(encoder, ids, saved, mask).first is None
+
+
+def test_the_code_of_diagnosis_runs_beside_an_encoder_that_returns_a_tensor() -> None:
+    encoder, ids = Encoder(SMALL, seed=1), torch.tensor([[3, 1, 4]])
+    exec(write_saving_code(SMALL, ids, None), {"encoder": encoder})
+    assert diagnose(encoder, ids, read_arrays(Path("mine.npz").read_bytes())).first is None
+
+
+@pytest.mark.parametrize("fields", ARCHITECTURES, ids=str)
+def test_the_cell_for_another_encoder_saves_an_exported_one(fields: dict[str, Any]) -> None:
+    names, encoder = run_file(fields, "word", causal=False)
+    exec(list(SAVING_CELLS.values())[-1], {"model": names["encoder"]})
+    opened = read_tensors(Path("model.safetensors"))
+    stored = {name for name, _ in encoder.named_parameters()}  # what is shared stands there once
+    assert opened.keys() == stored
+
+
+def test_a_file_of_data_can_be_brought_to_diagnosis() -> None:
+    encoder, ids, trace = Encoder(SMALL, seed=1), torch.tensor([[3, 1, 4]]), Trace()
+    with torch.inference_mode():
+        encoder(ids, None, trace)
+    file = data.write_npz({"link": "https://example.org"}, {name: trace[name][0].numpy() for name in trace})
+    assert diagnose(encoder, ids, read_arrays(file)).first is None
