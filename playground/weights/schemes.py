@@ -264,10 +264,10 @@ SCHEMES = {
     "torch": Scheme(
         _TORCH_LAYERS,
         spellings=(
-            (r"^(?:transformer_)?encoder\.(?=layers\.|norm\.)", ""),
+            (r"^(?:transformer_|transformer\.)?encoder\.(?=layers\.|norm\.)", ""),
             (r"^(?=(?:self_attn|linear1|linear2|norm1|norm2)\.)", "layers.0."),
         ),
-        ignored=r"decoder\.",
+        ignored=r"(?:transformer\.)?decoder\.",
     ),
     # the language model of PyTorch's own tutorial
     "torch-tutorial": Scheme(
@@ -397,7 +397,7 @@ def encoder_prefix(names: Iterable[str]) -> str:
 
 
 def _respell(name: str, scheme: Scheme) -> str:
-    name = re.sub(r"^(?:module\.|_orig_mod\.)+", "", name)  # of DataParallel and torch.compile
+    name = re.sub(r"(?:^|(?<=\.))(?:module\.|_orig_mod\.)+", "", name)  # of DataParallel and torch.compile
     for pattern, spelling in scheme.spellings:
         name = re.sub(pattern, spelling, name)
     return name

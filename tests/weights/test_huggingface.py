@@ -231,6 +231,13 @@ def test_shapes_of_roberta_under_names_of_bert_ask_for_the_config() -> None:
             recognise_tensors(tensors | {table: torch.zeros(rows, tensors[table].shape[1])})
 
 
+def test_a_config_that_might_be_of_roberta_has_to_say_so() -> None:
+    given = json.loads((FOLDER / "roberta" / "config.json").read_text())
+    unnamed = {name: value for name, value in given.items() if name not in ("model_type", "architectures")}
+    with pytest.raises(PretrainedError, match="add the model_type"):
+        read_config(unnamed | {"type_vocab_size": 1})
+
+
 def test_mt5_is_t5(tmp_path: Path) -> None:
     assert same(copied("t5", tmp_path, model_type="mt5"), "t5")
 
@@ -267,6 +274,8 @@ def test_a_number_that_is_none_is_named(tmp_path: Path) -> None:
     folder = copied("bert", tmp_path)
     tensors = safetensors.torch.load_file(folder / "model.safetensors")
     name = next(iter(tensors))
+    safetensors.torch.save_file(tensors | {"classifier.bias": torch.tensor([math.nan])}, folder / "model.safetensors")
+    assert same(folder, "bert"), "a head is left out, whatever it holds"
     tensors[name][0] = math.nan
     safetensors.torch.save_file(tensors, folder / "model.safetensors")
     with pytest.raises(PretrainedError, match=f"{name} holds NaN"):

@@ -184,7 +184,10 @@ def test_torchs_other_classes_open_under_their_own_names(wrapper: str) -> None:
     torch.manual_seed(4)
     whole = nn.Transformer(16, 4, 2, 2, 32, batch_first=True).eval()
     layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True).eval()
-    for module, encoder in ((whole, whole.encoder), (layer, layer), (torch_layers(), torch_layers())):
+    inside = nn.ModuleDict({"transformer": whole})  # as in PyTorch's tutorial on translation
+    compiled = nn.ModuleDict({"transformer_encoder": nn.ModuleDict({"_orig_mod": torch_layers()})})
+    modules: list[tuple[nn.Module, nn.Module]] = [(whole, whole.encoder), (layer, layer), (inside, whole.encoder)]
+    for module, encoder in (*modules, (compiled, torch_layers()), (torch_layers(), torch_layers())):
         tensors = {f"{wrapper}{name}": tensor for name, tensor in module.state_dict().items()}
         found = recognise_tensors(tensors)
         ours = build_encoder(tensors, found, found.config(n_heads=4, positions="none", scale_embeddings=False))
@@ -200,6 +203,8 @@ def test_the_language_model_of_torchs_tutorial_opens_under_its_own_names(table: 
     tensors["src_mask"] = torch.zeros(5, 5)
     found = recognise_tensors(tensors)
     assert found.scheme == "torch-tutorial"
+    trained = {f"module.{name}": tensor for name, tensor in tensors.items()} | {"module.pos_encoder.pe": pe + 1}
+    assert recognise_tensors(trained).settings["positions"] == "learned"
     ids = torch.tensor([[3, 1, 4, 1, 5]])
     ours = build_encoder(tensors, found, found.config(n_heads=4, positions="sinusoidal", scale_embeddings=True))
     torch.testing.assert_close(ours(ids), layers(rows[ids] * 4 + pe[:5, 0]), atol=2e-6, rtol=1e-5)
