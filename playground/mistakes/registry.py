@@ -268,8 +268,8 @@ _ALL = (
         "Each row holds what should stand in a column.",
         "Compare the scores with their transpose.",
         "Shapes; the loss: training learns the other way round.",
-        "scores = k @ q.transpose(-2, -1)",
-        "scores = q @ k.transpose(-2, -1)",
+        "scores = k @ q.transpose(-2, -1) / math.sqrt(d_head)",
+        "scores = q @ k.transpose(-2, -1) / math.sqrt(d_head)",
         Making(scores=lambda scores: replace(scores, product=scores.product.transpose(-2, -1))),
     ),
     Mistake(
