@@ -1,6 +1,6 @@
 """The mistakes: what each does, how it shows, what cannot show it, and the lines that mend it.
 
-To add one: a `Mistake` here, how it is made in `makings.py`, and in `tests/mistakes/` its line in the plain pass.
+To add one: a `Mistake` here, and in `tests/mistakes/` its line in the plain pass.
 """
 
 import math

@@ -55,7 +55,7 @@ def sublayer(encoder: Encoder, trace: Trace) -> tuple[Names, Callable[[Names], A
 
 
 def hidden(encoder: Encoder, trace: Trace) -> tuple[Names, Callable[[Names], Any], str]:
-    ffn = encoder.layers[0].ffn
+    ffn: Any = encoder.layers[0].ffn
     names = {"x": trace[f"{FIRST}.ffn.in"], "up": ffn.up, "gate": ffn.gate}
     return names, lambda found: found["hidden"], f"{FIRST}.ffn.hidden"
 
@@ -200,18 +200,18 @@ def on_split(encoder: Encoder, trace: Trace) -> Any:
 
 
 def on_merge(encoder: Encoder, trace: Trace) -> Any:
-    attn = encoder.layers[0].attn
+    attn: Any = encoder.layers[0].attn
     return {"z": trace[f"{FIRST}.attn.z"]}, lambda found: attn.o(found["z"]), f"{FIRST}.attn.out"
 
 
 def on_output(encoder: Encoder, trace: Trace) -> Any:
-    attn = encoder.layers[0].attn
+    attn: Any = encoder.layers[0].attn
     names = {"concatenated": attn.merge(trace[f"{FIRST}.attn.z"]), "w_o": attn.o}
     return names, lambda found: found["out"], f"{FIRST}.attn.out"
 
 
 def on_projections(encoder: Encoder, trace: Trace) -> Any:
-    attn = encoder.layers[0].attn
+    attn: Any = encoder.layers[0].attn
     names = {"x": trace[f"{FIRST}.attn.in"], "w_q": attn.q, "w_k": attn.k}
     return names, lambda found: attn.heads(found["q"]), f"{FIRST}.attn.q"
 
