@@ -129,7 +129,7 @@ def change_norm(**attributes: Any) -> Callable[[Encoder], Encoder]:
 
     def change(norm: nn.Module) -> nn.Module:
         twin = copy_module(norm, **attributes)
-        return copy_module(twin, forward=partial(_normalise, twin)) if isinstance(norm, LayerNorm) else twin
+        return copy_module(twin, forward=partial(_normalise, twin)) if isinstance(twin, LayerNorm) else twin
 
     return lambda encoder: change_norms(encoder, change)
 

@@ -1,6 +1,6 @@
 """The mistakes: what each does, how it shows, what cannot show it, and the lines that mend it.
 
-To add one: a `Mistake` here, how it is made in `makings.py`, and in `tests/mistakes/` its line in the plain pass.
+To add one: a `Mistake` here, and in `tests/mistakes/` its line in the plain pass.
 """
 
 import math
@@ -268,8 +268,8 @@ _ALL = (
         "Each row holds what should stand in a column.",
         "Compare the scores with their transpose.",
         "Shapes; the loss: training learns the other way round.",
-        "scores = k @ q.transpose(-2, -1)",
-        "scores = q @ k.transpose(-2, -1)",
+        "scores = k @ q.transpose(-2, -1) / math.sqrt(d_head)",
+        "scores = q @ k.transpose(-2, -1) / math.sqrt(d_head)",
         Making(scores=lambda scores: replace(scores, product=scores.product.transpose(-2, -1))),
     ),
     Mistake(

@@ -5,6 +5,7 @@ Every pair is made in one of the cases of an architecture and a mask that have b
 
 import os
 from collections.abc import Collection
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from typing import Any
@@ -20,6 +21,7 @@ from playground.errors import InputError
 from playground.mistakes.edits import Input, run_edited
 from playground.mistakes.registry import MISTAKES
 from playground.testing import assert_matches
+from playground.weights import checkpoint
 from tests.mistakes.plain_pass import plain_pass
 
 T = 8
@@ -58,10 +60,14 @@ def encoder(placement: Any, activation: Any, seed: int = 1) -> Encoder:
         activation=activation,
         norm_eps=EPS,
     )
-    made = Encoder(config, seed)
+    return randomise(Encoder(config, seed), seed)
+
+
+def randomise(made: Encoder, seed: int = 1) -> Encoder:
+    """The encoder whose gains and biases are random too, so that none is 1 or 0."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
-        for parameter in made.parameters():  # gains and biases too, so that none is 1 or 0
+        for parameter in made.parameters():
             parameter.add_(0.2 * torch.randn(parameter.shape, generator=generator))
     return made.requires_grad_(False)
 
@@ -199,6 +205,143 @@ def test_rows_of_padding_do_not_count() -> None:
     for tensor in plain.values():
         tensor[1, ..., 6:, :] += 3
     assert diagnose(model, IDS, plain, KEYS).first is None
+
+
+@pytest.mark.parametrize(
+    ("key", "mask"),
+    [("mask-inverted", "causal"), ("mask-inverted", "padding"), ("hides-itself", "causal")],
+)
+@pytest.mark.parametrize("given", [None, ["final"], ["layers.0.attn.pattern"]])
+def test_rows_of_nan_are_evidence(key: str, mask: str, given: list[str] | None) -> None:
+    """With −∞ in the place of −1e9, a row that hides all is NaN."""
+    model = encoder("post", "relu")
+    plain = plain_pass(model.state_dict(), model.config, IDS, MASKS[mask], [key], fill=-np.inf)
+    assert plain["final"].isnan().any()
+    found = diagnose(model, IDS, {name: plain[name] for name in given or plain}, MASKS[mask])
+    assert (key,) in [each.mistakes for each in found.explanations]
+    assert given == ["final"] or len(found.explanations) == 1
+
+
+@pytest.mark.parametrize("with_q", [True, False])
+def test_exchanged_weights_are_told_from_exchanged_products_by_the_queries(with_q: bool) -> None:
+    model = encoder("post", "relu")
+    plain = theirs(model, None, "query-key-weights-swapped")
+    if not with_q:
+        plain = {name: tensor for name, tensor in plain.items() if not name.endswith((".q", ".k"))}
+    found = diagnose(model, IDS, plain)
+    both = {("query-key-weights-swapped",), ("query-key-swapped",)}
+    assert {each.mistakes for each in found.explanations} == ({("query-key-weights-swapped",)} if with_q else both)
+    assert with_q or "layers.0.attn.q" in found.explanations[0].tells_apart.values()
+
+
+ARCHITECTURES: list[dict[str, Any]] = [
+    {"norm_placement": "pre", "final_norm": True, "first_norm": False},
+    {"norm_placement": "both", "norm": "rms", "activation": "silu", "gated": True, "bias": False},
+    {"norm": "none", "residual": False, "positions": "none"},
+    {"norm": "scalar", "share_layers": True, "positions": "learned", "embedding_norm": True, "activation": "gelu-tanh"},
+    {"positions": "rotary", "n_kv_heads": 2, "qk_norm": True, "activation": "gelu"},
+    {"positions": "alibi", "window": 2, "global_every": 2},
+    {"positions": "relative", "relative_buckets": 8, "fused_qkv": True, "d_embedding": 8, "n_segments": 2},
+    {"positions": "learned", "position_offset": 2, "max_len": 8, "d_head": 3},
+]
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("mask", ["none", "padding", "causal"])
+@pytest.mark.parametrize("fields", ARCHITECTURES, ids=str)
+def test_every_mistake_that_fits_a_model_can_be_made_there_and_shows(fields: dict[str, Any], mask: str) -> None:
+    model = randomise(Encoder(replace(encoder("post", "relu").config, **fields), 1))
+    for key, mistake in MISTAKES.items():
+        given = Input(IDS, MASKS[mask])
+        if mistake.applies(model.config, given.mask) and not mistake.making.drops:
+            made, ours = run_edited(model, given, [mistake.making]), run_edited(model, given, [])
+            rows = KEYS if mask == "padding" else torch.ones_like(KEYS)
+            assert not torch.allclose(made["final"][rows], ours["final"][rows], atol=1e-4), key
+            assert all(mistake.write_lines(model.config))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("fields", "key"), [({"activation": "gelu-tanh"}, "gelu-by-tanh"), ({"norm_eps": 1e-5}, "other-eps")]
+)
+@pytest.mark.parametrize("given", ["all", "final"])
+def test_a_small_real_difference_is_a_mistake(fields: dict[str, Any], key: str, given: str) -> None:
+    """On all-MiniLM-L6-v2, whose outputs these two change by less than a hundredth."""
+    model, tokenizer = checkpoint.load("minilm")
+    other, trace = Encoder(replace(model.config, **fields), None), Trace()
+    other.load_state_dict(model.state_dict(), assign=True)
+    ids = tokenizer.encode_batch(["The film was not good."]).ids
+    with torch.inference_mode():
+        other(ids, None, trace)
+    found = diagnose(model, ids, dict(trace) if given == "all" else {"final": trace["final"]})
+    assert found.mistakes == (key,)
+    assert max(each.off for each in found.differences) < 0.01
+
+
+def test_a_small_difference_of_one_step_is_no_noise_and_lower_precision_is_not_excluded() -> None:
+    model = encoder("post", "relu")
+    plain = theirs(model, None)
+    names = list(plain)
+    for name in names[names.index("layers.0.ffn.out") :]:
+        plain[name] = plain[name] * 1.002
+    found = diagnose(model, IDS, plain)
+    assert (found.first, found.mistakes, found.is_noise) == ("layers.0.ffn.out", (), False)
+    assert found.not_excluded == ("lower precision",)
+
+
+def test_what_the_final_vectors_alone_cannot_exclude_is_said() -> None:
+    model = encoder("post", "relu")
+    final, generator = theirs(model, None)["final"], torch.Generator().manual_seed(0)
+    noise = torch.randn(final.shape, generator=generator)
+    small, large = (diagnose(model, IDS, {"final": final + size * noise}) for size in (1e-3, 1.0))
+    assert small.not_excluded == ("lower precision", "dropout that was left on")
+    assert large.not_excluded == ("dropout that was left on",)
+    assert all("do not exclude" in each.report() and not each.is_noise for each in (small, large))
+    shown = diagnose(model, IDS, {"embed.out": theirs(model, None)["embed.out"], "final": final + noise})
+    assert shown.not_excluded == ()
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("name", ["layers.0.attn.out", "layers.0.ffn.out", "embed.out"])
+def test_a_relu_too_many_is_no_dropout(name: str, seed: int) -> None:
+    model = encoder("post", "gelu", seed)
+    plain = theirs(model, None)
+    assert diagnose(model, IDS, {name: plain[name].relu() * (1 + 1e-7)}).mistakes == ()
+
+
+def test_one_dropout_has_one_factor() -> None:
+    model = encoder("post", "gelu")
+    plain, generator = theirs(model, None), torch.Generator().manual_seed(0)
+
+    def drop(tensor: Tensor, p: float) -> Tensor:
+        return tensor * (torch.rand(tensor.shape, generator=generator) >= p) / (1 - p)
+
+    dropped = {"embed.out": drop(plain["embed.out"], 0.2)}
+    assert diagnose(model, IDS, dropped).mistakes == ("dropout-left-on",)
+    given = Input(IDS, None, dropped)
+    attended = run_edited(model, given, [MISTAKES["dropout-left-on"].making])["layers.0.attn.out"]
+    for p, keys in ((0.2, ("dropout-left-on",)), (0.5, ())):
+        assert diagnose(model, IDS, {**dropped, "layers.0.attn.out": drop(attended, p)}).mistakes == keys
+
+
+@pytest.mark.parametrize(
+    ("shape", "says"),
+    [
+        ((2, 8, 8), "mean over heads"),
+        ((8, 4, 2, 2), "batch_first=True"),
+        ((8, 2, 2), "batch_first=True"),
+        ((2, 3, 8, 8), "no order of its axes fits.$"),
+    ],
+)
+def test_a_pattern_of_another_shape_says_what_it_is(shape: tuple[int, ...], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        diagnose(encoder("post", "relu"), IDS, {"layers.0.attn.pattern": np.zeros(shape)})
+
+
+def test_a_pattern_of_one_sentence_without_heads_is_their_mean() -> None:
+    for shape in ((8, 8), (1, 8, 8)):
+        with pytest.raises(InputError, match="mean over heads"):
+            diagnose(encoder("post", "relu"), IDS[:1], {"layers.0.attn.pattern": np.zeros(shape)})
 
 
 def test_dropout_that_was_left_on_is_found() -> None:

@@ -1,0 +1,282 @@
+"""The lines of each mistake, run in plain torch: the right one gives what the model has, the wrong one the mistake."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from playground import Encoder, ModelConfig
+from playground.config import CHOICES
+from playground.mistakes.edits import Input, run_edited
+from playground.mistakes.registry import MISTAKES
+from playground.model.positions import sinusoids
+
+Trace = Mapping[str, Tensor]
+Names = dict[str, Any]
+
+CONFIG = ModelConfig(
+    vocab_size=12, d_model=16, n_heads=4, n_layers=2, d_ff=24, max_len=16, norm_eps=0.05, activation="gelu"
+)
+IDS = torch.tensor([[3, 1, 4, 1, 5, 9]])
+PADDING = torch.tensor([[True] * 4 + [False] * 2])
+CAUSAL = torch.ones(1, 6, 6).tril().bool()
+FIRST = "layers.0"
+
+
+def build(**fields: Any) -> Encoder:
+    made, generator = Encoder(replace(CONFIG, **fields), 1), torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(0.2 * torch.randn(parameter.shape, generator=generator))
+    return made.requires_grad_(False)
+
+
+def run(line: str, names: Names) -> Names:
+    """The names that a line leaves behind, with those that lines take for granted."""
+    B, T = IDS.shape  # noqa: N806
+    names = {
+        "math": math, "torch": torch, "nn": nn, "F": F, "B": B, "T": T, "H": 4, "d_head": 4, "d_model": 16, "d": 16,
+    } | names  # fmt: skip
+    exec(line, names)
+    return names
+
+
+def sublayer(encoder: Encoder, trace: Trace) -> tuple[Names, Callable[[Names], Any], str]:
+    """Layer 0's attention as `f`, between its norms."""
+    block, names = encoder.layers[0], {"x": trace["embed.out"], "f": encoder.layers[0].attn}
+    names |= {"norm": block.norm1, "post_norm": block.post_norm1}
+    is_post = encoder.config.norm_placement == "post"
+    return names, lambda found: found["x"], f"{FIRST}.{'norm1.out' if is_post else 'resid_mid'}"
+
+
+def hidden(encoder: Encoder, trace: Trace) -> tuple[Names, Callable[[Names], Any], str]:
+    ffn: Any = encoder.layers[0].ffn
+    names = {"x": trace[f"{FIRST}.ffn.in"], "up": ffn.up, "gate": ffn.gate}
+    return names, lambda found: found["hidden"], f"{FIRST}.ffn.hidden"
+
+
+def check(key: str, encoder: Encoder, mask: Tensor | None, prepare: Any) -> None:
+    """Run both lines on what the right encoder, and the one with the mistake, hand to them."""
+    mistake = MISTAKES[key]
+    assert mistake.applies(encoder.config, mask)
+    given = Input(IDS, mask)
+    right, wrong = run_edited(encoder, given, []), run_edited(encoder, given, [mistake.making])
+    for line, trace in zip(mistake.write_lines(encoder.config), (wrong, right), strict=True):
+        names, read, name = prepare(encoder, trace)
+        if key == "norm-order-swapped" and trace is wrong:
+            name = f"{FIRST}.resid_mid" if name.endswith("norm1.out") else f"{FIRST}.norm1.out"
+        torch.testing.assert_close(read(run(line, names)), trace[name], atol=2e-6, rtol=2e-5, msg=f"{key}: {line}")
+    assert not torch.equal(wrong[name], right[name])
+
+
+@pytest.mark.parametrize("residual", [True, False])
+@pytest.mark.parametrize("placement", CHOICES["norm_placement"])
+def test_the_order_of_norms_and_the_residual_connection(placement: Any, residual: bool) -> None:
+    encoder = build(norm_placement=placement, residual=residual)
+    check("norm-order-swapped", encoder, None, sublayer)
+    if residual:
+        check("residual-forgotten", encoder, None, sublayer)
+    else:
+        assert not MISTAKES["residual-forgotten"].applies(encoder.config, None)
+
+
+def test_the_residual_connection_without_a_norm() -> None:
+    check("residual-forgotten", build(norm="none"), None, sublayer)
+
+
+@pytest.mark.parametrize("gated", [False, True])
+@pytest.mark.parametrize("activation", CHOICES["activation"])
+@pytest.mark.parametrize("key", ["activation-forgotten", "relu-for-gelu", "gelu-by-tanh"])
+def test_the_activation(key: str, activation: Any, gated: bool) -> None:
+    encoder = build(activation=activation, gated=gated)
+    if MISTAKES[key].applies(encoder.config, None):
+        check(key, encoder, None, hidden)
+    else:
+        assert activation in {"relu-for-gelu": ("silu",), "gelu-by-tanh": ("relu", "silu")}[key]
+
+
+@pytest.mark.parametrize("eps", [1e-12, 1e-6, 1e-5, 1e-2])
+@pytest.mark.parametrize("norm", ["layer", "rms", "scalar"])
+def test_the_eps_of_the_norms(norm: Any, eps: float) -> None:
+    encoder = build(norm=norm, norm_eps=eps)
+    for line, making in zip(
+        MISTAKES["other-eps"].write_lines(encoder.config), ([MISTAKES["other-eps"].making], []), strict=True
+    ):
+        made = build(norm=norm, norm_eps=eps)
+        for norm_module in (made.layers[0].norm1, made.layers[0].norm2):
+            run(line, {"norm": norm_module})
+        wanted = run_edited(encoder, Input(IDS), making)[f"{FIRST}.out"]
+        torch.testing.assert_close(run_edited(made, Input(IDS), [])[f"{FIRST}.out"], wanted, atol=2e-6, rtol=2e-5)
+
+
+def projected(encoder: Encoder, part: str, trace: Trace) -> Tensor:
+    found: Tensor = getattr(encoder.layers[0].attn, part)(trace[f"{FIRST}.attn.in"])
+    return found
+
+
+def from_trace(output: str, name: str, **inputs: str) -> Any:
+    """A line that reads points of the trace and makes another one."""
+    return lambda encoder, trace: ({key: trace[point] for key, point in inputs.items()}, lambda f: f[output], name)
+
+
+def scores_of(trace: Trace) -> Tensor:
+    q, k = trace[f"{FIRST}.attn.q"], trace[f"{FIRST}.attn.k"]
+    return q @ k.transpose(-2, -1) / 2
+
+
+def on_norm(*names: str) -> Any:
+    def prepare(_: Encoder, trace: Trace) -> Any:
+        x = trace[f"{FIRST}.norm1.in"]
+        known = {
+            "x": x, "eps": 0.05, "mean": x.mean(-1, keepdim=True), "variance": x.var(-1, correction=0, keepdim=True),
+            "std": x.std(-1, correction=0, keepdim=True),
+        }  # fmt: skip
+        end = lambda f: (x - f["mean"]) / torch.sqrt(f["variance"] + 0.05) if "mean" in names else f["x"]  # noqa: E731
+        return {"x": x} if "mean" in names else known, end, f"{FIRST}.norm1.normalized"
+
+    return prepare
+
+
+def on_mask(make: Callable[[Names, Tensor], Tensor], mask: Tensor) -> Any:
+    """A line that makes, or uses, a mask."""
+
+    def prepare(_: Encoder, trace: Trace) -> Any:
+        scores = scores_of(trace)
+        allowed = mask[:, None, None] if mask.ndim == 2 else mask[:, None]
+        names = {"scores": scores, "mask": allowed.expand_as(scores), "padding": PADDING}
+        return names, lambda found: make(found, scores), f"{FIRST}.attn.pattern"
+
+    return prepare
+
+
+def masked(found: Names, scores: Tensor) -> Tensor:
+    """As it comes out with −1e9, where a row hides all."""
+    return scores.masked_fill(~found["mask"], -1e9).softmax(-1)
+
+
+def on_positions(encoder: Encoder, trace: Trace) -> Any:
+    names = {
+        "x": trace["embed.tokens"],
+        "table": sinusoids(16, 16),
+        "positions": lambda x: sinusoids(16, 16)[: len(x[0])],
+    }
+    return names, lambda found: found["x"], "embed.sum"
+
+
+def on_table(encoder: Encoder, trace: Trace) -> Any:
+    angles = torch.arange(6)[:, None] * 10_000.0 ** -(torch.arange(0, 16, 2) / 16)
+    return {"angles": angles}, lambda found: trace["embed.tokens"] + found["table"], "embed.sum"
+
+
+def on_last_angle(encoder: Encoder, trace: Trace) -> Any:
+    """The angle of the last pair, at position 5."""
+    names = {"pos": 5}
+    rest = trace["embed.sum"].clone()
+
+    def read(found: Names) -> Tensor:
+        rest[0, 5, 14] = trace["embed.tokens"][0, 5, 14] + math.sin(found["angle"])
+        return rest
+
+    return names, read, "embed.sum"
+
+
+def on_cosine(encoder: Encoder, trace: Trace) -> Any:
+    rest = trace["embed.sum"].clone()
+
+    def read(found: Names) -> Tensor:
+        rest[0, 5, 3] = trace["embed.tokens"][0, 5, 3] + found["table"][5, 3]
+        return rest
+
+    return {"pos": 5, "i": 2, "table": torch.zeros(6, 16)}, read, "embed.sum"
+
+
+def on_split(encoder: Encoder, trace: Trace) -> Any:
+    return {"q": projected(encoder, "q", trace)}, lambda found: found["q"], f"{FIRST}.attn.q"
+
+
+def on_merge(encoder: Encoder, trace: Trace) -> Any:
+    attn: Any = encoder.layers[0].attn
+    return {"z": trace[f"{FIRST}.attn.z"]}, lambda found: attn.o(found["z"]), f"{FIRST}.attn.out"
+
+
+def on_output(encoder: Encoder, trace: Trace) -> Any:
+    attn: Any = encoder.layers[0].attn
+    names = {"concatenated": attn.merge(trace[f"{FIRST}.attn.z"]), "w_o": attn.o}
+    return names, lambda found: found["out"], f"{FIRST}.attn.out"
+
+
+def on_projections(encoder: Encoder, trace: Trace) -> Any:
+    attn: Any = encoder.layers[0].attn
+    names = {"x": trace[f"{FIRST}.attn.in"], "w_q": attn.q, "w_k": attn.k}
+    return names, lambda found: attn.heads(found["q"]), f"{FIRST}.attn.q"
+
+
+def on_tokens(encoder: Encoder, _: Trace) -> Any:
+    return {"embedding": encoder.embed.tokens, "ids": IDS}, lambda found: found["x"], "embed.tokens"
+
+
+QK = {"q": f"{FIRST}.attn.q", "k": f"{FIRST}.attn.k"}
+PRODUCT = from_trace("scores", f"{FIRST}.attn.scores", **QK)
+
+PLAIN: dict[str, tuple[Tensor | None, dict[str, Any], Any]] = {
+    "no-embedding-scale": (None, {}, on_tokens),
+    "positions-not-added": (None, {}, on_positions),
+    "integer-positions": (None, {}, on_positions),
+    "positions-twice": (None, {}, on_positions),
+    "positions-from-one": (None, {}, on_positions),
+    "sinusoids-in-halves": (None, {}, on_table),
+    "doubled-exponent": (None, {}, on_last_angle),
+    "exponent-per-column": (None, {}, on_cosine),
+    "split-without-transpose": (None, {}, on_split),
+    "merge-without-transpose": (None, {}, on_merge),
+    "output-projection-forgotten": (None, {}, on_output),
+    "query-key-weights-swapped": (None, {}, on_projections),
+    "query-key-swapped": (None, {}, PRODUCT),
+    "no-score-scale": (None, {}, PRODUCT),
+    "scale-by-d-model": (None, {}, PRODUCT),
+    "softmax-over-queries": (
+        None, {}, from_trace("pattern", f"{FIRST}.attn.pattern", scores=f"{FIRST}.attn.scores"),
+    ),
+    "mask-inverted": (PADDING, {}, on_mask(lambda found, _: found["scores"].softmax(-1), PADDING)),
+    "mask-after-softmax": (PADDING, {}, on_mask(lambda found, _: found["pattern"], PADDING)),
+    "float-mask-added": (PADDING, {}, on_mask(lambda found, _: found["scores"].softmax(-1), PADDING)),
+    "masked-query-rows": (PADDING, {}, on_mask(masked, PADDING)),
+    "no-peek-off-by-one": (CAUSAL, {}, on_mask(masked, CAUSAL)),
+    "hides-itself": (CAUSAL, {}, on_mask(masked, CAUSAL)),
+    "unbiased-variance": (None, {}, on_norm()),
+    "eps-outside-root": (None, {}, on_norm()),
+    "root-of-deviation": (None, {}, on_norm()),
+    "norm-over-sequence": (None, {}, on_norm("mean")),
+    "residual-from-normed": (None, {"norm_placement": "pre"}, sublayer),
+}  # fmt: skip
+
+OF_WHOLE_PASSES = {
+    "mask-forgotten", "causal-mask-left", "axes-exchanged", "shared-layers", "dropout-left-on",
+    "cross-attention-from-target",
+}  # fmt: skip
+"""Whose lines name a call, a constructor or a mode."""
+
+OF_THE_CONFIG = {
+    "norm-order-swapped",
+    "residual-forgotten",
+    "activation-forgotten",
+    "relu-for-gelu",
+    "gelu-by-tanh",
+    "other-eps",
+}
+
+
+@pytest.mark.parametrize("key", PLAIN)
+def test_both_lines_give_what_is_computed(key: str) -> None:
+    mask, fields, prepare = PLAIN[key]
+    check(key, build(**fields), mask, prepare)
+
+
+def test_every_mistake_that_goes_both_ways_has_lines_of_the_config() -> None:
+    assert {key for key, mistake in MISTAKES.items() if callable(mistake.right)} == OF_THE_CONFIG
+    assert MISTAKES.keys() == PLAIN.keys() | OF_WHOLE_PASSES | OF_THE_CONFIG
