@@ -281,14 +281,14 @@ def room_for_names(
     columns: Sequence[str],
     *,
     is_signed: bool = False,
-    bar_above: bool = False,
+    flat_bar: bool = False,
     is_slanted: bool = True,
 ) -> dict[str, int]:
     """Margins of a heatmap that its names fit into: where they don't, Plotly draws it once more, with wider ones."""
     slanted = math.ceil(math.sin(math.radians(SLANT)) * text_width(columns))
-    if bar_above and is_slanted:
+    if flat_bar and is_slanted:
         return {"l": text_width(rows) + 15, "r": 16, "t": ROOM_ABOVE, "b": slanted + 20}
-    if bar_above:
+    if flat_bar:
         return {"l": text_width(rows), "r": 16, "t": ROOM_ABOVE}
     return {"l": text_width(rows) + 41, "r": 84 if is_signed else 74, "t": 17, "b": slanted + 44}
 

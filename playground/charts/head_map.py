@@ -28,7 +28,7 @@ LEAST_CELL = 22
 
 FOR_FINGERS: Mapping[str, Any] = {
     "axes": ("", ""),
-    "bar_above": True,
+    "flat_bar": True,
     "least_cell": LEAST_CELL,
     "height_of": lambda n_queries: int(np.clip(130 + LEAST_CELL * n_queries, 300, 900)),
 }
