@@ -136,7 +136,7 @@ def _heatmap_figure(
         "xgap": chart.gap,
         "ygap": chart.gap,
         "colorbar": {
-            **(figures.flat_bar(bar, height) if chart.flat_bar else figures.colour_bar(bar)),
+            **(figures.flat_bar(bar, height, is_below=_has_names_above(chart)) if chart.flat_bar else figures.colour_bar(bar)),
             **colours.ticks,
         },
         **({} if bar else {"showscale": False}),
@@ -146,13 +146,22 @@ def _heatmap_figure(
     }
     plain = {"showgrid": False, "zeroline": False}
     axes = {
-        "xaxis": {**plain, **_axis_look(chart.columns, values.shape[1], slanted=True)},
+        "xaxis": {
+            **plain,
+            **_axis_look(chart.columns, values.shape[1], slanted=True),
+            **({"side": "top", "tickangle": figures.SLANT} if _has_names_above(chart) else {}),
+        },
         "yaxis": {**plain, "autorange": "reversed", **_axis_look(chart.rows, values.shape[0])},
     }
     figure = figures.style([cells], axes, height=height, margin=margin)
     if chart.shown:
         figure["layout"]["plot_bgcolor"] = palette.MUTED
     return figure, note
+
+
+def _has_names_above(chart: Heatmap[Any]) -> bool:
+    """Whether the columns' names stand above the cells, in sight together with the first rows."""
+    return chart.flat_bar and chart.rows.of_tokens and chart.columns.of_tokens
 
 
 def _widen_colours(
