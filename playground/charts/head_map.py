@@ -23,8 +23,8 @@ _SHADES = 256
 """Shades of a colour scale, as many as a screen has: numbers rounded to them take a quarter of the room on the wire."""
 
 
-LEAST_CELL = 22
-"""Pixels of a cell that a finger can hit."""
+LEAST_CELL = 24
+"""Pixels of a cell that a finger can hit (WCAG 2.2, target size, minimum)."""
 
 FOR_FINGERS: Mapping[str, Any] = {
     "axes": ("", ""),
