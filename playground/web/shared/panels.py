@@ -32,20 +32,16 @@ from playground.web.shared.saving import draw_table_menu
 def draw_heading(question: str) -> None:
     """Show the page's one question, notices on what had to be changed in the visitor's choices, and the changes."""
     st.title(question)
-    draw_notices()
-    if can_undo(current_setup()):
+    setup = current_setup()
+    sentences = [*current_notices(setup), *filter(None, [describe_other_weights(setup)])]
+    if sentences:
+        listed = "\n".join(f"- {sentence}" for sentence in sentences) if len(sentences) > 1 else sentences[0]
+        st.container(key="notices").info(listed)
+    if can_undo(setup):
         with st.container(key="reset_done", horizontal=True, vertical_alignment="center"):
             st.info("Everything is at its start again.", width=300)
             st.button("Undo", key="undo_reset", icon=":material/undo:", on_click=undo_reset)
     draw_change_chips()
-
-
-def draw_notices() -> None:
-    """Say what had to be changed in the visitor's choices."""
-    setup = current_setup()
-    sentences = [*current_notices(setup), *filter(None, [describe_other_weights(setup)])]
-    if sentences:
-        st.info("\n".join(f"- {sentence}" for sentence in sentences) if len(sentences) > 1 else sentences[0])
 
 
 def shown_run(*, changed: bool = True) -> Run:

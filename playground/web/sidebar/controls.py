@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
@@ -17,7 +16,7 @@ from playground.errors import PlaygroundError
 from playground.link import params
 from playground.link.kinds import Size
 from playground.link.params import ARCHITECTURE, PARAMS, SHARED
-from playground.link.query import VERSION, settle
+from playground.link.query import VERSION, model_config, settle
 from playground.pages import page_at
 from playground.presets import PRESETS
 from playground.runs.budget import check_budget, check_kept
@@ -41,7 +40,6 @@ from playground.web.session.services import services
 from playground.web.session.uploaded_files import current_upload
 from playground.web.shared.navigation import open_requested_page, page_named
 from playground.web.shared.page_end import as_one_element, fragment
-from playground.web.shared.panels import draw_notices
 from playground.web.shared.pinning import pinned_side
 from playground.web.sidebar import saved_link, upload_panel
 from playground.web.sidebar.export_dialog import Variants, export_button
@@ -137,8 +135,6 @@ def draw(variants: Variants) -> Callable[[], None]:
     """
     open_requested_page()
     copy_link("copy_link")
-    with st.container(key="sidebar_notices"):  # for phones, where the sidebar covers those of the page
-        draw_notices()
     with _settings():
         setup = draw_text_and_weights()
         st.selectbox(
@@ -237,9 +233,10 @@ def _draw_setting(setup: Setup, key: str, **options: Any) -> None:
 
 
 def _is_run(setup: Setup, key: str, stop: float) -> bool:
-    values, _ = settle({**setup.values, key: stop}, recognised=recognised_weights(setup["weights"]))
+    changed = {**setup.values, "sentence": 1, key: stop}
+    values, _ = settle(changed, recognised=recognised_weights(setup["weights"]))
     try:
-        config = replace(setup, values=values).config
+        config = model_config(values, max(setup.config.vocab_size, values["table_rows"]))
         check_budget(config, services().settings.max_parameters)
         check_kept(config, setup.batch.ids.shape[1])
     except PlaygroundError:
