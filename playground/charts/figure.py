@@ -301,8 +301,9 @@ def colour_bar(title: str, **options: Any) -> dict[str, Any]:
 def flat_bar(title: str, height: int, *, is_below: bool = False, **options: Any) -> dict[str, Any]:
     """A flat bar above or below a heatmap that needs all the width there is, with its title above the bar.
 
-    It takes `ROOM_ABOVE` pixels of the figure's margin there. Above, it is measured from the figure's top, as Plotly leaves 30
-    pixels blank else; in a figure of less than 330 pixels from the plot, as Plotly writes the title onto the bar else.
+    It takes `ROOM_ABOVE` pixels of the figure's margin there. Above, it is measured from the figure's top, as Plotly
+    leaves 30 pixels blank else; in a figure of less than 330 pixels from the plot, as Plotly writes the title onto the
+    bar else.
     """
     place = {"yref": "container", "yanchor": "top"} if height >= 330 else {"yanchor": "bottom"}
     if is_below:

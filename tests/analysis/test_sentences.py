@@ -165,7 +165,7 @@ def test_pairs_are_ranked_and_equal_ones_stay_in_their_order() -> None:
     assert [(pair.first, pair.second) for pair in pairs] == [(0, 2), (0, 1), (1, 2)]
     assert pairs[0] == Pair(0, 2, float(np.float32(0.9)))
     assert rank_pairs(MATRIX[:1, :1]) == []
-    noise = np.float32([[0, 1 - 2e-7, 0.5], [0, 0, 1], [0, 0, 0]])
+    noise = np.array([[0, 1 - 2e-7, 0.5], [0, 0, 1], [0, 0, 0]], np.float32)
     assert [(pair.first, pair.second) for pair in rank_pairs(noise)] == [(0, 1), (1, 2), (0, 2)]
     np.testing.assert_allclose(spread_of_pairs(MATRIX), (0.2, 0.9))
 

@@ -190,7 +190,9 @@ def test_a_finger_hits_what_there_is_to_press_and_a_phone_does_not_zoom_into_fie
     assert len(targets) > 10
     assert [each for each in targets if each[1] < 24] == []
     assert [each for each in targets if each[2] < 16] == []
-    menus = walker.page.locator(".stMain :is([data-testid^=stBaseButton-], [data-testid=stPopoverButton], summary):visible")
+    menus = walker.page.locator(
+        ".stMain :is([data-testid^=stBaseButton-], [data-testid=stPopoverButton], summary):visible"
+    )
     assert menus.count() > 3
     assert [box for box in map(Locator.bounding_box, menus.all()) if box and box["height"] < 43.9] == []
 

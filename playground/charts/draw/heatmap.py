@@ -136,7 +136,11 @@ def _heatmap_figure(
         "xgap": chart.gap,
         "ygap": chart.gap,
         "colorbar": {
-            **(figures.flat_bar(bar, height, is_below=_has_names_above(chart)) if chart.flat_bar else figures.colour_bar(bar)),
+            **(
+                figures.flat_bar(bar, height, is_below=_has_names_above(chart))
+                if chart.flat_bar
+                else figures.colour_bar(bar)
+            ),
             **colours.ticks,
         },
         **({} if bar else {"showscale": False}),
