@@ -32,7 +32,8 @@ importlib.import_module("torch._dynamo")
 
 pytest.register_assert_rewrite("tests.browser.visitor")  # so that what went wrong is shown
 
-torch.set_num_threads(1)  # the tests run side by side, and their models are small
+# The tests run side by side, and their models are small. Another number rounds otherwise: all pass with any.
+torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
 
 
 _IN_REAL_TIME = tuple(f"tests/{name}/" for name in ("attacks", "browser", "cluster", "deploy", "processes"))

@@ -200,10 +200,13 @@ class Pair(NamedTuple):
 
 
 def rank_pairs(similarity: Array) -> list[Pair]:
-    """Every pair of two different sentences of a matrix (N, N), the most similar first; equal ones as they stand."""
+    """Every pair of two different sentences of a matrix (N, N), the most similar first; equal ones as they stand.
+
+    They are compared to five decimals: further ones are rounding, which differs between processors.
+    """
     rows, columns = np.triu_indices(len(similarity), k=1)
     cosines = similarity[rows, columns]
-    order = np.argsort(-cosines.round(6), kind="stable")  # equal sentences differ in what rounding leaves
+    order = np.argsort(-cosines.round(5), kind="stable")
     return [Pair(int(rows[i]), int(columns[i]), float(cosines[i])) for i in order]
 
 

@@ -135,8 +135,8 @@ class Heatmap(Chart[S]):
     """Pixels for so many rows, where `height` says nothing."""
     written: str = ""
     """The format in which each cell's number is written in it; empty where none is."""
-    bar_above: bool = False
-    """Whether the bar lies above the cells, which then have all the width."""
+    flat_bar: bool = False
+    """Whether the bar lies above the cells, or below those between tokens, which then have all the width."""
     least_cell: int = 0
     """Pixels that a cell is wide at least: a phone scrolls a wider map sideways in its own box; 0: as it comes."""
     in_one_row: bool = False

@@ -281,14 +281,14 @@ def room_for_names(
     columns: Sequence[str],
     *,
     is_signed: bool = False,
-    bar_above: bool = False,
+    flat_bar: bool = False,
     is_slanted: bool = True,
 ) -> dict[str, int]:
     """Margins of a heatmap that its names fit into: where they don't, Plotly draws it once more, with wider ones."""
     slanted = math.ceil(math.sin(math.radians(SLANT)) * text_width(columns))
-    if bar_above and is_slanted:
-        return {"l": text_width(rows) + 15, "r": 16, "t": ROOM_ABOVE, "b": slanted + 20}
-    if bar_above:
+    if flat_bar and is_slanted:
+        return {"l": text_width(rows) + 15, "r": 16, "t": slanted + 20, "b": ROOM_ABOVE}
+    if flat_bar:
         return {"l": text_width(rows), "r": 16, "t": ROOM_ABOVE}
     return {"l": text_width(rows) + 41, "r": 84 if is_signed else 74, "t": 17, "b": slanted + 44}
 
@@ -298,14 +298,17 @@ def colour_bar(title: str, **options: Any) -> dict[str, Any]:
     return {"thickness": 10, "len": 1.0, "xpad": 4, "ypad": 0, "title": {"text": title, "side": "top"}} | options
 
 
-def flat_bar(title: str, height: int, **options: Any) -> dict[str, Any]:
-    """A flat bar above a heatmap, which needs all the width there is, with what the colours stand for above the bar.
+def flat_bar(title: str, height: int, *, is_below: bool = False, **options: Any) -> dict[str, Any]:
+    """A flat bar above or below a heatmap that needs all the width there is, with its title above the bar.
 
-    It takes `ROOM_ABOVE` pixels of the figure's upper margin. It is measured from the figure's top, as Plotly leaves 30
-    pixels blank else; in a figure of less than 330 pixels from the plot, as Plotly writes the title onto the bar else.
+    It takes `ROOM_ABOVE` pixels of the figure's margin there. Above, it is measured from the figure's top, as Plotly
+    leaves 30 pixels blank else; in a figure of less than 330 pixels from the plot, as Plotly writes the title onto the
+    bar else.
     """
     place = {"yref": "container", "yanchor": "top"} if height >= 330 else {"yanchor": "bottom"}
-    return colour_bar(title, orientation="h", xpad=0, ypad=4, y=1.0, **place, **options)
+    if is_below:
+        place = {"yanchor": "top"}
+    return colour_bar(title, orientation="h", xpad=0, ypad=4, y=0.0 if is_below else 1.0, **place, **options)
 
 
 def style(

@@ -23,12 +23,12 @@ _SHADES = 256
 """Shades of a colour scale, as many as a screen has: numbers rounded to them take a quarter of the room on the wire."""
 
 
-LEAST_CELL = 22
-"""Pixels of a cell that a finger can hit."""
+LEAST_CELL = 24
+"""Pixels of a cell that a finger can hit (WCAG 2.2, target size, minimum)."""
 
 FOR_FINGERS: Mapping[str, Any] = {
     "axes": ("", ""),
-    "bar_above": True,
+    "flat_bar": True,
     "least_cell": LEAST_CELL,
     "height_of": lambda n_queries: int(np.clip(130 + LEAST_CELL * n_queries, 300, 900)),
 }

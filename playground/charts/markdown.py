@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from playground.charts.names import shortened, subscript
+from playground.charts.names import name_place, shortened
 
 _BREAKS_A_LINE = re.compile(r"[\s\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069]+")
 """Characters that end a line, or turn the direction of the text after them."""
@@ -22,7 +22,7 @@ def quote_token(token: str) -> str:
 
 def quote_place(tokens: Sequence[str], position: int) -> str:
     """The token at a position as code, with its position below the line."""
-    return f"{quote_token(tokens[position])}{subscript(position)}"
+    return name_place(quote_token(tokens[position]), position)
 
 
 def quote_beginning(text: str) -> str:

@@ -28,9 +28,19 @@ def subscript(number: int) -> str:
     return str(number).translate(_SUBSCRIPTS)
 
 
+_ISOLATE, _END = "\u2068", "\u2069"
+
+
+def name_place(name: str, position: int) -> str:
+    """A token's name with its position below the line, which a name written from right to left does not take in."""
+    if any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in name):
+        name = f"{_ISOLATE}{name}{_END}"
+    return f"{name}{subscript(position)}"
+
+
 def token_names(tokens: Sequence[str]) -> list[str]:
     """Each token with its position below the line, from 0, so that no two are the same: `it₉`. For tables."""
-    return [f"{shortened(token)}{subscript(i)}" for i, token in enumerate(tokens)]
+    return [name_place(shortened(token), i) for i, token in enumerate(tokens)]
 
 
 def token_labels(tokens: Sequence[str]) -> list[str]:

@@ -28,6 +28,7 @@ _LATEX = {
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "'": r"\textquotesingle{}",
     "[": "{[}", "]": "{]}", "*": "{*}", "-": "-{}",  # brackets and a star act after a line's end, two dashes are one
+    "\u2068": "", "\u2069": "",  # which keep a name's position apart from letters that are written from right to left
     "−": "$-$", "×": r"$\times$", "·": r"\textperiodcentered{}", "…": r"\ldots{}", "–": "--", "’": r"\textquoteright{}",
 } | {subscript: rf"\textsubscript{{{digit}}}" for digit, subscript in enumerate("₀₁₂₃₄₅₆₇₈₉")}  # fmt: skip
 

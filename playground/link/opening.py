@@ -31,7 +31,7 @@ from playground.runs.budget import MAX_PARAMETERS
 from playground.runs.encoder_run import Run, run
 from playground.text import Batch, Tokenizer, build_tokenizer, split_sentences
 from playground.text.sentences import choose_pronoun
-from playground.text.wording import join_words, quote_text
+from playground.text.wording import quote_text
 from playground.weights import checkpoint
 
 
@@ -191,9 +191,6 @@ Weights = Literal["minilm", "random"]
 MAX_LINK = 200_000
 """Characters, in a file too; all texts of a link at their longest take less than half of them, every byte escaped."""
 
-_KNOWN = {"v", "embed", "embed_options", "only", query.MARKER, *query.PINNED_KEYS, *params.PARAMS}
-"""What a link may hold without a word on it."""
-
 
 def open_link(link: str, *, weights: Weights | None = None, max_parameters: int = MAX_PARAMETERS) -> LinkedView:
     """Rebuild what a link of the playground shows: architecture, text, weights, focus and run.
@@ -341,11 +338,7 @@ def _describe(
     page: str, texts: Mapping[str, list[str]], values: Mapping[str, Any], means_other_weights: bool
 ) -> list[str]:
     """What has to be known about a link, beside what was changed in it."""
-    sentences = list(split_sentences(values["text"]).notes)
-    unknown = [quote_text(key, longest=24) for key in texts if key not in _KNOWN]
-    if unknown:
-        some = unknown[:3] + ([f"{len(unknown) - 3} more"] if len(unknown) > 3 else [])
-        sentences.append(f"The playground knows no {join_words(some)}; nothing depends on it here.")
+    sentences = [*split_sentences(values["text"]).notes, *query.name_unknown(texts)]
     if page_at(page).own_networks:
         sentences.append(f"The page {page} shows other networks too; this is the encoder of its sidebar.")
     if means_other_weights:

@@ -73,10 +73,12 @@ def needed_panels(linked: Collection[str | None]) -> dict[str, bool]:
 
 
 def rename_focus(texts: Mapping[str, list[str]], page: str) -> dict[str, list[str]]:
-    """A link's texts with the focus under its names by now, and with what a link to this page left out and meant by it.
+    """A link's texts under their names by now, and with what a link to this page left out and meant by it.
 
     Where several pages' old keys contradict each other, those of the open page count; a present name counts most.
     """
+    # A mail program or a course page may have written `&amp;` for the `&` between two parameters.
+    texts = {key.removeprefix("amp;"): value for key, value in texts.items()}
     renamed: dict[str, list[str]] = {}
     for path in sorted(_FOCUS_BEFORE, key=lambda path: path != page):
         names = _FOCUS_BEFORE[path]
@@ -317,6 +319,17 @@ def read_pinned(
             sentences.append(of_pinned(complaint) if isinstance(SHARED[key], Text | Notation) else complaint)
     values = {**now, **{key: value for key, (value, _) in readings.items()}} if linked or is_marked else None
     return values, set(readings), sentences
+
+
+KNOWN = {"v", "embed", "embed_options", "only", MARKER, *PINNED_KEYS, *PARAMS}
+"""What a link may hold without a word on it."""
+
+
+def name_unknown(texts: Collection[str]) -> list[str]:
+    """A sentence on the parameters of a link that nothing depends on, if it has some."""
+    unknown = [quote_text(key, longest=24) for key in texts if key not in KNOWN]
+    some = unknown[:3] + ([f"{len(unknown) - 3} more"] if len(unknown) > 3 else [])
+    return [f"The playground knows no {join_words(some)}; nothing depends on it here."] if some else []
 
 
 def of_pinned(sentence: str) -> str:

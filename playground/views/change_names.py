@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from playground.charts.markdown import escape_markdown
-from playground.charts.names import shortened, subscript
+from playground.charts.names import name_place, shortened
 from playground.model import change_texts
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
@@ -72,7 +72,7 @@ def name_token(tokens: Sequence[str], token: int | None) -> str:
     if token is None or token >= len(tokens):
         return change_texts.count_token(token)
     word = " ".join(shortened(tokens[token], _LONGEST_TOKEN).split()) or "␣"
-    return f"{word}{subscript(token)}"
+    return name_place(word, token)
 
 
 def note_changes(run: Run) -> str:

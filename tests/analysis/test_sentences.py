@@ -84,14 +84,14 @@ def test_every_depth_is_pooled_from_the_runs_of_each_sentence(final_norm: bool, 
     for i, each in enumerate(runs):
         assert depths.tokens[i] == each.tokens
         np.testing.assert_array_equal(depths.padding[i], each.padding)
+        # A batch's products are added up in another order than a single sentence's; the largest numbers are about 30.
         np.testing.assert_allclose(depths.final[i], each.arrays["final"], rtol=1e-4, atol=1e-4)
         for depth, point in enumerate(points):
             expected = each.arrays[point][~each.padding].astype(np.float64).mean(axis=0)
             np.testing.assert_allclose(depths.pooled["mean"][depth, i], expected, rtol=1e-4, atol=1e-4)
         for pooling in POOLINGS:
-            np.testing.assert_allclose(
-                depths.pooled[pooling][-1, i], sentence_vector(each, pooling), rtol=1e-4, atol=1e-4
-            )
+            vector = sentence_vector(each, pooling)
+            np.testing.assert_allclose(depths.pooled[pooling][-1, i], vector, rtol=1e-4, atol=1e-4)
     for pooling in POOLINGS:
         np.testing.assert_allclose(depths.similarity(pooling), sentence_similarity(runs, pooling), atol=1e-5)
     assert depths.n_tokens == [5, 5, 17]
@@ -165,6 +165,8 @@ def test_pairs_are_ranked_and_equal_ones_stay_in_their_order() -> None:
     assert [(pair.first, pair.second) for pair in pairs] == [(0, 2), (0, 1), (1, 2)]
     assert pairs[0] == Pair(0, 2, float(np.float32(0.9)))
     assert rank_pairs(MATRIX[:1, :1]) == []
+    noise = np.array([[0, 1 - 2e-7, 0.5], [0, 0, 1], [0, 0, 0]], np.float32)
+    assert [(pair.first, pair.second) for pair in rank_pairs(noise)] == [(0, 1), (1, 2), (0, 2)]
     np.testing.assert_allclose(spread_of_pairs(MATRIX), (0.2, 0.9))
 
 

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
-from playwright.sync_api import BrowserContext, Locator, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, expect
 
 from playground.link.query import VERSION
 from playground.pages import page_at
@@ -127,8 +127,8 @@ def test_the_cells_of_the_large_map_are_as_wide_as_a_finger_hits_and_its_box_scr
     n_tokens = len(phone.array("attention_pattern", name="customdata"))
     cells = box.locator(".nsewdrag").bounding_box()
     assert cells is not None
-    assert cells["width"] / n_tokens >= 21.9
-    assert cells["height"] / n_tokens >= 21.9
+    assert cells["width"] / n_tokens >= 23.9
+    assert cells["height"] / n_tokens >= 23.9
     name = box.locator(".ytick text").first
     before = name.bounding_box()
     assert before is not None
@@ -164,6 +164,54 @@ def test_below_the_menu_are_at_most_three_screens_before_a_run_of_regularisers(p
     menu = phone.widget("phone_controls_menu").bounding_box()
     assert menu is not None
     assert height - menu["y"] - menu["height"] <= 3 * 844
+
+
+# Of what a finger hits: a word on it, the smaller side in pixels, and the size of its letters where it is a field.
+_TARGETS = """() => {
+  const found = [], kinds = "a[href], button, input, select, textarea, summary, [role=radio]"
+  const walk = root => root.querySelectorAll("*").forEach(each => {
+    if (each.shadowRoot) walk(each.shadowRoot)
+    const { left, right, top, width, height } = each.getBoundingClientRect(), small = Math.min(width, height)
+    const isThere = each.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && small > 1
+    if (!each.matches(kinds) || !isThere || left < 0 || right > innerWidth) return
+    if (each.matches("[type=range], [type=radio], [type=checkbox]")) return // read out, behind what is seen
+    const letters = each.matches("input, select, textarea") ? parseFloat(getComputedStyle(each).fontSize) : 16
+    found.push([each.ariaLabel || each.textContent.slice(0, 30), small, letters])
+  })
+  walk(document)
+  return found
+}"""
+
+
+@pytest.mark.parametrize("page", ["", "attention", "similarity", "training", "lessons"])
+def test_a_finger_hits_what_there_is_to_press_and_a_phone_does_not_zoom_into_fields(page: str, walker: Visitor) -> None:
+    walker.open(f"/{page}")
+    targets = walker.page.evaluate(_TARGETS)
+    assert len(targets) > 10
+    assert [each for each in targets if each[1] < 24] == []
+    assert [each for each in targets if each[2] < 16] == []
+    menus = walker.page.locator(
+        ".stMain :is([data-testid^=stBaseButton-], [data-testid=stPopoverButton], summary):visible"
+    )
+    assert menus.count() > 3
+    assert [box for box in map(Locator.bounding_box, menus.all()) if box and box["height"] < 43.9] == []
+
+
+def test_what_a_setting_changes_elsewhere_is_said_where_it_is_seen_over_an_open_sidebar(
+    server: Server, browser: Browser
+) -> None:
+    phone = Visitor.anew(server, browser, 390, 844, has_touch=True, is_mobile=True)  # which keeps the sidebar open
+    phone.open("/norms?weights=random")
+    phone.page.get_by_test_id("stExpandSidebarButton").tap()
+    phone.slider("d_model").scroll_into_view_if_needed()
+    phone.press("n_heads", "ArrowRight")
+    notice = phone.widget("notices").get_by_test_id("stAlert")
+    expect(notice).to_contain_text("cannot share")
+    phone.settled()
+    phone.slider("d_model").scroll_into_view_if_needed()
+    expect(notice).to_be_in_viewport(ratio=1)
+    phone.assert_well()
+    phone.page.context.close()
 
 
 def test_the_link_is_copied_by_a_button_that_is_always_there_and_covers_nothing(phone: Visitor) -> None:

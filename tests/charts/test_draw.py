@@ -299,7 +299,7 @@ def test_a_map_with_a_least_width_of_cells_asks_for_it_with_its_margins_and_a_fi
     assert draw_chart(HEATMAP, scene()).now.least_width == 0
     rows: Axis[Array] = Axis("", lambda _: list("abc"), of_tokens=True)
     columns: Axis[Array] = Axis("", lambda _: NAMES, of_tokens=True)
-    chart = replace(HEATMAP, rows=rows, columns=columns, bar_above=True, least_cell=22)
+    chart = replace(HEATMAP, rows=rows, columns=columns, flat_bar=True, least_cell=22)
     drawn = draw_chart(chart, scene()).now
     margin = drawn.figure["layout"]["margin"]
     assert drawn.least_width == 22 * 2 + margin["l"] + margin["r"]
@@ -330,7 +330,7 @@ def test_a_heatmaps_frames_go_around_whole_cells_and_a_mark_needs_no_name() -> N
 def test_numbers_may_stand_in_cells_below_their_bar_and_a_cell_may_be_the_pages_own_choice() -> None:
     chart = replace(
         HEATMAP, rows=Axis("", lambda _: list("abc"), place="page_row", numbers=lambda _: range(1, 4)),
-        columns=Axis("", lambda _: NAMES), written=".2f", bar_above=True, chosen={"page_row": 2},
+        columns=Axis("", lambda _: NAMES), written=".2f", flat_bar=True, chosen={"page_row": 2},
     )  # fmt: skip
     drawn = draw_chart(chart, scene()).now
     figure = go.Figure(drawn.figure)

@@ -39,6 +39,11 @@ def test_token_labels_are_unique_and_end_in_the_position(tokens: list[str]) -> N
         assert shown.removeprefix(label(token)).translate(digits) == str(i)
 
 
+@pytest.mark.parametrize("word", ["שלום", "مرحبا", "a שלום"])
+def test_a_name_from_right_to_left_ends_before_its_position(word: str) -> None:
+    assert token_names(["it", word]) == ["it₀", f"\u2068{word}\u2069₁"]
+
+
 def test_a_table_shows_a_token_as_it_is_and_a_figure_needs_it_escaped() -> None:
     tokens = ["<b>", "a & b", "x" * 30]
     assert token_names(tokens) == ["<b>₀", "a & b₁", "x" * 17 + "…₂"]

@@ -110,14 +110,14 @@ def test_every_row_is_the_run_of_its_sentence(causal: bool, at_once: int, monkey
         for row, sentence in enumerate(step.sentences):
             alone = run(encoder, SENTENCES_BATCH, sentence, causal=causal, interventions=changes[sentence])
             for point in POINTS:
-                np.testing.assert_allclose(step.arrays[point][row], alone.arrays[point], atol=2e-6)
+                np.testing.assert_allclose(step.arrays[point][row], alone.arrays[point], atol=1e-4)
 
 
 def test_as_many_sentences_as_tokens_that_grow_by_one_are_no_causal_mask() -> None:
     growing, encoder = characters().encode_batch(["a", "ab", "abc"]), Encoder(ModelConfig(**TWO_LAYERS))  # type: ignore[arg-type]
     (step,) = run_batch(encoder, growing, keep="final".__eq__)
     for row in range(3):
-        np.testing.assert_allclose(step.arrays["final"][row], run(encoder, growing, row).arrays["final"], atol=2e-6)
+        np.testing.assert_allclose(step.arrays["final"][row], run(encoder, growing, row).arrays["final"], atol=1e-4)
 
 
 def test_chosen_sentences_alone_are_run_and_vectors_are_those_of_the_seed() -> None:
@@ -128,7 +128,7 @@ def test_chosen_sentences_alone_are_run_and_vectors_are_those_of_the_seed() -> N
     assert step.sentences == (2, 0)
     for row, sentence in enumerate(step.sentences):
         alone = run(encoder, batch, sentence, seed=5).arrays["final"]
-        np.testing.assert_allclose(step.arrays["final"][row], alone, atol=2e-6)
+        np.testing.assert_allclose(step.arrays["final"][row], alone, atol=1e-4)
 
 
 def test_a_sentence_over_the_memory_budget_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

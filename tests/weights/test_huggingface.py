@@ -37,7 +37,7 @@ def test_a_checkpoint_computes_what_its_authors_code_does(kind: str) -> None:
     ids, mask, real = torch.tensor(expected["ids"]), torch.tensor(expected["mask"]), expected["mask"]
     trace = Trace()
     out = encoder(ids, mask, trace)
-    torch.testing.assert_close(out, encoder(ids, mask), atol=5e-5, rtol=0)
+    torch.testing.assert_close(out, encoder(ids, mask), atol=1e-4, rtol=0)
     np.testing.assert_allclose(out.numpy()[real], expected["output"][real], atol=1e-4, rtol=0)
     for i, theirs in enumerate(expected["attentions"]):
         ours = (
@@ -58,10 +58,10 @@ def test_padding_may_stand_anywhere(kind: str) -> None:
     encoder, _ = load(FOLDER / kind)
     ids = torch.tensor(np.load(FOLDER / kind / "expected.npz")["ids"])[:1, :6]
     padded, mask = torch.cat([ids, torch.full((1, 3), 5)], dim=1), torch.arange(9)[None] < 6
-    torch.testing.assert_close(encoder(padded, mask)[:, :6], encoder(ids), atol=1e-5, rtol=0)
+    torch.testing.assert_close(encoder(padded, mask)[:, :6], encoder(ids), atol=1e-4, rtol=0)
     if encoder.config.position_offset:
         before, mask = torch.cat([torch.full((1, 3), 5), ids], dim=1), torch.arange(9)[None] >= 3
-        torch.testing.assert_close(encoder(before, mask)[:, 3:], encoder(ids), atol=1e-5, rtol=0)
+        torch.testing.assert_close(encoder(before, mask)[:, 3:], encoder(ids), atol=1e-4, rtol=0)
 
 
 def copied(

@@ -75,13 +75,13 @@ def _heatmap_of(
     rows, columns = (
         _cell_names(axis, subject, size) for axis, size in zip((chart.rows, chart.columns), values.shape, strict=True)
     )
-    margin = {"t": figures.ROOM_ABOVE} if chart.bar_above else None
+    margin = {"t": figures.ROOM_ABOVE} if chart.flat_bar else None
     are_tokens = chart.rows.of_tokens and chart.columns.of_tokens  # longer names are measured by Plotly
-    is_measured = are_tokens or chart.bar_above
+    is_measured = are_tokens or chart.flat_bar
     if is_measured and not isinstance(rows, range) and not isinstance(columns, range):
         is_signed = is_change or chart.number.startswith("+")
         margin = figures.room_for_names(
-            rows, columns, is_signed=is_signed, bar_above=chart.bar_above, is_slanted=are_tokens
+            rows, columns, is_signed=is_signed, flat_bar=chart.flat_bar, is_slanted=are_tokens
         )
     figure, note = _heatmap_figure(
         chart, _colour(values, shown), (rows, columns), colours, side=side, margin=margin,
@@ -136,7 +136,11 @@ def _heatmap_figure(
         "xgap": chart.gap,
         "ygap": chart.gap,
         "colorbar": {
-            **(figures.flat_bar(bar, height) if chart.bar_above else figures.colour_bar(bar)),
+            **(
+                figures.flat_bar(bar, height, is_below=_has_names_above(chart))
+                if chart.flat_bar
+                else figures.colour_bar(bar)
+            ),
             **colours.ticks,
         },
         **({} if bar else {"showscale": False}),
@@ -146,13 +150,22 @@ def _heatmap_figure(
     }
     plain = {"showgrid": False, "zeroline": False}
     axes = {
-        "xaxis": {**plain, **_axis_look(chart.columns, values.shape[1], slanted=True)},
+        "xaxis": {
+            **plain,
+            **_axis_look(chart.columns, values.shape[1], slanted=True),
+            **({"side": "top", "tickangle": figures.SLANT} if _has_names_above(chart) else {}),
+        },
         "yaxis": {**plain, "autorange": "reversed", **_axis_look(chart.rows, values.shape[0])},
     }
     figure = figures.style([cells], axes, height=height, margin=margin)
     if chart.shown:
         figure["layout"]["plot_bgcolor"] = palette.MUTED
     return figure, note
+
+
+def _has_names_above(chart: Heatmap[Any]) -> bool:
+    """Whether the columns' names stand above the cells, in sight together with the first rows."""
+    return chart.flat_bar and chart.rows.of_tokens and chart.columns.of_tokens
 
 
 def _widen_colours(

@@ -10,7 +10,7 @@ from playground.charts.bars import MOST_BARS, LabelledRows, keep_largest
 from playground.charts.chart import Columns, Item, LabelledBars, Options, Paragraph
 from playground.charts.figure import Array
 from playground.charts.markdown import quote_token
-from playground.charts.names import shortened, subscript
+from playground.charts.names import name_place, shortened
 from playground.text.wording import write_decimals
 from playground.views.similarity.sentences import Sentences
 from playground.views.similarity.tokens import signed_bars
@@ -71,7 +71,7 @@ def name_words(left_out: LeftOutWords) -> list[str]:
     """Each word with the position of its first token below the line, where it has one, so that no two are the same."""
     names: list[str] = []
     for word, place in zip(left_out.words, left_out.places, strict=True):
-        name = f"{shortened(word)}{'' if place is None else subscript(place)}"
+        name = shortened(word) if place is None else name_place(shortened(word), place)
         names.append(name if name not in names else f"{name} (word {len(names) + 1})")
     return names
 
@@ -80,8 +80,8 @@ def _name_extremes(left_out: LeftOutWords, changes: Array) -> str:
     """The words without which the cosine falls and rises the most, where it does."""
 
     def quote(number: int) -> str:
-        place = left_out.places[number]
-        return f"{quote_token(left_out.words[number])}{'' if place is None else subscript(place)}"
+        word, place = quote_token(left_out.words[number]), left_out.places[number]
+        return word if place is None else name_place(word, place)
 
     lowest, highest = int(changes.argmin()), int(changes.argmax())
     falls = f"It falls the most without {quote(lowest)}, by {-changes[lowest]:.3f}."

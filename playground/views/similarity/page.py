@@ -169,7 +169,7 @@ def _matrix(subject: Sentences, pooling: Pooling, pair: Pair) -> Heatmap[Sentenc
         number=".3f",
         written=".2f" if n <= MOST_WRITTEN else "",
         colours=colour_scales.within(1),
-        bar_above=True,
+        flat_bar=True,
         height=128 + (34 if n <= MOST_WRITTEN else 18) * n,
         click="The chosen pair: its first sentence, in its row, and the second, in its column. Arrow keys move them.",
         chosen=_choose(pair),

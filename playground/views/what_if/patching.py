@@ -79,7 +79,7 @@ def show_patches(scene: Scene[Patches], options: Options) -> Iterator[Item]:
         gap=1,
         frames=lambda _: [Frame((0, n_depths - 1), (column, column), palette.EMBEDDINGS) for column in changed],
         height=int(np.clip(215 + 30 * n_depths, 320, 660)),
-        bar_above=True,
+        flat_bar=True,
         least_cell=LEAST_CELL,
         click="What leaves the chosen layer, in its row, at the chosen query, in its column. Arrow keys move them.",
     )

@@ -78,11 +78,12 @@ def open_page(page: str) -> None:
     st.session_state.update({key: reading.values[key] for key in params.UNBOUND if key in reading.values})
     values = {key: st.session_state.get(key, param.default) for key, param in params.SHARED.items()}
     values.update({key: value for key, value in reading.values.items() if key in values})
+    unknown = query.name_unknown(texts) if SHOWN_VALUES not in st.session_state else []
     if SHOWN_VALUES not in st.session_state and (page != "training" or values["weights"] == "trained here"):
         st.session_state[_FROM_LINK] = {key: address[key] for key in address if key in TRAINING}
     settled, reasons = settle_choices(values, reading.values)
     forget_outdated(setup_of(settled), page, arrived=arrived)
-    sentences = [*reading.sentences, *reasons, *settle_pinned(texts, settled, settle_pinned_choices)]
+    sentences = [*reading.sentences, *reasons, *unknown, *settle_pinned(texts, settled, settle_pinned_choices)]
     if reading.values.keys() & {"query", "key"}:
         note_focus_text(settled["text"])
     if sentences:
@@ -118,7 +119,7 @@ def follow_link(link: str) -> str:
     is_chosen = bool(reading.values.keys() & {"query", "key"})
     note_focus_text(settled["text"] if is_chosen else DEFAULT_TEXT, by_page=not is_chosen)
     setup = setup_of(settled)
-    replace_notices(setup, [*reading.sentences, *reasons, *wrong], page)
+    replace_notices(setup, [*reading.sentences, *reasons, *query.name_unknown(texts), *wrong], page)
     if reading.means_other_weights:
         remember_other_weights(setup)
     return page
@@ -221,7 +222,8 @@ def write_back(reading: LinkReading, values: Mapping[str, Any], settled: Mapping
     if reading.is_exact and all(key in st.session_state for key in changed):
         return
     known = {*params.PARAMS, *query.FOCUS_KEYS, "v"}
-    others = {key: st.query_params.get_all(key) for key in st.query_params if key not in known}
+    address = {key.removeprefix("amp;"): st.query_params.get_all(key) for key in st.query_params}
+    others = {key: address[key] for key in address if key not in known and not key.startswith("embed")}
     st.query_params.from_dict({**others, **params.write_changed({**reading.values, **settled})})
     st.rerun()
 

@@ -140,9 +140,10 @@ def _(param: Several, **widget: Any) -> Any:
 
 
 @draw_kind.register
-def _(param: Size, *, key: str, **widget: Any) -> Any:
-    """A slider over the stops, and over the value of an upload, which may lie between them."""
-    stops = sorted({*param.options, current_value(key)})
+def _(param: Size, *, key: str, fits: Callable[[float], bool] | None = None, **widget: Any) -> Any:
+    """A slider over the stops up to the largest that `fits`, the default, and the present value."""
+    highest = next(filter(fits, reversed(param.options)), param.options[0]) if fits else param.options[-1]
+    stops = sorted({*(stop for stop in param.options if stop <= highest), param.default, current_value(key)})
     return st.select_slider(options=stops, value=param.default, key=key, **widget)
 
 

@@ -10,7 +10,7 @@ import logging
 import re
 import time
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import streamlit
 from starlette.datastructures import Headers, MutableHeaders
@@ -20,6 +20,8 @@ from streamlit import config
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from playground.limits import LINK_FIELDS, MAX_ADDRESS
+from playground.pages import PAGES
+from playground.text.wording import quote_text
 
 logger = logging.getLogger(__name__)
 
@@ -193,8 +195,24 @@ class LocalMetrics:
             await self.app(scope, receive, send)
 
 
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+</head>
+<body><p>{sentence}</p></body>
+</html>
+"""
+
+_NO_PAGE = 'The playground has no page {page}. <a href="{home}">Open its front page</a>.'
+
+
 class PagePath:
     """Sends a page load below a page, such as `/attention/extra/path`, to the page: `/attention`, with its query.
+
+    Where there is no such page, it says so with a link to the front page, which Streamlit would show without a word.
 
     Streamlit would answer with its front end, which looks for its own scripts beside that path and stays white.
     `base` is the path below which the whole app lies (Streamlit's `server.baseUrlPath`).
@@ -205,28 +223,20 @@ class PagePath:
         self.base = f"/{base.strip('/')}".rstrip("/")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Redirect page loads whose path has more than one part; pass on the rest."""
+        """Redirect page loads whose path has more than one part, answer 404 without a page, pass on the rest."""
         page, *below = scope.get("path", "").removeprefix(self.base).strip("/").split("/")
-        if (
-            not below or page in ("_stcore", "operators") or "." in below[-1] or not is_page_load(scope)
-        ):  # a dot: it is a file
+        is_ours = page in ("_stcore", "operators") or "." in (page, *below)[-1] or not is_page_load(scope)
+        if is_ours or (not below and page in {"", "ready", *PAGES}):  # a dot: it is a file
             await self.app(scope, receive, send)
-            return
-        query = scope["query_string"].decode("latin-1")
-        location = f"{self.base}/{quote(page)}{f'?{query}' if query else ''}"
-        await RedirectResponse(location)(scope, receive, send)
+        elif page in PAGES:
+            query = scope["query_string"].decode("latin-1")
+            await RedirectResponse(f"{self.base}/{page}{f'?{query}' if query else ''}")(scope, receive, send)
+        else:
+            sentence = _NO_PAGE.format(page=quote_text(page), home=f"{self.base}/")
+            await HTMLResponse(_PAGE.format(title="No such page", sentence=sentence), 404)(scope, receive, send)
 
 
-_LONG_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Link too long</title>
-</head>
-<body><p>{sentence} Whoever made it can save it as a file instead, with the button “Copy link to this view”.</p></body>
-</html>
-"""
+_SAVE = "Whoever made it can save it as a file instead, with the button “Copy link to this view”."
 
 
 class AddressLimit:
@@ -247,7 +257,8 @@ class AddressLimit:
         elif n_fields > LINK_FIELDS:
             sentence = f"This link has {n_fields:,} parameters, and the playground takes {LINK_FIELDS:,}."
         if sentence and is_page_load(scope):
-            await HTMLResponse(_LONG_PAGE.format(sentence=sentence), status_code=414)(scope, receive, send)
+            page = _PAGE.format(title="Link too long", sentence=f"{sentence} {_SAVE}")
+            await HTMLResponse(page, 414)(scope, receive, send)
         else:
             await self.app(scope, receive, send)
 

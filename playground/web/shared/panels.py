@@ -35,7 +35,8 @@ def draw_heading(question: str) -> None:
     setup = current_setup()
     sentences = [*current_notices(setup), *filter(None, [describe_other_weights(setup)])]
     if sentences:
-        st.info("\n".join(f"- {sentence}" for sentence in sentences) if len(sentences) > 1 else sentences[0])
+        listed = "\n".join(f"- {sentence}" for sentence in sentences) if len(sentences) > 1 else sentences[0]
+        st.container(key="notices").info(listed)
     if can_undo(setup):
         with st.container(key="reset_done", horizontal=True, vertical_alignment="center"):
             st.info("Everything is at its start again.", width=300)

@@ -54,7 +54,8 @@ def write_snippet(key: str, link: str, title: str, height: int) -> str:
     """
     source = f"{link}&{urlencode({'embed': 'true', 'only': key})}"
     attributes = f'title="{escape(title)}" width="100%" height="{height + ROOM}" loading="lazy" style="border: 0"'
-    return f'<iframe src="{escape(source)}"\n        {attributes}></iframe>'
+    # In an attribute, HTML reads a plain `&` before a name and `=` as it is; other readers take `&amp;` for a name.
+    return f'<iframe src="{escape(source).replace("&amp;", "&")}"\n        {attributes}></iframe>'
 
 
 MOST_CELLS = 5_000_000
@@ -115,7 +116,10 @@ def draw_save_menu(key: str, figure: Callable[[], go.Figure], *, caption: str, t
             )
     about = _ABOUT if fits else f"Its {saved.n_cells:,} cells are too many for a picture. {_FEWER_CELLS}"
     menu.caption(f"{about} {saved.no_numbers or 'CSV has the numbers.'}")
-    menu.caption("To show this chart in a course page or on a slide, as a frame that stays alive:")
+    menu.caption(
+        "To show this chart in a course page or on a slide, as a live embed. Browsers show it on the sites that this "
+        "server's operator has listed, and nothing elsewhere:"
+    )
     menu.code(write_snippet(key, link, title, int(shown.layout.height or 400)), language="html", wrap_lines=True)
 
 

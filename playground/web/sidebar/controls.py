@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -11,11 +12,14 @@ from streamlit.navigation.page import StreamlitPage
 
 from playground.charts.markdown import quote_token
 from playground.config import SETTINGS, SettingGroup
+from playground.errors import PlaygroundError
 from playground.link import params
+from playground.link.kinds import Size
 from playground.link.params import ARCHITECTURE, PARAMS, SHARED
-from playground.link.query import VERSION
+from playground.link.query import VERSION, model_config, settle
 from playground.pages import page_at
 from playground.presets import PRESETS
+from playground.runs.budget import check_budget, check_kept
 from playground.training.tasks.task import BOS, EOS, SPECIALS
 from playground.training.trained_network import TrainedNetwork
 from playground.web.choices import open_page, shortcuts, widgets
@@ -32,6 +36,7 @@ from playground.web.choices.shortcuts import is_late, keep_replaced, replace_tex
 from playground.web.choices.snapshots import reset_everything
 from playground.web.choices.widgets import cut_text, explain_cut_text
 from playground.web.components.rows import draw_copy_link
+from playground.web.session.services import services
 from playground.web.session.uploaded_files import current_upload
 from playground.web.shared.navigation import open_requested_page, page_named
 from playground.web.shared.page_end import as_one_element, fragment
@@ -146,7 +151,7 @@ def draw(variants: Variants) -> Callable[[], None]:
         locked = _locked(setup)
         for key in SHAPE:
             if key not in locked:
-                widgets.draw(key)
+                _draw_setting(setup, key)
         _open_where_asked(setup, locked)
         expert = st.expander("Expert", icon=":material/tune:", key=EXPERT, on_change="rerun")
     more = st.expander("More", icon=":material/more_horiz:")
@@ -217,7 +222,26 @@ def _draw_expert(setup: Setup, locked: Collection[str], *, is_open: bool) -> Non
             else:
                 is_files = key in ("tokenizer", "vocab_size") and bool(setup.own_tokenizer)
                 options: dict[str, Any] = {"step": 100} if key == "vocab_size" else {}
-                widgets.draw(key, disabled=key in locked or is_files, **options)
+                _draw_setting(setup, key, disabled=key in locked or is_files, **options)
+
+
+def _draw_setting(setup: Setup, key: str, **options: Any) -> None:
+    """Draw a setting; where a model is run, a slider ends before the server would refuse it."""
+    if isinstance(PARAMS[key], Size) and setup.text.sentences and page_at(st.session_state[OPEN_PAGE]).runs_text:
+        options["fits"] = partial(_is_run, setup, key)
+    widgets.draw(key, **options)
+
+
+def _is_run(setup: Setup, key: str, stop: float) -> bool:
+    changed = {**setup.values, "sentence": 1, key: stop}
+    values, _ = settle(changed, recognised=recognised_weights(setup["weights"]))
+    try:
+        config = model_config(values, max(setup.config.vocab_size, values["table_rows"]))
+        check_budget(config, services().settings.max_parameters)
+        check_kept(config, setup.batch.ids.shape[1])
+    except PlaygroundError:
+        return False
+    return True
 
 
 def _expert_groups(setup: Setup, locked: Collection[str]) -> dict[str, dict[str, bool]]:

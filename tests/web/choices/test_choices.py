@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -12,6 +13,7 @@ from playground.config import SETTINGS
 from playground.learn.lesson import Lesson, LessonStep, encode_lesson
 from playground.limits import MAX_CHARACTERS
 from playground.link import query
+from playground.link.opening import open_link
 from playground.link.params import (
     ARCHITECTURE,
     DEFAULT_TEXT,
@@ -125,6 +127,27 @@ def test_a_link_for_another_shape_gets_random_weights_unless_it_asks_for_trained
     assert values(app) == DEFAULTS
     assert sentences(app)
     assert "trained weights" in captions(app)
+
+
+def test_parameters_after_an_escaped_ampersand_are_read_and_written_as_they_should_be() -> None:
+    app = open_page("norms", weights="random", **{"amp;n_layers": "2", "amp;layer": "1", "amp;only": "norms_by_layer"})
+    assert values(app, "n_layers") == {"n_layers": 2}
+    assert app.session_state["layer"] == 1
+    assert not sentences(app)
+    assert not any(key.startswith("amp;") for key in app.query_params)
+    linked = open_link("http://h/norms?weights=random&amp;n_layers=2&amp;layer=1&amp;v=2")
+    assert (linked.config.n_layers, linked.focus.layer) == (2, 1)
+    assert linked.notices == ()
+
+
+def test_parameters_that_nothing_depends_on_are_named_once_as_a_notebook_names_them() -> None:
+    misspelt = {"n_layer": "2", "<b>x</b>": "1", "wieghts": "random", "hed": "3"}
+    app = open_page("norms", **misspelt)
+    (notice,) = (each for each in sentences(app).splitlines() if "n_layer" in each)
+    assert notice.removeprefix("- ") in open_link(f"http://h/norms?{urlencode(misspelt)}").notices
+    assert "<" not in notice
+    choose(app, weights="random")
+    assert "n_layer" not in sentences(app), "it was about the link"
 
 
 def test_unlocking_keeps_the_shape_and_says_that_weights_are_random() -> None:

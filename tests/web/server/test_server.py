@@ -80,8 +80,6 @@ def test_metrics_are_for_this_machine_only(host: str, status: int) -> None:
     ("base", "path", "location"),
     [
         ("", "/attention/extra/path?seed=3&text=a%26b", "/attention?seed=3&text=a%26b"),
-        ("", "//elsewhere.example/x", "/elsewhere.example"),
-        ("", "/%5Celsewhere.example/x", "/%5Celsewhere.example"),
         ("/play", "/play/attention/extra", "/play/attention"),
         ("", "/attention", None),
         ("", "/", None),
@@ -96,6 +94,17 @@ def test_a_path_below_a_page_leads_to_the_page(base: str, path: str, location: s
         assert client.get(f"http://testserver{path}", headers={"accept": "*/*"}).status_code == 200
     assert answer.status_code == (307 if location else 200)
     assert answer.headers.get("location") == location
+
+
+@pytest.mark.parametrize("path", ["atention", "attention%3Cb%3E", "/elsewhere.example/x", "%5Celsewhere.example/x"])
+@pytest.mark.parametrize("base", ["", "/play"])
+def test_where_there_is_no_page_an_answer_says_so_and_leads_to_the_front_page(base: str, path: str) -> None:
+    with TestClient(PagePath(INSIDE, base), follow_redirects=False) as client:
+        answer = client.get(f"http://testserver{base}/{path}", headers=BROWSER)
+        assert client.get(f"http://testserver{base}/{path}", headers={"accept": "*/*"}).status_code == 200
+    assert answer.status_code == 404
+    assert f'href="{base}/"' in answer.text
+    assert "<b>" not in answer.text
 
 
 # --- settings

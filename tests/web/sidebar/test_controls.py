@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.config import SETTINGS
-from playground.link.params import ARCHITECTURE
+from playground.link.params import ARCHITECTURE, SIZES
 from playground.web.sidebar.controls import EXPERT
 from tests.web.app_test import choose, open_page, open_panels, press, values, widgets, working
 
@@ -55,6 +55,27 @@ def test_four_sizes_stand_in_sight_where_no_weights_lock_them() -> None:
     assert expert_keys(app) >= {key for key in ARCHITECTURE if SETTINGS[key].has_effect(values(app))}
     assert expert_keys(choose(app, weights="random")).isdisjoint(shape)
     assert shape <= set(widgets(app))
+
+
+def test_no_slider_reaches_a_size_with_which_the_server_refuses_to_run_the_model() -> None:
+    app = open_panels(open_page("norms", weights="random", tokenizer="word"), EXPERT)
+    for key in ("n_layers", "d_model", "d_ff"):
+        stops = [float(stop) for stop in app.select_slider(key=key).options]
+        assert stops == [stop for stop in SIZES[key].options if stop <= stops[-1]]
+        assert stops[-1] < SIZES[key].options[-1]
+        here, before = working(app), values(app)[key]
+        choose(here, **{key: type(before)(stops[-1])})
+        assert not app.error
+        choose(here, **{key: before})
+    counted = open_page("parameters", weights="random")
+    assert len(counted.select_slider(key="n_layers").options) == len(SIZES["n_layers"].options)
+
+
+def test_a_link_to_more_than_the_server_runs_stands_on_the_slider_with_the_reason_beside_it() -> None:
+    app = open_page("norms", weights="random", n_layers=96)
+    assert values(app)["n_layers"] == 96
+    assert "at most" in app.error[0].value
+    assert float(app.select_slider(key="n_layers").options[-2]) < 96
 
 
 KEPT: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [

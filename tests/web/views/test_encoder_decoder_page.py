@@ -140,8 +140,10 @@ def test_the_page_shows_the_run_that_its_link_has_elsewhere() -> None:
     app = own(**query)
     run = linked_pair(open_link(f"http://host/encoder-decoder?{urlencode(SMALL | query)}")).now.run
     expected = run.patterns["cross"][1, 3] * ~run.target.padding[:, None]
-    np.testing.assert_array_equal(np.nan_to_num(array(charts(app)["encdec_pattern"])), expected)
-    np.testing.assert_array_equal(table(app, "next token")["logit"], np.sort(run.logits[0])[::-1][:5])
+    shown = np.nan_to_num(array(charts(app)["encdec_pattern"]))
+    np.testing.assert_allclose(shown, expected, rtol=1e-4, atol=1e-6)  # a page has a thread of its own
+    logits = table(app, "next token")["logit"]
+    np.testing.assert_allclose(logits, np.sort(run.logits[0])[::-1][:5], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.sampled(2)
