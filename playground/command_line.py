@@ -228,7 +228,7 @@ def describe_view(view: LinkedView, site: str) -> dict[str, Any]:
     """Return what `print_view` prints, as JSON has it; raises as the view's run."""
     n_tokens, count = len(view.batch.tokens[view.sentence]), count_parameters(view.config)
     pattern = view.run.pattern(view.focus.layer)[view.focus.head][:n_tokens, :n_tokens]
-    numbers = np.where(np.isfinite(pattern), pattern.astype(object), None).tolist()  # JSON has no NaN
+    numbers = [[each if math.isfinite(each) else None for each in row] for row in pattern.tolist()]  # JSON has no NaN
     shapes = list_shapes(view.config, 1, view.batch.ids.shape[1], view.causal)
     return {
         "notices": view.notices,

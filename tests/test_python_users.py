@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import playground
-from playground import Encoder, ModelConfig, Trace, open_link
+from playground import Encoder, ModelConfig, Trace, command_line, open_link
 from playground.errors import InputError, InterventionError, PlaygroundError
 from playground.model.changes import Change
 from playground.runs.encoder_run import run
@@ -35,7 +35,7 @@ print(playground.training.Trainer.__name__, playground.pretrained.load.__name__,
 
 def test_the_version_has_one_source(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        playground.command_line.main(["--version"])
+        command_line.main(["--version"])
     assert (ended.value.code, capsys.readouterr().out) == (0, f"playground {playground.__version__}\n")
     read = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))
     assert "version" not in read["project"]

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 import playground
-
 from tests.test_package import by_name, project, requirements_of
 
 __all__ = ["project"]  # a fixture

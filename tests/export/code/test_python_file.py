@@ -52,7 +52,7 @@ VARIED: list[dict[str, Any]] = [
      "norm_eps": 0.01, "first_norm": False, "bias": False, "activation": "gelu", "gated": True, "positions": "rotary",
      "rotary_base": 50, "local_rotary_base": 9, "window": 2, "global_every": 2, "scale_embeddings": False},
     {"d_model": 24, "n_heads": 3, "d_ff": 20, "max_len": 40, "share_layers": True, "final_norm": True,
-     "norm_placement": "pre", "positions": "relative", "relative_buckets": 4, "relative_distance": 5,
+     "norm_placement": "pre", "positions": "relative", "relative_buckets": 8, "relative_distance": 6,
      "embedding_norm": True, "n_segments": 2, "d_embedding": 8, "fused_qkv": True, "initialisation": "torch"},
     {"positions": "learned", "position_offset": 2, "head_merge": "reshape", "residual": False, "vocab_size": 0},
 ]  # fmt: skip
@@ -75,11 +75,11 @@ def shapes_of(encoder: Encoder) -> dict[str, torch.Size]:
 
 def test_no_field_is_left_out_and_each_changes_the_numbers() -> None:
     """A new field stands in `VARIED`: then its file fails until a template has it."""
-    defaults = {field.name: field.default for field in dataclasses.fields(ModelConfig)}
+    defaults: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(ModelConfig)}
     varied = {name for fields in VARIED for name, value in fields.items() if value != defaults[name]}
     assert varied == defaults.keys() - {"dropout"}, "what drops is the recipe's, in tests of trainings"
     for fields in VARIED:
-        config = replace(SMALL, **fields, vocab_size=9)
+        config = replace(SMALL, **{**fields, "vocab_size": 9})
         encoder = Encoder(config)
         numbers = encoder(torch.arange(9)[None])
         for name in fields.keys() - {"vocab_size", "max_len"}:  # these give sizes of tables
