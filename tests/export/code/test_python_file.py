@@ -52,7 +52,7 @@ VARIED: list[dict[str, Any]] = [
      "norm_eps": 0.01, "first_norm": False, "bias": False, "activation": "gelu", "gated": True, "positions": "rotary",
      "rotary_base": 50, "local_rotary_base": 9, "window": 2, "global_every": 2, "scale_embeddings": False},
     {"d_model": 24, "n_heads": 3, "d_ff": 20, "max_len": 40, "share_layers": True, "final_norm": True,
-     "norm_placement": "pre", "positions": "relative", "relative_buckets": 8, "relative_distance": 6,
+     "norm_placement": "pre", "positions": "relative", "relative_buckets": 8, "relative_distance": 17,
      "embedding_norm": True, "n_segments": 2, "d_embedding": 8, "fused_qkv": True, "initialisation": "torch"},
     {"positions": "learned", "position_offset": 2, "head_merge": "reshape", "residual": False, "vocab_size": 0},
 ]  # fmt: skip
