@@ -2,11 +2,13 @@
 
 import argparse
 import io
+import json
 import math
 import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,14 +20,16 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from playground.accounting import LABELS, count_parameters, list_shapes, symbolic_shapes
+from playground import __version__
+from playground.accounting import LABELS, count_parameters, is_traced, list_shapes, symbolic_shapes
 from playground.charts.palette import ATTENTION, COMPONENTS
 from playground.errors import InputError, PlaygroundError, TooLargeError
+from playground.limits import MAX_CHARACTERS
 from playground.link.changes import write_changes
 from playground.link.kinds import Choice, Notation, Param, Size, Switch
 from playground.link.opening import LinkedView, open_texts, split_link
 from playground.link.params import SHARED, write, write_all
-from playground.link.query import explain_cut, values_of_preset, write_query
+from playground.link.query import values_of_preset, write_query
 from playground.pages import PAGES
 from playground.presets import PRESETS
 from playground.runs.arrays import Array
@@ -39,7 +43,7 @@ KEYS = [key for key in SHARED if key not in ("text", "untrained")]
 _WEIGHTS = ("minilm", "random")
 """What can be had outside of a browser."""
 
-COMMANDS = {("lesson", "check"), ("results", "verify"), ("results", "keys")}
+COMMANDS = ("lesson", "results")
 """What commands for teachers begin with; `playground.learn.command` has them, which brings charts and pages along."""
 
 SITE = "http://localhost:8501"
@@ -67,8 +71,12 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "makes the keys.",
         allow_abbrev=False,
     )
-    parser.add_argument("text", nargs="?", help="what to read, in quotation marks; one sentence a line")
+    parser.add_argument(
+        "text", nargs="?", help="what to read, in quotation marks, one sentence a line; - reads standard input"
+    )
     parser.add_argument("--link", help="open what a link of the playground shows; options change it")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     parser.add_argument("--preset", choices=[*PRESETS], help="a named architecture, with random weights")
     parser.add_argument("--head", type=_read_head, metavar="LAYER.HEAD", help="whose attention is shown, such as 3.1")
     parser.add_argument("--site", default=SITE, help="address of the playground that the link leads to (%(default)s)")
@@ -81,7 +89,8 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     options.texts = {key: write_all(vars(options)[key]) for key in KEYS if key in options}
     if options.text is not None:
-        options.texts["text"] = [options.text]
+        text = sys.stdin.read(2 * MAX_CHARACTERS).strip() if options.text == "-" else options.text
+        options.texts["text"] = [text]
     return options
 
 
@@ -206,10 +215,42 @@ def print_view(view: LinkedView, console: Console, site: str) -> None:
     _print_shapes(view, console)
     _print_parameters(view, console)
     _print_attention(view, console)
+    console.print(Text(_link_to(view, site)), soft_wrap=True)
+
+
+def _link_to(view: LinkedView, site: str) -> str:
     page = "" if view.page == next(iter(PAGES)) else view.page
     pinned = None if view.pinned is None else {key: view.pinned.values[key] for key in SHARED}
-    link = f"{site.rstrip('/')}/{page}?{write_query(view.values, pinned)}"
-    console.print(Text(link), soft_wrap=True)
+    return f"{site.rstrip('/')}/{page}?{write_query(view.values, pinned)}"
+
+
+def describe_view(view: LinkedView, site: str) -> dict[str, Any]:
+    """Return what `print_view` prints, as JSON has it; raises as the view's run."""
+    n_tokens, count = len(view.batch.tokens[view.sentence]), count_parameters(view.config)
+    pattern = view.run.pattern(view.focus.layer)[view.focus.head][:n_tokens, :n_tokens]
+    numbers = [[each if math.isfinite(each) else None for each in row] for row in pattern.tolist()]  # JSON has no NaN
+    shapes = list_shapes(view.config, 1, view.batch.ids.shape[1], view.causal)
+    return {
+        "notices": view.notices,
+        "config": asdict(view.config),
+        "weights": view.weights,
+        "seed": view.seed,
+        "causal": view.causal,
+        "changes": write_changes(view.changes.applied),
+        "tokens": view.batch.tokens[view.sentence],
+        "ids": view.batch.ids[view.sentence, :n_tokens].tolist(),
+        "shapes": {name: shape for name, shape in shapes if is_traced(name)},
+        "parameters": {**count.by(lambda term: term.component), "total": count.total},
+        "attention": {"layer": view.focus.layer, "head": view.focus.head, "pattern": numbers},
+        "link": _link_to(view, site),
+    }
+
+
+class _Console(Console):
+    """A console that leaves a reader who is gone to `main`."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
 
 
 def _print_tokens(view: LinkedView, console: Console) -> None:
@@ -220,10 +261,6 @@ def _print_tokens(view: LinkedView, console: Console) -> None:
     has_ids = view.config.vocab_size > 0
     pieces = [f"{token} {number}" if has_ids else token for token, number in zip(tokens, ids, strict=False)]
     console.print(Text(" · ".join(pieces)), soft_wrap=True)
-    n_cut = view.batch.truncated[view.sentence]
-    if n_cut:
-        told = f"The sentence is cut after {len(tokens)} tokens; {n_cut} more are left out. {explain_cut(view.values)}"
-        console.print(told, soft_wrap=True)
 
 
 def _print_shapes(view: LinkedView, console: Console) -> None:
@@ -235,7 +272,7 @@ def _print_shapes(view: LinkedView, console: Console) -> None:
     table.add_column("axes")
     numbers = list_shapes(view.config, 1, n_tokens, view.causal)
     for (name, shape), (_, symbols) in zip(numbers, symbolic_shapes(view.config, view.causal), strict=True):
-        if not name.startswith("layers.") or name.startswith(f"layers.{layer}."):
+        if is_traced(name) and name.startswith((f"layers.{layer}.", "embed.", "position_bias", "final")):
             table.add_row(name, " × ".join(map(str, shape)), " × ".join(symbols))
     console.print()
     console.print(table)
@@ -277,26 +314,39 @@ def _print_attention(view: LinkedView, console: Console) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code: 0, or 2 where what was asked for can't be, told in one sentence."""
-    for stream in (sys.stdout, sys.stderr):
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that has not every letter shows a question mark
             stream.reconfigure(errors="replace")
-    words = sys.argv[1:] if arguments is None else arguments
-    if tuple(words[:2]) in COMMANDS:
-        from playground.learn import command
-
-        return command.main(words)
-    options = read_options(words)
+    words, code = sys.argv[1:] if arguments is None else arguments, 0
     try:
-        print_view(open_view(options), Console(markup=False, highlight=False, emoji=False), options.site)
+        if words and words[0] in COMMANDS:
+            from playground.learn import command
+
+            code = command.main(words)
+        else:
+            _print_asked(read_options(words))
         sys.stdout.flush()
+        return code
     except PlaygroundError as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    except BrokenPipeError:  # whoever read the output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         return 130
-    return 0
+    except BrokenPipeError:  # whoever read the output has seen enough
+        code = 0
+    except OSError as error:
+        sys.stderr.write(f"The output can't be written: {error.strerror}.\n")
+        code = 2
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python flushes at its end
+    return code
+
+
+def _print_asked(options: argparse.Namespace) -> None:
+    view = open_view(options)
+    if options.json:
+        sys.stdout.write(f"{json.dumps(describe_view(view, options.site), ensure_ascii=False)}\n")
+    else:
+        print_view(view, _Console(markup=False, highlight=False, emoji=False), options.site)
 
 
 def open_view(options: argparse.Namespace) -> LinkedView:

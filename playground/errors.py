@@ -3,6 +3,9 @@
 Anything else that is raised is a programming error, and belongs into the log with its traceback.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class PlaygroundError(Exception):
     """Something that was asked for can't be done; the message is for people."""
@@ -32,6 +35,12 @@ class InputError(PlaygroundError, ValueError):
     """A text, a tensor or a number that does not fit what it is given to."""
 
 
+class UnknownNameError(PlaygroundError, KeyError):
+    """A name that nothing here has; the message lists the nearest ones."""
+
+    __str__ = Exception.__str__  # a KeyError shows its message in quotation marks
+
+
 class InterventionError(PlaygroundError, ValueError):
     """A change of the computation that cannot be made: of what is not there, or against another change."""
 
@@ -58,6 +67,13 @@ class BusyError(PlaygroundError, RuntimeError):
 
 class ClusterError(PlaygroundError, RuntimeError):
     """A run on other machines that came to nothing; the message is that of the machine, or says that there is none."""
+
+
+def list_nearest(name: object, names: Iterable[str]) -> str:
+    """Return the end of a sentence on an unknown name: the names nearest to it, or the first ones."""
+    names = list(names)
+    nearest = get_close_matches(str(name)[:100], names)
+    return f"the nearest are {', '.join(nearest)}" if nearest else f"there are {', '.join(names[:20]) or 'none'}"
 
 
 UNEXPECTED = "Something went wrong while this was computed; what is behind it is in the server's log."

@@ -38,7 +38,7 @@ def show(link: str) -> None:
     for notice in opened.notices:
         _display_text(notice)
     scene = view.scene(opened)
-    for item in view.show(scene, opened.values):
+    for item in view.show(scene, {**opened.values, "overview_shapes": True, "overview_more": True}):
         _display(item, scene)
 
 
@@ -90,6 +90,8 @@ def _display(item: "Item", scene: "Scene[Any]") -> None:
         case charts.Columns(columns=columns):
             for each in (each for column in columns for each in column):
                 _display(each, scene)
+        case charts.Panel(key, title, ()):
+            _display_text(f"*{title}*: add `{key}=true` to the link.")
         case charts.Group(items=items) | charts.Panel(items=items) | charts.Later(items):
             for each in items:
                 _display(each, scene)

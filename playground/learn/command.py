@@ -11,7 +11,7 @@ from playground.errors import InputError, PlaygroundError
 from playground.learn.checks import check_exercise, check_lesson
 from playground.learn.exercise import Exercise, read_exercise, shipped_exercises
 from playground.learn.lesson import Lesson, read_lesson
-from playground.learn.reading import MAX_FILE
+from playground.learn.reading import MAX_FILE, RecordError
 from playground.learn.results import MAX_CODE, make_keys, verify_result
 
 MAX_CODES = 10_000
@@ -57,7 +57,8 @@ def _check(options: argparse.Namespace, write: Write) -> int:
             else:
                 exercises[file] = read_exercise(text, str(file))
         except PlaygroundError as error:
-            write(str(error))
+            for sentence in error.sentences if isinstance(error, RecordError) else [str(error)]:
+                write(sentence)
             code = 1
     known = {**shipped_exercises(), **{exercise.key: exercise for exercise in exercises.values()}}
     for file, exercise in exercises.items():

@@ -28,6 +28,16 @@ class Record(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+class RecordError(InputError):
+    """What is wrong with a record: the message has the first of its `sentences`, and how many others there are."""
+
+    def __init__(self, sentences: Sequence[str]) -> None:
+        self.sentences = sentences
+        n_more = len(sentences) - 1
+        more = f" {n_more} more {'has' if n_more == 1 else 'have'} to be mended." if n_more else ""
+        super().__init__(f"{sentences[0]}{more}")
+
+
 R = TypeVar("R", bound=BaseModel)
 
 
@@ -47,7 +57,7 @@ def read_record(kind: type[R], text: str, name: str, tags: Collection[str] = ())
     try:
         return kind.model_validate(yaml.constructor.SafeConstructor().construct_document(node))
     except ValidationError as error:
-        raise InputError(_describe(error, node, name, tags)) from error
+        raise RecordError(_describe(error, node, name, tags)) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"{name} can't be read: {error}.") from error
 
@@ -87,16 +97,15 @@ def _parse(text: str, name: str) -> yaml.Node:
     return node
 
 
-def _describe(error: ValidationError, node: yaml.Node, name: str, tags: Collection[str]) -> str:
-    """One sentence on the first thing that is wrong, and how many others are."""
-    errors = error.errors(include_url=False)
-    first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])  # a slip may explain others
-    place = [part for part in first["loc"] if part not in tags]
-    line, what = _find_line(node, place), ".".join(map(str, place))
-    message = _MESSAGES.get(first["type"], first["msg"].removeprefix("Value error, ").rstrip("."))
-    n_more = len(errors) - 1
-    more = f" {n_more} more {'has' if n_more == 1 else 'have'} to be mended." if n_more else ""
-    return f"{name}, line {line}: {f'`{what}`: ' if what else ''}{message}.{more}"
+def _describe(error: ValidationError, node: yaml.Node, name: str, tags: Collection[str]) -> list[str]:
+    """A sentence on each thing that is wrong; unknown names first, as a slip may explain others."""
+    sentences = []
+    for each in sorted(error.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden"):
+        place = [part for part in each["loc"] if part not in tags]
+        line, what = _find_line(node, place), ".".join(map(str, place))
+        message = _MESSAGES.get(each["type"], each["msg"].removeprefix("Value error, ").rstrip("."))
+        sentences.append(f"{name}, line {line}: {f'`{what}`: ' if what else ''}{message}.")
+    return sentences
 
 
 _MESSAGES = {"extra_forbidden": "there is no such name here", "missing": "this is missing"}

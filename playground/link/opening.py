@@ -1,7 +1,7 @@
 """Opens a link outside of the app: what it shows, as an object, with the places in it that are looked at."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -12,14 +12,23 @@ from numpy.typing import NDArray
 
 from playground.accounting import count_parameters
 from playground.config import ModelConfig
-from playground.errors import InputError, PlaygroundError, PretrainedError, TooLargeError, UnavailableError
+from playground.errors import (
+    InputError,
+    PlaygroundError,
+    PretrainedError,
+    TooLargeError,
+    UnavailableError,
+    list_nearest,
+)
 from playground.limits import LINK_FIELDS
 from playground.link import params, query
 from playground.link.changes import FittedChanges, fit_changes
+from playground.link.kinds import Several
 from playground.link.query import (
     choose_tokenizer,
     chosen_sentence,
     drawn_rows,
+    explain_cut,
     is_known_version,
     longest_sentence,
     read_link,
@@ -212,7 +221,14 @@ def open_link(link: str, *, weights: Weights | None = None, max_parameters: int 
         UnavailableError: it shows a network that was trained, or a file that was opened, in somebody's browser.
         PretrainedError: it needs the trained encoder, which is not on this machine.
     """
-    return open_texts(*split_link(link), weights=weights, max_parameters=max_parameters)
+    page, texts = split_link(link)
+    view = open_texts(page, texts, weights=weights, max_parameters=max_parameters)
+    before, mark, rest = re.split("[?#]", link.strip(), maxsplit=1)[0].partition("://")
+    asked = (rest.partition("/")[2] if mark else before).rpartition("/")[2]
+    if asked in ("", page) or "=" in asked:
+        return view
+    told = f"There is no page {quote_text(asked, longest=24)}: {list_nearest(asked, PAGES)}. {page} is opened instead."
+    return replace(view, notices=(told, *view.notices))
 
 
 def open_texts(
@@ -250,8 +266,28 @@ def open_texts(
             unfit.append(str(error))
         wrong += [query.of_pinned(reason) for reason in unfit]
     notices = [*reading.sentences, *reasons, *wrong, *_describe(page, texts, settled, reading.means_other_weights)]
+    repeated = {key: each for key, each in texts.items() if len(set(each)) > 1 and key in params.PARAMS}
+    notices += [
+        f"The link has {key} {len(each)} times; the last, {quote_text(each[-1], longest=24)}, counts."
+        for key, each in repeated.items()
+        if not isinstance(params.PARAMS[key], Several)
+    ]
     names_tokens = settled["text"] == params.DEFAULT_TEXT or bool(reading.values.keys() & {"query", "key"})
-    return replace(view_of(page, asked | settled, notices, pinned, max_parameters), names_tokens=names_tokens)
+    view = view_of(page, asked | settled, notices, pinned, max_parameters)
+    return replace(view, names_tokens=names_tokens, notices=(*view.notices, *_describe_limits(view, texts)))
+
+
+def _describe_limits(view: LinkedView, texts: Mapping[str, list[str]]) -> Iterator[str]:
+    """A sentence on each place that the link names and its run has not, and on a sentence that is cut."""
+    n_real = len(view.batch.tokens[view.sentence])
+    last = last_places(view.config.n_layers, view.config.n_heads, n_real, view.batch.ids.shape[1])
+    for place, limit in vars(last).items():
+        if place in texts and view.values[place] > limit:
+            asked = quote_text(texts[place][-1], longest=24)
+            yield f"The link's {place}={asked} is not there: the last is {limit}, which is used instead."
+    n_cut = view.batch.truncated[view.sentence]
+    if n_cut:
+        yield f"The sentence is cut after {n_real} tokens; {n_cut} more are left out. {explain_cut(view.values)}"
 
 
 def split_link(link: str) -> tuple[str, dict[str, list[str]]]:

@@ -37,7 +37,7 @@ import torch
 from torch import Tensor
 
 from playground.config import ModelConfig
-from playground.errors import InterventionError
+from playground.errors import InterventionError, list_nearest
 from playground.model.init import fill_uniform
 from playground.model.positions import window_mask
 
@@ -87,8 +87,10 @@ class Change:
     strength: float = 1.0
 
     def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InterventionError(f"There is no kind of change {self.kind!r}: {list_nearest(self.kind, KINDS)}.")
         if len(self.args) != len(self.spec.args):
-            raise ValueError(f"A change of the kind {self.kind} takes {self.spec.args}, not {self.args}.")
+            raise InterventionError(f"A change of the kind {self.kind} takes {self.spec.args}, not {self.args}.")
 
     def __getitem__(self, name: str) -> Any:
         """An argument by its name; None where the kind has none of this name."""

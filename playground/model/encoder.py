@@ -43,13 +43,20 @@ class Embeddings(nn.Module):
         """Embed ids (B, T) int64 → (B, T, d_model); `keys` as in `place`.
 
         Raises:
-            InputError: the model has no token table, ids are not (B, T), or T is over the config's max_len.
+            InputError: the model has no token table, ids are not (B, T) or none of its rows, or T is over the config's
+                max_len.
         """
         if self.tokens is None:
             raise InputError("This encoder has vocab_size=0, no token table; give embed_vectors raw vectors instead.")
         if ids.ndim != 2:
             raise InputError(f"Token ids have shape (sentences, tokens); these have {tuple(ids.shape)}.")
-        x = self.tokens(ids)  # (B, T, d_model)
+        if ids.dtype not in (torch.int64, torch.int32):
+            raise InputError(f"Token ids are whole numbers of type int64; these are {ids.dtype}.")
+        try:
+            x = self.tokens(ids)  # (B, T, d_model)
+        except IndexError as error:
+            limits = f"0 to {self.config.vocab_size - 1:,}; these go from {ids.min():,} to {ids.max():,}"
+            raise InputError(f"The token table has rows for the ids {limits}.") from error
         if self.config.scale_embeddings:
             x = x * math.sqrt(self.config.d_model)
         return self.place(x, trace, keys)

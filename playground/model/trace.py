@@ -1,8 +1,20 @@
 """What a forward pass computed, by name, handed to the caller who asked for it."""
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
 from torch import Tensor
+
+from playground.errors import UnknownNameError, list_nearest
+
+T = TypeVar("T")
+
+
+class ByName(dict[str, T]):
+    """Tensors or arrays by the names of a trace; asking for an unknown name lists the nearest ones."""
+
+    def __missing__(self, name: str) -> T:
+        raise UnknownNameError(f"Nothing here is called {name!r}: {list_nearest(name, self)}.")
 
 
 class Trace(Mapping[str, Tensor]):
@@ -53,7 +65,7 @@ class Trace(Mapping[str, Tensor]):
     def __init__(self, keep: Callable[[str], bool] = lambda name: True) -> None:
         """Record the tensors whose full name `keep` accepts; all of them by default."""
         self._keep = keep
-        self._tensors: dict[str, Tensor] = {}
+        self._tensors = ByName[Tensor]()
         self._prefix = ""
 
     def scope(self, name: str) -> "Trace":
@@ -75,6 +87,9 @@ class Trace(Mapping[str, Tensor]):
 
     def __getitem__(self, name: str) -> Tensor:
         return self._tensors[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tensors
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tensors)

@@ -6,6 +6,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from playground.model.trace import ByName
+
 Array = NDArray[np.float32]
 
 FLOAT32_ROUNDING = 1e-6
@@ -29,7 +31,7 @@ def to_array(tensor: torch.Tensor, *, copy: bool = False) -> Array:
 def first_sentence(trace: Mapping[str, torch.Tensor]) -> dict[str, Array]:
     """A trace without its sentence axis, read-only; names of the same tensor share one array."""
     arrays = {id(tensor): to_array(tensor[0]) for tensor in trace.values()}
-    return {name: arrays[id(tensor)] for name, tensor in trace.items()}
+    return ByName({name: arrays[id(tensor)] for name, tensor in trace.items()})
 
 
 def stack_layers(trace: Mapping[str, torch.Tensor], point: str, layers: Iterable[int]) -> Array:

@@ -114,6 +114,12 @@ def intervention_trace(
     Raises:
         InterventionError: an intervention cannot apply beside the others of its row.
     """
+    for each in (each for interventions in rows for each in interventions):
+        if not isinstance(each, Change):
+            raise InterventionError(
+                f"Interventions are changes such as Change('zero', layer=3, head=1), not {each!r}: "
+                "`playground.model.change_texts.read_change` reads a link's text."
+            )
     if keep is not None and not any(rows):
         return Trace(keep)
     subject = intervention_subject(encoder.config, batch, sentence, causal=causal)

@@ -3,6 +3,7 @@
 B sentences, T tokens in the longest.
 """
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,8 +18,8 @@ from tokenizers import Regex, models, pre_tokenizers, trainers
 from torch import Tensor
 
 from playground.errors import InputError
-from playground.limits import MAX_TOKENS
 from playground.text.sentences import replace_surrogates
+from playground.text.wording import quote_text
 
 
 @dataclass(frozen=True)
@@ -144,15 +145,17 @@ class Tokenizer(ABC):
     pad_id: int
     """What stands in a batch where there is no token."""
 
-    def encode_batch(self, sentences: Sequence[str], max_tokens: int = MAX_TOKENS) -> Batch:
+    def encode_batch(self, sentences: Sequence[str], max_tokens: int = sys.maxsize) -> Batch:
         """Tokenise sentences; one longer than `max_tokens` loses its end but not its closing special token.
 
-        Lone surrogates are read as U+FFFD.
+        By default nothing is cut. Lone surrogates are read as U+FFFD.
 
         Raises:
-            InputError: `max_tokens` leaves no room beside the special tokens, or a word is outside a
-                vocabulary that has no [UNK].
+            InputError: `sentences` is a single text, `max_tokens` leaves no room beside the special tokens, or a word
+                is outside a vocabulary that has no [UNK].
         """
+        if isinstance(sentences, str):
+            raise InputError(f"encode_batch takes a list of sentences: write [{quote_text(sentences)}].")
         texts = [replace_surrogates(sentence) for sentence in sentences]
         return build_batch(texts, [self._encode(text, max_tokens) for text in texts], self.pad_id)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from playground import Encoder, ModelConfig, Trace, count_parameters
-from playground.accounting.shapes import list_shapes, list_stages, symbolic_shapes
+from playground.accounting.shapes import is_traced, list_shapes, list_stages, symbolic_shapes
 from playground.model import causal_and_padding
 from playground.model.attention import Attention, over_heads
 from playground.model.norms import NoNorm
@@ -90,6 +90,7 @@ def test_every_shape_is_that_of_a_real_pass(config: ModelConfig, n_sentences: in
     told = list_shapes(config, n_sentences, n_tokens, causal)
     computed = {name: shape_of(tensor) for name, tensor in trace.items() if not name.endswith(".in")}  # inputs repeat
     assert [(name, shape) for name, shape in told if name in trace] == list(computed.items())
+    assert [name for name, _ in told if is_traced(name)] == list(computed)
     others = {name: shape for name, shape in told if name not in trace}
     assert others == between_the_traced_points(model, ids, mask)
     assert len(dict(told)) == len(told)

@@ -1,12 +1,15 @@
 """The command: what it prints is what the package computes, and whatever is wrong is one sentence."""
 
+import io
+import json
 import re
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playground import count_parameters, open_link
+from playground import Trace, count_parameters, open_link
 from playground.accounting import LABELS
 from playground.command_line import KEYS, main, read_options
 from playground.link.kinds import Switch
@@ -126,6 +129,27 @@ def test_a_strangers_text_is_printed_as_text(capsys: pytest.CaptureFixture[str])
     assert "猫" in output
 
 
+def test_every_printed_name_is_one_of_the_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    link = "?weights=random&tokenizer=word&text=a+b&d_model=16&n_heads=4&n_kv_heads=2&qk_norm=true&gated=true"
+    link += "&norm_placement=both&positions=relative&embedding_norm=true"
+    output = printed(capsys, "--link", link)
+    view, trace = open_link(link), Trace()
+    view.encoder(view.batch.ids, view.batch.mask, trace)
+    names = re.findall(r"^ *(\S+) +\d+(?: × \d+)*  +[B1Td]", output, re.MULTILINE)
+    assert len(names) > 20
+    assert not [name for name in names if name not in trace]
+
+
+def test_json_has_the_runs_numbers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{SENTENCE}\n"))
+    given = json.loads(printed(capsys, "-", *SMALL[1:], "--head", "1.2", "--json"))
+    view = open_link(given["link"])
+    assert (given["tokens"], view.text) == (SENTENCE.split(), (SENTENCE,))
+    np.testing.assert_allclose(given["attention"]["pattern"], view.run.pattern(1)[2], rtol=1e-6)
+    assert given["parameters"]["total"] == count_parameters(view.config).total
+    assert given["shapes"]["final"] == [1, 7, 64]
+
+
 # --- options
 
 
@@ -156,6 +180,7 @@ def test_help_tells_every_option(capsys: pytest.CaptureFixture[str]) -> None:
         (["--weights", "mine"], "minilm, random"),
         (["--seed", "-1"], "0 would work"),
         (["--head", "3"], "such as 3.1"),
+        (["-", "extra"], "extra"),
         (["--head", "9.1"], "from 0 to 5"),
         (["--preset", "gpt-9"], "gpt-2"),
         (["--nonsense"], "--nonsense"),

@@ -82,3 +82,10 @@ def test_a_sentence_that_begins_like_a_command_is_read(capsys: pytest.CaptureFix
 def test_what_is_shipped_is_called_after_its_key() -> None:
     for key, exercise in shipped_exercises().items():
         assert exercise.key == key
+
+
+def test_all_that_is_wrong_in_a_file_is_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path, "title: 3\nminutes: many\nauthor: me\nsteps: []\n")
+    assert main(["lesson", "check", file]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition("line ")[2][:1] for line in lines] == ["3", "1", "2"]

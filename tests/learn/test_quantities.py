@@ -67,7 +67,7 @@ RECIPE = Recipe(
 )  # fmt: skip
 """The training of that state."""
 
-SHORT = state(text="birds sing")
+SHORT = state(text="birds sing", query="1", key="1")
 LARGE = state(d_ff="192")
 T, H, D_HEAD = 6, 4, 8
 

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.command_line.test_run_command import SMALL
 
 # --- the command
@@ -23,10 +25,25 @@ def test_the_module_prints_plain_text_where_no_terminal_is(repository: Path) -> 
 
 
 def test_a_reader_that_leaves_early_is_no_error(repository: Path) -> None:
-    command = f"{sys.executable} -m playground {' '.join(map(repr, SMALL))} | head -n 1"
+    command = f"set -o pipefail; {sys.executable} -m playground {' '.join(map(repr, SMALL))} | head -n 1"
     run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=repository)
     assert (run.returncode, run.stderr) == (0, "")
     assert len(run.stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize("arguments", [SMALL, [*SMALL, "--json"], ["results", "keys"]])
+def test_a_full_disk_is_one_sentence(arguments: list[str], repository: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "playground", *arguments]
+        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=repository)
+    assert (run.returncode, run.stderr) == (2, "The output can't be written: No space left on device.\n")
+
+
+@pytest.mark.parametrize("word", ["lesson", "results"])
+def test_a_group_of_commands_alone_is_a_usage_error(word: str, repository: Path) -> None:
+    run = subprocess.run([sys.executable, "-m", "playground", word], capture_output=True, text=True, cwd=repository)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert f"usage: playground {word}" in run.stderr
 
 
 # --- what an import brings along

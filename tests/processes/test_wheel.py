@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import playground
 from tests.test_package import by_name, project, requirements_of
 
 __all__ = ["project"]  # a fixture
@@ -39,6 +40,8 @@ def test_the_wheel_holds_the_package_with_its_data_and_nothing_else(repository: 
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         (metadata,) = (archive.read(name).decode() for name in names if name.endswith("/METADATA"))
+    assert "playground/py.typed" in names
+    assert f"\nVersion: {playground.__version__}\n" in metadata
     assert "License-Expression: Apache-2.0\n" in metadata
     assert {Path(name).name for name in names if "/licenses/" in name} == {"LICENSE", "NOTICE"}
     assert held == {str(path.relative_to(repository)) for path in files if "__pycache__" not in path.parts}

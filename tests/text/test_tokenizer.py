@@ -74,7 +74,7 @@ def check(tokenizer: Tokenizer, batch: Batch) -> None:
 def test_hard_texts_keep_a_batchs_promises(name: str, texts: list[str]) -> None:
     tokenizer = MAKERS[name](texts)
     assert tokenizer.name == name
-    check(tokenizer, tokenizer.encode_batch(texts))
+    check(tokenizer, tokenizer.encode_batch(texts, MAX_TOKENS))
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -99,16 +99,23 @@ def test_wordpiece_keeps_word_pieces() -> None:
 
 
 def test_truncation_keeps_the_closing_token_and_counts_what_it_cut() -> None:
-    batch = MINILM.encode_batch(["a " * 300, "a " * 254, "a"])
+    batch = MINILM.encode_batch(["a " * 300, "a " * 254, "a"], MAX_TOKENS)
     assert batch.ids.shape == (3, MAX_TOKENS)
     assert batch.truncated == [300 + 2 - MAX_TOKENS, 0, 0]
     assert (batch.tokens[0][0], batch.tokens[0][-1]) == ("[CLS]", "[SEP]")
     short = MINILM.encode_batch(["one two three four"], max_tokens=3)
     assert (short.tokens, short.truncated) == ([["[CLS]", "one", "[SEP]"]], [3])
-    bare = characters().encode_batch(["x" * 2_000])
+    bare = characters().encode_batch(["x" * 2_000], MAX_TOKENS)
     assert (int(bare.mask.sum()), bare.truncated) == (MAX_TOKENS, [2_000 - MAX_TOKENS])
     with pytest.raises(ValueError, match="max_tokens=2"):
         MINILM.encode_batch(["a"], max_tokens=2)
+
+
+def test_nothing_is_cut_unasked_and_one_text_is_no_list() -> None:
+    batch = MINILM.encode_batch(["a " * 400])
+    assert (batch.ids.shape, batch.truncated) == ((1, 402), [0])
+    with pytest.raises(InputError, match="list of sentences"):
+        MINILM.encode_batch("a text")
 
 
 def test_words_are_numbered_as_they_appear() -> None:

@@ -207,6 +207,12 @@ def architecture_values(
         "has_own_width": config.d_head > 0,
         "heads_width": "n_heads * d_head" if config.d_head else "d_model",
         "kv_heads": config.kv_heads,
+        "projected_heads": "H or n_kv_heads" if config.kv_heads < config.n_heads else "H",
+        "projected_width": "(H or n_kv_heads) · d_head"
+        if config.kv_heads < config.n_heads
+        else "H · d_head"
+        if config.d_head
+        else "d_model",
         "is_grouped": config.kv_heads < config.n_heads,
         "table_width": "d_embedding" if config.d_embedding else "d_model",
         "has_position_table": config.has_position_table,

@@ -1,5 +1,6 @@
 """Every configuration's file runs, gives the numbers of the package, and needs no formatter."""
 
+import dataclasses
 import itertools
 import os
 import re
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 
 from playground import Encoder, ModelConfig
 from playground.config import CHOICES
-from playground.errors import InputError
+from playground.errors import ConfigError, InputError
 from playground.export import as_python
 from playground.presets import PRESETS
 from tests.export.code.setups import TEXTS, TOKENIZERS, Arguments, arguments, setups
@@ -44,6 +45,51 @@ def check(given: Arguments) -> None:
 @given(setups())
 def test_any_setup_runs_with_the_weights_and_the_numbers_of_the_package(given: Arguments) -> None:
     check(given)
+
+
+VARIED: list[dict[str, Any]] = [
+    {"n_kv_heads": 2, "d_head": 6, "qk_norm": True, "n_layers": 3, "norm_placement": "both", "norm": "rms",
+     "norm_eps": 0.01, "first_norm": False, "bias": False, "activation": "gelu", "gated": True, "positions": "rotary",
+     "rotary_base": 50, "local_rotary_base": 9, "window": 2, "global_every": 2, "scale_embeddings": False},
+    {"d_model": 24, "n_heads": 3, "d_ff": 20, "max_len": 40, "share_layers": True, "final_norm": True,
+     "norm_placement": "pre", "positions": "relative", "relative_buckets": 8, "relative_distance": 17,
+     "embedding_norm": True, "n_segments": 2, "d_embedding": 8, "fused_qkv": True, "initialisation": "torch"},
+    {"positions": "learned", "position_offset": 2, "head_merge": "reshape", "residual": False, "vocab_size": 0},
+]  # fmt: skip
+"""Every field at another value than its default, where it has an effect."""
+
+
+def of_varied(fields: dict[str, Any]) -> Arguments:
+    tokenizer = "vectors" if fields.get("vocab_size") == 0 else "word"
+    return arguments(replace(SMALL, **fields), TEXTS[1], tokenizer, causal=False, seed=1)
+
+
+@pytest.mark.parametrize("fields", VARIED)
+def test_every_field_is_written(fields: dict[str, Any]) -> None:
+    check(of_varied(fields))
+
+
+def shapes_of(encoder: Encoder) -> dict[str, torch.Size]:
+    return {name: tensor.shape for name, tensor in encoder.state_dict().items()}
+
+
+def test_no_field_is_left_out_and_each_changes_the_numbers() -> None:
+    """A new field stands in `VARIED`: then its file fails until a template has it."""
+    defaults: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(ModelConfig)}
+    varied = {name for fields in VARIED for name, value in fields.items() if value != defaults[name]}
+    assert varied == defaults.keys() - {"dropout"}, "what drops is the recipe's, in tests of trainings"
+    for fields in VARIED:
+        config = replace(SMALL, **{**fields, "vocab_size": 9})
+        encoder = Encoder(config)
+        numbers = encoder(torch.arange(9)[None])
+        for name in fields.keys() - {"vocab_size", "max_len"}:  # these give sizes of tables
+            other = getattr(SMALL, name) if getattr(SMALL, name) != fields[name] else defaults[name]
+            try:
+                changed = Encoder(replace(config, **{name: other}))
+            except ConfigError:  # it must be what it is beside the others
+                continue
+            if shapes_of(changed) == shapes_of(encoder):
+                assert not torch.allclose(changed(torch.arange(9)[None]), numbers, atol=1e-4), name
 
 
 OTHERS = {name: options for name, options in CHOICES.items() if name != "activation"}

@@ -197,5 +197,5 @@ def test_whatever_is_left_applies_and_gives_numbers(wanted: list[Change], causal
 def test_a_change_has_the_arguments_of_its_kind() -> None:
     with pytest.raises(ValueError, match="copy takes"):
         Change("copy", 0, 1, (0,))
-    with pytest.raises(KeyError):
-        Change("nonsense", 0, 1)
+    with pytest.raises(InterventionError, match="nearest are zero"):
+        Change("zro", 0, 1)

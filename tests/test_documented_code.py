@@ -1,0 +1,93 @@
+"""What README.md and docs/package.md show runs as it stands there, with the numbers that its comments name."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from playground import Encoder, ModelConfig, Trace
+from playground.command_line import main
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def blocks(document: str) -> list[str]:
+    """The Python of a document, block by block."""
+    return re.findall(r"^```python\n(.*?)^```", (ROOT / document).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def run(code: str, **names: Any) -> dict[str, Any]:
+    exec(compile(code, "documented", "exec"), names)
+    return names
+
+
+def block_with(document: str, words: str) -> str:
+    (found,) = (each for each in blocks(document) if words in each)
+    return found
+
+
+def test_every_block_is_run_by_a_test_here() -> None:
+    assert (len(blocks("README.md")), len(blocks("docs/package.md"))) == (1, 6)
+
+
+def check_tour(names: dict[str, Any]) -> None:
+    assert names["out"].shape == (*names["batch"].ids.shape, 384)
+    torch.testing.assert_close(names["trace"]["layers.3.attn.pattern"][0, 1].sum(-1), torch.ones(names["out"].shape[1]))
+    assert names["count_parameters"](names["encoder"].config).total == 22_565_376
+    own = names["pre_norm"]
+    assert (own.config.norm_placement, own(names["batch"].ids).shape[:2]) == ("pre", names["out"].shape[:2])
+
+
+def test_the_readme() -> None:
+    names = run(block_with("README.md", "load("))
+    check_tour(names)
+    assert names["view"].run.pattern(3)[1][10].argmax() == names["view"].focus.key == 2
+
+
+def test_a_link_and_the_encoder_alone() -> None:
+    names = run(block_with("docs/package.md", "open_link("))
+    assert (names["view"].focus.layer, names["view"].notices) == (3, ())
+    check_tour(run(block_with("docs/package.md", "pre_norm")))
+
+
+def test_a_folder_of_hugging_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = block_with("docs/package.md", "ModernBERT-base")
+    folder = ROOT / "tests/data/families/modernbert"
+    names = run(f"from playground.pretrained import load\n{code}".replace("path/to/ModernBERT-base", str(folder)))
+    config = names["encoder"].config
+    assert (config.positions, config.gated, config.window > 0) == ("rotary", True, True)
+
+
+@pytest.mark.long
+def test_a_training() -> None:
+    names = run(block_with("docs/package.md", "Trainer("))
+    assert names["trainer"].history.evaluations[-1].validation.accuracy > 0.95
+
+
+def test_an_export() -> None:
+    names = run(block_with("docs/package.md", "as_notebook("))
+    assert json.loads(names["notebook"])["cells"]
+    compile(names["code"], "exported", "exec")
+
+
+def test_a_diagnosis(capsys: pytest.CaptureFixture[str]) -> None:
+    encoder, ids, trace = Encoder(ModelConfig(vocab_size=9, d_model=8, n_heads=2, n_layers=1, d_ff=8)), None, Trace()
+    ids = torch.arange(5)[None]
+    out = encoder(ids, None, trace)
+    q, pattern = trace["layers.0.attn.q"], trace["layers.0.attn.pattern"]
+    names = run(block_with("docs/package.md", "diagnose("), encoder=encoder, ids=ids, q=q, pattern=pattern, out=out)
+    assert (names["found"].first, names["found"].mistakes) == (None, ())
+    assert "3 tensors agree" in capsys.readouterr().out
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "docs/package.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^    playground (\".*)$", text, re.MULTILINE)
+    assert main(shlex.split(line)) == 0
+    assert "Attention of layer 1, head 2" in capsys.readouterr().out
+    (line,) = re.findall(r"^    playground (results keys)\b", text, re.MULTILINE)
+    assert main(shlex.split(line)) == 0

@@ -1,0 +1,97 @@
+"""What somebody meets who has only Python: names, versions, and a sentence for each slip."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import torch
+
+import playground
+from playground import Encoder, ModelConfig, Trace, command_line, open_link
+from playground.errors import InputError, InterventionError, PlaygroundError
+from playground.model.changes import Change
+from playground.runs.encoder_run import run
+from playground.text import words
+
+CONFIG = ModelConfig(vocab_size=3, d_model=8, n_heads=2, n_layers=2, d_ff=8)
+LINK = "https://host/attention?weights=random&tokenizer=word&d_model=16&n_heads=4&n_layers=2&text=a+b+c"
+
+
+def test_modules_are_there_when_they_are_asked_for_and_not_before() -> None:
+    program = """
+import sys, playground
+names = ["playground.export", "playground.diagnosis"]
+print([name in sys.modules for name in names])
+print(playground.export.as_python.__name__, playground.diagnosis.diagnose.__name__)
+print(playground.training.Trainer.__name__, playground.pretrained.load.__name__, hasattr(playground, "nonsense"))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    before, names, more = done.stdout.splitlines()
+    assert before == "[False, False]"
+    assert (names, more) == ("as_python diagnose", "Trainer load False")
+
+
+def test_the_version_has_one_source(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command_line.main(["--version"])
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"playground {playground.__version__}\n")
+    read = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "version" not in read["project"]
+    assert read["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "playground.__version__"}
+
+
+def test_a_mistyped_name_of_a_trace_gets_the_nearest() -> None:
+    encoder, trace, batch = Encoder(CONFIG), Trace(), words(["a b c"]).encode_batch(["a b c"])
+    encoder(batch.ids, batch.mask, trace)
+    for arrays in (trace, run(encoder, batch).arrays):
+        assert "layers.1.attn.patern" not in arrays
+        assert arrays.get("layers.1.attn.patern") is None
+        with pytest.raises(KeyError, match=r"^Nothing here .*the nearest are layers\.1\.attn\.pattern"):
+            arrays["layers.1.attn.patern"]
+
+
+@pytest.mark.parametrize("ids", [[[3]], [[-1]], [[0.5]], [[True]]])
+def test_ids_outside_of_the_table_are_a_sentence(ids: list[list[float]]) -> None:
+    with pytest.raises(InputError, match="ids"):
+        Encoder(CONFIG)(torch.tensor(ids))
+
+
+def test_a_change_is_a_record() -> None:
+    batch = words(["a b c"]).encode_batch(["a b c"])
+    with pytest.raises(InterventionError, match="Change"):
+        run(Encoder(CONFIG), batch, interventions=["1.0:zero"])  # type: ignore[list-item]
+    with pytest.raises(InterventionError, match="zero, mean"):
+        Change("xyz", 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("&layer=99", ["layer=“99”", "last is 1"]),
+        ("&head=4", ["head=“4”", "last is 3"]),
+        ("&query=7&key=8", ["query=“7”", "key=“8”"]),
+        ("&seed=3&seed=4", ["seed 2 times", "“4”"]),
+        ("&text=" + "a+" * 300, ["cut after 256 tokens", "44 more"]),
+        ("&seed=4&seed=4&layer=1&head=3&query=2", []),
+    ],
+)
+def test_a_link_names_each_repair(more: str, told: list[str]) -> None:
+    notices = open_link(LINK.replace("&text=a+b+c", "" if "text=" in more else "&text=a+b+c") + more).notices
+    assert bool(notices) == bool(told)
+    assert all(each in " ".join(notices) for each in told)
+
+
+@pytest.mark.parametrize("path", ["host/", "host", "host/app/", "host/attention", "host/app/norms/"])
+def test_an_unknown_page_is_named(path: str) -> None:
+    query = LINK.partition("?")[2]
+    assert open_link(f"https://{path}?{query}").notices == ()
+    (notice,) = open_link(f"https://host/atention?{query}").notices
+    assert "attention" in notice
+
+
+def test_what_is_raised_is_for_people() -> None:
+    with pytest.raises(PlaygroundError) as raised:
+        Trace()["x"]
+    assert str(raised.value).startswith("Nothing here is called")
