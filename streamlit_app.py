@@ -16,6 +16,7 @@ from starlette.middleware import Middleware
 
 from playground.errors import OUT_OF_MEMORY, is_out_of_memory
 from playground.web.server.front_end import CompressedFiles, EarlyCharts, picture_routes
+from playground.web.server.liveness import end_when_hung, limit_connections, shorten_refusals
 from playground.web.server.middleware import AddressLimit, LocalMetrics, PagePath, RefuseForeignOrigins, SecurityHeaders
 from playground.web.server.monitoring import ExpectedErrors
 from playground.web.server.uploads import FilterMessages, FullDisk, LimitUploads
@@ -25,6 +26,7 @@ from playground.web.session.services import services
 logger = logging.getLogger(__name__)
 
 here = services()
+limit_connections()
 logging.getLogger("streamlit.runtime.backend_operation_handler").addFilter(ExpectedErrors())
 
 
@@ -35,6 +37,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     from playground.web.session.downloads import give_downloads_threads
     from playground.web.start import prepare, prepare_training, release_when_empty
 
+    shorten_refusals(asyncio.get_running_loop())
     torch.set_num_threads(here.settings.threads)
     give_downloads_threads()
     try:
@@ -42,6 +45,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
         here.readiness.loaded = True
     except Exception:
         logger.exception("Not everything could be loaded ahead of the first visitor")
+    end_when_hung(asyncio.get_running_loop())
     tasks = [
         asyncio.create_task(release_when_empty(here)),
         asyncio.create_task(prepare_training()),
@@ -64,8 +68,10 @@ FRONT_END = [
 ]
 """The layers that make a first visit short, the outermost first."""
 
+SECURITY_HEADERS = Middleware(SecurityHeaders, frame_ancestors=here.settings.frame_ancestors)
+"""The outermost layer: refusals have them too."""
+
 AROUND = [
-    Middleware(SecurityHeaders, frame_ancestors=here.settings.frame_ancestors),
     Middleware(LocalMetrics),
     Middleware(AddressLimit),
     Middleware(PagePath, base=st.get_option("server.baseUrlPath")),
@@ -74,12 +80,12 @@ AROUND = [
     Middleware(LimitUploads, limit=here.settings.max_uploads),
     Middleware(FullDisk),
 ]
-"""The layers around Streamlit's server, the outermost first."""
+"""The layers around Streamlit's server within these, the outermost first."""
 
 app = st.App(
     Path(__file__).resolve().parent / "playground" / "web" / "app.py",
     lifespan=lifespan,
     routes=[*here.readiness.routes(), *picture_routes()],
-    middleware=[Middleware(RefuseForeignOrigins), *FRONT_END, *AROUND],
+    middleware=[SECURITY_HEADERS, Middleware(RefuseForeignOrigins), *FRONT_END, *AROUND],
     on_script_error=explain_script_error,
 )

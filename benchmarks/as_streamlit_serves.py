@@ -9,5 +9,5 @@ import streamlit_app
 app = st.App(
     Path(streamlit_app.__file__).parent / "playground" / "web" / "app.py",
     lifespan=streamlit_app.lifespan,
-    middleware=streamlit_app.AROUND,
+    middleware=[streamlit_app.SECURITY_HEADERS, *streamlit_app.AROUND],
 )

@@ -8,7 +8,7 @@ from playground.errors import InputError, PlaygroundError
 from playground.learn.answers import Choose, Settings
 from playground.learn.exercise import Exercise, Variant, variants_of
 from playground.learn.lesson import Lesson, LessonStep, encode_lesson, find_problem
-from playground.link.opening import LinkedView, open_link
+from playground.link.opening import check_link, open_link
 from playground.link.query import needed_panels
 from playground.pages import page_at
 from playground.text.wording import join_words, quote_text
@@ -44,7 +44,7 @@ def check_lesson(lesson: Lesson, exercises: Mapping[str, Exercise], *, computes:
     Args:
         lesson: to check.
         exercises: that it can ask, by key.
-        computes: whether to compute the truth of what it asks, too.
+        computes: whether to compute the truth of what it asks, too; otherwise no tokenizer and no model is built.
     """
     found = [] if lesson.steps else ["It has no steps."]
     try:
@@ -69,7 +69,8 @@ def _check_step(step: LessonStep, exercises: Mapping[str, Exercise], computes: b
             _ = variant.truth
             variant.explain(variant.exercise.explanation)
     elif step.link:
-        yield from repairs(open_link(step.link))
+        page, notices = check_link(step.link)
+        yield from repairs(page, open_link(step.link).notices if computes else notices)
     elif not step.words:
         yield "It has no words, no link and no exercise."
 
@@ -77,7 +78,7 @@ def _check_step(step: LessonStep, exercises: Mapping[str, Exercise], computes: b
 def _check_variant(variant: Variant) -> Iterator[str]:
     exercise, answer = variant.exercise, variant.exercise.answer
     for view in (variant.view, variant.other):
-        yield from ([] if view is None else repairs(view))
+        yield from ([] if view is None else repairs(view.page, view.notices))
     truth = variant.truth
     if isinstance(answer, Choose) and not answer.several and isinstance(truth, tuple) and len(truth) > 1:
         yield f"More than one option is right: {join_words([quote_text(word) for word in truth])}."
@@ -107,10 +108,10 @@ def _name(mistake: Any) -> str:
     return "no expected mistake" if mistake is None else f"“{mistake.name}”"
 
 
-def repairs(view: LinkedView) -> list[str]:
-    """A sentence on each thing of a state that could not be as it was asked for."""
-    about_page = f"The page {view.page} shows other networks"  # a word on the page, not on the state
-    return [each for each in view.notices if not (page_at(view.page).own_networks and each.startswith(about_page))]
+def repairs(page: str, notices: Iterable[str]) -> list[str]:
+    """Return the sentence on each thing of a state that could not be as it was asked for, of a page's notices."""
+    about_page = f"The page {page} shows other networks"  # a word on the page, not on the state
+    return [each for each in notices if not (page_at(page).own_networks and each.startswith(about_page))]
 
 
 def _check_charts(variant: Variant) -> Iterator[str]:

@@ -58,7 +58,7 @@ def read_record(kind: type[R], text: str, name: str, tags: Collection[str] = ())
         return kind.model_validate(yaml.constructor.SafeConstructor().construct_document(node))
     except ValidationError as error:
         raise RecordError(_describe(error, node, name, tags)) from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         raise InputError(f"{name} can't be read: {error}.") from error
 
 
@@ -68,9 +68,11 @@ def encode_base64url(data: bytes) -> str:
 
 
 def decode_base64url(text: str) -> bytes:
-    """The bytes of such letters, with spaces around them or without; raises ValueError where they are none."""
-    text = text.strip()
-    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    """Return the bytes that `encode_base64url` writes as this text; raises ValueError if it writes none so."""
+    data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    if encode_base64url(data) != text:  # the last letter has bits that decoding ignores
+        raise ValueError("another spelling of these bytes")
+    return data
 
 
 def _parse(text: str, name: str) -> yaml.Node:
@@ -81,6 +83,8 @@ def _parse(text: str, name: str) -> yaml.Node:
         for event in yaml.parse(text, _LOADER):
             if isinstance(event, yaml.AliasEvent):
                 raise InputError(f"{name} uses an alias (`*name`); write it out instead.")
+            if getattr(event, "tag", None):
+                raise InputError(f"{name} uses a tag (`!name`); leave it out.")
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_DEPTH:
                 raise InputError(f"{name} has lists within lists, more than {MAX_DEPTH} deep.")

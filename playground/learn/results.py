@@ -54,7 +54,7 @@ def make_keys() -> tuple[str, str]:
 def read_private_key(text: str) -> Ed25519PrivateKey:
     """The key of a text by `make_keys`; raises `InputError`."""
     try:
-        return Ed25519PrivateKey.from_private_bytes(decode_base64url(text))
+        return Ed25519PrivateKey.from_private_bytes(decode_base64url(text.strip()))
     except ValueError as error:
         raise InputError("This is no private key: `playground results keys` makes one.") from error
 
@@ -84,7 +84,7 @@ def verify_result(code: str, public: str) -> SignedResult:
     if len(code) > MAX_CODE or code.count(".") != 1:
         raise InputError("This is no result code: one is two words of letters and digits with a dot between them.")
     try:
-        key = Ed25519PublicKey.from_public_bytes(decode_base64url(public))
+        key = Ed25519PublicKey.from_public_bytes(decode_base64url(public.strip()))
     except ValueError as error:
         raise InputError("This is no public key: `playground results keys` makes one.") from error
     try:

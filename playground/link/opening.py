@@ -1,10 +1,10 @@
 """Opens a link outside of the app: what it shows, as an object, with the places in it that are looked at."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Literal
+from functools import cached_property, lru_cache, partial
+from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -239,6 +239,46 @@ def open_texts(
     max_parameters: int = MAX_PARAMETERS,
 ) -> LinkedView:
     """As `open_link`, of a link's page and its texts by parameter, as `split_link` gives them."""
+    read = _read_texts(page, texts, weights, has_checkpoint=checkpoint.minilm_path() is not None)
+    notices, pinned = list(read.notices), None
+    if read.pinned is not None:
+        try:
+            pinned = view_of(page, read.pinned, max_parameters=max_parameters)
+        except PlaygroundError as error:  # nothing else of the link is lost by it
+            notices.append(query.of_pinned(str(error)))
+    view = view_of(page, read.values, notices, pinned, max_parameters)
+    notices = [*view.notices, *_describe_limits(view, texts)]
+    return replace(view, names_tokens=read.names_tokens, notices=tuple(notices))
+
+
+def check_link(link: str) -> tuple[str, tuple[str, ...]]:
+    """Return a link's page, and a sentence on each thing that cannot be as the link asks; builds nothing.
+
+    Whether its changes fit its tokens is not looked at. Raises as `open_link`.
+    """
+    return _check_link(link, has_checkpoint=checkpoint.minilm_path() is not None)
+
+
+@lru_cache(maxsize=256)
+def _check_link(link: str, *, has_checkpoint: bool) -> tuple[str, tuple[str, ...]]:
+    page, texts = split_link(link)
+    read = _read_texts(page, texts, None, has_checkpoint=has_checkpoint)
+    _check_values(read.values, split_sentences(read.values["text"]).sentences, has_checkpoint=has_checkpoint)
+    return page, read.notices
+
+
+class _ReadTexts(NamedTuple):
+    """What a link asks for, settled: values of all parameters, those of the pinned side, and sentences on both."""
+
+    values: Mapping[str, Any]
+    pinned: Mapping[str, Any] | None
+    notices: tuple[str, ...]
+    names_tokens: bool
+
+
+def _read_texts(
+    page: str, texts: Mapping[str, list[str]], weights: Weights | None, *, has_checkpoint: bool
+) -> _ReadTexts:
     texts = query.rename_focus(texts, page)
     version = version_of(texts)
     if not is_known_version(version):
@@ -248,22 +288,14 @@ def open_texts(
         )
     if weights is not None:
         texts = {key: each for key, each in texts.items() if key != "b_weights"} | {"weights": [weights]}
-    has_checkpoint = weights != "random" or checkpoint.minilm_path() is not None
-
-    def settle(values: Mapping[str, Any], from_link: Collection[str]) -> tuple[dict[str, Any], list[str]]:
-        return query.settle(values, from_link, has_checkpoint=has_checkpoint)
-
+    settle = partial(query.settle, has_checkpoint=weights != "random" or has_checkpoint)
     reading = read_link(texts)
     asked = {key: param.default for key, param in params.PARAMS.items()} | dict(reading.values)
     settled, reasons = settle({key: asked[key] for key in params.SHARED}, reading.values)
-    pinned_values, from_link, wrong = query.read_pinned(texts, settled)
-    pinned = None
-    if pinned_values is not None:
-        pinned_values, unfit = settle(pinned_values, from_link)
-        try:
-            pinned = view_of(page, asked | pinned_values, max_parameters=max_parameters)
-        except PlaygroundError as error:  # nothing else of the link is lost by it
-            unfit.append(str(error))
+    pinned, from_link, wrong = query.read_pinned(texts, settled)
+    if pinned is not None:
+        settled_pinned, unfit = settle(pinned, from_link)
+        pinned = asked | settled_pinned
         wrong += [query.of_pinned(reason) for reason in unfit]
     notices = [*reading.sentences, *reasons, *wrong, *_describe(page, texts, settled, reading.means_other_weights)]
     repeated = {key: each for key, each in texts.items() if len(set(each)) > 1 and key in params.PARAMS}
@@ -273,8 +305,7 @@ def open_texts(
         if not isinstance(params.PARAMS[key], Several)
     ]
     names_tokens = settled["text"] == params.DEFAULT_TEXT or bool(reading.values.keys() & {"query", "key"})
-    view = view_of(page, asked | settled, notices, pinned, max_parameters)
-    return replace(view, names_tokens=names_tokens, notices=(*view.notices, *_describe_limits(view, texts)))
+    return _ReadTexts(asked | settled, pinned, tuple(notices), names_tokens)
 
 
 def _describe_limits(view: LinkedView, texts: Mapping[str, list[str]]) -> Iterator[str]:
@@ -328,14 +359,7 @@ def view_of(
     `listed` are sentences of a page's own that take the place of the text's, however many they are.
     """
     sentences = listed or split_sentences(values["text"]).sentences
-    if not sentences:
-        raise InputError("The text is empty, so there is nothing to look at.")
-    if values["weights"] not in ("minilm", "random"):
-        origin = "a network trained" if values["weights"] == "trained here" else "a weights file opened"
-        raise UnavailableError(
-            f"This link shows {origin} in somebody's browser, which no link can carry: "
-            'open_link(link, weights="random") shows random weights of its shape.'
-        )
+    _check_values(values, sentences, has_checkpoint=checkpoint.minilm_path() is not None)
     tokenizer = _find_tokenizer(values, sentences)
     n_rows = drawn_rows(values, tokenizer.vocab_size, is_random=values["weights"] == "random")
     config = query.model_config(values, 0 if values["tokenizer"] == "vectors" else n_rows)
@@ -357,16 +381,28 @@ def view_of(
     return replace(view, notices=(*view.notices, *unfit)) if unfit else view
 
 
-def _find_tokenizer(values: Mapping[str, Any], sentences: tuple[str, ...]) -> Tokenizer:
-    """The tokenizer of the link, and a check that the trained weights are there where it needs them."""
-    name, vocab_size = choose_tokenizer(values)
-    if values["weights"] == "random" and name != "wordpiece":
-        return build_tokenizer(name, vocab_size, sentences)
-    folder = checkpoint.minilm_path()
-    if folder is None:
+def _check_values(values: Mapping[str, Any], sentences: tuple[str, ...], *, has_checkpoint: bool) -> None:
+    """Raise as `open_link` if no view can be made of settled values and these sentences of their text."""
+    if not sentences:
+        raise InputError("The text is empty, so there is nothing to look at.")
+    if values["weights"] not in ("minilm", "random"):
+        origin = "a network trained" if values["weights"] == "trained here" else "a weights file opened"
+        raise UnavailableError(
+            f"This link shows {origin} in somebody's browser, which no link can carry: "
+            'open_link(link, weights="random") shows random weights of its shape.'
+        )
+    if not has_checkpoint and (values["weights"] == "minilm" or choose_tokenizer(values)[0] == "wordpiece"):
         raise PretrainedError(
             f"This link needs the trained encoder, which is not on this machine: {checkpoint.HOW_TO_GET_MINILM}."
         )
+
+
+def _find_tokenizer(values: Mapping[str, Any], sentences: tuple[str, ...]) -> Tokenizer:
+    """Return the tokenizer of values that `_check_values` let pass."""
+    name, vocab_size = choose_tokenizer(values)
+    folder = checkpoint.minilm_path()
+    if folder is None or (values["weights"] == "random" and name != "wordpiece"):
+        return build_tokenizer(name, vocab_size, sentences)
     return checkpoint.read_minilm_tokenizer(folder)
 
 

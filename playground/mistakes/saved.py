@@ -3,6 +3,7 @@
 import io
 import re
 import sys
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Sequence, Sized
@@ -25,14 +26,15 @@ MAX_PRINTED = 20_000
 """Characters of a printed tensor."""
 
 _MAX_DEPTH = 6
-_MARK = re.compile(r"\[|\]|[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf)")
+_MARK = re.compile(r"\[|\]|[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|nan|inf)")
 _BEFORE = re.compile(r"(?:torch\.tensor|np\.array|tensor|array)?\s*\(?")
 _BEHIND = re.compile(r"(?:,\s*(?:dtype|device|grad_fn|requires_grad)=[^\])]*)?\)?")
 _LONGEST_NUMBER = 60
 """Characters of a printed number."""
 
 _DAMAGED = (
-    ValueError, OSError, EOFError, KeyError, RuntimeError, MemoryError, SyntaxError, zipfile.BadZipFile, zlib.error
+    ValueError, OSError, EOFError, KeyError, RuntimeError, MemoryError, SyntaxError, tokenize.TokenError,
+    zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 """What Python raises of an archive that is none."""
 

@@ -30,6 +30,7 @@ from playground.learn.lesson import (
 )
 from playground.learn.tour import TourState
 from playground.learn.tours import lesson_tour
+from playground.link import opening
 from playground.link.opening import split_link
 from playground.link.params import MAX_LESSON
 
@@ -124,7 +125,7 @@ def test_what_is_no_lesson_is_told(data: bytes) -> None:
 
 
 def test_a_code_that_unpacks_to_very_much_is_not_unpacked() -> None:
-    bomb = "~" + urlsafe_b64encode(zlib.compress(b'{"title": "' + b"a" * 10_000_000 + b'"}', 9)).decode()
+    bomb = "~" + urlsafe_b64encode(zlib.compress(b'{"title": "' + b"a" * 10_000_000 + b'"}', 9)).decode().rstrip("=")
     with pytest.raises(InputError, match="at most 100,000 characters"):
         decode_lesson(bomb)
 
@@ -159,6 +160,19 @@ def test_what_does_not_hold_is_told_and_the_rest_runs(step: LessonStep, says: st
     tour = lesson_tour(lesson, "mine", shipped_exercises())
     assert [each.opens for each in tour.steps[1:]] == [each.address for each in MINE.steps]
     assert tour.exercises == ("sqrt-d-head",)
+
+
+def test_to_look_at_a_lessons_links_builds_nothing_and_is_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    links = [f"attention?weights=random&tokenizer=bpe&vocab_size={300 + 100 * n}" for n in range(20)]
+    lesson = MINE.model_copy(update={"steps": [LessonStep(link=link) for link in links]})
+    for name in ("build_tokenizer", "Encoder", "view_of"):
+        monkeypatch.delattr(opening, name)
+    before = opening._check_link.cache_info()
+    for _ in range(3):
+        assert check_lesson(lesson, shipped_exercises(), computes=False) == []
+    after = opening._check_link.cache_info()
+    assert (after.misses - before.misses, after.hits - before.hits) == (20, 40)
+    assert after.maxsize is not None
 
 
 def test_a_lesson_runs_as_a_tour() -> None:

@@ -65,6 +65,7 @@ class Trap:
         (npz(**ARRAYS)[:-30], "damaged"),
         (archive("final.npy", b"\x93NUMPY\x01\x00 nothing"), "damaged"),
         (archive("final.npy", np.lib.format.MAGIC_PREFIX + b"\x01\x00" + b"\x76\x00{'descr': exec}"), "damaged"),
+        (archive("final.npy", np.lib.format.MAGIC_PREFIX + b"\x01\x00" + b"\x05\x00((((\n"), "damaged"),
         (archive("final.npy", bytes(30 * 2**20)), "unpacks to more"),
         (b"x" * (saved.MAX_BYTES + 1), "at most"),
         (npz(**{str(n): np.zeros(1) for n in range(saved.MAX_ARRAYS + 1)}), "tensors; at most"),

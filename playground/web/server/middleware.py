@@ -152,7 +152,8 @@ PRIVATE_PATHS = ("/_stcore/metrics/", "/operators/")
 class SecurityHeaders:
     """Adds to every HTTP response the headers that keep the page to its own scripts, data and frames.
 
-    `frame_ancestors` lists who may show the page in a frame, as the policy's directive does.
+    A handshake that is refused has such a response too. `frame_ancestors` lists who may show the page in a frame, as
+    the policy's directive does.
     """
 
     def __init__(self, app: ASGIApp, frame_ancestors: str = "'self'") -> None:
@@ -170,14 +171,14 @@ class SecurityHeaders:
             self.headers["X-Frame-Options"] = frame_options
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Add the headers to the start of an HTTP response; pass on everything else."""
+        """Add the headers to the start of a response; pass on everything else."""
 
         async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
+            if message["type"] in ("http.response.start", "websocket.http.response.start"):
                 MutableHeaders(scope=message).update(self.headers)
             await send(message)
 
-        await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+        await self.app(scope, receive, send_with_headers)
 
 
 class LocalMetrics:

@@ -66,7 +66,8 @@ class _Given:
     """What it is called."""
     tensors: Mapping[str, Any] | None
     """None: those of the sidebar's model with an example's mistake."""
-    tolerance: float = TOLERANCE
+    printed: tuple[str, str] | None = None
+    """A tensor's name and its text, still to be read, instead of `tensors`."""
     example: int = 0
     """The number of that example."""
 
@@ -96,7 +97,8 @@ def draw_diagnosis() -> None:
         names = run_edited(encoder, Input(ids, mask), [])
     given: _Given | None = st.session_state.pop(_GIVEN, None)
     if given is not None:
-        st.session_state[_FOUND] = _compare(given, key, ids, mask, encoder, names)
+        found = _compare(given, key, ids, mask, encoder, names)
+        st.session_state[_FOUND] = found or st.session_state.get(_FOUND)
     n_mistakes = sum(mistake.applies(encoder.config, mask) for mistake in MISTAKES.values())
     _draw_found(key, n_mistakes)
     _draw_ways_in(names, ids, mask)
@@ -118,12 +120,15 @@ def _compare(
 
     try:
         with services().turns.hold_long_place(), services().turns.take():
-            tensors = given.tensors
+            tensors, tolerance = given.tensors, TOLERANCE
+            if given.printed is not None:
+                array, rounding = read_printed(given.printed[1])
+                tensors, tolerance = {given.printed[0]: array}, TOLERANCE + rounding
             if tensors is None:
                 possible = [MISTAKES[each] for each in _EXAMPLES if MISTAKES[each].applies(encoder.config, mask)]
                 mistake = possible[given.example % len(possible)]
                 tensors = run_edited(encoder, Input(ids, mask), [mistake.making])
-            found = diagnose(encoder, ids, tensors, mask, tolerance=given.tolerance, on_progress=show)
+            found = diagnose(encoder, ids, tensors, mask, tolerance=tolerance, on_progress=show)
     except PlaygroundError as error:
         services().meters.count_refusal(error)
         hint = f" Step 2 has every name and its shape, under “{_CODE}”." if isinstance(error, InputError) else ""
@@ -142,7 +147,7 @@ def _compare(
         {name: ours[name].numpy() for name in first},
         setup.batch.tokens[setup.sentence],
         before[last_right + 1 :],
-        is_example=given.tensors is None,
+        is_example=given.tensors is None and given.printed is None,
     )
     return _Found(given.name, key, diagnosed)
 
@@ -239,8 +244,7 @@ def _take_example() -> None:
 
 
 def _take_printed() -> None:
-    with uploads.explain_failure(_PROBLEM, "the pasted tensor"):
-        array, rounding = read_printed(str(st.session_state.get("diagnosis_text") or ""))
-        name = str(st.session_state["diagnosis_name"])
-        st.session_state[_GIVEN] = _Given("the pasted tensor", {name: array}, TOLERANCE + rounding)
-        request_scroll("answer")
+    st.session_state.pop(_PROBLEM, None)
+    printed = st.session_state["diagnosis_name"], st.session_state.get("diagnosis_text") or ""
+    st.session_state[_GIVEN] = _Given("the pasted tensor", None, printed)
+    request_scroll("answer")

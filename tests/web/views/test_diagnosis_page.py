@@ -5,10 +5,13 @@ import io
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from playground.link.opening import LinkedView, open_link
 from playground.mistakes.registry import MISTAKES
+from playground.mistakes.saved import read_printed
+from playground.web.session import turns
 from tests.mistakes.plain_pass import plain_pass
 from tests.web.app_test import (
     answer,
@@ -153,6 +156,20 @@ def test_a_printed_tensor_is_compared_as_it_was_rounded() -> None:
     app.text_area(key="diagnosis_text").set_value("tensor([[1, 2], [3")
     press(app, "diagnosis_compare")
     assert "bracket is missing" in sentences(app)
+
+
+def test_a_pasted_text_is_read_in_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = []
+
+    def read(text: str) -> tuple[NDArray[np.float64], float]:
+        held.append(turns._HOLDS_LONG_PLACE.get())
+        return read_printed(text)
+
+    monkeypatch.setattr("playground.web.views.diagnosis.read_printed", read)
+    app = open_page("diagnosis", **LINK)
+    app.text_area(key="diagnosis_text").set_value(repr(tensors()["final"]))
+    press(app, "diagnosis_compare")
+    assert held == [True]
 
 
 def test_vectors_of_words_are_compared_too() -> None:

@@ -136,7 +136,7 @@ def _draw_exercise(exercise: Exercise, number: int) -> None:
     attempt = _check_answer(variant)
     _say_first(_describe(attempt))
     st.caption(_introduce(exercise))
-    for sentence in repairs(view):
+    for sentence in repairs(view.page, view.notices):
         st.info(f"The exercise's settings had to change: {escape_markdown(sentence)}")
     st.header(":material/help: Question", anchor=False)
     st.markdown(variant.fill(exercise.question))
