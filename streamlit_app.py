@@ -18,7 +18,7 @@ from playground.errors import OUT_OF_MEMORY, is_out_of_memory
 from playground.web.server.front_end import CompressedFiles, EarlyCharts, picture_routes
 from playground.web.server.liveness import end_when_hung, limit_connections, shorten_refusals
 from playground.web.server.middleware import AddressLimit, LocalMetrics, PagePath, RefuseForeignOrigins, SecurityHeaders
-from playground.web.server.monitoring import ExpectedErrors
+from playground.web.server.monitoring import ExpectedErrors, NamelessSessions
 from playground.web.server.uploads import FilterMessages, FullDisk, LimitUploads
 from playground.web.server.visitors import SessionCap
 from playground.web.session.services import services
@@ -28,6 +28,8 @@ logger = logging.getLogger(__name__)
 here = services()
 limit_connections()
 logging.getLogger("streamlit.runtime.backend_operation_handler").addFilter(ExpectedErrors())
+for name in ("websocket_session_manager", "app_session"):
+    logging.getLogger(f"streamlit.runtime.{name}").addFilter(NamelessSessions())
 
 
 @asynccontextmanager

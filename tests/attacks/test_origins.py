@@ -5,12 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 from unittest.mock import AsyncMock
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 from starlette.types import Receive, Scope, Send
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.exceptions import InvalidStatus
 
 from benchmarks.load.student import visit
 from playground.pages import PAGES
@@ -72,6 +75,15 @@ def test_foreign_handshakes_are_refused_and_hold_nobody_up(target: Server, conne
 
     run_coroutine(attack())
     assert connections.read_text() == ""
+    pages = {"content-security-policy", "x-content-type-options", "x-frame-options", "referrer-policy"}
+    with pytest.raises(InvalidStatus) as refused:
+        run_coroutine(join(target, {"Origin": "https://elsewhere.example"}))
+    assert pages <= {name.lower() for name in refused.value.response.headers}
+    with pytest.raises(HTTPError) as forbidden:
+        urlopen(Request(f"{target.url}/attention", b"", {"Origin": "null"}), timeout=30)
+    forbidden.value.close()
+    assert forbidden.value.code == 403
+    assert pages <= {name.lower() for name in forbidden.value.headers}
     headers = {"Origin": "https://elsewhere.example"}
     for method in ("PUT", "POST", "DELETE"):
         assert ask(target, "/_stcore/upload_file/session/file", method, b"", headers)[0] == 403

@@ -40,6 +40,7 @@ class FakeCopy:
                 if "/static/" in self.path:
                     self.send_header("Cache-Control", "public, immutable, max-age=31536000")
                     self.send_header("Vary", "Accept-Encoding")
+                self.send_header("X-Content-Type-Options", "nosniff")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)

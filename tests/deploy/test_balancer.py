@@ -94,8 +94,22 @@ def test_what_nginx_cannot_pass_on_is_one_sentence(site: MakeSite) -> None:
     answer = running.ask("/attention?text=my+secret")
     assert (answer.status, answer.headers["content-type"]) == (502, "text/html")
     assert b"load this page again" in answer.body
+    assert answer.headers["content-security-policy"] == "default-src 'none'"
     assert b"nginx" not in answer.body
     assert running.ask("/no_answer.html").status == 404, "it is no page of its own"
+
+
+def test_what_nginx_says_itself_has_headers_and_a_copys_answer_keeps_its_own(site: MakeSite) -> None:
+    running = site(n=1)
+    names = ["content-security-policy", "x-content-type-options", "referrer-policy"]
+    too_large = {"Content-Length": "230000000"}
+    own = [running.ask("/operators/metrics"), running.ask(f"/?text={'a' * 200_000}")]
+    own += [running.ask("/_stcore/upload_file/a/b", method="PUT", headers=too_large), running.ask("/no_answer.html")]
+    passed = running.ask("/")
+    assert [each.status for each in own] == [404, 414, 413, 404]
+    for answer in own:
+        assert [answer.headers.get(name) for name in names] == ["default-src 'none'", "nosniff", "no-referrer"]
+    assert [passed.headers.get(name) for name in names] == [None, "nosniff", None]
 
 
 def test_nobody_chooses_the_address_that_copies_are_told(site: MakeSite) -> None:

@@ -99,6 +99,19 @@ def test_every_variable_is_one_that_the_app_knows(
     assert known & {name for name in known if name.startswith("PLAYGROUND_")} <= named  # each is explained
 
 
+def test_no_container_can_write_beside_its_folder_for_what_passes(
+    manifests: list[dict[str, Any]], compose: dict[str, Any]
+) -> None:
+    for name in ("playground-copies", "playground-balancer"):
+        assert container(manifests, name)["securityContext"]["readOnlyRootFilesystem"]
+    assert all(part["read_only"] and part["tmpfs"][0].startswith("/tmp:") for part in compose["services"].values())
+
+
+def test_the_image_begins_with_one_version(repository: Path) -> None:
+    (first,) = re.findall(r"^FROM (.*)$", (repository / "deploy/Dockerfile").read_text(), re.MULTILINE)
+    assert re.fullmatch(r"python:3\.11\.[0-9]+-slim-bookworm(@sha256:[0-9a-f]{64})?", first)
+
+
 def test_the_image_holds_what_both_parts_need_and_no_root(repository: Path) -> None:
     steps = (repository / "deploy/Dockerfile").read_text()
     assert re.search(r"^USER 1000$", steps, re.MULTILINE)
