@@ -79,12 +79,12 @@ class _CheckedConfig(Mapping[str, Any]):
         if name in _RANGES:
             low, high = _RANGES[name]
             whole = isinstance(low, int)
-            if type(value) is not int and (whole or type(value) is not float) or not low <= value <= high:
+            if (type(value) is not int and (whole or type(value) is not float)) or not low <= value <= high:
                 wanted = f"{'whole ' if whole else ''}number from {low:,} to {high:,}"
                 raise PretrainedError(f"{name} is {_quote(value)}; it has to be a {wanted}.")
         wanted_type = _TYPES.get(name, object)
-        is_list = isinstance(value, list) and wanted_type is list
-        if not isinstance(value, wanted_type) or (is_list and not all(isinstance(each, str) for each in value)):
+        holds_other = wanted_type is list and isinstance(value, list) and not all(isinstance(one, str) for one in value)
+        if holds_other or not isinstance(value, wanted_type):
             raise PretrainedError(f"{name} is {_quote(value)}; it has to be {_NAMES[wanted_type]}.")
         return _CheckedConfig(value) if isinstance(value, dict) else value
 

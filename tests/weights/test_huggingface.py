@@ -369,7 +369,8 @@ class Recorder(dict[str, Any]):
         return super().__getitem__(name)
 
     def get(self, name: str, default: Any = None) -> Any:
-        return self[name] if name in self else default
+        self.read.add(name)
+        return super().get(name, default)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -381,7 +382,7 @@ def test_every_number_that_is_read_has_bounds_and_is_named(kind: str) -> None:
     assert len(numbers) >= 7
     for name in numbers:
         fraction, may_be_zero = type(given[name]) is float, "drop" in name or name == "pad_token_id"
-        values = [10**9, 10**30, -1, math.inf, -math.inf, math.nan, None, True, "many", [], {}]
+        values: list[Any] = [10**9, 10**30, -1, math.inf, -math.inf, math.nan, None, True, "many", [], {}]
         for value in [*values, *([] if fraction else [1.5]), *([] if may_be_zero else [0])]:
             with pytest.raises(PretrainedError, match=rf"^{name} is .*; it has to be a .*from .* to "):
                 read_config(given | {name: value})
