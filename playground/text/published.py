@@ -7,8 +7,6 @@ gigabytes. What stands in the table is bounded; whatever else a file has is refu
 import base64
 import binascii
 import json
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
@@ -16,7 +14,7 @@ from typing import Any, TypeAlias
 import tokenizers
 
 from playground.errors import InputError
-from playground.text import trial
+from playground.text.foreign_json import read_json, try_apart
 from playground.text.tokenizer import (
     BYTE_OF_CHARACTER,
     LibraryTokenizer,
@@ -32,6 +30,9 @@ MAX_TOKENIZER_BYTES = 20_000_000
 
 MAX_VOCABULARY = 300_000
 """Tokens; mT5 has 250,112."""
+
+_MAX_VALUES = 9 * MAX_VOCABULARY
+"""Of all JSON: a vocabulary of tokens with ids, and its merges, two for each token, of two pieces each."""
 
 _MAX_PARTS = 16
 """Of a sequence of normalizers, of a template, …"""
@@ -208,7 +209,7 @@ _GROWING = ("Precompiled", "Prepend", "NFKC", "NFKD")
 def published_tokenizer(content: bytes, *, is_known: bool = False) -> Tokenizer:
     """The trained tokenizer that a `tokenizer.json` holds: WordPiece, BPE, Unigram or whole words.
 
-    A file that is not known by its hash is tried in a process of its own first, with limits (`trial`).
+    A file that is not known by its hash is read and tried in processes of their own first, with limits (`trial`).
 
     Raises:
         InputError: it is not a tokenizer's, or asks for something that is not in this module's table.
@@ -216,12 +217,15 @@ def published_tokenizer(content: bytes, *, is_known: bool = False) -> Tokenizer:
     if len(content) > MAX_TOKENIZER_BYTES:
         raise InputError(f"{_PROBLEM}: it has more than {MAX_TOKENIZER_BYTES // 1_000_000} MB")
     try:
-        given = json.loads(content)
-    except (ValueError, RecursionError) as error:
+        given = json.loads(content) if is_known else read_json(content, _MAX_VALUES)
+    except ValueError as error:
         raise InputError(f"{_PROBLEM}: {error}") from error
     text = json.dumps(_checked(given))
     if not is_known:
-        _try_apart(text)
+        try:
+            try_apart("tokenizer", data=text.encode())
+        except InputError as error:
+            raise InputError(f"{_PROBLEM}: {error}") from error
     with backend_errors(_PROBLEM):
         backend = tokenizers.Tokenizer.from_str(text)
     is_of_bytes = '"ByteLevel"' in text
@@ -304,20 +308,6 @@ def _check_part(name: str, part: Any) -> None:
     growing = Counter(step["type"] for step in steps if step["type"] in _GROWING)
     if max(growing.values(), default=0) > 1:
         raise InputError(f"{_PROBLEM}: a {name} that makes the text longer is there twice")
-
-
-def _try_apart(text: str) -> None:
-    """Build the tokenizer and use it in another process, whose memory and time are limited."""
-    try:
-        subprocess.run(  # noqa: S603 - our own file
-            [sys.executable, "-I", trial.__file__], input=text.encode(), capture_output=True, check=True,
-            timeout=trial.SECONDS,
-        )  # fmt: skip
-    except subprocess.CalledProcessError as error:
-        reason = error.stderr.decode(errors="replace").strip().rpartition("\n")[2].partition(": ")[2]
-        raise InputError(f"{_PROBLEM}: {reason[:200] or 'it needs too much memory or time'}") from error
-    except subprocess.TimeoutExpired as error:
-        raise InputError(f"{_PROBLEM}: it takes more than {trial.SECONDS} seconds") from error
 
 
 def _visible_if_bytes(piece: str) -> str:

@@ -1,8 +1,11 @@
-"""Run by itself, as a process: build the tokenizer that standard input describes and encode a text, within limits.
+"""Run by itself, as a process: read a stranger's file from standard input within limits, and fail if it asks for more.
 
-It imports nothing of the package, so that it starts at once.
+It imports nothing of the package, so that it starts at once. Tasks: `json N`, JSON of at most N values; `tokenizer`, a
+tokenizer that is built and encodes a text. macOS does not enforce the limit of memory; Windows has neither limit, only
+the parent's of `SECONDS`.
 """
 
+import json
 import sys
 
 SECONDS = 20
@@ -13,23 +16,42 @@ _TEXT = "The animal didn't cross the street, because it was too tired. Ã‡a va? ï
 
 
 def limit() -> None:
-    """Limit this process's memory and processor time, where the system can."""
+    """Limit this process's memory and processor time, where the system can and does not limit them further."""
     try:
         import resource
     except ImportError:  # not Unix
         return
-    resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for kind, most in ((resource.RLIMIT_AS, _BYTES), (resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_CORE, 0)):
+        hard = resource.getrlimit(kind)[1]
+        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        try:
+            resource.setrlimit(kind, (least, least))
+        except ValueError:  # macOS, for memory
+            continue
+
+
+def count_values(data: bytes, most: int) -> None:
+    """Raise ValueError if JSON holds more values than this, keys included."""
+    rest, n = [json.loads(data)], 1
+    while rest:
+        found = rest.pop()
+        if isinstance(found, dict | list):
+            n += len(found) * (2 if isinstance(found, dict) else 1)
+            rest += found.values() if isinstance(found, dict) else found
+        if n > most:
+            raise ValueError(f"it holds more than {most:,} values")
 
 
 def main() -> None:
-    """Raise whatever the library raises."""
+    """Raise whatever JSON or the library raises."""
     limit()
-    import tokenizers
+    task, data = sys.argv[1], sys.stdin.buffer.read()
+    if task == "json":
+        count_values(data, int(sys.argv[2]))
+    else:
+        import tokenizers
 
-    tokenizer = tokenizers.Tokenizer.from_str(sys.stdin.buffer.read().decode())
-    tokenizer.encode(_TEXT)
+        tokenizers.Tokenizer.from_str(data.decode()).encode(_TEXT)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from playground.errors import ConfigError, WeightsError
 from playground.model import Encoder
 from playground.runs.budget import check_budget, check_pair_budget
 from playground.text import Tokenizer
+from playground.text.foreign_json import read_json
 from playground.text.wording import quote_text
 from playground.training.network import Network, build_network, count_network, evaluate
 from playground.training.recipe import Recipe, architecture
@@ -110,13 +111,13 @@ def read_description(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, 
 def _read_part(metadata: Mapping[str, str], name: str, kind: Any) -> Any:
     """One part: its fields, all that files had at first; none of them larger or deeper than a setting can be."""
     try:
-        values = json.loads(metadata[name])
+        values = read_json(metadata[name])
         json.dumps(values, ensure_ascii=False).encode()
     except KeyError:
         raise WeightsError(f"The file's description has no {name}: the file is damaged.") from None
     except UnicodeEncodeError as error:  # JSON can name half of a surrogate pair, which no text may hold
         raise WeightsError(f"The file's {name} holds half a character: the file is damaged.") from error
-    except (ValueError, RecursionError) as error:  # not JSONDecodeError alone: `int` refuses a number of 4,301 digits
+    except ValueError as error:  # not JSONDecodeError alone: `int` refuses a number of 4,301 digits
         raise WeightsError(f"The file's {name} is not valid JSON: the file is damaged.") from error
     if not isinstance(values, dict):
         raise WeightsError(f"The file's {name} is not a list of settings: the file is damaged.")

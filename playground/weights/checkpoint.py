@@ -2,7 +2,6 @@
 
 import hashlib
 import importlib.util
-import json
 import logging
 import os
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from playground.config import ModelConfig
 from playground.errors import InputError, PretrainedError, WeightsError
 from playground.model import Encoder
 from playground.text import Tokenizer, published_tokenizer, wordpiece_of
+from playground.text.foreign_json import read_json
 from playground.weights.files import first_not_finite, name_aliases, read_metadata
 from playground.weights.huggingface import read_config
 from playground.weights.load import load_weights
@@ -172,9 +172,9 @@ def _list_weights(folder: Path) -> list[Path]:
     if (folder / WEIGHTS).is_file() or not index.is_file():
         return [folder / WEIGHTS]
     try:
-        names = sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
+        names = sorted(set(read_json(index.read_bytes())["weight_map"].values()))
         paths = [folder / Path(name).name for name in names]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise PretrainedError(f"{index} does not list files of weights.") from error
     return paths
 
@@ -192,9 +192,9 @@ def _read_config(path: Path, published: Mapping[str, str]) -> tuple[ModelConfig,
     """Read Hugging Face's description of a model as a ModelConfig, and how its tensors are named."""
     content = _read_published(path, published)
     try:
-        return read_config(json.loads(content))
-    except (ValueError, RecursionError) as error:
-        raise PretrainedError(f"{path} is not valid JSON: {error}.") from error
+        return read_config(read_json(content))
+    except ValueError as error:
+        raise PretrainedError(f"{path} can't be read as JSON: {error}.") from error
     except PretrainedError as error:
         raise PretrainedError(f"{path} can't be used: {error}") from error
 

@@ -1,6 +1,5 @@
 """A stranger's weights file into tensors: checked before it is believed, and never a pickle; how to save one."""
 
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from torch import Tensor
 
 from playground.errors import WeightsError
 from playground.presets import PRESETS
+from playground.text.foreign_json import read_json
 from playground.text.wording import quote_text
 
 MAX_BYTES = 200 * 2**20
@@ -70,7 +70,7 @@ def read_metadata(data: bytes) -> dict[str, str]:
     For the bytes of a file that `read_tensors` takes.
     """
     length = int.from_bytes(data[:8], "little")
-    metadata = json.loads(data[8 : 8 + length]).get("__metadata__")
+    metadata = read_json(data[8 : 8 + length]).get("__metadata__")
     if not isinstance(metadata, dict):
         return {}
     return {name: text for name, text in metadata.items() if isinstance(text, str)}
@@ -129,9 +129,9 @@ def _checked_names(data: bytes) -> list[str]:
 def _entries(header: bytes) -> dict[str, Any]:
     """What the header says of each tensor, by its name."""
     try:
-        entries = json.loads(header)
-    except (ValueError, RecursionError) as error:
-        raise WeightsError("The file's header is not valid JSON: the file is damaged.") from error
+        entries = read_json(header)
+    except ValueError as error:
+        raise WeightsError("The file's header is not valid JSON, or says too much: the file is damaged.") from error
     entries.pop("__metadata__", None)  # an object, since it begins with a brace
     if not entries:
         raise WeightsError("There are no tensors in the file.")

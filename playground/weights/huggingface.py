@@ -3,7 +3,7 @@
 What it asks for and the encoder has not is refused in a sentence that names it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,11 +38,71 @@ class Family:
     """What Hugging Face's code takes for an entry that is missing; sizes of matrices have to be there."""
 
 
-_MOST_LAYERS = 1_000
+_SIZE, _COUNT, _DROPOUT, _EPSILON, _BASE = (1, 1_000_000), (1, 1_000), (0.0, 0.999), (1e-15, 0.1), (1.0, 1e9)
+
+_RANGES: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("vocab_size", "hidden_size", "intermediate_size", "embedding_size", "dim", "hidden_dim"), _SIZE),
+    **dict.fromkeys(("d_model", "d_kv", "d_ff", "n_positions", "relative_attention_max_distance"), _SIZE),
+    **dict.fromkeys(("max_position_embeddings", "local_attention"), _SIZE),
+    **dict.fromkeys(("num_hidden_layers", "n_layers", "num_layers", "global_attn_every_n_layers"), _COUNT),
+    **dict.fromkeys(("num_attention_heads", "n_heads", "num_heads", "type_vocab_size"), _COUNT),
+    **dict.fromkeys(("num_hidden_groups", "inner_group_num", "relative_attention_num_buckets"), _COUNT),
+    **dict.fromkeys(("hidden_dropout_prob", "dropout", "dropout_rate", "mlp_dropout"), _DROPOUT),
+    **dict.fromkeys(("layer_norm_eps", "layer_norm_epsilon", "norm_eps"), _EPSILON),
+    **dict.fromkeys(("global_rope_theta", "local_rope_theta", "rope_theta"), _BASE),
+    "pad_token_id": (0, 1_000_000),
+}
+"""The lowest and the highest value of every number that is read: whole ones between whole numbers."""
+
+_TYPES: dict[str, type] = {
+    **dict.fromkeys(("hidden_act", "activation", "hidden_activation", "feed_forward_proj"), str),
+    **dict.fromkeys(("position_embedding_type", "rope_type"), str),
+    **dict.fromkeys(("is_decoder", "add_cross_attention", "attention_bias", "mlp_bias", "norm_bias"), bool),
+    **dict.fromkeys(("rope_parameters", "full_attention", "sliding_attention"), dict),
+    "layer_types": list,
+}
+"""The type of every other entry that is read."""
+
+_MAY_BE_NULL = ("global_rope_theta", "local_rope_theta", "rope_theta", "rope_parameters")
+
+
+class _CheckedConfig(Mapping[str, Any]):
+    """A config.json whose entries are checked as they are read; PretrainedError names one that is out of bounds."""
+
+    def __init__(self, given: Given):
+        self._given = given
+
+    def __getitem__(self, name: str) -> Any:
+        value = self._given[name]
+        if value is None and name in _MAY_BE_NULL:
+            return value
+        if name in _RANGES:
+            low, high = _RANGES[name]
+            whole = isinstance(low, int)
+            if (type(value) is not int and (whole or type(value) is not float)) or not low <= value <= high:
+                wanted = f"{'whole ' if whole else ''}number from {low:,} to {high:,}"
+                raise PretrainedError(f"{name} is {_quote(value)}; it has to be a {wanted}.")
+        wanted_type = _TYPES.get(name, object)
+        holds_other = wanted_type is list and isinstance(value, list) and not all(isinstance(one, str) for one in value)
+        if holds_other or not isinstance(value, wanted_type):
+            raise PretrainedError(f"{name} is {_quote(value)}; it has to be {_NAMES[wanted_type]}.")
+        return _CheckedConfig(value) if isinstance(value, dict) else value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._given)
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+
+_NAMES: dict[type, str] = {str: "a word", bool: "true or false", dict: "a group of entries", list: "a list of words"}
 
 
 def _quote(value: object) -> str:
-    return repr(value)[:40]
+    """The beginning of a value as JSON writes it."""
+    if isinstance(value, int) and abs(value) > 10**40:
+        return "a huge number"
+    return {"None": "null", "True": "true", "False": "false"}.get(repr(value), repr(value)[:40])
 
 
 def read_config(given: object) -> tuple[ModelConfig, str]:
@@ -65,12 +125,8 @@ def read_config(given: object) -> tuple[ModelConfig, str]:
         raise PretrainedError(
             f"It describes a model of the type {_quote(kind)}; the types that open here are {titles}."
         )
-    for name in ("num_hidden_layers", "n_layers", "num_layers"):  # lists are made of them
-        n_layers = given.get(name, 1)
-        if type(n_layers) is not int or not 1 <= n_layers <= _MOST_LAYERS:
-            raise PretrainedError(f"{name} is {_quote(n_layers)}; from 1 to {_MOST_LAYERS:,} would work.")
     try:
-        return ModelConfig(**family.read(family.defaults | given)), family.scheme
+        return ModelConfig(**family.read(_CheckedConfig(family.defaults | given))), family.scheme
     except KeyError as error:
         raise PretrainedError(f"It has no {error}.") from error
     except ConfigError as error:

@@ -138,7 +138,7 @@ def test_a_missing_or_damaged_file_is_named(folder: Path, name: str) -> None:
     [
         ({"hidden_size": None}, "has no 'hidden_size'"),
         ({"hidden_size": 9}, "n_heads=2"),
-        ({"hidden_size": "8"}, "d_model='8'"),
+        ({"hidden_size": "8"}, "hidden_size is '8'"),
         ({"hidden_size": 16}, r"has shape \(6, 8\); the model needs \(6, 16\)"),
         ({"num_hidden_layers": 2}, r"encoder\.layer\.1\.attention\.self\.query\.weight is missing"),
         ({"hidden_act": "mish"}, "asks for the activation function 'mish', which this encoder has not"),

@@ -290,9 +290,9 @@ ODD: list[tuple[str, dict[str, Any], str]] = [
     ("albert", {"num_hidden_groups": 2}, "num_hidden_groups=2"),
     ("albert", {"inner_group_num": 3}, "inner_group_num=3"),
     ("distilbert", {"dim": "left out"}, "has no 'dim'"),
-    ("distilbert", {"dim": "wide"}, "d_model='wide' is not a whole number"),
+    ("distilbert", {"dim": "wide"}, "dim is 'wide'; it has to be a whole number"),
     ("t5", {"feed_forward_proj": "gated-swiglu"}, "feed-forward network 'gated-swiglu'"),
-    ("t5", {"feed_forward_proj": 3}, "wrong type"),
+    ("t5", {"feed_forward_proj": 3}, "feed_forward_proj is 3"),
     ("modernbert", {"mlp_bias": True}, "biases in some parts and none in others"),
     ("modernbert", {"layer_types": ["sliding_attention"] * 4}, "windows in other layers"),
     (
@@ -355,3 +355,44 @@ def test_any_value_of_any_entry_is_a_model_or_a_sentence(kind: str) -> None:
             assert len(str(error)) < 400  # noqa: PT017 - either may happen
         else:
             assert config.n_layers <= 1_000
+
+
+class Recorder(dict[str, Any]):
+    """A config.json that remembers which entries were read."""
+
+    def __init__(self, given: dict[str, Any], read: set[str]) -> None:
+        super().__init__(given)
+        self.read = read
+
+    def __getitem__(self, name: str) -> Any:
+        self.read.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.read.add(name)
+        return super().get(name, default)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_number_that_is_read_has_bounds_and_is_named(kind: str) -> None:
+    given = json.loads((FOLDER / kind / "config.json").read_text(encoding="utf-8"))
+    read: set[str] = set()
+    FAMILIES[given["model_type"]].read(Recorder(given, read))
+    numbers = [name for name in sorted(read) if type(given.get(name)) in (int, float)]
+    assert len(numbers) >= 7
+    for name in numbers:
+        fraction, may_be_zero = type(given[name]) is float, "drop" in name or name == "pad_token_id"
+        values: list[Any] = [10**9, 10**30, -1, math.inf, -math.inf, math.nan, None, True, "many", [], {}]
+        for value in [*values, *([] if fraction else [1.5]), *([] if may_be_zero else [0])]:
+            with pytest.raises(PretrainedError, match=rf"^{name} is .*; it has to be a .*from .* to "):
+                read_config(given | {name: value})
+
+
+@pytest.mark.parametrize("value", [0, math.inf, math.nan, True, "many", 10**30])
+def test_a_base_of_rotary_positions_has_bounds(value: object) -> None:
+    given = json.loads((FOLDER / "modernbert" / "config.json").read_text(encoding="utf-8"))
+    for change in ({"rope_parameters": None, "global_rope_theta": value}, {
+        "rope_parameters": {"full_attention": {"rope_theta": value}}
+    }):  # fmt: skip
+        with pytest.raises(PretrainedError, match="rope_theta is "):
+            read_config(given | change)

@@ -17,6 +17,7 @@ from playground.errors import InputError, UnavailableError
 from playground.model import Encoder
 from playground.runs.budget import check_budget
 from playground.text import IdTokenizer, Tokenizer, VocabularyTokenizer, published_tokenizer, read_vocabulary
+from playground.text.foreign_json import read_json
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_in_session
 from playground.weights import build_encoder, encoder_half, first_not_finite, read_tensors, recognise_tensors
@@ -103,9 +104,9 @@ def _read_config(data: bytes) -> RecognisedWeights:
     if len(data) > MAX_CONFIG_BYTES:
         raise InputError(f"The config.json has more than {MAX_CONFIG_BYTES // 1_000_000} MB.")
     try:
-        given = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise InputError("The config.json is not valid JSON.") from error
+        given = read_json(data)
+    except ValueError as error:
+        raise InputError(f"The config.json can't be read as JSON: {error}.") from error
     config, scheme = read_config(given)
     for field in ("n_layers", "n_heads"):  # a file can't be so small that it has few parameters and many of these
         most = int(SETTINGS[field].stops[-1])
