@@ -1,4 +1,4 @@
-"""Tables as files and as text, and the numbers of every figure: they come back, and no word acts."""
+"""Tables as files, and the numbers of every figure: they come back, and no word acts."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ from playground.charts.names import token_table
 from playground.charts.scene import Scene
 from playground.charts.weights import SQUARE_ROOT
 from playground.export.print_figure import all_weights, draw_all_heads
-from playground.export.tables import numbers_of, rows_of, write_csv, write_latex, write_markdown
+from playground.export.tables import numbers_of, rows_of, write_csv
 from playground.link.opening import Focus
 from playground.views.gradient_flow import LAYER, draw_by_layer
 from playground.views.parameters import show_treemap
@@ -59,44 +59,6 @@ def test_numbers_below_zero_stay_numbers() -> None:
     assert read(write_csv([["x"], [-1.5], [np.float32(-0.1)], [-3], [np.float64(2e6)]])) == [
         ["x"], ["-1.5"], ["-0.1"], ["-3"], ["2000000"],
     ]  # fmt: skip
-
-
-TABLE = pd.DataFrame({"head | H": [0, 1], "share_%": [0.123456, np.nan]}, index=pd.Index(["[CLS]₀", "a&b"], name="key"))
-
-
-def test_markdown_has_a_line_a_row_with_numbers_on_the_right() -> None:
-    assert write_markdown(rows_of(TABLE)).splitlines() == [
-        r"| key | head \| H | share\_% |",
-        "| --- | ---: | ---: |",
-        r"| \[CLS\]₀ | 0 | 0.1235 |",
-        "| a&b | 1 | – |",
-    ]
-
-
-def test_latex_is_a_table_of_booktabs_in_which_no_letter_acts() -> None:
-    assert write_latex(rows_of(TABLE)).splitlines()[1:] == [
-        r"\begin{tabular}{lrr}",
-        r"\toprule",
-        r"key & head \textbar{} H & share\_\% \\",
-        r"\midrule",
-        r"{[}CLS{]}\textsubscript{0} & 0 & 0.1235 \\",
-        r"a\&b & 1 & – \\",
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-
-
-@pytest.mark.parametrize("word", [r"\input{x}", "$x$", "#", "~^_", "{", "}", "%", "a\nb", "\u2028", "--", "*", "`"])
-def test_a_word_is_one_cell_in_one_line(word: str) -> None:
-    rows: list[list[Any]] = [["x", "y"], [word, 1.0]]
-    assert len(write_latex(rows).splitlines()) == 8
-    assert len(write_markdown(rows).splitlines()) == 3
-    line = write_latex(rows).splitlines()[5]
-    assert all(line.count(f"\\{letter}") >= word.count(letter) for letter in "$#{}%_&")
-    assert "~" not in line
-    assert "$x$" not in line
-    assert r"\input{" not in line
-    assert "--" not in line
 
 
 def test_several_levels_of_names_and_equal_names_are_kept() -> None:

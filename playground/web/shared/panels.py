@@ -25,7 +25,7 @@ from playground.web.session import caches, trained_slot
 from playground.web.session.services import services
 from playground.web.shared.change_chips import draw_change_chips
 from playground.web.shared.page_end import PageEndError, as_one_element
-from playground.web.shared.saving import draw_table_menu
+from playground.web.shared.saving import draw_table_button
 
 
 @as_one_element
@@ -153,7 +153,7 @@ def draw_numbers(
             with panel:
                 made = table()
                 st.dataframe(made, key=f"{key}_table", **_row_clicks(f"{key}_table", on_row))
-                draw_table_menu(key, made)
+                draw_table_button(key, made)
 
 
 def show_table(key: str, table: pd.DataFrame, *, on_row: Callable[[int], None] | None = None, **options: Any) -> None:
@@ -162,7 +162,7 @@ def show_table(key: str, table: pd.DataFrame, *, on_row: Callable[[int], None] |
     `on_row` as of `draw_numbers`, options of `st.dataframe`.
     """
     st.dataframe(table, key=key, **_row_clicks(key, on_row), **options)
-    draw_table_menu(key, table)
+    draw_table_button(key, table)
 
 
 def _row_clicks(key: str, on_row: Callable[[int], None] | None) -> dict[str, Any]:

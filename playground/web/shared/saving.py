@@ -9,7 +9,6 @@ which moves it, the changes that it shows, and what the page has to say of a lin
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from html import escape
 from typing import Any
 from urllib.parse import urlencode, urlsplit, urlunsplit
@@ -20,7 +19,7 @@ import streamlit as st
 
 from playground.charts.weights import WeightScale
 from playground.export.print_figure import MOST_NUMBERS, all_weights, draw_all_heads, plain_caption
-from playground.export.tables import numbers_of, rows_of, write_csv, write_latex, write_markdown
+from playground.export.tables import numbers_of, rows_of, write_csv
 from playground.link.query import VERSION
 from playground.runs.arrays import Array
 from playground.web.choices.open_page import current_parameters, parameters_to_copy
@@ -128,34 +127,18 @@ def file_name(name: str) -> str:
     return re.sub("[^a-z0-9_]+", "_", re.sub(r"(?<=[a-z]) (?=\d)", "", name.lower())).strip("_")
 
 
-MOST_COPIED = 5_000
-"""Cells of a table that is written as text on the page."""
-
-
-def draw_table_menu(key: str, table: pd.DataFrame) -> None:
-    """Draw the menu of a table that the page shows under this key."""
-    menu = st.popover(
-        "Save or copy", icon=":material/content_copy:", type="tertiary", key=f"{key}_copy", on_change="rerun"
+def draw_table_button(key: str, table: pd.DataFrame) -> None:
+    """Draw the button that saves a table which the page shows under this key."""
+    st.download_button(
+        "CSV",
+        in_turn(lambda: write_csv(rows_of(table))),
+        f"{file_name(key)}_numbers.csv",
+        "text/csv",
+        key=f"{key}_copy_csv",
+        icon=":material/download:",
+        type="tertiary",
+        on_click="ignore",
     )
-    if not menu.open:
-        return
-    rows = rows_of(table)
-    with menu:
-        st.download_button(
-            "CSV: all digits",
-            in_turn(partial(write_csv, rows)),
-            f"{file_name(key)}_numbers.csv",
-            "text/csv",
-            key=f"{key}_copy_csv",
-            on_click="ignore",
-        )
-        if table.size > MOST_COPIED:
-            st.caption(f"{table.size:,} cells are too many to copy as text; the file has them all.")
-            return
-        st.caption("To copy, with four digits:")
-        markdown, latex = st.tabs(["Markdown", "LaTeX"])
-        markdown.code(write_markdown(rows), language=None, height=180)
-        latex.code(write_latex(rows), language=None, height=180)
 
 
 def saved_heads(
