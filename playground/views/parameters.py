@@ -414,7 +414,9 @@ def explain_heads(config: ModelConfig) -> Paragraph:
         return Paragraph(f"{question} {_explain_grouping(config)}")
     choices = sorted({max(1, h // 2), h, 2 * h} if config.d_head else {h, *nearest_divisors(d, h)})
     counts = [accounting.count_parameters(replace(config, n_heads=n, n_kv_heads=0)).total for n in choices]
-    counted = f"With {', '.join(map(str, choices))} heads, the model has {', '.join(f'{n:,}' for n in counts)} parameters"
+    counted = (
+        f"With {', '.join(map(str, choices))} heads, the model has {', '.join(f'{n:,}' for n in counts)} parameters"
+    )
     if config.d_head:
         return Paragraph(
             f"{question} Here they do: each is d_head = {width:,} features wide, however many there are. So each of "
