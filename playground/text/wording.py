@@ -110,11 +110,6 @@ def with_minus(number: str) -> str:
     return number.replace("-", "−")
 
 
-def write_difference(difference: float) -> str:
-    """A small difference as a power of ten, such as 2.4e-07; 0 where there is none."""
-    return f"{difference:.1e}" if difference else "0"
-
-
 def lower_first(title: str) -> str:
     """A title as it stands within a sentence: with a small first letter."""
     return title[0].lower() + title[1:]

@@ -118,7 +118,7 @@ _RUNGS = (
         _set(positions="rotary"),
         "Queries and keys are turned by their place; nothing is added to the tokens' vectors.",
         "No table: queries and keys are turned by an angle that grows with their place, so that scores depend on the "
-        "distance.",
+        "distance and its direction.",
         "27.5 BLEU from English to German, 27.3 with sines.",
         "Su et al. 2021, table 1",
     ),

@@ -303,7 +303,8 @@ def tabulate_costs(ladder: Ladder, counted: str) -> Iterator[Item]:
     yield Paragraph(
         f"Of an encoder with {start.n_layers} layers × {start.n_heads} heads, d_model {start.d_model} and "
         f"{start.vocab_size:,} tokens in its table. FLOPs: the additions and multiplications in the matrix "
-        f"products of one pass over {n_tokens} tokens. Memory: the weights and the keys and values of one such sentence, 4 bytes a number. "
+        f"products of one pass over {n_tokens} tokens. Memory: the weights and the keys and values of one such "
+        "sentence, 4 bytes a number. "
         "In brackets: the change from the rung before.",
         "caption",
     )

@@ -424,7 +424,8 @@ def explain_heads(config: ModelConfig) -> Paragraph:
             f"{h * width:,} numbers. {counted}."
         )
     return Paragraph(
-        f"{question} Not in Q, K, V and O (query, key, value and output). A head works on d_head = d_model / n_heads = {d:,} / {h} = {width:,} features. All heads "
+        f"{question} Not in Q, K, V and O (query, key, value and output). A head works on d_head = d_model / n_heads "
+        f"= {d:,} / {h} = {width:,} features. All heads "
         f"together are n_heads · d_head = {h} · {width:,} = {d:,} features wide: n_heads cancels. So these "
         f"weights stay {d:,} × {d:,}. {counted}."
     )
@@ -451,7 +452,8 @@ def show_costs(scene: Costs) -> Iterator[Item]:
         lambda costs: costs.flops,
         "FLOPs",
         caption=f"The matrix products of one pass over T = {now.n_tokens} tokens ({now.length_from}); a multiply-add "
-        "is 2 FLOPs. Scores and weighted sum grow with the pairs of tokens (T², fewer in a window), everything else with T. The feed-forward takes "
+        "is 2 FLOPs. Scores and weighted sum grow with the pairs of tokens (T², fewer in a window), everything else "
+        "with T. The feed-forward takes "
         f"{times(sums['feed_forward'] / sums['attention'])} the work of attention.",
         alt=f"FLOPs by component: {list_components(now.flops)}.",
         table=lambda costs: readable.breakdown_table(costs.flops, costs.config, B=1, T=costs.n_tokens).set_index(

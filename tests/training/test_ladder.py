@@ -139,8 +139,10 @@ def test_a_step_compares_seed_by_seed_with_the_rung_before() -> None:
 
 
 def test_of_ladders_without_any_effect_few_have_a_rung_that_is_told_apart() -> None:
-    """By the rule before, any rung of ten was in 55 % of them. So few ladders may miss the stated rate by three standard errors;
-    `test_the_stated_rate_is_that_of_all_comparisons_together` asks many more, and gives nothing away."""
+    """By the old rule, any rung of ten was in 55 % of them. So few may miss the stated rate by three standard errors.
+
+    `test_the_stated_rate_is_that_of_all_comparisons_together` asks many more, and gives nothing away.
+    """
     draw, told = np.random.Generator(np.random.PCG64(0)), 0
     for _ in range(400):
         losses = dict(zip((START, *USUAL), 2 + 0.1 * draw.standard_normal((11, 3)), strict=True))
