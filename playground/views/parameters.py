@@ -46,6 +46,7 @@ from playground.charts.names import label, text_width
 from playground.charts.scene import Scene
 from playground.config import ModelConfig, nearest_divisors
 from playground.presets import PRESETS
+from playground.text.wording import count_noun
 
 Costs = Scene[ModelCosts]
 
@@ -278,7 +279,7 @@ def _describe_largest(costs: ModelCosts) -> str:
     last = 0 if config.share_layers else config.n_layers - 1
     block = sum(term.count for term in costs.parameters if term.layer == last)
     if config.share_layers:
-        return f"{told} One block for all {config.n_layers} layers: {block:,} parameters."
+        return f"{told} One block for {count_noun(config.n_layers, 'layer')}: {block:,} parameters."
     first = "; the first lacks a norm" if config.has_norm1(last) and not config.has_norm1(0) else ""
     return f"{told} Blocks: {config.n_layers} × {block:,} parameters{first}."
 

@@ -411,11 +411,12 @@ LEAST_SEEN = 0.005
 
 
 def _swap_bars(scene: Scene[PlacedWords], first: int, second: int) -> Bars[PlacedWords]:
-    """How far each word's output moves; without positions only where that can be seen beside the others."""
+    """How far each word's output moves, with positions if it has any; without them only if that can be seen."""
 
     def series(placed: PlacedWords) -> dict[str, Mapping[str, float]]:
         moved = placed.swap(first, second)
-        return {"with positions": _by_token(placed, moved.placed), "without positions": _by_token(placed, moved.bare)}
+        bare = {"without positions": _by_token(placed, moved.bare)}
+        return bare if placed.config.positions == "none" else {"with positions": _by_token(placed, moved.placed)} | bare
 
     def is_seen(placed: PlacedWords) -> bool:
         moved = placed.swap(first, second)
@@ -423,21 +424,23 @@ def _swap_bars(scene: Scene[PlacedWords], first: int, second: int) -> Bars[Place
 
     def bars(placed: PlacedWords) -> Mapping[str, Mapping[str, float]]:
         both = series(placed)
-        return both if is_seen(placed) else {"with positions": both["with positions"]}
+        if is_seen(placed):
+            return both
+        name, changes = next(iter(both.items()))
+        return {name: changes if name == "with positions" else dict.fromkeys(changes, 0.0)}  # no bars of rounding
 
-    is_supposed = scene.now.config.positions == "none"
+    has_positions = scene.now.config.positions != "none"
     told, title = "", "largest change"
-    if is_supposed:
-        told = "This encoder adds no positions: the bars with positions suppose the sinusoidal table."
     if not is_seen(scene.now):
-        title = "largest change,<br>if it had the sinusoidal table" if is_supposed else "largest change, with positions"
+        title = f"largest change{', with positions' * has_positions}"
         bare = float(scene.now.swap(first, second).bare.max())
-        told = f"{told} Without positions no bar would be seen: the largest change is {write_number(bare, 1)}."
+        told = f"Without positions no bar would be seen: the largest change is {write_number(bare, 1)}."
     if (other := _same_words(scene)) is not None:
         before = other.swap(first, second)
+        with_them = f"{write_number(float(before.placed.max()))} with positions and "
         told += (
-            f" In the pinned settings, outputs change by up to {write_number(float(before.placed.max()))} with "
-            f"positions and {write_number(float(before.bare.max()), 3 if is_seen(other) else 1)} without."
+            f" In the pinned settings, outputs change by up to {with_them * (other.config.positions != 'none')}"
+            f"{write_number(float(before.bare.max()), 3 if is_seen(other) else 1)} without."
         )
     options = _by_token_options(scene, title, "these changes")
     return Bars(
@@ -460,13 +463,12 @@ def explain_swap(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
     now = scene.now
     if len(now.tokens) > 1 and not (swap := _swap(now, options)[2]).unchanged:
         yield Paragraph(positions.describe_swap(now.config, swap, causal=now.is_causal))
-    none = now.config.positions == "none"
-    table = "the sinusoidal table" if none else "its position table" if now.adds_table else "its positions"
-    yield Paragraph(
-        f"With positions and without, the weights are the same: the encoder with {table}, and without it. There the "
-        "blocks compute in 64-bit floats, so that a small change is not taken for rounding.",
-        "caption",
-    )
+    if now.config.positions != "none":
+        yield Paragraph(
+            "With positions and without, the weights are the same. There the blocks compute in 64-bit floats, so that "
+            "a small change is not taken for rounding.",
+            "caption",
+        )
 
 
 def _by_token(placed: PlacedWords, numbers: Array) -> Mapping[str, float]:
