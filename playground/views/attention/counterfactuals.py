@@ -157,12 +157,14 @@ def describe_swap(claim: Claim, after: tuple[float, float]) -> str:
         told = (
             f"**In this sentence, between {name} and {other}, the head follows the place, not the word.** "
             f"{name} has more weight, {a:.2f} against {b:.2f}. After the swap {other} stands there and has more, "
-            f"{b_swapped:.2f} against {a_swapped:.2f}. A place is more than a position: which words stand around it counts too."
+            f"{b_swapped:.2f} against {a_swapped:.2f}. A place is more than a position: "
+            "which words stand around it counts too."
         )
     else:
         told = (
             f"**In this sentence, between {name} and {other}, it is too close to tell.** {name} has {a:.2f} "
-            f"and {other} {b:.2f}; after the swap they have {a_swapped:.2f} and {b_swapped:.2f}. To tell, they have to be {CLOSE:.2f} apart in "
+            f"and {other} {b:.2f}; after the swap they have {a_swapped:.2f} and {b_swapped:.2f}. "
+            f"To tell, they have to be {CLOSE:.2f} apart in "
             "both orders."
         )
     if max(*first, *second) < SMALL:
