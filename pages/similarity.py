@@ -4,7 +4,7 @@ from playground.analysis import sentences
 from playground.web.shared import panels
 from playground.web.views.similarity import explore_similarity
 
-panels.draw_heading("Which sentences mean the same?")
+panels.draw_heading("How alike are the sentences' vectors?")
 explore_similarity()
 panels.code_behind(
     "similarity",

@@ -34,7 +34,7 @@ from playground.pages import PAGES
 from playground.presets import PRESETS
 from playground.runs.arrays import Array
 from playground.runs.budget import MAX_PARAMETERS
-from playground.text.wording import upper_first
+from playground.text.wording import count_heads, count_noun, upper_first
 from playground.weights import checkpoint
 
 KEYS = [key for key in SHARED if key not in ("text", "untrained")]
@@ -206,7 +206,7 @@ def print_view(view: LinkedView, console: Console, site: str) -> None:
     for notice in view.notices:
         console.print(f"Note: {notice}", soft_wrap=True)
     config = view.config
-    sizes = f"{config.n_layers} layers × {config.n_heads} heads, d_model {config.d_model}, d_ff {config.d_ff}"
+    sizes = f"{count_heads(config.n_layers, config.n_heads)}, d_model {config.d_model}, d_ff {config.d_ff}"
     origin = "trained weights" if view.weights == "minilm" else f"random weights, seed {view.seed}"
     console.print(f"{sizes}, {origin}{', causal mask' if view.causal else ''}", soft_wrap=True)
     if view.changes.applied:
@@ -256,7 +256,7 @@ class _Console(Console):
 def _print_tokens(view: LinkedView, console: Console) -> None:
     tokens = view.batch.tokens[view.sentence]
     which = f" of sentence {view.sentence + 1}" if len(view.text) > 1 else ""
-    console.print(f"\n{len(tokens)} tokens{which} ({view.values['tokenizer']})", style="bold")
+    console.print(f"\n{count_noun(len(tokens), 'token')}{which} ({view.values['tokenizer']})", style="bold")
     ids = view.batch.ids[view.sentence].tolist()
     has_ids = view.config.vocab_size > 0
     pieces = [f"{token} {number}" if has_ids else token for token, number in zip(tokens, ids, strict=False)]

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import SupportsFloat
 
 
 def join_words(words: Sequence[str]) -> str:
@@ -12,6 +13,11 @@ def join_words(words: Sequence[str]) -> str:
 def count_noun(n: int, noun: str) -> str:
     """`1 layer`, `6 layers`: a number and what it counts, of nouns whose plural ends with s."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def count_heads(n_layers: int, n_heads: int) -> str:
+    """`6 layers × 12 heads`: how many heads an encoder has."""
+    return f"{count_noun(n_layers, 'layer')} × {count_noun(n_heads, 'head')}"
 
 
 def write_amount(x: float, sign: str = "") -> str:
@@ -61,11 +67,12 @@ def round_parts(parts: Sequence[float], total: float) -> list[float]:
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def write_number(x: float, digits: int = 3) -> str:
+def write_number(number: SupportsFloat, digits: int = 3) -> str:
     """A rounded number, with a power of ten as charts write one: `0.36`, `18,000`, `2.05 × 10⁻⁵`, `10⁶`, `∞`.
 
     No line ends within it.
     """
+    x = float(number)
     if not math.isfinite(x):
         return "NaN" if math.isnan(x) else "∞" if x > 0 else "−∞"
     short = f"{x:.{digits}g}"
@@ -108,11 +115,6 @@ def quote_word(word: str, longest: int = 60) -> str:
 def with_minus(number: str) -> str:
     """A written number with the sign that charts have for minus, in place of a hyphen."""
     return number.replace("-", "−")
-
-
-def write_difference(difference: float) -> str:
-    """A small difference as a power of ten, such as 2.4e-07; 0 where there is none."""
-    return f"{difference:.1e}" if difference else "0"
 
 
 def lower_first(title: str) -> str:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any
 
 import torch
@@ -17,8 +17,12 @@ from playground.training.recipe import Recipe
 from playground.training.tasks import Data, make_data
 from playground.training.trainer import Outcome, Trainer
 
-ONE_SEED = "One run each may be luck: three seeds tell a change from chance."
+ONE_SEED = "One run each may be luck: three seeds can tell a change from chance."
 """What is said of every comparison with one seed, however far apart its two sides are."""
+
+
+LEVEL = 0.05
+"""How often, at most, chance alone tells any of an ablation's comparisons apart: its family-wise error rate."""
 
 
 @dataclass(frozen=True)
@@ -258,6 +262,10 @@ class Effect:
     """The seeds' highest change less their lowest; 0 with one seed."""
     loss_spread: float
     """Of the loss, the seeds' highest change less their lowest, in nats."""
+    accuracy_p: float
+    """`paired_p` of the seeds' changes of right answers."""
+    loss_p: float
+    """`paired_p` of the seeds' changes of the loss."""
     gap_change: float
     """As of `Evaluation.gap`."""
 
@@ -289,8 +297,36 @@ def compare_to_baseline(results: Sequence[AblationResult], baselines: Sequence[A
         loss_change=fmean(loss),
         accuracy_spread=max(accuracy) - min(accuracy),
         loss_spread=max(loss) - min(loss),
+        accuracy_p=paired_p(accuracy),
+        loss_p=paired_p(loss),
         gap_change=gap - usual_gap,
     )
+
+
+def paired_p(changes: Sequence[float]) -> float:
+    """Return the two-sided p-value of Student's paired t-test: how often normal noise around 0 has so large a |t|.
+
+    t = mean / (s / √n) with s the unbiased standard deviation of the n changes, and n − 1 degrees of freedom; the
+    distribution is Abramowitz & Stegun 1964, 26.7.3 and 26.7.4. Return 1 for fewer than three changes.
+    """
+    df = len(changes) - 1
+    if df < 2:
+        return 1.0
+    angle = math.atan2(abs(fmean(changes)) * math.sqrt(df + 1), stdev(changes) * math.sqrt(df))  # tan = |t| / √df
+    odd, term, total = df % 2, math.cos(angle) ** (df % 2), 0.0
+    for k in range(odd + 1, df, 2):
+        total, term = total + term, term * math.cos(angle) ** 2 * k / (k + 1)
+    inside = math.sin(angle) * total
+    return 1 - (2 / math.pi * (angle + inside) if odd else inside)
+
+
+def is_told_apart(p: float, n_compared: int) -> bool:
+    """Return whether a comparison with this p-value, one of `n_compared`, is told apart from chance at `LEVEL`.
+
+    p ≤ LEVEL / n_compared (Bonferroni; Dunn 1961): then chance alone tells any apart at most that often, even if the
+    comparisons depend on each other.
+    """
+    return p <= LEVEL / n_compared
 
 
 def mean_evaluation(results: Sequence[AblationResult]) -> tuple[Measure, Measure]:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from playground.text.wording import join_words, lower_first
 from playground.training.ablation import (
+    LEVEL,
     ONE_SEED,
     AblationResult,
     AblationTraining,
@@ -19,6 +20,7 @@ from playground.training.ablation import (
     count_ended,
     difference_noise,
     group_by_name,
+    is_told_apart,
     mean_evaluation,
     seeds_of,
     trainings_of_one_seed,
@@ -111,8 +113,7 @@ def _ending(result: AblationResult) -> str:
 def summarise_ablation(results: Sequence[AblationResult], n_answers: int) -> list[str]:
     """Sentences (markdown) on the trainings that have ended by now; `n_answers` is what the validation set asks for.
 
-    Over several seeds, a mean change counts where it is larger than its spread. Of three draws of nothing but normal
-    noise, one in twelve is.
+    Over several seeds, a mean change of right answers counts if `is_told_apart` says so of all that are compared.
     """
     effects = list(measure_effects(results).values())
     if not effects:
@@ -146,10 +147,12 @@ def answer_ablation(results: Sequence[AblationResult], n_answers: int) -> str:
     most = max(others, key=lambda effect: abs(effect.accuracy_change))
     title, is_taken_away = _with_title(most.training.title), most.training.title.startswith("without ")
     without = "with none of them" if most.training.name == "all" else "with it" if is_taken_away else "without it"
-    noise = max(difference_noise(usual.accuracy, n_answers * baseline.n_seeds), most.accuracy_spread)
+    noise = difference_noise(usual.accuracy, n_answers * baseline.n_seeds)
     compared = f"Of {len(others)} comparisons this changed most: " if len(others) > 1 else ""
     verdict = "It helped." if most.accuracy_change > 0 else "It did harm."
-    if abs(most.accuracy_change) <= noise:
+    if 1 < most.n_seeds < 3:
+        verdict = f"So far, this is what {most.n_seeds} seeds say."
+    elif abs(most.accuracy_change) <= noise or (most.n_seeds > 1 and not is_told_apart(most.accuracy_p, len(others))):
         verdict = "That is no more than chance may do."
         if _has_other_loss(most, usual.loss):
             verdict += (
@@ -238,7 +241,12 @@ def _describe_seeds(results: Sequence[AblationResult], n_seeds: int) -> str:
 def _describe_accuracy(effects: list[Effect], noise: float, n_answers: int) -> list[str]:
     """Who gets more right, who less, and of whom that can't be told."""
     ordered = sorted(effects, key=lambda effect: -effect.accuracy_change)
-    told = [effect for effect in ordered if abs(effect.accuracy_change) > max(noise, effect.accuracy_spread)]
+    told = [
+        effect
+        for effect in ordered
+        if abs(effect.accuracy_change) > noise
+        and (effect.n_seeds == 1 or is_told_apart(effect.accuracy_p, len(effects)))
+    ]
     more = [effect for effect in told if effect.accuracy_change > 0]
     less = [effect for effect in reversed(told) if effect.accuracy_change < 0]
     same = [effect for effect in ordered if effect not in told]
@@ -249,8 +257,9 @@ def _describe_accuracy(effects: list[Effect], noise: float, n_answers: int) -> l
     ]
     if same and same[0].n_seeds > 1:
         sentences.append(
-            f"Not told apart from chance by these {same[0].n_seeds} seeds: {_list_effects(same)}. The change is "
-            f"smaller than its spread over the seeds, or within ±{_points(noise)}."
+            f"Not told apart from chance by these {same[0].n_seeds} seeds: {_list_effects(same)}. Compared: "
+            f"{len(effects)}. Chance alone tells any of them apart at most once in {1 / LEVEL:.0f} times (t-test, "
+            "Bonferroni)."
         )
     elif same:
         titles = ", ".join(_with_title(effect.training.title) for effect in same)

@@ -12,6 +12,7 @@ from playground.training.ablation import (
     Effect,
     compare_to_baseline,
     group_by_name,
+    is_told_apart,
 )
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import TASKS, Data
@@ -28,15 +29,13 @@ class Rung:
 
     name: str
     year: int
-    """Of the paper, or of the model that made it usual."""
+    """Of the paper that `source` names, the last if it names two."""
     change: Callable[[ModelConfig], Fields]
     """The fields that it sets, from the architecture before it."""
     plain: str
     """What is otherwise, in one sentence for who knows no formula."""
     what: str
     """What is computed otherwise, exactly."""
-    promise: Literal["better", "as good"]
-    """Whether more was learnt with it, or as much, at less cost or with fewer accidents."""
     claim: str
     """What was measured, with its numbers where it has any."""
     source: str
@@ -49,21 +48,19 @@ def _set(**fields: Any) -> Callable[[ModelConfig], Fields]:
 _RUNGS = (
     Rung(
         "GELU",
-        2018,
+        2016,
         _set(activation="gelu"),
         "The feed-forward network's activation is a smooth curve, no longer a sharp bend.",
         "The feed-forward's activation is smooth: x · Φ(x) instead of max(0, x).",
-        "better",
         "A median error of 7.89% on CIFAR-10, 8.16% with ReLU. BERT made it usual.",
         "Hendrycks & Gimpel 2016",
     ),
     Rung(
         "learned positions",
-        2018,
+        2017,
         _set(positions="learned"),
         "The vector of each place is learned; before, it was made of sines.",
         "The table of positions is learned instead of made of sines.",
-        "as good",
         "Nearly the same: 25.7 BLEU with a learned table, 25.8 with sines. BERT made it usual.",
         "Vaswani et al. 2017, table 3, row E",
     ),
@@ -73,7 +70,6 @@ _RUNGS = (
         _set(norm="rms"),
         "A norm divides a vector by its size; it no longer subtracts the mean.",
         "Norms divide by the root mean square. They subtract no mean and add no bias.",
-        "as good",
         "As good as layer norm, in 7% to 64% less time.",
         "Zhang & Sennrich 2019, abstract",
     ),
@@ -84,7 +80,6 @@ _RUNGS = (
         "Norms stand before attention and feed-forward, no longer behind them.",
         "Norms stand before attention and feed-forward, and one stands after the last block: the residual stream is "
         "never normed on its way.",
-        "better",
         "Without a warm-up of the learning rate, post-norm falls from about 34 BLEU to 8.45; pre-norm needs none.",
         "Xiong et al. 2020",
     ),
@@ -95,7 +90,6 @@ _RUNGS = (
         "The feed-forward network's hidden numbers are multiplied by those of one more linear map.",
         "A third linear map multiplies what the activation gives. The hidden width shrinks to two thirds, so that the "
         "weights stay as many.",
-        "better",
         "Log-perplexity 1.633 with GEGLU, 1.679 with GELU, after 524,288 steps.",
         "Shazeer 2020, table 1",
     ),
@@ -105,7 +99,6 @@ _RUNGS = (
         lambda config: {"window": config.max_len // 4, "global_every": 2},
         "In every second layer, a token looks at its neighbours alone.",
         "Every second layer lets a token attend to those near it alone: a window of a quarter of the longest sentence.",
-        "as good",
         "Work that grows with a text's length and not with its square. That lets a model read long texts at once: 75.0 "
         "on WikiHop, where RoBERTa, which reads 512 tokens, has 72.4.",
         "Beltagy et al. 2020",
@@ -116,7 +109,6 @@ _RUNGS = (
         _set(qk_norm=True),
         "Queries and keys get a norm of their own before they are compared.",
         "Each head's queries and keys are normed before they meet, so that no score grows with their lengths.",
-        "better",
         "0.928 BLEU more on average, over five pairs of languages with little text.",
         "Henry et al. 2020, abstract",
     ),
@@ -126,8 +118,7 @@ _RUNGS = (
         _set(positions="rotary"),
         "Queries and keys are turned by their place; nothing is added to the tokens' vectors.",
         "No table: queries and keys are turned by an angle that grows with their place, so that scores depend on the "
-        "distance.",
-        "better",
+        "distance and its direction.",
         "27.5 BLEU from English to German, 27.3 with sines.",
         "Su et al. 2021, table 1",
     ),
@@ -137,7 +128,6 @@ _RUNGS = (
         _set(bias=False),
         "Linear maps and norms add no learned vector.",
         "Linear maps and norms add no learned vector.",
-        "as good",
         "Large models train with fewer accidents; no number is given.",
         "Chowdhery et al. 2022, section 2",
     ),
@@ -147,7 +137,6 @@ _RUNGS = (
         lambda config: {"n_kv_heads": config.n_heads // 2},
         "Two heads share their keys and values.",
         "Two heads of queries share one head of keys and values.",
-        "as good",
         "An average score of 47.1 instead of 47.2, in 0.28 s instead of 1.51 s: eight groups for 64 heads.",
         "Ainslie et al. 2023, table 1",
     ),
@@ -157,7 +146,6 @@ _RUNGS = (
         _set(positions="relative"),
         "Each score gets a learned number for the distance of the two tokens.",
         "No table: each head adds a learned number to every score, by the range in which the distance lies.",
-        "better",
         "An earlier form of it: 1.3 BLEU more from English to German than with sines. T5 made it simpler.",
         "Shaw et al. 2018, abstract; Raffel et al. 2020",
     ),
@@ -167,7 +155,6 @@ _RUNGS = (
         _set(positions="alibi"),
         "Scores fall with the distance of the two tokens.",
         "No table: every score loses a multiple of the distance, with a slope of its own for each head.",
-        "as good",
         "Taught on 1,024 tokens, as good on 2,048 as sines that were taught on 2,048, in 11% less time.",
         "Press et al. 2022, abstract",
     ),
@@ -177,7 +164,6 @@ _RUNGS = (
         _set(norm_placement="both", final_norm=True),
         "Norms stand before and behind attention and feed-forward.",
         "Norms stand before and behind attention and feed-forward.",
-        "as good",
         "Large models train in half precision without overflow; no number is given.",
         "Ding et al. 2021",
     ),
@@ -187,7 +173,6 @@ _RUNGS = (
         _set(share_layers=True),
         "All layers have the same weights.",
         "All blocks have the same weights.",
-        "as good",
         "12 million parameters instead of 89, and an average score of 80.1 instead of 81.6.",
         "Lan et al. 2019, table 4",
     ),
@@ -249,15 +234,13 @@ class Step:
     """The name of the one before."""
     effect: Effect
     """Of the rung, the one before being the baseline."""
+    n_compared: int
+    """How many steps the whole ladder has."""
 
     @property
     def verdict(self) -> Literal["better", "worse", "no telling"]:
-        """What became of the loss, which tells sooner than right answers do.
-
-        A mean change that is smaller than its spread over the seeds is not told apart from chance; of three draws of
-        nothing but normal noise, one in twelve is larger. One seed tells nothing.
-        """
-        if self.effect.n_seeds == 1 or abs(self.effect.loss_change) <= self.effect.loss_spread:
+        """What became of the loss, which tells sooner than right answers do; told apart as one of `n_compared`."""
+        if not is_told_apart(self.effect.loss_p, self.n_compared):
             return "no telling"
         return "better" if self.effect.loss_change < 0 else "worse"
 
@@ -273,4 +256,4 @@ def list_steps(names: Sequence[str], results: Sequence[AblationResult]) -> Itera
     for before, name in pairwise((START, *names)):
         effect = compare_to_baseline(kinds.get(name, []), kinds.get(before, []))
         if effect is not None:
-            yield Step(RUNGS[name], before, effect)
+            yield Step(RUNGS[name], before, effect, len(names))

@@ -16,6 +16,7 @@ from playground.config import ACTIVATION_NAMES, Initialisation, ModelConfig
 from playground.model import Encoder, Trace
 from playground.presets import PRESETS
 from playground.runs.arrays import Array
+from playground.text.wording import write_number
 
 NAMES = {"A": "tutorial-a", "B": "tutorial-b", "C": "tutorial-c", "D": "tutorial-d", "E": "tutorial-e"}
 """The tutorials' letters, and their presets."""
@@ -73,7 +74,7 @@ _PROPERTIES: dict[str, tuple[Callable[[ModelConfig], str], str]] = {
         _NUMBERS,
     ),
     "eps of the norm": (
-        lambda c: f"{c.norm_eps:g}, added to the {'deviation' if c.norm == 'scalar' else 'variance'}",
+        lambda c: f"{write_number(c.norm_eps)}, added to the {'deviation' if c.norm == 'scalar' else 'variance'}",
         _NUMBERS,
     ),
     "norm after the last block": (lambda c: "yes" if c.final_norm else "no", _NUMBERS),
@@ -109,7 +110,7 @@ _ROWS_BY_HAND = (
         {
             "A": "−1e9 filled in: padding",
             "B": "none",
-            "C": "added to the scores; of what, it does not say",
+            "C": "added to the scores: padding or later tokens, without numbers",
             "D": "−1e9 filled in; of what, it does not say",
             "E": "−1e9 filled in: padding",
         },
@@ -140,7 +141,7 @@ DEPARTURES = {
     ("norm", "scalar"): ("one gain, one bias", "a norm has one gain and one bias, not one of each for every feature"),
     ("norm_eps", 1e-6): (
         "eps of the norm",
-        "eps, the small number that keeps a norm from dividing by 0, is 1e-6, not 1e-5",
+        "eps, the small number that keeps a norm from dividing by 0, is 10⁻⁶; in the others it is 10⁻⁵",
     ),
     ("final_norm", True): ("norm after the last block", "a norm follows the last block"),
     ("positions", "sinusoidal-doubled"): ("doubled exponent", "the exponent of the positions counts twice"),

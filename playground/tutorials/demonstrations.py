@@ -14,10 +14,10 @@ from torch.nn import functional as F
 
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace, causal_mask
-from playground.model.attention import AttentionMask, attend
 from playground.model.norms import build_norm
 from playground.model.positions import sinusoids, wavelengths
 from playground.presets import PRESETS
+from playground.text.wording import write_number
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
@@ -69,12 +69,10 @@ def leaking_merge() -> str:
     )
 
 
-def mask_in_place() -> str:
-    """Add a mask with `+=` to scores that somebody else still holds."""
-    scores = normal(3, 3)
-    mine, before = scores, scores.clone()
-    mine += torch.full((3, 3), -math.inf).triu(1)
-    return f"{int((scores != before).sum())} of the caller's {scores.numel()} scores are −∞ afterwards."
+def mask_of_ones_and_zeros() -> str:
+    """Add a causal mask of 1 and 0 to scores that are all equal."""
+    later = torch.ones(3, 3).tril().softmax(-1)[0, 1:].sum()
+    return f"Three tokens with equal scores: the first gives the two after it {later:.0%} of its attention."
 
 
 def mask_never_arrives() -> str:
@@ -93,8 +91,9 @@ def post_norm_called_pre() -> str:
     moved = (trace["final"] - trace["layers.0.out"]).abs().max()
     return (
         f"With the same weights, pre-norm outputs would differ by up to {(post - pre).abs().max():.2f}. Before "
-        f"training, the final norm changes its already normalised input by {moved:.1e} at most, and only because of "
-        f"ε = {encoder.config.norm_eps:g}."
+        f"training, the final norm changes its already normalised input by {write_number(moved.item(), 2)} at most, "
+        "and only because of "
+        f"ε = {write_number(encoder.config.norm_eps)}."
     )
 
 
@@ -179,17 +178,6 @@ def scalar_norm() -> str:
         f"Ten random vectors of 8 features: the largest difference from LayerNorm is {off:.2f}, most of it the "
         f"factor √(7/8) = {math.sqrt(7 / 8):.3f} between the two deviations."
     )
-
-
-def minus_a_billion() -> str:
-    """Mask every key of a row by −1e9, and by a boolean mask."""
-    q = k = normal(1, 1, 3, 4)
-    nothing = torch.zeros(1, 1, 3, 3, dtype=torch.bool)
-    filled = (q @ k.transpose(-2, -1)).masked_fill(~nothing, -1e9).softmax(-1)[0, 0, 0]
-    trace = Trace()
-    attend(q, k, k, AttentionMask(nothing), trace=trace)
-    rows = [", ".join(f"{weight:.3f}" for weight in row) for row in (filled, trace["pattern"][0, 0, 0])]
-    return f"Three keys, all masked: −1e9 attends to ({rows[0]}), this playground to ({rows[1]})."
 
 
 def exponent_before_scaling() -> str:

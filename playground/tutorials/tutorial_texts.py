@@ -54,12 +54,6 @@ _ODD_WIDTH = Mistake(
     "An odd d_model stops with an error about sizes.",
     show.odd_width,
 )
-_MINUS_A_BILLION = Mistake(
-    "mask",
-    "masked scores become −1e9",
-    "A row whose keys are all masked attends to all of them evenly, not to none.",
-    show.minus_a_billion,
-)
 
 _OWN_PAIR: Settings = {"encdec_source": "your text"}
 """The preset decides the shape of the visitor's own pair alone; the trained example has its own."""
@@ -119,7 +113,6 @@ TUTORIALS: dict[str, Tutorial] = {
                     "eps-outside-root",
                 ),
             ),
-            _MINUS_A_BILLION,
             _ODD_WIDTH,
             Mistake(
                 "positions",
@@ -165,7 +158,7 @@ TUTORIALS: dict[str, Tutorial] = {
             Mistake(
                 "self-attention",
                 "queries, keys and values are three unrelated random tensors",
-                "That is cross-attention. In self-attention all three come from the same tokens.",
+                "In self-attention all three come from the same tokens; in cross-attention, keys and values do.",
                 show.unrelated_tensors,
             ),
         ),
@@ -216,9 +209,9 @@ TUTORIALS: dict[str, Tutorial] = {
             ),
             Mistake(
                 "scores",
-                "the mask is added in place",
-                "Any other code that holds the scores finds them changed.",
-                show.mask_in_place,
+                "the mask is added, in numbers that its text leaves open",
+                "A mask of 1 and 0 hides nothing.",
+                show.mask_of_ones_and_zeros,
             ),
             Mistake(
                 "encoder",
@@ -285,7 +278,7 @@ TUTORIALS: dict[str, Tutorial] = {
             ),
             Mistake(
                 "text",
-                "after LayerNorm “std ≈ 1”",
+                "after LayerNorm, a deviation that “(should be ~1)”",
                 "It is a little more: the printed deviation divides by d_model − 1, the norm's own by d_model.",
                 show.unbiased_deviation,
             ),
@@ -295,7 +288,6 @@ TUTORIALS: dict[str, Tutorial] = {
                 "BERT base has twice as many, and is wider.",
                 show.layers_of_bert,
             ),
-            _MINUS_A_BILLION,
             _ODD_WIDTH,
         ),
         order_in_text="Its text says pre-norm: a norm before each sublayer.",
@@ -383,7 +375,6 @@ TUTORIALS: dict[str, Tutorial] = {
                 show.queries_masked_for_keys,
                 keys=("masked-query-rows",),
             ),
-            _MINUS_A_BILLION,
         ),
     ),
 }

@@ -40,7 +40,7 @@ from playground.mistakes.bug_lab import (
     simplest_tests,
 )
 from playground.mistakes.registry import MISTAKES
-from playground.text.wording import join_words, upper_first
+from playground.text.wording import count_noun, join_words, upper_first
 from playground.views.mistakes import show_mistake
 
 
@@ -176,7 +176,7 @@ def _describe_parts(lab: Lab) -> str:
     """What its maker meant it to be."""
     config = lab.config
     parts = (
-        f"{config.n_layers} layers of {config.n_heads} heads each; both are counted from 0",
+        f"{count_noun(config.n_layers, 'layer')} of {count_noun(config.n_heads, 'head')} each; both are counted from 0",
         f"each token is a vector of {config.d_model} numbers (d_model); a head works with {config.head_width} of them "
         "(d_head)",
         f"the feed-forward network has {config.d_ff} numbers in between (d_ff), and "

@@ -256,29 +256,16 @@ def describe_way(differences: Sequence[PointDifference]) -> str:
         return ""
     way = shares[shown.index(parted) :]
     reached = f"it is **{write_share(end.share)}** at the end."
-    if not _grows(way) and not _shrinks(way):
+    steps = list(itertools.pairwise(way))
+    if max(way) <= 1.1 * min(way):
         return f"The difference **stays about as large**: {reached}"
-    if not _shrinks(way) or not _grows(way):
-        return f"The difference **{'grows' if _grows(way) else 'shrinks'}**: {reached}"
-    least, most = int(np.argmin(way)), int(np.argmax(way))
-    for turn, first, then in ((least, "shrinks", "grows"), (most, "grows", "shrinks")):
-        before, after = way[: turn + 1], way[turn:]
-        if not (_grows(before) and _shrinks(before)) and not (_grows(after) and _shrinks(after)):
-            where = _name_layer(shown[len(shown) - len(after)].name)
-            reached = f"**{then}**: {reached}"
-            return f"The difference first **{first}** to {write_share(way[turn])} after {where}, then {reached}"
-    lowest, highest = write_share(way[least]), write_share(way[most])
-    return f"The difference **goes up and down**, between {lowest} and {highest}: {reached}"
-
-
-def _grows(shares: Sequence[float]) -> bool:
-    """Whether any of the shares is clearly larger than one before it."""
-    return any(after > 1.1 * before for before, after in itertools.combinations(shares, 2))
-
-
-def _shrinks(shares: Sequence[float]) -> bool:
-    """Whether any of the shares is clearly smaller than one before it."""
-    return _grows(shares[::-1])
+    if all(after >= 0.99 * before for before, after in steps):
+        return f"The difference **grows**: {reached}"
+    if all(before >= 0.99 * after for before, after in steps):
+        return f"The difference **shrinks**: {reached}"
+    return (
+        f"The difference **goes up and down**, between {write_share(min(way))} and {write_share(max(way))}: {reached}"
+    )
 
 
 def differences_on_the_way(shares: Array, names: Sequence[str]) -> Figure:

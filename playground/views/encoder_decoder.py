@@ -40,7 +40,7 @@ from playground.runs.arrays import Array
 from playground.runs.budget import check_pair_budget
 from playground.runs.pair_run import PairRun, Side, run_pair
 from playground.text import Tokenizer, build_tokenizer, split_sentences
-from playground.text.wording import count_noun, name_device
+from playground.text.wording import count_heads, count_noun, name_device
 from playground.training.answers import write_targets
 from playground.training.shipped_network import load_translator
 from playground.training.tasks.symbol_tasks import split_words
@@ -341,8 +341,8 @@ def describe_run(pair: Pair) -> str:
     """How much was computed, where, how fast, and whether anything of it was learned."""
     run = pair.run
     return (
-        f"{_count_tokens(run.source, 'source')} · {_count_tokens(run.target, 'target')} · {run.config.n_layers} layers "
-        f"× {run.config.n_heads} heads in each half · {1000 * run.seconds:.0f} ms on "
+        f"{_count_tokens(run.source, 'source')} · {_count_tokens(run.target, 'target')} · "
+        f"{count_heads(run.config.n_layers, run.config.n_heads)} in each half · {1000 * run.seconds:.0f} ms on "
         f"{name_device(run.device)} · {pair.weights}"
     )
 

@@ -33,7 +33,7 @@ from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 from playground.link.opening import LinkedView
 from playground.link.query import longest_sentence
-from playground.text.wording import name_device, write_number
+from playground.text.wording import count_noun, name_device, write_number
 
 SWEEP_DEPTHS = (1, 2, 4, 8, 16, 32)
 """Numbers of layers that the depth sweep tries, below the one that the page shows."""
@@ -285,7 +285,8 @@ def _show_chain(comparison: Comparison) -> Iterator[Item]:
     yield Paragraph(
         "By the chain rule, the gradient of the stream is multiplied once per sublayer. $f'$ is the derivative of "
         "attention or feed-forward. $N'$ is that of the norm, which divides by the size of its input. $I$ is the "
-        f"identity that a residual connection adds. Right: the geometric mean over {comparison.config.n_layers} layers "
+        f"identity that a residual connection adds. Right: the geometric mean over "
+        f"{count_noun(comparison.config.n_layers, 'layer')} "
         r"of $\lVert \partial\mathcal{L} / \partial x_l \rVert_2$ over "
         r"$\lVert \partial\mathcal{L} / \partial x_{l+1} \rVert_2$, and its power.",
         "caption",

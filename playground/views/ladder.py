@@ -17,7 +17,15 @@ from playground.config import ModelConfig
 from playground.link.opening import LinkedView
 from playground.link.params import TASK_TITLES
 from playground.text.wording import join_words, with_minus
-from playground.training.ablation import ONE_SEED, AblationState, AblationTraining, Effect, group_by_name, seeds_of
+from playground.training.ablation import (
+    LEVEL,
+    ONE_SEED,
+    AblationState,
+    AblationTraining,
+    Effect,
+    group_by_name,
+    seeds_of,
+)
 from playground.training.ladder import (
     LARGE,
     RUNGS,
@@ -33,7 +41,7 @@ from playground.training.network import Measure
 from playground.training.tasks import TASKS, make_data
 
 BEFORE_ANY = (
-    "Nothing is trained yet. **Start** trains the encoder of 2017, then one more for each change since: each is a "
+    "Nothing is trained yet. **Start** trains the encoder of 2017, then one more for each change: each is a "
     "*rung*, and keeps the changes of the rungs before it."
 )
 """The page's answer before there is one."""
@@ -171,15 +179,13 @@ def _share_right(measures: Sequence[Measure]) -> str:
     return f"{fmean(each.accuracy for each in measures):.1%}"
 
 
-def _nats(change: float, decimals: int = 3) -> str:
-    return with_minus(f"{change:+.{decimals}f} nats")
+def _nats(change: float) -> str:
+    return with_minus(f"{change:+.3f} nats")
 
 
 def _write_effect(effect: Effect) -> tuple[str, str]:
-    """The change of the loss and its spread over the seeds, with as many decimals as tell one from the other."""
-    change, spread = abs(effect.loss_change), effect.loss_spread
-    decimals = next((n for n in (3, 4, 5) if f"{change:.{n}f}" != f"{spread:.{n}f}"), 3)
-    return _nats(effect.loss_change, decimals), f"spread {spread:.{decimals}f}"
+    """The change of the loss and its spread over the seeds."""
+    return _nats(effect.loss_change), f"spread {effect.loss_spread:.3f}"
 
 
 def show_trained(scene: Scene[Ladder], options: Options) -> Iterator[Item]:
@@ -253,9 +259,10 @@ def summarise(ladder: Ladder) -> str:
     said = {"better": "A lower loss", "worse": "A higher loss", "no telling": "Not told apart from chance"}
     lines = [
         f"Each rung is compared with the one before it, with the same seed: that gives {ladder.n_seeds} changes of the "
-        "loss, which also counts how sure each answer is: right answers may go the other way. Their mean is told apart "
-        "from chance if it is larger than their *spread*, the highest less the lowest. What a seed does to both rungs "
-        "drops out, so the ranges above may overlap all the same.\n"
+        "loss, which also counts how sure each answer is: right answers may go the other way. "
+        "*Spread*: the highest less the lowest. What a seed does to both rungs drops out, so the ranges above may "
+        f"overlap all the same. Rungs compared: {len(ladder.names)}. If none had an effect, chance would tell any of "
+        f"them apart in at most {LEVEL:.0%} of ladders (t-test, Bonferroni).\n"
     ]
     for verdict, words in said.items():
         steps = [step for step in ladder.steps.values() if step.verdict == verdict]
@@ -264,8 +271,8 @@ def summarise(ladder: Ladder) -> str:
             than = "" if verdict == "no telling" else " than on the rung before"
             lines.append(f"- {words}{than}: {listed}.")
     lines.append(
-        "- Every paper reports that its encoder is better than the one before, or about as good. These networks are "
-        "tiny and train for seconds: a paper that measured a thousand times more may be right all the same."
+        "- These networks are tiny and train for seconds: a paper that measured a thousand times more may be right all "
+        "the same."
     )
     return "\n".join(lines)
 
@@ -295,8 +302,9 @@ def tabulate_costs(ladder: Ladder, counted: str) -> Iterator[Item]:
     yield Table(key="ladder_costs", frame=in_one_cell, compares=False, is_markdown=True)
     yield Paragraph(
         f"Of an encoder with {start.n_layers} layers × {start.n_heads} heads, d_model {start.d_model} and "
-        f"{start.vocab_size:,} tokens in its table. FLOPs: the additions and multiplications of one pass over "
-        f"{n_tokens} tokens. Memory: the weights and the keys and values of one such sentence, 4 bytes a number. "
+        f"{start.vocab_size:,} tokens in its table. FLOPs: the additions and multiplications in the matrix "
+        f"products of one pass over {n_tokens} tokens. Memory: the weights and the keys and values of one such "
+        "sentence, 4 bytes a number. "
         "In brackets: the change from the rung before.",
         "caption",
     )
@@ -341,7 +349,7 @@ def show_rungs(scene: Scene[Ladder]) -> Iterator[Item]:
 
 
 def describe_step(rung: Rung, ladder: Ladder) -> str:
-    """What the step up to a rung has changed, and whether that is what the paper reports (markdown)."""
+    """What the step up to a rung has changed, and whether that is told apart from chance (markdown)."""
     step = ladder.steps.get(rung.name)
     if step is None:
         return "this comes once the ladder is trained."
@@ -355,18 +363,15 @@ def describe_step(rung: Rung, ladder: Ladder) -> str:
     if effect.diverged:
         counted = f"{len(effect.diverged)} of {effect.n_seeds} seeds"
         measured += f" With {counted} the training diverged: its loss got far worse than guessing."
-    verdict = VERDICTS[step.verdict, rung.promise] if effect.n_seeds > 1 else "One seed cannot tell it from chance."
+    verdict = VERDICTS[step.verdict] if effect.n_seeds > 2 else "Fewer than three seeds cannot tell it from chance."
     if step.verdict != "no telling" and effect.loss_change * effect.accuracy_change > 0:
         verdict += " Right answers moved the other way; the loss also counts how sure each answer is."
     return f"{measured} {verdict}"
 
 
 VERDICTS = {
-    ("better", "better"): "By the loss, it helps here too.",
-    ("better", "as good"): "By the loss, it does more than that here: it helps.",
-    ("worse", "better"): "By the loss, it does **not** help here: it does harm.",
-    ("worse", "as good"): "By the loss, it is **not** as good here.",
-    ("no telling", "better"): "That it helps cannot be told here: so much may be chance.",
-    ("no telling", "as good"): "As good here too, as far as can be told: so much may be chance.",
+    "better": "By the loss, it helps here.",
+    "worse": "By the loss, it does harm here.",
+    "no telling": "So much may be chance.",
 }
-"""What a step over several seeds shows, by what became of the loss and by what the paper reports."""
+"""What a step over all seeds shows, by what became of the loss."""

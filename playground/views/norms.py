@@ -34,7 +34,7 @@ from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene, note_other_tokens
 from playground.config import ModelConfig, Norm
 from playground.runs.encoder_run import Run
-from playground.text.wording import join_words, upper_first, with_minus, write_difference, write_share
+from playground.text.wording import join_words, upper_first, with_minus, write_number, write_share
 
 HELP = {
     "view": "tokens: lengths token by token. statistics: mean and deviation (std) around every norm. "
@@ -102,16 +102,19 @@ def summarise_growth(run: Run, stream: Array) -> str:
     if np.isnan(medians).any():
         lost = int(np.isnan(medians).argmax())
         return (
-            f"**Overflow**: the vectors begin at {first:.3g} ({over}), and {streams.name_depth(lost)} the numbers are "
-            "too large for 32-bit floats."
+            f"**Overflow**: the vectors begin at {write_number(first)} ({over}), and {streams.name_depth(lost)} "
+            "the numbers are too large for 32-bit floats."
         )
     if medians[top] > PEAK * max(first, last):
-        way = f"grow from **{first:.3g}** to **{medians[top]:.3g}** {streams.name_depth(top)}"
-        way += f", and shrink to **{last:.3g}** by the end of {layers}"
-    elif f"{first:.3g}" == f"{last:.3g}":
-        way = f"end as long as they begin: **{first:.3g}** before and after {layers}"
+        way = f"grow from **{write_number(first)}** to **{write_number(medians[top])}** {streams.name_depth(top)}"
+        way += f", and shrink to **{write_number(last)}** by the end of {layers}"
+    elif write_number(first) == write_number(last):
+        way = f"end as long as they begin: **{write_number(first)}** before and after {layers}"
     else:
-        way = f"{'grow' if last > first else 'shrink'} from **{first:.3g}** to **{last:.3g}** through {layers}"
+        way = (
+            f"{'grow' if last > first else 'shrink'} from **{write_number(first)}** to **{write_number(last)}** "
+            f"through {layers}"
+        )
     return f"The tokens' vectors {way} ({over}).{PURPOSE * (run.config.norm != 'none')}"
 
 
@@ -142,7 +145,7 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
 def _describe_ends(run: Run) -> str:
     """How long the shortest and the longest vector are that leave the last layer."""
     last = streams.lengths(run)["residual"][-1]
-    shortest, longest = (f"{end:.3g}" for end in (last.min(), last.max()))
+    shortest, longest = (write_number(end) for end in (last.min(), last.max()))
     return f"At the end, the shortest is {shortest} long, the longest {longest}." * (shortest != longest)
 
 
@@ -169,7 +172,7 @@ def describe_outliers(run: Run) -> str:
     if not outliers:
         return ""
     named = [
-        f"{quote_place(tokens, token)} ({stream[depth, token]:.3g} {streams.name_depth(depth)})"
+        f"{quote_place(tokens, token)} ({write_number(stream[depth, token])} {streams.name_depth(depth)})"
         for token, depth in outliers[:MOST_NAMED]
     ]
     more = f"; {len(outliers) - MOST_NAMED} more" if len(outliers) > MOST_NAMED else ""
@@ -196,14 +199,16 @@ def describe_widest_band(run: Run) -> str:
     vector = run.arrays[f"layers.{layer}.{SUBLAYERS[part]}.out"][~run.padding][token]
     name, word = PARTS[part][0], quote_place(run.real_tokens, token)
     told = (
-        f"**Why is the band of {name} so wide in layer {layer}?** At its upper end, {high:.3g}, lies its vector for "
-        f"{word}; the median is {median:.3g}. {_describe_largest(vector)}"
+        f"**Why is the band of {name} so wide in layer {layer}?** At its upper end, {write_number(high)}, lies its "
+        "vector for "
+        f"{word}; the median is {write_number(median)}. {_describe_largest(vector)}"
     )
     if run.config.norm != "none" and run.config.norm_placement == "post":
         after = lengths["residual"][layer + 1]
         told += (
-            f" Layer {layer} ends in a norm, which sets lengths anew: {word} leaves it {after[token]:.3g} long, the "
-            f"median is {np.median(after):.3g}."
+            f" Layer {layer} ends in a norm, which sets lengths anew: {word} leaves it {write_number(after[token])} "
+            "long, the "
+            f"median is {write_number(np.median(after))}."
         )
     return told
 
@@ -219,7 +224,7 @@ def _describe_largest(vector: Array) -> str:
             f"No single number is the cause: the largest of its {len(vector)} makes up {write_share(shares[0])} of the "
             "sum of squares."
         )
-    named = join_words([f"number {at} ({with_minus(f'{vector[at]:.3g}')})" for at in largest[:n]])
+    named = join_words([f"number {at} ({write_number(vector[at])})" for at in largest[:n]])
     return (
         f"Of its {len(vector)} numbers, {named} alone make{'s' * (n == 1)} up {write_share(shares[n - 1])} of the sum "
         "of squares."
@@ -312,7 +317,7 @@ def norm_numbers(scene: Scene[Run], number: int) -> Vectors[Run]:
         stages = norm_stages(run, layer, number, token)
         if not np.isfinite([vector.astype(np.float64) for vector in stages.values()]).all():
             return "**Overflow**: its numbers are too large for 32-bit floats."
-        before, normalised, scaled = (f"{length:.3g}" for length in streams.l2(np.stack([*stages.values()])))
+        before, normalised, scaled = (write_number(length) for length in streams.l2(np.stack([*stages.values()])))
         weights = list(stages)[-1].removeprefix("× ")
         lengths = f"Length {before} → {normalised} normalised → {scaled} with {weights}."
         return with_minus(f"{lengths} {work_out_first(stages['before'], run.config)}")
@@ -333,15 +338,20 @@ def work_out_first(x: Array, config: ModelConfig) -> str:
     hand = streams.normalise_by_hand(x, config)
     divisor = hand.spread + config.norm_eps if config.norm == "scalar" else np.sqrt(hand.spread + config.norm_eps)
     without = hand.spread if config.norm == "scalar" else np.sqrt(hand.spread)
-    epsilon = "" if f"{divisor:.4g}" == f"{without:.4g}" else f", with ε = {config.norm_eps:g}"
-    result = f"{divisor:.4g} = {hand.normalized[0]:.2g}"
+    epsilon = (
+        "" if write_number(divisor, 4) == write_number(without, 4) else f", with ε = {write_number(config.norm_eps)}"
+    )
+    result = f"{write_number(divisor, 4)} = {write_number(hand.normalized[0], 2)}"
     if config.norm == "rms":
-        return f"Root mean square {divisor:.4g}{epsilon}. Number 0 by hand: {x[0]:.4g} / {result}."
+        return (
+            f"Root mean square {write_number(divisor, 4)}{epsilon}. Number 0 by hand: {write_number(x[0], 4)} / "
+            f"{result}."
+        )
     mean = 0.0 if abs(hand.mean) < ROUNDING * divisor else hand.mean
     sign = "+" if mean < 0 else "−"
     return (
-        f"Mean {mean:.4g}, deviation {divisor:.4g}{epsilon}. "
-        f"Number 0 by hand: ({x[0]:.4g} {sign} {abs(mean):.4g}) / {result}."
+        f"Mean {write_number(mean, 4)}, deviation {write_number(divisor, 4)}{epsilon}. "
+        f"Number 0 by hand: ({write_number(x[0], 4)} {sign} {write_number(abs(mean), 4)}) / {result}."
     )
 
 
@@ -355,7 +365,7 @@ def norm_effect(scene: Scene[Run], number: int) -> Curves[Run]:
             return ""
         (mean, deviation, length) = ([compute(x) for x in both] for compute in MEASURES.values())
         mean = [0.0 if abs(m) < ROUNDING * std else m for m, std in zip(mean, deviation, strict=True)]
-        pairs = (f"{first:.3g} → {second:.3g}" for first, second in (length, mean, deviation))
+        pairs = (f"{write_number(first)} → {write_number(second)}" for first, second in (length, mean, deviation))
         return with_minus("Before → after: length {}, mean {}, deviation {}.".format(*pairs))
 
     def curves(run: Run) -> list[Curve]:
@@ -404,7 +414,8 @@ def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
         "colour means a longer vector. The frame marks the chosen token after the chosen layer; click a cell to "
         "choose.",
         reading=lambda run: (
-            f"The shortest has length {np.nanmin(values(run)):.3g}, the longest {np.nanmax(values(run)):.3g}."
+            f"The shortest has length {write_number(np.nanmin(values(run)))}, the longest "
+            f"{write_number(np.nanmax(values(run)))}."
         ),
         values=values,
         rows=Axis(
@@ -465,8 +476,9 @@ def _describe_statistics(run: Run) -> str:
     before, after = table["std before"], table["std after"]
     equal = " With norm = none, every output equals its input." if run.config.norm == "none" else ""
     return (
-        f"Inputs of the norms have a std of {before.min():.3g} to {before.max():.3g}, outputs {after.min():.3g} to "
-        f"{after.max():.3g}.{equal}"
+        f"Inputs of the norms have a std of {write_number(before.min())} to {write_number(before.max())}, outputs "
+        f"{write_number(after.min())} to "
+        f"{write_number(after.max())}.{equal}"
     )
 
 
@@ -585,7 +597,7 @@ def _work_out_norm(scene: Scene[Run], options: Options) -> Iterator[Item]:
     yield Formula(streams.formula_with_numbers(x, hand, run.config))
     yield Paragraph(
         f"Is the formula what PyTorch computes? Over {x.size} features, the two differ by at most "
-        f"{write_difference(hand.off)}. After it, the norm applies its {scaling}: out₀ = {out[0]:.4g}.",
+        f"{write_number(hand.off, 2)}. After it, the norm applies its {scaling}: out₀ = {write_number(out[0], 4)}.",
         "caption",
     )
     numbers = pd.DataFrame({"x": x, "normalised by hand": hand.normalized, f"after {scaling}": out})

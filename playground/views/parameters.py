@@ -46,6 +46,7 @@ from playground.charts.names import label, text_width
 from playground.charts.scene import Scene
 from playground.config import ModelConfig, nearest_divisors
 from playground.presets import PRESETS
+from playground.text.wording import count_noun
 
 Costs = Scene[ModelCosts]
 
@@ -278,7 +279,7 @@ def _describe_largest(costs: ModelCosts) -> str:
     last = 0 if config.share_layers else config.n_layers - 1
     block = sum(term.count for term in costs.parameters if term.layer == last)
     if config.share_layers:
-        return f"{told} One block for all {config.n_layers} layers: {block:,} parameters."
+        return f"{told} One block for {count_noun(config.n_layers, 'layer')}: {block:,} parameters."
     first = "; the first lacks a norm" if config.has_norm1(last) and not config.has_norm1(0) else ""
     return f"{told} Blocks: {config.n_layers} × {block:,} parameters{first}."
 
@@ -413,8 +414,10 @@ def explain_heads(config: ModelConfig) -> Paragraph:
     if config.kv_heads < h:
         return Paragraph(f"{question} {_explain_grouping(config)}")
     choices = sorted({max(1, h // 2), h, 2 * h} if config.d_head else {h, *nearest_divisors(d, h)})
-    counts = {accounting.count_parameters(replace(config, n_heads=n, n_kv_heads=0)).total for n in choices}
-    counted = f"With {', '.join(map(str, choices))} heads: {', '.join(f'{n:,}' for n in sorted(counts))} parameters"
+    counts = [accounting.count_parameters(replace(config, n_heads=n, n_kv_heads=0)).total for n in choices]
+    counted = (
+        f"With {', '.join(map(str, choices))} heads, the model has {', '.join(f'{n:,}' for n in counts)} parameters"
+    )
     if config.d_head:
         return Paragraph(
             f"{question} Here they do: each is d_head = {width:,} features wide, however many there are. So each of "
@@ -422,9 +425,10 @@ def explain_heads(config: ModelConfig) -> Paragraph:
             f"{h * width:,} numbers. {counted}."
         )
     return Paragraph(
-        f"{question} No. A head works on d_head = d_model / n_heads = {d:,} / {h} = {width:,} features. All heads "
-        f"together are n_heads · d_head = {h} · {width:,} = {d:,} features wide: n_heads cancels. So the weights Q, K, "
-        f"V and O (query, key, value and output) stay {d:,} × {d:,}. {counted} each time."
+        f"{question} Not in Q, K, V and O (query, key, value and output). A head works on d_head = d_model / n_heads "
+        f"= {d:,} / {h} = {width:,} features. All heads "
+        f"together are n_heads · d_head = {h} · {width:,} = {d:,} features wide: n_heads cancels. So these "
+        f"weights stay {d:,} × {d:,}. {counted}."
     )
 
 
@@ -449,7 +453,8 @@ def show_costs(scene: Costs) -> Iterator[Item]:
         lambda costs: costs.flops,
         "FLOPs",
         caption=f"The matrix products of one pass over T = {now.n_tokens} tokens ({now.length_from}); a multiply-add "
-        "is 2 FLOPs. Scores and weighted sum grow with T², everything else with T. The feed-forward takes "
+        "is 2 FLOPs. Scores and weighted sum grow with the pairs of tokens (T², fewer in a window), everything else "
+        "with T. The feed-forward takes "
         f"{times(sums['feed_forward'] / sums['attention'])} the work of attention.",
         alt=f"FLOPs by component: {list_components(now.flops)}.",
         table=lambda costs: readable.breakdown_table(costs.flops, costs.config, B=1, T=costs.n_tokens).set_index(
@@ -492,7 +497,7 @@ def _flops_by_length(now: ModelCosts) -> Chart[ModelCosts]:
         key="flops_by_length",
         alt=f"FLOPs a token by length; attention costs more than the feed-forward {where}.",
         caption="How does the work for one token grow with the sentence? The feed-forward's stays the same. "
-        f"Attention's rises, since each token meets {'more' if config.window else 'all T'} tokens. "
+        "Attention's rises with the number of tokens that each token meets. "
         f"Attention costs more {above}{where}.",
         curves=curves,
         x=Axis("length of the sentence T, in tokens", options={"type": "log", "exponentformat": "SI", "dtick": 1}),

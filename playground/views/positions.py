@@ -89,7 +89,8 @@ KINDS: Mapping[Positions, PositionKind] = {
     ),
     "rotary": PositionKind(
         "**This encoder turns queries and keys** (`positions = rotary`): each pair of their numbers by the position "
-        "times a speed of its own. The product of two turned vectors depends on their distance.",
+        "times a speed of its own. The product of two turned vectors depends on how far apart they are, and which "
+        "comes first.",
         "It turns each query and key by an angle, another one at each position. ",
         "In a sentence longer than any seen, slow pairs meet angles that no training has shown; a larger base slows "
         "them further.",
@@ -217,8 +218,9 @@ def show_table(scene: Scene[PlacedWords]) -> Iterator[Item]:
         "Heatmap of the position table: positions in rows, dimensions in columns.",
         caption="Each row is the vector of one position; each column is one of its numbers, a *dimension*. "
         f"Drawn: positions 0 to {n - 1} of {config.max_len}, dimensions 0 to {d - 1} of {rows.shape[1]}. "
-        f"Colours end at ±{limit:.3g}; at least 99% of the numbers lie within. {_describe_lengths(now.drawn_rows)}",
-        change=lambda one, other: f"The largest: {_largest_change(one, other):.3g}.",
+        f"Colours end at ±{write_number(limit)}; at least 99% of the numbers lie within. "
+        f"{_describe_lengths(now.drawn_rows)}",
+        change=lambda one, other: f"The largest: {write_number(_largest_change(one, other))}.",
         nearest=lambda other: "This encoder adds no table: the standard one is drawn." * (not other.adds_table),
         height=HEIGHT,
         compares=not why_not,
@@ -307,10 +309,11 @@ def _describe_lengths(rows: Array) -> str:
     lengths = np.linalg.norm(rows, axis=1)
     n, longest = len(lengths), int(lengths.argmax())
     if lengths.max() - lengths.min() < 0.01 * lengths.max():
-        return f"Each of these {n} rows has a length (L2 norm) of about {lengths.mean():.3g}."
+        return f"Each of these {n} rows has a length (L2 norm) of about {write_number(lengths.mean())}."
     return (
-        f"The mean length (L2 norm) of these {n} rows is {lengths.mean():.3g}. The longest is that of position "
-        f"{longest}: {lengths[longest]:.3g}."
+        f"The mean length (L2 norm) of these {n} rows is {write_number(lengths.mean())}. The longest is that of "
+        "position "
+        f"{longest}: {write_number(lengths[longest])}."
     )
 
 
@@ -408,11 +411,12 @@ LEAST_SEEN = 0.005
 
 
 def _swap_bars(scene: Scene[PlacedWords], first: int, second: int) -> Bars[PlacedWords]:
-    """How far each word's output moves; without positions only where that can be seen beside the others."""
+    """How far each word's output moves, with positions if it has any; without them only if that can be seen."""
 
     def series(placed: PlacedWords) -> dict[str, Mapping[str, float]]:
         moved = placed.swap(first, second)
-        return {"with positions": _by_token(placed, moved.placed), "without positions": _by_token(placed, moved.bare)}
+        bare = {"without positions": _by_token(placed, moved.bare)}
+        return bare if placed.config.positions == "none" else {"with positions": _by_token(placed, moved.placed)} | bare
 
     def is_seen(placed: PlacedWords) -> bool:
         moved = placed.swap(first, second)
@@ -420,21 +424,23 @@ def _swap_bars(scene: Scene[PlacedWords], first: int, second: int) -> Bars[Place
 
     def bars(placed: PlacedWords) -> Mapping[str, Mapping[str, float]]:
         both = series(placed)
-        return both if is_seen(placed) else {"with positions": both["with positions"]}
+        if is_seen(placed):
+            return both
+        name, changes = next(iter(both.items()))
+        return {name: changes if name == "with positions" else dict.fromkeys(changes, 0.0)}  # no bars of rounding
 
-    is_supposed = scene.now.config.positions == "none"
+    has_positions = scene.now.config.positions != "none"
     told, title = "", "largest change"
-    if is_supposed:
-        told = "This encoder adds no positions: the bars with positions suppose the sinusoidal table."
     if not is_seen(scene.now):
-        title = "largest change,<br>if it had the sinusoidal table" if is_supposed else "largest change, with positions"
+        title = f"largest change{', with positions' * has_positions}"
         bare = float(scene.now.swap(first, second).bare.max())
-        told = f"{told} Without positions no bar would be seen: the largest change is {write_number(bare, 1)}."
+        told = f"Without positions no bar would be seen: the largest change is {write_number(bare, 1)}."
     if (other := _same_words(scene)) is not None:
         before = other.swap(first, second)
+        with_them = f"{write_number(float(before.placed.max()))} with positions and "
         told += (
-            f" In the pinned settings, outputs change by up to {write_number(float(before.placed.max()))} with "
-            f"positions and {write_number(float(before.bare.max()), 3 if is_seen(other) else 1)} without."
+            f" In the pinned settings, outputs change by up to {with_them * (other.config.positions != 'none')}"
+            f"{write_number(float(before.bare.max()), 3 if is_seen(other) else 1)} without."
         )
     options = _by_token_options(scene, title, "these changes")
     return Bars(
@@ -457,13 +463,12 @@ def explain_swap(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
     now = scene.now
     if len(now.tokens) > 1 and not (swap := _swap(now, options)[2]).unchanged:
         yield Paragraph(positions.describe_swap(now.config, swap, causal=now.is_causal))
-    none = now.config.positions == "none"
-    table = "the sinusoidal table" if none else "its position table" if now.adds_table else "its positions"
-    yield Paragraph(
-        f"With positions and without, the weights are the same: the encoder with {table}, and without it. There the "
-        "blocks compute in 64-bit floats, so that a small change is not taken for rounding.",
-        "caption",
-    )
+    if now.config.positions != "none":
+        yield Paragraph(
+            "With positions and without, the weights are the same. There the blocks compute in 64-bit floats, so that "
+            "a small change is not taken for rounding.",
+            "caption",
+        )
 
 
 def _by_token(placed: PlacedWords, numbers: Array) -> Mapping[str, float]:
@@ -491,11 +496,14 @@ def show_addition(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]
     scale = r"\sqrt{D}\, " if is_scaled else ""
     yield Formula(rf"x_t = {scale}{row} + P_t")
     yield Formula(positions.sum_with_numbers(now.vectors, now.rows, scene.focus.query))
-    scaled = f"multiplied by √{config.d_model} = {config.d_model**0.5:.3g}" if is_scaled else "not scaled"
+    scaled = f"multiplied by √{config.d_model} = {write_number(config.d_model**0.5)}" if is_scaled else "not scaled"
     pinned = ""
     if (other := _same_words(scene)) is not None:
         shares = other.added["relative"]
-        pinned = f" In the pinned settings, the row is {shares.min():.3g} to {shares.max():.3g} times as long."
+        pinned = (
+            f" In the pinned settings, the row is {write_number(shares.min())} to {write_number(shares.max())} "
+            "times as long."
+        )
     later = ["the vector of segment 0 is added"] * (config.n_segments > 0)
     later += ["a norm rescales the sum"] * config.embedding_norm
     after = f" After that, {' and '.join(later)}." if later else ""
@@ -517,8 +525,10 @@ def _describe_addition(placed: PlacedWords) -> str:
     added = placed.added
     is_added = "is" if placed.adds_table else "would be"
     return (
-        f"The row {is_added} {added['relative'].min():.3g} to {added['relative'].max():.3g} times as long as the "
-        f"embedding. The mean cosine between embedding and sum is {added['cosine'].mean():.3g}; 1 means the same "
+        f"The row {is_added} {write_number(added['relative'].min())} to {write_number(added['relative'].max())} times "
+        "as long as the "
+        f"embedding. The mean cosine between embedding and sum is {write_number(added['cosine'].mean())}; 1 means the "
+        "same "
         "direction."
     )
 
@@ -623,7 +633,9 @@ def _offset_curve(matrix: Array) -> Curve:
 
 def _describe_spread(matrix: Array) -> str:
     table = positions.by_offset(matrix)
-    return f"Pairs of equal offset differ by up to {float((table['highest'] - table['lowest']).max()):.2g}."
+    return (
+        f"Pairs of equal offset differ by up to {write_number(float((table['highest'] - table['lowest']).max()), 2)}."
+    )
 
 
 def show_exponents(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
@@ -664,7 +676,8 @@ def show_exponents(scene: Scene[PlacedWords], options: Options) -> Iterator[Item
         f"Wavelengths grow from {round_length(waves[0])} to {round_length(waves[-1])} (standard) or "
         f"{round_length(waves_doubled[-1])} (doubled exponent). Of {waves.size} pairs, {turning} complete a turn "
         f"within max_len = {max_len:,}; with the doubled exponent {turning_doubled} do. Slower pairs hardly tell "
-        f"neighbouring positions apart. The first {n_drawn} rows of the tables differ by up to {apart:.4g}.",
+        f"neighbouring positions apart. The first {n_drawn} rows of the tables differ by up to "
+        f"{write_number(apart, 4)}.",
         curves=lambda _: curves,
         x=Axis("dimension, the sine of each pair"),
         y=[
@@ -694,7 +707,7 @@ def _fixed_table(name: str, kind: Positions, rows: Array, caption: str) -> tuple
 
 def round_length(wavelength: SupportsFloat) -> str:
     """A wavelength as a whole number from 100 on, with three digits below."""
-    return f"{float(wavelength):,.0f}" if float(wavelength) >= 100 else f"{float(wavelength):.3g}"
+    return f"{float(wavelength):,.0f}" if float(wavelength) >= 100 else write_number(float(wavelength))
 
 
 VIEWS: Mapping[str, Callable[[Scene[PlacedWords], Options], Iterator[Item]]] = {

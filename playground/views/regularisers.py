@@ -136,8 +136,7 @@ TABLE_CAPTION = (
 
 SEEDS_CAPTION = (
     "All numbers are means over the seeds with which every run has ended; {} are planned. Spread: the highest of the "
-    "seeds' ± less the lowest. A change smaller than its spread is not told apart from chance. Chance alone makes it "
-    "larger about once in twelve times."
+    "seeds' ± less the lowest."
 )
 
 

@@ -135,8 +135,8 @@ AGAINST = Control("tutorials_against", "Compare the others with")
 
 
 def _departures(five: FiveTutorials, letter: str) -> list[Cause]:
-    """What a tutorial does otherwise than the paper; what alone moves an output most comes first."""
-    causes = [cause for cause in five.find_causes(PAPER) if cause.letter == letter]
+    """What a tutorial does otherwise than the paper, which names no ε; what alone moves an output most comes first."""
+    causes = [cause for cause in five.find_causes(PAPER) if cause.letter == letter and cause.field != "norm_eps"]
     return sorted(causes, key=lambda cause: -cause.effect)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from playground.text.wording import (
+    count_heads,
     count_noun,
     join_words,
     quote_text,
@@ -90,3 +91,8 @@ def test_parts_of_another_total_stay_as_they_are(parts: tuple[float, ...]) -> No
 def test_a_small_or_large_number_has_a_power_of_ten(x: float, written: str) -> None:
     assert write_number(x).replace("\u00a0", " ") == written
     assert x != x or read_number(written.replace("∞", "inf")) == pytest.approx(x, rel=1e-2)
+
+
+def test_one_layer_and_one_head_are_no_plurals() -> None:
+    assert count_heads(1, 1) == "1 layer × 1 head"
+    assert count_heads(6, 12) == "6 layers × 12 heads"

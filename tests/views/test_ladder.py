@@ -112,7 +112,7 @@ def test_while_it_trains_the_others_are_still_to_come() -> None:
     assert growing.steps.keys() == {"GELU"}
     assert "up to *GELU*" in answer_ladder(growing)
     assert "comes once the ladder is trained" in describe_step(RUNGS["RMS norm"], growing)
-    assert "One seed cannot tell it from chance" in describe_step(RUNGS["GELU"], growing)
+    assert "Fewer than three seeds cannot tell it from chance" in describe_step(RUNGS["GELU"], growing)
     begun = trained(n_done=1)
     assert "is being trained" in answer_ladder(begun)
     assert "The first rung comes next" in answer_ladder(trained(n_done=4))
@@ -131,30 +131,21 @@ def test_the_table_has_each_rung_and_its_step() -> None:
 
 def test_words_say_what_was_measured_and_whether_the_paper_is_right_here() -> None:
     ladder = with_losses(
-        at_2017=(2.0, 2.1, 2.2), at_GELU=(2.0, 2.2, 2.1), at_RMS=(2.3, 2.5, 2.4), at_rotary=(1.3, 1.4, 1.3)
+        at_2017=(2.0, 2.1, 2.2), at_GELU=(2.0, 2.2, 2.1), at_RMS=(2.3, 2.5, 2.4), at_rotary=(1.3, 1.4, 1.4)
     )
     assert describe_step(RUNGS["GELU"], ladder).startswith("against the encoder of 2017, loss **+0.000 nats**, spread")
-    assert "That it helps cannot be told here: so much may be chance" in describe_step(RUNGS["GELU"], ladder)
-    assert "is **not** as good" in describe_step(RUNGS["RMS norm"], ladder)
-    assert "against *RMS norm*, loss **−1.067 nats**, spread 0.100" in describe_step(RUNGS["rotary positions"], ladder)
-    assert "By the loss, it helps here too" in describe_step(RUNGS["rotary positions"], ladder)
+    assert "So much may be chance." in describe_step(RUNGS["GELU"], ladder)
+    assert "By the loss, it does harm here" in describe_step(RUNGS["RMS norm"], ladder)
+    assert "against *RMS norm*, loss **−1.033 nats**, spread 0.100" in describe_step(RUNGS["rotary positions"], ladder)
+    assert "By the loss, it helps here." in describe_step(RUNGS["rotary positions"], ladder)
     answer = answer_ladder(ladder)
     assert "with all 3 changes, **25.0%**" in answer
-    assert "The loss changes most with *rotary positions*: by −1.067 nats." in answer
+    assert "The loss changes most with *rotary positions*: by −1.033 nats." in answer
     assert "1 of 3 rungs cannot be told apart from chance" in answer
     said = words(show_summary(scene(ladder)))
-    assert "A lower loss than on the rung before: *rotary positions* (−1.067 nats, spread 0.100)." in said
+    assert "A lower loss than on the rung before: *rotary positions* (−1.033 nats, spread 0.100)." in said
     assert "A higher loss than on the rung before: *RMS norm* (+0.300 nats, spread 0.000)." in said
     assert "Not told apart from chance: *GELU* (+0.000 nats, spread 0.200)." in said
-
-
-def test_as_many_decimals_are_written_as_tell_a_change_from_its_spread() -> None:
-    ladder = with_losses(
-        at_2017=(2.0, 2.0, 2.0), at_GELU=(2.0033, 2.0072, 2.0101), at_RMS=(2.0, 2.0, 2.0), at_rotary=(2.0, 2.0, 2.0)
-    )
-    assert "*GELU* (+0.0069 nats, spread 0.0068)" in words(show_summary(scene(ladder)))
-    assert "loss **+0.0069 nats**, spread 0.0068;" in describe_step(RUNGS["GELU"], ladder)
-    assert "rotary positions* (+0.000 nats, spread 0.000)" in words(show_summary(scene(ladder)))
 
 
 def test_the_answer_compares_rungs_over_the_seeds_that_both_have() -> None:

@@ -124,9 +124,9 @@ def test_a_norm_is_shown_by_one_vector_before_and_after(norm: str, placement: st
 @pytest.mark.parametrize(
     ("norm", "told"),
     [
-        ("layer", "Mean 3, deviation 2.449. Number 0 by hand: (-1 − 3) / 2.449 = -1.6."),
-        ("scalar", "Mean 3, deviation 2.828. Number 0 by hand: (-1 − 3) / 2.828 = -1.4."),
-        ("rms", "Root mean square 3.873. Number 0 by hand: -1 / 3.873 = -0.26."),
+        ("layer", "Mean 3, deviation 2.449. Number 0 by hand: (−1 − 3) / 2.449 = −1.6."),
+        ("scalar", "Mean 3, deviation 2.828. Number 0 by hand: (−1 − 3) / 2.828 = −1.4."),
+        ("rms", "Root mean square 3.873. Number 0 by hand: −1 / 3.873 = −0.26."),
     ],
 )
 def test_the_first_number_is_normalised_by_hand(norm: Norm, told: str) -> None:

@@ -245,9 +245,23 @@ def test_closed_panels_count_nothing() -> None:
     assert [item.key for item in shown if isinstance(item, Chart | Table)] == ["parameter_breakdown"]
 
 
-def test_heads_are_counted_to_cost_nothing() -> None:
-    text = view.explain_heads(CONFIG).text
-    assert f"With 8, 12, 16 heads: {built(CONFIG):,} parameters each time." in text
+@pytest.mark.parametrize("fields", [{}, {"positions": "relative"}, {"qk_norm": True}, {"d_head": 10}])
+def test_counts_stand_at_their_numbers_of_heads(fields: dict[str, Any]) -> None:
+    config = replace(CONFIG, **fields)
+    heads = (6, 12, 24) if config.d_head else (8, 12, 16)
+    counts = [built(replace(config, n_heads=n)) for n in heads]
+    text = view.explain_heads(config).text
+    assert (len(set(counts)) == 1) == (not fields), "each of these fields makes heads cost or save something"
+    assert ", ".join(map(str, heads)) in text
+    assert ", ".join(f"{n:,}" for n in counts) in text
+    assert ("each time" in text, "? No." in text) == (False, False)
+
+
+@pytest.mark.parametrize("fields", [{}, {"window": 4}, {"window": 4, "global_every": 2}])
+def test_captions_claim_no_growth_that_a_window_stops(fields: dict[str, Any]) -> None:
+    looked_at = scene(replace(CONFIG, **fields))
+    assert "(T², fewer in a window)" in drawing(looked_at, "flops_breakdown").now.caption
+    assert "all T tokens" not in drawing(looked_at, "flops_by_length").now.caption
 
 
 def test_captions_name_the_largest_share() -> None:

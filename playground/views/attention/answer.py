@@ -10,7 +10,7 @@ from playground.charts.figure import Array
 from playground.charts.markdown import quote_place
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Hidden, Run
-from playground.text.wording import write_weight
+from playground.text.wording import count_noun, write_weight
 from playground.views.attention.explanation import ROUNDING, HeadsRun, is_hidden
 from playground.views.change_names import count_changes, name_your_changes
 
@@ -24,7 +24,7 @@ def say_who_attends(subject: HeadsRun, focus: Focus, options: Options) -> str:
     if options["attention_show"] == "difference of two heads":
         told = _compare_heads(run, place, heads, other_head(run, options))
     elif options["attention_show"] == "average of heads":
-        where = f"on average over the {run.config.n_heads} heads of layer {place.layer}"
+        where = f"on average over {count_noun(run.config.n_heads, 'head')} of layer {place.layer}"
         told = _describe_row(run, place, heads.mean(axis=0), where)
     else:
         where = f"in layer {place.layer}, head {place.head}"

@@ -147,21 +147,24 @@ def describe_swap(claim: Claim, after: tuple[float, float]) -> str:
     a_swapped, b_swapped = second if winner == 0 else second[::-1]
     if verdict == "word":
         told = (
-            f"**Between {name} and {other}, the head follows the word.** In both orders {name} has more weight: "
-            f"{a:.2f} against {b:.2f}, and after the swap {a_swapped:.2f} against {b_swapped:.2f}."
+            f"**In this sentence, between {name} and {other}, the head follows the word.** In both orders "
+            f"{name} has more weight: {a:.2f} against {b:.2f}, and after the swap "
+            f"{a_swapped:.2f} against {b_swapped:.2f}."
         )
         if abs(a - a_swapped) > a_swapped - b_swapped:
             told += " The place counts too: the swap alone moves its weight by more than what is left between the two."
     elif verdict == "place":
         told = (
-            f"**Between {name} and {other}, the head follows the place, not the word.** {name} has more weight, "
-            f"{a:.2f} against {b:.2f}. After the swap {other} stands there and has more, {b_swapped:.2f} against "
-            f"{a_swapped:.2f}. A place is more than a position: which words stand around it counts too."
+            f"**In this sentence, between {name} and {other}, the head follows the place, not the word.** "
+            f"{name} has more weight, {a:.2f} against {b:.2f}. After the swap {other} stands there and has more, "
+            f"{b_swapped:.2f} against {a_swapped:.2f}. A place is more than a position: "
+            "which words stand around it counts too."
         )
     else:
         told = (
-            f"**Between {name} and {other}, it is too close to tell.** {name} has {a:.2f} and {other} {b:.2f}; after "
-            f"the swap they have {a_swapped:.2f} and {b_swapped:.2f}. To tell, they have to be {CLOSE:.2f} apart in "
+            f"**In this sentence, between {name} and {other}, it is too close to tell.** {name} has {a:.2f} "
+            f"and {other} {b:.2f}; after the swap they have {a_swapped:.2f} and {b_swapped:.2f}. "
+            f"To tell, they have to be {CLOSE:.2f} apart in "
             "both orders."
         )
     if max(*first, *second) < SMALL:

@@ -36,7 +36,7 @@ from playground.charts.scene import Scene, note_nearest
 from playground.charts.weights import WeightScale, ranked_keys
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
-from playground.text.wording import upper_first
+from playground.text.wording import count_noun, upper_first
 from playground.views.attention.answer import other_head, say_who_attends
 from playground.views.attention.explanation import HeadsRun
 from playground.views.attention.heads import list_linking_heads, show_known_for, show_linking_heads, show_stream
@@ -206,7 +206,7 @@ def all_heads(scene: Heads, options: Options) -> HeadGrid[HeadsRun]:
     n_layers, n_heads = run.config.n_layers, run.config.n_heads
     return HeadGrid(
         key="attention_grid",
-        alt=f"Attention of all {n_layers} layers and {n_heads} heads as thumbnails.",
+        alt=f"Attention of {count_noun(n_layers, 'layer')} and {count_noun(n_heads, 'head')} as thumbnails.",
         caption="**Every head, small.** A row is a layer, a column is a head. A stronger colour means more weight; it "
         f"follows {how}.{end}{hidden}{note_changes(run)} Click a head to open it.",
         thumbnails=lambda subject: subject.thumbnails(options["attention_hide"]),

@@ -121,7 +121,8 @@ def show_competition(explained: Explanation) -> Iterator[Item]:
     labels = np.array(token_names(walk.layer.run.tokens))
     scores = [f"score {write_amount(float(score))}" for score in found.scores]
     texts = [
-        f"{write_weight(found.weights[i])} ({scores[i]}{'' if i == place else f', × {found.ratios[i]:.2g}'})"
+        f"{write_weight(found.weights[i])} "
+        f"({scores[i]}{'' if i == place else f', × {write_number(found.ratios[i], 2)}'})"
         for i in shown
     ]
     left_out = "" if len(shown) == len(found.keys) else f" The strongest of {len(found.keys)} keys are drawn."
@@ -174,13 +175,16 @@ def show_products(explained: Explanation) -> Iterator[Item]:
     columns = {"number": found.numbers, "q": q, "k": k, "q × k": found.products, "sum so far": found.running}
     bias = float(walk.position_bias()[walk.key])
     ends = (
-        f"the score, {dot / root:.4g}" if not bias else f"{dot / root:.4g}; the distance adds {bias:.4g} to the score"
+        f"the score, {write_number(dot / root, 4)}"
+        if not bias
+        else f"{write_number(dot / root, 4)}; the distance adds {write_number(bias, 4)} to the score"
     )
     ends = with_minus(ends)
     chart = Picture[HeadsRun](
         key="why_products",
         alt="Bars: products of query and key; line: their running sum",
-        caption=f"**All {d_head} products**, each over √d_head = {root:.4g}. Blue: one product. Amber: their sum "
+        caption=f"**All {d_head} products**, each over √d_head = {write_number(root, 4)}. Blue: one product. Amber: "
+        "their sum "
         f"so far, which ends at {ends}.",
         figure=lambda _: running_sum(found.numbers, found.products / root, found.running / root),
         table=lambda _: pd.DataFrame(columns),
@@ -306,7 +310,7 @@ def _exp(x: float) -> float:
 
 
 def _times(lead: float) -> str:
-    return f"{_exp(lead):.2g} times" if _exp(lead) < math.inf else "∞ times"
+    return f"{write_number(_exp(lead), 2)} times" if _exp(lead) < math.inf else "∞ times"
 
 
 def _share(x: float) -> str:

@@ -15,6 +15,7 @@ from playground.charts.draw.vectors import MOST_VECTORS, SHOWN
 from playground.charts.figure import Figure, colour_bar
 from playground.charts.markdown import quote_token
 from playground.charts.names import token_labels, token_names
+from playground.text.wording import write_number
 from playground.views.steps.charts import draw_keys, draw_matrix, draw_vectors, quote_tokens
 
 
@@ -105,7 +106,8 @@ def show_rotation(walk: Walk) -> Iterator[Item]:
     reading = (
         f"A vector has two rows, so that its pairs stand below one another: numbers 0 and {half}, 1 and {half + 1}, "
         "and so on. The fastest pair turns by "
-        f"{speed[0]:.3g} radian from one token to the next, the slowest by {speed[-1]:.2g}: it repeats after "
+        f"{write_number(speed[0])} radian from one token to the next, the slowest by {write_number(speed[-1], 2)}: it "
+        "repeats after "
         f"{2 * np.pi / speed[-1]:,.0f} tokens. Lengths stay as they are."
     )
     yield draw_vectors("rotation", rows, reading)
@@ -116,7 +118,10 @@ def show_position_bias(walk: Walk) -> Iterator[Item]:
     query, _ = quote_tokens(walk)
     bias = walk.position_bias()
     what = "A slope of this head alone, times the distance" if walk.config.positions == "alibi" else "A learned number"
-    reading = f"{what}, is added to {query}'s score with each key: from {bias.min():.3g} to {bias.max():.3g}."
+    reading = (
+        f"{what}, is added to {query}'s score with each key: from {write_number(bias.min())} to "
+        f"{write_number(bias.max())}."
+    )
     yield draw_keys(walk, "distance_bias", "added by distance", Walk.position_bias, reading, masked=False)
 
 
@@ -135,8 +140,8 @@ def show_scale(walk: Walk) -> Iterator[Item]:
     """The dot products divided by √d_head."""
     before, after = walk.dot_products().std(), walk.scaled().std()
     reading = (
-        f"The dot products, divided by √{walk.config.head_width} = {walk.config.head_width**0.5:.4g}. "
-        f"Their standard deviation goes from {before:.3g} to {after:.3g}."
+        f"The dot products, divided by √{walk.config.head_width} = {write_number(walk.config.head_width**0.5, 4)}. "
+        f"Their standard deviation goes from {write_number(before)} to {write_number(after)}."
     )
     yield draw_keys(walk, "scale", "q · k / √d_head", Walk.scaled, reading, masked=False)
 

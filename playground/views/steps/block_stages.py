@@ -8,6 +8,7 @@ from playground.analysis.streams import l2
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk
 from playground.charts.chart import Item
+from playground.text.wording import write_number
 from playground.views.steps.charts import draw_vectors
 
 
@@ -29,7 +30,9 @@ def show_embedding(walk: Walk) -> Iterator[Item]:
     if has_norm and n > 1:
         rows["sum"] = np.sum([*rows.values()], axis=0)
     if "position" in rows and (length := l2(rows["token"])) > 0:
-        reading += f" The position's vector is {l2(rows['position']) / length:.3g} times as long as the token's."
+        reading += (
+            f" The position's vector is {write_number(l2(rows['position']) / length)} times as long as the token's."
+        )
     rows["embedding"] = layer.run.computed.get("embed.out", arrays["embed.out"])[walk.query]
     if layer.layer:
         rows[f"enters layer {layer.layer}"] = walk.first_sum[0]
@@ -47,7 +50,7 @@ def show_residual(
     """
     stream, added = map(l2, vectors(walk))
     action = "They are added, number by number." if walk.config.residual else "Only the second goes on."
-    reading = f"The first vector has length {stream:.3g}, the second {added:.3g}. {action}"
+    reading = f"The first vector has length {write_number(stream)}, the second {write_number(added)}. {action}"
     rows = dict(zip(names, vectors(walk), strict=True))
     yield draw_vectors(key, rows | {"goes on": walk.computed(result)}, reading)
 
@@ -60,7 +63,7 @@ def show_norm(walk: Walk, *, key: str, name: str) -> Iterator[Item]:
         return
     output = {"rms": "after gain", "none": "after"}.get(walk.config.norm, "after gain and bias")
     rows = {"before": before, "normalised": walk.of_query(f"{name}.normalized"), output: after}
-    deviations = ", ".join(f"{vector.std():.3g} *{name}*" for name, vector in rows.items())
+    deviations = ", ".join(f"{write_number(vector.std())} *{name}*" for name, vector in rows.items())
     reading = f"The standard deviation of the {before.size:,} numbers in each row: {deviations}."
     yield draw_vectors(key, rows, reading)
 

@@ -16,6 +16,7 @@ from playground.charts.draw.vectors import SHOWN
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 from playground.runs.encoder_run import DROPOUT_PLACES, TUTORIAL_DROPOUTS, DroppedRun
+from playground.text.wording import write_number
 from playground.tutorials.comparison import SHORT_TITLES
 
 
@@ -47,7 +48,8 @@ def show_dropout(scene: Scene[DroppedWalk], _options: Options) -> Iterator[Item]
         key="step_drops",
         alt="Heatmap: what each number was multiplied by at every dropout",
         caption=f"During training, *dropout* sets each number to 0 with probability p = {p:g}. It multiplies the "
-        f"others by 1 / (1 − p) = {1 / (1 - p):.4g}. The draw is random; the sidebar's seed {scene.now.seed} repeats "
+        f"others by 1 / (1 − p) = {write_number(1 / (1 - p), 4)}. The draw is random; the sidebar's seed "
+        f"{scene.now.seed} repeats "
         "it. Cells show the factors; the strongest colour is a factor of 0, and gaps were 0 before. Together with the "
         f"dropout in the layers below, this moves the layer's output for this token by {moved:.0%} of its length. "
         "All stages above are computed without dropout, as after training.",

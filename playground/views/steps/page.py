@@ -16,7 +16,7 @@ from playground.charts.markdown import escape_markdown, quote_place
 from playground.charts.names import token_names
 from playground.charts.scene import Scene, list_missing
 from playground.link.opening import Focus
-from playground.text.wording import write_difference
+from playground.text.wording import write_number
 from playground.views.change_names import name_change
 from playground.views.steps.charts import draw_bars, draw_vectors
 from playground.views.steps.stages import STAGES, Stage
@@ -59,7 +59,10 @@ def answer_what_the_layer_does(walk: Walk, *, is_random: bool) -> str:
         return f"In layer {layer}, the numbers of {query} have become too large for 32-bit floats: none can be told."
     to = "added to" if walk.config.residual else "in place of"
     sums = (walk.first_sum, walk.second_sum)
-    read, made = (f" (length **{l2(added):.3g}**, {to} one of length {l2(before):.3g})" for before, added in sums)
+    read, made = (
+        f" (length **{write_number(l2(added))}**, {to} one of length {write_number(l2(before))})"
+        for before, added in sums
+    )
     where = f"layer {layer} (the first is 0)" if layer else "layer 0, the first"
     does = "adds" if walk.config.residual else "puts in its place"
     found = (
@@ -85,7 +88,7 @@ def _work_out_stage(walk: Walk, stage: str) -> Iterator[Item]:
     yield Paragraph(explain_symbols(stage, step.formulas), "caption")
     destination = f" {_describe_destination(walk)}" if stage == order(walk.config)[-1] else ""
     agrees = (
-        f"The largest difference from the model is {write_difference(step.off)}. The model rounds more: its numbers "
+        f"The largest difference from the model is {write_number(step.off, 2)}. The model rounds more: its numbers "
         "have 32 bits, those of this check 64."
         if step.off
         else "It agrees exactly."
@@ -146,7 +149,7 @@ def _show_changes(walk: Walk, points: list[ChangedPoint]) -> Iterator[Item]:
 def _draw_changed_keys(walk: Walk, point: ChangedPoint, title: str) -> Bars[Walk]:
     """One number a key before and after, as pairs of bars; −∞ has none."""
     infinite = " A key whose score is −∞ has no bar." if not np.isfinite(point.after[walk.allowed]).all() else ""
-    total = f" The weights add up to {point.after.sum():.4g} now." if title == "attention weight" else ""
+    total = f" The weights add up to {write_number(point.after.sum(), 4)} now." if title == "attention weight" else ""
     caption = (
         f"The {title} of every key as your changes set it; the paler bar beside each is what the model computed."
         f"{infinite}{total}"

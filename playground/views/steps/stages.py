@@ -99,7 +99,7 @@ _NORM_PARTS = {
     r"\mu": "the mean of its numbers",
     r"\sigma": "their standard deviation",
     "m": "the mean of their squares",
-    "s": "their standard deviation",
+    "s": "their unbiased standard deviation",
     r"\epsilon": "a small constant, against a division by 0",
     r"\gamma": "a learned factor, the gain",
     r"\beta": "a learned number, the bias",

@@ -37,7 +37,7 @@ from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.runs.arrays import FLOAT32_ROUNDING
 from playground.runs.encoder_run import Run
-from playground.text.wording import write_share
+from playground.text.wording import write_number, write_share
 from playground.views.change_names import count_changes, name_your_changes
 from playground.views.what_if.verdict import HeadEffects, judge_changes
 
@@ -201,7 +201,8 @@ def show_sentences(scene: Scene[Followed], options: Options) -> Iterator[Item]:
     cosine, relative = float(change.cosine), float(change.relative)
     if np.isfinite(cosine) and np.isfinite(relative):
         yield Paragraph(
-            f"The sentence's vector has moved by **{relative:.3g} of its length**. Its cosine with the untouched one "
+            f"The sentence's vector has moved by **{write_number(relative)} of its length**. Its cosine with the "
+            "untouched one "
             f"is **{cosine:.4f}**; 1 is the same direction."
         )
     else:
@@ -297,12 +298,12 @@ def show_tokens(scene: Scene[Followed], options: Options) -> Iterator[Item]:
         finite = numbers[np.isfinite(numbers)]
         told = (
             "The number is the length of the difference, divided by the vector's length before. The largest is "
-            f"{finite.max(initial=0):.3g}."
+            f"{write_number(finite.max(initial=0))}."
         )
     else:
         told = (
             "The number is the cosine of the angle between the two: 1 is the same direction. The smallest is "
-            f"{np.nanmin(numbers, initial=1):.3g}."
+            f"{write_number(np.nanmin(numbers, initial=1))}."
         )
     yield Heatmap[Followed](
         key="whatif_vectors",

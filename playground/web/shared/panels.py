@@ -16,7 +16,7 @@ from playground.link.params import write_changed
 from playground.link.query import explain_cut
 from playground.runs.encoder_run import Run
 from playground.text.sentences import foreign_script, is_english
-from playground.text.wording import count_noun, name_device
+from playground.text.wording import count_heads, count_noun, name_device
 from playground.views.change_names import count_changes
 from playground.web.choices.focus import settle_tokens
 from playground.web.choices.setup import Setup, current_notices, current_setup, current_value, describe_other_weights
@@ -93,7 +93,7 @@ def draw_run_line(*, changed: bool = True) -> Run:
     n = count_changes(run)
     changes = f" · :violet-badge[{count_noun(n, 'change')}]" if n else ""
     st.caption(
-        f"{which}{count_noun(tokens, 'token')}{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
+        f"{which}{count_noun(tokens, 'token')}{padding} · {count_heads(run.config.n_layers, run.config.n_heads)} · "
         f"{1000 * run.seconds:.0f} ms on {name_device(run.device)} · {trained_slot.describe_weights(setup.weights)}"
         f"{vectors}{changes}"
     )

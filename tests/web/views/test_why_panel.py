@@ -301,7 +301,7 @@ def test_each_test_of_the_answer_is_a_link_to_what_it_says() -> None:
         weights = opened.run.pattern(focus.layer)[focus.head, focus.query]
         for place, told in ((focus.key, before), (rival, after)):
             assert told.endswith(f"**{weights[place]:.2f}**")
-    assert "follows the place" in prose(app)
+    assert re.search(r"\*\*In this sentence, between .* the head follows the place", prose(app))
 
 
 def test_the_code_behind_the_panel_opens() -> None:
