@@ -29,7 +29,6 @@ from playground.link.query import (
     chosen_sentence,
     drawn_rows,
     explain_cut,
-    is_known_version,
     longest_sentence,
     read_link,
     version_of,
@@ -279,12 +278,12 @@ class _ReadTexts(NamedTuple):
 def _read_texts(
     page: str, texts: Mapping[str, list[str]], weights: Weights | None, *, has_checkpoint: bool
 ) -> _ReadTexts:
-    texts = query.rename_focus(texts, page)
+    texts = query.unescape(texts)
     version = version_of(texts)
-    if not is_known_version(version):
+    if version != query.VERSION:
         raise InputError(
             f"Another version of the playground made this link, v={quote_text(version, longest=12)}; this one knows "
-            f"v={query.OTHER_WEIGHTS} and v={query.VERSION}."
+            f"v={query.VERSION}."
         )
     if weights is not None:
         texts = {key: each for key, each in texts.items() if key != "b_weights"} | {"weights": [weights]}
@@ -297,7 +296,7 @@ def _read_texts(
         settled_pinned, unfit = settle(pinned, from_link)
         pinned = asked | settled_pinned
         wrong += [query.of_pinned(reason) for reason in unfit]
-    notices = [*reading.sentences, *reasons, *wrong, *_describe(page, texts, settled, reading.means_other_weights)]
+    notices = [*reading.sentences, *reasons, *wrong, *_describe(page, texts, settled)]
     repeated = {key: each for key, each in texts.items() if len(set(each)) > 1 and key in params.PARAMS}
     notices += [
         f"The link has {key} {len(each)} times; the last, {quote_text(each[-1], longest=24)}, counts."
@@ -406,17 +405,9 @@ def _find_tokenizer(values: Mapping[str, Any], sentences: tuple[str, ...]) -> To
     return checkpoint.read_minilm_tokenizer(folder)
 
 
-def _describe(
-    page: str, texts: Mapping[str, list[str]], values: Mapping[str, Any], means_other_weights: bool
-) -> list[str]:
+def _describe(page: str, texts: Mapping[str, list[str]], values: Mapping[str, Any]) -> list[str]:
     """What has to be known about a link, beside what was changed in it."""
     sentences = [*split_sentences(values["text"]).notes, *query.name_unknown(texts)]
     if page_at(page).own_networks:
         sentences.append(f"The page {page} shows other networks too; this is the encoder of its sidebar.")
-    if means_other_weights:
-        is_random = values["weights"] == "random"
-        other = query.describe_other_weights(
-            page, seed=values["seed"], is_random=is_random, has_random_decoder=is_random
-        )
-        sentences += [other] if other else []
     return sentences

@@ -1,4 +1,4 @@
-"""A link's query string: how it is read, repaired and written, and what old links meant.
+"""A link's query string: how it is read, repaired and written.
 
 Pure functions; `open_page` applies them to Streamlit. A link never fails: what cannot be is replaced by the nearest
 thing that can, with one sentence on what was changed and why.
@@ -26,45 +26,13 @@ from playground.link.params import (
     write_all,
     write_changed,
 )
-from playground.pages import page_at
 from playground.presets import PRESETS
 from playground.text import split_sentences
 from playground.text.wording import join_words, quote_text
 from playground.weights.recognise import RecognisedWeights
 
-OTHER_WEIGHTS = "1"
-"""The version of links in which one generator drew all random weights in turn, instead of one each tensor."""
-
 _OWN_TEXT_KEYS = ("encdec_target", "encdec_attention", "encdec_layer", "encdec_head", "encdec_position")
-"""The page Encoder-decoder's parameters before it had a trained example."""
-
-_TARGET_BEFORE = "Het dier was te moe.\nDaarom stak het de straat niet over."
-"""The default of `encdec_target` then."""
-
-_FOCUS_BEFORE: dict[str, dict[str, tuple[str, int]]] = {
-    "attention": {"attention_layer": ("layer", 3), "attention_head": ("head", 1), "attention_query": ("query", 10)},
-    "norms": {"norms_token": ("query", 0)},
-    "step-by-step": {
-        "step_layer": ("layer", 0),
-        "step_head": ("head", 0),
-        "step_query": ("query", 10),
-        "step_key": ("key", 2),
-    },
-}
-"""Before pages shared their focus: each page's own keys for it, with their names by now and their defaults then."""
-
-FOCUS_KEYS = frozenset(key for names in _FOCUS_BEFORE.values() for key in names)
-"""Keys that no link has any more."""
-
-_VERSIONS_BEFORE_FOCUS = ("0", "1")
-
-
-def missing_values(linked: Collection[str]) -> dict[str, Any]:
-    """What a link with these keys leaves out and meant by it, where that is no longer the default."""
-    if "encdec_source" in linked or not any(key in linked for key in _OWN_TEXT_KEYS):
-        return {}
-    target = {} if "encdec_target" in linked else {"encdec_target": _TARGET_BEFORE}
-    return {"encdec_source": "your text", **target}
+"""Parameters that the page Encoder-decoder has beside one's own text alone, so that a link with one means that."""
 
 
 def needed_panels(linked: Collection[str | None]) -> dict[str, bool]:
@@ -72,47 +40,13 @@ def needed_panels(linked: Collection[str | None]) -> dict[str, bool]:
     return {panel: True for key, panel in FOLDS.items() if key in linked}
 
 
-def rename_focus(texts: Mapping[str, list[str]], page: str) -> dict[str, list[str]]:
-    """A link's texts under their names by now, and with what a link to this page left out and meant by it.
-
-    Where several pages' old keys contradict each other, those of the open page count; a present name counts most.
-    """
-    # A mail program or a course page may have written `&amp;` for the `&` between two parameters.
-    texts = {key.removeprefix("amp;"): value for key, value in texts.items()}
-    renamed: dict[str, list[str]] = {}
-    for path in sorted(_FOCUS_BEFORE, key=lambda path: path != page):
-        names = _FOCUS_BEFORE[path]
-        is_old = any(key in texts for key in names) or texts.get("v", [""])[-1] in _VERSIONS_BEFORE_FOCUS
-        for key, (name, default) in names.items():
-            if key in texts:
-                renamed.setdefault(name, texts[key])
-            elif path == page and is_old:
-                renamed.setdefault(name, [str(default)])
-    return renamed | {key: value for key, value in texts.items() if key not in FOCUS_KEYS}
-
-
-def describe_other_weights(page: str, *, seed: int, is_random: bool, has_random_decoder: bool) -> str | None:
-    """A sentence for what a link of version `OTHER_WEIGHTS` opens; None where no random weights are shown.
-
-    Args:
-        page: the page that is open.
-        seed: what random weights are drawn from.
-        is_random: whether the chosen weights are.
-        has_random_decoder: whether the page Encoder-decoder shows both halves at random, as it does for most own texts.
-    """
-    if not (has_random_decoder if page == "encoder-decoder" else is_random or page_at(page).own_networks):
-        return None
-    return (
-        "Since this link was made, the playground has changed how it draws random weights: "
-        f"seed {seed} gives other ones now."
-    )
+def unescape(texts: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """A link's texts by parameter, where a mail program or a course page wrote `&amp;` for the `&` between two."""
+    return {key.removeprefix("amp;"): value for key, value in texts.items()}
 
 
 VERSION = "2"
-"""Travels as `v`; raised when a default or a parameter's meaning changes, so that old links can be told apart.
-
-In version 1, a seed's random weights were other ones; see `describe_other_weights`.
-"""
+"""Travels as `v`; raised when a default or a parameter's meaning changes, so that old links can be told apart."""
 
 
 def read(key: str, texts: Sequence[str]) -> tuple[Any, str | None]:
@@ -262,8 +196,6 @@ class LinkReading(NamedTuple):
     """What is wrong with the link."""
     is_exact: bool
     """Whether the link says just these values, as this version writes them."""
-    means_other_weights: bool = False
-    """Whether a seed meant other random weights when the link was made."""
 
 
 def version_of(texts: Mapping[str, list[str]]) -> str:
@@ -271,28 +203,22 @@ def version_of(texts: Mapping[str, list[str]]) -> str:
     return texts.get("v", [VERSION])[-1]
 
 
-def is_known_version(version: str) -> bool:
-    """Whether this version of the playground knows what such a link means."""
-    return version in (VERSION, OTHER_WEIGHTS)
-
-
 def read_link(texts: Mapping[str, list[str]], with_widgets: Collection[str] = ()) -> LinkReading:
     """Read the link's parameters, without those that have a widget, which the visitor may have moved since."""
     linked = {key: texts[key] for key in texts if key in PARAMS and key not in with_widgets}
     readings = {key: read(key, linked[key]) for key in linked}
-    before = {} if "encdec_source" in with_widgets else missing_values(linked)
     folded = needed_panels({*linked, *texts.get("only", ())})
-    before |= {key: is_open for key, is_open in folded.items() if key not in {*texts, *with_widgets}}
-    values = {key: value for key, (value, _) in readings.items()} | before
+    is_own = "encdec_source" not in {*linked, *with_widgets} and any(key in linked for key in _OWN_TEXT_KEYS)
+    implied: dict[str, Any] = {"encdec_source": "your text"} if is_own else {}
+    implied |= {key: is_open for key, is_open in folded.items() if key not in {*texts, *with_widgets}}
+    values = {key: value for key, (value, _) in readings.items()} | implied
     # A layer that no model has is one that this model has not: the focus line tells of the last that there is.
     too_high = {key for key in FOCUS if values.get(key) == FOCUS[key].high}
     sentences = [complaint for key, (_, complaint) in readings.items() if complaint and key not in too_high]
-    version = version_of(texts)
-    if not is_known_version(version):
+    if version_of(texts) != VERSION:
         sentences.append("This link was made by another version of the playground; some of it may look different.")
-    as_written = not before and all(write_all(values[key]) == linked[key] for key in linked)
-    is_exact = as_written and version == VERSION
-    return LinkReading(values, sentences, is_exact, means_other_weights=version == OTHER_WEIGHTS)
+    as_written = not implied and all(write_all(values[key]) == linked[key] for key in linked)
+    return LinkReading(values, sentences, is_exact=as_written and version_of(texts) == VERSION)
 
 
 MARKER = "pinned"

@@ -309,20 +309,12 @@ def test_a_link_is_read_but_for_what_has_a_widget_or_is_no_parameter() -> None:
     assert read_link(texts, with_widgets=["n_layers"]) == LinkReading({"seed": 3}, [], is_exact=True)
 
 
-def test_a_link_of_version_1_is_remembered_and_rewritten() -> None:
-    """Its version leaves the address: what a visitor changes afterwards was not drawn as in version 1."""
-    reading = read_link({"v": ["1"], "seed": ["3"]}, with_widgets=[])
-    assert reading == LinkReading({"seed": 3}, [], is_exact=False, means_other_weights=True)
-    for texts in ({"v": [VERSION]}, {}, {"v": ["0"]}, {"v": ["1", VERSION]}):
-        assert not read_link(texts, with_widgets=[]).means_other_weights
-
-
 @pytest.mark.parametrize(
     ("texts", "n_sentences"),
     [
         ({"seed": ["junk"]}, 1),
         ({"causal": ["TRUE"]}, 0),
-        ({"v": ["0"]}, 1),
+        ({"v": ["1"]}, 1),
         ({"v": ["3"]}, 1),
         ({"v": ["2"], "seed": ["1", "2"]}, 0),
     ],

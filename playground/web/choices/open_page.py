@@ -45,7 +45,6 @@ from playground.web.choices.setup import (
     note_focus_text,
     pin,
     recognised_weights,
-    remember_other_weights,
     replace_notices,
     settle_pinned,
     setup_of,
@@ -69,7 +68,7 @@ def open_page(page: str) -> None:
     restore_page_values(page, arrived=arrived)
     st.session_state[OPEN_PAGE] = page
     address = {key: st.query_params.get_all(key) for key in st.query_params}
-    texts = query.rename_focus(address, page)
+    texts = query.unescape(address)
     # Panels count too: one that the visitor has closed stays closed, though the link asks for something in it.
     linked = [key for key in (*texts, "encdec_source", *params.FOLDS.values()) if key in params.PARAMS]
     reading = read_link(texts, [key for key in linked if key in st.session_state])
@@ -88,8 +87,6 @@ def open_page(page: str) -> None:
         note_focus_text(settled["text"])
     if sentences:
         replace_notices(setup_of(settled), sentences)
-    if reading.means_other_weights:
-        remember_other_weights(setup_of(settled))
     if page == "encoder-decoder" and settled["weights"] == "trained here":
         reading = prefer_trained_decoder(reading)
     write_back(reading, values, settled)
@@ -102,7 +99,7 @@ def follow_link(link: str) -> str:
         InputError: the text is no link of the playground.
     """
     page, texts = split_link(link)
-    texts = query.rename_focus(texts, page)
+    texts = query.unescape(texts)
     reading = read_link(texts)
     values = {key: reading.values.get(key, param.default) for key, param in params.PARAMS.items()}
     st.session_state.pop(SHOWN_VALUES, None)
@@ -120,8 +117,6 @@ def follow_link(link: str) -> str:
     note_focus_text(settled["text"] if is_chosen else DEFAULT_TEXT, by_page=not is_chosen)
     setup = setup_of(settled)
     replace_notices(setup, [*reading.sentences, *reasons, *query.name_unknown(texts), *wrong], page)
-    if reading.means_other_weights:
-        remember_other_weights(setup)
     return page
 
 
@@ -221,7 +216,7 @@ def write_back(reading: LinkReading, values: Mapping[str, Any], settled: Mapping
             st.session_state[key] = settled[key]
     if reading.is_exact and all(key in st.session_state for key in changed):
         return
-    known = {*params.PARAMS, *query.FOCUS_KEYS, "v"}
+    known = {*params.PARAMS, "v"}
     address = {key.removeprefix("amp;"): st.query_params.get_all(key) for key in st.query_params}
     others = {key: address[key] for key in address if key not in known and not key.startswith("embed")}
     st.query_params.from_dict({**others, **params.write_changed({**reading.values, **settled})})

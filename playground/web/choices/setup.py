@@ -118,9 +118,6 @@ _SETUP = "_setup"
 _PINNED_SETUP = "_pinned_setup"
 """Session key of the `Setup` of what is pinned."""
 
-_OTHER_WEIGHTS = "_other_weights"
-"""Session key of the `Setup` that a link has opened for which a seed meant other weights."""
-
 _FOCUS_TEXT = "_focus_text"
 """Session key of the text in which query and key were chosen; the defaults are those of the default text."""
 
@@ -373,22 +370,3 @@ def drop_outdated_notices(setup: Setup, page: str, *, arrived: bool) -> None:
     is_outdated = about != setup if about_page == page else arrived
     if is_outdated:
         st.session_state.pop(_NOTICES, None)
-
-
-def remember_other_weights(setup: Setup) -> None:
-    """Note that a link has opened this setup for which its seed meant other random weights."""
-    st.session_state[_OTHER_WEIGHTS] = setup
-
-
-def describe_other_weights(setup: Setup) -> str | None:
-    """A sentence on the random weights that a page shows of a setup that such a link has opened."""
-    if st.session_state.get(_OTHER_WEIGHTS) != setup:
-        return None
-    trained = setup.trained_network
-    random_decoder = is_random(setup.weights) or trained is None or not trained.task.has_decoder
-    return query.describe_other_weights(
-        st.session_state[OPEN_PAGE],
-        seed=setup["seed"],
-        is_random=is_random(setup.weights),
-        has_random_decoder=random_decoder and current_value("encdec_source") == "your text",
-    )

@@ -19,7 +19,7 @@ from playground.text.sentences import foreign_script, is_english
 from playground.text.wording import count_heads, count_noun, name_device
 from playground.views.change_names import count_changes
 from playground.web.choices.focus import settle_tokens
-from playground.web.choices.setup import Setup, current_notices, current_setup, current_value, describe_other_weights
+from playground.web.choices.setup import Setup, current_notices, current_setup, current_value
 from playground.web.choices.snapshots import can_undo, undo_reset
 from playground.web.session import caches, trained_slot
 from playground.web.session.services import services
@@ -33,7 +33,7 @@ def draw_heading(question: str) -> None:
     """Show the page's one question, notices on what had to be changed in the visitor's choices, and the changes."""
     st.title(question)
     setup = current_setup()
-    sentences = [*current_notices(setup), *filter(None, [describe_other_weights(setup)])]
+    sentences = current_notices(setup)
     if sentences:
         listed = "\n".join(f"- {sentence}" for sentence in sentences) if len(sentences) > 1 else sentences[0]
         st.container(key="notices").info(listed)

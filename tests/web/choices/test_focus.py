@@ -7,12 +7,11 @@ import pytest
 
 from playground import open_link
 from playground.link.opening import Focus
-from playground.link.params import DEFAULT_TEXT, FOCUS, PARAMS
-from playground.link.query import FOCUS_KEYS, rename_focus
+from playground.link.params import DEFAULT_TEXT, FOCUS
 from playground.web.choices import focus
 from playground.web.choices.focus import choose_places, current_focus, move_focus, moved_places
 from playground.weights import checkpoint
-from tests.web.app_test import SMALL, choose, component_data, open_page, sentences, shown_focus, trained_trace
+from tests.web.app_test import SMALL, choose, component_data, open_page, shown_focus, trained_trace
 
 DEFAULT = {place: param.default for place, param in FOCUS.items()}
 
@@ -119,59 +118,3 @@ def test_a_link_names_the_pair_of_every_text_but_the_default_one() -> None:
     assert shown_focus(app)["query"] == 10
     written = component_data(choose(app, text=DEFAULT_TEXT, query=10, key=2), "address_guard")["parameters"]
     assert (written["query"], written["key"]) == ([], [])
-
-
-# --- old links
-
-
-@pytest.mark.parametrize(
-    ("page", "texts", "expected"),
-    [
-        ("attention", {"attention_layer": ["2"]}, {"layer": ["2"], "head": ["1"], "query": ["10"]}),
-        ("attention", {"layer": ["4"], "attention_layer": ["2"]}, {"layer": ["4"], "head": ["1"], "query": ["10"]}),
-        ("norms", {"norms_token": ["5"]}, {"query": ["5"]}),
-        ("norms", {"norms_view": ["by hand"]}, {"norms_view": ["by hand"]}),
-        ("norms", {"v": ["1"]}, {"v": ["1"], "query": ["0"]}),
-        ("step-by-step", {"step_key": ["4"]}, {"layer": ["0"], "head": ["0"], "query": ["10"], "key": ["4"]}),
-        ("step-by-step", {"v": ["2"]}, {"v": ["2"]}),
-        ("parameters", {"v": ["1"], "step_layer": ["1"]}, {"v": ["1"], "layer": ["1"]}),
-        ("norms", {"step_query": ["1"], "norms_token": ["3"], "step_head": ["2"]}, {"query": ["3"], "head": ["2"]}),
-    ],
-)
-def test_old_keys_are_read_under_their_present_names_with_the_defaults_that_they_had(
-    page: str, texts: dict[str, list[str]], expected: dict[str, list[str]]
-) -> None:
-    assert rename_focus(texts, page) == expected
-    assert not FOCUS_KEYS & PARAMS.keys()
-
-
-@pytest.mark.parametrize(
-    ("page", "link", "focus"),
-    [
-        ("attention", {"attention_layer": "2", "attention_query": "4"}, {"layer": 2, "query": 4}),
-        ("step_by_step", {"step_query": "5", "step_stage": "softmax"}, {"layer": 0, "head": 0, "query": 5}),
-        ("norms", {"norms_view": "by hand", "v": "1"}, {"query": 0}),
-    ],
-)
-def test_an_old_link_opens_what_it_showed_under_the_present_names(
-    page: str, link: dict[str, str], focus: dict[str, int]
-) -> None:
-    app = open_page(page, **link)
-    assert shown_focus(app) == DEFAULT | focus
-    written = component_data(app, "address_guard")["parameters"]
-    chosen = {place: written[place] for place in DEFAULT if written.get(place)}
-    assert chosen == {place: [str(number)] for place, number in focus.items()}
-
-
-def test_a_layer_that_the_model_has_not_is_told_once_and_stays_in_the_link() -> None:
-    app = open_page("attention", weights="random", n_layers="2", layer="50", d_ff="77", n_heads="3")
-    assert shown_focus(app)["layer"] == 1
-    assert "the last layer is 1" in component_data(app, "focus_line")["note"]
-    assert "d_ff=“77”" in sentences(app)
-    written = component_data(app, "address_guard")["parameters"]
-    assert (written["layer"], written["n_heads"]) == (["50"], ["3"]), "a larger model shows it"
-    app = open_page("attention", layer="99")
-    assert sentences(app) == ""
-    note = component_data(app, "focus_line")["note"]
-    assert "the last layer is 5" in note
-    assert "95" not in note  # the most that any model has: nobody asked for it

@@ -9,13 +9,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.link.params import SHARED, page_parameters
-from playground.link.query import OTHER_WEIGHTS, VERSION, LinkReading
+from playground.link.query import VERSION, LinkReading
 from playground.text import Sentences, split_sentences
 from playground.web.choices import setup
 from playground.web.choices.open_page import restore_page_values, write_back
 from playground.web.choices.setup import Setup, is_random, setup_of
 from playground.web.session.weights_cache import RANDOM, WeightsId, this_session
-from tests.web.app_test import SMALL, choose, open_page, sentences, values
+from tests.web.app_test import SMALL, open_page, sentences
 
 VALUES: dict[str, Any] = {key: param.default for key, param in SHARED.items()} | {"weights": "random", "n_layers": 2}
 
@@ -224,36 +224,7 @@ def test_a_pages_parameters_start_with_its_name() -> None:
     assert "overview_batch" in page_parameters("")
 
 
-OTHER_NUMBERS = "seed 7 gives other ones now"
-
-
 @pytest.mark.sweep
-@pytest.mark.parametrize(
-    ("page", "link", "is_said"),
-    [
-        ("attention", SMALL, True),
-        ("attention", {"weights": "minilm"}, False),
-        ("attention", {"n_layers": "2"}, True),
-        ("norms", {"weights": "mine", "d_model": "16", "n_heads": "4"}, True),
-        ("encoder_decoder", {}, False),
-        ("encoder_decoder", SMALL, False),
-        ("encoder_decoder", SMALL | {"encdec_source": "your text"}, True),
-        ("gradient_flow", {"gradient_layers": "3"}, True),
-        ("training", {}, True),
-        ("tutorials", {}, True),
-    ],
-)
-def test_a_link_of_version_1_speaks_of_random_weights_where_they_are(
-    page: str, link: dict[str, str], is_said: bool
-) -> None:
-    app = open_page(page, v=OTHER_WEIGHTS, seed="7", **link)
-    assert (OTHER_NUMBERS in sentences(app)) == is_said
-    assert "another version" not in sentences(app)
-    assert values(app, "seed") == {"seed": 7}
-    assert "v" not in app.query_params
-    assert OTHER_NUMBERS not in sentences(choose(app, text="other words"))
-
-
 @pytest.mark.parametrize("link", [{"v": VERSION}, {}])
 def test_a_link_of_this_version_or_from_the_address_bar_says_nothing(link: dict[str, str]) -> None:
     assert sentences(open_page("attention", seed="7", **SMALL, **link)) == ""
@@ -262,10 +233,3 @@ def test_a_link_of_this_version_or_from_the_address_bar_says_nothing(link: dict[
 def test_a_link_of_an_unknown_version_says_that_it_may_look_different() -> None:
     said = sentences(open_page("attention", v="3", seed="7", **SMALL))
     assert "another version" in said
-    assert OTHER_NUMBERS not in said
-
-
-def test_the_sentence_follows_to_a_page_with_random_weights_and_not_to_one_without() -> None:
-    app = open_page("tutorials", v=OTHER_WEIGHTS, seed="7")
-    assert OTHER_NUMBERS in sentences(app)
-    assert OTHER_NUMBERS not in sentences(app.switch_page("../../pages/attention.py").run())

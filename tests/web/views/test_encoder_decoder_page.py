@@ -37,7 +37,6 @@ from tests.web.app_test import (
 )
 
 TEXT, TARGET = "a cat sat\na <b>rather</b> longer cat", "een kat\neen <i>kat</i> zat"
-OLD_TARGET = "Het dier was te moe.\nDaarom stak het de straat niet over."
 FRENCH = "le petit chat noir voit une maison blanche"
 
 
@@ -192,26 +191,6 @@ def test_each_source_keeps_its_own_values_while_the_other_one_is_shown() -> None
     press(app, "reset")
     assert source(app) == "trained example"
     assert values(choose(app, encdec_source="your text"), "encdec_head") == {"encdec_head": 0}
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    ("query", "target"),
-    [
-        ({"encdec_attention": "decoder self", "v": "1"}, OLD_TARGET),
-        ({"encdec_position": "junk"}, OLD_TARGET),
-        ({"encdec_target": "een kat"}, "een kat"),
-        ({"encdec_source": "your text"}, DEFAULT_TARGET),
-        ({"encdec_example_head": "1"}, None),
-        ({"encdec_source": "trained example", "encdec_head": "2"}, None),
-    ],
-)
-def test_a_link_from_before_the_example_shows_the_visitors_text_and_any_other_the_example(
-    query: dict[str, str], target: str | None
-) -> None:
-    app = page(**query)
-    assert source(app) == ("trained example" if target is None else "your text")
-    assert target is None or app.text_area(key="encdec_target").value == target
 
 
 def test_without_the_file_the_page_shows_the_visitors_text(
