@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.web.app_test import SMALL, array, captions, charts, drawn_bars, formulas, open_page, prose, without_error
+from tests.written_numbers import read_number
 
 TWO = {**SMALL, "text": "abcdefgh\nhgfedcba", "layer": "1", "head": "2", "query": "5", "key": "3"}
 
@@ -26,9 +27,9 @@ ACTING = {
 @pytest.mark.parametrize("stage", ACTING)
 def test_a_stage_adds_up_and_shows_what_was_set_after_it(stage: str) -> None:
     app = without_error(open_page("step_by_step", **TWO, do=ACTING[stage], step_stage=stage))
-    found = re.search(r"(?:model is ([\d.e+-]+)|agrees exactly)\.", captions(app))
+    found = re.search(r"(?:model is (\d[\d.]*(?:\s×\s10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?|10[⁻⁰-⁹¹²³]+)|agrees exactly)\.", captions(app))
     assert found
-    assert float(found[1] or 0) < 1e-5
+    assert read_number(found[1] or "0") < 1e-5
     assert "your changes act" in prose(app)
     assert any(r"\leftarrow" in formula for formula in formulas(app))
     drawn = charts(app)["step_changed"]

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground import Trace
 from playground.charts.colour_scales import SAME_COLOUR
+from playground.text.wording import write_number
 from tests.web import app_test
 from tests.web.app_test import SMALL, array, charts, choose, formulas, small_trace, trained_trace, without_error, words
 
@@ -81,7 +82,7 @@ def test_one_norm_is_worked_out_by_hand() -> None:
         general, worked_out = formulas(app)
         assert general.startswith(r"{\hat{x}_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}}}")
         assert worked_out.endswith(f"= {float(trace[f'{name}.normalized'][0, token, 0]):.4g}")
-        assert f"out₀ = {float(trace[f'{name}.out'][0, token, 0]):.4g}." in words(app)
+        assert f"out₀ = {write_number(float(trace[f'{name}.out'][0, token, 0]), 4)}." in words(app)
 
 
 def test_the_norm_by_hand_opens_at_the_chosen_layer_and_at_the_one_that_a_link_names() -> None:

@@ -12,6 +12,7 @@ from playground.accounting import count_flops
 from playground.link.params import DEFAULT_TEXT
 from playground.presets import PRESETS
 from playground.runs.encoder_run import run
+from playground.text.wording import count_heads
 from playground.web.choices.shortcuts import preset_values
 from playground.web.session.services import services
 from playground.web.shared import navigation
@@ -74,7 +75,7 @@ def test_every_preset_runs_or_says_why_not(name: str) -> None:
         assert not charts(app)
     else:
         assert sentences(app) == ""
-        assert f"{config.n_layers} layers × {config.n_heads} heads" in captions(app)
+        assert count_heads(config.n_layers, config.n_heads) in captions(app)
         assert ":orange-badge[random weights]" in captions(app)
         assert charts(app).keys() == CHARTS
 

@@ -34,6 +34,7 @@ from tests.web.app_test import (
     widgets,
     without_error,
 )  # fmt: skip
+from tests.written_numbers import read_number
 
 SMALL: dict[str, Any] = {**app_test.SMALL, "seed": 3, "text": "abc"}
 
@@ -51,8 +52,10 @@ def test_every_stage_of_the_trained_model() -> None:
         choose(app, step_stage=stage)
         assert app.header[0].value.lower() == stage
         assert shown_focus(app) == {"layer": 2, "head": 5, "query": 10, "key": 2}
-        (difference,) = re.findall(r"(?:model is (\d\.\de[+-]\d\d)|agrees exactly)\.", captions(app))
-        assert float(difference or 0) < 1e-5
+        (difference,) = re.findall(
+            r"(?:model is ([\d.]+(?:\s×\s10[⁻\d⁰¹²³⁴⁵⁶⁷⁸⁹]+)?|10⁻\S+?)|agrees exactly)\.", captions(app)
+        )
+        assert read_number(difference or "0") < 1e-5
         if stage == "softmax":
             assert f"weight {pattern[10].max():.3f}. All its weights add up to 1.0000." in captions(app)
             np.testing.assert_allclose(array(charts(app)["step_softmax"], name="y"), pattern[10], atol=1e-5)
@@ -135,8 +138,10 @@ def test_each_chapter_of_tutorial_b_has_its_own_input(
     assert line["tokens"][line["places"]["query"]] == f"x{(sentence - 1) * shape[1] + 1}"
     assert line["counts"] == {"layer": 1, "head": n_heads, "query": shape[1], "key": shape[1]}
     assert ("step_sentence" in widgets(app)) == (shape[0] > 1)
-    (difference,) = re.findall(r"(?:model is (\d\.\de[+-]\d\d)|agrees exactly)\.", captions(app))
-    assert float(difference or 0) < 1e-5
+    (difference,) = re.findall(
+        r"(?:model is ([\d.]+(?:\s×\s10[⁻\d⁰¹²³⁴⁵⁶⁷⁸⁹]+)?|10⁻\S+?)|agrees exactly)\.", captions(app)
+    )
+    assert read_number(difference or "0") < 1e-5
 
     trace = chapter_trace(shape, n_heads, positions, sentence, 5)
     x, q, k, z = (trace[name][0].numpy() for name in ("embed.out", *(f"layers.0.attn.{each}" for each in "qkz")))
@@ -156,14 +161,14 @@ def test_the_chapters_input_is_left_for_the_students_own_text_and_for_another_ar
     pattern = chapter_trace((5, 3, 8), 1, "none", 2, 0, causal=True)["layers.0.attn.pattern"][0, 0, 1].numpy()
     np.testing.assert_allclose(array(charts(app)["step_softmax"], name="y")[:2], pattern[:2], atol=1e-5)
     choose(app, step_input="my text")
-    assert "14 tokens · 1 layers × 4 heads" in captions(app)
+    assert "14 tokens · 1 layer × 4 heads" in captions(app)
     assert "step_sentence" not in widgets(app)
     choose(app, step_input="the tutorial's")
     assert "**(5, 3, 8)**" in captions(app)
     choose(app, norm_placement="pre")
-    assert "14 tokens · 1 layers × 4 heads" in captions(app)
+    assert "14 tokens · 1 layer × 4 heads" in captions(app)
     choose(app, norm_placement="post", step_path="as the data moves")
-    assert "14 tokens · 1 layers × 4 heads" in captions(app)
+    assert "14 tokens · 1 layer × 4 heads" in captions(app)
     assert "step_input" not in widgets(app)
 
 
