@@ -26,6 +26,9 @@ MOST_SILENT = 64
 HANGS_AFTER = 20.0
 """Seconds without an answer after which a process ends."""
 
+_Connection: Any = AutoHTTPProtocol
+"""uvicorn's class; each kind that it may be has `client`, `connections`, `cycle`, `loop` and `transport`."""
+
 _QUIET = 60.0
 """Seconds between two log lines that the system refuses connections."""
 
@@ -37,7 +40,7 @@ def limit_connections() -> None:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     with contextlib.suppress(ValueError):  # macOS names a limit that it does not give
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    begin = AutoHTTPProtocol.connection_made
+    begin = _Connection.connection_made
 
     def connection_made(connection: Any, transport: asyncio.Transport) -> None:
         begin(connection, transport)
@@ -47,12 +50,12 @@ def limit_connections() -> None:
             min(silent, key=lambda each: each.began).transport.abort()
         connection.loop.call_later(FIRST_REQUEST, _end_if_silent, connection, None)
 
-    AutoHTTPProtocol.connection_made = connection_made  # type: ignore[method-assign]
+    _Connection.connection_made = connection_made
 
 
 def _is_silent(connection: Any, client: tuple[str, int] | None) -> bool:
     """Return whether a connection from this client's address waits for its first request."""
-    if not isinstance(connection, AutoHTTPProtocol) or connection.cycle or connection.transport.is_closing():
+    if not isinstance(connection, _Connection) or connection.cycle or connection.transport.is_closing():
         return False
     return (connection.client or ("",))[0] == (client or ("",))[0]
 
