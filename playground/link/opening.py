@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -238,46 +238,34 @@ def open_texts(
     max_parameters: int = MAX_PARAMETERS,
 ) -> LinkedView:
     """As `open_link`, of a link's page and its texts by parameter, as `split_link` gives them."""
-    read = _read_texts(page, texts, weights, has_checkpoint=checkpoint.minilm_path() is not None)
-    notices, pinned = list(read.notices), None
-    if read.pinned is not None:
+    values, pinned_values, notices, names_tokens = _read_texts(page, texts, weights)
+    pinned = None
+    if pinned_values is not None:
         try:
-            pinned = view_of(page, read.pinned, max_parameters=max_parameters)
+            pinned = view_of(page, pinned_values, max_parameters=max_parameters)
         except PlaygroundError as error:  # nothing else of the link is lost by it
-            notices.append(query.of_pinned(str(error)))
-    view = view_of(page, read.values, notices, pinned, max_parameters)
-    notices = [*view.notices, *_describe_limits(view, texts)]
-    return replace(view, names_tokens=read.names_tokens, notices=tuple(notices))
+            notices = (*notices, query.of_pinned(str(error)))
+    view = view_of(page, values, notices, pinned, max_parameters)
+    notices = (*view.notices, *_describe_limits(view, texts))
+    return replace(view, names_tokens=names_tokens, notices=notices)
 
 
+@lru_cache(maxsize=256)
 def check_link(link: str) -> tuple[str, tuple[str, ...]]:
     """Return a link's page, and a sentence on each thing that cannot be as the link asks; builds nothing.
 
     Whether its changes fit its tokens is not looked at. Raises as `open_link`.
     """
-    return _check_link(link, has_checkpoint=checkpoint.minilm_path() is not None)
-
-
-@lru_cache(maxsize=256)
-def _check_link(link: str, *, has_checkpoint: bool) -> tuple[str, tuple[str, ...]]:
     page, texts = split_link(link)
-    read = _read_texts(page, texts, None, has_checkpoint=has_checkpoint)
-    _check_values(read.values, split_sentences(read.values["text"]).sentences, has_checkpoint=has_checkpoint)
-    return page, read.notices
-
-
-class _ReadTexts(NamedTuple):
-    """What a link asks for, settled: values of all parameters, those of the pinned side, and sentences on both."""
-
-    values: Mapping[str, Any]
-    pinned: Mapping[str, Any] | None
-    notices: tuple[str, ...]
-    names_tokens: bool
+    values, _, notices, _ = _read_texts(page, texts)
+    _check_values(values, split_sentences(values["text"]).sentences)
+    return page, notices
 
 
 def _read_texts(
-    page: str, texts: Mapping[str, list[str]], weights: Weights | None, *, has_checkpoint: bool
-) -> _ReadTexts:
+    page: str, texts: Mapping[str, list[str]], weights: Weights | None = None
+) -> tuple[Mapping[str, Any], Mapping[str, Any] | None, tuple[str, ...], bool]:
+    """Return settled values, those of the pinned side, sentences on both, and whether the link names its tokens."""
     texts = query.unescape(texts)
     version = version_of(texts)
     if version != query.VERSION:
@@ -287,7 +275,7 @@ def _read_texts(
         )
     if weights is not None:
         texts = {key: each for key, each in texts.items() if key != "b_weights"} | {"weights": [weights]}
-    settle = partial(query.settle, has_checkpoint=weights != "random" or has_checkpoint)
+    settle = partial(query.settle, has_checkpoint=weights != "random" or checkpoint.minilm_path() is not None)
     reading = read_link(texts)
     asked = {key: param.default for key, param in params.PARAMS.items()} | dict(reading.values)
     settled, reasons = settle({key: asked[key] for key in params.SHARED}, reading.values)
@@ -304,7 +292,7 @@ def _read_texts(
         if not isinstance(params.PARAMS[key], Several)
     ]
     names_tokens = settled["text"] == params.DEFAULT_TEXT or bool(reading.values.keys() & {"query", "key"})
-    return _ReadTexts(asked | settled, pinned, tuple(notices), names_tokens)
+    return asked | settled, pinned, tuple(notices), names_tokens
 
 
 def _describe_limits(view: LinkedView, texts: Mapping[str, list[str]]) -> Iterator[str]:
@@ -358,7 +346,7 @@ def view_of(
     `listed` are sentences of a page's own that take the place of the text's, however many they are.
     """
     sentences = listed or split_sentences(values["text"]).sentences
-    _check_values(values, sentences, has_checkpoint=checkpoint.minilm_path() is not None)
+    _check_values(values, sentences)
     tokenizer = _find_tokenizer(values, sentences)
     n_rows = drawn_rows(values, tokenizer.vocab_size, is_random=values["weights"] == "random")
     config = query.model_config(values, 0 if values["tokenizer"] == "vectors" else n_rows)
@@ -380,7 +368,7 @@ def view_of(
     return replace(view, notices=(*view.notices, *unfit)) if unfit else view
 
 
-def _check_values(values: Mapping[str, Any], sentences: tuple[str, ...], *, has_checkpoint: bool) -> None:
+def _check_values(values: Mapping[str, Any], sentences: tuple[str, ...]) -> None:
     """Raise as `open_link` if no view can be made of settled values and these sentences of their text."""
     if not sentences:
         raise InputError("The text is empty, so there is nothing to look at.")
@@ -390,7 +378,8 @@ def _check_values(values: Mapping[str, Any], sentences: tuple[str, ...], *, has_
             f"This link shows {origin} in somebody's browser, which no link can carry: "
             'open_link(link, weights="random") shows random weights of its shape.'
         )
-    if not has_checkpoint and (values["weights"] == "minilm" or choose_tokenizer(values)[0] == "wordpiece"):
+    needs_checkpoint = values["weights"] == "minilm" or choose_tokenizer(values)[0] == "wordpiece"
+    if needs_checkpoint and checkpoint.minilm_path() is None:
         raise PretrainedError(
             f"This link needs the trained encoder, which is not on this machine: {checkpoint.HOW_TO_GET_MINILM}."
         )

@@ -167,10 +167,10 @@ def test_to_look_at_a_lessons_links_builds_nothing_and_is_done_once(monkeypatch:
     lesson = MINE.model_copy(update={"steps": [LessonStep(link=link) for link in links]})
     for name in ("build_tokenizer", "Encoder", "view_of"):
         monkeypatch.delattr(opening, name)
-    before = opening._check_link.cache_info()
+    before = opening.check_link.cache_info()
     for _ in range(3):
         assert check_lesson(lesson, shipped_exercises(), computes=False) == []
-    after = opening._check_link.cache_info()
+    after = opening.check_link.cache_info()
     assert (after.misses - before.misses, after.hits - before.hits) == (20, 40)
     assert after.maxsize is not None
 

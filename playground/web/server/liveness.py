@@ -1,11 +1,10 @@
 """Keep one server answering: connections that say nothing end, and a process that hangs ends itself.
 
-Streamlit chooses the server, uvicorn, which has no limits of this kind; so its class of connections gets them here.
+Streamlit chooses the server, uvicorn, which has no such limits; so its class of connections gets them here.
 """
 
 import asyncio
 import contextlib
-import errno
 import logging
 import os
 import resource
@@ -19,17 +18,12 @@ logger = logging.getLogger(__name__)
 
 FIRST_REQUEST = 10.0
 """Seconds in which a connection has to send its first request, and after an answer the next one."""
-
 MOST_SILENT = 64
 """Connections of one address that have not sent a request yet. Browsers and proxies speak at once."""
-
 HANGS_AFTER = 20.0
 """Seconds without an answer after which a process ends."""
 
-_QUIET = 60.0
-"""Seconds between two log lines that the system refuses connections."""
-
-_SHORT_OF = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+_Connection: Any = AutoHTTPProtocol
 
 
 def limit_connections() -> None:
@@ -37,24 +31,18 @@ def limit_connections() -> None:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     with contextlib.suppress(ValueError):  # macOS names a limit that it does not give
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    begin = AutoHTTPProtocol.connection_made
+    begin = _Connection.connection_made
 
     def connection_made(connection: Any, transport: asyncio.Transport) -> None:
         begin(connection, transport)
-        connection.began = time.monotonic()
-        silent = [each for each in connection.connections if _is_silent(each, connection.client)]
+        connection.began, connection.address = time.monotonic(), (connection.client or ("",))[0]
+        http = (each for each in connection.connections if isinstance(each, _Connection) and not each.cycle)
+        silent = [each for each in http if each.address == connection.address and not each.transport.is_closing()]
         if len(silent) > MOST_SILENT:
             min(silent, key=lambda each: each.began).transport.abort()
         connection.loop.call_later(FIRST_REQUEST, _end_if_silent, connection, None)
 
-    AutoHTTPProtocol.connection_made = connection_made  # type: ignore[method-assign]
-
-
-def _is_silent(connection: Any, client: tuple[str, int] | None) -> bool:
-    """Return whether a connection from this client's address waits for its first request."""
-    if not isinstance(connection, AutoHTTPProtocol) or connection.cycle or connection.transport.is_closing():
-        return False
-    return (connection.client or ("",))[0] == (client or ("",))[0]
+    _Connection.connection_made = connection_made
 
 
 def _end_if_silent(connection: Any, seen: Any) -> None:
@@ -74,21 +62,19 @@ def shorten_refusals(loop: asyncio.AbstractEventLoop) -> None:
 
     def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         nonlocal next_line
-        error = context.get("exception")
-        if not isinstance(error, OSError) or error.errno not in _SHORT_OF:
+        if not context["message"].startswith("socket.accept()"):
             loop.default_exception_handler(context)
         elif time.monotonic() >= next_line:
-            next_line = time.monotonic() + _QUIET
-            logger.error("No connection can be taken: %s", error.strerror)
+            next_line = time.monotonic() + 60
+            logger.error("No connection can be taken: %s", context.get("exception"))
 
     loop.set_exception_handler(handle)
 
 
-def end_when_hung(loop: asyncio.AbstractEventLoop, limit: float = HANGS_AFTER) -> None:
-    """Start a thread that ends this process when the server's loop has answered nothing for so many seconds.
+def end_when_hung(loop: asyncio.AbstractEventLoop) -> None:
+    """Start a thread that ends this process if the server's loop leaves four questions in a row unanswered.
 
-    Whatever supervises the process starts another one. Four questions in a row have to go unanswered: after a pause of
-    the whole process, such as a sleep of the machine, the next one is answered.
+    One alone says nothing: the machine may have slept. Whatever supervises the process starts another one.
     """
 
     def watch() -> None:
@@ -99,12 +85,9 @@ def end_when_hung(loop: asyncio.AbstractEventLoop, limit: float = HANGS_AFTER) -
                 loop.call_soon_threadsafe(answered.set)
             except RuntimeError:  # the server has ended
                 return
-            if answered.wait(limit / 4):
-                time.sleep(limit / 4)
-                unanswered = 0
-            else:
-                unanswered += 1
-        logger.critical("The server has answered nothing for %g seconds: this process ends", limit)
+            unanswered = 0 if answered.wait(HANGS_AFTER / 4) else unanswered + 1
+            time.sleep(0 if unanswered else HANGS_AFTER / 4)
+        logger.critical("The server has answered nothing for %g seconds: this process ends", HANGS_AFTER)
         os._exit(1)
 
     threading.Thread(target=watch, name="end when hung", daemon=True).start()
