@@ -172,9 +172,9 @@ def _draw_for_teachers(name: str, lesson: Lesson) -> None:
             "Handout with answers", key="lesson_answers", icon=":material/print:", on_click=open_lesson,
             args=(name, "answers"),
         )  # fmt: skip
-        file = name if not is_code(name) else "lesson"
+        file, server = name if not is_code(name) else "lesson", current_server()
         st.download_button(
-            "Notebook", in_turn(partial(write_notebook, lesson, shipped_exercises(), current_server())), f"{file}.ipynb",
+            "Notebook", in_turn(partial(write_notebook, lesson, shipped_exercises(), server)), f"{file}.ipynb",
             "application/x-ipynb+json", key="lesson_notebook", icon=":material/download:", on_click="ignore",
         )  # fmt: skip
         st.download_button(
