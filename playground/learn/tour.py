@@ -50,8 +50,8 @@ class TourState:
     """The text that they are of; None where it cannot be read."""
     has_focus: bool = True
     """Whether `query` and `key` were chosen in the present text: else they are those of another one."""
-    trained_task: str | None = None
-    """The name of the task of the network that this session has trained; None before there is one."""
+    trained: TrainedNetwork | None = field(default=None, compare=False)
+    """The network that this session has trained; None before there is one."""
 
     def has_changed(self, key: str) -> bool:
         """Whether a parameter has another value than when the step began."""

@@ -319,7 +319,7 @@ def single_settings(key: str, most: int = 2_048) -> Iterator[tuple[str, Any, Lin
         for option in options:
             if isinstance(option, int) and option > most:
                 continue
-            given = variant.read({name: option})
+            given = variant.open({name: option})
             if not variant.exercise.answer.changed(given, variant):  # type: ignore[union-attr]
                 yield name, option, given
 
@@ -361,9 +361,8 @@ def test_what_is_said_of_a_feed_forward_that_is_no_cheaper_is_so() -> None:
 def count_tensors(config: ModelConfig) -> tuple[int, int, int]:
     """Numbers in all tensors, in those of the feed-forward networks, and of attention."""
     sizes = {name: each.numel() for name, each in Encoder(config, 0).named_parameters()}
-    return sum(sizes.values()), *(
-        sum(size for name, size in sizes.items() if f".{part}." in name) for part in ("ffn", "attn")
-    )
+    ffn, attn = (sum(size for name, size in sizes.items() if f".{part}." in name) for part in ("ffn", "attn"))
+    return sum(sizes.values()), ffn, attn
 
 
 @pytest.mark.parametrize("key", [key for key in FILES if read(key).answer.kind in ("click", "order")])
@@ -380,7 +379,7 @@ def test_the_right_answer_is_ahead_of_every_other_by_a_twentieth(key: str) -> No
 def test_a_head_that_another_change_leaves_as_it_was_is_told_so_and_only_even_rows_are_right() -> None:
     variant = first_variant("uniform-attention")
     for change in ("3.1:zero", "3.2:zero", "4.ffn:off", "3.1:hide_0", "3.1:uniform_0", "3.1:uniform_*"):
-        given = variant.read({"do": change})
+        given = variant.open({"do": change})
         pattern, before = (view.run.pattern(3)[1] for view in (given, variant.view))
         verdict = variant.check(given)
         assert verdict.is_right == (np.ptp(pattern) < 1e-6)

@@ -102,7 +102,9 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
     place = f"tep {number} of {len(tour.steps)}"
     is_here = step.page in (None, state.page)
     is_lesson = tour.conclude is None
-    if not is_lesson:
+    if not is_here and step.page is not None and not is_lesson:  # its sentence names buttons of its own page
+        _say(f"**S{place}** is on the page {page_named(step.page).title}.", told_before=tour.title_for(state))
+    elif not is_lesson:
         _say(
             f"**S{place}.** {sentence}", st.session_state.pop(_REFUSED, None) or hint, told_before=tour.title_for(state)
         )
