@@ -70,7 +70,7 @@ PAGES = {
             "Say what will happen, then see what comes out: exercises whose answers are computed.",
             own_networks=True,
             runs_text=False,
-            unchanged=f"{_ENCODER_ALONE} exercises ask about states of their own, without them.",
+            unchanged="Only an exercise that asks for settings takes these changes: all others have their own.",
             group="Learn",
         ),
         Page(

@@ -34,7 +34,7 @@ def _check_words(text: str) -> str:
     return check_text(text)
 
 
-_LINK = re.compile(r"(?:https?://[^/?#\s]+/(?:\S*/)?)?([\w-]*)(?:\?([^#]*))?(?:#.*)?")
+_LINK = re.compile(r"(?:https?://|(?!\w+://))(?:[^?#\s]*/)?([\w-]*)(?:\?([^#]*))?(?:#.*)?")
 
 
 def _shorten_link(link: str) -> str:
@@ -196,6 +196,8 @@ def find_problem(step: LessonStep, exercises: Mapping[str, Exercise]) -> str:
     try:
         if step.address:
             split_link(step.address)
+        if step.link and step.link.partition("?")[0] not in PAGES:
+            return f"{quote_text(step.link)} opens no page: paste what “Copy link” gives."
     except InputError as error:
         return str(error)
     return ""

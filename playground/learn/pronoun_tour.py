@@ -26,8 +26,8 @@ from playground.link.opening import Focus, choose_pair
 from playground.link.params import AUTOMATIC
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
-from playground.text.nouns import find_nouns
-from playground.text.sentences import choose_pronoun, split_sentences, split_words
+from playground.text.nouns import choose_pronoun, find_nouns
+from playground.text.sentences import split_sentences, split_words
 from playground.text.wording import join_words, quote_sentence, write_weight
 from playground.views.attention.counterfactuals import describe_swap
 from playground.views.attention.explanation import HeadsRun, explain_cell

@@ -1,13 +1,14 @@
 """Teach it to reverse: a small network is trained, a head of it is switched off, and another one takes over."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from playground.charts.markdown import quote_beginning
 from playground.learn.tour import Choices, Conclusion, Evidence, SmallMap, Step, Tour, TourState, Verdict, judge_guess
 from playground.link.changes import Changes, MadeChange
-from playground.link.params import OWN, RECIPE, TRAINED_SIZES
+from playground.link.params import ARCHITECTURE, OWN, RECIPE, TRAINED_SIZES
 from playground.model.changes import Change
 from playground.text.wording import join_words
 from playground.training.answers import Head, Reversal
@@ -40,14 +41,32 @@ def _start(_: Evidence) -> Choices:
     return {"weights": "minilm", "do": Changes(), **{key: OWN[key].default for key in keys}, "training_steps": _STEPS}
 
 
+_SIZED = [name for name in RECIPE | TRAINED_SIZES if name != "steps"]
+"""What a network of this experiment is known by on the page Training; its seed and its steps are free."""
+
+
+def is_own(trained: TrainedNetwork | None, values: Mapping[str, Any]) -> bool:
+    """Whether a network is this experiment's: its task, the usual architecture, and its settings or the page's."""
+    if trained is None or trained.task.name != TASK:
+        return False
+    made = vars(trained.config) | vars(trained.recipe)
+    usual = {name: param.default for name, param in ARCHITECTURE.items() if name not in (*TRAINED_SIZES, "dropout")}
+    asked = ({name: get(f"training_{name}") for name in _SIZED} for get in (_get_default, values.__getitem__))
+    return any((usual | each).items() <= made.items() for each in asked)
+
+
+def _get_default(key: str) -> Any:
+    return OWN[key].default
+
+
 def _is_trained(state: TourState) -> bool:
-    return state.trained_task == TASK
+    return is_own(state.trained, state.values)
 
 
 def _find_network(evidence: Evidence) -> TrainedNetwork | None:
-    """The network that this session has trained to reverse; None where there is none."""
+    """The network that this session has trained for this experiment; None where there is none."""
     trained = evidence.find_trained()
-    return None if trained is None or trained.task.name != TASK else trained
+    return trained if is_own(trained, evidence.state.values) else None
 
 
 def _ask_to_train(_: TourState) -> str:
@@ -59,7 +78,7 @@ def _ask_to_train(_: TourState) -> str:
 
 def _say_accuracy(evidence: Evidence) -> str:
     """How well the network does what it was trained for."""
-    trained = evidence.find_trained()
+    trained = _find_network(evidence)
     if trained is None:
         return ""
     results = trained.results
@@ -112,11 +131,10 @@ def _open_on_line(evidence: Evidence, off: Sequence[Head] = ()) -> Choices:
 
 
 def _ask_for_head(state: TourState) -> str:
-    to_open = "" if state.page == "attention" else "Open **Attention**. "
     told = "Does the large map show the line? If not, press **Do it for me**."
     if _is_open(state):
         told = f"The large map shows {_named_head(state)}, which looks at the mirrored place most."
-    return f"{to_open}{told} Press **What if this head were off?**"
+    return f"{told} Press **What if this head were off?**"
 
 
 def _ask_for_second(state: TourState) -> str:
@@ -191,7 +209,7 @@ def conclude(evidence: Evidence) -> Conclusion:
     trained = _find_network(evidence)
     if trained is None:
         return Conclusion(
-            "There is no network here that was trained to reverse.",
+            "There is no network of this experiment here.",
             "So nothing could be tested. A link cannot carry a network: go back, and press **Start** on Training.",
             "untested",
         )
@@ -357,7 +375,7 @@ REVERSE = Tour(
         ),
         Step(
             "look",
-            lambda _: "Take your network along: press **Look into it on every page**.",
+            lambda state: "Take your network along" + ": press **Look into it on every page**." * _is_trained(state),
             _is_chosen,
             page="training",
             target="training_look",

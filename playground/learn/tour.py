@@ -17,7 +17,8 @@ from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.text import Batch
-from playground.text.sentences import PRONOUNS, choose_pronoun
+from playground.text.nouns import choose_pronoun
+from playground.text.sentences import PRONOUNS
 from playground.training.answers import Head, Reversal
 from playground.training.trained_network import TrainedNetwork
 from playground.views.attention.explanation import HeadsRun
@@ -49,8 +50,8 @@ class TourState:
     """The text that they are of; None where it cannot be read."""
     has_focus: bool = True
     """Whether `query` and `key` were chosen in the present text: else they are those of another one."""
-    trained_task: str | None = None
-    """The name of the task of the network that this session has trained; None before there is one."""
+    trained: TrainedNetwork | None = field(default=None, compare=False)
+    """The network that this session has trained; None before there is one."""
 
     def has_changed(self, key: str) -> bool:
         """Whether a parameter has another value than when the step began."""
@@ -74,10 +75,10 @@ class TourState:
 
     @property
     def pronoun(self) -> int | None:
-        """Where the pronoun stands that is asked about: the chosen query if it is one, else the sentence's first."""
-        words = ["" if special else token.lower() for token, special in zip(self.tokens, self.special, strict=True)]
+        """Where the pronoun stands that is asked about: the chosen query if it is one, else as of `choose_pronoun`."""
+        words = ["" if special else token for token, special in zip(self.tokens, self.special, strict=True)]
         query = self.place("query")
-        return query if query is not None and words[query] in PRONOUNS else choose_pronoun(words)
+        return query if query is not None and words[query].lower() in PRONOUNS else choose_pronoun(words)
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from playground.pages import PAGES, page_at
 from playground.runs.budget import MAX_PARAMETERS
 from playground.runs.encoder_run import Run, run
 from playground.text import Batch, Tokenizer, build_tokenizer, split_sentences
-from playground.text.sentences import choose_pronoun
+from playground.text.nouns import choose_pronoun
 from playground.text.wording import quote_text
 from playground.weights import checkpoint
 
@@ -75,7 +75,7 @@ def choose_pair(run: Run, focus: Focus, query: int | None = None) -> Focus:
     Args:
         run: whose tokens and weights they are.
         focus: whose layer and head stay.
-        query: one that stands already; else it is the first pronoun, or the last word where there is none.
+        query: one that stands already; else it is as of `choose_pronoun`, or the last word where there is none.
 
     Returns:
         With the word that the query looks at most as its key, itself aside. Punctuation is taken where there is no

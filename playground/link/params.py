@@ -407,7 +407,7 @@ OWN: dict[str, Param] = {
     ),
     "lab_tests": Several((), tuple(TESTS)),
     "lab_accused": Several((), SUSPECTS),
-    "lessons_view": Choice("lesson", ("lesson", "editor", "handout", "answers")),
+    "lessons_view": Choice("lesson", ("lesson", "teacher", "editor", "handout", "answers")),
     "encdec_source": Choice("trained example", ("trained example", "your text")),
     "encdec_example": Text("the small black cat sees a white house", longest=200),
     "encdec_example_attention": Choice("cross", ("encoder self", "decoder self", "cross")),

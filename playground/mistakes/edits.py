@@ -91,7 +91,7 @@ class EditedTrace(Trace):
     def apart(self) -> "EditedTrace":
         """Return a trace with the same names and edits, and no tensors yet."""
         twin = copy.copy(self)
-        twin._tensors, twin._watch = {}, lambda name, tensor: None
+        twin._tensors, twin._watch = type(self._tensors)(), lambda name, tensor: None
         return twin
 
     def take_over(self, other: "EditedTrace", show: Callable[[str, Tensor], Tensor]) -> None:

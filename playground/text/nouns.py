@@ -73,3 +73,16 @@ def _is_adjective_or_adverb(word: str) -> bool:
 
 def _is_past(word: str) -> bool:
     return len(word) > 4 and word.endswith("ed") and not word.endswith("eed")
+
+
+def choose_pronoun(words: Sequence[str]) -> int | None:
+    """Return the place of the pronoun worth asking about, None without one.
+
+    It is one with two nouns before it, or else with most; then *it* or *they*; then the first.
+    """
+    nouns = find_nouns(words)
+
+    def rank(place: int) -> tuple[int, bool]:
+        return -min(sum(noun < place for noun in nouns), 2), words[place].lower() not in ("it", "they")
+
+    return min((place for place, word in enumerate(words) if word.lower() in PRONOUNS), key=rank, default=None)

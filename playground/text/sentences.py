@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -110,11 +109,6 @@ PRONOUNS = frozenset({
     "he", "she", "it", "they", "him", "her", "them", "his", "its", "their", "who", "which",
 })  # fmt: skip
 """Words that stand for another word, whose attention is worth a look; without *that*, mostly a conjunction."""
-
-
-def choose_pronoun(tokens: Sequence[str]) -> int | None:
-    """The position of the first pronoun, if there is one."""
-    return next((i for i, token in enumerate(tokens) if token.lower() in PRONOUNS), None)
 
 
 _NAMES = {"CJK": "Chinese or Japanese", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean"}

@@ -131,7 +131,7 @@ def test_back_leads_to_the_state_before_by_keyboard(visitor: Visitor) -> None:
     visitor.assert_well()
 
 
-@pytest.mark.parametrize("view", ["lesson", "editor", "handout", "answers"])
+@pytest.mark.parametrize("view", ["lesson", "teacher", "editor", "handout", "answers"])
 def test_every_view_is_accessible_and_fits_on_a_phone(view: str, phone: Visitor) -> None:
     phone.open(f"/lessons?lesson={CODE}&lessons_view={view}")
     assert phone.page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")

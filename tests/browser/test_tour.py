@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, WebSocketRoute, expect
 from tests.browser.test_every_page import expect_readable
 from tests.browser.visitor import Visitor
 
-TEXT = "Anna gave Tom the book because he had asked for it."
+TEXT = "Anna gave Tom the book because he had asked for one."
 HE, ANNA, TOM = 7, 1, 3
 
 

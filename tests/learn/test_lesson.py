@@ -78,6 +78,10 @@ def test_three_lessons_are_shipped_each_with_exercises() -> None:
 @pytest.mark.parametrize(
     ("link", "kept"),
     [
+        ("/positions?v=2", "positions?v=2"),
+        ("//positions", "positions?"),
+        ("host.example/a/positions?v=2#x", "positions?v=2"),
+        ("ftp://host/positions?v=2", "ftp://host/positions?v=2"),
         (f"{SERVER}/attention?text=a+b&lesson=x&tour=3&experiment=reverse&layer=2", "attention?text=a+b&layer=2"),
         (f"{SERVER}/base/norms", "norms?"),
         (f"  {SERVER}/?d_model=64#here ", "overview?d_model=64"),
@@ -147,6 +151,8 @@ def _noise(seed: int) -> str:
     [
         (LessonStep(exercise="nothing-at-all"), "Step 1: This step asks for the exercise “nothing-at-all”"),
         (LessonStep(link="nonsense"), "Step 1: “nonsense” is no link"),
+        (LessonStep(link="nonsense?v=2"), "opens no page"),
+        (LessonStep(link="v=2"), "opens no page"),
         (LessonStep(link="attention?n_heads=5&weights=random&d_model=64"), "n_heads"),
         (LessonStep(link="attention?weights=mine"), "no link can carry"),
         (LessonStep(), "Step 1: It has no words"),
@@ -254,3 +260,10 @@ def test_the_command_checks_lessons_too(tmp_path: Path, capsys: pytest.CaptureFi
     assert (
         "broken.yaml: Step 3: This step asks for the exercise “sqrt-d”, which is not here." in capsys.readouterr().out
     )
+
+
+def test_a_link_without_a_server_is_printed_as_an_address_that_opens() -> None:
+    lesson = Lesson(title="x", steps=[LessonStep(words="Look.", link="/positions?v=2")])
+    server = "https://host"
+    for text in (write_handout(lesson, {}, server, has_answers=False), write_notebook(lesson, {}, server)):
+        assert "<https://host/positions?v=2>" in text

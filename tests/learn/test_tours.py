@@ -75,11 +75,12 @@ def test_the_head_in_focus_is_the_one_to_switch_off(do: str, is_off: bool) -> No
 
 
 @pytest.mark.parametrize(("query", "pronoun"), [(DOG, IT), (IT, IT)])
-def test_the_first_pronoun_is_asked_about_where_none_is_chosen(query: int, pronoun: int) -> None:
+def test_a_pronoun_that_can_mean_two_nouns_is_asked_about_where_none_is_chosen(query: int, pronoun: int) -> None:
     assert at(query=query).pronoun == pronoun
     two = replace(at(query=IT), tokens=("she", *TOKENS[1:]), special=(False,) * len(TOKENS))
     assert two.pronoun == IT
-    assert at(two, query=DOG).pronoun == 0
+    assert at(two, query=DOG).pronoun == IT, "she has no noun before it"
+    assert at(two, query=0).pronoun == 0, "chosen"
 
 
 def test_words_that_the_pronoun_may_mean_are_offered_in_their_order() -> None:

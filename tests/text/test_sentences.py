@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from playground.limits import MAX_CHARACTERS, MAX_SENTENCES
 from playground.text import split_sentences
-from playground.text.sentences import choose_pronoun, foreign_script, is_english, leave_out, split_words
+from playground.text.sentences import foreign_script, is_english, leave_out, split_words
 from playground.text.tokenizer import english_texts
 
 ANY_TEXT = st.text(st.characters(), max_size=400)  # lone surrogates and control characters too
@@ -198,15 +198,3 @@ def test_no_sentence_of_the_english_corpus_is_taken_for_another_language() -> No
     sentences = [each for text in english_texts() for each in re.split(r"(?<=[.!?])\s+", text)]
     assert len(sentences) > 1_000
     assert not [each for each in sentences if not is_english(each)]
-
-
-@pytest.mark.parametrize(
-    ("tokens", "expected"),
-    [
-        (["[CLS]", "She", "saw", "her", "that"], 1),
-        (["the", "animal"], None),
-        (["i", "t"], None),
-    ],
-)
-def test_the_first_pronoun_is_taken(tokens: list[str], expected: int | None) -> None:
-    assert choose_pronoun(tokens) == expected

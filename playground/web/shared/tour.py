@@ -126,7 +126,6 @@ def current_state() -> TourState:
     """What the steps are told of this session, as it is now."""
     batch, sentence = _read_batch()
     tokens = () if batch is None else tuple(batch.tokens[sentence])
-    trained = trained_slot.session_slot().trained
     values = _all_values()
     return TourState(
         page=page_at(st.session_state[OPEN_PAGE]).path,
@@ -138,7 +137,7 @@ def current_state() -> TourState:
         special=() if batch is None else tuple(batch.special[sentence])[: len(tokens)],
         batch=batch,
         has_focus=is_focus_of_text(),
-        trained_task=None if trained is None else trained.task.name,
+        trained=trained_slot.session_slot().trained,
     )
 
 

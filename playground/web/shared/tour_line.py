@@ -10,9 +10,10 @@ from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.learn.tour import Conclusion, Evidence, Step, Tour, Verdict
 from playground.learn.tours import TOURS
-from playground.text.wording import count_noun
+from playground.text.wording import count_noun, join_words
 from playground.web.choices.shortcuts import choose_values
 from playground.web.components.without_picture import announce, hide, scroll_to
+from playground.web.session.caches import shipped_exercises
 from playground.web.shared import tour as session_tour
 from playground.web.shared.attempts import current_codes, current_results
 from playground.web.shared.navigation import page_named, request_page
@@ -101,7 +102,9 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
     place = f"tep {number} of {len(tour.steps)}"
     is_here = step.page in (None, state.page)
     is_lesson = tour.conclude is None
-    if not is_lesson:
+    if not is_here and step.page is not None and not is_lesson:  # its sentence names buttons of its own page
+        _say(f"**S{place}** is on the page {page_named(step.page).title}.", told_before=tour.title_for(state))
+    elif not is_lesson:
         _say(
             f"**S{place}.** {sentence}", st.session_state.pop(_REFUSED, None) or hint, told_before=tour.title_for(state)
         )
@@ -244,6 +247,9 @@ def _draw_found(tour: Tour) -> None:
     n = len(tour.exercises)
     session_tour.note_drawn()
     said = f" You have found {len(found)} of {count_noun(n, 'answer')}." if n else ""
+    exercises = shipped_exercises()
+    missing = [f"*{exercises[key].title}*" for key in tour.exercises if key in exercises and key not in found]
+    said += f" Still missing: {join_words(missing)}." if missing else ""
     _say(f"**{tour.title}.** That was the last step.{said}")
     codes = current_codes(found)
     if codes:

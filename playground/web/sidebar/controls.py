@@ -150,7 +150,9 @@ def draw(variants: Variants) -> Callable[[], None]:
         )
         locked = _locked(setup)
         for key in SHAPE:
-            if key not in locked:
+            if key in _dead_sizes(setup):
+                widgets.keep(key)
+            elif key not in locked:
                 _draw_setting(setup, key)
         _open_where_asked(setup, locked)
         expert = st.expander("Expert", icon=":material/tune:", key=EXPERT, on_change="rerun")
@@ -183,6 +185,12 @@ def _locked(setup: Setup) -> Collection[str]:
         return params.LOCKED
     recognised = recognised_weights(setup["weights"])
     return recognised.settings if recognised else ()
+
+
+def _dead_sizes(setup: Setup) -> Collection[str]:
+    """The keys of the settings in whose place the open page has its own."""
+    is_dead = setup["weights"] == "random" and open_page.is_training_page()  # a file may have them open
+    return params.TRAINED_SIZES if is_dead else ()
 
 
 def _open_where_asked(setup: Setup, locked: Collection[str]) -> None:
@@ -249,7 +257,7 @@ def _expert_groups(setup: Setup, locked: Collection[str]) -> dict[str, dict[str,
     in_sight = {*SHAPE} - {*locked}
     groups = {
         group.capitalize(): {
-            key: SETTINGS[key].has_effect(setup.values)
+            key: SETTINGS[key].has_effect(setup.values) and key not in _dead_sizes(setup)
             for key in ARCHITECTURE
             if SETTINGS[key].group == group and key not in {*in_sight, *_TOKENS}
         }

@@ -97,7 +97,7 @@ def draw_settings(plan: TrainingPlan | None) -> None:
         for name in TRAINED_SIZES:
             widgets.size(f"training_{name}", ARCHITECTURE[name].label)
         size = "" if plan is None or data is None else f"{describe_size(plan.config, data)}. "
-        st.caption(f"{size}{_from_sidebar()}")
+        st.caption(f"{size}All else of its architecture is the sidebar's, under **Expert**.")
     with _fold("optimiser", "The optimiser", ("optimizer", "schedule", "lr", "warmup", "batch_size")) as panel:
         widgets.choice("training_optimizer")
         schedule = widgets.choice("training_schedule", "learning-rate schedule · `schedule`", help_text=SCHEDULES)
@@ -118,6 +118,7 @@ def _fold(name: str, title: str, names: Iterable[str]) -> ExpanderContainer:
 def start_row(plan: TrainingPlan | None) -> None:
     """Draw the buttons, and the cost of this plan unless it is the latest experiment already."""
     came_back = trained_slot.session_slot().came_back
+    _draw_unusual()
     experiment_buttons.draw_buttons(PAGE, plan, create_experiment, has_network=came_back, scrolls_to="training_buttons")
     experiment = session_experiments().get(PAGE)
     if plan is None:
@@ -187,20 +188,17 @@ def _strength(regulariser: Regulariser, explanation: str, reason: str) -> None:
         )
 
 
-def _from_sidebar() -> str:
-    """The settings that the sidebar adds to the architecture, in one sentence."""
-    setup = current_setup()
-    kind = shortcuts.unlocked_norm()
-    norm = "no norms" if kind == "none" else f"{setup['norm_placement']}-norm ({kind})"
-    unusual = {
-        "one more norm at the end": setup["final_norm"],
-        "a norm on the embeddings": setup["embedding_norm"],
-        "embeddings × √d_model": setup["scale_embeddings"],
-        "no residual connections": not setup["residual"],
-        "heads merged by reshape": setup["head_merge"] == "reshape",
-    }
-    parts = [norm, setup["activation"], f"{setup['positions']} positions"]
-    parts += [name for name, on in unusual.items() if on]
-    fixed = "it or the seed" if setup.trained_network else "it"
-    locked = "" if setup["weights"] == "random" else f" Choose random weights there to change {fixed}."
-    return f"And from the sidebar: {', '.join(parts)}.{locked}"
+def _draw_unusual() -> None:
+    """Say what the sidebar sets otherwise than usual in what is trained, and offer the usual; nothing without that."""
+    shape = {**current_setup().values, "norm": shortcuts.unlocked_norm()}
+    usual = {name: param.default for name, param in ARCHITECTURE.items() if name not in (*TRAINED_SIZES, "dropout")}
+    unusual = [name for name, value in usual.items() if shape[name] != value]
+    if unusual:
+        listed = ", ".join(f"`{name}` {shape[name]} (usual: {usual[name]})" for name in unusual)
+        st.caption(f"**Its architecture is not the usual one.** The sidebar sets {listed}.")
+        weights = current_value("weights")
+        values = usual if weights == "random" else {"weights": "minilm"}
+        st.button(
+            "Train the usual architecture", key="training_usual", icon=":material/undo:",
+            on_click=shortcuts.choose_values, args=(values,),
+        )  # fmt: skip

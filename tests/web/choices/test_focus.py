@@ -91,7 +91,7 @@ def test_words_that_were_chosen_stay_chosen_in_another_text_where_they_still_sta
     only_query = shown_focus(choose(app, text="They washed her car."))
     assert only_query["query"] == 3
     assert only_query["key"] in (1, 2, 4)
-    assert shown_focus(choose(app, text="He saw it."))["query"] == 1
+    assert shown_focus(choose(app, text="He saw it."))["query"] == 3
 
 
 def test_a_special_token_that_was_chosen_stays_with_its_text() -> None:

@@ -16,7 +16,7 @@ from tests.web.app_test import (
     working,
 )
 
-TEXT = "Anna gave Tom the book because he had asked for it."
+TEXT = "Anna gave Tom the book because he had asked for one."
 HE, ANNA, TOM = 7, 1, 3
 
 STEPS = PRONOUN.steps
@@ -117,7 +117,7 @@ def test_a_newcomer_goes_through_all_steps_by_doing_what_they_say() -> None:
     assert "With this head off, the vector of the whole sentence moves" in prose(app)
     assert shown_step(go_on(app)) == "end"
     assert f"`Anna` ({weights[ANNA]:.2f}) more than at `Tom` ({weights[TOM]:.2f})" in prose(app)
-    swapped = trained_trace("Tom gave Anna the book because he had asked for it.")["layers.3.attn.pattern"][0, 1, HE]
+    swapped = trained_trace("Tom gave Anna the book because he had asked for one.")["layers.3.attn.pattern"][0, 1, HE]
     assert f"{swapped[TOM]:.2f} against {swapped[ANNA]:.2f}" in prose(app), "their places have changed"
     assert "the claim is refuted" in prose(app), "which was the visitor's"
     assert tour_buttons(press(app, "tour_end")) == set()
@@ -147,7 +147,7 @@ def test_without_a_pronoun_the_button_types_a_sentence_that_has_one() -> None:
 def test_what_was_guessed_is_judged_and_a_guess_about_other_words_is_asked_for_again() -> None:
     place = {"text": TEXT, "query": HE, "key": ANNA, "attention_rival": TOM}
     now = trained_trace(TEXT)["layers.3.attn.pattern"][0, 1, HE]
-    then = trained_trace("Tom gave Anna the book because he had asked for it.")["layers.3.attn.pattern"][0, 1, HE]
+    then = trained_trace("Tom gave Anna the book because he had asked for one.")["layers.3.attn.pattern"][0, 1, HE]
     moved = f"`Anna` {now[ANNA]:.2f} → {then[TOM]:.2f} and `Tom` {now[TOM]:.2f} → {then[ANNA]:.2f}."
     app = press(open_page("attention", tour=3, **place), "tour_answer_place")
     assert "You guessed the place, but the word decides." in prose(app)

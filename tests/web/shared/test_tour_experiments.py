@@ -7,7 +7,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.charts.markdown import escape_markdown
-from playground.learn.reverse_tour import REVERSE
+from playground.config import ModelConfig
+from playground.learn.reverse_tour import REVERSE, is_own
+from playground.learn.tour import TourState
+from playground.link.params import ARCHITECTURE, RECIPE, TRAINED_SIZES, TRAINING
 from playground.training.trained_network import TrainedNetwork
 from tests.training.trained import trained
 from tests.web.app_test import captions, choose, new_page, open_page, press, prose, sentences, trained_trace, working
@@ -16,6 +19,17 @@ from tests.web.sidebar.test_trained_panel import put
 OWN = "The weather in Bonn was lovely on Sunday."
 DENIED = "The weather in Bonn was not lovely on Sunday."
 REPEATED = "On Sunday Bonn had beautiful sunshine."
+
+
+def own(**changes: Any) -> TrainedNetwork:
+    """A network of the experiment's own settings, after a few steps."""
+    made = {field.removeprefix("training_"): param.default for field, param in TRAINING.items()}
+    recipe = {name: made[name] for name in RECIPE} | {"steps": 6, "n_validation": 64}
+    shape: dict[str, Any] = {name: param.default for name, param in ARCHITECTURE.items()}
+    shape |= {name: made[name] for name in TRAINED_SIZES} | {"vocab_size": 1}
+    for name, value in changes.items():
+        (shape if name in shape else recipe)[name] = value
+    return trained("reverse", ModelConfig(**shape), **recipe)
 
 
 def step(app: AppTest) -> int:
@@ -93,9 +107,9 @@ def walk_reversal(one: TrainedNetwork) -> AppTest:
     assert f"Every page now runs your network, on an example of its task: “{one.example}”." in prose(app)
     assert step(press(app, "tour_on")) == 4
     head = f"layer {app.session_state['layer']}, head {app.session_state['head']}"
-    assert f"The large map shows {head}, which looks at the mirrored place most." in prose(app)
     assert app.session_state["query"] + app.session_state["key"] == len(one.example.split()) - 1, "on the line"
     app = working(app.switch_page("../../pages/attention.py").run())
+    assert f"The large map shows {head}, which looks at the mirrored place most." in prose(app)
     layer = app.session_state["layer"]
     app.session_state["layer"] = 1 - layer
     working(app.run())
@@ -122,7 +136,7 @@ def walk_reversal(one: TrainedNetwork) -> AppTest:
 
 @pytest.mark.long
 def test_a_network_that_found_no_anti_diagonal_says_so() -> None:
-    one = trained()
+    one = own()
     app = walk_reversal(one)
     assert "no head has found the anti-diagonal" in prose(app)
     assert "refuted" in prose(app)
@@ -135,14 +149,14 @@ def test_a_network_that_found_no_anti_diagonal_says_so() -> None:
 @pytest.mark.parametrize("page", ["training", "attention", "what_if"])
 def test_the_reversal_ends_without_a_network_and_says_what_is_missing(page: str) -> None:
     app = open_page(page, tour=7, experiment="reverse", do="1.0:zero")
-    assert "no network here that was trained to reverse" in prose(app)
+    assert "no network of this experiment here" in prose(app)
     assert "not tested" in prose(app)
     other = put(open_page("training", tour=7, experiment="reverse"), trained("sort"))
-    assert "no network here that was trained to reverse" in prose(other)
+    assert "no network of this experiment here" in prose(other)
 
 
 def test_no_head_that_the_network_lacks_is_switched_off() -> None:
-    app = put(new_page("training", tour=7, experiment="reverse", do="9.9:zero"), trained())
+    app = put(new_page("training", tour=7, experiment="reverse", do="9.9:zero"), own())
     assert "Your run says" in prose(app)
 
 
@@ -155,17 +169,17 @@ def with_network_taken_along(one: TrainedNetwork) -> AppTest:
 
 
 def test_a_long_text_that_is_taken_along_is_quoted_in_one_line_by_its_beginning() -> None:
-    one = trained()
-    own = "a *b* c\n\n" + "c b a " * 200
-    app = put(open_page("training", tour=3, experiment="reverse", text=own), one)
+    one = own()
+    mine = "a *b* c\n\n" + "c b a " * 200
+    app = put(open_page("training", tour=3, experiment="reverse", text=mine), one)
     press(app, "training_look")
-    assert app.session_state["text"] == own, "the network knows its letters"
+    assert app.session_state["text"] == mine, "the network knows its letters"
     beginning = escape_markdown(f"a *b* c {'c b a ' * 20}"[:119])
     assert f"Every page now runs your network, on your text: “{beginning}…”." in prose(app)
 
 
 def test_after_the_reversal_the_visitors_own_sentence_and_weights_are_back() -> None:
-    one = trained()
+    one = own()
     app = with_network_taken_along(one)
     assert (app.session_state["weights"], app.session_state["text"]) == ("trained here", one.example)
     press(app, "tour_end")
@@ -175,7 +189,7 @@ def test_after_the_reversal_the_visitors_own_sentence_and_weights_are_back() -> 
 
 
 def test_the_reversals_end_makes_way_on_the_front_page() -> None:
-    app = with_network_taken_along(trained())
+    app = with_network_taken_along(own())
     while step(app) <= len(REVERSE.steps):
         press(app, "tour_skip" if "tour_skip" in {button.key for button in app.button} else "tour_on")
     app = working(app.switch_page("../../pages/overview.py").run())
@@ -185,7 +199,7 @@ def test_the_reversals_end_makes_way_on_the_front_page() -> None:
 
 
 def test_a_lesson_that_begins_within_the_reversal_ends_with_what_there_was_before_both() -> None:
-    app = with_network_taken_along(trained())
+    app = with_network_taken_along(own())
     app = press(working(app.switch_page("../../pages/lessons.py").run()), "begin_attention-in-30-minutes")
     assert app.session_state["weights"] == "minilm"
     press(app, "tour_end")
@@ -193,7 +207,7 @@ def test_a_lesson_that_begins_within_the_reversal_ends_with_what_there_was_befor
 
 
 def test_the_way_out_of_the_reversal_names_the_text_only_where_that_comes_back() -> None:
-    app = with_network_taken_along(trained())
+    app = with_network_taken_along(own())
     assert "your text and the weights" in app.button(key="tour_end").help
     choose(app, text="c a b")
     assert "text" not in app.button(key="tour_end").help
@@ -202,7 +216,27 @@ def test_the_way_out_of_the_reversal_names_the_text_only_where_that_comes_back()
 
 
 def test_a_field_that_is_late_does_not_keep_the_networks_example() -> None:
-    app = with_network_taken_along(trained())
+    app = with_network_taken_along(own())
     app.text_area(key="text").set_value(OWN)  # what the browser's field said before the example took its place
     press(app, "tour_end")
     assert (app.session_state["weights"], app.session_state["text"]) == ("random", OWN)
+
+
+@pytest.mark.parametrize(
+    "changed", [{"positions": "rotary"}, {"norm": "rms"}, {"length": 6}, {"d_model": 16}, {"lr": 0.01}]
+)
+def test_only_a_network_of_its_own_settings_counts(changed: dict[str, Any]) -> None:
+    app = put(open_page("training", tour=1, experiment="reverse"), own(**changed))
+    assert "Step 1 of 6: done" not in prose(app)
+    put(app, own())
+    assert "Step 1 of 6: done" in prose(app)
+    values = dict(TourState(page="training").values)
+    page = {f"training_{name}": value for name, value in changed.items() if f"training_{name}" in values}
+    assert is_own(own(**changed), values | page) == bool(page), "what the page was set to by hand is the visitor's own"
+
+
+def test_on_another_page_a_step_names_none_of_its_buttons() -> None:
+    for number in (1, 4):
+        app = open_page("norms", tour=number, experiment="reverse")
+        assert f"tep {number} of 6** is on the page" in prose(app)
+        assert "ress **" not in prose(app)

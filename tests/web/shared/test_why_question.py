@@ -81,9 +81,9 @@ def test_any_text_has_a_question(text: str, changes: dict[str, Any]) -> None:
 
 def test_the_tour_names_the_token_that_the_overview_asks_about() -> None:
     app = choose(open_page("overview", tour=1), text=NURSE)
-    assert "the row of *she*" in prose(app)
     assert "`she`" in question(app)
+    assert "the row of *she*" in prose(open_page("attention", tour=1, text=NURSE))
     app = open_page("overview", tour=1, text=NURSE, query=HER)
-    assert "the row of *her*" in prose(app)
+    assert "the row of *her*" in prose(open_page("attention", tour=1, text=NURSE, query=HER))
     assert "`her`" in question(app)
     assert component_data(app, "address_guard")["parameters"]["query"] == [str(HER)]

@@ -14,7 +14,7 @@ from playground.learn.tours import TOURS
 from playground.weights import checkpoint
 from tests.web.app_test import SMALL, captions, choose, open_page, press, prose, trained_trace, working
 
-TEXT = "Anna gave Tom the book because he had asked for it."
+TEXT = "Anna gave Tom the book because he had asked for one."
 HE, ANNA, TOM, BOOK = 7, 1, 3, 5
 
 

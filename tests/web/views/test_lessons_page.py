@@ -1,6 +1,7 @@
 """The Lessons page without a browser: the list, a lesson on its way, the editor, and links that are broken."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -51,7 +52,8 @@ def test_a_lesson_opens_each_state_and_keeps_its_place() -> None:
     press(app, "tour_skip")
     assert "Think." in words(app)
     press(app, "tour_skip")
-    assert "That was the last step. You have found 0 of 1 answer." in words(app)
+    assert "That was the last step. You have found 0 of 1 answer. " in words(app)
+    assert "Still missing: *Do more heads cost more?*." in words(app)
     press(app, "tour_back")
     assert place(app) == (CODE, 3)
     press(app, "tour_end")
@@ -248,3 +250,29 @@ def test_a_handout_is_shown(view: str, told: bool) -> None:
     app = without_error(open_page("lessons", lesson=CODE, lessons_view=view))
     assert "Look at *this*." in words(app)
     assert ("**Answer.**" in words(app)) is told
+
+
+@pytest.mark.parametrize("beside", ["a page", "an exercise"])
+def test_what_is_chosen_beside_the_words_stays_until_it_is_filled_in_or_taken_back(beside: str) -> None:
+    app = press(open_page("lessons"), "lesson_new")
+    fill(app, "beside", 0, beside)
+    press(app, "lesson_add")
+    fill(app, "words", 1, "More.")
+    for key, at in (("lesson_up_1", 1), ("lesson_remove_0", 0)):
+        press(app, key)
+        assert fields(app)[field(app, "beside", at)].value == beside
+        assert f"Step {at + 1}: choose {beside}" in sentences(app)
+    fill(app, "beside", 0, "nothing")
+    assert sentences(app) == ""
+
+
+def test_what_is_for_teachers_is_not_behind_the_students_link() -> None:
+    ours = {"lesson_answers", "lesson_handout", "lesson_edit"}
+    app = without_error(open_page("lessons", lesson=CODE))
+    assert not ours & {button.key for button in app.button}
+    assert not app.get("download_button")
+    teacher = without_error(open_page("lessons", lesson=CODE, lessons_view="teacher"))
+    assert ours <= {button.key for button in teacher.button}
+    assert any(block.value.endswith(f"/lessons?{urlencode({'lesson': CODE})}") for block in teacher.code)
+    assert app.session_state["lessons_view"] == "lesson"
+    assert press(press(teacher, "lesson_answers"), "lesson_back").session_state["lessons_view"] == "teacher"

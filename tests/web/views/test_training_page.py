@@ -469,7 +469,7 @@ def test_the_visitors_own_norms_come_back_for_the_next_run(query: dict[str, str]
     assert values(app, "norm") == {"norm": "none"}
     again = train(choose(open_panels(app, "training_regularisers_open"), training_layer_norm=True))
     assert (again.recipe.layer_norm, again.config.norm) == (True, norm)
-    assert f"post-norm ({norm})" in captions(app)
+    assert ("`norm` rms (usual: layer)" in captions(app)) == (norm == "rms")
     press(app, "training_look")
     assert values(app, "norm") == {"norm": norm}
 
@@ -493,3 +493,24 @@ def test_the_seed_is_the_trained_networks_whether_trained_here_or_loaded() -> No
     upload(app, "training_file", save(from_trainer(trainer(seed=9))))
     assert values(app, "seed") == {"seed": 9}
     assert choose(app, weights="random").number_input(key="seed").value == 5
+
+
+def test_what_the_sidebar_sets_otherwise_is_said_and_one_press_trains_the_usual() -> None:
+    app = open_page("training")
+    assert "training_usual" not in {button.key for button in app.button}
+    app = open_page("training", weights="random", positions="rotary", activation="relu", n_layers=3, dropout=0.3)
+    assert "`activation` relu (usual: gelu), `positions` rotary (usual: learned)." in captions(app)
+    assert "`n_layers`" not in captions(app)
+    press(app, "training_usual")
+    assert values(app, "weights", "positions", "activation") == {
+        "weights": "random", "positions": "learned", "activation": "gelu"
+    }  # fmt: skip
+    assert "training_usual" not in {button.key for button in app.button}
+
+
+def test_the_sidebar_has_no_second_sliders_of_what_the_page_sets_itself() -> None:
+    for page, has_them in (("training", False), ("attention", True)):
+        app = open_page(page, weights="random", n_layers=3, expert=True)
+        keys = {widget.key for widget in (*app.select_slider, *app.slider, *app.number_input)}
+        assert ({"n_layers", "n_heads", "d_model"} <= keys) is has_them
+        assert app.session_state["n_layers"] == 3

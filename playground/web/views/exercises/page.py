@@ -30,7 +30,7 @@ from playground.learn.progress import (
 )
 from playground.learn.results import MAX_ANSWER, SignedResult, now, read_private_key, sign_result
 from playground.link.opening import LinkedView
-from playground.link.params import write
+from playground.link.params import FOLDS, write
 from playground.link.query import write_query
 from playground.pages import page_at
 from playground.text.wording import join_words, quote_text
@@ -285,7 +285,7 @@ def _draw_settings(variant: Variant, attempt: Attempt) -> ServedView | None:
     changes = [
         f"- `{key}`: {write(start[key])} → **{escape_markdown(write(given.values[key]))}**"
         for key in settings_of(variant.exercise.page)
-        if given.values[key] != start[key]
+        if given.values[key] != start[key] and key not in FOLDS.values()
     ]
     said = "With your settings the condition holds:" if found else "One way to make the condition hold:"
     st.markdown("\n".join([said, "", *changes]))

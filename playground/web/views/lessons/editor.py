@@ -64,7 +64,7 @@ def draw_editor(lesson: Lesson) -> None:
         draw_way_back()
         panels.draw_heading("What are your students to do?")
     with panels.explain_errors(), take_turn("lessons"):
-        problems = check_lesson(lesson, shipped_exercises(), computes=False)
+        problems = check_lesson(lesson, shipped_exercises(), computes=False) + _list_unchosen(lesson)
     said = "It holds: send its link, or try it first." if not problems else "Something does not hold yet: see below."
     render([Paragraph(said, "answer")])
     _draw_about(lesson)
@@ -76,6 +76,15 @@ def draw_editor(lesson: Lesson) -> None:
         on_click=_add,
     )  # fmt: skip
     _draw_outcome(lesson, problems)
+
+
+def _list_unchosen(lesson: Lesson) -> list[str]:
+    """A sentence on each step beside whose words a page or an exercise is to stand, and none is chosen yet."""
+    return [
+        f"Step {place + 1}: choose {beside} for it, or *nothing*."
+        for place, step in enumerate(lesson.steps)
+        if not step.address and (beside := st.session_state.get(_key(place, "beside"), _NOTHING)) != _NOTHING
+    ]
 
 
 def _draw_about(lesson: Lesson) -> None:
@@ -191,19 +200,26 @@ def _take(values: dict[str, Any], place: int, *, is_moved: bool = False) -> None
 
 def _add() -> None:
     values = _current().model_dump()
-    _take({**values, "steps": [*values["steps"], {}]}, -1, is_moved=True)
+    _take({**values, "steps": [*values["steps"], {}]}, -1)
 
 
 def _remove(place: int) -> None:
-    values = _current().model_dump()
-    del values["steps"][place]
-    _take(values, -1, is_moved=True)
+    _arrange([each for each in range(len(_current().steps)) if each != place])
 
 
 def _move(place: int, to: int) -> None:
+    order = list(range(len(_current().steps)))
+    order.insert(to, order.pop(place))
+    _arrange(order)
+
+
+def _arrange(order: list[int]) -> None:
+    """Put the steps at these places one after the other, each with what was chosen beside its words."""
     values = _current().model_dump()
-    values["steps"].insert(to, values["steps"].pop(place))
+    values["steps"] = [values["steps"][each] for each in order]
+    chosen = [st.session_state.get(_key(each, "beside")) for each in order]
     _take(values, -1, is_moved=True)
+    st.session_state.update({_key(place, "beside"): each for place, each in enumerate(chosen) if each})
 
 
 def _try() -> None:
@@ -211,7 +227,7 @@ def _try() -> None:
 
 
 def _show() -> None:
-    open_lesson(st.session_state["lesson"])
+    open_lesson(st.session_state["lesson"], "teacher")
 
 
 def _keep(lesson: Lesson, *, is_moved: bool = False) -> None:

@@ -52,8 +52,10 @@ def draw_lessons() -> None:
         _draw_list(problem)
     elif view == "editor":
         draw_editor(lesson)
-    elif view == "lesson":
+    elif view in ("lesson", "teacher"):
         _draw_lesson(name, lesson)
+        if view == "teacher":
+            _draw_for_teachers(name, lesson)
     else:
         _draw_handout(name, lesson, has_answers=view == "answers")
 
@@ -74,7 +76,7 @@ def _draw_list(problem: str) -> None:
                 st.caption(_measure(lesson))
                 with st.container(horizontal=True):
                     _draw_ways_in(name, len(lesson.steps))
-                    st.button("See its steps", key=f"look_{name}", on_click=open_lesson, args=(name,))
+                    st.button("See its steps", key=f"look_{name}", on_click=open_lesson, args=(name, "teacher"))
     st.header("Your own", anchor=False)
     st.markdown(
         "String together what your students are to read, to look at and to answer. You get one link, or one file."
@@ -154,8 +156,12 @@ def _draw_lesson(name: str, lesson: Lesson) -> None:
             for number, step in enumerate(lesson.steps, 1)
         )
     )
+
+
+def _draw_for_teachers(name: str, lesson: Lesson) -> None:
+    """What the students' link does not open: the handout with answers, the files, and that link."""
     st.header("For teachers", anchor=False)
-    st.caption("The link for your students:")
+    st.caption("The link for your students, which does not open this part:")
     with st.container(key="lesson_link"):
         st.code(student_link(name), language=None, wrap_lines=True)
     with st.container(key="lesson_ways", horizontal=True):
@@ -166,9 +172,9 @@ def _draw_lesson(name: str, lesson: Lesson) -> None:
             "Handout with answers", key="lesson_answers", icon=":material/print:", on_click=open_lesson,
             args=(name, "answers"),
         )  # fmt: skip
-        file = name if not is_code(name) else "lesson"
+        file, server = name if not is_code(name) else "lesson", current_server()
         st.download_button(
-            "Notebook", in_turn(partial(write_notebook, lesson, exercises, current_server())), f"{file}.ipynb",
+            "Notebook", in_turn(partial(write_notebook, lesson, shipped_exercises(), server)), f"{file}.ipynb",
             "application/x-ipynb+json", key="lesson_notebook", icon=":material/download:", on_click="ignore",
         )  # fmt: skip
         st.download_button(
@@ -195,7 +201,7 @@ def _draw_handout(name: str, lesson: Lesson, *, has_answers: bool) -> None:
     with st.container(key=TOP, horizontal=True):
         st.button(
             "Back to the lesson", key="lesson_back", icon=":material/arrow_back:", type="tertiary",
-            on_click=open_lesson, args=(name,),
+            on_click=open_lesson, args=(name, "teacher"),
         )  # fmt: skip
         other = "handout" if has_answers else "answers"
         st.button(
@@ -232,4 +238,4 @@ def _open_file() -> None:
     if file is not None:
         with uploads.explain_failure(_PROBLEM, quote_text(file.name)):
             lesson = read_lesson(file.getvalue().decode(errors="replace"), file.name)
-            open_lesson(encode_lesson(lesson))
+            open_lesson(encode_lesson(lesson), "teacher")
