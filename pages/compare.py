@@ -1,7 +1,6 @@
 """Two full settings side by side, the pinned ones and the present: where they part, one head, lengths, costs."""
 
 from playground.analysis import comparison
-from playground.analysis.comparison import shared_tensors
 from playground.web.shared import panels, pinning
 from playground.web.shared.pinning import pinned_side
 from playground.web.views import compare
@@ -15,4 +14,4 @@ pinning.explain_pinned_run()
 if pinned_side() is not None:
     compare.compare_runs()
     compare.compare_costs()
-    panels.code_behind("compare", comparison, shared_tensors)
+    panels.code_behind("compare", comparison)

@@ -3,8 +3,8 @@
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from playground.limits import MAX_CHARACTERS
@@ -58,8 +58,6 @@ class Several(_Kind):
 
     default: tuple[str, ...]
     options: Sequence[str]
-    renamed: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """What options were called in earlier links, and what they are called now."""
 
     def read(self, text: str) -> Reading:
         """Read a single word."""
@@ -67,15 +65,14 @@ class Several(_Kind):
 
     def read_all(self, texts: Sequence[str]) -> Reading:
         """Read the words that are options, each once; an empty text is no word."""
-        words = [self.renamed.get(text, text) for text in texts]
-        known = tuple(dict.fromkeys(word for word in words if word in self.options))
+        known = tuple(dict.fromkeys(word for word in texts if word in self.options))
         if not self.wrong(texts):
             return known, None
         return known or self.default, "is not an option there"
 
     def wrong(self, texts: Sequence[str]) -> list[str]:
         """The words that are none of the options."""
-        return [text for text in texts if text and self.renamed.get(text, text) not in self.options]
+        return [text for text in texts if text and text not in self.options]
 
 
 @dataclass(frozen=True)

@@ -95,9 +95,6 @@ TRAINING: dict[str, Param] = {
 FIELDS = {regulariser.choice: field for field, regulariser in REGULARISERS.items()}
 """What can be chosen for a comparison, which is its word in the link → the recipe's field."""
 
-_RENAMED = {regulariser.title: regulariser.choice for regulariser in REGULARISERS.values() if regulariser.on_by_default}
-"""Earlier links name what is taken away by its bare title: “Padding mask” for “Without padding mask”."""
-
 TO_BEGIN_WITH = (
     "Dropout on attention weights",
     "Without padding mask",
@@ -125,7 +122,7 @@ ABLATION: dict[str, Param] = {
     "regularisers_task": Choice("Reverse", tuple(TASK_TITLES)),
     "regularisers_data": Choice("small", ("small", "plenty")),
     "regularisers_seeds": Choice("1", ("1", "3")),
-    "regularisers_chosen": Several(TO_BEGIN_WITH, tuple(FIELDS), _RENAMED),
+    "regularisers_chosen": Several(TO_BEGIN_WITH, tuple(FIELDS)),
     "regularisers_measure": Choice("accuracy", ("accuracy", "loss")),
     "regularisers_optimizer": Choice("adamw", ("adamw", "sgd"), **_OPTIMIZER),
     "regularisers_lr": RECIPE["lr"],

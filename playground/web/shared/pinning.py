@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from playground.analysis.comparison import SharedWeights, count_shared, have_same_tokens
+from playground.analysis.comparison import have_same_tokens
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.link.changes import Changes
@@ -14,12 +14,11 @@ from playground.link.kinds import Size
 from playground.link.params import LOCKED, SHARED, write
 from playground.pages import page_at
 from playground.runs.encoder_run import Run
-from playground.text.wording import join_words, quote_word
+from playground.text.wording import quote_word
 from playground.views.change_names import group_layers, name_changes
 from playground.web.choices import setup, shortcuts
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, pinned_setup, replace_notices
 from playground.web.session import caches
-from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
 
@@ -243,7 +242,7 @@ def describe_change(differences: Sequence[Difference]) -> str:
 
 @as_one_element
 def explain_pinned_run() -> None:
-    """What initial weights the two runs share; or why there is no pinned run, and so the present one alone."""
+    """Say why there is no pinned run, and so the present one alone."""
     side = pinned_side()
     if side is None:
         return
@@ -255,33 +254,6 @@ def explain_pinned_run() -> None:
     except PlaygroundError as error:
         st.info(f"The pinned settings cannot be run: {escape_markdown(error)}")
         return
-    shared = shared_weights(side)
-    if shared:
-        st.caption(summarise_shared(shared, current_setup()["seed"]))
-
-
-def shared_weights(side: PinnedSide) -> Sequence[SharedWeights]:
-    """What random weights both sides have, by component; none where one side's are not random, or the seeds differ."""
-    now = current_setup()
-    both_random = side.setup.weights == now.weights == "random"
-    return _count_shared(side.setup.config, now.config) if both_random and side.setup["seed"] == now["seed"] else ()
-
-
-_count_shared = cache_for_everybody(max_entries=16)(count_shared)
-
-
-def summarise_shared(shared: Sequence[SharedWeights], seed: int) -> str:
-    """How many of the present model's random weights the pinned one has too, in one sentence."""
-    equal = sum(component.equal for component in shared)
-    rescaled = sum(component.rescaled for component in shared)
-    alone = sum(component.only_second for component in shared)
-    if not rescaled and not alone:
-        return f"Both draw their weights from seed {seed}: all {equal:,} random weights are the same."
-    parts = [f"{equal:,} are the same in both"] if equal else []
-    parts += [f"{rescaled:,} are the pinned numbers times a factor"] if rescaled else []
-    parts += [f"{alone:,} are new"] if alone else []
-    total = equal + rescaled + alone
-    return f"Both draw their weights from seed {seed}. Of the {total:,} random weights now, {join_words(parts)}."
 
 
 def _pin() -> None:

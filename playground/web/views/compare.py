@@ -8,8 +8,8 @@ from typing import Any
 import streamlit as st
 
 from playground.analysis import comparison
-from playground.analysis.comparison import PointDifference, describe_shared
-from playground.charts.chart import Group, Item, Panel, Paragraph, fill_panel
+from playground.analysis.comparison import PointDifference
+from playground.charts.chart import Group, Item, Panel, fill_panel
 from playground.charts.scene import Scene
 from playground.link.changes import Changes, MadeChange
 from playground.model.changes import Change
@@ -22,7 +22,7 @@ from playground.web.session.weights_cache import cache_by_weights
 from playground.web.shared import panels
 from playground.web.shared.model_costs import model_costs, pinned_costs
 from playground.web.shared.page_end import as_one_element, fragment
-from playground.web.shared.pinning import pinned_side, run_pinned, shared_weights, start_comparison
+from playground.web.shared.pinning import pinned_side, run_pinned, start_comparison
 from playground.web.shared.renderer import draw_focus_and_scene, read_options, render
 
 
@@ -68,7 +68,7 @@ def _find_differences(keys: TwoRuns) -> list[PointDifference]:
 
 
 def compare_costs() -> None:
-    """A panel of parameters and the work for the sentence, and of the initial weights that both share."""
+    """A panel of parameters and the work for the sentence."""
     side = pinned_side()
     before = pinned_costs(side)
     if side is None or before is None:
@@ -77,10 +77,6 @@ def compare_costs() -> None:
     items: list[Item] = []
     if current_value("compare_costs"):
         items += view.compare_costs(scene)
-        shared = describe_shared(shared_weights(side), ("the pinned model", "this one"))
-        if shared:
-            items.append(Paragraph("**Which initial weights do they share?**"))
-            items.append(Paragraph("\n".join(f"- {sentence}" for sentence in shared)))
     render([Panel("compare_costs", "What do they cost?", tuple(items), icon=":material/payments:")], scene)
 
 

@@ -230,10 +230,3 @@ def test_tables_and_code_open() -> None:
     assert len(app.dataframe) == len(ALWAYS | SAME_TOKENS)
     assert all(not frame.value.empty for frame in app.dataframe)
     assert any("def moved_weight" in code.value for code in app.code)
-
-
-def test_shared_initial_weights_are_told_where_both_are_drawn_from_one_seed() -> None:
-    assert "Both draw their weights from seed 3" in captions(open_page("norms", **SMALL, seed=3, b_d_ff=64))
-    for other in ({"b_seed": 4}, {"b_weights": "minilm", "b_tokenizer": "wordpiece"}):
-        assert "Both draw" not in captions(open_page("norms", **SMALL, seed=3, **other))
-    assert "random weights are equal" in words(open_page("compare", **SMALL | PANELS, b_n_layers=4))

@@ -50,7 +50,7 @@ pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
 
 
 def test_a_link_keeps_earlier_words_and_what_is_good_and_says_what_is_not() -> None:
-    app = regularisers_page("Weight decay", "Padding mask", "Layer normalisation")
+    app = regularisers_page("Weight decay", "Without padding mask", "Without layer normalisation")
     chosen = ["Weight decay", "Without padding mask", "Without layer normalisation"]
     assert list(app.session_state["regularisers_chosen"]) == app.query_params["regularisers_chosen"] == chosen
     assert {f"regularisers_{field}" for field in COMPARED} <= widgets(app).keys()
