@@ -13,6 +13,9 @@ from playground.learn.progress import Result, Results, join_results, read_progre
 from playground.text.wording import count_noun
 from playground.web.components.exercises import draw_progress
 
+ASKED = "_exercise_asked"
+"""Session key of the page whose settings an exercise asks to change, and of its question."""
+
 _ATTEMPTS = "_exercise_attempts"
 """Session key of the attempts, by exercise and variant."""
 

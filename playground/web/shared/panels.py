@@ -19,11 +19,13 @@ from playground.text.sentences import foreign_script, is_english
 from playground.text.wording import count_heads, count_noun, name_device
 from playground.views.change_names import count_changes
 from playground.web.choices.focus import settle_tokens
-from playground.web.choices.setup import Setup, current_notices, current_setup, current_value
+from playground.web.choices.setup import OPEN_PAGE, Setup, current_notices, current_setup, current_value
 from playground.web.choices.snapshots import can_undo, undo_reset
 from playground.web.session import caches, trained_slot
 from playground.web.session.services import services
+from playground.web.shared.attempts import ASKED
 from playground.web.shared.change_chips import draw_change_chips
+from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import PageEndError, as_one_element
 from playground.web.shared.saving import draw_table_button
 
@@ -41,6 +43,11 @@ def draw_heading(question: str) -> None:
         with st.container(key="reset_done", horizontal=True, vertical_alignment="center"):
             st.info("Everything is at its start again.", width=300)
             st.button("Undo", key="undo_reset", icon=":material/undo:", on_click=undo_reset)
+    page, asked = st.session_state.get(ASKED, ("", ""))
+    if page == st.session_state[OPEN_PAGE]:
+        with st.container(key="exercise_asked", horizontal=True, vertical_alignment="center"):
+            st.info(f"**Exercise:** {asked}")
+            st.page_link(page_named("exercises"), label="Back to the exercise", width="content")
     draw_change_chips()
 
 

@@ -188,6 +188,16 @@ def test_settings_that_should_stay_are_named_and_ones_own_come_back() -> None:
     )
 
 
+def test_the_question_stands_on_the_page_where_it_is_worked_on() -> None:
+    app = press(open_page("exercises", exercises_key="uniform-attention"), "exercise_start")
+    question = "Make head 1 of layer 3 look evenly at all tokens"
+    assert question in prose(app)
+    assert question in sentences(without_error(app.switch_page("../../pages/what_if.py").run()))
+    assert question not in sentences(app.switch_page("../../pages/norms.py").run())
+    app = press(press(app.switch_page("../../pages/exercises.py").run(), "exercise_list"), "exercise_back_to_settings")
+    assert question not in sentences(app.switch_page("../../pages/what_if.py").run())
+
+
 def test_settings_of_the_exercises_page_count_too_and_come_back() -> None:
     app = press(open_demo("settings", parameters_view="layers"), "exercise_start")
     assert app.session_state["parameters_view"] == "components"

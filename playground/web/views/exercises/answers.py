@@ -29,6 +29,7 @@ from playground.web.choices.setup import current_setup, current_value, note_focu
 from playground.web.choices.snapshots import restore_snapshot, take_snapshot
 from playground.web.components.exercises import draw_answer_curve, draw_answer_grid
 from playground.web.session.services import services
+from playground.web.shared.attempts import ASKED
 from playground.web.shared.navigation import page_named
 from playground.web.views.exercises.posed import serve_view
 
@@ -283,7 +284,7 @@ def _draw_settings(variant: Variant, check: Press) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
                 "Start with these settings", key="exercise_start", icon=":material/tune:",
-                on_click=_use_settings, args=(_start_values(variant), variant.view.names_tokens),
+                on_click=_use_settings, args=(variant,),
             )  # fmt: skip
             _check_button(check)
             st.page_link(page, label=f"Open {page.title}", icon=":material/arrow_forward:", width="content")
@@ -303,16 +304,19 @@ def _start_values(variant: Variant) -> dict[str, Any]:
     return {key: variant.view.values[key] for key in settings_of(variant.exercise.page)}
 
 
-def _use_settings(values: Mapping[str, Any], names_tokens: bool) -> None:
+def _use_settings(variant: Variant) -> None:
+    values = _start_values(variant)
+    st.session_state[ASKED] = (variant.exercise.page, variant.fill(variant.exercise.question))
     before = st.session_state.get(_HAD) or take_snapshot(())
     had = {key: current_value(key) for key in values} | dict(before.values)
     st.session_state[_HAD] = replace(before, values=had)
     shortcuts.choose_values(values)
     shortcuts.restore_put_away({})
-    note_focus_text(by_page=not names_tokens)
+    note_focus_text(by_page=not variant.view.names_tokens)
 
 
 def _bring_back() -> None:
+    st.session_state.pop(ASKED, None)
     restore_snapshot(st.session_state.pop(_HAD))
 
 
