@@ -34,12 +34,9 @@ def _check_words(text: str) -> str:
     return check_text(text)
 
 
-_LINK = re.compile(r"(?:https?://|(?!\w+://))(?:[^?#\s]*/)?([\w-]*)(?:\?([^#]*))?(?:#.*)?")
-
-
 def _shorten_link(link: str) -> str:
     """The page and the parameters of a link, without the server and the lesson in which it was copied."""
-    found = _LINK.fullmatch(link.strip())
+    found = re.fullmatch(r"(?:https?://|(?!\w+://))(?:[^?#\s]*/)?([\w-]*)(?:\?([^#]*))?(?:#.*)?", link.strip())
     if not link or found is None or (found[1] or "overview") not in PAGES:
         return link  # what is wrong with it is said where it is opened
     kept = [each for each in (found[2] or "").split("&") if each and each.partition("=")[0] not in TOUR]

@@ -43,7 +43,7 @@ def draw_heading(question: str) -> None:
         with st.container(key="reset_done", horizontal=True, vertical_alignment="center"):
             st.info("Everything is at its start again.", width=300)
             st.button("Undo", key="undo_reset", icon=":material/undo:", on_click=undo_reset)
-    page, asked = st.session_state.get(ASKED, ("", ""))
+    page, asked = st.session_state.get(ASKED, (None, ""))
     if page == st.session_state[OPEN_PAGE]:
         with st.container(key="exercise_asked", horizontal=True, vertical_alignment="center"):
             st.info(f"**Exercise:** {asked}")

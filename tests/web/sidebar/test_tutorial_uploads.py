@@ -80,6 +80,6 @@ def test_the_panel_shows_the_cell_of_what_was_chosen() -> None:
     assert len(box.options) == len(NAMES) + 1
     for title in box.options:
         app.selectbox(key=upload_panel.CELL).set_value(title).run()
-        assert "from safetensors.torch import save_file" in app.code[0].value
+        assert "from safetensors.torch import save_" in app.code[0].value
     app.selectbox(key=upload_panel.CELL).set_value(box.options[5]).run()
     assert 'save_file(model.encoder.state_dict(), "tutorial-d.safetensors")' in app.code[0].value
