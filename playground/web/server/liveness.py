@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import resource
 import threading
 import time
 from typing import Any
@@ -28,8 +27,12 @@ _Connection: Any = AutoHTTPProtocol
 
 def limit_connections() -> None:
     """Raise the limit of open files to the most allowed, and limit silent connections. To be called once."""
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    with contextlib.suppress(ValueError):  # macOS names a limit that it does not give
+    with contextlib.suppress(
+        ImportError, ValueError
+    ):  # Windows has no such limit; macOS names one that it does not give
+        import resource
+
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     begin = _Connection.connection_made
 
