@@ -13,6 +13,7 @@ from playground.errors import PlaygroundError
 from playground.model import Encoder
 from playground.model.changes import Change
 from playground.runs.arrays import Array
+from playground.runs.encoder_run import Run
 from playground.runs.variant_runs import run_batch
 from playground.text import Batch, Tokenizer
 from playground.text.sentences import CONTROL, LINE_BREAK, Word, is_punctuation, split_words
@@ -374,3 +375,25 @@ def compare(pair: tuple[float, float]) -> int:
     """Which of two weights is larger as two decimals show them: 1 for the first, -1 for the second, 0 for neither."""
     first, second = (float(f"{each:.2f}") for each in pair)
     return (first > second) - (first < second)
+
+
+TEN_SENTENCES = (
+    ("The {} didn't cross the {} because it was too tired.", "horse", "river", "it"),
+    ("The {} left the {} because it was afraid.", "bird", "garden", "it"),
+    ("The {} stayed on the {} because it was heavy.", "book", "table", "it"),
+    ("The {} didn't open the {} because it was too old.", "key", "door", "it"),
+    ("The {} ran past the {} because it was quick.", "mouse", "lion", "it"),
+    ("The {} hid from the {} because it was small.", "rabbit", "fox", "it"),
+    ("The {} didn't see the {} because he was late.", "man", "judge", "he"),
+    ("The {} didn't call the {} because he was too shy.", "boy", "teacher", "he"),
+    ("The {} thanked the {} because she was kind.", "girl", "queen", "she"),
+    ("The {} followed the {} because she was lost.", "child", "mother", "she"),
+)
+"""Text, first noun, second noun, and the pronoun that follows them."""
+
+
+def judge_nouns(words: Sequence[str], runs: Sequence[Run], layer: int, head: int) -> Verdict:
+    """Judge a head by a pronoun's weights of two nouns, from the runs with the nouns in either order."""
+    rows = [(run.pattern(layer)[head], *map([each.strip("␣") for each in run.tokens].index, words)) for run in runs]
+    before, after = ((float(pattern[query, a]), float(pattern[query, b])) for pattern, a, b, query in rows)
+    return judge_swap(before, after)

@@ -68,6 +68,8 @@ def show_test(sentence: SentenceOfRun, walk: Walk, rival: int | None, typed: str
     new = clean_word(typed) or next(iter(alike), "")
     outcomes = run_tests(claim, sentence.batch, sentence.index, sentence.read, walk.layer.layer, walk.head, new)
     yield Paragraph(_describe(claim, outcomes["swap"], is_random=is_random))
+    if isinstance(outcomes["swap"], Outcome) and not walk.layer.run.interventions:
+        yield Widget("ten_sentences", {"layer": walk.layer.layer, "head": walk.head})
     rows = {_link(sentence, claim, kind, found, new): _write_row(claim, found) for kind, found in outcomes.items()}
     columns = ["weight of the key's word", f"weight of {quote_token(claim.word(claim.rival))}", "the key's word gets"]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)

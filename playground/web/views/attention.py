@@ -1,6 +1,7 @@
 """The live parts of the page Attention: caches, two buttons that change the head, and the trained network's reading."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,18 +12,18 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from playground.analysis import attribution, stream_sources
+from playground.analysis import attribution, counterfactuals, stream_sources
 from playground.analysis.attention import PROBES, Habits, check_probes, measure_habits
 from playground.analysis.attribution import HeadMaps, destination
 from playground.analysis.changes import sentence_change, stream_change
 from playground.analysis.comparison import moved_weight
-from playground.analysis.counterfactuals import ReadText, read_texts
+from playground.analysis.counterfactuals import TEN_SENTENCES, ReadText, read_texts
 from playground.analysis.stream_sources import StreamSplit, logit_lens
 from playground.analysis.walkthrough import Walk
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
-from playground.errors import InputError
+from playground.errors import InputError, PlaygroundError
 from playground.limits import MAX_CHARACTERS, MAX_TOKENS
 from playground.link.changes import MadeChange, fit_changes
 from playground.link.opening import Focus
@@ -268,6 +269,37 @@ def draw_word(words: Sequence[str]) -> None:
     )
 
 
+@cache_by_weights
+def _judge_ten(key: RunKey, layer: int, head: int, asked: tuple[int, ...]) -> Counter[counterfactuals.Verdict]:
+    runs = ([caches.compute_run(key._replace(sentence=n)) for n in (2 * i, 2 * i + 1)] for i in asked)
+    pairs = zip(asked, runs, strict=True)
+    return Counter(counterfactuals.judge_nouns(TEN_SENTENCES[i][1:], pair, layer, head) for i, pair in pairs)
+
+
+def draw_ten_sentences(layer: int, head: int) -> None:
+    """Draw the button that tests a head in ten other sentences, and the counts once it is pressed."""
+    texts = tuple(text.format(*nouns) for text, a, b, _ in TEN_SENTENCES for nouns in ((a, b), (b, a)))
+    key = current_setup().untouched_key
+    key = key._replace(text=replace(key.text, sentences=texts), sentence=0)
+    try:
+        tokens = caches.tokenize(key.text).tokens
+    except PlaygroundError:
+        return
+    known = [{token.strip("␣") for token in each} for each in tokens]
+    asked = tuple(i for i, each in enumerate(TEN_SENTENCES) if {*each[1:]} <= known[2 * i] & known[2 * i + 1])
+    if not asked or (key.text.tokenizer == "word" and key.config.vocab_size):  # which knows the visitor's words alone
+        return
+    note = "In each, a pronoun follows two nouns. The nouns are then exchanged."
+    if st.button("Test it in ten other sentences", key="ten_sentences", help=note):
+        st.session_state["_ten_sentences"] = key, layer, head
+    if st.session_state.get("_ten_sentences") == (key, layer, head):
+        with panels.explain_errors():
+            counts = _judge_ten(key, layer, head, asked)
+        n = "ten" if len(asked) == len(TEN_SENTENCES) else f"{len(asked)} of ten"
+        told = f"the word {counts['word']}, the place {counts['place']}, neither or too close {counts['close']}"
+        st.markdown(f"In {n} other sentences: follows {told}.")
+
+
 def draw_quick_changes() -> None:
     """The buttons; one whose change is made takes it back, and one whose change cannot be made is grey and says why.
 
@@ -439,6 +471,7 @@ renderer.WIDGETS |= {
     "linking_heads": draw_linking_heads,
     "why_word": draw_word,
     "why_rival": draw_rival,
+    "ten_sentences": draw_ten_sentences,
     "quick_changes": draw_quick_changes,
     "open_head": draw_open_head,
     "stream_reading": draw_stream_reading,

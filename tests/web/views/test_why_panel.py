@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from playground.analysis.counterfactuals import TEN_SENTENCES
 from playground.charts.names import subscript
 from playground.link import open_link
 from playground.runs.arrays import Array
+from playground.runs.encoder_run import run
 from playground.text.wording import write_amount
+from playground.web.views import attention
 from playground.weights import checkpoint
 from tests.web.app_test import (
     SMALL,
@@ -307,3 +310,71 @@ def test_each_test_of_the_answer_is_a_link_to_what_it_says() -> None:
 def test_the_code_behind_the_panel_opens() -> None:
     app = open_panels(open_page("attention", **SMALL), "attention_code")
     assert any("def split_score" in code.value for code in app.code)
+
+
+COUNTS = re.compile(r"In (.*) other sentences: follows the word (\d+), the place (\d+), neither or too close (\d+)\.")
+
+
+def test_ten_other_sentences_are_counted_as_plain_runs_say() -> None:
+    """No gap that decides is near the threshold, which rounding to two decimals moves by at most 0.01."""
+    encoder, tokenizer = checkpoint.load("minilm")
+    counts = {"word": 0, "place": 0, "close": 0}
+    assert len({text for text, *_ in TEN_SENTENCES}) == 10
+    for text, first, second, pronoun in TEN_SENTENCES:
+        leads = []
+        for sentence in (text.format(first, second), text.format(second, first)):
+            batch = tokenizer.encode_batch([sentence])
+            tokens = list(batch.tokens[0])
+            assert [tokens.count(word) for word in (first, second, pronoun)] == [1, 1, 1], tokens
+            assert max(tokens.index(first), tokens.index(second)) < tokens.index(pronoun)
+            row = run(encoder, batch, 0).pattern(3)[1, tokens.index(pronoun)]
+            leads.append(float(row[tokens.index(first)]) - float(row[tokens.index(second)]))
+        least, margin = min(map(abs, leads)), 0.01 + 10 * float(np.finfo(np.float32).eps)
+        assert abs(least - 0.05) > margin, (text, leads)
+        verdict = "close" if least < 0.05 else "word" if leads[0] * leads[1] > 0 else "place"
+        counts[verdict] += 1
+
+    app = without_error(open_page("attention"))
+    assert not COUNTS.search(prose(app))
+    without_error(app.button(key="ten_sentences").click().run())
+    found = COUNTS.search(prose(app))
+    assert found, prose(app)
+    assert found.groups() == ("ten", *map(str, counts.values()))
+    choose(app, attention_hide=True)
+    assert COUNTS.search(prose(app)), "another choice leaves the answer there"
+    choose(app, head=2)
+    assert not COUNTS.search(prose(app)), "another head has not been asked"
+    app.button(key="ten_sentences")
+
+
+def test_a_sentence_whose_noun_has_several_tokens_is_left_out_and_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    (text, _, second, pronoun), *others = TEN_SENTENCES
+    monkeypatch.setattr(attention, "TEN_SENTENCES", ((text, "hippopotamus", second, pronoun), *others))
+    app = without_error(open_page("attention"))
+    found = COUNTS.search(prose(without_error(app.button(key="ten_sentences").click().run())))
+    assert found, prose(app)
+    assert found[1] == "9 of ten"
+    assert sum(int(found[place]) for place in (2, 3, 4)) == 9
+
+
+@pytest.mark.parametrize(
+    ("link", "is_there"),
+    [
+        ({"tokenizer": "char", "query": 9, "key": 2}, False),
+        ({"tokenizer": "word"}, False),
+        ({"tokenizer": "vectors"}, True),
+        ({"tokenizer": "wordpiece", "query": 4, "key": 2}, True),
+        ({"tokenizer": "wordpiece", "query": 4, "key": 2, "do": "0.1:zero"}, False),
+    ],
+    ids=["letters", "own words", "vectors", "wordpiece", "changed"],
+)
+def test_the_button_is_there_only_if_the_ten_sentences_can_be_asked(link: dict[str, Any], is_there: bool) -> None:
+    app = without_error(
+        open_page("attention", **SMALL | {"text": "A dog saw it.", "layer": 1, "query": 3, "key": 1} | link)
+    )
+    assert "In this sentence, between" in prose(app), "the swap is tested"
+    assert ("ten_sentences" in {button.key for button in app.button}) == is_there
+    if is_there:
+        found = COUNTS.search(prose(without_error(app.button(key="ten_sentences").click().run())))
+        assert found, prose(app)
+        assert sum(int(found[place]) for place in (2, 3, 4)) == 10
