@@ -139,7 +139,7 @@ def test_every_view_is_accessible_and_fits_on_a_phone(view: str, phone: Visitor)
 
 
 def test_what_can_be_taken_along_is_the_lesson(visitor: Visitor) -> None:
-    visitor.open(f"/lessons?lesson={CODE}")
+    visitor.open(f"/lessons?lesson={CODE}&lessons_view=teacher")
     saved = {}
     for key in ("lesson_notebook", "lesson_file_save"):
         with visitor.page.expect_download() as download:
