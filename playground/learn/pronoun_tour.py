@@ -408,11 +408,10 @@ def _draw_map(evidence: Evidence) -> SmallMap | None:
         raise InputError("This sentence has no token of its own: type another one.")
     cells = np.nan_to_num(run.pattern(place.layer)[place.head][np.ix_(real, real)])
     state, n_heads = evidence.state, run.config.n_layers * run.config.n_heads
-    added = " Tokens that the tokenizer adds are left out." if (run.special & ~run.padding).any() else ""
     random = " The weights are random: this is chance." if heads.is_random else ""
     caption = (
-        f"A *head* is one of {n_heads} ways of looking. This is layer {place.layer}, head {place.head}, both counted "
-        f"from 0. Rows look at columns. A stronger colour is more *weight*, a larger share of the look.{added}{random}"
+        f"Layer {place.layer}, head {place.head}, one of {n_heads} attention patterns. Row = the token that attends, "
+        f"column = the token attended to; a stronger colour is more weight.{random}"
     )
     row = state.pronoun
     if row is None or not real[row]:

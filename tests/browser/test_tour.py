@@ -37,7 +37,7 @@ def expect_step(visitor: Visitor, number: int, *, is_done: bool = False) -> None
 
 def expect_end(visitor: Visitor, verdict: str = "held") -> None:
     """The conclusion in sight, with the numbers of this sentence and a test."""
-    expect(conclusion(visitor)).to_contain_text("looks from he at Anna (0.35) more than at Tom (0.10)")
+    expect(conclusion(visitor)).to_contain_text("looks from he at Anna (0.34) more than at Tom (0.09)")
     expect(conclusion(visitor)).to_contain_text(verdict)
     visitor.settled()
     expect(conclusion(visitor).get_by_text("A test that can refute it")).to_be_in_viewport()
@@ -71,7 +71,7 @@ def test_from_the_front_page_a_newcomer_comes_to_a_tested_answer_and_a_classmate
     guess.focus()
     guess.press("Enter")
     expect_step(visitor, 3, is_done=True)
-    expect(line(visitor)).to_contain_text("before → after the swap: Anna 0.35")
+    expect(line(visitor)).to_contain_text("before → after the swap: Anna 0.34")
     expect(visitor.widget("why_tests").get_by_text("Test it.")).to_be_visible()
     go_on(visitor)
     expect_step(visitor, 4)
@@ -87,7 +87,7 @@ def test_from_the_front_page_a_newcomer_comes_to_a_tested_answer_and_a_classmate
     conclusion(visitor).get_by_role("button", name="Copy link").click()
     expect(conclusion(visitor).get_by_role("button", name="Copied")).to_be_visible()
     classmate.open(visitor.page.evaluate("navigator.clipboard.readText()"))
-    expect(conclusion(classmate)).to_contain_text("looks from he at Anna (0.35) more than at Tom (0.10)")
+    expect(conclusion(classmate)).to_contain_text("looks from he at Anna (0.34) more than at Tom (0.09)")
     conclusion(visitor).get_by_role("button", name="Close").click()
     expect(conclusion(visitor)).to_have_count(0)
 

@@ -45,7 +45,7 @@ def test_the_picture_is_the_head_of_the_visitors_sentence_with_the_pronouns_row_
     first, second = sorted(sorted(nouns, key=lambda place: -weights[HE, place])[:2])
     assert f"*{words[first]}* or *{words[second]}*: at which of them does *he* look more?" in prose(app)
     assert "## Who does *he* mean?" in prose(app)
-    assert "layer 3, head 1, both counted from 0" in captions(app)
+    assert "Layer 3, head 1, one of 72 attention patterns" in captions(app)
     texts = "".join(each.proto.body for each in app.get("html"))
     assert re.findall(r'<span class="(\w+)"[^>]*>(\w+)', texts) == [
         ("row", "he"),
