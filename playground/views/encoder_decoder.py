@@ -362,7 +362,7 @@ def show_attention(scene: Scene[Pair], options: Options) -> Iterator[Item]:
     layer, head = _chosen_head(pair, options)
     grid = HeadGrid[Pair](
         key="encdec_grid",
-        alt=f"Attention of all {n_layers} layers and {n_heads} heads as thumbnails: {attention}.",
+        alt=f"Attention of {count_heads(n_layers, n_heads)} as thumbnails: {attention}.",
         caption="**Every head, small.** Colours grow with the square root of the weight. Click a head to open it.",
         thumbnails=lambda subject: shrink(shown_patterns(subject.run, attention)),
         weights=lambda subject: shown_patterns(subject.run, attention),

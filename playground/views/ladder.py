@@ -16,7 +16,7 @@ from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.link.opening import LinkedView
 from playground.link.params import TASK_TITLES
-from playground.text.wording import join_words, with_minus
+from playground.text.wording import count_heads, join_words, with_minus
 from playground.training.ablation import (
     LEVEL,
     ONE_SEED,
@@ -301,7 +301,7 @@ def tabulate_costs(ladder: Ladder, counted: str) -> Iterator[Item]:
 
     yield Table(key="ladder_costs", frame=in_one_cell, compares=False, is_markdown=True)
     yield Paragraph(
-        f"Of an encoder with {start.n_layers} layers × {start.n_heads} heads, d_model {start.d_model} and "
+        f"Of an encoder with {count_heads(start.n_layers, start.n_heads)}, d_model {start.d_model} and "
         f"{start.vocab_size:,} tokens in its table. FLOPs: the additions and multiplications in the matrix "
         f"products of one pass over {n_tokens} tokens. Memory: the weights and the keys and values of one such "
         "sentence, 4 bytes a number. "

@@ -14,7 +14,7 @@ from playground.charts.scene import Scene
 from playground.errors import PlaygroundError, TooLargeError
 from playground.link import query
 from playground.link.params import ABLATION, COMPARED, FIELDS, TASK_TITLES
-from playground.text.wording import join_words, lower_first
+from playground.text.wording import count_heads, join_words, lower_first
 from playground.training.ablation import (
     AblationState,
     AblationTraining,
@@ -217,7 +217,7 @@ def describe_cost(plan: AblationPlan) -> str:
     return (
         f"About **{duration(plan.seconds)}** here: {amount}, each on the same {len(training_data(recipe).train):,} "
         f"sequences, in the same order, from the same initial weights ({seeds}). The task: {task} "
-        f"{config.n_layers} layers × {config.n_heads} heads, d_model {config.d_model}; all else of the architecture is "
+        f"{count_heads(config.n_layers, config.n_heads)}, d_model {config.d_model}; all else of the architecture is "
         "the sidebar's."
     )
 

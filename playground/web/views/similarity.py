@@ -19,6 +19,7 @@ from playground.model.changes import Change
 from playground.runs.variant_runs import count_affordable
 from playground.text import Batch, split_sentences
 from playground.text.sentences import is_english
+from playground.text.wording import count_heads
 from playground.views.similarity.page import show_details, show_pairs
 from playground.views.similarity.sentences import EXAMPLE, Sentences
 from playground.web.choices import widgets
@@ -340,7 +341,7 @@ def describe_run(listed: SentenceList, depths: SentenceDepths) -> None:
     n, lengths = len(depths.tokens), depths.n_tokens
     sizes = f"{lengths[0]} tokens" if len(set(lengths)) == 1 else f"{min(lengths)} to {max(lengths)} tokens"
     st.caption(
-        f"{n} sentence{'s' if n > 1 else ''} of {sizes} · {config.n_layers} layers × {config.n_heads} heads · "
+        f"{n} sentence{'s' if n > 1 else ''} of {sizes} · {count_heads(config.n_layers, config.n_heads)} · "
         f"{trained_slot.describe_weights(weights)}"
     )
     unknown = [number for number, row in enumerate(listed.batch.unknown, start=1) if all(row)]
