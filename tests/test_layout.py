@@ -25,6 +25,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"playground.diagnosis"}),
     frozenset({"playground.testing"}),
     frozenset({"playground.analysis", "playground.training", "playground.tutorials"}),
+    frozenset({"playground.language"}),
     frozenset({"playground.link"}),
     frozenset({"playground.charts"}),
     frozenset({"playground.views"}),

@@ -1,0 +1,334 @@
+"""The capabilities: what takes an encoder to fill in a masked word, with sentences to learn from and to test on.
+
+Every sentence has two cues at least, whose places and distances vary, so that no single word and no fixed place gives
+the answer away; `playground.language.baselines` measures what such shortcuts reach.
+"""
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import NamedTuple
+
+from playground.language.words import (
+    ANIMALS,
+    BLAMES_OBJECT,
+    BLAMES_SUBJECT,
+    COLOURS,
+    EXTENTS,
+    FEELINGS,
+    GENDER,
+    KNOWS,
+    LIVING,
+    MOVES,
+    NEAR,
+    OPPOSITES,
+    PARTICIPLES,
+    PAST,
+    PEOPLE,
+    PLACES,
+    PRESENT,
+    SIZES,
+    STATES,
+    THINGS,
+)
+
+FUNCTION_WORDS = (
+    *("the", "is", "are", "was", "not", "n't", "did", "really", "it", "too", "so", "because", "and", "but", "by", "in"),
+    *("well", "here", "who", "seemed", "it", "they", "victim", "came"),
+    *(",", "."),
+)
+"""Words and marks that stand in these sentences and in no list of `words`."""
+
+HELD_OUT = 8
+"""One in so many combinations of words is never learnt from."""
+
+
+class Example(NamedTuple):
+    """A sentence with the word that is to be guessed."""
+
+    words: tuple[str, ...]
+    place: int
+    """The guessed word's, from 0."""
+    options: tuple[str, ...]
+    """What could stand there, the answer included."""
+    combination: tuple[str, ...]
+    """The words that decide, in the order in which they were drawn."""
+
+    @property
+    def answer(self) -> str:
+        """The right word."""
+        return self.words[self.place]
+
+    @property
+    def is_held_out(self) -> bool:
+        """Whether its combination of words is kept for testing."""
+        return zlib.crc32(" ".join(sorted(self.combination)).encode()) % HELD_OUT == 0
+
+
+@dataclass(frozen=True)
+class Capability:
+    """A kind of sentence in which one word follows from others."""
+
+    name: str
+    title: str
+    takes: str
+    """What it takes to get it right, in one sentence."""
+    draw: Callable[[Random], Example]
+    share: float = 1.0
+    """How often it occurs in the training text, beside the others."""
+
+    def drawn(self, random: Random, *, held_out: bool) -> Example:
+        """The next sentence of one kind: of those that are learnt from, or of those that never are."""
+        while (example := self.draw(random)).is_held_out != held_out:
+            pass
+        return example
+
+    def examples(self, n: int, seed: int = 0) -> list[Example]:
+        """`n` held-out sentences, all different; the same for the same seed."""
+        random, found = Random(f"{self.name} {seed}"), dict[tuple[str, ...], Example]()
+        while len(found) < n:
+            example = self.drawn(random, held_out=True)
+            found.setdefault(example.words, example)
+        return list(found.values())
+
+
+def training_text(n: int, seed: int) -> Iterator[Example]:
+    """`n` sentences to learn from, every capability as often as its share says."""
+    random = Random(f"training {seed}")
+    for capability in random.choices(tuple(CAPABILITIES.values()), [each.share for each in CAPABILITIES.values()], k=n):
+        yield capability.drawn(random, held_out=False)
+
+
+def _some(random: Random, p: float, *words: str) -> Sequence[str]:
+    """These words with probability p, else none."""
+    return words if random.random() < p else ()
+
+
+def _noun(random: Random, nouns: Sequence[str]) -> list[str]:
+    return ["the", *_some(random, 0.3, random.choice(SIZES)), random.choice(nouns)]
+
+
+def _beside(random: Random, p: float, *kinds: Mapping[str, Sequence[str]]) -> list[str]:
+    """A phrase such as *near the old boxes*, or nothing."""
+    if random.random() >= p:
+        return []
+    return [random.choice(NEAR), *_noun(random, random.choice(kinds or (THINGS, PLACES))[random.choice(("sg", "pl"))])]
+
+
+def _opening(random: Random) -> list[str]:
+    """What a sentence may begin with: nothing, *well,* or where it is."""
+    words = [*_some(random, 0.3, "well", ",")]
+    if random.random() < 0.4:
+        words += ["in", *_noun(random, PLACES["sg"]), *_beside(random, 0.3), ","]
+    return [*words, *_some(random, 0.25, "here", ",")]
+
+
+def _agreement(random: Random) -> Example:
+    """The keys near the old box [are] rusty."""
+    number, kind = random.choice(("sg", "pl")), random.choice((LIVING, THINGS))
+    noun, other = random.choice(kind[number]), {"sg": "pl", "pl": "sg"}[number]
+    attractor = random.choice(kind[random.choice((number, other, other, other, other))])
+    words = [*_opening(random), "the", *_some(random, 0.4, random.choice(SIZES)), noun]
+    if random.random() < 0.95:
+        words += [random.choice(NEAR), "the", *_some(random, 0.4, random.choice(SIZES)), attractor]
+        words += _beside(random, 0.35, LIVING, THINGS, PLACES)
+    words += [*_some(random, 0.2, "here"), *_some(random, 0.2, random.choice(PRESENT))]
+    place = len(words)
+    words += ["is" if number == "sg" else "are", *_some(random, 0.3, "not")]
+    words += [random.choice(FEELINGS if kind is LIVING else STATES), "."]
+    return Example(tuple(words), place, ("is", "are"), (noun, attractor))
+
+
+def _pronoun(random: Random) -> Example:
+    """The queen called the boy near the river because [she] was lonely."""
+    people = [random.choice([word for word in GENDER if GENDER[word] == pronoun]) for pronoun in ("he", "she")]
+    subject, object_ = random.sample(people, 2)
+    means_subject = random.random() < 0.5
+    verb = random.choice(BLAMES_SUBJECT if means_subject else BLAMES_OBJECT)
+    words = [*_opening(random), "the", *_some(random, 0.4, random.choice(SIZES)), subject, *_beside(random, 0.4), verb]
+    words += ["the", *_some(random, 0.4, random.choice(SIZES)), object_, *_beside(random, 0.4)]
+    words += [*_some(random, 0.3, random.choice(PAST)), "because"]
+    place = len(words)
+    words += [GENDER[subject if means_subject else object_], "was", random.choice(FEELINGS), "."]
+    return Example(tuple(words), place, ("he", "she"), (subject, verb, object_))
+
+
+def _who_did_what(random: Random) -> Example:
+    """The man near the cat was bitten by the dog, so the victim is the [man]."""
+    doer, sufferer, other = random.sample(LIVING["sg"], 3)
+    verb, is_active = random.choice(list(PARTICIPLES)), random.random() < 0.5
+    first, second = (doer, sufferer) if is_active else (sufferer, doer)
+    words = [*_opening(random), "the", *_some(random, 0.4, random.choice(SIZES)), first]
+    words += [*_some(random, 0.35, random.choice(NEAR), "the", other)]
+    words += [verb] if is_active else ["was", *_some(random, 0.2, "really"), PARTICIPLES[verb], "by"]
+    words += ["the", *_some(random, 0.4, random.choice(SIZES)), second, *_beside(random, 0.35), ",", "so"]
+    words += [*_some(random, 0.3, random.choice(PRESENT)), "the", "victim", *_some(random, 0.3, "here"), "is", "the"]
+    words += _some(random, 0.3, random.choice(SIZES))
+    place = len(words)
+    words += [sufferer, "."]
+    return Example(tuple(words), place, (first, second), (first, verb, second))
+
+
+def _negation(random: Random) -> Example:
+    """The box near the door is not really full, so now it is [empty]."""
+    word, is_negated, noun = random.choice(list(OPPOSITES)), random.random() < 0.5, random.choice(THINGS["sg"])
+    words = [*_opening(random), "the", *_some(random, 0.4, random.choice(SIZES)), noun, *_beside(random, 0.4), "is"]
+    words += [*_some(random, 0.2, random.choice(PRESENT)), *["not"] * is_negated, *_some(random, 0.4, "really"), word]
+    words += [*_beside(random, 0.4), *_some(random, 0.3, random.choice(PRESENT)), ",", "so", *_some(random, 0.3, "now")]
+    words += [*random.choice((("it",), ("the", noun))), "is", *_some(random, 0.3, "really")]
+    place = len(words)
+    words += [OPPOSITES[word] if is_negated else word, "."]
+    return Example(tuple(words), place, (word, OPPOSITES[word]), (noun, word))
+
+
+def _recall(random: Random) -> Example:
+    """The red key, the old blue cup and the green box are here. The blue [cup] is new."""
+    n = random.choice((2, 3))
+    colours, things = random.sample(COLOURS, n), random.sample(THINGS["sg"], n)
+    words = _opening(random)
+    for i, (colour, thing) in enumerate(zip(colours, things, strict=True)):
+        joint = [] if i == 0 else ["and"] if i == n - 1 else [","]
+        words += [*joint, "the", *_some(random, 0.2, random.choice(SIZES)), colour, thing]
+    asked = random.randrange(n)
+    words += ["are", "here", ".", *_some(random, 0.3, random.choice(PRESENT), ","), "the", colours[asked]]
+    place = len(words)
+    words += [things[asked], "is", random.choice(STATES), "."]
+    return Example(tuple(words), place, tuple(things), (*colours, *things, str(asked)))
+
+
+def _tired_or_wide(random: Random) -> Example:
+    """The animal didn't cross the wide street because it was too tired, so the [animal] is old."""
+    who, where, means_who = random.choice(ANIMALS["sg"]), random.choice(PLACES["sg"]), random.random() < 0.5
+    felt, extent = random.choice(FEELINGS), random.choice(EXTENTS)
+    of_who = [felt] if not means_who and random.random() < 0.8 else _some(random, 0.3, random.choice(SIZES))
+    of_where = [extent] if means_who and random.random() < 0.8 else _some(random, 0.3, random.choice(SIZES))
+    move, crossed = random.choice(list(MOVES.items()))
+    active, not_ = random.random() < 0.6, random.choice(("not", "n't"))
+    words = [*_opening(random), "the"]
+    if active:
+        words += [*of_who, who, *_beside(random, 0.4), "did", not_, move, "the", *of_where, where]
+    else:
+        words += [*of_where, where, *_beside(random, 0.4), "was", not_, crossed, "by", "the", *of_who, who]
+    words += [
+        *_beside(random, 0.3),
+        *_some(random, 0.3, random.choice(PAST)),
+        "because",
+        "it",
+        "was",
+        "too",
+        felt if means_who else extent,
+    ]
+    words += [*_some(random, 0.3, "here"), ",", "so", *_some(random, 0.3, random.choice(PRESENT)), "the"]
+    place = len(words)
+    words += [who if means_who else where, "is", *_some(random, 0.3, "not"), random.choice(SIZES), "."]
+    options = (who, where) if active else (where, who)
+    return Example(tuple(words), place, options, (who, where, felt if means_who else extent))
+
+
+def _looks_right(random: Random) -> Example:
+    """The box [was] clean near the river yesterday, but the king came today."""
+    is_past = random.random() < 0.5
+    when, other = random.choice(PAST if is_past else PRESENT), random.choice(PRESENT if is_past else PAST)
+    noun, who = random.choice(THINGS["sg"]), random.choice(PEOPLE["sg"])
+    words = [*_opening(random), "the", *_some(random, 0.4, random.choice(SIZES)), noun, *_beside(random, 0.3)]
+    place = len(words)
+    words += ["was" if is_past else "is", *_some(random, 0.3, "not"), *_some(random, 0.3, "really")]
+    words += [random.choice(STATES), *_beside(random, 0.6), *_beside(random, 0.3), *_some(random, 0.4, "here"), when]
+    words += _beside(random, 0.3)
+    words += [",", "but", *(early := _some(random, 0.4, other)), "the", *_some(random, 0.4, random.choice(SIZES)), who]
+    words += [*_beside(random, 0.3), "came", *([] if early else [other]), "."]
+    return Example(tuple(words), place, ("is", "was"), (noun, when, other))
+
+
+def _far(random: Random) -> Example:
+    """Yesterday, the king who likes the old dog near the river today [was] tired."""
+    is_past = random.random() < 0.5
+    when, other = random.choice(PAST if is_past else PRESENT), random.choice(PRESENT if is_past else PAST)
+    who, whom = random.choice(PEOPLE["sg"]), random.choice(LIVING["sg"])
+    opening = _opening(random) or _some(random, 0.6, "well", ",")
+    words = [*opening, when, *_beside(random, 0.3), ",", "the", *_some(random, 0.4, random.choice(SIZES)), who]
+    words += [*_beside(random, 0.2), "who", *(early := _some(random, 0.5, other)), random.choice(KNOWS), "the"]
+    words += [*_some(random, 0.4, random.choice(SIZES)), whom, *([] if early else [other]), *_beside(random, 0.8)]
+    words += _some(random, 0.3, "here")
+    place = len(words)
+    words += ["was" if is_past else "is", *_some(random, 0.3, "not"), random.choice(FEELINGS), "."]
+    return Example(tuple(words), place, ("is", "was"), (when, who, other))
+
+
+def _it_or_they(random: Random) -> Example:
+    """The animals didn't cross the old street because [it] seemed too wide."""
+    number, means_who = random.choice(("sg", "pl")), random.random() < 0.5
+    other = {"sg": "pl", "pl": "sg"}[number]
+    who, where = random.choice(ANIMALS[number]), random.choice(PLACES[other])
+    words = [*_opening(random), "the", *_some(random, 0.4, random.choice(SIZES)), who, *_beside(random, 0.3), "did"]
+    words += [
+        random.choice(("not", "n't")),
+        random.choice(list(MOVES)),
+        "the",
+        *_some(random, 0.4, random.choice(SIZES)),
+    ]
+    words += [where, *_beside(random, 0.3), *_some(random, 0.3, random.choice(PAST)), "because"]
+    place = len(words)
+    adjective = random.choice(FEELINGS if means_who else EXTENTS)
+    answer = {"sg": "it", "pl": "they"}[number if means_who else other]
+    words += [answer, *_some(random, 0.3, "really"), "seemed", *_some(random, 0.5, "too"), adjective, "."]
+    return Example(tuple(words), place, ("it", "they"), (who, where, adjective))
+
+
+CAPABILITIES: dict[str, Capability] = {
+    each.name: each
+    for each in (
+        Capability(
+            "agreement",
+            "is or are",
+            "Find the subject, not the noun that stands nearest, and see whether it is one or many.",
+            _agreement,
+            1.2,
+        ),
+        Capability(
+            "pronoun",
+            "he or she",
+            "Bring three words together: the verb says who is meant, and that noun says *he* or *she*.",
+            _pronoun,
+            2.0,
+        ),
+        Capability(
+            "who_did_what",
+            "who did what",
+            "Combine the order of two nouns with an active or passive verb.",
+            _who_did_what,
+            2.0,
+        ),
+        Capability("negation", "not", "Turn a word into its opposite if *not* stands before it.", _negation, 0.7),
+        Capability(
+            "recall",
+            "recall",
+            "Find the same colour further back, then take the word behind it: one step needs the other's result.",
+            _recall,
+            3.0,
+        ),
+        Capability(
+            "tired_or_wide",
+            "tired or wide",
+            "Choose the noun that the adjective fits, though another adjective stands beside the other noun.",
+            _tired_or_wide,
+            0.6,
+        ),
+        Capability(
+            "it_or_they",
+            "it or they",
+            "Choose the noun that the adjective fits, and see whether it is one or many.",
+            _it_or_they,
+            1.0,
+        ),
+        Capability(
+            "looks_right",
+            "look right",
+            "Read the first word of time to the right: what stands to the left says nothing.",
+            _looks_right,
+            0.5,
+        ),
+        Capability("far", "far back", "Read a word of time ten to twenty words back, past another one.", _far, 0.5),
+    )
+}

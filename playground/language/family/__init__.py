@@ -1,0 +1,149 @@
+"""The family: trained encoders of the small English that come with the package, and what each of them can do.
+
+`python -m playground.language.family` trains whatever is missing and writes the table.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from playground.config import ModelConfig
+from playground.errors import WeightsError
+from playground.language.network import BASE, EnglishNetwork, Spec, load
+
+FOLDER = Path(__file__).parent
+TABLE = FOLDER / "table.json"
+
+STOPS: dict[str, tuple[Any, ...]] = {
+    "n_layers": (1, 2, 3, 4, 6, 12),
+    "n_heads": (1, 2, 4, 8),
+    "d_model": (8, 16, 32, 64),
+    "positions": ("none", "sinusoidal", "learned", "rotary", "alibi", "relative"),
+    "norm_placement": ("pre", "post", "both"),
+    "norm": ("layer", "rms", "none"),
+    "residual": (True, False),
+    "causal": (False, True),
+}
+"""The settings of a small encoder, and the values that each of them has here."""
+
+SEEDS = (0, 1, 2)
+"""With which the base and every single change are trained; the weights of the first are shipped."""
+
+
+def change(**settings: Any) -> Spec:
+    """The base with some settings changed, and what has to change with them.
+
+    The feed-forward network is twice as wide as the stream; heads of a narrow one are narrower; a norm after the last
+    block stands where norms stand before or around sublayers, and there are norms at all.
+    """
+    causal = bool(settings.pop("causal", False))
+    config = replace(BASE, **settings, **({"d_ff": 2 * settings["d_model"]} if "d_model" in settings else {}))
+    has_final = config.norm_placement != "post" and config.norm != "none"
+    n_heads = min(config.n_heads, config.d_model // 2)  # rotary positions turn pairs of features
+    return Spec(replace(config, final_norm=has_final, n_heads=n_heads), causal)
+
+
+def single_changes() -> Iterator[tuple[str, Any]]:
+    """Every setting and every other value of it than the base's."""
+    for name, values in STOPS.items():
+        for value in values:
+            if value != (False if name == "causal" else getattr(BASE, name)):
+                yield name, value
+
+
+def shipped_specs() -> tuple[Spec, ...]:
+    """What is shipped: the base, every single change, layers × heads, layers × positions, depth × norm placement."""
+    few = [n for n in STOPS["n_layers"] if n <= 4]
+    specs = [Spec(), *(change(**{name: value}) for name, value in single_changes())]
+    specs += [change(n_layers=n, n_heads=heads) for n in few for heads in STOPS["n_heads"]]
+    specs += [change(n_layers=n, positions=positions) for n in few for positions in STOPS["positions"]]
+    specs += [change(n_layers=n, norm_placement=place) for n in (2, 6, 12) for place in STOPS["norm_placement"]]
+    return tuple(dict.fromkeys(specs))
+
+
+def measured_specs() -> tuple[Spec, ...]:
+    """What the table has numbers of: everything that is shipped, and the other seeds of the base and single changes."""
+    singles = [Spec(), *(change(**{name: value}) for name, value in single_changes())]
+    return (*shipped_specs(), *(replace(spec, seed=seed) for seed in SEEDS[1:] for spec in singles))
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one network can do."""
+
+    shares: Mapping[str, float]
+    """By capability: the share right."""
+    n_parameters: int
+    """Of the encoder and its head."""
+    sha256: str
+    """Of the shipped file; empty where none is."""
+
+
+@cache
+def table() -> Mapping[str, Row]:
+    """The measured networks, by the key of their spec."""
+    if not TABLE.is_file():
+        return {}
+    return {key: Row(**row) for key, row in json.loads(TABLE.read_text(encoding="utf-8")).items()}
+
+
+def seeds_of(spec: Spec) -> list[Row]:
+    """The rows of a spec, one for each seed with which it was measured."""
+    rows = (table().get(replace(spec, seed=seed).key) for seed in SEEDS)
+    return [row for row in rows if row is not None]
+
+
+def is_shipped(spec: Spec) -> bool:
+    """Whether the network comes with the package."""
+    row = table().get(spec.key)
+    return row is not None and bool(row.sha256)
+
+
+def path_of(spec: Spec) -> Path:
+    """Where a spec's file is, or would be."""
+    return FOLDER / f"{spec.key}.safetensors"
+
+
+def load_shipped(spec: Spec) -> EnglishNetwork:
+    """A network that is shipped.
+
+    Raises:
+        WeightsError: it is not, or its file is missing or is not the one that was shipped.
+    """
+    row = table().get(spec.key)
+    if row is None or not row.sha256:
+        raise WeightsError("This network of the small English does not come with the package.")
+    try:
+        content = path_of(spec).read_bytes()
+    except OSError as error:
+        raise WeightsError(f"{path_of(spec)} can't be read: {error.strerror}.") from error
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != row.sha256:
+        raise WeightsError(f"{path_of(spec)} is not the file that was shipped: its SHA-256 begins {digest[:12]}.")
+    return load(content, spec)
+
+
+def nearest_shipped(config: ModelConfig, *, causal: bool) -> Spec:
+    """The shipped spec that differs in the fewest settings; of several, the one with the nearest numbers."""
+
+    def distance(spec: Spec) -> tuple[int, float]:
+        differing = [name for name in STOPS if name != "causal" and getattr(spec.config, name) != getattr(config, name)]
+        steps = sum(
+            abs(STOPS[name].index(getattr(spec.config, name)) - _stop(name, getattr(config, name)))
+            for name in differing
+        )
+        return len(differing) + (spec.causal != causal), steps
+
+    return min(shipped_specs(), key=distance)
+
+
+def _stop(name: str, value: Any) -> float:
+    """Where a value lies among the stops of its setting."""
+    stops = STOPS[name]
+    if value in stops:
+        return stops.index(value)
+    return sum(stop < value for stop in stops) if isinstance(value, int) else len(stops)

@@ -1,0 +1,264 @@
+"""Learning the small English: a sentence hides one word, the network says which; whoever iterates decides when.
+
+The recipe: batches of 64 sentences of similar length; Muon for the blocks' matrices (Jordan et al. 2024), Adam for
+everything else, one learning rate for both: up for 100 steps, then constant, then a line down to 0 over the last fifth.
+"""
+
+import math
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from playground.jobs import JobStatus, PortableRequest
+from playground.jobs.job import ResumableComputation
+from playground.language.capabilities import CAPABILITIES, training_text
+from playground.language.network import EnglishNetwork, Spec, share_right
+from playground.language.text import MASK_ID, PAD_ID, encode, english_tokenizer
+from playground.model import Trace
+from playground.runs.arrays import Array, stack_layers
+from playground.training.network import Tagger
+from playground.training.trainer import clip_gradient, copy_to_cpu, cross_entropy
+
+STEPS = 2_200
+BATCH = 64
+LEARNING_RATE = 2e-3
+WARMUP = 100
+DECAY = 0.2
+"""Share of the steps, the last, in which the learning rate falls to 0."""
+CLIP = 1.0
+N_SENTENCES = 60_000
+OTHER_WORDS = 0.12
+"""Share of the training sentences that hide any word of theirs instead of the one that their capability asks for."""
+HELD_OUT_SENTENCES = 200
+"""Of each capability, to measure on."""
+N_LOOKS = 10
+"""How often a learner measures itself and saves its attention on the way."""
+SHOWN = "The animal didn't cross the street because it was too tired, so the [MASK] is old."
+"""The sentence whose attention is saved while the network learns."""
+
+_CHUNK = 16
+"""Batches whose sentences are sorted by length together."""
+
+
+@lru_cache(maxsize=2)
+def training_set(seed: int) -> tuple[Tensor, Tensor]:
+    """The sentences to learn from, (N, T) int16, nothing masked, and the place of each one's hidden word, (N,)."""
+    examples = list(training_text(N_SENTENCES, seed))
+    random = Random(f"other words {seed}")
+    examples = [
+        each._replace(place=random.randrange(len(each.words))) if random.random() < OTHER_WORDS else each
+        for each in examples
+    ]
+    ids, places = encode(examples)
+    return ids.to(torch.int16), places
+
+
+def measure(network: Tagger, spec: Spec, n: int = HELD_OUT_SENTENCES) -> dict[str, float]:
+    """Share right by capability, over `n` held-out sentences of each; the network is in eval mode."""
+    return {name: share_right(network, spec, each.examples(n)) for name, each in CAPABILITIES.items()}
+
+
+class MuonWithAdam:
+    """Muon for the matrices of an encoder's blocks, Adam for everything else, as one optimiser."""
+
+    def __init__(self, network: nn.Module, lr: float) -> None:
+        named = list(network.named_parameters())
+        blocks = [p for name, p in named if ".layers." in name and p.ndim == 2]
+        others = [p for name, p in named if not (".layers." in name and p.ndim == 2)]
+        self.parts: list[torch.optim.Optimizer] = [
+            torch.optim.Muon(blocks, lr, weight_decay=0.0, adjust_lr_fn="match_rms_adamw"),
+            torch.optim.Adam(others, lr, betas=(0.9, 0.98), eps=1e-9, fused=True),
+        ]
+
+    def step(self, lr: float | None) -> None:
+        """Take a step with the gradients that there are, and forget them; with None, forget them only."""
+        for part in self.parts:
+            if lr is not None:
+                for group in part.param_groups:
+                    group["lr"] = lr
+                part.step()
+            part.zero_grad()
+
+    def state_dict(self) -> list[dict[str, Any]]:
+        """What `load_state_dict` of an equal optimiser goes on from."""
+        return [part.state_dict() for part in self.parts]
+
+    def load_state_dict(self, states: list[dict[str, Any]]) -> None:
+        """Go on from there."""
+        for part, state in zip(self.parts, states, strict=True):
+            part.load_state_dict(state)
+
+
+def learning_rate(step: int, steps: int) -> float:
+    """The learning rate of a step, counted from 1."""
+    return LEARNING_RATE * min(1.0, step / WARMUP, (steps - step + 1) / (DECAY * steps))
+
+
+@dataclass
+class Learning:
+    """What is to be seen of a learner: it grows while it learns."""
+
+    spec: Spec
+    steps: int
+    loss: list[float] = field(default_factory=list)
+    """Of every step's batch, in nats."""
+    shares: dict[int, dict[str, float]] = field(default_factory=dict)
+    """By step: the share right of each capability, over fewer sentences than at the end."""
+    patterns: dict[int, Array] = field(default_factory=dict)
+    """By step: attention on `SHOWN`, (n_layers, H, T, T)."""
+    trained: EnglishNetwork | None = None
+    """After the end, the network."""
+
+    @property
+    def progress(self) -> float:
+        """The share of the steps that is done."""
+        return 1.0 if self.trained else len(self.loss) / self.steps
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that it takes."""
+        weights = self.trained.n_bytes if self.trained else 0
+        return weights + 32 * len(self.loss) + sum(each.nbytes for each in list(self.patterns.values()))
+
+
+class Learner(ResumableComputation[Learning]):
+    """A network of the small English while it learns.
+
+    Args:
+        spec: what to train.
+        device: where; the CPU by default.
+        steps: optimisation steps; another number gives another network, which is for tests alone.
+    """
+
+    def __init__(self, spec: Spec, device: torch.device | None = None, steps: int = STEPS) -> None:
+        self.spec, self.steps, self.device = spec, steps, device or torch.device("cpu")
+        self.network = spec.build().to(self.device)
+        self.optimizer = MuonWithAdam(self.network, LEARNING_RATE)
+        self._parameters = list(self.network.parameters())
+        self._state = Learning(spec, steps)
+
+    @property
+    def state(self) -> Learning:
+        """Its curves, and after the end its network."""
+        return self._state
+
+    def run(self) -> Generator[object]:
+        """Learn; yields after every step."""
+        if not self._state.loss:
+            self._look()
+        ids, places = training_set(self.spec.seed)
+        for rows in list(_batches(ids, self.spec.seed, self.steps))[len(self._state.loss) :]:
+            self._learn(ids[rows].long(), places[rows])
+            if len(self._state.loss) in self._looks:
+                self._look()
+            yield None
+        self._finish()
+
+    def freeze(self, status: JobStatus) -> Learning:
+        """What it has reached, which does not grow."""
+        state = self._state
+        return replace(state, loss=list(state.loss), shares=dict(state.shares), patterns=dict(state.patterns))
+
+    def close(self, status: JobStatus) -> None:
+        """Free everything but the last state."""
+        self._state = self.freeze(status)
+        del self.network, self.optimizer, self._parameters
+
+    def checkpoint(self) -> Any:
+        """All that an equal learner needs to go on from here."""
+        return {
+            "state": self.freeze("paused"),
+            "weights": copy_to_cpu(dict(self.network.state_dict())),
+            "optimizer": copy_to_cpu(self.optimizer.state_dict()),
+        }
+
+    def restore(self, checkpoint: Any) -> None:
+        """Go on from a checkpoint instead of from the start."""
+        self._state = checkpoint["state"]
+        self.network.load_state_dict(checkpoint["weights"])
+        self.optimizer.load_state_dict(checkpoint["optimizer"])
+
+    @property
+    def _looks(self) -> set[int]:
+        return {round(self.steps * i / N_LOOKS) for i in range(1, N_LOOKS + 1)}
+
+    def _learn(self, ids: Tensor, places: Tensor) -> None:
+        """Take one step downhill on sentences (B, T) that hide the word at their place."""
+        ids = ids[:, : int((ids != PAD_ID).sum(1).max())].to(self.device)
+        rows, places = torch.arange(len(ids), device=self.device), places.to(self.device)
+        targets = ids[rows, places]  # (B,)
+        masked = ids.index_put((rows, places), torch.tensor(MASK_ID, device=self.device))
+        logits = self.network(masked, self.spec.mask(masked != PAD_ID))[rows, places]  # (B, C)
+        loss = cross_entropy(logits, targets)
+        loss.backward()  # type: ignore[no-untyped-call]
+        norm = clip_gradient(self._parameters, CLIP)
+        rate = learning_rate(len(self._state.loss) + 1, self.steps)
+        self.optimizer.step(rate if math.isfinite(norm.item()) else None)
+        self._state.loss.append(loss.item())
+
+    def _look(self) -> None:
+        """Measure, and save attention."""
+        step = len(self._state.loss)
+        self.network.eval()
+        self._state.shares[step] = measure(self.network, self.spec, 50)
+        trace = Trace(keep=lambda name: name.endswith(".pattern"))
+        ids = english_tokenizer().encode_batch([SHOWN]).ids.to(self.device)
+        with torch.inference_mode():
+            self.network(ids, self.spec.mask(ids != PAD_ID), trace)
+        layers = range(self.spec.config.n_layers)
+        self._state.patterns[step] = stack_layers(trace, "encoder.layers.{}.attn.pattern", layers)
+        self.network.train()
+
+    def _finish(self) -> None:
+        """Round the weights as files hold them, and measure what is left."""
+        network = self.spec.build(initial=False)
+        weights = {name: tensor.detach().cpu().half().float() for name, tensor in self.network.state_dict().items()}
+        network.load_state_dict(weights, assign=True)
+        network.requires_grad_(False)
+        self._state.trained = EnglishNetwork(self.spec, network, measure(network, self.spec))
+
+
+def _batches(ids: Tensor, seed: int, steps: int) -> Iterator[Tensor]:
+    """The rows of each step's batch: sentences of similar length, the batches in random order."""
+    lengths, random, n = (ids != PAD_ID).sum(1), torch.Generator().manual_seed(seed), 0
+    while True:
+        order = torch.randperm(len(ids), generator=random)
+        for start in range(0, len(order), BATCH * _CHUNK):
+            chunk = order[start : start + BATCH * _CHUNK]
+            rows = chunk[lengths[chunk].argsort(stable=True)]
+            for i in torch.randperm(-(-len(rows) // BATCH), generator=random).tolist():
+                if n == steps:
+                    return
+                n += 1
+                yield rows[i * BATCH : (i + 1) * BATCH]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningRequest(PortableRequest[Learning]):
+    """A learner in words."""
+
+    spec: Spec
+
+    def build(self) -> Learner:
+        """The learner before its first step, in this process."""
+        return Learner(self.spec, torch.device(self.device))
+
+    def prepare_process(self) -> None:
+        """Compute with as many threads as the request says."""
+        torch.set_num_threads(self.threads)
+
+
+def learn(spec: Spec) -> EnglishNetwork:
+    """Train a network to its end, here and now."""
+    learner = Learner(spec)
+    for _ in learner.run():
+        pass
+    trained = learner.state.trained
+    if trained is None:
+        raise RuntimeError("a learner that has finished has a network")
+    return trained

@@ -1,0 +1,152 @@
+"""An encoder of the small English with its head, what it fills in for a mask, and the file that carries it."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from playground.config import ModelConfig
+from playground.errors import ConfigError, InputError, WeightsError
+from playground.language.capabilities import Example
+from playground.language.text import IDS, MASK_ID, PAD_ID, VOCABULARY, encode, english_tokenizer
+from playground.model import Encoder, causal_and_padding
+from playground.text import Tokenizer
+from playground.text.foreign_json import read_json
+from playground.training.network import Tagger
+from playground.weights import first_not_finite, read_metadata, read_tensors
+from playground.weights.load import check_tensors
+
+VERSION = "1"
+"""Of the language and of the recipe; raised when either changes, so that no older network passes for a newer one."""
+
+BASE = ModelConfig(
+    vocab_size=len(VOCABULARY), d_model=64, n_heads=4, n_layers=2, d_ff=128, max_len=64, dropout=0.0,
+    positions="rotary", rotary_base=30, norm_placement="pre", final_norm=True, activation="gelu",
+)  # fmt: skip
+"""The architecture that every other one is compared with."""
+
+MAX_PARAMETERS = 1_000_000
+"""Of an encoder that is trained on demand, its head included."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """All that a network of the small English depends on, beside `VERSION`."""
+
+    config: ModelConfig = BASE
+    causal: bool = False
+    """Whether no token may attend to later ones, while it learns and afterwards."""
+    seed: int = 0
+    """Of the initial weights, the training text and its order."""
+
+    @property
+    def key(self) -> str:
+        """A name for files and caches: equal keys are equal networks."""
+        described = [VERSION, asdict(self.config), self.causal, self.seed]
+        return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:32]
+
+    def build(self, *, initial: bool = True) -> Tagger:
+        """The network before training; without `initial` its shapes alone."""
+        return Tagger(self.config, len(VOCABULARY), self.seed if initial else None)
+
+    def mask(self, is_token: Tensor) -> Tensor:
+        """Who may attend to whom in a batch: (B, T) → (B, 1 or T, T), True = may."""
+        return causal_and_padding(is_token) if self.causal else is_token[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class EnglishNetwork:
+    """A trained encoder with its head; on the CPU, in eval mode and without gradients."""
+
+    spec: Spec
+    network: Tagger
+    shares: Mapping[str, float]
+    """By capability: the share of held-out sentences whose right word is likelier than the other options."""
+
+    @property
+    def encoder(self) -> Encoder:
+        """The encoder alone."""
+        return self.network.encoder
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The language's tokenizer."""
+        return english_tokenizer()
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """Memory that the weights take."""
+        return sum(parameter.nbytes for parameter in self.network.parameters())
+
+    @torch.inference_mode()
+    def predict(self, text: str, n: int = 5) -> list[tuple[str, float]]:
+        """The `n` likeliest words for the one [MASK] of a sentence, with their probabilities, likeliest first.
+
+        Raises:
+            InputError: the sentence has no [MASK], or several.
+        """
+        ids = self.tokenizer.encode_batch([text]).ids
+        places = (ids[0] == MASK_ID).nonzero().flatten().tolist()
+        if len(places) != 1:
+            raise InputError(f"The sentence has {len(places)} masks; write [MASK] once, for the word to guess.")
+        logits = self.network(ids, self.spec.mask(ids != PAD_ID))[0, places[0]]
+        best = logits.softmax(-1).topk(n)
+        return [(VOCABULARY[i], p) for p, i in zip(best.values.tolist(), best.indices.tolist(), strict=True)]
+
+
+@torch.inference_mode()
+def share_right(network: Tagger, spec: Spec, examples: Sequence[Example]) -> float:
+    """The share of sentences whose right word has a higher score than each of its other options."""
+    device = network.head.weight.device
+    ids, places = (tensor.to(device) for tensor in encode(examples))
+    rows = torch.arange(len(ids), device=device)
+    masked = ids.index_put((rows, places), torch.tensor(MASK_ID, device=device))
+    logits = network(masked, spec.mask(masked != PAD_ID))[rows, places].tolist()
+    n_right = sum(
+        all(row[IDS[example.answer]] > row[IDS[word]] for word in example.options if word != example.answer)
+        for row, example in zip(logits, examples, strict=True)
+    )
+    return n_right / len(examples)
+
+
+def save(trained: EnglishNetwork) -> bytes:
+    """A safetensors file: the weights as float16, which they are already rounded to, and what they are of."""
+    spec = {"config": asdict(trained.spec.config), "causal": trained.spec.causal, "seed": trained.spec.seed}
+    metadata = {
+        "format": f"small-english-{VERSION}",
+        "spec": json.dumps(spec),
+        "shares": json.dumps(dict(trained.shares)),
+    }
+    tensors = {name: tensor.half().contiguous().clone() for name, tensor in trained.network.state_dict().items()}
+    return safetensors.torch.save(tensors, metadata)
+
+
+def load(content: bytes, spec: Spec) -> EnglishNetwork:
+    """The network of a file that `save` has written for `spec`, or that claims it.
+
+    Raises:
+        WeightsError: the file is damaged, of another network, or of another version of the language.
+    """
+    tensors, metadata = read_tensors(content), read_metadata(content)
+    if metadata.get("format") != f"small-english-{VERSION}":
+        raise WeightsError("The file is not a network of this version of the small English.")
+    try:
+        described, shares = read_json(metadata["spec"]), read_json(metadata["shares"])
+        found = Spec(ModelConfig(**described["config"]), bool(described["causal"]), int(described["seed"]))
+        shares = {str(name): float(share) for name, share in shares.items()}
+    except (KeyError, TypeError, ValueError, AttributeError, ConfigError) as error:
+        raise WeightsError("The file's description makes no sense: the file is damaged.") from error
+    if found != spec:
+        raise WeightsError("The file is of another network of the small English.")
+    network = spec.build(initial=False)
+    check_tensors(tensors, {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}, "network")
+    wrong = first_not_finite(tensors)
+    if wrong is not None:
+        raise WeightsError(f"{wrong} holds NaN or an infinite number.")
+    network.load_state_dict(tensors, assign=True)
+    return EnglishNetwork(spec, network.requires_grad_(False), shares)

@@ -1,0 +1,68 @@
+"""The small English as tokens: its vocabulary, its tokenizer, and sentences as ids."""
+
+from collections.abc import Sequence
+from functools import cache
+
+import tokenizers
+import torch
+from tokenizers import AddedToken, Regex, models, normalizers, pre_tokenizers, processors
+from torch import Tensor
+
+from playground.language import words
+from playground.language.capabilities import FUNCTION_WORDS, Example
+from playground.text.tokenizer import PAD, UNKNOWN, LibraryTokenizer, Tokenizer
+
+MASK, CLS, SEP = "[MASK]", "[CLS]", "[SEP]"
+SPECIALS = (PAD, UNKNOWN, MASK, CLS, SEP)
+PAD_ID, UNKNOWN_ID, MASK_ID, CLS_ID, SEP_ID = range(5)
+
+
+def _list_words() -> tuple[str, ...]:
+    """All words of the language, in alphabetical order."""
+    found = set(FUNCTION_WORDS)
+    for value in (getattr(words, name) for name in dir(words) if name.isupper()):
+        if isinstance(value, dict):
+            parts = [*value, *value.values()] if isinstance(next(iter(value.values())), str) else value.values()
+            found.update(*([part] if isinstance(part, str) else part for part in parts))
+        else:
+            found.update(value)
+    return tuple(sorted(found))
+
+
+VOCABULARY = (*SPECIALS, *_list_words())
+"""Every token, in the order of its id."""
+
+IDS = {token: i for i, token in enumerate(VOCABULARY)}
+
+LONGEST = 48
+"""Tokens of the longest sentence that a capability makes, [CLS] and [SEP] included, or more."""
+
+
+@cache
+def english_tokenizer() -> Tokenizer:
+    """Words and punctuation marks, lower-cased; *didn't* is *did* and *n't*, and a written [MASK] is the mask."""
+    backend = tokenizers.Tokenizer(models.WordLevel(IDS, UNKNOWN))
+    backend.normalizer = normalizers.Sequence([normalizers.Replace("’", "'"), normalizers.Lowercase()])
+    backend.pre_tokenizer = pre_tokenizers.Split(Regex(r"n't|\w+(?=n't)|\w+|[^\w\s]"), "removed", invert=True)
+    backend.add_special_tokens([AddedToken(MASK, normalized=False)])
+    backend.post_processor = processors.TemplateProcessing(
+        single=f"{CLS} $A {SEP}", special_tokens=[(CLS, CLS_ID), (SEP, SEP_ID)]
+    )
+    return LibraryTokenizer("english", backend)
+
+
+def join_words(written: Sequence[str]) -> str:
+    """Write words as a sentence that the tokenizer reads back: capitals, no blank before a comma or *n't*."""
+    text = ""
+    for word in written:
+        blank = " " if text and word not in (".", ",", "n't") else ""
+        text += blank + (word.capitalize() if word != MASK and (not text or text.endswith(".")) else word)
+    return text
+
+
+def encode(examples: Sequence[Example]) -> tuple[Tensor, Tensor]:
+    """Sentences as ids (N, T) int64, padded, with nothing masked, and the place of each one's word (N,) in them."""
+    rows = [[CLS_ID, *(IDS[word] for word in example.words), SEP_ID] for example in examples]
+    width = max(map(len, rows), default=0)
+    ids = torch.tensor([row + [PAD_ID] * (width - len(row)) for row in rows], dtype=torch.int64)
+    return ids.view(len(rows), width), torch.tensor([example.place + 1 for example in examples], dtype=torch.int64)
