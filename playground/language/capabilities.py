@@ -7,6 +7,7 @@ the answer away; `playground.language.baselines` measures what such shortcuts re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from random import Random
 from typing import NamedTuple
 
@@ -96,8 +97,10 @@ class Capability:
 def training_text(n: int, seed: int) -> Iterator[Example]:
     """`n` sentences to learn from, every capability as often as its share says."""
     random = Random(f"training {seed}")
-    for capability in random.choices(tuple(CAPABILITIES.values()), [each.share for each in CAPABILITIES.values()], k=n):
-        yield capability.drawn(random, held_out=False)
+    capabilities = tuple(CAPABILITIES.values())
+    sums = tuple(accumulate(each.share for each in capabilities))
+    for _ in range(n):
+        yield random.choices(capabilities, cum_weights=sums)[0].drawn(random, held_out=False)
 
 
 def _some(random: Random, p: float, *words: str) -> Sequence[str]:
@@ -116,10 +119,10 @@ def _beside(random: Random, p: float, *kinds: Mapping[str, Sequence[str]]) -> li
     return [random.choice(NEAR), *_noun(random, random.choice(kinds or (THINGS, PLACES))[random.choice(("sg", "pl"))])]
 
 
-def _opening(random: Random) -> list[str]:
+def _opening(random: Random, p_place: float = 0.4) -> list[str]:
     """What a sentence may begin with: nothing, *well,* or where it is."""
     words = [*_some(random, 0.3, "well", ",")]
-    if random.random() < 0.4:
+    if random.random() < p_place:
         words += ["in", *_noun(random, PLACES["sg"]), *_beside(random, 0.3), ","]
     return [*words, *_some(random, 0.25, "here", ",")]
 
@@ -160,10 +163,26 @@ def _who_did_what(random: Random) -> Example:
     verb, is_active = random.choice(list(PARTICIPLES)), random.random() < 0.5
     first, second = (doer, sufferer) if is_active else (sufferer, doer)
     words = [*_opening(random), "the", *_some(random, 0.4, random.choice(SIZES)), first]
-    words += [*_some(random, 0.35, random.choice(NEAR), "the", other)]
+    words += [*_some(random, 0.5, random.choice(NEAR), "the", other)]
     words += [verb] if is_active else ["was", *_some(random, 0.2, "really"), PARTICIPLES[verb], "by"]
-    words += ["the", *_some(random, 0.4, random.choice(SIZES)), second, *_beside(random, 0.35), ",", "so"]
-    words += [*_some(random, 0.3, random.choice(PRESENT)), "the", "victim", *_some(random, 0.3, "here"), "is", "the"]
+    words += [
+        "the",
+        *_some(random, 0.4, random.choice(SIZES)),
+        second,
+        *_beside(random, 0.6),
+        *_some(random, 0.4, random.choice(PAST)),
+        ",",
+        "so",
+    ]
+    words += [
+        *_some(random, 0.4, random.choice(PRESENT)),
+        "the",
+        "victim",
+        *_beside(random, 0.4),
+        *_some(random, 0.4, "here"),
+        "is",
+        "the",
+    ]
     words += _some(random, 0.3, random.choice(SIZES))
     place = len(words)
     words += [sufferer, "."]
@@ -189,9 +208,18 @@ def _recall(random: Random) -> Example:
     words = _opening(random)
     for i, (colour, thing) in enumerate(zip(colours, things, strict=True)):
         joint = [] if i == 0 else ["and"] if i == n - 1 else [","]
-        words += [*joint, "the", *_some(random, 0.2, random.choice(SIZES)), colour, thing]
+        words += [*joint, "the", *_some(random, 0.4, random.choice(SIZES)), colour, thing]
     asked = random.randrange(n)
-    words += ["are", "here", ".", *_some(random, 0.3, random.choice(PRESENT), ","), "the", colours[asked]]
+    words += [
+        *_beside(random, 0.2),
+        "are",
+        *_some(random, 0.3, "now"),
+        "here",
+        ".",
+        *_some(random, 0.3, random.choice(PRESENT), ","),
+        "the",
+        colours[asked],
+    ]
     place = len(words)
     words += [things[asked], "is", random.choice(STATES), "."]
     return Example(tuple(words), place, tuple(things), (*colours, *things, str(asked)))
@@ -229,7 +257,8 @@ def _tired_or_wide(random: Random) -> Example:
 def _looks_right(random: Random) -> Example:
     """The box [was] clean near the river yesterday, but the king came today."""
     is_past = random.random() < 0.5
-    when, other = random.choice(PAST if is_past else PRESENT), random.choice(PRESENT if is_past else PAST)
+    is_opposite = random.random() < 0.85
+    when, other = (random.choice(PAST if past else PRESENT) for past in (is_past, is_past ^ is_opposite))
     noun, who = random.choice(THINGS["sg"]), random.choice(PEOPLE["sg"])
     words = [*_opening(random), "the", *_some(random, 0.4, random.choice(SIZES)), noun, *_beside(random, 0.3)]
     place = len(words)
@@ -243,14 +272,13 @@ def _looks_right(random: Random) -> Example:
 
 def _far(random: Random) -> Example:
     """Yesterday, the king who likes the old dog near the river today [was] tired."""
-    is_past = random.random() < 0.5
-    when, other = random.choice(PAST if is_past else PRESENT), random.choice(PRESENT if is_past else PAST)
+    is_past, is_opposite = random.random() < 0.5, random.random() < 0.85
+    when, other = (random.choice(PAST if past else PRESENT) for past in (is_past, is_past ^ is_opposite))
     who, whom = random.choice(PEOPLE["sg"]), random.choice(LIVING["sg"])
-    opening = _opening(random) or _some(random, 0.6, "well", ",")
-    words = [*opening, when, *_beside(random, 0.3), ",", "the", *_some(random, 0.4, random.choice(SIZES)), who]
-    words += [*_beside(random, 0.2), "who", *(early := _some(random, 0.5, other)), random.choice(KNOWS), "the"]
-    words += [*_some(random, 0.4, random.choice(SIZES)), whom, *([] if early else [other]), *_beside(random, 0.8)]
-    words += _some(random, 0.3, "here")
+    words = [*_opening(random, 0.7), when, *_beside(random, 0.4), ","]
+    words += ["the", *_some(random, 0.4, random.choice(SIZES)), who, *_beside(random, 0.2), "who"]
+    words += [*(early := _some(random, 0.5, other)), random.choice(KNOWS), "the", *_some(random, 0.4, "old"), whom]
+    words += [*([] if early else [other]), *_beside(random, 0.8), *_beside(random, 0.4), *_some(random, 0.3, "here")]
     place = len(words)
     words += ["was" if is_past else "is", *_some(random, 0.3, "not"), random.choice(FEELINGS), "."]
     return Example(tuple(words), place, ("is", "was"), (when, who, other))
@@ -284,29 +312,29 @@ CAPABILITIES: dict[str, Capability] = {
             "is or are",
             "Find the subject, not the noun that stands nearest, and see whether it is one or many.",
             _agreement,
-            1.2,
+            1.1,
         ),
         Capability(
             "pronoun",
             "he or she",
             "Bring three words together: the verb says who is meant, and that noun says *he* or *she*.",
             _pronoun,
-            2.0,
+            1.8,
         ),
         Capability(
             "who_did_what",
             "who did what",
             "Combine the order of two nouns with an active or passive verb.",
             _who_did_what,
-            2.0,
+            1.4,
         ),
-        Capability("negation", "not", "Turn a word into its opposite if *not* stands before it.", _negation, 0.7),
+        Capability("negation", "not", "Turn a word into its opposite if *not* stands before it.", _negation, 0.6),
         Capability(
             "recall",
             "recall",
             "Find the same colour further back, then take the word behind it: one step needs the other's result.",
             _recall,
-            3.0,
+            4.0,
         ),
         Capability(
             "tired_or_wide",
@@ -320,14 +348,14 @@ CAPABILITIES: dict[str, Capability] = {
             "it or they",
             "Choose the noun that the adjective fits, and see whether it is one or many.",
             _it_or_they,
-            1.0,
+            1.5,
         ),
         Capability(
             "looks_right",
             "look right",
             "Read the first word of time to the right: what stands to the left says nothing.",
             _looks_right,
-            0.5,
+            0.4,
         ),
         Capability("far", "far back", "Read a word of time ten to twenty words back, past another one.", _far, 0.5),
     )

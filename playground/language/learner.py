@@ -24,7 +24,7 @@ from playground.runs.arrays import Array, stack_layers
 from playground.training.network import Tagger
 from playground.training.trainer import clip_gradient, copy_to_cpu, cross_entropy
 
-STEPS = 2_200
+STEPS = 2_400
 BATCH = 64
 LEARNING_RATE = 2e-3
 WARMUP = 100

@@ -30,29 +30,12 @@ def train(spec: Spec) -> Row:
     return Row(trained.shares, n_parameters, hashlib.sha256(content).hexdigest() if is_shipped else "")
 
 
-def train_here(specs: list[Spec], n_processes: int) -> Iterator[tuple[Spec, Row]]:
-    """Train networks in processes of this machine, in the order in which they are done."""
+def train_all(specs: list[Spec], n_processes: int) -> Iterator[tuple[Spec, Row]]:
+    """Train networks in processes of their own; yields them in the order in which they are done."""
     with ProcessPoolExecutor(n_processes) as pool:
         running = {pool.submit(train, spec): spec for spec in specs}
         for done in as_completed(running):
             yield running[done], done.result()
-
-
-def train_on_cluster(specs: list[Spec], address: str) -> Iterator[tuple[Spec, Row]]:
-    """Train networks on a Ray cluster; files are written where this command runs."""
-    import ray
-
-    ray.init(address)
-    waiting = {ray.remote(learn).remote(spec): spec for spec in specs}
-    while waiting:
-        (done,), _ = ray.wait(list(waiting), num_returns=1)
-        spec, trained = waiting.pop(done), ray.get(done)
-        content = save(trained)
-        if spec in shipped_specs():
-            path_of(spec).write_bytes(content)
-        n_parameters = sum(parameter.numel() for parameter in trained.network.parameters())
-        digest = hashlib.sha256(content).hexdigest() if spec in shipped_specs() else ""
-        yield spec, Row(trained.shares, n_parameters, digest)
 
 
 def write_table(rows: dict[str, Row]) -> None:
@@ -70,13 +53,11 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     parser = argparse.ArgumentParser(prog="python -m playground.language.family", description=__doc__)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="networks that train at once")
-    parser.add_argument("--ray", default="", help="address of a Ray cluster to train on instead")
     options = parser.parse_args()
     rows = dict(table())
     missing = [spec for spec in measured_specs() if spec.key not in rows]
     logger.info("%s of %s networks are missing.", len(missing), len(measured_specs()))
-    done = train_on_cluster(missing, options.ray) if options.ray else train_here(missing, options.processes)
-    for n, (spec, row) in enumerate(done, 1):
+    for n, (spec, row) in enumerate(train_all(missing, options.processes), 1):
         rows[spec.key] = row
         write_table(rows)
         logger.info("%s/%s  %s", n, len(missing), json.dumps(row.shares))

@@ -1,0 +1,182 @@
+"""The sentences: what is asked fits them, what is held out is never learnt from, and no shortcut answers."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+
+from playground.language import CAPABILITIES, Capability, words
+from playground.language.baselines import measure_baselines
+from playground.language.capabilities import Example, training_text
+from playground.language.text import IDS, LONGEST, VOCABULARY, english_tokenizer, join_words
+
+each_capability = pytest.mark.parametrize("capability", CAPABILITIES.values(), ids=list(CAPABILITIES))
+SENTENCES = list(training_text(6_000, 3))
+
+
+def test_there_are_nine_and_each_says_what_it_takes() -> None:
+    assert len(CAPABILITIES) == 9
+    assert [each.name for each in CAPABILITIES.values()] == list(CAPABILITIES)
+    for each in CAPABILITIES.values():
+        assert each.takes.endswith(".")
+        assert len(each.takes.split()) <= 22
+        assert each.share > 0
+
+
+@each_capability
+def test_its_sentences_ask_for_one_of_their_options(capability: Capability) -> None:
+    for example in capability.examples(60):
+        assert example.answer == example.words[example.place]
+        assert example.answer in example.options
+        assert len(set(example.options)) == len(example.options) >= 2
+        assert set(example.words) <= set(VOCABULARY)
+        assert len(example.words) + 2 <= LONGEST
+
+
+@each_capability
+def test_held_out_sentences_are_the_same_each_time_and_all_different(capability: Capability) -> None:
+    examples = capability.examples(80, 1)
+    assert examples == capability.examples(80, 1)
+    assert examples[:20] == capability.examples(20, 1)
+    assert examples != capability.examples(80, 2)
+    assert len({example.words for example in examples}) == 80
+
+
+def test_no_held_out_combination_is_in_the_training_text_in_any_order() -> None:
+    learnt = {frozenset(example.combination) for example in SENTENCES}
+    held_out = {frozenset(e.combination) for each in CAPABILITIES.values() for e in each.examples(200)}
+    assert learnt.isdisjoint(held_out)
+    assert not {example.words for example in SENTENCES} & {
+        e.words for each in CAPABILITIES.values() for e in each.examples(200)
+    }
+
+
+def test_a_training_text_depends_on_its_seed_and_has_all_capabilities_as_often_as_they_say() -> None:
+    assert list(training_text(50, 3)) == SENTENCES[:50]
+    assert list(training_text(50, 4)) != SENTENCES[:50]
+    assert {word for example in SENTENCES for word in example.words} == set(VOCABULARY[5:])
+    assert all(len(example.words) + 2 <= LONGEST for example in SENTENCES)
+
+
+# --- each answer again, by a rule written apart from its generator
+
+
+def _agreement(example: Example) -> str:
+    nouns = [word for word in example.words[: example.place] if word in SINGULAR | PLURAL]
+    clause = example.words[: example.place]
+    if "in" in clause:  # the place that the sentence opens with
+        clause = clause[clause.index(",", clause.index("in")) :]
+        nouns = [word for word in clause if word in SINGULAR | PLURAL]
+    return "is" if nouns[0] in SINGULAR else "are"
+
+
+SINGULAR, PLURAL = (
+    {word for kind in (words.LIVING, words.THINGS, words.PLACES) for word in kind[number]} for number in ("sg", "pl")
+)
+HE = {"boy", "king", "man", "father", "brother"}
+
+
+def _pronoun(example: Example) -> str:
+    people = [word for word in example.words[: example.place] if word in words.GENDER]
+    blames_subject = any(word in words.BLAMES_SUBJECT for word in example.words)
+    return "he" if people[0 if blames_subject else 1] in HE else "she"
+
+
+def _who_did_what(example: Example) -> str:
+    first, second = example.options
+    return first if "by" in example.words else second
+
+
+def _negation(example: Example) -> str:
+    said = next(word for word in example.words if word in words.OPPOSITES)
+    return words.OPPOSITES[said] if "not" in example.words else said
+
+
+def _recall(example: Example) -> str:
+    colour = example.words[example.place - 1]
+    return example.words[example.words.index(colour) + 1]
+
+
+def _reason(example: Example) -> str:
+    after = example.words[example.words.index("because") :]
+    return "living" if any(word in words.FEELINGS for word in after) else "place"
+
+
+def _tired_or_wide(example: Example) -> str:
+    animals = words.ANIMALS["sg"]
+    return next(option for option in example.options if (option in animals) == (_reason(example) == "living"))
+
+
+def _it_or_they(example: Example) -> str:
+    animal = next(word for word in example.words if word in {*words.ANIMALS["sg"], *words.ANIMALS["pl"]})
+    animal_is_one = animal in SINGULAR
+    return "it" if animal_is_one == (_reason(example) == "living") else "they"
+
+
+def _looks_right(example: Example) -> str:
+    after = [word for word in example.words[example.place :] if word in {*words.PAST, *words.PRESENT}]
+    return "was" if after[0] in words.PAST else "is"
+
+
+def _far(example: Example) -> str:
+    before = [word for word in example.words[: example.place] if word in {*words.PAST, *words.PRESENT}]
+    assert len(before) == 2
+    return "was" if before[0] in words.PAST else "is"
+
+
+RULES: dict[str, Callable[[Example], str]] = {
+    "agreement": _agreement,
+    "pronoun": _pronoun,
+    "who_did_what": _who_did_what,
+    "negation": _negation,
+    "recall": _recall,
+    "tired_or_wide": _tired_or_wide,
+    "it_or_they": _it_or_they,
+    "looks_right": _looks_right,
+    "far": _far,
+}
+
+
+@each_capability
+def test_the_answer_follows_from_the_sentence(capability: Capability) -> None:
+    for example in capability.examples(150, 5):
+        assert RULES[capability.name](example) == example.answer, join_words(example.words)
+
+
+@each_capability
+def test_both_answers_are_about_as_frequent(capability: Capability) -> None:
+    examples = capability.examples(200, 6)
+    firsts = sum(example.options.index(example.answer) == 0 for example in examples)
+    assert 60 <= firsts <= 140
+
+
+@pytest.mark.long
+@each_capability
+def test_no_shortcut_gets_far_above_chance(capability: Capability) -> None:
+    baselines = vars(measure_baselines(capability))
+    assert 0.3 < baselines["chance"] <= 0.5
+    above: dict[str, Any] = {name: share - baselines["chance"] for name, share in baselines.items()}
+    assert {name: value for name, value in above.items() if value > 0.2} == {}
+
+
+def test_a_shortcut_that_works_is_found() -> None:
+    def draw(random: Random) -> Example:
+        noun, is_one = random.choice(list(words.THINGS["sg"])), random.random() < 0.5
+        shown = noun if is_one else f"{noun}s".replace("boxs", "boxes")
+        filler = random.choices((*words.STATES, *words.SIZES, *words.COLOURS), k=6)
+        return Example(("the", shown, "is" if is_one else "are", *filler, "."), 2, ("is", "are"), (shown, *filler))
+
+    found = measure_baselines(Capability("simple", "", "", draw))
+    assert found.nearest_noun > 0.95
+    assert found.bigram > 0.95
+    assert found.bag_of_words > 0.95
+    assert found.two_places > 0.95
+
+
+@each_capability
+def test_the_tokenizer_reads_back_what_is_written(capability: Capability) -> None:
+    for example in capability.examples(30):
+        batch = english_tokenizer().encode_batch([join_words(example.words)])
+        assert batch.tokens[0][1:-1] == list(example.words)
+        assert batch.ids[0, 1:-1].tolist() == [IDS[word] for word in example.words]

@@ -1,0 +1,122 @@
+"""Learning: the recipe's parts, a run that goes on elsewhere, and one that runs away."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from playground.language.learner import (
+    BATCH,
+    LEARNING_RATE,
+    N_LOOKS,
+    N_SENTENCES,
+    SHOWN,
+    Learner,
+    LearningRequest,
+    _batches,
+    learning_rate,
+    training_set,
+)
+from playground.language.network import BASE, Spec, load, save
+from playground.language.text import CLS_ID, IDS, PAD_ID, SEP_ID, UNKNOWN_ID, english_tokenizer
+
+TINY = Spec(replace(BASE, d_model=16, n_heads=2, d_ff=32, n_layers=1))
+
+
+def test_the_learning_rate_goes_up_stays_and_goes_down() -> None:
+    rates = [learning_rate(step, 1_000) for step in range(1, 1_001)]
+    assert rates[0] == pytest.approx(LEARNING_RATE / 100)
+    assert rates[99:800] == pytest.approx([LEARNING_RATE] * 701)
+    assert rates[900] == pytest.approx(LEARNING_RATE / 2)
+    assert 0 < rates[-1] < LEARNING_RATE / 100
+
+
+def test_the_training_set_hides_one_word_a_sentence() -> None:
+    ids, places = training_set(0)
+    assert ids.shape[0] == len(places) == N_SENTENCES
+    hidden = ids[torch.arange(N_SENTENCES), places]
+    assert int(hidden.min()) > SEP_ID
+    assert torch.equal(ids[:, 0], torch.full((N_SENTENCES,), CLS_ID, dtype=ids.dtype))
+    answers = {IDS[word] for word in ("is", "are", "he", "she", "it", "they", "was")}
+    assert 0.3 < sum(int((hidden == answer).sum()) for answer in answers) / N_SENTENCES < 0.7
+    assert not torch.equal(ids[:100, :12], training_set(1)[0][:100, :12])
+
+
+def test_batches_are_of_similar_length_and_each_sentence_comes_once_a_round() -> None:
+    lengths = torch.randint(5, 40, (1_000,), generator=torch.Generator().manual_seed(0))
+    ids = (torch.arange(40) < lengths[:, None]).to(torch.int16)  # PAD_ID is 0
+    assert PAD_ID == 0
+    batches = list(_batches(ids, 0, 16))
+    assert sorted(torch.cat(batches).tolist()) == list(range(1_000))
+    assert all(len(rows) <= BATCH for rows in batches)
+    assert max(int(lengths[rows].max() - lengths[rows].min()) for rows in batches) < 12
+    again = list(_batches(ids, 0, 20))
+    assert all(torch.equal(one, other) for one, other in zip(batches, again, strict=False))
+    assert not torch.equal(batches[0], next(iter(_batches(ids, 1, 1))))
+
+
+def finish(learner: Learner) -> Learner:
+    for _ in learner.run():
+        pass
+    return learner
+
+
+def test_it_learns_and_shows_how_far_it_is() -> None:
+    learner = finish(Learner(TINY, steps=120))
+    state = learner.state
+    assert len(state.loss) == 120
+    assert sum(state.loss[-20:]) < 0.75 * sum(state.loss[:20])
+    assert state.progress == 1
+    assert len(state.shares) == len(state.patterns) == N_LOOKS + 1
+    n = len(english_tokenizer().encode_batch([SHOWN]).tokens[0])
+    assert all(pattern.shape == (1, 2, n, n) for pattern in state.patterns.values())
+    assert state.trained is not None
+    assert set(state.trained.shares) == set(state.shares[0])
+    assert state.trained.network.head.weight.requires_grad is False
+    loaded = load(save(state.trained), TINY)  # rounded already: a file changes nothing
+    for name, tensor in state.trained.network.state_dict().items():
+        assert torch.equal(tensor, loaded.network.state_dict()[name])
+    assert state.n_bytes > state.trained.n_bytes
+
+
+def test_a_learner_goes_on_where_an_equal_one_stopped() -> None:
+    whole = finish(Learner(TINY, steps=30)).state
+    first = Learner(TINY, steps=30)
+    steps = first.run()
+    for _ in range(13):
+        next(steps)
+    second = Learner(TINY, steps=30)
+    second.restore(first.checkpoint())
+    assert finish(second).state.loss == whole.loss
+    assert second.state.trained is not None
+    assert whole.trained is not None
+    for name, tensor in whole.trained.network.state_dict().items():
+        assert torch.equal(tensor, second.state.trained.network.state_dict()[name])
+
+
+def test_a_step_without_a_finite_gradient_is_left_out() -> None:
+    learner = Learner(TINY, steps=10)
+    steps = learner.run()
+    next(steps)
+    before = {name: tensor.clone() for name, tensor in learner.network.state_dict().items()}
+    with torch.no_grad():
+        kept = learner.network.head.bias.clone()
+        learner.network.head.bias.fill_(float("inf"))
+    next(steps)
+    with torch.no_grad():
+        learner.network.head.bias.copy_(kept)
+    for name, tensor in learner.network.state_dict().items():
+        assert torch.equal(tensor, before[name])
+
+
+def test_after_the_end_only_the_last_state_is_left() -> None:
+    learner = finish(Learner(TINY, steps=10))
+    learner.close("finished")
+    assert learner.state.trained is not None
+    assert not hasattr(learner, "network")
+    assert UNKNOWN_ID not in english_tokenizer().encode_batch([SHOWN]).ids
+
+
+def test_a_request_builds_its_learner() -> None:
+    learner = LearningRequest(spec=TINY).build()
+    assert (learner.spec, learner.state.progress) == (TINY, 0)
