@@ -113,6 +113,9 @@ def settle(
         values.update({key: size.read(write(values[key]))[0] for key, size in SIZES.items()})
     while (error := _find_error(values)) is not None:  # each is in its domain, so it is one that does not fit another
         key = error.field
+        if key == "d_head" and recognised is not None and key in recognised.settings:
+            _give_way_to_heads(values, error, notices, has_own_heads="n_heads" in recognised.settings)
+            continue
         new = _next_divisor(values, shown_before or {}) if key == "n_heads" else _nearest_fit(values, error)
         if key == "n_heads" and shown_before and key not in from_link:  # a slider was moved
             notices.append(
@@ -123,6 +126,19 @@ def settle(
             notices.append(f"{str(error).rstrip('.')}. {'Moved' if key in SIZES else 'Set'} to {write(new)}.")
         values[key] = new
     return values, notices
+
+
+def _give_way_to_heads(values: dict[str, Any], error: ConfigError, notices: list[str], *, has_own_heads: bool) -> None:
+    """Fit rotary positions to a file's width of a head: by another number of heads, or by other positions instead.
+
+    `has_own_heads`: whether the file decides the number of heads too.
+    """
+    options = () if has_own_heads else SIZES["n_heads"].options
+    fitting = (heads for heads in options if _find_error({**values, "n_heads": heads}) is None)
+    near = sorted(fitting, key=lambda heads: abs(heads - values["n_heads"]))
+    key, new = ("n_heads", near[0]) if near else ("positions", "sinusoidal")
+    notices.append(f"{str(error).partition(';')[0]}; {key} is {write(new)} now.")
+    values[key] = new
 
 
 def _find_error(values: Mapping[str, Any]) -> ConfigError | None:

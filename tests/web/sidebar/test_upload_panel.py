@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from safetensors.torch import save
 
 from playground import Encoder
-from playground.link.params import ARCHITECTURE, LOCKED, SIZES
+from playground.link.params import ARCHITECTURE, LOCKED, SHARED, SIZES
 from playground.link.query import model_config, settle
 from playground.presets import PRESETS
 from playground.runs.encoder_run import Run
 from playground.text.tokenizer import draw_vectors
-from playground.weights.recognise import recognise
+from playground.weights.recognise import RecognisedWeights, recognise
 from tests.link.test_link_values import values_of_the_sidebar
 from tests.test_oracles import FILES, ON_ATTENTION, ON_OUTPUTS, assert_close, read
 from tests.web.app_test import (
@@ -197,6 +197,23 @@ def test_another_tokenizer_that_is_too_large_says_what_fits() -> None:
 def test_a_tokenizer_that_is_too_large_ends_no_page_in_an_error(page: str) -> None:
     text = "far more different words than the nine that it has rows for"
     open_mine(own_model(vocab_size=9), page, text, tokenizer="wordpiece", gradient_layers="2")
+
+
+@pytest.mark.parametrize(
+    ("d_model", "own", "expected"),
+    [(8, {}, (4, "rotary")), (15, {}, (15, "sinusoidal")), (8, {"n_heads": 8}, (8, "sinusoidal"))],
+)
+def test_rotary_positions_give_way_to_a_files_width_of_a_head(
+    d_model: int, own: dict[str, Any], expected: tuple[int, str]
+) -> None:
+    found = RecognisedWeights("tutorial-a", {"d_model": d_model, "d_head": 0, "vocab_size": 9} | own, {})
+    chosen = {key: param.default for key, param in SHARED.items()}
+    chosen |= {"weights": "mine", "tokenizer": "word", "n_heads": 12, "positions": "rotary"}
+    settled, sentences = settle(chosen, recognised=found)
+    assert (settled["n_heads"], settled["positions"]) == expected
+    assert settled["d_head"] == 0
+    assert "rotary positions turn pairs of them" in sentences[-1]
+    assert settle(settled, recognised=found) == (settled, [])
 
 
 @given(chosen=values_of_the_sidebar(), tutorial=st.sampled_from(sorted(FILES)), asked=st.sets(st.sampled_from(LOCKED)))
