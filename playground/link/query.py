@@ -64,7 +64,7 @@ def read_param(param: Param, name: str, texts: Sequence[str]) -> tuple[Any, str 
     if isinstance(param, Text):
         return value, f"The {name.rpartition('_')[-1]} {complaint}."
     text = param.wrong(texts)[0] if isinstance(param, Several) else texts[-1]
-    return value, f"The link's {name}={quote_text(text, longest=24)} {complaint}; {_named(value)} is used instead."
+    return value, f"The link's {name}={quote_text(text, longest=22)} {complaint}; {_named(value)} is used instead."
 
 
 def settle(

@@ -77,7 +77,7 @@ def test_whatever_a_link_says_reading_ends_inside_the_domain(kind: type[Param], 
     for key in [key for key, param in PARAMS.items() if isinstance(param, kind)]:
         value, sentence = read(key, [text])
         assert inside(PARAMS[key], value)
-        assert sentence is None or len(sentence) < 400
+        assert sentence is None or len(sentence) < 350
 
 
 @pytest.mark.parametrize(
