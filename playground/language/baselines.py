@@ -112,9 +112,9 @@ def _score_bag(training: Sequence[Example], test: Sequence[Example]) -> float:
     """The share that a linear model of which words occur gets right, after 150 full steps of Adam."""
     weight, bias = torch.zeros(len(IDS), len(IDS), requires_grad=True), torch.zeros(4, requires_grad=True)
     optimizer = torch.optim.Adam([weight, bias], lr=0.05)
-    bags, options, counts = _bags(training)
+    (bags, options, counts), answers = _bags(training), _answers(training)
     for _ in range(150):
-        loss = torch.nn.functional.cross_entropy(_scores(weight, bias, bags, options, counts), _answers(training))
+        loss = torch.nn.functional.cross_entropy(_scores(weight, bias, bags, options, counts), answers)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()

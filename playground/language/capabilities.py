@@ -36,7 +36,7 @@ from playground.language.words import (
 
 FUNCTION_WORDS = (
     *("the", "is", "are", "was", "not", "n't", "did", "really", "it", "too", "so", "because", "and", "but", "by", "in"),
-    *("well", "here", "who", "seemed", "it", "they", "victim", "came"),
+    *("well", "here", "who", "seemed", "they", "victim", "came"),
     *(",", "."),
 )
 """Words and marks that stand in these sentences and in no list of `words`."""

@@ -8,6 +8,7 @@ import math
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import islice
 from random import Random
 from typing import Any
 
@@ -17,11 +18,12 @@ from torch import Tensor, nn
 from playground.jobs import JobStatus, PortableRequest
 from playground.jobs.job import ResumableComputation
 from playground.language.capabilities import CAPABILITIES, training_text
-from playground.language.network import EnglishNetwork, Spec, share_right
-from playground.language.text import MASK_ID, PAD_ID, encode, english_tokenizer
+from playground.language.network import EnglishNetwork, Spec, score_hidden, share_right
+from playground.language.text import PAD_ID, encode, english_tokenizer
 from playground.model import Trace
 from playground.runs.arrays import Array, stack_layers
-from playground.training.network import Tagger
+from playground.training.network import Tagger, evaluation_steps
+from playground.training.trained_network import fill_network
 from playground.training.trainer import clip_gradient, copy_to_cpu, cross_entropy
 
 STEPS = 2_400
@@ -140,6 +142,7 @@ class Learner(ResumableComputation[Learning]):
         self.network = spec.build().to(self.device)
         self.optimizer = MuonWithAdam(self.network, LEARNING_RATE)
         self._parameters = list(self.network.parameters())
+        self._looks = evaluation_steps(steps, N_LOOKS)
         self._state = Learning(spec, steps)
 
     @property
@@ -152,7 +155,7 @@ class Learner(ResumableComputation[Learning]):
         if not self._state.loss:
             self._look()
         ids, places = training_set(self.spec.seed)
-        for rows in list(_batches(ids, self.spec.seed, self.steps))[len(self._state.loss) :]:
+        for rows in islice(_batches(ids, self.spec.seed, self.steps), len(self._state.loss), None):
             self._learn(ids[rows].long(), places[rows])
             if len(self._state.loss) in self._looks:
                 self._look()
@@ -183,18 +186,12 @@ class Learner(ResumableComputation[Learning]):
         self.network.load_state_dict(checkpoint["weights"])
         self.optimizer.load_state_dict(checkpoint["optimizer"])
 
-    @property
-    def _looks(self) -> set[int]:
-        return {round(self.steps * i / N_LOOKS) for i in range(1, N_LOOKS + 1)}
-
     def _learn(self, ids: Tensor, places: Tensor) -> None:
         """Take one step downhill on sentences (B, T) that hide the word at their place."""
         ids = ids[:, : int((ids != PAD_ID).sum(1).max())].to(self.device)
-        rows, places = torch.arange(len(ids), device=self.device), places.to(self.device)
-        targets = ids[rows, places]  # (B,)
-        masked = ids.index_put((rows, places), torch.tensor(MASK_ID, device=self.device))
-        logits = self.network(masked, self.spec.mask(masked != PAD_ID))[rows, places]  # (B, C)
-        loss = cross_entropy(logits, targets)
+        places = places.to(self.device)
+        targets = ids.gather(1, places[:, None])[:, 0]  # (B,)
+        loss = cross_entropy(score_hidden(self.network, self.spec, ids, places), targets)
         loss.backward()  # type: ignore[no-untyped-call]
         norm = clip_gradient(self._parameters, CLIP)
         rate = learning_rate(len(self._state.loss) + 1, self.steps)
@@ -218,8 +215,7 @@ class Learner(ResumableComputation[Learning]):
         """Round the weights as files hold them, and measure what is left."""
         network = self.spec.build(initial=False)
         weights = {name: tensor.detach().cpu().half().float() for name, tensor in self.network.state_dict().items()}
-        network.load_state_dict(weights, assign=True)
-        network.requires_grad_(False)
+        fill_network(network, weights)
         self._state.trained = EnglishNetwork(self.spec, network, measure(network, self.spec))
 
 

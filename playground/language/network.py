@@ -11,15 +11,15 @@ import torch
 from torch import Tensor
 
 from playground.config import ModelConfig
-from playground.errors import ConfigError, InputError, WeightsError
+from playground.errors import InputError, WeightsError
 from playground.language.capabilities import Example
 from playground.language.text import IDS, MASK_ID, PAD_ID, VOCABULARY, encode, english_tokenizer
 from playground.model import Encoder, causal_and_padding
 from playground.text import Tokenizer
 from playground.text.foreign_json import read_json
 from playground.training.network import Tagger
-from playground.weights import first_not_finite, read_metadata, read_tensors
-from playground.weights.load import check_tensors
+from playground.training.trained_network import fill_network
+from playground.weights import read_metadata, read_tensors
 
 VERSION = "1"
 """Of the language and of the recipe; raised when either changes, so that no older network passes for a newer one."""
@@ -47,8 +47,11 @@ class Spec:
     @property
     def key(self) -> str:
         """A name for files and caches: equal keys are equal networks."""
-        described = [VERSION, asdict(self.config), self.causal, self.seed]
-        return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:32]
+        return hashlib.sha256(self.describe().encode()).hexdigest()[:32]
+
+    def describe(self) -> str:
+        """All of it and the version, as JSON."""
+        return json.dumps([VERSION, asdict(self.config), self.causal, self.seed], sort_keys=True)
 
     def build(self, *, initial: bool = True) -> Tagger:
         """The network before training; without `initial` its shapes alone."""
@@ -99,14 +102,22 @@ class EnglishNetwork:
         return [(VOCABULARY[i], p) for p, i in zip(best.values.tolist(), best.indices.tolist(), strict=True)]
 
 
+def score_hidden(network: Tagger, spec: Spec, ids: Tensor, places: Tensor) -> Tensor:
+    """Every word's score at the place of each sentence, where the sentence is masked: ids (B, T), places (B,) → (B, C).
+
+    All are on the network's device.
+    """
+    rows = torch.arange(len(ids), device=ids.device)
+    masked = ids.index_put((rows, places), torch.tensor(MASK_ID, device=ids.device))
+    logits: Tensor = network(masked, spec.mask(masked != PAD_ID))[rows, places]
+    return logits
+
+
 @torch.inference_mode()
 def share_right(network: Tagger, spec: Spec, examples: Sequence[Example]) -> float:
     """The share of sentences whose right word has a higher score than each of its other options."""
-    device = network.head.weight.device
-    ids, places = (tensor.to(device) for tensor in encode(examples))
-    rows = torch.arange(len(ids), device=device)
-    masked = ids.index_put((rows, places), torch.tensor(MASK_ID, device=device))
-    logits = network(masked, spec.mask(masked != PAD_ID))[rows, places].tolist()
+    ids, places = (tensor.to(network.head.weight.device) for tensor in encode(examples))
+    logits = score_hidden(network, spec, ids, places).tolist()
     n_right = sum(
         all(row[IDS[example.answer]] > row[IDS[word]] for word in example.options if word != example.answer)
         for row, example in zip(logits, examples, strict=True)
@@ -116,12 +127,8 @@ def share_right(network: Tagger, spec: Spec, examples: Sequence[Example]) -> flo
 
 def save(trained: EnglishNetwork) -> bytes:
     """A safetensors file: the weights as float16, which they are already rounded to, and what they are of."""
-    spec = {"config": asdict(trained.spec.config), "causal": trained.spec.causal, "seed": trained.spec.seed}
-    metadata = {
-        "format": f"small-english-{VERSION}",
-        "spec": json.dumps(spec),
-        "shares": json.dumps(dict(trained.shares)),
-    }
+    shares = json.dumps(dict(trained.shares))
+    metadata = {"format": f"small-english-{VERSION}", "spec": trained.spec.describe(), "shares": shares}
     tensors = {name: tensor.half().contiguous().clone() for name, tensor in trained.network.state_dict().items()}
     return safetensors.torch.save(tensors, metadata)
 
@@ -135,18 +142,12 @@ def load(content: bytes, spec: Spec) -> EnglishNetwork:
     tensors, metadata = read_tensors(content), read_metadata(content)
     if metadata.get("format") != f"small-english-{VERSION}":
         raise WeightsError("The file is not a network of this version of the small English.")
-    try:
-        described, shares = read_json(metadata["spec"]), read_json(metadata["shares"])
-        found = Spec(ModelConfig(**described["config"]), bool(described["causal"]), int(described["seed"]))
-        shares = {str(name): float(share) for name, share in shares.items()}
-    except (KeyError, TypeError, ValueError, AttributeError, ConfigError) as error:
-        raise WeightsError("The file's description makes no sense: the file is damaged.") from error
-    if found != spec:
+    if metadata.get("spec") != spec.describe():
         raise WeightsError("The file is of another network of the small English.")
+    try:
+        shares = {str(name): float(share) for name, share in read_json(metadata["shares"]).items()}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise WeightsError("The file's description makes no sense: the file is damaged.") from error
     network = spec.build(initial=False)
-    check_tensors(tensors, {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}, "network")
-    wrong = first_not_finite(tensors)
-    if wrong is not None:
-        raise WeightsError(f"{wrong} holds NaN or an infinite number.")
-    network.load_state_dict(tensors, assign=True)
-    return EnglishNetwork(spec, network.requires_grad_(False), shares)
+    fill_network(network, tensors)
+    return EnglishNetwork(spec, network, shares)

@@ -210,9 +210,9 @@ def evaluate_unbatched(network: Network, examples: Examples, recipe: Recipe, dev
     return Measure(loss / max(n, 1), right / max(n, 1))
 
 
-def evaluation_steps(steps: int) -> frozenset[int]:
-    """The steps after which a run of `steps` is evaluated: evenly spaced, with the first and the last."""
-    return frozenset(round(steps * i / N_EVALUATIONS) for i in range(N_EVALUATIONS + 1))
+def evaluation_steps(steps: int, n: int = N_EVALUATIONS) -> frozenset[int]:
+    """The steps after which a run of `steps` is evaluated `n` times: evenly spaced, with the last, and 0 besides."""
+    return frozenset(round(steps * i / n) for i in range(n + 1))
 
 
 def snapshot_steps(config: ModelConfig, steps: int, data: Data) -> frozenset[int]:

@@ -202,7 +202,7 @@ def from_trainer(trainer: Trainer) -> TrainedNetwork:
     """A copy of what a run has reached, between two of its steps: at its end, or where it was cancelled."""
     tensors = {name: tensor.detach().cpu().clone() for name, tensor in trainer.network.state_dict().items()}
     network = build_network(trainer.config, trainer.data.task, len(trainer.data.labels), None)
-    _fill(network, tensors)
+    fill_network(network, tensors)
     evaluation, cpu = trainer.history.at(trainer.kept_step), torch.device("cpu")
     measure = evaluation.validation if evaluation else evaluate(network, trainer.data.validation, trainer.recipe, cpu)
     results = Results(
@@ -258,12 +258,12 @@ def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
     if n_in_file != needed:
         raise WeightsError(f"The file describes a network of {needed:,} parameters, and holds {n_in_file:,}.")
     network = build_network(config, data.task, n_classes, None)
-    _fill(network, tensors)
+    fill_network(network, tensors)
     trained = _trained_network(recipe, config, network, data, results)
     return replace(trained, has_initial=metadata["format"] == FORMAT)
 
 
-def _fill(network: Network, tensors: Mapping[str, Tensor]) -> None:
+def fill_network(network: Network, tensors: Mapping[str, Tensor]) -> None:
     """Put tensors into a network of shapes; WeightsError for the first that does not fit."""
     check_tensors(tensors, {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}, "network")
     wrong = first_not_finite(dict(tensors))

@@ -55,10 +55,16 @@ def single_changes() -> Iterator[tuple[str, Any]]:
                 yield name, value
 
 
+def compared_specs() -> list[Spec]:
+    """The base, and every single change from it."""
+    return [Spec(), *(change(**{name: value}) for name, value in single_changes())]
+
+
+@cache
 def shipped_specs() -> tuple[Spec, ...]:
     """What is shipped: the base, every single change, layers × heads, layers × positions, depth × norm placement."""
     few = [n for n in STOPS["n_layers"] if n <= 4]
-    specs = [Spec(), *(change(**{name: value}) for name, value in single_changes())]
+    specs = compared_specs()
     specs += [change(n_layers=n, n_heads=heads) for n in few for heads in STOPS["n_heads"]]
     specs += [change(n_layers=n, positions=positions) for n in few for positions in STOPS["positions"]]
     specs += [change(n_layers=n, norm_placement=place) for n in (2, 6, 12) for place in STOPS["norm_placement"]]
@@ -67,8 +73,7 @@ def shipped_specs() -> tuple[Spec, ...]:
 
 def measured_specs() -> tuple[Spec, ...]:
     """What the table has numbers of: everything that is shipped, and the other seeds of the base and single changes."""
-    singles = [Spec(), *(change(**{name: value}) for name, value in single_changes())]
-    return (*shipped_specs(), *(replace(spec, seed=seed) for seed in SEEDS[1:] for spec in singles))
+    return (*shipped_specs(), *(replace(spec, seed=seed) for seed in SEEDS[1:] for spec in compared_specs()))
 
 
 @dataclass(frozen=True)
@@ -77,8 +82,6 @@ class Row:
 
     shares: Mapping[str, float]
     """By capability: the share right."""
-    n_parameters: int
-    """Of the encoder and its head."""
     sha256: str
     """Of the shipped file; empty where none is."""
 
