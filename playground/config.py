@@ -381,7 +381,7 @@ SETTINGS: dict[str, Setting] = {
         "positions",
         "base of rotary positions",
         "The larger, the slower the slowest pairs of features turn, and the further they reach.",
-        (100, 500, 1_000, 10_000, 100_000, 160_000, 500_000, 1_000_000),
+        (30, 100, 500, 1_000, 10_000, 100_000, 160_000, 500_000, 1_000_000),
         needs=lambda values: values["positions"] == "rotary",
     ),
     "local_rotary_base": Setting(

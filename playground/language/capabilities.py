@@ -16,6 +16,7 @@ from playground.language.words import (
     BLAMES_OBJECT,
     BLAMES_SUBJECT,
     COLOURS,
+    COMPARED,
     EXTENTS,
     FEELINGS,
     GENDER,
@@ -36,7 +37,7 @@ from playground.language.words import (
 
 FUNCTION_WORDS = (
     *("the", "is", "are", "was", "not", "n't", "did", "really", "it", "too", "so", "because", "and", "but", "by", "in"),
-    *("well", "here", "who", "seemed", "they", "victim", "came"),
+    *("well", "here", "who", "seemed", "they", "victim", "came", "than"),
     *(",", "."),
 )
 """Words and marks that stand in these sentences and in no list of `words`."""
@@ -202,14 +203,12 @@ def _negation(random: Random) -> Example:
 
 
 def _recall(random: Random) -> Example:
-    """The red key, the old blue cup and the green box are here. The blue [cup] is new."""
-    n = random.choice((2, 3))
-    colours, things = random.sample(COLOURS, n), random.sample(THINGS["sg"], n)
+    """The red key and the old blue cup are here. The blue [cup] is new."""
+    colours, things = random.sample(COLOURS, 2), random.sample(THINGS["sg"], 2)
     words = _opening(random)
-    for i, (colour, thing) in enumerate(zip(colours, things, strict=True)):
-        joint = [] if i == 0 else ["and"] if i == n - 1 else [","]
+    for joint, colour, thing in zip(([], ["and"]), colours, things, strict=True):
         words += [*joint, "the", *_some(random, 0.4, random.choice(SIZES)), colour, thing]
-    asked = random.randrange(n)
+    asked = random.randrange(2)
     words += [
         *_beside(random, 0.2),
         "are",
@@ -304,6 +303,25 @@ def _it_or_they(random: Random) -> Example:
     return Example(tuple(words), place, ("it", "they"), (who, where, adjective))
 
 
+def _biggest(random: Random) -> Example:
+    """The dog is bigger than the king and the cat is smaller than the king, so the biggest is the [dog]."""
+    first, middle, last = random.sample(LIVING["sg"], 3)  # from the biggest to the smallest
+    words = _opening(random, 0.3)
+    for i, (bigger, smaller) in enumerate(random.sample([(first, middle), (middle, last)], 2)):
+        joint = random.choice(([","], ["and"], [",", "and"])) if i else []
+        if random.random() < 0.5:
+            words += [*joint, "the", bigger, "is", "bigger", "than", "the", smaller]
+        else:
+            words += [*joint, "the", smaller, "is", "smaller", "than", "the", bigger]
+        words += _beside(random, 0.3)
+    asked = random.choice(list(COMPARED.values()))
+    words += [",", "so", "the", *_some(random, 0.3, "really"), asked, "is", "the"]
+    place = len(words)
+    words += [first if asked == "biggest" else last, "."]
+    options = sorted((first, last), key=words.index)
+    return Example(tuple(words), place, tuple(options), (first, middle, last, asked))
+
+
 CAPABILITIES: dict[str, Capability] = {
     each.name: each
     for each in (
@@ -328,7 +346,7 @@ CAPABILITIES: dict[str, Capability] = {
             _who_did_what,
             1.4,
         ),
-        Capability("negation", "not", "Turn a word into its opposite if *not* stands before it.", _negation, 0.6),
+        Capability("negation", "not", "Turn a word into its opposite if *not* stands before it.", _negation, 0.5),
         Capability(
             "recall",
             "recall",
@@ -341,7 +359,7 @@ CAPABILITIES: dict[str, Capability] = {
             "tired or wide",
             "Choose the noun that the adjective fits, though another adjective stands beside the other noun.",
             _tired_or_wide,
-            0.6,
+            0.5,
         ),
         Capability(
             "it_or_they",
@@ -357,6 +375,13 @@ CAPABILITIES: dict[str, Capability] = {
             _looks_right,
             0.4,
         ),
-        Capability("far", "far back", "Read a word of time ten to twenty words back, past another one.", _far, 0.5),
+        Capability("far", "far back", "Read a word of time ten to twenty words back, past another one.", _far, 0.4),
+        Capability(
+            "biggest",
+            "biggest",
+            "Compare two pairs, then take the end of the row that they make: each step needs the one before.",
+            _biggest,
+            1.8,
+        ),
     )
 }

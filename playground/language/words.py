@@ -37,9 +37,10 @@ SIZES = ("old", "small", "big", "young")
 
 OPPOSITES = {"full": "empty", "empty": "full", "open": "closed", "closed": "open"}
 
-COLOURS = ("red", "green", "blue", "black", "white", "yellow")
+COLOURS = ("red", "green", "blue")
 NEAR = ("near", "behind", "under", "with")
 PRESENT = ("today", "now")
 PAST = ("yesterday", "once")
 MOVES = {"cross": "crossed", "enter": "entered", "leave": "left"}
 KNOWS = ("knows", "likes")
+COMPARED = {"bigger": "biggest", "smaller": "smallest"}
