@@ -10,6 +10,7 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
+from playground.accounting import count_parameters
 from playground.config import ModelConfig
 from playground.errors import InputError, WeightsError
 from playground.language.capabilities import Example
@@ -52,6 +53,16 @@ class Spec:
     def describe(self) -> str:
         """All of it and the version, as JSON."""
         return json.dumps([VERSION, asdict(self.config), self.causal, self.seed], sort_keys=True)
+
+    @property
+    def n_parameters(self) -> int:
+        """Of the encoder and its head."""
+        return count_parameters(self.config).total + len(VOCABULARY) * (self.config.d_model + 1)
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether it has more parameters than are trained."""
+        return self.n_parameters > MAX_PARAMETERS
 
     def build(self, *, initial: bool = True) -> Tagger:
         """The network before training; without `initial` its shapes alone."""

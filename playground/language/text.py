@@ -1,6 +1,7 @@
 """The small English as tokens: its vocabulary, its tokenizer, and sentences as ids."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 import tokenizers
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from playground.language import words
 from playground.language.capabilities import FUNCTION_WORDS, Example
-from playground.text.tokenizer import PAD, UNKNOWN, LibraryTokenizer, Tokenizer
+from playground.text.tokenizer import PAD, UNKNOWN, Batch, LibraryTokenizer, Tokenizer
 
 MASK, CLS, SEP = "[MASK]", "[CLS]", "[SEP]"
 SPECIALS = (PAD, UNKNOWN, MASK, CLS, SEP)
@@ -66,3 +67,12 @@ def encode(examples: Sequence[Example]) -> tuple[Tensor, Tensor]:
     width = max(map(len, rows), default=0)
     ids = torch.tensor([row + [PAD_ID] * (width - len(row)) for row in rows], dtype=torch.int64)
     return ids.view(len(rows), width), torch.tensor([example.place + 1 for example in examples], dtype=torch.int64)
+
+
+def hide_word(batch: Batch, sentence: int, place: int) -> Batch:
+    """The batch with the mask in the place of one token; as it is where there is no such word."""
+    if place >= len(batch.tokens[sentence]) or batch.special[sentence][place]:
+        return batch
+    ids, tokens, unknown = batch.ids.clone(), [*map(list, batch.tokens)], [*map(list, batch.unknown)]
+    ids[sentence, place], tokens[sentence][place], unknown[sentence][place] = MASK_ID, MASK, False
+    return replace(batch, ids=ids, tokens=tokens, unknown=unknown)

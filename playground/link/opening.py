@@ -20,6 +20,7 @@ from playground.errors import (
     UnavailableError,
     list_nearest,
 )
+from playground.language.text import MASK
 from playground.limits import LINK_FIELDS
 from playground.link import params, query
 from playground.link.changes import FittedChanges, fit_changes
@@ -92,6 +93,8 @@ def choose_pair(run: Run, focus: Focus, query: int | None = None) -> Focus:
 
 
 def _choose_query(run: Run, ranks: NDArray[np.int_]) -> int:
+    if MASK in run.tokens:
+        return run.tokens.index(MASK)
     pronoun = choose_pronoun([token if rank > 0 else "" for token, rank in zip(run.tokens, ranks, strict=True)])
     return int(np.flatnonzero(ranks == ranks.max())[-1]) if pronoun is None else pronoun
 
@@ -277,7 +280,7 @@ def _read_texts(
         texts = {key: each for key, each in texts.items() if key != "b_weights"} | {"weights": [weights]}
     settle = partial(query.settle, has_checkpoint=weights != "random" or checkpoint.minilm_path() is not None)
     reading = read_link(texts)
-    asked = {key: param.default for key, param in params.PARAMS.items()} | dict(reading.values)
+    asked = params.default_values(reading.values) | dict(reading.values)
     settled, reasons = settle({key: asked[key] for key in params.SHARED}, reading.values)
     pinned, from_link, wrong = query.read_pinned(texts, settled)
     if pinned is not None:

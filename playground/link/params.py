@@ -1,10 +1,12 @@
 """Every query parameter, by its key in the session: its frozen default and how its text is read."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from playground.analysis.walkthrough import STAGES
 from playground.config import CHOICES, SETTINGS, Setting
 from playground.limits import MAX_LISTED, MAX_SENTENCES, MAX_TOKENS
+from playground.link import english
 from playground.link.changes import Changes, read_changes
 from playground.link.kinds import Choice, Notation, Param, Several, Size, Switch, Text, Whole
 from playground.mistakes.bug_lab import LEVELS, MAX_SEED, SUSPECTS, TESTS
@@ -167,9 +169,10 @@ SHARED: dict[str, Param] = {
     "sentence": Whole(1, 1, MAX_SENTENCES, label="Sentence to look at"),
     "weights": Choice(
         "minilm",
-        ("minilm", "random", "mine", "trained here"),
+        ("minilm", "english", "random", "mine", "trained here"),
         label="Weights",
-        help_text="minilm: a trained encoder. random: drawn from the seed, in whatever shape you like. "
+        help_text="minilm: a trained encoder. english: small encoders that learnt a small English, in every "
+        "architecture. random: drawn from the seed, in whatever shape you like. "
         "mine: a file that you have saved, of a tutorial's model or another encoder. "
         "trained here: what you have trained on the Training page.",
     ),
@@ -214,6 +217,13 @@ SHARED: dict[str, Param] = {
         help_text="Random weights are drawn from this number: the same seed gives the same weights everywhere. What "
         "was trained here keeps the one that it began with.",
     ),
+    "mask": Whole(
+        english.NO_MASK,
+        english.NO_MASK,
+        MAX_TOKENS - 1,
+        label="hidden word",
+        help_text="Position of the word that an encoder of the small English fills in; -1 hides none.",
+    ),
     "do": Notation(
         Changes(),
         read_changes,
@@ -249,7 +259,7 @@ TOUR: dict[str, Param] = {
 """The step that the visitor is at, from 1, behind the last step the tour's end, 0 on no tour; and of which tour: of an
 experiment, or of a lesson, by its key or as a whole, which comes first."""
 
-UNBOUND: dict[str, Param] = {**FOCUS, **TOUR, "do": SHARED["do"]}
+UNBOUND: dict[str, Param] = {**FOCUS, **TOUR, "mask": SHARED["mask"], "do": SHARED["do"]}
 """What lies in the session as a plain value, on every page, bound to no widget."""
 
 SENTENCE_PAIR = ("similarity_first", "similarity_second")
@@ -454,7 +464,13 @@ def write_all(value: object) -> list[str]:
     return [write(word) for word in value] or [""] if isinstance(value, list | tuple) else [write(value)]
 
 
-def write_changed(values: Mapping[str, object]) -> dict[str, list[str]]:
+def default_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The default of every parameter beside the values of some: the small English has its own."""
+    defaults = {key: param.default for key, param in PARAMS.items()}
+    return defaults | (english.default_settings(values) if values.get("weights") == "english" else {})
+
+
+def write_changed(values: Mapping[str, Any]) -> dict[str, list[str]]:
     """The texts of those parameters that are not at their defaults."""
-    texts = {key: write_all(value) for key, value in values.items()}
-    return {key: text for key, text in texts.items() if text != write_all(PARAMS[key].default)}
+    defaults, texts = default_values(values), {key: write_all(value) for key, value in values.items()}
+    return {key: text for key, text in texts.items() if text != write_all(defaults[key])}

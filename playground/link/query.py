@@ -12,7 +12,9 @@ from urllib.parse import urlencode
 
 from playground.config import POSITION_TABLES, ModelConfig
 from playground.errors import ConfigError
+from playground.language.network import MAX_PARAMETERS
 from playground.limits import MAX_TOKENS
+from playground.link import english
 from playground.link.kinds import Notation, Param, Several, Switch, Text
 from playground.link.params import (
     ARCHITECTURE,
@@ -107,6 +109,8 @@ def settle(
         values["sentence"] = min(values["sentence"], n_sentences)
     if values["weights"] == "minilm":
         _apply_checkpoint(values, from_link, notices)
+    elif values["weights"] == "english":
+        values.update({key: SHARED[key].default for key in LOCKED if key not in ARCHITECTURE})
     elif values["weights"] in {"mine", "trained here"} and recognised is not None:
         _apply_recognised(values, recognised, notices)
     else:  # an upload that was open until now may have left sizes between the sliders' stops
@@ -125,7 +129,21 @@ def settle(
         else:
             notices.append(f"{str(error).rstrip('.')}. {'Moved' if key in SIZES else 'Set'} to {write(new)}.")
         values[key] = new
+    if values["weights"] == "english":
+        _limit_english(values, notices)
     return values, notices
+
+
+def _limit_english(values: dict[str, Any], notices: list[str]) -> None:
+    """Give an encoder of the small English that is too large to be trained the sizes of the base."""
+    spec = english.spec_of(values)
+    if not spec.is_too_large:
+        return
+    values.update({key: english.default_settings({})[key] for key in SIZES})
+    notices.append(
+        f"An encoder of the small English has at most {MAX_PARAMETERS:,} parameters, and this one would have "
+        f"{spec.n_parameters:,}: its sizes are the base's now."
+    )
 
 
 def _give_way_to_heads(values: dict[str, Any], error: ConfigError, notices: list[str], *, has_own_heads: bool) -> None:

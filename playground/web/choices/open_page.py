@@ -75,8 +75,9 @@ def open_page(page: str) -> None:
     if texts != address:
         reading = reading._replace(is_exact=False)
     st.session_state.update({key: reading.values[key] for key in params.UNBOUND if key in reading.values})
-    values = {key: st.session_state.get(key, param.default) for key, param in params.SHARED.items()}
-    values.update({key: value for key, value in reading.values.items() if key in values})
+    given = {key: st.session_state[key] for key in SHARED if key in st.session_state}
+    given |= {key: value for key, value in reading.values.items() if key in SHARED}
+    values = {key: params.default_values(given)[key] for key in SHARED} | given
     unknown = query.name_unknown(texts) if SHOWN_VALUES not in st.session_state else []
     if SHOWN_VALUES not in st.session_state and (page != "training" or values["weights"] == "trained here"):
         st.session_state[_FROM_LINK] = {key: address[key] for key in address if key in TRAINING}
@@ -101,7 +102,7 @@ def follow_link(link: str) -> str:
     page, texts = split_link(link)
     texts = query.unescape(texts)
     reading = read_link(texts)
-    values = {key: reading.values.get(key, param.default) for key, param in params.PARAMS.items()}
+    values = params.default_values(reading.values) | dict(reading.values)
     st.session_state.pop(SHOWN_VALUES, None)
     settled, reasons = settle_choices({key: values[key] for key in SHARED}, reading.values)
     pinned, from_link, wrong = query.read_pinned(texts, settled)
@@ -246,7 +247,7 @@ def _present_texts() -> dict[str, list[str]]:
         texts |= {key: write_all(values[key]) for key in ("query", "key") if key in values}
     if not values.get("tour") and st.session_state[OPEN_PAGE] != "lessons":
         texts["lesson"] = []  # nobody is in it
-    return texts | write_pinned(current_setup().values)
+    return texts | write_pinned(current_setup().asked)
 
 
 def shows_example() -> bool:

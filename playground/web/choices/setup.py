@@ -15,7 +15,8 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.config import ModelConfig
-from playground.link import params, query
+from playground.language.family import nearest_shipped
+from playground.link import english, params, query
 from playground.link.changes import FittedChanges, MadeChange, fit_changes
 from playground.link.params import SHARED
 from playground.link.query import (
@@ -33,6 +34,9 @@ from playground.model.changes import Change
 from playground.text import Batch, Sentences, split_sentences
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session import caches, trained_slot, uploaded_files
+from playground.web.session.networks import AFTER, BEFORE
+from playground.web.session.result_cache import EVERYBODY
+from playground.web.session.services import services
 from playground.web.session.uploaded_files import UploadedWeights, current_upload
 from playground.web.session.weights_cache import MINILM, RANDOM, WeightsId, this_session
 from playground.weights.recognise import RecognisedWeights
@@ -139,11 +143,13 @@ class Setup:
     values: Mapping[str, Any]
     """The sidebar's values, by their keys."""
     weights: WeightsId
-    """`minilm`, `random`, the SHA-256 of the upload, or the key of the trained network."""
+    """`minilm`, `random`, the SHA-256 of the upload, or the key of the trained network or of the small English's."""
     own_tokenizer: str = ""
     """Key of the upload's own tokenizer; empty where the sidebar's reads the text."""
     listed: tuple[str, ...] = ()
     """Sentences of a page's own that take the place of the text's, however many they are."""
+    chosen: Mapping[str, Any] | None = None
+    """The values that were chosen, where nobody has trained such an encoder and `values` are the nearest one's."""
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
@@ -156,6 +162,9 @@ class Setup:
     @cached_property
     def text_key(self) -> caches.TextKey:
         """What the tokens depend on; there has to be a sentence."""
+        if self.is_english:
+            hidden = None if self["mask"] == english.NO_MASK else (self.sentence, int(self["mask"]))
+            return caches.TextKey("english", 0, longest_sentence(self.values), self.text.sentences, hidden)
         chosen, vocab_size = choose_tokenizer(self.values)
         trained = self.trained_network
         tokenizer = trained.key if trained else self.own_tokenizer or chosen
@@ -176,9 +185,21 @@ class Setup:
         """The network trained in this session, if its weights, trained or initial, are the chosen ones."""
         return trained_slot.shown_network() if self["weights"] == "trained here" else None
 
+    @property
+    def is_english(self) -> bool:
+        """Whether it is an encoder of the small English."""
+        return bool(self["weights"] == "english")
+
+    @property
+    def asked(self) -> Mapping[str, Any]:
+        """The values that the visitor has chosen, whether the network is there or not."""
+        return self.values if self.chosen is None else self.chosen
+
     @cached_property
     def config(self) -> ModelConfig:
         """The architecture, with the rows of the upload's token table, or else of one that is drawn."""
+        if self.is_english:
+            return english.spec_of(self.values).config
         known = recognised_weights(self["weights"])
         vocab_size = known.settings["vocab_size"] if known else 0
         return query.model_config(self.values, vocab_size or self.random_table_rows)
@@ -186,7 +207,7 @@ class Setup:
     @property
     def takes_vectors(self) -> bool:
         """Whether words are drawn as vectors; a trained network has a table of its own."""
-        return self["tokenizer"] == "vectors" and self.trained_network is None
+        return self["tokenizer"] == "vectors" and self.trained_network is None and not self.is_english
 
     @property
     def random_table_rows(self) -> int:
@@ -295,7 +316,21 @@ def setup_of(values: Mapping[str, Any]) -> Setup:
     if own is not None:
         key = own.initial_key if values["untrained"] and own.has_initial else own.key
         return Setup(values, WeightsId(key, this_session()))
+    if values["weights"] == "english":
+        return _english_setup(values)
     return Setup(values, MINILM if values["weights"] == "minilm" else RANDOM)
+
+
+def _english_setup(values: Mapping[str, Any]) -> Setup:
+    """A setup of the small English; where nobody has trained what was chosen, of the nearest one that is shipped."""
+    spec = english.spec_of(values)
+    if values["untrained"]:
+        return Setup(values, WeightsId(BEFORE + spec.key, EVERYBODY))
+    if services().networks.find(spec) is not None:
+        return Setup(values, WeightsId(AFTER + spec.key, EVERYBODY))
+    nearest = nearest_shipped(spec.config, causal=spec.causal)
+    shown = {**values, **english.values_of(nearest)}
+    return Setup(shown, WeightsId(AFTER + nearest.key, EVERYBODY), chosen=values)
 
 
 def current_value(key: str) -> Any:
@@ -304,7 +339,23 @@ def current_value(key: str) -> Any:
         return st.session_state[key]
     except KeyError:
         texts = st.query_params.get_all(key)
-    return query.read(key, texts)[0] if texts else params.PARAMS[key].default
+    return query.read(key, texts)[0] if texts else default_value(key)
+
+
+def default_value(key: str) -> Any:
+    """The default of one choice beside the others: the small English has its own."""
+    if key not in SHARED or key == "weights" or current_value("weights") != "english":
+        return params.PARAMS[key].default
+    asked = {each: current_value(each) for each in _DECIDING if each != key and _is_set(each)}
+    return english.default_settings(asked).get(key, params.PARAMS[key].default)
+
+
+_DECIDING = ("d_model", "norm_placement", "norm", "text")
+"""What the defaults of the small English's other settings follow from."""
+
+
+def _is_set(key: str) -> bool:
+    return key in st.session_state or key in st.query_params
 
 
 def note_focus_text(text: str | None = None, *, by_page: bool = False) -> None:
@@ -343,7 +394,7 @@ def recognised_weights(choice: str) -> RecognisedWeights | None:
 
 def is_random(weights: str) -> bool:
     """Whether weights, as `Setup.weights`, are random: nothing was learned."""
-    return weights == "random" or weights.startswith("initial-")
+    return weights == "random" or weights.startswith(("initial-", BEFORE))
 
 
 def replace_notices(setup: Setup, sentences: Sequence[str], page: str | None = None) -> None:

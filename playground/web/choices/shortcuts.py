@@ -120,7 +120,7 @@ def swap_pinned() -> None:
     keep_replaced()
     pinned = setup.pinned_values()
     if pinned is not None:
-        setup.pin(current_setup().values)
+        setup.pin(current_setup().asked)
         choose_values(pinned)
 
 

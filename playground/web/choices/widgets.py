@@ -1,15 +1,28 @@
 """Widgets of the link: each is bound to the query parameter of its key, with that parameter's options and default."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial, singledispatch
 from typing import Any
 
 import streamlit as st
 
+from playground.language.family import STOPS
 from playground.link.kinds import Choice, Param, Several, Size, Switch, Text, Whole
-from playground.link.params import PARAMS, write
+from playground.link.params import PARAMS, SHARED, write
 from playground.web.choices.focus import choose_places
-from playground.web.choices.setup import current_notices, current_setup, current_value, replace_notices
+from playground.web.choices.setup import current_notices, current_setup, current_value, default_value, replace_notices
+
+
+def param_now(key: str) -> Any:
+    """The parameter as the chosen weights have it: beside MiniLM too, sizes stop where the small English does."""
+    param: Any = PARAMS[key]
+    weights = current_value("weights") if key in SHARED else ""
+    if weights == "english":
+        param = replace(param, default=default_value(key))
+    if weights in ("english", "minilm") and isinstance(param, Size) and key in STOPS:
+        param = replace(param, options=STOPS[key])
+    return param
 
 
 def draw(
@@ -21,7 +34,7 @@ def draw(
     """
     if "high" in options:
         move_below(key, options["high"])
-    return draw_kind(PARAMS[key], **_common(key, label, help_text, disabled), **options)
+    return draw_kind(param_now(key), **_common(key, label, help_text, disabled), **options)
 
 
 choice: Callable[..., str] = draw
@@ -33,11 +46,11 @@ whole: Callable[..., int] = draw
 """`draw` again, by the kind of parameter, for whoever needs the type of its value."""
 
 
-def menu(key: str, label: str, *, on_change: Callable[[], None] | None = None) -> str:
+def menu(key: str, label: str, help_text: str | None = None, **options: Any) -> str:
     """A list that opens, for words that are too many for a row."""
-    param: Any = PARAMS[key]
+    param = param_now(key)
     index = param.options.index(param.default)
-    return str(st.selectbox(options=param.options, index=index, on_change=on_change, **_common(key, label)))
+    return str(st.selectbox(options=param.options, index=index, **_common(key, label, help_text), **options))
 
 
 def unbound_menu(key: str, menu: str, label: str, options: Sequence[Any], shown: Any, **more: Any) -> None:
@@ -86,7 +99,7 @@ def keep(key: str) -> None:
 
     Streamlit forgets a widget that is not drawn, and takes it out of the address.
     """
-    st.session_state[key] = current_setup()[key]
+    st.session_state[key] = current_setup().asked[key]
 
 
 def _common(key: str, label: str | None = None, help_text: str | None = None, disabled: bool = False) -> dict[str, Any]:
@@ -144,6 +157,8 @@ def _(param: Size, *, key: str, fits: Callable[[float], bool] | None = None, **w
     """A slider over the stops up to the largest that `fits`, the default, and the present value."""
     highest = next(filter(fits, reversed(param.options)), param.options[0]) if fits else param.options[-1]
     stops = sorted({*(stop for stop in param.options if stop <= highest), param.default, current_value(key)})
+    if key in STOPS and current_value("weights") == "minilm":
+        widget["format_func"] = lambda stop: str(stop) if stop in STOPS[key] else f"{stop} MiniLM"
     return st.select_slider(options=stops, value=param.default, key=key, **widget)
 
 

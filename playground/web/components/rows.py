@@ -93,11 +93,12 @@ def draw_token_chips(
     query: int | None = None,
     key: int | None = None,
     on_click: Callable[[], None] | None = None,
+    name: str = TOKENS_KEY,
 ) -> None:
     """Draw tokens as chips: (piece, id, kind, explanation), kind being `plain`, `special`, `unknown` or `padding`.
 
     `query` and `key` are the positions of chips with a frame. `on_click` runs when a chip but padding is pressed, with
-    its position in the session state as `KEY.clicked`; without it, chips are no buttons.
+    its position in the session state as `name.clicked`; without it, chips are no buttons.
     """
     data = {
         "chips": [list(chip) for chip in chips],
@@ -106,7 +107,7 @@ def draw_token_chips(
         "colour": palette.FOCUS,
         "opens": on_click is not None,
     }
-    _token_chips(key=TOKENS_KEY, data=data, on_clicked_change=on_click or (lambda: None))
+    _token_chips(key=name, data=data, on_clicked_change=on_click or (lambda: None))
 
 
 LINKING_KEY = "linking_heads"

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from playground.charts import weights
 from playground.config import ModelConfig
 from playground.errors import InputError, PlaygroundError, PretrainedError, UnavailableError
+from playground.language.network import EnglishNetwork, Spec
+from playground.language.text import english_tokenizer, hide_word
 from playground.learn.exercise import FOLDER, Exercise, read_folders
 from playground.limits import MAX_TOKENS
 from playground.model import Encoder, EncoderDecoder
@@ -25,6 +27,7 @@ from playground.training import shipped_network
 from playground.training.answers import write_targets
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session import trained_slot, uploaded_files
+from playground.web.session.networks import AFTER, BEFORE
 from playground.web.session.result_cache import Owner
 from playground.web.session.services import services
 from playground.web.session.weights_cache import (
@@ -45,12 +48,14 @@ class TextKey:
     """What a batch of tokens depends on."""
 
     tokenizer: str
-    """`wordpiece`, `word`, `char`, `bpe`, `translator`; or a trained network's key, or an upload's, for its own."""
+    """`wordpiece`, `word`, `char`, `bpe`, `english`, `translator`; or the key of a network or upload with its own."""
     vocab_size: int
     """What `bpe` is trained to; 0 for the others."""
     max_tokens: int
     """Where sentences are cut."""
     sentences: tuple[str, ...]
+    hidden: tuple[int, int] | None = None
+    """The sentence and the position of the word that the mask stands for; None where none is hidden."""
 
 
 class RunKey(NamedTuple):
@@ -125,6 +130,8 @@ def tokenizer(key: TextKey) -> Tokenizer:
     """
     if key.tokenizer == TRANSLATOR:
         return find_translator().tokenizer
+    if key.tokenizer == "english":
+        return english_tokenizer()
     if trained_slot.is_trained_network(key.tokenizer):
         return trained_slot.find_network(key.tokenizer).tokenizer
     if uploaded_files.is_own_tokenizer(key.tokenizer):
@@ -141,7 +148,8 @@ def tokenize(key: TextKey) -> Batch:
     Raises:
         InputError: an upload's own vocabulary lacks a word, or a typed id is no row of its token table.
     """
-    return tokenizer(key).encode_batch(key.sentences, min(key.max_tokens, MAX_TOKENS))
+    batch = tokenizer(key).encode_batch(key.sentences, min(key.max_tokens, MAX_TOKENS))
+    return batch if key.hidden is None else hide_word(batch, *key.hidden)
 
 
 @contextmanager
@@ -234,9 +242,27 @@ def encoder(weights: str, config: ModelConfig, seed: int) -> Encoder:
         return _checkpoint()[0]
     if weights == "random":
         return services().random_weights.encoder(config, seed)
+    if weights.startswith((AFTER, BEFORE)):
+        return english_network(weights, config, seed).encoder
     if trained_slot.is_trained_network(weights):
         return trained_slot.network_on_device(weights).encoder
     return uploaded_files.uploaded_encoder(weights, config, seed)
+
+
+def english_network(weights: str, config: ModelConfig, seed: int) -> EnglishNetwork:
+    """The network of the small English with these weights, as `Setup.weights`.
+
+    Raises:
+        UnavailableError: it is not on this server any more.
+    """
+    is_before = weights.startswith(BEFORE)
+    key = weights.removeprefix(BEFORE).removeprefix(AFTER)
+    spec = next(each for each in (Spec(config, causal, seed) for causal in (False, True)) if each.key == key)
+    networks = services().networks
+    found = networks.initial(spec) if is_before else networks.find(spec)
+    if found is None:
+        raise UnavailableError("This encoder of the small English is not on the server any more.")
+    return found
 
 
 @load_once()

@@ -11,11 +11,13 @@ import torch
 
 from playground.jobs import JobBackend, JobQueue, SharedRuns
 from playground.jobs.cluster import ClusterQueue
+from playground.language.store import NetworkStore, default_folder
 from playground.runs.budget import choose_device
 from playground.web.server.monitoring import Meters, Readiness
 from playground.web.server.settings import Settings, read_settings
 from playground.web.server.visitors import Visitors
 from playground.web.session.memory_budget import KEPT_SECONDS, MAX_NETWORKS, KeptNetworks, MemoryBudget
+from playground.web.session.networks import EnglishNetworks
 from playground.web.session.result_cache import CacheMetrics, FunctionCaches, RandomWeights, ResultCache, size_in_bytes
 from playground.web.session.turns import FairQueue, Turns
 
@@ -47,6 +49,8 @@ class Services:
     """What stays as long as the server runs, such as the trained checkpoint."""
     random_weights: RandomWeights
     """Encoders with random weights."""
+    networks: EnglishNetworks
+    """Trained encoders of the small English."""
     backend: JobBackend
     """Runs the experiments of all visitors."""
     runs: SharedRuns
@@ -98,6 +102,7 @@ def build_services(settings: Settings) -> Services:
         few_results=FunctionCaches(),
         loaded=FunctionCaches(),
         random_weights=random_weights,
+        networks=EnglishNetworks(NetworkStore(default_folder()), lambda: choose_device(settings.device)),
         backend=backend,
         runs=runs,
         kept_networks=kept_networks,

@@ -8,6 +8,7 @@ import streamlit as st
 from playground.errors import UnavailableError, WeightsError
 from playground.training.network import Network
 from playground.training.trained_network import TrainedNetwork
+from playground.web.session.networks import AFTER, BEFORE
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_in_session
 
@@ -108,6 +109,10 @@ def _copy_on_device(weights: str) -> Network:
 def describe_weights(weights: str) -> str:
     """What a page calls `Setup.weights`, whosever they are."""
     names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
+    if weights.startswith(BEFORE):
+        return ":orange-badge[before training (random)]"
+    if weights.startswith(AFTER):
+        return "trained on the small English"
     return names.get(weights) or weights_label(weights) or "your own weights"
 
 

@@ -23,6 +23,7 @@ from playground.web.choices.setup import OPEN_PAGE, Setup, current_notices, curr
 from playground.web.choices.snapshots import can_undo, undo_reset
 from playground.web.session import caches, trained_slot
 from playground.web.session.services import services
+from playground.web.shared.answer_line import draw_answer_line
 from playground.web.shared.attempts import ASKED
 from playground.web.shared.change_chips import draw_change_chips
 from playground.web.shared.navigation import page_named
@@ -104,6 +105,7 @@ def draw_run_line(*, changed: bool = True) -> Run:
         f"{1000 * run.seconds:.0f} ms on {name_device(run.device)} · {trained_slot.describe_weights(setup.weights)}"
         f"{vectors}{changes}"
     )
+    draw_answer_line(run)
     return run
 
 

@@ -258,4 +258,4 @@ def explain_pinned_run() -> None:
 
 def _pin() -> None:
     shortcuts.keep_replaced()
-    setup.pin(current_setup().values)
+    setup.pin(current_setup().asked)

@@ -10,12 +10,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
+from playground.accounting import count_parameters
 from playground.charts.markdown import quote_token
 from playground.config import SETTINGS, SettingGroup
 from playground.errors import PlaygroundError
 from playground.link import params
-from playground.link.kinds import Size
-from playground.link.params import ARCHITECTURE, PARAMS, SHARED
+from playground.link.kinds import Choice, Size
+from playground.link.params import ARCHITECTURE, PARAMS
 from playground.link.query import VERSION, model_config, settle
 from playground.pages import page_at
 from playground.presets import PRESETS
@@ -23,6 +24,7 @@ from playground.runs.budget import check_budget, check_kept
 from playground.training.tasks.task import BOS, EOS, SPECIALS
 from playground.training.trained_network import TrainedNetwork
 from playground.web.choices import open_page, shortcuts, widgets
+from playground.web.choices.english import follow_move, leave_minilm, weights_chosen
 from playground.web.choices.open_page import shows_example
 from playground.web.choices.setup import (
     OPEN_PAGE,
@@ -41,7 +43,7 @@ from playground.web.session.uploaded_files import current_upload
 from playground.web.shared.navigation import open_requested_page, page_named
 from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.shared.pinning import pinned_side
-from playground.web.sidebar import saved_link, upload_panel
+from playground.web.sidebar import english_panel, saved_link, upload_panel
 from playground.web.sidebar.export_dialog import Variants, export_button
 
 GLOSSARY = Path(__file__).with_name("glossary.md").read_text(encoding="utf-8")
@@ -114,8 +116,18 @@ def _known_tokens(trained: TrainedNetwork) -> str:
     return f"It knows {' '.join(map(quote_token, symbols))}."
 
 
-SHAPE = ("n_layers", "n_heads", "d_model", "norm_placement")
-"""What of the architecture can be set in sight; everything else of it is for experts."""
+SHAPE = (
+    ("n_layers", "layers", "Encoder blocks, one after the other."),
+    ("n_heads", "heads", "Attention patterns in each layer, side by side."),
+    ("d_model", "width", "Numbers that stand for one token."),
+    ("positions", "positions", "How the encoder is told the order of the words."),
+    ("norm_placement", "norm place", "Before each attention and feed-forward part, after it, or both."),
+    ("norm", "norm kind", "What keeps the vectors' lengths in range; none leaves it out."),
+    ("residual", "residuals", "Each part adds to its input instead of replacing it."),
+)
+"""What of the architecture is set in sight: key, label, and one line on what it is. Everything else is for experts."""
+
+IN_SIGHT = tuple(key for key, _, _ in SHAPE)
 
 _TOKENS = ("tokenizer", "vocab_size", "table_rows", "max_len", "causal", "seed")
 """What experts can set beside the architecture."""
@@ -134,26 +146,9 @@ def draw(variants: Variants) -> Callable[[], None]:
     there is to take along.
     """
     open_requested_page()
-    copy_link("copy_link")
     with _settings():
-        setup = draw_text_and_weights()
-        st.selectbox(
-            "Start from",
-            PRESETS,
-            index=None,
-            key="preset",
-            format_func=lambda name: PRESETS[name].title,
-            placeholder="a named architecture …",
-            on_change=_start_from,
-            help="Sets the architecture and the tokens to a tutorial's or a paper's, with random weights. A tutorial "
-            "with an example text brings that too.",
-        )
-        locked = _locked(setup)
-        for key in SHAPE:
-            if key in _dead_sizes(setup):
-                widgets.keep(key)
-            elif key not in locked:
-                _draw_setting(setup, key)
+        setup, locked = draw_text_and_weights()
+        copy_link("copy_link")
         _open_where_asked(setup, locked)
         expert = st.expander("Expert", icon=":material/tune:", key=EXPERT, on_change="rerun")
     more = st.expander("More", icon=":material/more_horiz:")
@@ -179,6 +174,27 @@ def _settings() -> DeltaGenerator:
     return st.container()
 
 
+def _draw_architecture(setup: Setup, locked: Collection[str]) -> None:
+    """Draw what of the architecture is in sight, two settings a row; MiniLM's lead to the small English."""
+    dead, from_minilm = _dead_sizes(setup), setup["weights"] == "minilm"
+    drawn = []
+    for key, label, line in SHAPE:
+        if key in dead:
+            widgets.keep(key)
+        elif from_minilm or key not in locked:
+            drawn.append((key, label, line))
+    for first in range(0, len(drawn), 2):
+        row = drawn[first : first + 2]
+        for column, (key, label, line) in zip(st.columns(len(row), gap="small"), row, strict=True):
+            options: dict[str, Any] = {}
+            if from_minilm:
+                options = {"on_change": leave_minilm, "args": (key,)}
+            elif setup.is_english:
+                options = {"on_change": follow_move, "args": (key,)}
+            with column:
+                _draw_setting(setup, key, label, help_text=line, **options)
+
+
 def _locked(setup: Setup) -> Collection[str]:
     """The keys of the settings that the chosen weights decide."""
     if setup["weights"] == "minilm":
@@ -195,11 +211,12 @@ def _dead_sizes(setup: Setup) -> Collection[str]:
 
 def _open_where_asked(setup: Setup, locked: Collection[str]) -> None:
     """Open the experts' expander, once, for a link with a setting in it and for a file that asks for some."""
-    hidden = {*ARCHITECTURE, *_TOKENS} - {*SHAPE, *locked}
+    hidden = {*ARCHITECTURE, *_TOKENS} - {*IN_SIGHT, *locked}
     upload = current_upload() if setup["weights"] == "mine" else None
     asks = upload is not None and not hidden.isdisjoint(upload.recognised.open_settings)
     if _ASKED not in st.session_state:
-        asks = asks or any(setup[key] != SHARED[key].default for key in hidden)
+        defaults = params.default_values(setup.values)
+        asks = asks or any(setup[key] != defaults[key] for key in hidden)
     if asks and not st.session_state.get(_ASKED):
         st.session_state[EXPERT] = True
     st.session_state[_ASKED] = asks
@@ -218,7 +235,19 @@ def _draw_expert(setup: Setup, locked: Collection[str], *, is_open: bool) -> Non
     if setup["weights"] == "minilm":
         label, icon = "Unlock: same shape, random weights", ":material/lock_open:"
         st.button(label, key="unlock", icon=icon, on_click=_unlock, width="stretch")
-    st.caption(_nearest_preset(setup))
+    st.selectbox(
+        "Start from",
+        PRESETS,
+        index=None,
+        key="preset",
+        format_func=lambda name: PRESETS[name].title,
+        placeholder="a named architecture …",
+        on_change=_start_from,
+        help="Sets the architecture and the tokens to a tutorial's or a paper's, with random weights. A tutorial "
+        "with an example text brings that too.",
+    )
+    if not setup.is_english:
+        st.caption(_nearest_preset(setup))
     for title, group in groups.items():
         if any(group.values()):
             st.markdown(f"**{title}**")
@@ -233,11 +262,15 @@ def _draw_expert(setup: Setup, locked: Collection[str], *, is_open: bool) -> Non
                 _draw_setting(setup, key, disabled=key in locked or is_files, **options)
 
 
-def _draw_setting(setup: Setup, key: str, **options: Any) -> None:
+def _draw_setting(setup: Setup, key: str, label: str | None = None, **options: Any) -> None:
     """Draw a setting; where a model is run, a slider ends before the server would refuse it."""
-    if isinstance(PARAMS[key], Size) and setup.text.sentences and page_at(st.session_state[OPEN_PAGE]).runs_text:
+    if isinstance(PARAMS[key], Choice) and label:
+        widgets.menu(key, label, **options)
+        return
+    runs_text = setup.text.sentences and page_at(st.session_state[OPEN_PAGE]).runs_text
+    if isinstance(PARAMS[key], Size) and runs_text and setup["weights"] != "minilm":
         options["fits"] = partial(_is_run, setup, key)
-    widgets.draw(key, **options)
+    widgets.draw(key, label, **options)
 
 
 def _is_run(setup: Setup, key: str, stop: float) -> bool:
@@ -254,7 +287,7 @@ def _is_run(setup: Setup, key: str, stop: float) -> bool:
 
 def _expert_groups(setup: Setup, locked: Collection[str]) -> dict[str, dict[str, bool]]:
     """The experts' settings by the titles of their groups, in order, and whether each has an effect now."""
-    in_sight = {*SHAPE} - {*locked}
+    in_sight = {*IN_SIGHT} if setup["weights"] == "minilm" else {*IN_SIGHT} - {*locked}
     groups = {
         group.capitalize(): {
             key: SETTINGS[key].has_effect(setup.values) and key not in _dead_sizes(setup)
@@ -264,7 +297,7 @@ def _expert_groups(setup: Setup, locked: Collection[str]) -> dict[str, dict[str,
         for group in get_args(SettingGroup)
     }
     tokens = {}
-    if setup.trained_network is None:
+    if setup.trained_network is None and not setup.is_english:
         tokens["tokenizer"] = True
         if setup["tokenizer"] == "bpe":
             tokens["vocab_size"] = True
@@ -277,30 +310,44 @@ def _draws_random(setup: Setup) -> bool:
     """Whether the open page shows anything that is drawn from the seed."""
     page, known = page_at(st.session_state[OPEN_PAGE]), recognised_weights(setup["weights"])
     takes_vectors = setup.takes_vectors or (known is not None and not known.settings["vocab_size"])
-    return setup.weights == "random" or takes_vectors or page.own_networks or page.draws_numbers
+    has_seed = setup.weights == "random" or setup.is_english
+    return has_seed or takes_vectors or page.own_networks or page.draws_numbers
 
 
 @as_one_element
-def draw_text_and_weights() -> Setup:
-    """Draw the text, the choice of weights and what belongs to that choice; returns the setup."""
-    widgets.text("text", height=110, on_change=keep_replaced)
+def draw_text_and_weights() -> tuple[Setup, Collection[str]]:
+    """Draw text, architecture, weights and what belongs to these; returns the setup and the keys that are locked."""
+    widgets.text("text", height=80, on_change=_text_typed)
     setup = current_setup()
     if len(setup.text.sentences) > 1:
         st.caption("Each line is a sentence of its own, in code too: no token sees another line.")
         widgets.whole("sentence", high=len(setup.text.sentences))
-    widgets.choice("weights", on_change=shortcuts.save_or_restore_unlocked)
+    locked = _locked(setup)
+    _draw_architecture(setup, locked)
+    if setup.is_english:
+        english_panel.draw_move(setup)
+    widgets.choice("weights", on_change=weights_chosen)
     if setup["weights"] == "minilm":
         st.caption(
-            f"**MiniLM-L6**, trained on pairs of sentences: {setup['n_layers']} layers of {setup['n_heads']} heads, "
-            f"{setup['d_model']} numbers for each token."
+            f"**MiniLM-L6**, {count_parameters(setup.config).total:,} parameters, trained on pairs of sentences. "
+            "Moving a control opens a trained encoder of the small English."
         )
+    elif setup.is_english:
+        english_panel.draw(setup)
     elif setup["weights"] == "mine":
         upload_panel.draw(setup)
     elif setup["weights"] == "trained here":
         draw_trained_panel(setup)
     else:
-        st.caption(":orange-badge[random weights] Nothing here was learned.")
-    return setup
+        n = count_parameters(setup.config).total
+        st.caption(f":orange-badge[random weights] {n:,} parameters; nothing was learnt.")
+    return setup, locked
+
+
+def _text_typed() -> None:
+    """Take a typed text; the word that was hidden in the text before is none of its own."""
+    keep_replaced()
+    st.session_state.pop("mask", None)
 
 
 @fragment

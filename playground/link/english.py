@@ -1,0 +1,46 @@
+"""The small English in a link: the defaults of its settings, its first text, and the network that values name."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from playground.config import SETTINGS, ModelConfig
+from playground.language.learner import SHOWN
+from playground.language.network import BASE, Spec
+from playground.language.text import MASK, MASK_ID, VOCABULARY, english_tokenizer
+
+WORD = "animal"
+TEXT = SHOWN.replace(MASK, WORD)
+PLACE = english_tokenizer().encode_batch([SHOWN]).ids[0].tolist().index(MASK_ID)
+"""Position of the word in `TEXT` that is hidden at first."""
+
+NO_MASK = -1
+
+_BASE = {key: getattr(BASE, key) for key in SETTINGS}
+
+
+def default_settings(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The base's architecture, text and mask, as they follow from the values that are given.
+
+    The feed-forward network is twice as wide as the stream, heads have two features at least, and a norm stands after
+    the last block where blocks begin with one.
+    """
+    width = values.get("d_model", BASE.d_model)
+    placement, norm = values.get("norm_placement", BASE.norm_placement), values.get("norm", BASE.norm)
+    following = {
+        "d_ff": 2 * width,
+        "n_heads": max(1, min(BASE.n_heads, width // 2)),
+        "final_norm": placement != "post" and norm != "none",
+    }
+    is_first_text = values.get("text", TEXT) == TEXT
+    return {**_BASE, **following, "text": TEXT, "mask": PLACE if is_first_text else NO_MASK}
+
+
+def spec_of(values: Mapping[str, Any]) -> Spec:
+    """The network that settled values name."""
+    config = ModelConfig(vocab_size=len(VOCABULARY), **{key: values[key] for key in SETTINGS})
+    return Spec(config, values["causal"], values["seed"])
+
+
+def values_of(spec: Spec) -> dict[str, Any]:
+    """The settings of a network, by their keys in the link."""
+    return {**{key: getattr(spec.config, key) for key in SETTINGS}, "causal": spec.causal, "seed": spec.seed}

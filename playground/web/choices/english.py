@@ -1,0 +1,90 @@
+"""Callbacks that choose an encoder of the small English: by a move away from MiniLM, or from one of them to another."""
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from playground.language.text import english_tokenizer
+from playground.link import english
+from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, SHARED
+from playground.text import split_sentences
+from playground.web.choices.setup import Setup, current_value, last_setup
+from playground.web.choices.shortcuts import choose_values, keep_replaced, replace_text, save_or_restore_unlocked
+from playground.web.choices.snapshots import Snapshot, restore_snapshot, take_snapshot
+
+_BEFORE = "_before_english"
+"""Session key of the `Snapshot` of what was chosen before the small English."""
+
+_MOVED = "_moved_from"
+"""Session key of the setup that was shown before the visitor's last move, and the setting that was moved."""
+
+FOLLOWING = ("d_ff", "final_norm", "n_heads")
+"""The settings that follow another one as long as they have its default."""
+
+
+def choose_english(**settings: Any) -> None:
+    """Choose the small English's base with these settings instead; a text that it does not know gives way."""
+    keep_replaced()
+    values = {key: value for key, value in english.default_settings(settings).items() if key in ARCHITECTURE}
+    text = current_value("text")
+    if text == DEFAULT_TEXT or not knows(text):
+        values["text"] = english.TEXT
+        st.session_state.pop("mask", None)
+    choose_values({"weights": "english", "untrained": False, "causal": False, "seed": 0, **values, **settings})
+
+
+def knows(text: str) -> bool:
+    """Whether all words of a text are of the small English, and there are some."""
+    sentences = split_sentences(text).sentences
+    return bool(sentences) and not any(map(any, english_tokenizer().encode_batch(sentences).unknown))
+
+
+def leave_minilm(key: str) -> None:
+    """Choose the small English with the one change that was made on MiniLM's control."""
+    moved, shown = st.session_state[key], last_setup()
+    had = take_snapshot()
+    st.session_state[_BEFORE] = replace(had, values={**had.values, key: SHARED[key].default})
+    st.session_state[_MOVED] = shown, key
+    choose_english(**{key: moved})
+
+
+def weights_chosen() -> None:
+    """Follow the choice of other weights: the small English brings its base, the others their own shape."""
+    if st.session_state["weights"] == "english":
+        choose_english()
+        return
+    st.session_state.pop("mask", None)
+    if current_value("text") == english.TEXT:
+        replace_text(DEFAULT_TEXT)
+    save_or_restore_unlocked()
+
+
+def back_to_minilm() -> None:
+    """Bring back what was chosen before the small English, or else MiniLM with its own text."""
+    before: Snapshot | None = st.session_state.pop(_BEFORE, None)
+    if before is not None:
+        st.session_state.pop("mask", None)
+        restore_snapshot(before)
+        return
+    text = {"text": DEFAULT_TEXT} if current_value("text") == english.TEXT else {}
+    choose_values({"weights": "minilm", "untrained": False, **text})
+
+
+def follow_move(key: str) -> None:
+    """Move what follows a setting of the small English that the visitor has moved."""
+    shown = last_setup()
+    if shown is None:
+        return
+    before = shown.asked
+    old = english.default_settings(before)
+    new = english.default_settings({**before, key: st.session_state[key]})
+    following = [each for each in FOLLOWING if each != key and before[each] == old[each]]
+    st.session_state.update({each: new[each] for each in following})
+    st.session_state[_MOVED] = shown, key
+
+
+def moved_from() -> tuple[Setup | None, str]:
+    """The setup before the visitor's last move, and what was moved; (None, "") before the first."""
+    found: tuple[Setup | None, str] = st.session_state.get(_MOVED, (None, ""))
+    return found

@@ -1,0 +1,77 @@
+"""What encoders of the small English fill in for a hidden word, and what each head is worth to that answer.
+
+Legend: L layers, H heads, C words of the vocabulary.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import torch
+
+from playground.analysis.stream_sources import logit_lens
+from playground.analysis.sweeps import Sweep, list_heads
+from playground.language.network import EnglishNetwork
+from playground.language.text import IDS, MASK_ID
+from playground.runs.arrays import Array
+from playground.web.session import caches
+from playground.web.session.caches import RunKey
+from playground.web.session.networks import AFTER, BEFORE
+from playground.web.session.services import services
+from playground.web.session.weights_cache import cache_by_weights
+
+
+class HiddenWord(NamedTuple):
+    """A place in the sentence that holds the mask."""
+
+    place: int
+    word: str
+    """What stood there, in small letters; empty where the text itself has a mask, or a word that is unknown."""
+
+
+def hidden_word(key: RunKey) -> HiddenWord | None:
+    """The first mask of a run's sentence; None where it has none, or the weights fill in nothing."""
+    if not key.weights.startswith((AFTER, BEFORE)):
+        return None
+    places = (caches.tokenize(key.text).ids[key.sentence] == MASK_ID).nonzero().flatten().tolist()
+    if not places:
+        return None
+    was = caches.tokenize(replace(key.text, hidden=None)).tokens[key.sentence][places[0]]
+    return HiddenWord(places[0], was if IDS.get(was, MASK_ID) > MASK_ID else "")
+
+
+@cache_by_weights
+def fill_in(key: RunKey) -> Array:
+    """The probability of every word for the hidden one, at every depth: (L + 1, C); the last row is the answer.
+
+    Raises as `caches.run_sentence`; ValueError where no word is hidden.
+    """
+    network, place = _network_and_place(key)
+    run = caches.run_sentence(key)
+    with services().turns.take():
+        return logit_lens(run, place, network.encoder, network.network.head)
+
+
+@cache_by_weights
+def without_each_head(key: RunKey, word: str) -> Array:
+    """The probability of one word for the hidden one, with each head at zero in turn: (L, H); raises as `fill_in`."""
+    network, place = _network_and_place(key)
+    run, batch, head = caches.run_sentence(key), caches.tokenize(key.text), network.network.head
+
+    def score(final: Array) -> Array:
+        with torch.inference_mode():
+            logits = head(torch.tensor(final[:, place]).to(head.weight))
+        probabilities: Array = logits.softmax(-1)[:, IDS[word], None].cpu().numpy()
+        return probabilities
+
+    sweep = Sweep([[each] for each in list_heads(key.config)], score)
+    with services().turns.take():
+        encoder = caches.encoder(key.weights, key.config, key.seed)
+        found = sweep.measure(encoder, batch, key.sentence, run, seed=key.seed, causal=key.causal)
+    return found.reshape(key.config.n_layers, key.config.n_heads)
+
+
+def _network_and_place(key: RunKey) -> tuple[EnglishNetwork, int]:
+    hidden = hidden_word(key)
+    if hidden is None:
+        raise ValueError("no word of this sentence is hidden")
+    return caches.english_network(key.weights, key.config, key.seed), hidden.place

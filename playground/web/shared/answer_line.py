@@ -1,0 +1,84 @@
+"""The line on every page of the small English that says what the encoder fills in for the hidden word."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from playground.charts.markdown import escape_markdown
+from playground.language.text import IDS, VOCABULARY
+from playground.runs.arrays import Array
+from playground.runs.encoder_run import Run
+from playground.web.choices.setup import Setup, current_setup
+from playground.web.components.rows import draw_token_chips
+from playground.web.session.answers import HiddenWord, fill_in, hidden_word, without_each_head
+from playground.web.shared.page_end import as_one_element
+
+KEY = "answer_line"
+LIKELIEST, LEAST = 5, 0.005
+"""Words that are named, and the probability that is worth it."""
+_CHIPS = "mask_chips"
+
+
+@as_one_element
+def draw_answer_line(run: Run) -> None:
+    """Draw the answer, and in a fold the words to hide and the answer by layer; nothing but for the small English."""
+    setup = current_setup()
+    if not setup.is_english:
+        return
+    hidden = hidden_word(setup.run_key)
+    with st.container(key=KEY, horizontal=True, vertical_alignment="center", gap="small"):
+        if hidden is not None:
+            st.markdown(_describe(setup, hidden), width="content")
+        title = "Hide a word" if hidden is None else "Hide another word"
+        with st.popover(title, icon=":material/visibility_off:"):
+            st.caption("Press a word: the encoder fills in what it thinks stood there.")
+            _draw_words(run, hidden)
+            if hidden is not None:
+                st.markdown("**The answer by layer**, read by the same output head:")
+                st.dataframe(_by_depth(fill_in(setup.run_key)), key=f"{KEY}_by_depth", width="stretch")
+
+
+def _describe(setup: Setup, hidden: HiddenWord) -> str:
+    """The likeliest words, the right one bold; before the changes; and without the head that is worth most."""
+    key, untouched = setup.run_key, setup.untouched_key
+    now, before = fill_in(key)[-1], fill_in(untouched)[-1]
+    told = f":material/edit: [?] = {_list_likeliest(now, hidden.word)}"
+    if not hidden.word:
+        return told
+    word = escape_markdown(hidden.word)
+    if key != untouched:
+        told += f"  \nWithout your changes: *{word}* {before[IDS[hidden.word]]:.2f}"
+    without = without_each_head(untouched, hidden.word)
+    layer, head = np.unravel_index(int(without.argmin()), without.shape)
+    return f"{told}  \nWithout layer {layer}, head {head}: *{word}* {without[layer, head]:.2f}"
+
+
+def _list_likeliest(probabilities: Array, right: str) -> str:
+    best = np.argsort(-probabilities, kind="stable")[:LIKELIEST]
+    best = best[probabilities[best] >= LEAST]
+    words = [(VOCABULARY[i], f"{escape_markdown(VOCABULARY[i])} {probabilities[i]:.2f}") for i in best]
+    return " · ".join(f"**{told}**" if word == right else told for word, told in words)
+
+
+def _by_depth(probabilities: Array) -> pd.DataFrame:
+    """The likeliest words at every depth, as the head reads them there: (L + 1) rows."""
+    best = np.argsort(-probabilities, axis=1, kind="stable")[:, :3]
+    rows = [[f"{VOCABULARY[i]} {row[i]:.2f}" for i in chosen] for row, chosen in zip(probabilities, best, strict=True)]
+    index = pd.Index(["embeddings", *(f"layer {i}" for i in range(len(rows) - 1))], name="after")
+    return pd.DataFrame(rows, index, ["likeliest", "second", "third"])
+
+
+def _draw_words(run: Run, hidden: HiddenWord | None) -> None:
+    """Draw the sentence's words; a press hides one."""
+    chips = [
+        (token, "", "special" if special else "plain", "hidden" if hidden and hidden.place == place else "hide this")
+        for place, (token, special) in enumerate(zip(run.real_tokens, run.special, strict=False))
+    ]
+    draw_token_chips(chips, query=hidden.place if hidden else None, on_click=_hide, name=_CHIPS)
+
+
+def _hide() -> None:
+    place = st.session_state[_CHIPS].clicked
+    special = current_setup().batch.special[current_setup().sentence]
+    if isinstance(place, int) and 0 <= place < len(special) and not special[place]:
+        st.session_state["mask"] = place
