@@ -40,7 +40,7 @@ from playground.weights import checkpoint
 KEYS = [key for key in SHARED if key not in ("text", "untrained")]
 """The parameters that are options; the text stands alone, and `untrained` is of networks trained in a browser."""
 
-_WEIGHTS = ("minilm", "random")
+_WEIGHTS = ("minilm", "english", "random")
 """What can be had outside of a browser."""
 
 COMMANDS = ("lesson", "results")
@@ -207,7 +207,8 @@ def print_view(view: LinkedView, console: Console, site: str) -> None:
         console.print(f"Note: {notice}", soft_wrap=True)
     config = view.config
     sizes = f"{count_heads(config.n_layers, config.n_heads)}, d_model {config.d_model}, d_ff {config.d_ff}"
-    origin = "trained weights" if view.weights == "minilm" else f"random weights, seed {view.seed}"
+    names = {"minilm": "trained weights", "english": "trained on the small English"}
+    origin = names.get(view.weights, f"random weights, seed {view.seed}")
     console.print(f"{sizes}, {origin}{', causal mask' if view.causal else ''}", soft_wrap=True)
     if view.changes.applied:
         console.print(f"what if: {write_changes(view.changes.applied)}", soft_wrap=True)

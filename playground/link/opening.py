@@ -20,9 +20,11 @@ from playground.errors import (
     UnavailableError,
     list_nearest,
 )
-from playground.language.text import MASK
+from playground.language.finding import find_network
+from playground.language.store import NetworkStore, default_folder
+from playground.language.text import MASK, english_tokenizer, hide_word
 from playground.limits import LINK_FIELDS
-from playground.link import params, query
+from playground.link import english, params, query
 from playground.link.changes import FittedChanges, fit_changes
 from playground.link.kinds import Several
 from playground.link.query import (
@@ -107,8 +109,8 @@ class LinkedView:
     """Its page's path, such as `attention`; `overview` for the first page."""
     config: ModelConfig
     """The architecture, with the rows of the token table; 0 where words are vectors drawn from the seed."""
-    weights: Literal["minilm", "random"]
-    """`minilm`: the trained encoder; `random`: drawn from the seed."""
+    weights: Literal["minilm", "english", "random"]
+    """`minilm`: the trained encoder; `english`: one that learnt the small English; `random`: drawn from the seed."""
     text: tuple[str, ...]
     """The sentences; one at least."""
     sentence: int
@@ -131,7 +133,10 @@ class LinkedView:
     @cached_property
     def batch(self) -> Batch:
         """The sentences as padded token ids; raises as `Tokenizer.encode_batch`."""
-        return self.tokenizer.encode_batch(self.text, longest_sentence(self.values))
+        batch = self.tokenizer.encode_batch(self.text, longest_sentence(self.values))
+        if self.weights == "english" and self.values["mask"] != english.NO_MASK:
+            return hide_word(batch, self.sentence, self.values["mask"])
+        return batch
 
     @cached_property
     def changes(self) -> FittedChanges:
@@ -165,9 +170,12 @@ class LinkedView:
         Raises:
             TooLargeError: it has more than `max_parameters`; nothing was allocated.
             PretrainedError: the trained weights are not there any more.
+            UnavailableError: nobody has trained this encoder of the small English here.
         """
         if self.weights == "minilm":
             return checkpoint.load("minilm")[0]
+        if self.weights == "english":
+            return self._english_encoder()
         n = count_parameters(self.config).total
         if n > self.max_parameters:
             raise TooLargeError(
@@ -175,6 +183,18 @@ class LinkedView:
                 f"but not run; a larger max_parameters would build it."
             )
         return Encoder(self.config, self.seed).requires_grad_(False)
+
+    def _english_encoder(self) -> Encoder:
+        spec = english.spec_of(self.values)
+        if self.values["untrained"]:
+            return spec.build().eval().requires_grad_(False).encoder
+        found = find_network(spec, NetworkStore(default_folder()))
+        if found is None:
+            raise UnavailableError(
+                'Nobody has trained this encoder of the small English here: load("english", …) of '
+                "playground.pretrained trains it and keeps it."
+            )
+        return found.encoder
 
     @cached_property
     def run(self) -> Run:
@@ -197,7 +217,7 @@ class LinkedView:
         )
 
 
-Weights = Literal["minilm", "random"]
+Weights = Literal["minilm", "english", "random"]
 
 MAX_LINK = 200_000
 """Characters, in a file too; all texts of a link at their longest take less than half of them, every byte escaped."""
@@ -375,6 +395,8 @@ def _check_values(values: Mapping[str, Any], sentences: tuple[str, ...]) -> None
     """Raise as `open_link` if no view can be made of settled values and these sentences of their text."""
     if not sentences:
         raise InputError("The text is empty, so there is nothing to look at.")
+    if values["weights"] == "english":
+        return
     if values["weights"] not in ("minilm", "random"):
         origin = "a network trained" if values["weights"] == "trained here" else "a weights file opened"
         raise UnavailableError(
@@ -390,6 +412,8 @@ def _check_values(values: Mapping[str, Any], sentences: tuple[str, ...]) -> None
 
 def _find_tokenizer(values: Mapping[str, Any], sentences: tuple[str, ...]) -> Tokenizer:
     """Return the tokenizer of values that `_check_values` let pass."""
+    if values["weights"] == "english":
+        return english_tokenizer()
     name, vocab_size = choose_tokenizer(values)
     folder = checkpoint.minilm_path()
     if folder is None or (values["weights"] == "random" and name != "wordpiece"):

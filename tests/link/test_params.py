@@ -69,6 +69,7 @@ DEFAULTS = {
     "residual": True,
     "causal": False,
     "seed": 0,
+    "mask": -1,
     "do": Changes(),
     "layer": 3,
     "head": 1,

@@ -1,13 +1,14 @@
 """Callbacks that choose an encoder of the small English: by a move away from MiniLM, or from one of them to another."""
 
-from dataclasses import replace
+import math
+from time import monotonic
 from typing import Any
 
 import streamlit as st
 
 from playground.language.text import english_tokenizer
 from playground.link import english
-from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, SHARED
+from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, FOCUS
 from playground.text import split_sentences
 from playground.web.choices.setup import Setup, current_value, last_setup
 from playground.web.choices.shortcuts import choose_values, keep_replaced, replace_text, save_or_restore_unlocked
@@ -18,6 +19,12 @@ _BEFORE = "_before_english"
 
 _MOVED = "_moved_from"
 """Session key of the setup that was shown before the visitor's last move, and the setting that was moved."""
+
+_MOVED_AT = "_moved_at"
+"""Session key of when that was, in seconds of the monotonic clock."""
+
+LATE = 2.0
+"""Seconds after a move away from MiniLM for which a browser may still send MiniLM's name."""
 
 FOLLOWING = ("d_ff", "final_norm", "n_heads")
 """The settings that follow another one as long as they have its default."""
@@ -40,19 +47,21 @@ def knows(text: str) -> bool:
     return bool(sentences) and not any(map(any, english_tokenizer().encode_batch(sentences).unknown))
 
 
-def leave_minilm(key: str) -> None:
+def leave_minilm(key: str, value: Any) -> None:
     """Choose the small English with the one change that was made on MiniLM's control."""
-    moved, shown = st.session_state[key], last_setup()
-    had = take_snapshot()
-    st.session_state[_BEFORE] = replace(had, values={**had.values, key: SHARED[key].default})
-    st.session_state[_MOVED] = shown, key
-    choose_english(**{key: moved})
+    if seconds_since_move() > LATE:
+        st.session_state[_BEFORE] = take_snapshot()
+    _note_move(last_setup(), key)
+    choose_english(**{key: value})
 
 
 def weights_chosen() -> None:
     """Follow the choice of other weights: the small English brings its base, the others their own shape."""
     if st.session_state["weights"] == "english":
         choose_english()
+        return
+    if st.session_state["weights"] == "minilm" and seconds_since_move() < LATE and _BEFORE in st.session_state:
+        st.session_state["weights"] = "english"  # the browser has not heard yet that a control was moved
         return
     st.session_state.pop("mask", None)
     if current_value("text") == english.TEXT:
@@ -64,7 +73,8 @@ def back_to_minilm() -> None:
     """Bring back what was chosen before the small English, or else MiniLM with its own text."""
     before: Snapshot | None = st.session_state.pop(_BEFORE, None)
     if before is not None:
-        st.session_state.pop("mask", None)
+        for key in ("mask", *FOCUS):
+            st.session_state.pop(key, None)
         restore_snapshot(before)
         return
     text = {"text": DEFAULT_TEXT} if current_value("text") == english.TEXT else {}
@@ -81,10 +91,25 @@ def follow_move(key: str) -> None:
     new = english.default_settings({**before, key: st.session_state[key]})
     following = [each for each in FOLLOWING if each != key and before[each] == old[each]]
     st.session_state.update({each: new[each] for each in following})
-    st.session_state[_MOVED] = shown, key
+    _note_move(shown, key)
+
+
+def _note_move(shown: Setup | None, key: str) -> None:
+    st.session_state[_MOVED], st.session_state[_MOVED_AT] = (shown, key), monotonic()
+
+
+def seconds_since_move() -> float:
+    """How long ago the visitor moved a setting; infinite before the first time."""
+    return monotonic() - float(st.session_state.get(_MOVED_AT, -math.inf))
 
 
 def moved_from() -> tuple[Setup | None, str]:
     """The setup before the visitor's last move, and what was moved; (None, "") before the first."""
     found: tuple[Setup | None, str] = st.session_state.get(_MOVED, (None, ""))
     return found
+
+
+def use_sentence(text: str, place: int) -> None:
+    """Take a sentence of the small English and hide one of its words, by its position."""
+    replace_text(text)
+    st.session_state["mask"] = place

@@ -15,12 +15,12 @@ from playground.web.choices.setup import current_notices, current_setup, current
 
 
 def param_now(key: str) -> Any:
-    """The parameter as the chosen weights have it: beside MiniLM too, sizes stop where the small English does."""
+    """The parameter as the chosen weights have it: the small English has its own defaults and stops."""
     param: Any = PARAMS[key]
     weights = current_value("weights") if key in SHARED else ""
     if weights == "english":
         param = replace(param, default=default_value(key))
-    if weights in ("english", "minilm") and isinstance(param, Size) and key in STOPS:
+    if weights == "english" and isinstance(param, Size) and key in STOPS:
         param = replace(param, options=STOPS[key])
     return param
 
@@ -51,6 +51,31 @@ def menu(key: str, label: str, help_text: str | None = None, **options: Any) -> 
     param = param_now(key)
     index = param.options.index(param.default)
     return str(st.selectbox(options=param.options, index=index, **_common(key, label, help_text), **options))
+
+
+def offer(key: str, label: str, help_text: str, on_change: Callable[[str, Any], None]) -> None:
+    """Draw a control at the value that MiniLM decides, with the small English's stops; bound to nothing.
+
+    It has a key of its own: a browser that presses again before it has heard of the first press would send MiniLM's
+    value back. `on_change` takes the parameter's key and the value that was chosen.
+    """
+    param, own = PARAMS[key], f"minilm_{key}"
+    st.session_state[own] = param.default
+    widget: dict[str, Any] = {
+        "label": label, "help": help_text, "key": own, "args": (key, own, on_change), "on_change": _take_offer,
+    }  # fmt: skip
+    if isinstance(param, Switch):
+        st.toggle(**widget)
+    elif isinstance(param, Choice):
+        st.selectbox(options=param.options, **widget)
+    else:
+        stops = sorted({*STOPS[key], param.default})
+        name = {param.default: f"{param.default} MiniLM"}
+        st.select_slider(options=stops, format_func=lambda stop: name.get(stop, str(stop)), **widget)
+
+
+def _take_offer(key: str, own: str, on_change: Callable[[str, Any], None]) -> None:
+    on_change(key, st.session_state[own])
 
 
 def unbound_menu(key: str, menu: str, label: str, options: Sequence[Any], shown: Any, **more: Any) -> None:
@@ -157,8 +182,6 @@ def _(param: Size, *, key: str, fits: Callable[[float], bool] | None = None, **w
     """A slider over the stops up to the largest that `fits`, the default, and the present value."""
     highest = next(filter(fits, reversed(param.options)), param.options[0]) if fits else param.options[-1]
     stops = sorted({*(stop for stop in param.options if stop <= highest), param.default, current_value(key)})
-    if key in STOPS and current_value("weights") == "minilm":
-        widget["format_func"] = lambda stop: str(stop) if stop in STOPS[key] else f"{stop} MiniLM"
     return st.select_slider(options=stops, value=param.default, key=key, **widget)
 
 

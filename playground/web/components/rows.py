@@ -98,7 +98,7 @@ def draw_token_chips(
     """Draw tokens as chips: (piece, id, kind, explanation), kind being `plain`, `special`, `unknown` or `padding`.
 
     `query` and `key` are the positions of chips with a frame. `on_click` runs when a chip but padding is pressed, with
-    its position in the session state as `name.clicked`; without it, chips are no buttons.
+    its position in the session state as `clicked` under this `name`; without it, chips are no buttons.
     """
     data = {
         "chips": [list(chip) for chip in chips],

@@ -12,9 +12,12 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
+from playground.accounting import count_flops
 from playground.config import ModelConfig
 from playground.errors import BusyError, ClusterError
 from playground.jobs import JobStatus, Member, Request
+from playground.language.learner import Learning, LearningRequest
+from playground.language.network import Spec
 from playground.training.ablation import AblationRequest, AblationState, AblationTraining, seeds_of
 from playground.training.cost import Speed, measure_speed
 from playground.training.network import count_network
@@ -200,6 +203,9 @@ def _until_disconnect(_experiments: SessionExperiments) -> SessionExperiments:
     return _experiments
 
 
+_TEXT_BYTES = 16_000_000
+"""The sentences that a network of the small English learns from, while they are made."""
+
 _TRAINING_BYTES = 6 * 4
 """Bytes for each parameter: weight, gradient, Adam's two averages, and a copy that is kept while another is made."""
 
@@ -270,6 +276,37 @@ def join_ablation(page: str, trainings: tuple[AblationTraining, ...]) -> Experim
         reservation=MemoryReservation(n_bytes),
         key=(page, trainings),
         seconds=ablation_seconds(trainings),
+    )
+
+
+LEARNING = "english"
+"""Under this name a session has its training of the small English, as a page has its experiment."""
+
+_BASE_SECONDS = 60.0
+"""What the small English's base takes to be trained, on one core of a slow machine."""
+
+
+def learning_seconds(spec: Spec) -> float:
+    """About how long a network of the small English is trained for."""
+    n_tokens = 24
+    work, base = (count_flops(each.config, n_tokens).total for each in (spec, Spec()))
+    return _BASE_SECONDS * work / base
+
+
+def join_learning(spec: Spec) -> Experiment[Learning]:
+    """Take part in the training of a network of the small English, which is kept for everybody."""
+
+    def keep(state: Learning, _status: JobStatus) -> None:
+        if state.trained is not None:
+            services().networks.store.keep(state.trained)
+
+    return Experiment(
+        spec,
+        LearningRequest(spec=spec, device=str(services().device), threads=services().settings.threads),
+        keep,
+        MemoryReservation(_TRAINING_BYTES * spec.n_parameters + _TEXT_BYTES),
+        key=(LEARNING, spec),
+        seconds=learning_seconds(spec),
     )
 
 

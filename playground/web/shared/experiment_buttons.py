@@ -15,7 +15,7 @@ from playground.training.ablation import AblationState, seeds_of
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 from playground.web.components.without_picture import ask_before_reload, request_scroll, say_if_lost
-from playground.web.session.experiments import Experiment, session_experiments
+from playground.web.session.experiments import LEARNING, Experiment, session_experiments
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
 
@@ -261,10 +261,8 @@ def explain_state(page: str, *, has_network: bool = False) -> None:
     if active_page not in (None, page):
         other = experiments.get(active_page)
         status = "is paused" if other is not None and other.job.status == "paused" else "goes on"
-        st.caption(
-            f"What you started on the page “{page_named(active_page).title}” {status}. Only one thing runs at a time: "
-            "end it there first."
-        )
+        where = "in the sidebar" if active_page == LEARNING else f"on the page “{page_named(active_page).title}”"
+        st.caption(f"What you started {where} {status}. Only one thing runs at a time: end it there first.")
 
 
 def _start(page: str, create: Callable[[], Experiment[Any]], scrolls_to: str) -> None:

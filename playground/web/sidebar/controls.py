@@ -149,6 +149,17 @@ def draw(variants: Variants) -> Callable[[], None]:
     with _settings():
         setup, locked = draw_text_and_weights()
         copy_link("copy_link")
+        st.selectbox(
+            "Start from",
+            PRESETS,
+            index=None,
+            key="preset",
+            format_func=lambda name: PRESETS[name].title,
+            placeholder="a named architecture …",
+            on_change=_start_from,
+            help="Sets the architecture and the tokens to a tutorial's or a paper's, with random weights. A tutorial "
+            "with an example text brings that too.",
+        )
         _open_where_asked(setup, locked)
         expert = st.expander("Expert", icon=":material/tune:", key=EXPERT, on_change="rerun")
     more = st.expander("More", icon=":material/more_horiz:")
@@ -186,13 +197,13 @@ def _draw_architecture(setup: Setup, locked: Collection[str]) -> None:
     for first in range(0, len(drawn), 2):
         row = drawn[first : first + 2]
         for column, (key, label, line) in zip(st.columns(len(row), gap="small"), row, strict=True):
-            options: dict[str, Any] = {}
-            if from_minilm:
-                options = {"on_change": leave_minilm, "args": (key,)}
-            elif setup.is_english:
-                options = {"on_change": follow_move, "args": (key,)}
             with column:
-                _draw_setting(setup, key, label, help_text=line, **options)
+                if from_minilm:
+                    widgets.keep(key)
+                    widgets.offer(key, label, line, leave_minilm)
+                else:
+                    moved = {"on_change": follow_move, "args": (key,)} if setup.is_english else {}
+                    _draw_setting(setup, key, label, help_text=line, **moved)
 
 
 def _locked(setup: Setup) -> Collection[str]:
@@ -235,17 +246,6 @@ def _draw_expert(setup: Setup, locked: Collection[str], *, is_open: bool) -> Non
     if setup["weights"] == "minilm":
         label, icon = "Unlock: same shape, random weights", ":material/lock_open:"
         st.button(label, key="unlock", icon=icon, on_click=_unlock, width="stretch")
-    st.selectbox(
-        "Start from",
-        PRESETS,
-        index=None,
-        key="preset",
-        format_func=lambda name: PRESETS[name].title,
-        placeholder="a named architecture …",
-        on_change=_start_from,
-        help="Sets the architecture and the tokens to a tutorial's or a paper's, with random weights. A tutorial "
-        "with an example text brings that too.",
-    )
     if not setup.is_english:
         st.caption(_nearest_preset(setup))
     for title, group in groups.items():

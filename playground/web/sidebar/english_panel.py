@@ -1,22 +1,41 @@
 """The sidebar's part for the small English: what the last move cost, and what the shown encoder is."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from statistics import fmean
 
+import numpy as np
 import streamlit as st
 
+from playground.accounting.readable import duration
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.language.capabilities import CAPABILITIES
 from playground.language.family import seeds_of
+from playground.language.learner import Learning
 from playground.language.network import Spec
-from playground.language.text import IDS
+from playground.language.suggestions import nearest_sentences
+from playground.language.text import IDS, VOCABULARY, join_words
 from playground.link import english
 from playground.web.choices import widgets
-from playground.web.choices.english import back_to_minilm, moved_from
-from playground.web.choices.setup import Setup
+from playground.web.choices.english import back_to_minilm, moved_from, seconds_since_move, use_sentence
+from playground.web.choices.setup import Setup, current_setup, current_value
+from playground.web.choices.shortcuts import replace_text
+from playground.web.choices.widgets import cut_text
 from playground.web.session.answers import fill_in, hidden_word
+from playground.web.session.experiments import (
+    LEARNING,
+    Experiment,
+    join_learning,
+    learning_seconds,
+    session_experiments,
+)
 from playground.web.session.services import services
+from playground.web.shared.experiment_buttons import pending_sentence
+from playground.web.shared.page_end import fragment
+
+STAYS, LEAVES = 1.5, 30.0
+"""Seconds after a move: from when the visitor stays there, and from when a training no longer begins by itself."""
 
 SMALL = 0.05
 """A difference between shares that is not worth a sentence."""
@@ -37,8 +56,100 @@ def draw_move(setup: Setup) -> None:
 
 def draw(setup: Setup) -> None:
     """Draw the switch between before and after training, and the way back to MiniLM."""
+    if setup.chosen is not None:
+        _draw_missing(setup)
+    if setup.text.sentences:
+        _draw_unknown(setup)
     widgets.switch("untrained")
     st.button("Back to MiniLM", key="back_to_minilm", icon=":material/undo:", on_click=back_to_minilm)
+
+
+def _draw_unknown(setup: Setup) -> None:
+    """Draw which words of the sentence are new to the encoder, and sentences that it knows."""
+    tokens, unknown = setup.batch.tokens[setup.sentence], setup.batch.unknown[setup.sentence]
+    if not any(unknown):
+        return
+    new = setup.batch.sentences[setup.sentence]
+    listed = [new[start:end] for (start, end), is_new in zip(setup.batch.offsets[setup.sentence], unknown, strict=True)
+              if is_new]  # fmt: skip
+    st.caption(
+        f":orange-badge[{sum(unknown)} of {len(tokens)} tokens are new to it]"
+        f" {escape_markdown(', '.join(dict.fromkeys(listed)))}. Sentences that it knows:"
+    )
+    for i, example in enumerate(nearest_sentences(new)):
+        text = join_words(example.words)
+        st.button(
+            text, key=f"known_sentence_{i}", on_click=use_sentence, args=(text, example.place + 1), type="tertiary"
+        )
+    st.selectbox(
+        "Find a word that it knows", VOCABULARY[5:], index=None, key="known_word", on_change=_append_word,
+        placeholder="its 153 words",
+    )  # fmt: skip
+
+
+def _append_word() -> None:
+    word = st.session_state["known_word"]
+    if word is not None:
+        replace_text(cut_text("text", f"{current_value('text').rstrip()} {word}"))
+        st.session_state["known_word"] = None
+
+
+def _draw_missing(setup: Setup) -> None:
+    """Draw what becomes of an encoder that nobody has trained: it is trained if its visitor has moved there."""
+    spec = english.spec_of(setup.asked)
+    experiments = session_experiments()
+    running = experiments.get(LEARNING)
+    if running is not None and running.inputs != spec:
+        experiments.discard(LEARNING)
+    st.caption(":orange-badge[nobody has trained this one yet] The page shows the nearest one that is there.")
+    waits = running is not None and running.inputs == spec and not running.in_progress
+    fragment(follow_learning, run_every=None if waits else 1.0)()
+
+
+def follow_learning() -> None:
+    """Start the training once the visitor stays, draw how far it is, and show the encoder at its end."""
+    setup, experiments = current_setup(), session_experiments()
+    if setup.chosen is None:
+        st.rerun()
+    spec = english.spec_of(setup.asked)
+    running = experiments.get(LEARNING)
+    if running is None or running.inputs != spec:
+        if experiments.active_page() is None and STAYS < seconds_since_move() < LEAVES:
+            experiments.start(LEARNING, partial(join_learning, spec))
+        else:
+            seconds = duration(learning_seconds(spec))
+            st.button(
+                f"Train it, about {seconds}", key="train_english", on_click=_start, args=(spec,),
+                disabled=experiments.active_page() not in (None, LEARNING), icon=":material/play_arrow:",
+            )  # fmt: skip
+        return
+    if services().networks.find(spec) is not None:
+        st.rerun()
+    state = running.state
+    st.progress(running.progress, _name_status(running))
+    if running.active:
+        st.button("Cancel", key="cancel_english", on_click=running.job.cancel, icon=":material/stop:")
+    if state is not None and state.patterns:
+        step, patterns = list(state.patterns.items())[-1]
+        rows = [np.concatenate([np.pad(head, 1) for head in layer], axis=1) for layer in patterns]
+        picture = np.concatenate(rows)
+        st.image(
+            np.kron((255 * (1 - np.sqrt(picture))).astype(np.uint8), np.ones((4, 4), np.uint8)),
+            f"Attention after {step:,} steps: a row a layer, a column a head",
+            width="stretch",
+        )
+
+
+def _name_status(running: Experiment[Learning]) -> str:
+    if running.job.status == "failed":
+        return running.job.error
+    pending = pending_sentence(running)
+    return pending or f"Training: {running.progress:.0%}"
+
+
+def _start(spec: Spec) -> None:
+    session_experiments().discard(LEARNING)
+    session_experiments().start(LEARNING, partial(join_learning, spec))
 
 
 def _describe_answer(setup: Setup) -> str:

@@ -49,12 +49,13 @@ def test_a_preset_opens_nothing_and_is_kept_while_nothing_shows_it() -> None:
     assert values(app) == closed
 
 
-def test_four_sizes_stand_in_sight_where_no_weights_lock_them() -> None:
-    shape = {"n_layers", "n_heads", "d_model", "norm_placement"}
+def test_seven_settings_stand_in_sight_and_the_others_are_for_experts() -> None:
+    shape = {"n_layers", "n_heads", "d_model", "positions", "norm_placement", "norm", "residual"}
     app = open_panels(open_page("parameters"), EXPERT)
-    assert expert_keys(app) >= {key for key in ARCHITECTURE if SETTINGS[key].has_effect(values(app))}
-    assert expert_keys(choose(app, weights="random")).isdisjoint(shape)
-    assert shape <= set(widgets(app))
+    assert expert_keys(app) >= {key for key in ARCHITECTURE if SETTINGS[key].has_effect(values(app))} - shape
+    for weights in ("minilm", "english", "random"):
+        assert expert_keys(choose(app, weights=weights)).isdisjoint(shape)
+        assert shape <= set(widgets(app))
 
 
 def test_no_slider_reaches_a_size_with_which_the_server_refuses_to_run_the_model() -> None:
