@@ -1,6 +1,46 @@
-"""Public name of `playground.weights.checkpoint`: trained encoders, found, checked and loaded."""
+"""Trained encoders, found, checked and loaded: `load`."""
 
-from playground.errors import PretrainedError
-from playground.weights.checkpoint import load
+import os
+from typing import Any, Literal, overload
+
+from playground.errors import InputError, PretrainedError
+from playground.language.family import change
+from playground.language.finding import find_or_train
+from playground.language.network import EnglishNetwork
+from playground.language.store import NetworkStore, default_folder
+from playground.model import Encoder
+from playground.text import Tokenizer
+from playground.weights import checkpoint
 
 __all__ = ["PretrainedError", "load"]
+
+
+@overload
+def load(source: Literal["english"], **settings: Any) -> tuple[EnglishNetwork, Tokenizer]: ...  # type: ignore[overload-overlap]
+
+
+@overload
+def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]: ...
+
+
+def load(source: str | os.PathLike[str] = "minilm", **settings: Any) -> tuple[Encoder | EnglishNetwork, Tokenizer]:
+    """Load a trained encoder, in eval mode and without gradients, and its tokenizer.
+
+    Args:
+        source: "minilm", or a folder as Hugging Face saves one: see `checkpoint.load`. "english" is an encoder of the
+            small English: one that is shipped or was trained here before, or else one that is trained now, which takes
+            a minute or more; the log says how far it is.
+        settings: of the small English alone: fields of `ModelConfig`, `causal` and `seed`. Any other field is that of
+            `network.BASE`, or follows from these as `family.implied` says.
+
+    Raises:
+        PretrainedError: a file is missing, damaged, or of a model that this encoder does not support.
+        ConfigError: a setting is unknown, or the encoder can't be built.
+        InputError: there are settings and the source is not "english", or the encoder is too large to be trained here.
+    """
+    if source == "english":
+        network = find_or_train(change(**settings), NetworkStore(default_folder()))
+        return network, network.tokenizer
+    if settings:
+        raise InputError(f'Only load("english") takes settings such as {next(iter(settings))}.')
+    return checkpoint.load(source)

@@ -1,4 +1,4 @@
-"""What README.md and docs/package.md show runs as it stands there, with the numbers that its comments name."""
+"""The Python that the documents show runs as it stands there, with the numbers that its comments name."""
 
 import json
 import re
@@ -31,7 +31,8 @@ def block_with(document: str, words: str) -> str:
 
 
 def test_every_block_is_run_by_a_test_here() -> None:
-    assert (len(blocks("README.md")), len(blocks("docs/package.md"))) == (1, 6)
+    documents = ("README.md", "docs/package.md", "docs/small_english.md")
+    assert [len(blocks(document)) for document in documents] == [1, 6, 1]
 
 
 def check_tour(names: dict[str, Any]) -> None:
@@ -60,6 +61,19 @@ def test_a_folder_of_hugging_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     names = run(f"from playground.pretrained import load\n{code}".replace("path/to/ModernBERT-base", str(folder)))
     config = names["encoder"].config
     assert (config.positions, config.gated, config.window > 0) == ("rotary", True, True)
+
+
+def test_the_small_english(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLAYGROUND_NETWORKS", str(tmp_path))
+    code = block_with("docs/small_english.md", "load(")
+    names = run(code)
+    assert names["network"].predict("the keys near the old box [MASK] rusty .")[0] == (
+        "are",
+        pytest.approx(0.9999, abs=1e-4),
+    )
+    assert names["no_positions"].encoder.config.positions == "none"
+    assert f'answer  # "{names["CAPABILITIES"]["recall"].examples(3, seed=1)[0].answer}"' in code
+    assert not list(tmp_path.iterdir())  # both come with the package
 
 
 @pytest.mark.long

@@ -5,7 +5,7 @@ everything else, one learning rate for both: up for 100 steps, then constant, th
 """
 
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
@@ -249,11 +249,12 @@ class LearningRequest(PortableRequest[Learning]):
         torch.set_num_threads(self.threads)
 
 
-def learn(spec: Spec) -> EnglishNetwork:
-    """Train a network to its end, here and now."""
+def learn(spec: Spec, on_step: Callable[[Learning], object] | None = None) -> EnglishNetwork:
+    """Train a network to its end, here and now; `on_step` is called after every step."""
     learner = Learner(spec)
     for _ in learner.run():
-        pass
+        if on_step is not None:
+            on_step(learner.state)
     trained = learner.state.trained
     if trained is None:
         raise RuntimeError("a learner that has finished has a network")

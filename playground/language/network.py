@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from playground.accounting import count_parameters
-from playground.config import ModelConfig
-from playground.errors import InputError, WeightsError
+from playground.config import ModelConfig, NonNegativeInt, check_fields
+from playground.errors import ConfigError, InputError, WeightsError
 from playground.language.capabilities import Example
-from playground.language.text import IDS, MASK_ID, PAD_ID, VOCABULARY, encode, english_tokenizer
+from playground.language.text import IDS, LONGEST, MASK_ID, PAD_ID, VOCABULARY, encode, english_tokenizer
 from playground.model import Encoder, causal_and_padding
 from playground.text import Tokenizer
 from playground.text.foreign_json import read_json
@@ -31,7 +31,7 @@ BASE = ModelConfig(
 )  # fmt: skip
 """The architecture that every other one is compared with."""
 
-MAX_PARAMETERS = 1_000_000
+MAX_PARAMETERS, MAX_LAYERS = 1_000_000, 48
 """Of an encoder that is trained on demand, its head included."""
 
 
@@ -42,7 +42,7 @@ class Spec:
     config: ModelConfig = BASE
     causal: bool = False
     """Whether no token may attend to later ones, while it learns and afterwards."""
-    seed: int = 0
+    seed: NonNegativeInt = 0
     """Of the initial weights, the training text and its order."""
 
     @property
@@ -56,13 +56,8 @@ class Spec:
 
     @property
     def n_parameters(self) -> int:
-        """Of the encoder and its head."""
-        return count_parameters(self.config).total + len(VOCABULARY) * (self.config.d_model + 1)
-
-    @property
-    def is_too_large(self) -> bool:
-        """Whether it has more parameters than are trained."""
-        return self.n_parameters > MAX_PARAMETERS
+        """Parameters of the encoder and its head; nothing is built for it."""
+        return count_parameters(self.config).total + (self.config.d_model + 1) * len(VOCABULARY)
 
     def build(self, *, initial: bool = True) -> Tagger:
         """The network before training; without `initial` its shapes alone."""
@@ -71,6 +66,27 @@ class Spec:
     def mask(self, is_token: Tensor) -> Tensor:
         """Who may attend to whom in a batch: (B, T) → (B, 1 or T, T), True = may."""
         return causal_and_padding(is_token) if self.causal else is_token[:, None]
+
+
+def check_spec(spec: Spec) -> None:
+    """Refuse what can't be trained on the small English here.
+
+    Raises:
+        ConfigError: a field has a wrong type, or does not fit the language.
+        InputError: the network has more than `MAX_PARAMETERS`.
+    """
+    check_fields(spec, ConfigError)
+    if spec.config.vocab_size != len(VOCABULARY):
+        reason = "is not the number of words of the small English"
+        raise ConfigError("vocab_size", spec.config.vocab_size, reason, (len(VOCABULARY),))
+    if spec.config.max_len < LONGEST:
+        raise ConfigError("max_len", spec.config.max_len, "is shorter than the longest sentence", (LONGEST,))
+    if spec.config.n_layers > MAX_LAYERS:
+        raise ConfigError("n_layers", spec.config.n_layers, "is more than are trained here", (MAX_LAYERS,))
+    if spec.n_parameters > MAX_PARAMETERS:
+        raise InputError(
+            f"The network has {spec.n_parameters:,} parameters, more than the {MAX_PARAMETERS:,} that are trained here."
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from playground.config import SETTINGS, ModelConfig
+from playground.language.family import implied
 from playground.language.learner import SHOWN
 from playground.language.network import BASE, Spec
 from playground.language.text import MASK, MASK_ID, VOCABULARY, english_tokenizer
@@ -15,22 +16,18 @@ PLACE = english_tokenizer().encode_batch([SHOWN]).ids[0].tolist().index(MASK_ID)
 
 NO_MASK = -1
 
+DECIDING, FOLLOWING = ("d_model", "norm_placement", "norm"), ("d_ff", "final_norm", "n_heads")
+"""The settings from which the defaults of others follow, and these others."""
+
 _BASE = {key: getattr(BASE, key) for key in SETTINGS}
 
 
 def default_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     """The base's architecture, text and mask, as they follow from the values that are given.
 
-    The feed-forward network is twice as wide as the stream, heads have two features at least, and a norm stands after
-    the last block where blocks begin with one.
+    Others than those of `family.implied` follow from nothing.
     """
-    width = values.get("d_model", BASE.d_model)
-    placement, norm = values.get("norm_placement", BASE.norm_placement), values.get("norm", BASE.norm)
-    following = {
-        "d_ff": 2 * width,
-        "n_heads": max(1, min(BASE.n_heads, width // 2)),
-        "final_norm": placement != "post" and norm != "none",
-    }
+    following = implied({key: values[key] for key in DECIDING if key in values})
     is_first_text = values.get("text", TEXT) == TEXT
     return {**_BASE, **following, "text": TEXT, "mask": PLACE if is_first_text else NO_MASK}
 

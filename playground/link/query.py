@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from playground.config import POSITION_TABLES, ModelConfig
-from playground.errors import ConfigError
-from playground.language.network import MAX_PARAMETERS
+from playground.errors import ConfigError, PlaygroundError
+from playground.language.network import check_spec
 from playground.limits import MAX_TOKENS
 from playground.link import english
 from playground.link.kinds import Notation, Param, Several, Switch, Text
@@ -135,15 +135,12 @@ def settle(
 
 
 def _limit_english(values: dict[str, Any], notices: list[str]) -> None:
-    """Give an encoder of the small English that is too large to be trained the sizes of the base."""
-    spec = english.spec_of(values)
-    if not spec.is_too_large:
-        return
-    values.update({key: english.default_settings({})[key] for key in SIZES})
-    notices.append(
-        f"An encoder of the small English has at most {MAX_PARAMETERS:,} parameters, and this one would have "
-        f"{spec.n_parameters:,}: its sizes are the base's now."
-    )
+    """Give an encoder of the small English that can't be trained the sizes of the base."""
+    try:
+        check_spec(english.spec_of(values))
+    except PlaygroundError as error:
+        values.update({key: english.default_settings({})[key] for key in SIZES})
+        notices.append(f"{str(error).rstrip('.')}. All sizes are the base's now.")
 
 
 def _give_way_to_heads(values: dict[str, Any], error: ConfigError, notices: list[str], *, has_own_heads: bool) -> None:

@@ -6,13 +6,14 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from playground.config import ModelConfig
-from playground.errors import WeightsError
+from playground.errors import ConfigError, WeightsError
 from playground.language.network import BASE, EnglishNetwork, Spec, load
 
 FOLDER = Path(__file__).parent
@@ -34,17 +35,34 @@ SEEDS = (0, 1, 2)
 """With which the base and every single change are trained; the weights of the first are shipped."""
 
 
-def change(**settings: Any) -> Spec:
-    """The base with some settings changed, and what has to change with them.
+def implied(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that follow from these settings of the base and are not among them.
 
-    The feed-forward network is twice as wide as the stream; heads of a narrow one are narrower; a norm after the last
-    block stands where norms stand before or around sublayers, and there are norms at all.
+    The feed-forward network is twice as wide as the stream. A narrow stream has fewer heads, as rotary positions turn
+    pairs of features. There is a final norm if there are norms and they stand before sublayers.
     """
-    causal = bool(settings.pop("causal", False))
-    config = replace(BASE, **settings, **({"d_ff": 2 * settings["d_model"]} if "d_model" in settings else {}))
-    has_final = config.norm_placement != "post" and config.norm != "none"
-    n_heads = min(config.n_heads, config.d_model // 2)  # rotary positions turn pairs of features
-    return Spec(replace(config, final_norm=has_final, n_heads=n_heads), causal)
+    width = settings.get("d_model", BASE.d_model)
+    width = width if isinstance(width, int) else BASE.d_model  # the config will refuse it
+    placement, norm = (settings.get(name, getattr(BASE, name)) for name in ("norm_placement", "norm"))
+    follows = {
+        "d_ff": 2 * width,
+        "n_heads": max(1, min(BASE.n_heads, width // 2)),
+        "final_norm": placement != "post" and norm != "none",
+    }
+    return {name: value for name, value in follows.items() if name not in settings}
+
+
+def change(*, causal: bool = False, seed: int = 0, **settings: Any) -> Spec:
+    """The base with some settings changed, and what follows from them unless it is among them.
+
+    Raises:
+        ConfigError: a name is not a setting, or the encoder can't be built.
+    """
+    names = [*(field.name for field in fields(ModelConfig)), "causal", "seed"]
+    for name, value in settings.items():
+        if name not in names:
+            raise ConfigError(name, value, "is not a setting", tuple(get_close_matches(name, names) or names))
+    return Spec(replace(BASE, **settings, **implied(settings)), causal, seed)
 
 
 def single_changes() -> Iterator[tuple[str, Any]]:

@@ -5,36 +5,81 @@ import hashlib
 import json
 import logging
 import os
+import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict
 
 import torch
+from rich.console import Console
+from rich.logging import RichHandler
+from rich.progress import track
 
-from playground.language.family import FOLDER, TABLE, Row, measured_specs, path_of, shipped_specs, table
-from playground.language.learner import learn
-from playground.language.network import Spec, save
+from playground.errors import ClusterError
+from playground.jobs import SharedRuns
+from playground.jobs.cluster import ClusterQueue
+from playground.language import CAPABILITIES
+from playground.language.family import (
+    FOLDER,
+    TABLE,
+    Row,
+    change,
+    measured_specs,
+    path_of,
+    seeds_of,
+    shipped_specs,
+    single_changes,
+    table,
+)
+from playground.language.learner import LearningRequest, learn
+from playground.language.network import EnglishNetwork, Spec, save
 
 logger = logging.getLogger(__name__)
 
 
-def train(spec: Spec) -> Row:
-    """Train a network; the first seed's is written beside this file."""
+def train(spec: Spec) -> EnglishNetwork:
+    """Train a network with one thread."""
     torch.set_num_threads(1)
-    trained = learn(spec)
-    content = save(trained)
-    is_shipped = spec in shipped_specs()
-    if is_shipped:
-        path_of(spec).write_bytes(content)
-    return Row(trained.shares, hashlib.sha256(content).hexdigest() if is_shipped else "")
+    return learn(spec)
 
 
-def train_all(specs: list[Spec], n_processes: int) -> Iterator[tuple[Spec, Row]]:
+def train_in_processes(specs: list[Spec], n_processes: int) -> Iterator[EnglishNetwork]:
     """Train networks in processes of their own; yields them in the order in which they are done."""
     with ProcessPoolExecutor(n_processes) as pool:
-        running = {pool.submit(train, spec): spec for spec in specs}
-        for done in as_completed(running):
-            yield running[done], done.result()
+        for done in as_completed([pool.submit(train, spec) for spec in specs]):
+            yield done.result()
+
+
+def train_on_cluster(specs: list[Spec], queue: ClusterQueue) -> Iterator[EnglishNetwork]:
+    """Train networks on a cluster; yields them in the order in which they are done.
+
+    Raises:
+        ClusterError: the cluster can't be reached, or a training failed there; the others are cancelled.
+    """
+    queue.connect()
+    runs = SharedRuns(queue, max_results=0, max_bytes=0)
+    members = [runs.join(spec, LearningRequest(spec=spec)) for spec in specs]
+    try:
+        while members:
+            for member in [each for each in members if each.ended]:
+                if member.state is None or member.state.trained is None:
+                    raise ClusterError(member.error)
+                members.remove(member)
+                yield member.state.trained
+            time.sleep(0.2)
+    finally:
+        for member in members:
+            member.cancel()
+
+
+def keep(trained: EnglishNetwork) -> Row:
+    """Write the file of a network that is shipped; return the row of any."""
+    content = save(trained)
+    is_shipped = trained.spec in shipped_specs()
+    if is_shipped:
+        path_of(trained.spec).write_bytes(content)
+    return Row(trained.shares, hashlib.sha256(content).hexdigest() if is_shipped else "")
 
 
 def write_table(rows: dict[str, Row]) -> None:
@@ -47,19 +92,47 @@ def write_table(rows: dict[str, Row]) -> None:
             path.unlink()
 
 
+def markdown_table() -> str:
+    """The percentages right of the base and of every single change, as a Markdown table.
+
+    A cell has the mean of the seeds, or their range if they differ by 5 or more.
+    """
+
+    def cell(shares: list[float]) -> str:
+        low, high = 100 * min(shares), 100 * max(shares)
+        return f"{low:.0f}–{high:.0f}" if high - low >= 5 else f"{100 * sum(shares) / len(shares):.0f}"
+
+    settings = {"base": Spec()} | {f"`{name}={value}`": change(**{name: value}) for name, value in single_changes()}
+    lines = [["", *(each.title for each in CAPABILITIES.values())], ["-"] * (len(CAPABILITIES) + 1)]
+    for label, spec in settings.items():
+        rows = seeds_of(spec)
+        lines.append([label, *(cell([row.shares[name] for row in rows]) if rows else "" for name in CAPABILITIES)])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
 def main() -> None:
-    """Train what is missing."""
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    """Train what is missing, or print the table."""
+    console = Console(stderr=True)
+    logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[RichHandler(console=console)])
     parser = argparse.ArgumentParser(prog="python -m playground.language.family", description=__doc__)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="networks that train at once")
+    parser.add_argument("--ray", metavar="ADDRESS", help="train on this Ray cluster instead: host:port, auto or local")
+    parser.add_argument("--table", action="store_true", help="train nothing, and print the table as Markdown")
     options = parser.parse_args()
+    if options.table:
+        sys.stdout.write(markdown_table())
+        return
     rows = dict(table())
     missing = [spec for spec in measured_specs() if spec.key not in rows]
     logger.info("%s of %s networks are missing.", len(missing), len(measured_specs()))
-    for n, (spec, row) in enumerate(train_all(missing, options.processes), 1):
-        rows[spec.key] = row
+    if options.ray:
+        networks = train_on_cluster(missing, ClusterQueue(options.ray, cpus=1, gpus=0, max_running=1))
+    else:
+        networks = train_in_processes(missing, options.processes)
+    for trained in track(networks, "Training", total=len(missing), console=console):
+        rows[trained.spec.key] = keep(trained)
         write_table(rows)
-        logger.info("%s/%s  %s", n, len(missing), json.dumps(row.shares))
+        logger.info(json.dumps(trained.shares))
 
 
 if __name__ == "__main__":

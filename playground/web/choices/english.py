@@ -26,9 +26,6 @@ _MOVED_AT = "_moved_at"
 LATE = 2.0
 """Seconds after a move away from MiniLM for which a browser may still send MiniLM's name."""
 
-FOLLOWING = ("d_ff", "final_norm", "n_heads")
-"""The settings that follow another one as long as they have its default."""
-
 
 def choose_english(**settings: Any) -> None:
     """Choose the small English's base with these settings instead; a text that it does not know gives way."""
@@ -89,7 +86,7 @@ def follow_move(key: str) -> None:
     before = shown.asked
     old = english.default_settings(before)
     new = english.default_settings({**before, key: st.session_state[key]})
-    following = [each for each in FOLLOWING if each != key and before[each] == old[each]]
+    following = [each for each in english.FOLLOWING if each != key and before[each] == old[each]]
     st.session_state.update({each: new[each] for each in following})
     _note_move(shown, key)
 

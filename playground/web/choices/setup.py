@@ -346,12 +346,9 @@ def default_value(key: str) -> Any:
     """The default of one choice beside the others: the small English has its own."""
     if key not in SHARED or key == "weights" or current_value("weights") != "english":
         return params.PARAMS[key].default
-    asked = {each: current_value(each) for each in _DECIDING if each != key and _is_set(each)}
+    deciding = (*english.DECIDING, "text")
+    asked = {each: current_value(each) for each in deciding if each != key and _is_set(each)}
     return english.default_settings(asked).get(key, params.PARAMS[key].default)
-
-
-_DECIDING = ("d_model", "norm_placement", "norm", "text")
-"""What the defaults of the small English's other settings follow from."""
 
 
 def _is_set(key: str) -> bool:

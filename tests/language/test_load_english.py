@@ -1,0 +1,96 @@
+"""`load("english")`: what is shipped or stored is loaded, what is not is trained once, and what can't be is refused."""
+
+import logging
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from playground.errors import ConfigError, InputError
+from playground.language import CAPABILITIES, learner
+from playground.language.family import change
+from playground.language.network import MAX_PARAMETERS, check_spec
+from playground.language.store import NetworkStore
+from playground.pretrained import load
+
+TINY: dict[str, Any] = {"n_layers": 1, "d_model": 16, "positions": "none", "seed": 987}
+
+
+@pytest.fixture(autouse=True)
+def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NetworkStore:
+    """An empty store, and a short training."""
+    monkeypatch.setenv("PLAYGROUND_NETWORKS", str(tmp_path))
+    monkeypatch.setattr(learner, "N_SENTENCES", 500)
+    monkeypatch.setattr(learner, "Learner", partial(learner.Learner, steps=40))
+    return NetworkStore(tmp_path)
+
+
+def test_what_is_nowhere_is_trained_once(
+    stored: NetworkStore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with caplog.at_level(logging.INFO):
+        network, tokenizer = load("english", **TINY)
+    assert "40 of 40 steps" in caplog.text
+    assert len(caplog.records) == 11
+    assert network.spec == change(**TINY)
+    assert network.encoder.config.n_heads == 4
+    assert network.shares.keys() == CAPABILITIES.keys()
+    assert len(network.predict("the keys near the old box [MASK] rusty .")) == 5
+    assert tokenizer.vocab_size == network.encoder.config.vocab_size
+    assert stored.path(network.spec).is_file()
+    monkeypatch.setattr(learner, "Learner", None)
+    again, _ = load("english", **TINY)
+    assert torch.equal(again.network.head.weight, network.network.head.weight)
+
+
+def test_what_is_set_wins_over_what_follows() -> None:
+    assert change(d_model=16).config.d_ff == 32
+    assert change(d_model=16, d_ff=48).config.d_ff == 48
+    assert change(d_model=4).config.n_heads == 2
+    assert change(d_model=4, n_heads=1).config.n_heads == 1
+    assert not change(norm_placement="both", final_norm=False).config.final_norm
+    assert change(norm_placement="post", final_norm=True).config.final_norm
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_layer": 1}, "n_layer=1 is not a setting; n_layers"),
+        ({"zzz": 1}, "zzz=1 is not a setting; "),
+        ({"n_heads": 5}, "n_heads=5 does not divide d_model=64"),
+        ({"d_model": "wide"}, "d_model='wide' is not a whole number"),
+        ({"d_model": 1}, "rotary positions turn pairs"),
+        ({"positions": "nowhere"}, "positions='nowhere' is not a choice"),
+        ({"vocab_size": 9}, "vocab_size=9 is not the number of words"),
+        ({"max_len": 8}, "max_len=8 is shorter than the longest sentence; 48 would work"),
+        ({"n_layers": 10**9}, "n_layers=1000000000 is more than are trained here"),
+        ({"causal": 1}, "causal=1 is not a switch"),
+        ({"seed": -1}, "seed=-1 is not between"),
+        ({"seed": "a"}, "seed='a' is not a whole number"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        load("english", **settings)
+    assert str(raised.value).startswith(message) or message in str(raised.value)
+
+
+def test_what_is_too_large_is_refused_before_it_is_built() -> None:
+    with pytest.raises(InputError, match="more than the 1,000,000 that are trained here"):
+        load("english", d_model=100_000)
+    spec = change(n_layers=2)
+    check_spec(spec)
+    assert spec.n_parameters == sum(p.numel() for p in spec.build(initial=False).parameters()) < MAX_PARAMETERS
+
+
+def test_other_sources_take_no_settings(tmp_path: Path) -> None:
+    for source in ("minilm", tmp_path):
+        with pytest.raises(InputError, match=r'Only load\("english"\) takes settings such as n_layers\.'):
+            load(source, n_layers=2)  # type: ignore[call-overload]
+
+
+def test_the_contract_of_capabilities() -> None:
+    examples = CAPABILITIES["recall"].examples(3, seed=1)
+    assert len({example.words for example in examples}) == 3
