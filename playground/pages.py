@@ -146,6 +146,15 @@ PAGES = {
             group="Inside",
         ),
         Page(
+            "parts",
+            "Parts",
+            "What each part of an encoder is for: trained encoders with one setting changed, and what they lose.",
+            own_networks=True,
+            runs_text=False,
+            unchanged=f"{_ENCODER_ALONE} this page shows other encoders, without them.",
+            group="Train",
+        ),
+        Page(
             "training",
             "Training",
             "A small transformer learns a task while you watch, in the architecture you choose.",

@@ -141,6 +141,8 @@ class Heatmap(Chart[S]):
     """Pixels that a cell is wide at least: a phone scrolls a wider map sideways in its own box; 0: as it comes."""
     in_one_row: bool = False
     """Whether the pinned subject's stands in a row with the present one where there is no difference to draw."""
+    opens: str = ""
+    """Key of the chart or group that shows what a cell stands for; a press brings it into the window."""
     clicks_beside: bool = False
     """Whether cells of the charts beside it can be chosen too, where both subjects have the same tokens."""
 

@@ -37,6 +37,7 @@ from playground.views.ladder import linked_ladder, show_ladder
 from playground.views.norms import show_norms
 from playground.views.overview import ReadSentence, show_overview
 from playground.views.parameters import show_parameters
+from playground.views.parts import read_parts, show_parts
 from playground.views.positions import MAX_DISTANCE, PlacedWords, show_positions
 from playground.views.similarity.page import show_similarity
 from playground.views.similarity.sentences import EXAMPLE, Sentences
@@ -240,6 +241,7 @@ VIEWS: Mapping[str, View] = {
     "step-by-step": View(show_steps, walk_scene),
     "positions": View(show_positions, lambda view: scene_of(place_words, without_changes(view))),
     "encoder-decoder": View(show_encoder_decoder, linked_pair),
+    "parts": View(show_parts, lambda _: read_parts()),
     "ladder": View(show_ladder, linked_ladder),
     "gradient-flow": View(show_gradient_flow, linked_encoders),
     "bug-lab": View(show_bug_lab, linked_lab),

@@ -238,6 +238,9 @@ DEFAULTS = {
     "regularisers_distill": 0.5,
     "regularisers_dropout_residual": 0.1,
     "regularisers_temperature": 2.0,
+    "parts_row": 12,
+    "parts_column": 2,
+    "parts_closer": False,
     "ladder_rungs": (
         "GELU",
         "learned positions",

@@ -97,7 +97,7 @@ def _heatmap_of(
     table = partial(_heatmap_table, chart, values, (rows, columns))
     if chart.table is not None and not is_change:
         table = partial(chart.table, subject)
-    cells = _clickable(chart.rows, chart.columns, subject, values.shape)
+    cells = _clickable(chart, subject, values.shape)
     return Drawn(
         chart,
         side,
@@ -232,5 +232,6 @@ def _axis_look(axis: Axis[S], size: int, *, slanted: bool = False) -> Mapping[st
     }
 
 
-def _clickable(rows: Axis[S], columns: Axis[S], subject: S, shape: tuple[int, ...]) -> CellRanges:
-    return CellRanges(find_places(rows, subject, shape[0]), find_places(columns, subject, shape[1]))
+def _clickable(chart: Heatmap[S], subject: S, shape: tuple[int, ...]) -> CellRanges:
+    rows, columns = (find_places(axis, subject, n) for axis, n in zip((chart.rows, chart.columns), shape, strict=True))
+    return CellRanges(rows, columns, opens=chart.opens)

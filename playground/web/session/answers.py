@@ -6,10 +6,8 @@ Legend: L layers, H heads, C words of the vocabulary.
 from dataclasses import replace
 from typing import NamedTuple
 
-import torch
-
 from playground.analysis.stream_sources import logit_lens
-from playground.analysis.sweeps import Sweep, list_heads
+from playground.language import answers
 from playground.language.network import EnglishNetwork
 from playground.language.text import IDS, MASK_ID
 from playground.runs.arrays import Array
@@ -52,22 +50,15 @@ def fill_in(key: RunKey) -> Array:
 
 
 @cache_by_weights
-def without_each_head(key: RunKey, word: str) -> Array:
-    """The probability of one word for the hidden one, with each head at zero in turn: (L, H); raises as `fill_in`."""
+def head_costs(key: RunKey, word: str) -> Array:
+    """The probability that one word loses without each head, (L, H), where nothing else is changed.
+
+    Raises as `fill_in`.
+    """
     network, place = _network_and_place(key)
-    run, batch, head = caches.run_sentence(key), caches.tokenize(key.text), network.network.head
-
-    def score(final: Array) -> Array:
-        with torch.inference_mode():
-            logits = head(torch.tensor(final[:, place]).to(head.weight))
-        probabilities: Array = logits.softmax(-1)[:, IDS[word], None].cpu().numpy()
-        return probabilities
-
-    sweep = Sweep([[each] for each in list_heads(key.config)], score)
+    batch = caches.tokenize(key.text)
     with services().turns.take():
-        encoder = caches.encoder(key.weights, key.config, key.seed)
-        found = sweep.measure(encoder, batch, key.sentence, run, seed=key.seed, causal=key.causal)
-    return found.reshape(key.config.n_layers, key.config.n_heads)
+        return answers.head_costs(network.network, batch, key.sentence, place, IDS[word], causal=key.causal)
 
 
 def _network_and_place(key: RunKey) -> tuple[EnglishNetwork, int]:

@@ -10,7 +10,7 @@ from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.components.rows import draw_token_chips
-from playground.web.session.answers import HiddenWord, fill_in, hidden_word, without_each_head
+from playground.web.session.answers import HiddenWord, fill_in, head_costs, hidden_word
 from playground.web.shared.page_end import as_one_element
 
 KEY = "answer_line"
@@ -48,9 +48,10 @@ def _describe(setup: Setup, hidden: HiddenWord) -> str:
     word = escape_markdown(hidden.word)
     if key != untouched:
         told += f"  \nWithout your changes: *{word}* {before[IDS[hidden.word]]:.2f}"
-    without = without_each_head(untouched, hidden.word)
-    layer, head = np.unravel_index(int(without.argmin()), without.shape)
-    return f"{told}  \nWithout layer {layer}, head {head}: *{word}* {without[layer, head]:.2f}"
+    costs = head_costs(untouched, hidden.word)
+    layer, head = np.unravel_index(int(costs.argmax()), costs.shape)
+    without = before[IDS[hidden.word]] - costs[layer, head]
+    return f"{told}  \nWithout layer {layer}, head {head}: *{word}* {without:.2f}"
 
 
 def _list_likeliest(probabilities: Array, right: str) -> str:

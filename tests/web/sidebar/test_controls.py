@@ -53,7 +53,9 @@ def test_seven_settings_stand_in_sight_and_the_others_are_for_experts() -> None:
     shape = {"n_layers", "n_heads", "d_model", "positions", "norm_placement", "norm", "residual"}
     app = open_panels(open_page("parameters"), EXPERT)
     assert expert_keys(app) >= {key for key in ARCHITECTURE if SETTINGS[key].has_effect(values(app))} - shape
-    for weights in ("minilm", "english", "random"):
+    assert {f"minilm_{key}" for key in shape} <= set(widgets(app))
+    assert expert_keys(app).isdisjoint(shape)
+    for weights in ("english", "random"):
         assert expert_keys(choose(app, weights=weights)).isdisjoint(shape)
         assert shape <= set(widgets(app))
 

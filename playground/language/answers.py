@@ -1,0 +1,92 @@
+"""What a network answers for a hidden word, and how much of the answer each head carries.
+
+Legend: L layers, H heads.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from playground.analysis.sweeps import list_heads
+from playground.language.capabilities import Capability, Example
+from playground.language.network import EnglishNetwork, share_right
+from playground.language.text import IDS, MASK, VOCABULARY, join_words
+from playground.runs.arrays import Array
+from playground.runs.variant_runs import Variant, run_variants
+from playground.text import Batch
+from playground.training.network import Tagger
+
+N_SEARCHED = 10
+"""Held-out sentences among which one is looked for that two networks answer differently."""
+
+
+@torch.inference_mode()
+def head_costs(
+    network: Tagger, batch: Batch, sentence: int, place: int, word_id: int, *, causal: bool = False
+) -> Array:
+    """The probability that a word loses when one head is removed: (L, H), below 0 if the word becomes likelier.
+
+    Args:
+        network: an encoder with an output head that scores every word at every token.
+        batch: the sentences, with the mask token where a word is hidden.
+        sentence: which of the batch's sentences, from 0.
+        place: the token of that sentence at which the word is scored, from 0.
+        word_id: the word.
+        causal: whether no token may attend to later ones.
+
+    Raises:
+        TooLargeError: not even one variant fits the memory budget.
+        InputError: the sentence is longer than the config's max_len.
+    """
+    config = network.encoder.config
+    variants: list[Variant] = [[], *([head] for head in list_heads(config))]
+    probabilities = np.zeros(len(variants), np.float32)
+    for step in run_variants(network.encoder, batch, sentence, variants, causal=causal):
+        vectors = torch.tensor(step.final[:, place]).to(network.head.weight)  # (variants, D)
+        probabilities[list(step.numbers)] = network.head(vectors).softmax(-1)[:, word_id].cpu().numpy()
+    lost: Array = (probabilities[0] - probabilities[1:]).reshape(config.n_layers, config.n_heads)
+    return lost
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a network answers for the hidden word of an example."""
+
+    probabilities: Mapping[str, float]
+    """By option."""
+    layer: int
+    head: int
+    """The head whose removal costs the right word most."""
+    cost: float
+    """The probability that the right word loses without that head."""
+
+
+def hide_word(example: Example) -> str:
+    """Write an example as a sentence with [MASK] in the place of its word."""
+    return join_words([*example.words[: example.place], MASK, *example.words[example.place + 1 :]])
+
+
+def answer_example(network: EnglishNetwork, example: Example) -> Answer:
+    """Return a network's answer for an example."""
+    text = hide_word(example)
+    every = dict(network.predict(text, len(VOCABULARY)))
+    costs = head_costs(
+        network.network,
+        network.tokenizer.encode_batch([text]),
+        0,
+        example.place + 1,  # behind [CLS]
+        IDS[example.answer],
+        causal=network.spec.causal,
+    )
+    layer, head = divmod(int(costs.argmax()), costs.shape[1])
+    return Answer({word: every[word] for word in example.options}, layer, head, float(costs[layer, head]))
+
+
+def find_difference(first: EnglishNetwork, second: EnglishNetwork, capability: Capability) -> Example:
+    """Return the first held-out sentence that only one of two networks gets right; if there is none, the first."""
+    examples = capability.examples(N_SEARCHED)
+    shares = ([share_right(each.network, each.spec, [example]) for each in (first, second)] for example in examples)
+    differing = (example for example, (a, b) in zip(examples, shares, strict=True) if a != b)
+    return next(differing, examples[0])

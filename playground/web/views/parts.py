@@ -1,0 +1,32 @@
+"""What the page Parts has beside its view: the button that puts the chosen encoder into the sidebar."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from playground.views.parts import read_parts, show_parts
+from playground.web.choices.english import choose_english
+from playground.web.shared import panels
+from playground.web.shared.page_end import fragment
+from playground.web.shared.renderer import WIDGETS, read_options, render
+
+
+@fragment
+def explore_parts() -> None:
+    """The table of capabilities, the chosen cell, and what each setting costs."""
+    scene = read_parts()
+    with panels.explain_errors():
+        render(show_parts(scene, read_options("parts")), scene)
+
+
+def draw_open(settings: Mapping[str, Any]) -> None:
+    """Draw the button that puts an encoder into the sidebar."""
+    opens = partial(choose_english, **settings)
+    help_text = "Puts this encoder and its weights into the sidebar, for every page."
+    if st.button("Open this encoder", key="parts_open", on_click=opens, help=help_text):
+        st.rerun()
+
+
+WIDGETS["open_encoder"] = draw_open
