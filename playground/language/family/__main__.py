@@ -52,11 +52,7 @@ def train_in_processes(specs: list[Spec], n_processes: int) -> Iterator[EnglishN
 
 
 def train_on_cluster(specs: list[Spec], queue: ClusterQueue) -> Iterator[EnglishNetwork]:
-    """Train networks on a cluster; yields them in the order in which they are done.
-
-    Raises:
-        ClusterError: the cluster can't be reached, or a training failed there; the others are cancelled.
-    """
+    """The same on a cluster; raises ClusterError if that can't be reached, or a training fails there."""
     queue.connect()
     runs = SharedRuns(queue, max_results=0, max_bytes=0)
     members = [runs.join(spec, LearningRequest(spec=spec)) for spec in specs]
