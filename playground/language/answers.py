@@ -63,14 +63,8 @@ def answer_example(network: EnglishNetwork, example: Example) -> Answer:
     """Return a network's answer for an example."""
     text = hide_word(example)
     every = dict(network.predict(text, len(VOCABULARY)))
-    costs = head_costs(
-        network.network,
-        network.tokenizer.encode_batch([text]),
-        0,
-        example.place + 1,  # behind [CLS]
-        IDS[example.answer],
-        causal=network.spec.causal,
-    )
+    batch, place = network.tokenizer.encode_batch([text]), example.place + 1  # behind [CLS]
+    costs = head_costs(network.network, batch, 0, place, IDS[example.answer], causal=network.spec.causal)
     layer, head = divmod(int(costs.argmax()), costs.shape[1])
     return Answer({word: every[word] for word in example.options}, layer, head, float(costs[layer, head]))
 

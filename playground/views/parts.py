@@ -106,13 +106,8 @@ def show_parts(scene: Scene[Parts], options: Options) -> Iterator[Item]:
     yield Group("parts_cell", tuple(_show_cell(parts, row, column)))
     yield Paragraph("What each setting costs", "header")
     yield Paragraph("\n".join(f"- {describe_setting(parts, name)}" for name in STOPS if parts.rows_of(name)))
-    yield fill_panel(
-        options,
-        "parts_closer",
-        "Does a larger encoder do better?",
-        lambda: [_by_parameters(parts.specs[row])],
-        ":material/scatter_plot:",
-    )
+    title, icon = "Does a larger encoder do better?", ":material/scatter_plot:"
+    yield fill_panel(options, "parts_closer", title, lambda: [_by_parameters(parts.specs[row])], icon)
 
 
 def answer_parts(parts: Parts) -> str:
