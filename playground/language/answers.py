@@ -28,17 +28,8 @@ def head_costs(
 ) -> Array:
     """The probability that a word loses when one head is removed: (L, H), below 0 if the word becomes likelier.
 
-    Args:
-        network: an encoder with an output head that scores every word at every token.
-        batch: the sentences, with the mask token where a word is hidden.
-        sentence: which of the batch's sentences, from 0.
-        place: the token of that sentence at which the word is scored, from 0.
-        word_id: the word.
-        causal: whether no token may attend to later ones.
-
-    Raises:
-        TooLargeError: not even one variant fits the memory budget.
-        InputError: the sentence is longer than the config's max_len.
+    The word is scored at token `place` of one `sentence` of the batch, both from 0, which has the mask there already.
+    `causal` hides later tokens. Raises as `run_variants`.
     """
     config = network.encoder.config
     variants: list[Variant] = [[], *([head] for head in list_heads(config))]
@@ -72,14 +63,8 @@ def answer_example(network: EnglishNetwork, example: Example) -> Answer:
     """Return a network's answer for an example."""
     text = hide_word(example)
     every = dict(network.predict(text, len(VOCABULARY)))
-    costs = head_costs(
-        network.network,
-        network.tokenizer.encode_batch([text]),
-        0,
-        example.place + 1,  # behind [CLS]
-        IDS[example.answer],
-        causal=network.spec.causal,
-    )
+    batch, place = network.tokenizer.encode_batch([text]), example.place + 1  # behind [CLS]
+    costs = head_costs(network.network, batch, 0, place, IDS[example.answer], causal=network.spec.causal)
     layer, head = divmod(int(costs.argmax()), costs.shape[1])
     return Answer({word: every[word] for word in example.options}, layer, head, float(costs[layer, head]))
 

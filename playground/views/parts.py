@@ -5,7 +5,6 @@ Legend: R encoders, the base first; C capabilities.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,11 +17,12 @@ from playground.charts.chart import Axis, Group, Heatmap, Item, Options, Paragra
 from playground.charts.colour_scales import Colours
 from playground.charts.figure import Array, Figure
 from playground.charts.scene import Scene
+from playground.config import SETTINGS
 from playground.language.answers import answer_example, find_difference, hide_word
 from playground.language.capabilities import CAPABILITIES
 from playground.language.family import STOPS, compared_specs, is_shipped, load_shipped, seeds_of, shipped_specs, table
 from playground.language.network import Spec
-from playground.text.wording import count_noun
+from playground.text.wording import count_noun, upper_first
 
 GUESSING, CHANCE = 0.6, 0.5
 """A share up to the first is called no better than guessing, which gets the second: two words are always possible."""
@@ -33,23 +33,11 @@ LEAST_CHANGE = 0.05
 TITLES = tuple(capability.title for capability in CAPABILITIES.values())
 """The capabilities' titles, in the order of the columns."""
 
-SETTINGS = {
-    "n_layers": "Layers",
-    "n_heads": "Heads",
-    "d_model": "Width",
-    "positions": "Positions",
-    "norm_placement": "Norm placement",
-    "norm": "Norm",
-    "residual": "Residuals",
-    "causal": "Causal mask",
-}
-"""What the settings of the family are called."""
-
 VALUES: dict[tuple[str, Any], str] = {
     ("positions", "none"): "no positions",
     ("positions", "alibi"): "ALiBi positions",
     ("norm_placement", "post"): "post-norm",
-    ("norm_placement", "both"): "norm before and after",
+    ("norm_placement", "both"): "pre- and post-norm",
     ("norm", "rms"): "RMS norm",
     ("norm", "none"): "no norms",
     ("residual", False): "no residuals",
@@ -76,29 +64,19 @@ def name_value(setting: str, value: Any) -> str:
     return VALUES.get((setting, value)) or (f"width {value}" if setting == "d_model" else f"{value} positions")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Parts:
-    """The base and the measured encoders that change one setting of it, each with the shares of its seeds (S, C)."""
+    """The base and the measured encoders that change one setting of it, with their shares right over the seeds."""
 
     specs: tuple[Spec, ...]
-    shares: tuple[Array, ...]
+    mean: Array
+    """(R, C)"""
+    low: Array
+    """(R, C): of the worst seed."""
+    high: Array
+    """(R, C): of the best seed."""
 
-    @cached_property
-    def mean(self) -> Array:
-        """The mean share right over the seeds: (R, C)."""
-        return np.stack([shares.mean(axis=0) for shares in self.shares])
-
-    @cached_property
-    def low(self) -> Array:
-        """The share right of the worst seed: (R, C)."""
-        return np.stack([shares.min(axis=0) for shares in self.shares])
-
-    @cached_property
-    def high(self) -> Array:
-        """The share right of the best seed: (R, C)."""
-        return np.stack([shares.max(axis=0) for shares in self.shares])
-
-    @cached_property
+    @property
     def names(self) -> list[str]:
         """What the encoders are called."""
         return [name_spec(spec) for spec in self.specs]
@@ -110,9 +88,10 @@ class Parts:
 
 def read_parts() -> Scene[Parts]:
     """Return what was measured of the base and of every single change."""
-    rows = {spec: seeds for spec in compared_specs() if (seeds := seeds_of(spec))}
-    shares = [np.array([[seed.shares[name] for name in CAPABILITIES] for seed in seeds]) for seeds in rows.values()]
-    return Scene(Parts(tuple(rows), tuple(shares)))
+    seeds = {spec: rows for spec in compared_specs() if (rows := seeds_of(spec))}
+    shares = [np.array([[row.shares[name] for name in CAPABILITIES] for row in rows]) for rows in seeds.values()]
+    mean, low, high = (np.array([take(each, axis=0) for each in shares]) for take in (np.mean, np.min, np.max))
+    return Scene(Parts(tuple(seeds), mean, low, high))
 
 
 def show_parts(scene: Scene[Parts], options: Options) -> Iterator[Item]:
@@ -126,14 +105,9 @@ def show_parts(scene: Scene[Parts], options: Options) -> Iterator[Item]:
     yield _capability_table(row, column)
     yield Group("parts_cell", tuple(_show_cell(parts, row, column)))
     yield Paragraph("What each setting costs", "header")
-    yield Paragraph("\n".join(f"- {describe_setting(parts, name)}" for name in SETTINGS if parts.rows_of(name)))
-    yield fill_panel(
-        options,
-        "parts_closer",
-        "Does a larger encoder do better?",
-        lambda: [_by_parameters(parts.specs[row])],
-        ":material/scatter_plot:",
-    )
+    yield Paragraph("\n".join(f"- {describe_setting(parts, name)}" for name in STOPS if parts.rows_of(name)))
+    title, icon = "Does a larger encoder do better?", ":material/scatter_plot:"
+    yield fill_panel(options, "parts_closer", title, lambda: [_by_parameters(parts.specs[row])], icon)
 
 
 def answer_parts(parts: Parts) -> str:
@@ -164,7 +138,8 @@ def describe_setting(parts: Parts, setting: str) -> str:
     if gains[best, column] >= LEAST_CHANGE:
         before, after = parts.mean[0, column], parts.mean[rows[best], column]
         said.append(f"*{TITLES[column]}* rises from {before:.2f} to {after:.2f} ({parts.names[rows[best]]})")
-    return f"**{SETTINGS[setting]}:** {'; '.join(said) or 'nothing, at this size'}."
+    label = "causal mask" if setting == "causal" else SETTINGS[setting].label
+    return f"**{upper_first(label)}:** {'; '.join(said) or 'nothing, at this size'}."
 
 
 def _capability_table(row: int, column: int) -> Heatmap[Parts]:
@@ -180,9 +155,8 @@ def _capability_table(row: int, column: int) -> Heatmap[Parts]:
     return Heatmap(
         key="capability_table",
         alt="Heatmap of the share of hidden words that trained encoders get right, by capability",
-        caption="The share of hidden words that are right, mean of three seeds. A row changes one setting of the "
-        f"base; a column is a capability. Grey: at most {GUESSING:.2f}, no better than guessing ({CHANCE:.2f}). "
-        "Click a cell to see a sentence.",
+        caption="Share of hidden words that are right, the mean of three seeds. Each row changes one setting of the "
+        f"base. Grey: at most {GUESSING:.2f}, where guessing gets {CHANCE:.2f}. Click a cell for a sentence.",
         values=lambda parts: parts.mean,
         shown=lambda parts: parts.mean > GUESSING,
         rows=Axis("", lambda parts: parts.names, place="parts_row", options={"dtick": 1}),
@@ -200,7 +174,7 @@ def _capability_table(row: int, column: int) -> Heatmap[Parts]:
         height_of=lambda n_rows: 96 + 22 * n_rows,
         least_cell=46,
         table=spreads,
-        table_title="The numbers, with the lowest and the highest of the seeds",
+        table_title="The numbers, with the range of the seeds",
         compares=False,
     )
 
@@ -259,5 +233,6 @@ def _draw_dots(frame: pd.DataFrame, chosen: str) -> Figure:
         },
         "hovertemplate": "%{customdata}<br>%{x:,} parameters, %{y:.2f} right<extra></extra>",
     }
-    axes = {"xaxis": {"title": "parameters (log scale)", "type": "log"}, "yaxis": {"title": "mean share right"}}
-    return figures.style([dots], axes, height=380)
+    ticks = {"tickvals": [3_000, 10_000, 30_000, 100_000, 300_000], "tickformat": ","}
+    x_axis = {"title": "parameters (log scale)", "type": "log", **ticks}
+    return figures.style([dots], {"xaxis": x_axis, "yaxis": {"title": "mean share right"}}, height=380)

@@ -10,7 +10,6 @@ import pytest
 
 from playground.charts.chart import Chart, Heatmap, Panel, Paragraph, Picture
 from playground.charts.draw import draw_chart
-from playground.charts.scene import Scene
 from playground.language import family
 from playground.language.capabilities import CAPABILITIES
 from playground.language.family import SEEDS, Row, change, compared_specs
@@ -96,8 +95,8 @@ def test_the_answer_is_the_change_that_costs_most() -> None:
         ("positions", "**Positions:** 2 of 10 capabilities fall to guessing (no positions)."),
         ("d_model", "**Width:** *recall* falls from 1.00 to 0.90 (width 8)."),
         ("n_layers", "**Layers:** *biggest* rises from 0.50 to 0.95 (4 layers)."),
-        ("n_heads", "**Heads:** nothing, at this size."),
-        ("residual", "**Residuals:** nothing, at this size."),
+        ("n_heads", "**Attention heads:** nothing, at this size."),
+        ("residual", "**Residual connections:** nothing, at this size."),
     ],
 )
 def test_every_setting_has_a_sentence_also_where_nothing_was_measured(setting: str, sentence: str) -> None:
@@ -106,8 +105,8 @@ def test_every_setting_has_a_sentence_also_where_nothing_was_measured(setting: s
 
 
 def test_what_the_seed_does_too_is_no_loss() -> None:
-    shares = (np.full((3, 10), 1.0), np.array([[1.0] * 10, [0.4] * 10, [0.4] * 10]))
-    assert view.describe_loss(Parts((change(), change(causal=True)), shares), 1) == ""
+    mean, low, high = (np.array([[1.0] * 10, [share] * 10]) for share in (0.6, 0.4, 1.0))
+    assert view.describe_loss(Parts((change(), change(causal=True)), mean, low, high), 1) == ""
 
 
 def test_the_dots_are_the_shipped_encoders_and_the_chosen_one_is_red(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +124,8 @@ def test_the_dots_are_the_shipped_encoders_and_the_chosen_one_is_red(monkeypatch
     ]
 
 
-def test_without_a_table_one_sentence_says_so() -> None:
-    items = list(show_parts(Scene(Parts((), ())), OPTIONS))
+def test_without_a_table_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(family, "table", dict)
+    items = list(show_parts(read_parts(), OPTIONS))
     assert not [each for each in items if isinstance(each, Chart | Panel)]
     assert "not there yet" in words(items)

@@ -1,0 +1,45 @@
+"""The page Parts as a visitor has it: a link's cell, its sentence, and the button that opens its encoder."""
+
+from unittest.mock import Mock
+
+import pytest
+
+from playground.language import family
+from playground.language.capabilities import CAPABILITIES
+from playground.language.family import SEEDS, Row
+from playground.language.network import EnglishNetwork, Spec
+from playground.views import parts as view
+from playground.web.views import parts as page
+from tests.web.app_test import charts, open_page, press, words
+
+
+@pytest.fixture
+def choose_english(monkeypatch: pytest.MonkeyPatch) -> Mock:
+    """What the button calls; every encoder of the table is untrained and gets each capability right."""
+    row = Row(dict.fromkeys(CAPABILITIES, 1.0), "")
+    rows = {spec.key: row for spec in family.measured_specs() if spec.seed in SEEDS}
+    monkeypatch.setattr(family, "table", lambda: rows)
+    monkeypatch.setattr(view, "is_shipped", lambda _: True)
+    monkeypatch.setattr(view, "table", lambda: rows)
+
+    def load(spec: Spec) -> EnglishNetwork:
+        return EnglishNetwork(spec, spec.build().requires_grad_(False), {})
+
+    monkeypatch.setattr(view, "load_shipped", load)
+    opened = Mock()
+    monkeypatch.setattr(page, "choose_english", opened)
+    return opened
+
+
+def test_a_links_cell_has_a_sentence_and_its_encoder_is_opened(choose_english: Mock) -> None:
+    app = open_page("parts", parts_row=12, parts_column=0, parts_closer=True)
+    assert {"capability_table", "capability_by_parameters"} <= charts(app).keys()
+    assert "**no positions, is or are:** 1.00 right" in words(app)
+    assert "[MASK]" in words(app)
+    press(app, "parts_open")
+    choose_english.assert_called_once_with(positions="none")
+
+
+def test_the_base_is_opened_without_a_setting(choose_english: Mock) -> None:
+    press(open_page("parts", parts_row=0), "parts_open")
+    choose_english.assert_called_once_with()
