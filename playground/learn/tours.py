@@ -10,13 +10,14 @@ from playground.charts.markdown import escape_markdown
 from playground.learn.exercise import Exercise
 from playground.learn.lesson import Lesson, LessonStep, find_problem
 from playground.learn.negation_tour import NEGATION
+from playground.learn.parts_tour import PARTS
 from playground.learn.pronoun_tour import PRONOUN
 from playground.learn.reverse_tour import REVERSE
 from playground.learn.tour import Step, Tour
 from playground.link.opening import split_link
 
-TOURS: dict[str, Tour] = {tour.name: tour for tour in (PRONOUN, NEGATION, REVERSE)}
-"""By name; the first is that of a link that names none."""
+TOURS: dict[str, Tour] = {tour.name: tour for tour in (PARTS, PRONOUN, NEGATION, REVERSE)}
+"""By name."""
 
 
 def lesson_tour(lesson: Lesson, name: str, exercises: Mapping[str, Exercise]) -> Tour:

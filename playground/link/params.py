@@ -242,8 +242,8 @@ FOCUS: dict[str, Whole] = {
 }
 """What every page looks at; no widget of Streamlit has these keys, see `focus`. The default: *it* looks at *animal*."""
 
-EXPERIMENTS = ("pronoun", "negation", "reverse")
-"""The tours that a link can name, by the names of `playground.learn.tours`."""
+EXPERIMENTS = ("pronoun", "negation", "reverse", "parts")
+"""The tours that a link can name, by the names of `playground.learn.tours`; the first is that of a link without one."""
 
 MAX_STEPS = 20
 """Of a tour."""

@@ -40,7 +40,7 @@ from playground.web.choices.widgets import cut_text, explain_cut_text
 from playground.web.components.rows import draw_copy_link
 from playground.web.session.services import services
 from playground.web.session.uploaded_files import current_upload
-from playground.web.shared.navigation import open_requested_page, page_named
+from playground.web.shared.navigation import open_requested_page, page_named, request_page
 from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.shared.pinning import pinned_side
 from playground.web.sidebar import english_panel, saved_link, upload_panel
@@ -428,7 +428,8 @@ def draw_front_field() -> None:
         is_long = len(current_setup().text.sentences) > 1
         _draw_second_field(is_line=not is_long)
         # Who presses it takes the cursor from the field, which sends the text.
-        st.button("Look", key="front_look", icon=":material/search:", type="primary")
+        opens = partial(request_page, "attention")
+        st.button("Show attention", key="front_look", icon=":material/search:", type="primary", on_click=opens)
     explain_cut_text("text")
 
 

@@ -46,7 +46,7 @@ def draw_cards() -> None:
         st.switch_page(page_named(TOURS[started].page), query_params={})
     evidence = gather_evidence()
     with st.container(key="cards"):
-        for column, tour in zip(st.columns(max(3, len(TOURS)), gap="small"), TOURS.values(), strict=False):
+        for column, tour in zip(st.columns(len(TOURS), gap="small"), TOURS.values(), strict=False):
             with column, st.container(key=f"card_{tour.name}", border=True, gap="xsmall", height="stretch"):
                 _draw_card(tour, evidence)
 
