@@ -32,6 +32,10 @@ def answer_why(scene: Scene[HeadsRun], options: Options) -> tuple[Group, Iterato
 
     The test runs its sentences when it is asked for, so that the answer is drawn before.
     """
+    if scene.now.is_random and not options["attention_steps"]:
+        said = "The weights are random: nothing was learnt, so there is no why. The steps below show the computation."
+        items: list[Item] = [Widget("why_arrival"), Paragraph(said), Widget("open_trained")]
+        return Group("why", tuple(items)), iter(()), _fold_steps(scene, None, options)
     found, problem = None, None
     if not is_hidden(scene.now.run, scene.focus):
         try:
@@ -39,7 +43,7 @@ def answer_why(scene: Scene[HeadsRun], options: Options) -> tuple[Group, Iterato
         except PlaygroundError as error:
             problem = Paragraph(escape_markdown(error), "error")
     question = _ask(scene.now.run, scene.focus, found)
-    items: list[Item] = [Widget("why_arrival"), Paragraph(question, "header")]
+    items = [Widget("why_arrival"), Paragraph(question, "header")]
     if problem is not None:
         return Group("why", (*items, problem)), iter(()), _fold_steps(scene, None, options)
     if found is None:

@@ -6,6 +6,9 @@ Legend: L layers, H heads, C words of the vocabulary.
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+import torch
+
 from playground.analysis.stream_sources import logit_lens
 from playground.language import answers
 from playground.language.network import EnglishNetwork
@@ -47,6 +50,18 @@ def fill_in(key: RunKey) -> Array:
     run = caches.run_sentence(key)
     with services().turns.take():
         return logit_lens(run, place, network.encoder, network.network.head)
+
+
+def score_hidden(key: RunKey, final: Array) -> Array:
+    """The probability of the hidden word by the vectors that leave the encoder: (N, T, D) → (N,); NaN if unknown."""
+    network, place = _network_and_place(key)
+    hidden, head = hidden_word(key), network.network.head
+    if hidden is None or not hidden.word:
+        return np.full(len(final), np.nan, np.float32)
+    with torch.inference_mode():
+        scores = head(torch.tensor(final[:, place]).to(head.weight))
+        probabilities: Array = scores.softmax(-1)[:, IDS[hidden.word]].cpu().numpy()
+    return probabilities
 
 
 @cache_by_weights

@@ -24,6 +24,7 @@ from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.errors import InputError, PlaygroundError
+from playground.language.family import STOPS
 from playground.limits import MAX_CHARACTERS, MAX_TOKENS
 from playground.link.changes import MadeChange, fit_changes
 from playground.link.opening import Focus
@@ -37,6 +38,7 @@ from playground.views.attention.counterfactuals import SentenceOfRun
 from playground.views.attention.explanation import HeadsRun
 from playground.views.change_names import count_changes, explain_change
 from playground.web.choices import widgets
+from playground.web.choices.english import choose_english
 from playground.web.choices.focus import choose_places, current_focus, move_focus
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random, record_action
 from playground.web.components import rows
@@ -300,6 +302,15 @@ def draw_ten_sentences(layer: int, head: int) -> None:
         st.markdown(f"In {n} other sentences: follows {told}.")
 
 
+def draw_open_trained() -> None:
+    """The button that opens the encoder of the small English that is nearest to the shown shape."""
+    setup = current_setup()
+    settings = {key: setup[key] for key, stops in STOPS.items() if setup[key] in stops}
+    opens = partial(choose_english, **settings)
+    if st.button("Open a trained encoder of this shape", key="open_trained", icon=":material/school:", on_click=opens):
+        st.rerun()
+
+
 def draw_quick_changes() -> None:
     """The buttons; one whose change is made takes it back, and one whose change cannot be made is grey and says why.
 
@@ -474,6 +485,7 @@ renderer.WIDGETS |= {
     "ten_sentences": draw_ten_sentences,
     "quick_changes": draw_quick_changes,
     "open_head": draw_open_head,
+    "open_trained": draw_open_trained,
     "stream_reading": draw_stream_reading,
 }
 renderer.ON_CHANGE["attention_why"] = partial(record_action, "computation opened")

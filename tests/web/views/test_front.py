@@ -77,8 +77,8 @@ def test_where_no_word_can_look_at_another_the_card_says_what_to_type(text: str,
 def test_the_card_of_the_negation_gives_the_cosine_that_is_to_be_guessed_away_nowhere() -> None:
     app = open_page("overview")
     numbers = re.findall(r"<strong>([^<]+)</strong> ([^<]+)", "".join(each.proto.body for each in app.get("html")))
-    assert [of for number, of in numbers if number == "?"] == ["good – not good"]
-    assert len(numbers) == 2
+    assert [of for number, of in numbers if number == "?"] == ["without", "good – not good"]
+    assert len(numbers) == 4
 
 
 def test_without_a_text_the_field_and_the_cards_stay() -> None:

@@ -180,8 +180,18 @@ def test_a_scrambled_merge_says_where_the_value_goes() -> None:
     assert "head_merge = reshape" in prose(without_error(app))
 
 
+def test_random_weights_have_no_why_but_a_way_to_trained_ones() -> None:
+    app = open_page("attention", **SMALL | {"n_layers": 1}, text="abcdef", query=2)
+    assert not app.header
+    assert "nothing was learnt, so there is no why" in prose(app)
+    app = without_error(app.button(key="open_trained").click().run())
+    assert app.header[0].value.startswith("Why does")
+    assert app.session_state["weights"] == "english"
+    assert app.session_state["n_layers"] == 1
+
+
 def test_the_panel_follows_the_query() -> None:
-    app = open_page("attention", **SMALL, text="abcdef", query=2)
+    app = open_page("attention", **SMALL, text="abcdef", query=2, attention_steps=True)
     assert app.header[0].value.startswith("Why does `c`₂")
     choose(app, query=4)
     assert app.header[0].value.startswith("Why does `e`₄")
@@ -370,7 +380,10 @@ def test_a_sentence_whose_noun_has_several_tokens_is_left_out_and_not_counted(mo
 )
 def test_the_button_is_there_only_if_the_ten_sentences_can_be_asked(link: dict[str, Any], is_there: bool) -> None:
     app = without_error(
-        open_page("attention", **SMALL | {"text": "A dog saw it.", "layer": 1, "query": 3, "key": 1} | link)
+        open_page(
+            "attention",
+            **SMALL | {"text": "A dog saw it.", "layer": 1, "query": 3, "key": 1, "attention_steps": True} | link,
+        )
     )
     assert "In this sentence, between" in prose(app), "the swap is tested"
     assert ("ten_sentences" in {button.key for button in app.button}) == is_there

@@ -21,6 +21,7 @@ from playground.analysis.sentences import sentence_vector
 from playground.analysis.sweeps import Order, Sweep
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
+from playground.language.text import IDS
 from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
@@ -29,7 +30,7 @@ from playground.training.answers import first_sequences, score_changed
 from playground.training.tasks import Examples
 from playground.views.what_if.parts import Effects, PartKind
 from playground.web.components.without_picture import ask_again
-from playground.web.session import caches, trained_slot
+from playground.web.session import answers, caches, trained_slot
 from playground.web.session.caches import RunKey
 from playground.web.session.experiments import validation_data
 from playground.web.session.services import services
@@ -158,8 +159,8 @@ def sweep_numbers(key: RunKey, sweep: SweepKey) -> GrowingNumbers:
     """The numbers of a sweep over the run of a sentence that nothing changes, a row a variant.
 
     Columns: of parts, the relative change of the sentence's vector, then that vector's cosines with the untouched ones
-    of the text's sentences; of patches, how much nearer; of pruning, a column a sentence, the cosine of its vector with
-    the untouched one.
+    of the text's sentences, then, if a word is hidden, that word's probability; of patches, how much nearer; of
+    pruning, a column a sentence, the cosine of its vector with the untouched one.
 
     Raises:
         TooLargeError: the variants are too many to be measured; and as `caches.run_sentence`.
@@ -181,7 +182,8 @@ def sweep_numbers(key: RunKey, sweep: SweepKey) -> GrowingNumbers:
             f"These are {len(variants):,} runs of the sentence, and {MAX_PASSES:,} whole ones are the most. A shorter "
             "sentence, fewer layers, or another map, would fit."
         )
-    return empty_numbers(parts, work, 1 if sweep.kind == "patches" else 1 + n_sentences)
+    n_answers = 1 if answers.hidden_word(key) else 0
+    return empty_numbers(parts, work, 1 if sweep.kind == "patches" else 1 + n_sentences + n_answers)
 
 
 def measure_rows(key: RunKey, sweep: SweepKey, rows: Rows) -> Array:
@@ -206,7 +208,10 @@ def _make_sweep(key: RunKey, sweep: SweepKey, run: Run) -> Sweep:
         return Sweep(variants, sweeps.score_nearness(run, source), {sweep.source: source.arrays})
     if sweep.kind == "pruning":
         return Sweep(variants, sweeps.score_similarity(run))
-    return Sweep(variants, sweeps.score_change(run, text_vectors(key._replace(sentence=0))))
+    score = sweeps.score_change(run, text_vectors(key._replace(sentence=0)))
+    if answers.hidden_word(key) is None:
+        return Sweep(variants, score)
+    return Sweep(variants, lambda final: np.column_stack([score(final), answers.score_hidden(key, final)]))
 
 
 def list_variants(sweep: SweepKey, run: Run) -> Sequence[Variant]:
@@ -337,6 +342,18 @@ def measure_on_similarity(key: RunKey, parts: SweepKey, other: int, run: Run) ->
     def effects() -> Effects:
         said = f"the similarity to sentence {other + 1} changes by {{}}"
         return Effects(sweep.growing.numbers[:, 1 + other] - np.float32(before), meaning, said, "+.4f")
+
+    return MeasuredParts(**vars(sweep), effects=effects)
+
+
+def measure_on_hidden_word(key: RunKey, parts: SweepKey, word: str) -> MeasuredParts:
+    """The change of the probability of the word that is hidden; raises as `sweep_numbers`."""
+    sweep, before = measure_sweep(key, parts), answers.fill_in(key)[-1, IDS[word]]
+    meaning = f"what is added to the probability of *{word}*, the hidden word, which is {before:.2f} with every part"
+
+    def effects() -> Effects:
+        said = f"the probability of *{word}* changes by {{}}"
+        return Effects(sweep.growing.numbers[:, -1] - before, meaning, said, "+.2f")
 
     return MeasuredParts(**vars(sweep), effects=effects)
 

@@ -50,6 +50,7 @@ from playground.web.choices.setup import Setup, current_setup, current_value, is
 from playground.web.choices.shortcuts import choose_values
 from playground.web.components.without_picture import ask_again
 from playground.web.session import caches, trained_slot
+from playground.web.session.answers import hidden_word
 from playground.web.session.caches import RunKey, TextKey
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_by_weights
@@ -328,6 +329,9 @@ def _choose_measure(setup: Setup, kind: PartKind, target: str, run: Run) -> Call
             return lambda parts: measurements.measure_on_similarity(key, parts, other, run)
         st.info("Your text has one sentence. With a second one, on a line of its own, this shows their similarity.")
     if target == "right answers":
+        hidden = hidden_word(key)
+        if hidden is not None and hidden.word:
+            return lambda parts: measurements.measure_on_hidden_word(key, parts, hidden.word)
         if setup.trained_network is None:
             st.info(_EXPLAIN_ANSWERS + "This is the effect on the sentence's vector.")
         elif kind not in ("heads", "sublayers"):

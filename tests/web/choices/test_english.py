@@ -1,0 +1,162 @@
+"""The small English in the app: a move away from MiniLM and back, hidden words, encoders that nobody has trained."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from playground.language import learner
+from playground.language.family import change, load_shipped
+from playground.language.network import Spec
+from playground.language.store import NetworkStore
+from playground.link import english, open_link
+from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, SHARED
+from playground.runs.budget import choose_device
+from playground.web.choices import english as choices
+from playground.web.session.networks import EnglishNetworks
+from playground.web.session.services import other_services
+from tests.web.app_test import captions, component_data, open_page, press, prose, sentences, shown_focus, without_error
+
+MASKED = english.TEXT[: english.TEXT.rindex("animal")] + "[MASK]" + english.TEXT[english.TEXT.rindex("animal") + 6 :]
+
+
+@pytest.fixture
+def own_store(tmp_path: Path) -> Iterator[NetworkStore]:
+    """A store in which nothing is kept, of this test's own."""
+    store = NetworkStore(tmp_path)
+    with other_services(networks=EnglishNetworks(store, lambda: choose_device("cpu"))):
+        yield store
+
+
+def offer(app: AppTest, key: str, value: Any) -> AppTest:
+    """Move one of MiniLM's controls, as a visitor does."""
+    own = f"minilm_{key}"
+    found = next(each for kind in (app.select_slider, app.selectbox, app.toggle) for each in kind if each.key == own)
+    return without_error(found.set_value(value).run())
+
+
+def shape(app: AppTest) -> dict[str, Any]:
+    return {key: app.session_state[key] for key in ARCHITECTURE}
+
+
+@pytest.mark.parametrize(
+    "moved", [{"n_layers": 1}, {"n_heads": 2}, {"d_model": 16}, {"positions": "none"}, {"residual": False}]
+)
+def test_moving_one_of_minilms_controls_opens_the_base_with_that_one_change_and_back(moved: dict[str, Any]) -> None:
+    app = open_page("attention", layer=2, head=3)
+    ((key, value),) = moved.items()
+    offer(app, key, value)
+    wanted = english.values_of(change(**moved))
+    assert shape(app) == {each: wanted[each] for each in ARCHITECTURE}
+    assert (app.session_state["weights"], app.session_state["text"]) == ("english", english.TEXT)
+    without_error(press(app, "back_to_minilm"))
+    assert (app.session_state["weights"], app.session_state["text"]) == ("minilm", DEFAULT_TEXT)
+    assert shape(app) == {each: SHARED[each].default for each in ARCHITECTURE}
+    assert shown_focus(app) == {"layer": 2, "head": 3, "query": 10, "key": 2}
+
+
+def test_a_text_that_it_knows_stays_and_one_that_it_does_not_know_comes_back() -> None:
+    known = "The dog bit the man near the old house."
+    app = offer(open_page("norms", text=known), "n_layers", 3)
+    assert app.session_state["text"] == known
+    app = offer(open_page("norms", text="Cats purr."), "n_layers", 3)
+    assert app.session_state["text"] == english.TEXT
+    assert without_error(press(app, "back_to_minilm")).session_state["text"] == "Cats purr."
+
+
+def test_a_second_press_that_comes_with_minilms_name_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = offer(open_page("attention"), "n_layers", 1)
+    monkeypatch.setattr(choices, "LATE", 1e9)
+    app.button_group(key="weights").set_value("minilm")
+    assert without_error(app.run()).session_state["weights"] == "english"
+
+
+def test_what_follows_a_setting_moves_with_it_unless_it_was_set() -> None:
+    app = open_page("norms", weights="english")
+    app.select_slider(key="d_model").set_value(16).run()
+    assert (app.session_state["d_ff"], app.session_state["final_norm"]) == (32, True)
+    app.selectbox(key="norm_placement").set_value("post").run()
+    assert without_error(app).session_state["final_norm"] is False
+    own = open_page("norms", weights="english", d_ff=16)
+    own.select_slider(key="d_model").set_value(32).run()
+    assert own.session_state["d_ff"] == 16
+
+
+@pytest.mark.parametrize("link", [{"n_layers": 1}, {"positions": "none"}, {"d_model": 8}, {"causal": "true"}])
+def test_the_answer_line_says_what_the_network_predicts(link: dict[str, Any]) -> None:
+    app = without_error(open_page("attention", weights="english", **link))
+    network = load_shipped(change(**{key: True if value == "true" else value for key, value in link.items()}))
+    best = network.predict(MASKED)
+    assert f"{best[0][0]} {best[0][1]:.2f}" in prose(app)
+    right = dict(network.predict(MASKED, 100))["animal"]
+    assert f"*animal*: **{right:.2f}**" in prose(app)
+    told = open_link("?weights=english&" + "&".join(f"{key}={value}" for key, value in link.items()))
+    assert told.batch.tokens[0][english.PLACE] == "[MASK]"
+    assert told.config == network.spec.config
+
+
+def test_a_press_on_a_word_hides_that_word_and_the_address_says_so() -> None:
+    app = open_page("attention", weights="english", mask=2)
+    assert component_data(app, "token_chips")["chips"][2][0] == "[MASK]"
+    assert component_data(app, "token_chips")["chips"][16][0] == "animal"
+    assert shown_focus(app)["query"] == 2
+    plain = open_page("attention", weights="english", text="The key is rusty.")
+    assert "[MASK]" not in {each[0] for each in component_data(plain, "token_chips")["chips"]}
+    assert "[?]" not in prose(plain)
+
+
+def test_before_training_it_is_untrained_and_says_so() -> None:
+    app = without_error(open_page("attention", weights="english", untrained="true"))
+    assert "before training" in captions(app)
+    assert "nothing was learnt, so there is no why" in prose(app)
+
+
+def test_where_nobody_has_trained_it_the_nearest_is_shown_and_the_wish_stays(own_store: NetworkStore) -> None:
+    app = without_error(open_page("attention", weights="english", n_layers=5))
+    assert app.session_state["n_layers"] == 5
+    assert "nobody has trained this one yet" in captions(app)
+    assert "4 layers × 4 heads" in captions(app) or "6 layers × 4 heads" in captions(app)
+    assert "train_english" in {button.key for button in app.button}, "a link starts nothing by itself"
+    assert not own_store.folder.exists() or not list(own_store.folder.iterdir())
+
+
+def test_what_was_trained_here_is_there_for_the_next_visitor(
+    own_store: NetworkStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learner, "N_SENTENCES", 200)
+    spec = change(n_layers=1, d_model=8, seed=5)
+    trained = learner.Learner(spec, steps=3)
+    for _ in trained.run():
+        pass
+    assert trained.state.trained is not None
+    own_store.keep(trained.state.trained)
+    app = without_error(open_page("attention", weights="english", n_layers=1, d_model=8, seed=5))
+    assert "nobody has trained" not in captions(app)
+    assert "1 layer × 4 heads" in captions(app)
+
+
+def test_unknown_words_are_named_and_its_own_sentences_offered() -> None:
+    app = without_error(open_page("attention", weights="english", text="The dog chased a purple cat."))
+    assert "2 of" in captions(app)
+    assert "a, purple" in captions(app)
+    without_error(press(app, "known_sentence_0"))
+    assert "are new to it" not in captions(app)
+    assert "[?]" in prose(app)
+
+
+def test_a_shape_that_is_too_large_gets_the_bases_sizes_and_one_sentence() -> None:
+    app = open_page("norms", weights="english", d_model=1024, n_layers=12)
+    assert (app.session_state["d_model"], app.session_state["n_layers"]) == (64, 2)
+    assert "more than the 1,000,000 that are trained here" in sentences(app)
+
+
+def test_only_what_differs_from_its_base_travels() -> None:
+    spec = Spec()
+    values = {**english.default_settings({}), **english.values_of(spec), "weights": "english"}
+    view = open_link("?weights=english&d_model=32&norm_placement=post")
+    assert (view.config.d_ff, view.config.final_norm) == (64, False)
+    assert view.notices == ()
+    assert open_link("?weights=english").config == spec.config
+    assert values["text"] == open_link("?weights=english").values["text"]
