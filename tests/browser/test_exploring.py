@@ -27,7 +27,7 @@ def test_unlocking_gives_random_weights_whose_sliders_move(visitor: Visitor) -> 
     visitor.open("/attention")
     trained = visitor.array("attention_pattern", name="customdata")
     visitor.unfold("Expert")
-    expect(visitor.slider("n_layers")).to_be_disabled()
+    expect(visitor.slider("d_ff")).to_be_disabled()
     visitor.widget("unlock").get_by_role("button").click()
     expect(visitor.page.locator(".stMarkdownBadge", has_text="random weights").first).to_be_visible()
     visitor.settled()

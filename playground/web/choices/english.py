@@ -8,7 +8,7 @@ import streamlit as st
 
 from playground.language.text import english_tokenizer
 from playground.link import english
-from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, FOCUS
+from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, FOCUS, PARAMS
 from playground.text import split_sentences
 from playground.web.choices.setup import Setup, current_value, last_setup
 from playground.web.choices.shortcuts import choose_values, keep_replaced, replace_text, save_or_restore_unlocked
@@ -34,7 +34,7 @@ def choose_english(**settings: Any) -> None:
     text = current_value("text")
     if text == DEFAULT_TEXT or not knows(text):
         values["text"] = english.TEXT
-        st.session_state.pop("mask", None)
+        st.session_state["mask"] = english.PLACE
     choose_values({"weights": "english", "untrained": False, "causal": False, "seed": 0, **values, **settings})
 
 
@@ -60,7 +60,7 @@ def weights_chosen() -> None:
     if st.session_state["weights"] == "minilm" and seconds_since_move() < LATE and _BEFORE in st.session_state:
         st.session_state["weights"] = "english"  # the browser has not heard yet that a control was moved
         return
-    st.session_state.pop("mask", None)
+    st.session_state["mask"] = english.NO_MASK
     if current_value("text") == english.TEXT:
         replace_text(DEFAULT_TEXT)
     save_or_restore_unlocked()
@@ -70,8 +70,8 @@ def back_to_minilm() -> None:
     """Bring back what was chosen before the small English, or else MiniLM with its own text."""
     before: Snapshot | None = st.session_state.pop(_BEFORE, None)
     if before is not None:
-        for key in ("mask", *FOCUS):
-            st.session_state.pop(key, None)
+        # What was at its default then is in no snapshot, and the address still has what came after.
+        st.session_state.update({key: PARAMS[key].default for key in ("mask", *FOCUS)})
         restore_snapshot(before)
         return
     text = {"text": DEFAULT_TEXT} if current_value("text") == english.TEXT else {}

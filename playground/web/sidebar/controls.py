@@ -14,7 +14,7 @@ from playground.accounting import count_parameters
 from playground.charts.markdown import quote_token
 from playground.config import SETTINGS, SettingGroup
 from playground.errors import PlaygroundError
-from playground.link import params
+from playground.link import english, params
 from playground.link.kinds import Choice, Size
 from playground.link.params import ARCHITECTURE, PARAMS
 from playground.link.query import VERSION, model_config, settle
@@ -347,7 +347,7 @@ def draw_text_and_weights() -> tuple[Setup, Collection[str]]:
 def _text_typed() -> None:
     """Take a typed text; the word that was hidden in the text before is none of its own."""
     keep_replaced()
-    st.session_state.pop("mask", None)
+    st.session_state["mask"] = english.NO_MASK
 
 
 @fragment
