@@ -95,6 +95,7 @@ def measure() -> Iterator[Result]:
         for n_tokens in (16, 128):
             yield move_over_slider(visitor, slider, n_tokens, "another head", visitor.next_head)
             yield move_over_slider(visitor, slider, n_tokens, "another cell's computation", visitor.next_cell)
+        yield architecture_over_head(visitor)
         yield preset_over_slider(visitor, slider, drawn=True)
         yield preset_over_slider(visitor, slider, drawn=False)
         browser.close()
@@ -227,6 +228,23 @@ def move_over_slider(visitor: Visitor, slider: Page, n_tokens: int, what: str, m
     note = f"{statistics.median(moves):.0f} ms / {statistics.median(numbers):.0f} ms"
     what = f"{what}, {n_tokens} tokens / an empty app's slider"
     return Result(what, paired_ratio(moves, numbers), 2.0, note=note)
+
+
+def architecture_over_head(visitor: Visitor, rounds: int = 6) -> Result:
+    """Another number of layers of a shipped encoder to painted, over another head of it to painted."""
+    layers, heads = [], []
+    for _ in range(rounds):
+        visitor.page.goto("about:blank")
+        address = f"http://127.0.0.1:{visitor.relay.port}/attention?weights=english&layer=0&head=0&n_layers=2"
+        visitor.page.goto(address, wait_until="commit")
+        visitor.page.evaluate(DRAWN, [[LARGE, SMALL], LONGEST_VISIT])
+        visitor.rest()
+        heads.append(visitor.next_head())
+        visitor.rest()
+        layers.append(press_right(visitor.page, ".st-key-n_layers input[type=range]", LARGE))
+        visitor.rest()
+    note = f"{statistics.median(layers):.0f} ms / {statistics.median(heads):.0f} ms"
+    return Result("another number of layers, trained / another head", paired_ratio(layers, heads), 2.5, note=note)
 
 
 def preset_over_slider(visitor: Visitor, slider: Page, *, drawn: bool, rounds: int = 8) -> Result:

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from playground.language.capabilities import CAPABILITIES, Example
+from playground.language.capabilities import CAPABILITIES, FUNCTION_WORDS, Example
 from playground.language.text import english_tokenizer
 
 _OF_EACH = 60
@@ -12,13 +12,13 @@ _OF_EACH = 60
 @cache
 def _offered() -> tuple[tuple[Example, frozenset[str]], ...]:
     examples = [example for each in CAPABILITIES.values() for example in each.examples(_OF_EACH)]
-    return tuple((example, frozenset(example.words)) for example in examples)
+    return tuple((example, frozenset(example.words).difference(FUNCTION_WORDS)) for example in examples)
 
 
 def nearest_sentences(text: str, n: int = 3) -> list[Example]:
-    """The `n` sentences, of different capabilities, that have most in common with a text for their length."""
-    words = frozenset(english_tokenizer().encode_batch([text.lower()]).tokens[0])
-    offered = sorted(_offered(), key=lambda each: -len(each[1] & words) / len(each[0].words))
+    """The `n` sentences with different options whose words, small ones aside, are most nearly those of a text."""
+    words = frozenset(english_tokenizer().encode_batch([text.lower()]).tokens[0]).difference(FUNCTION_WORDS)
+    offered = sorted(_offered(), key=lambda each: -len(each[1] & words) / len(each[1] | words))
     found: dict[tuple[str, ...], Example] = {}
     for example, _ in offered:
         found.setdefault(tuple(sorted(example.options)), example)

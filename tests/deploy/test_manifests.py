@@ -87,7 +87,10 @@ def test_every_variable_is_one_that_the_app_knows(
 ) -> None:
     from streamlit import config
 
-    known = {f"PLAYGROUND_{name.upper()}" for name in Settings.__dataclass_fields__} | {"PLAYGROUND_DOWNLOAD"}
+    known = {f"PLAYGROUND_{name.upper()}" for name in Settings.__dataclass_fields__} | {
+        "PLAYGROUND_DOWNLOAD",
+        "PLAYGROUND_NETWORKS",
+    }
     known |= {f"PLAYGROUND_{name}" for name in vars(limits) if name.startswith("MAX_")}
     known |= {"FORWARDED_ALLOW_IPS"}  # uvicorn's
     known |= {option.env_var for option in config._config_options_template.values()}
