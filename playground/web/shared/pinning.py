@@ -117,11 +117,14 @@ def _has_effect(key: str, values: Mapping[str, Any]) -> bool:
     """Whether a choice has a meaning beside the others; those that nobody sees are no difference."""
     if key == "vocab_size":
         return bool(values["tokenizer"] == "bpe")
-    return bool(values["weights"] == "trained here") if key == "untrained" else True
+    if key == "mask":
+        return bool(values["weights"] == "english")
+    return bool(values["weights"] in ("trained here", "english")) if key == "untrained" else True
 
 
 _WEIGHTS = {
     "minilm": "trained weights",
+    "english": "the small English",
     "random": "random weights",
     "mine": "your own weights",
     "trained here": "weights trained here",
@@ -134,6 +137,8 @@ def _name(key: str) -> str:
         return "before training"
     if key in ("do", "weights"):
         return ""
+    if key == "mask":
+        return "hidden word"
     return key if isinstance(SHARED[key], Size) else key.replace("_", " ")
 
 
