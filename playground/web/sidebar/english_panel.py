@@ -32,7 +32,9 @@ from playground.web.session.experiments import (
 )
 from playground.web.session.services import services
 from playground.web.shared.experiment_buttons import pending_sentence
+from playground.web.shared.navigation import request_page
 from playground.web.shared.page_end import fragment
+from playground.web.shared.pinning import start_comparison
 
 STAYS, LEAVES = 1.5, 30.0
 """Seconds after a move: from when the visitor stays there, and from when a training no longer begins by itself."""
@@ -61,7 +63,15 @@ def draw(setup: Setup) -> None:
     if setup.text.sentences:
         _draw_unknown(setup)
     widgets.switch("untrained")
-    st.button("Back to MiniLM", key="back_to_minilm", icon=":material/undo:", on_click=back_to_minilm)
+    with st.container(horizontal=True, gap="small"):
+        st.button("Back to MiniLM", key="back_to_minilm", icon=":material/undo:", on_click=back_to_minilm)
+        st.button("Compare both", key="compare_training", on_click=partial(_compare_training, setup),
+                  type="tertiary", help="Before and after training, side by side.")  # fmt: skip
+
+
+def _compare_training(setup: Setup) -> None:
+    start_comparison({**setup.values, "untrained": True}, {**setup.values, "untrained": False})
+    request_page("compare")
 
 
 def _draw_unknown(setup: Setup) -> None:

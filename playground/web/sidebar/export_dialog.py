@@ -49,7 +49,7 @@ def draw_how_made() -> None:
     )
     st.markdown("**The view**")
     st.code(link, language=None, wrap_lines=True)
-    if setup.weights in ("minilm", "random"):
+    if setup["weights"] in ("minilm", "english", "random"):
         st.caption("In Python, with the playground's package:")
         st.code(_LINES.format(link=link), language="python")
     else:
@@ -63,6 +63,8 @@ def draw_how_made() -> None:
 
 def _describe(setup: Setup, run: Run) -> dict[str, str]:
     names = {"minilm": "all-MiniLM-L6-v2, trained", "random": f"random, drawn from seed {setup['seed']}"}
+    if setup.is_english:
+        names[setup.weights] = f"{setup.weights}, seed {setup['seed']}"
     weights = names.get(setup.weights) or trained_slot.weights_label(setup.weights) or "your own file"
     return versions() | {
         "format of the link": f"v={VERSION}",

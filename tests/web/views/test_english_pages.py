@@ -4,7 +4,7 @@ import pytest
 
 from tests.web.app_test import PAGES, open_page, without_error
 
-LINKS = (
+LINKS: tuple[dict[str, object], ...] = (
     {},
     {"untrained": "true", "n_layers": 1},
     {"positions": "none", "causal": "true"},
