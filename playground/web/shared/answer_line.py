@@ -1,14 +1,17 @@
 """The line on every page of the small English that says what the encoder fills in for the hidden word."""
 
+from contextlib import suppress
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from playground.charts.markdown import escape_markdown
+from playground.errors import PlaygroundError
 from playground.language.text import IDS, VOCABULARY
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
-from playground.web.choices.setup import Setup, current_setup
+from playground.web.choices.setup import Setup, current_setup, pinned_setup
 from playground.web.components.rows import draw_token_chips
 from playground.web.session.answers import HiddenWord, fill_in, head_costs, hidden_word
 from playground.web.shared.page_end import as_one_element
@@ -42,7 +45,7 @@ def _describe(setup: Setup, hidden: HiddenWord) -> str:
     """The likeliest words, the right one bold; before the changes; and without the head that is worth most."""
     key, untouched = setup.run_key, setup.untouched_key
     now, before = fill_in(key)[-1], fill_in(untouched)[-1]
-    told = f":material/edit: [?] = {_list_likeliest(now, hidden.word)}"
+    told = f":material/edit: [?] = {_list_likeliest(now, hidden.word)}{_describe_pinned(hidden)}"
     if not hidden.word:
         return told
     word = escape_markdown(hidden.word)
@@ -52,6 +55,15 @@ def _describe(setup: Setup, hidden: HiddenWord) -> str:
     layer, head = np.unravel_index(int(costs.argmax()), costs.shape)
     without = before[IDS[hidden.word]] - costs[layer, head]
     return f"{told}  \nWithout layer {layer}, head {head}: *{word}* {without:.2f}"
+
+
+def _describe_pinned(hidden: HiddenWord) -> str:
+    """What the pinned encoder fills in for the same word; empty where there is none."""
+    pinned = pinned_setup()
+    with suppress(PlaygroundError):  # the page says why there is no pinned run
+        if pinned is not None and pinned.text.sentences and hidden_word(pinned.run_key) == hidden:
+            return f"  \nPinned: {_list_likeliest(fill_in(pinned.run_key)[-1], hidden.word)}"
+    return ""
 
 
 def _list_likeliest(probabilities: Array, right: str) -> str:

@@ -107,6 +107,14 @@ def test_a_press_on_a_word_hides_that_word_and_the_address_says_so() -> None:
     assert "[?]" not in prose(plain)
 
 
+def test_a_pinned_encoder_fills_in_the_same_word() -> None:
+    app = without_error(open_page("compare", weights="english", b_positions="none"))
+    network = load_shipped(change(positions="none"))
+    assert f"Pinned: {network.predict(MASKED)[0][0]} {network.predict(MASKED)[0][1]:.2f}" in prose(app).replace(
+        "**", ""
+    )
+
+
 def test_before_training_it_is_untrained_and_says_so() -> None:
     app = without_error(open_page("attention", weights="english", untrained="true"))
     assert "before training" in captions(app)
