@@ -287,10 +287,10 @@ _BASE_SECONDS = 60.0
 
 
 def learning_seconds(spec: Spec) -> float:
-    """About how long a network of the small English is trained for."""
-    n_tokens = 24
-    work, base = (count_flops(each.config, n_tokens).total for each in (spec, Spec()))
-    return _BASE_SECONDS * work / base
+    """About how long a network of the small English is trained for: a narrow layer takes as long as one of the base."""
+    n_tokens, base = 24, Spec()
+    work = count_flops(spec.config, n_tokens).total / count_flops(base.config, n_tokens).total
+    return _BASE_SECONDS * max(work, spec.config.n_layers / base.config.n_layers)
 
 
 def join_learning(spec: Spec) -> Experiment[Learning]:

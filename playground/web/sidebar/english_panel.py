@@ -25,7 +25,6 @@ from playground.web.choices.widgets import cut_text
 from playground.web.session.answers import fill_in, hidden_word
 from playground.web.session.experiments import (
     LEARNING,
-    Experiment,
     join_learning,
     learning_seconds,
     session_experiments,
@@ -57,7 +56,10 @@ def draw_move(setup: Setup) -> None:
 
 
 def draw(setup: Setup) -> None:
-    """Draw the switch between before and after training, and the way back to MiniLM."""
+    """Draw the switch between before and after training, and the way back to MiniLM; a move ends another's training."""
+    running = session_experiments().get(LEARNING)
+    if running is not None and running.active and running.inputs != english.spec_of(setup.asked):
+        session_experiments().discard(LEARNING)
     if setup.chosen is not None:
         _draw_missing(setup)
     if setup.text.sentences:
@@ -106,55 +108,49 @@ def _append_word() -> None:
 
 def _draw_missing(setup: Setup) -> None:
     """Draw what becomes of an encoder that nobody has trained: it is trained if its visitor has moved there."""
-    spec = english.spec_of(setup.asked)
-    experiments = session_experiments()
-    running = experiments.get(LEARNING)
-    if running is not None and running.inputs != spec:
-        experiments.discard(LEARNING)
+    seconds, longest = learning_seconds(english.spec_of(setup.asked)), 2 * services().settings.max_training_seconds
     st.caption(":orange-badge[nobody has trained this one yet] The page shows the nearest one that is there.")
-    waits = running is not None and running.inputs == spec and not running.in_progress
-    fragment(follow_learning, run_every=None if waits else 1.0)()
+    if seconds > longest:
+        st.caption(
+            f"Training would take about {duration(seconds)}; this server trains for {duration(longest)} at most."
+        )
+        return
+    running = session_experiments().get(LEARNING)
+    changes = seconds_since_move() < LEAVES if running is None else running.in_progress
+    fragment(follow_learning, run_every=1.0 if changes else None)()
 
 
 def follow_learning() -> None:
     """Start the training once the visitor stays, draw how far it is, and show the encoder at its end."""
     setup, experiments = current_setup(), session_experiments()
-    if setup.chosen is None:
-        st.rerun()
     spec = english.spec_of(setup.asked)
-    running = experiments.get(LEARNING)
-    if running is None or running.inputs != spec:
-        if experiments.active_page() is None and STAYS < seconds_since_move() < LEAVES:
-            experiments.start(LEARNING, partial(join_learning, spec))
-        else:
-            seconds = duration(learning_seconds(spec))
-            st.button(
-                f"Train it, about {seconds}", key="train_english", on_click=_start, args=(spec,),
-                disabled=experiments.active_page() not in (None, LEARNING), icon=":material/play_arrow:",
-            )  # fmt: skip
-        return
-    if services().networks.find(spec) is not None:
+    if setup.chosen is None or services().networks.find(spec) is not None:
         st.rerun()
-    state = running.state
-    st.progress(running.progress, _name_status(running))
-    if running.active:
+    running = experiments.get(LEARNING)
+    if running is not None and running.inputs != spec:
+        running = None
+    if running is None and experiments.active_page() is None and STAYS < seconds_since_move() < LEAVES:
+        experiments.start(LEARNING, partial(join_learning, spec))
+    elif running is not None and running.active:
+        st.progress(running.progress, pending_sentence(running) or f"Training: {running.progress:.0%}")
         st.button("Cancel", key="cancel_english", on_click=running.job.cancel, icon=":material/stop:")
-    if state is not None and state.patterns:
-        step, patterns = list(state.patterns.items())[-1]
-        rows = [np.concatenate([np.pad(head, 1) for head in layer], axis=1) for layer in patterns]
-        picture = np.concatenate(rows)
-        st.image(
-            np.kron((255 * (1 - np.sqrt(picture))).astype(np.uint8), np.ones((4, 4), np.uint8)),
-            f"Attention after {step:,} steps: a row a layer, a column a head",
-            width="stretch",
-        )
+        if running.state is not None and running.state.patterns:
+            _draw_patterns(running.state)
+    else:
+        if running is not None:
+            st.caption(running.job.error or "Cancelled.")
+        label, is_busy = f"Train it, about {duration(learning_seconds(spec))}", experiments.active_page() is not None
+        icon = ":material/play_arrow:"
+        st.button(label, key="train_english", on_click=_start, args=(spec,), disabled=is_busy, icon=icon)
 
 
-def _name_status(running: Experiment[Learning]) -> str:
-    if running.job.status == "failed":
-        return running.job.error
-    pending = pending_sentence(running)
-    return pending or f"Training: {running.progress:.0%}"
+def _draw_patterns(state: Learning) -> None:
+    """Draw all heads' attention as it is by now: a row a layer, a column a head."""
+    step, patterns = list(state.patterns.items())[-1]
+    rows = [np.concatenate([np.pad(head, 1) for head in layer], axis=1) for layer in patterns]
+    picture = (255 * (1 - np.sqrt(np.concatenate(rows)))).astype(np.uint8)
+    told = f"Attention after {step:,} steps: a row a layer, a column a head"
+    st.image(np.kron(picture, np.ones((4, 4), np.uint8)), told, width="stretch")
 
 
 def _start(spec: Spec) -> None:

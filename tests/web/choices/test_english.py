@@ -130,6 +130,12 @@ def test_where_nobody_has_trained_it_the_nearest_is_shown_and_the_wish_stays(own
     assert not own_store.folder.exists() or not list(own_store.folder.iterdir())
 
 
+def test_what_would_be_trained_for_too_long_is_not_offered(own_store: NetworkStore) -> None:
+    app = without_error(open_page("attention", weights="english", n_layers=32, d_model=8))
+    assert "Training would take about 16 min; this server trains for 10 min at most." in captions(app)
+    assert "train_english" not in {button.key for button in app.button}
+
+
 def test_what_was_trained_here_is_there_for_the_next_visitor(
     own_store: NetworkStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
