@@ -5,20 +5,17 @@ from statistics import fmean
 from typing import Any
 
 from playground.language.capabilities import CAPABILITIES
-from playground.language.family import change, seeds_of
+from playground.language.family import change
 from playground.language.network import Spec
 from playground.learn.tour import Choices, Conclusion, Evidence, SmallNumbers, Step, Tour, TourState, judge_guess
 from playground.link import english
 from playground.link.changes import Changes
-from playground.text.wording import join_words
+from playground.views.parts import describe_lost, shares_of
 
 ASKED = "who_did_what"
 """What falls without positions, of the three that can be guessed."""
 
 GUESSES: Mapping[str, str] = {name: CAPABILITIES[name].title for name in (ASKED, "negation", "it_or_they")}
-
-LOST = 0.7
-"""A capability is lost if its share is below; guessing gets half."""
 
 
 def _start(_: Evidence) -> Choices:
@@ -29,21 +26,6 @@ def _start(_: Evidence) -> Choices:
 
 def _move(**settings: Any) -> Choices:
     return english.values_of(change(**settings))
-
-
-def shares_of(spec: Spec, name: str) -> list[float]:
-    """The share right of one capability, a number a seed."""
-    return [row.shares[name] for row in seeds_of(spec)]
-
-
-def describe_lost(spec: Spec) -> str:
-    """Which capabilities are lost, with their shares, and of how many."""
-    lost = {name: shares for name in CAPABILITIES if fmean(shares := shares_of(spec, name)) < LOST}
-    lost = {name: shares for name, shares in lost.items() if fmean(shares_of(Spec(), name)) >= LOST}
-    if not lost:
-        return "It still has every capability of the base."
-    named = [f"*{CAPABILITIES[name].title}* {fmean(shares):.2f}" for name, shares in lost.items()]
-    return f"Lost, by the share right over three seeds: {join_words(named)}. Guessing gets 0.50."
 
 
 def _judge(evidence: Evidence) -> str:

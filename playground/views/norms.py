@@ -33,8 +33,10 @@ from playground.charts.head_map import CLICK_CELL
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene, note_other_tokens
 from playground.config import ModelConfig, Norm
+from playground.language.family import change
 from playground.runs.encoder_run import Run
 from playground.text.wording import join_words, upper_first, with_minus, write_number, write_share
+from playground.views.parts import describe_lost
 
 HELP = {
     "view": "tokens: lengths token by token. statistics: mean and deviation (std) around every norm. "
@@ -76,6 +78,8 @@ def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
         reasons.append(escape_markdown(describe_growth_change(streams.lengths(scene.pinned), lengths, names)))
     yield Group("", (lengths_by_depth(scene), *map(Paragraph, filter(None, reasons))), is_proof=True)
     yield from show_norm_effect(scene)
+    deep = {name: describe_lost(change(n_layers=12, norm_placement=name)) for name in ("pre", "post")}
+    yield Paragraph(f"**Trained with 12 layers.** Pre-norm: {deep['pre']} Post-norm: {deep['post']}")
     title = "Look closer: every token, every norm, directions"
     yield fill_panel(options, "norms_closer", title, lambda: look_closer(scene, options), ":material/search:")
 

@@ -5,6 +5,7 @@ Legend: R encoders, the base first; C capabilities.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from playground.language.answers import answer_example, find_difference, hide_wo
 from playground.language.capabilities import CAPABILITIES
 from playground.language.family import STOPS, compared_specs, is_shipped, load_shipped, seeds_of, shipped_specs, table
 from playground.language.network import Spec
-from playground.text.wording import count_noun, upper_first
+from playground.text.wording import count_noun, join_words, upper_first
 
 GUESSING, CHANCE = 0.6, 0.5
 """A share up to the first is called no better than guessing, which gets the second: two words are always possible."""
@@ -236,3 +237,23 @@ def _draw_dots(frame: pd.DataFrame, chosen: str) -> Figure:
     ticks = {"tickvals": [3_000, 10_000, 30_000, 100_000, 300_000], "tickformat": ","}
     x_axis = {"title": "parameters (log scale)", "type": "log", **ticks}
     return figures.style([dots], {"xaxis": x_axis, "yaxis": {"title": "mean share right"}}, height=380)
+
+
+LOST = 0.7
+"""A capability is lost if its share is below; guessing gets half."""
+
+
+def shares_of(spec: Spec, name: str) -> list[float]:
+    """The share right of one capability, a number for each seed."""
+    return [row.shares[name] for row in seeds_of(spec)]
+
+
+def describe_lost(spec: Spec) -> str:
+    """Which of the base's capabilities an encoder has lost, with the mean of their shares."""
+    lost = {name: shares for name in CAPABILITIES if fmean(shares := shares_of(spec, name)) < LOST}
+    lost = {name: shares for name, shares in lost.items() if fmean(shares_of(Spec(), name)) >= LOST}
+    if not lost:
+        return "It still has every capability of the base."
+    named = [f"*{CAPABILITIES[name].title}* {fmean(shares):.2f}" for name, shares in lost.items()]
+    seeds = count_noun(len(seeds_of(spec)), "seed")
+    return f"Lost, by the share right over {seeds}: {join_words(named)}. Guessing gets 0.50."

@@ -34,9 +34,11 @@ from playground.charts.markdown import escape_markdown, quote_place
 from playground.charts.names import token_names
 from playground.charts.scene import Scene
 from playground.config import ModelConfig, Positions
+from playground.language.family import change
 from playground.model.positions import sinusoids, wavelengths
 from playground.runs.encoder_run import Run
 from playground.text.wording import write_number
+from playground.views.parts import describe_lost
 
 MAX_POSITIONS = 128
 """Rows of the table that are drawn."""
@@ -189,6 +191,7 @@ def show_positions(scene: Scene[PlacedWords], options: Options) -> Iterator[Item
     """The page: two words change places, then the table that tells places apart, and the closer view."""
     now = scene.now
     yield from show_swap(scene, options)
+    yield Paragraph(f"**A small encoder trained without positions.** {describe_lost(change(positions='none'))}")
     is_of_distances = not now.adds_table and now.config.positions != "none"
     title = "How scores change with distance" if is_of_distances else "The position table that tells places apart"
     yield fill_panel(options, "positions_table", title, lambda: show_table(scene), ":material/table_rows:")

@@ -8,9 +8,10 @@ from typing import Any, cast
 from playground.language.capabilities import CAPABILITIES
 from playground.language.family import change, seeds_of
 from playground.language.network import Spec
-from playground.learn.parts_tour import ASKED, GUESSES, LOST, PARTS, describe_lost
+from playground.learn.parts_tour import ASKED, GUESSES, PARTS
 from playground.learn.tour import START, Evidence, SmallNumbers, TourState
 from playground.link import english
+from playground.views.parts import LOST, describe_lost
 
 BEGIN = TourState(
     page="attention",
