@@ -1,6 +1,7 @@
 """Callbacks that choose an encoder of the small English: by a move away from MiniLM, or from one of them to another."""
 
 import math
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -18,7 +19,7 @@ _BEFORE = "_before_english"
 """Session key of the `Snapshot` of what was chosen before the small English."""
 
 _MOVED = "_moved_from"
-"""Session key of the setup that was shown before the visitor's last move, and the setting that was moved."""
+"""Session key of the setup that was shown before the visitor's last move."""
 
 _MOVED_AT = "_moved_at"
 """Session key of when that was, in seconds of the monotonic clock."""
@@ -47,14 +48,24 @@ def knows(text: str) -> bool:
 def leave_minilm(key: str, value: Any) -> None:
     """Choose the small English with the one change that was made on MiniLM's control."""
     if seconds_since_move() > LATE:
-        st.session_state[_BEFORE] = take_snapshot()
-    _note_move(last_setup(), key)
+        _remember_minilm()
+    _note_move(last_setup())
     choose_english(**{key: value})
+
+
+def _remember_minilm() -> None:
+    """Keep what is chosen for `back_to_minilm`, if MiniLM is what was shown last."""
+    shown = last_setup()
+    st.session_state.pop(_BEFORE, None)
+    if shown is not None and shown["weights"] == "minilm":
+        had = take_snapshot()
+        st.session_state[_BEFORE] = replace(had, values={**had.values, "weights": "minilm"})
 
 
 def weights_chosen() -> None:
     """Follow the choice of other weights: the small English brings its base, the others their own shape."""
     if st.session_state["weights"] == "english":
+        _remember_minilm()
         choose_english()
         return
     if st.session_state["weights"] == "minilm" and seconds_since_move() < LATE and _BEFORE in st.session_state:
@@ -88,11 +99,11 @@ def follow_move(key: str) -> None:
     new = english.default_settings({**before, key: st.session_state[key]})
     following = [each for each in english.FOLLOWING if each != key and before[each] == old[each]]
     st.session_state.update({each: new[each] for each in following})
-    _note_move(shown, key)
+    _note_move(shown)
 
 
-def _note_move(shown: Setup | None, key: str) -> None:
-    st.session_state[_MOVED], st.session_state[_MOVED_AT] = (shown, key), monotonic()
+def _note_move(shown: Setup | None) -> None:
+    st.session_state[_MOVED], st.session_state[_MOVED_AT] = shown, monotonic()
 
 
 def seconds_since_move() -> float:
@@ -100,9 +111,9 @@ def seconds_since_move() -> float:
     return monotonic() - float(st.session_state.get(_MOVED_AT, -math.inf))
 
 
-def moved_from() -> tuple[Setup | None, str]:
-    """The setup before the visitor's last move, and what was moved; (None, "") before the first."""
-    found: tuple[Setup | None, str] = st.session_state.get(_MOVED, (None, ""))
+def moved_from() -> Setup | None:
+    """The setup before the visitor's last move; None before the first."""
+    found: Setup | None = st.session_state.get(_MOVED)
     return found
 
 

@@ -165,7 +165,7 @@ def _describe_answer(setup: Setup) -> str:
         if hidden is None or not hidden.word:
             return ""
         now = float(fill_in(setup.run_key)[-1, IDS[hidden.word]])
-        before, _ = moved_from()
+        before = moved_from()
         told = f"**{now:.2f}**"
         if before is not None and before.is_english and before.text_key == setup.text_key:
             told = f"{float(fill_in(before.run_key)[-1, IDS[hidden.word]]):.2f} → {told}"
