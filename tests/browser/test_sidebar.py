@@ -19,7 +19,7 @@ _CONTROLS = """sidebar => [...sidebar.querySelectorAll("[data-testid=stElementCo
 
 
 @pytest.mark.parametrize(
-    ("link", "most"), [("/attention", 5), ("/attention?weights=random", 9), ("/encoder-decoder", 2)]
+    ("link", "most"), [("/attention", 12), ("/attention?weights=random", 12), ("/encoder-decoder", 2)]
 )
 def test_a_newcomer_meets_few_controls(link: str, most: int, visitor: Visitor) -> None:
     sidebar = visitor.open(link).page.get_by_test_id("stSidebar")

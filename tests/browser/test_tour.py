@@ -99,7 +99,7 @@ def test_on_a_phone_the_experiment_is_done_with_a_finger(phone: Visitor) -> None
     field.fill(TEXT)
     field.press("Enter")
     expect(phone.widget("card_pronoun")).to_contain_text("anna or tom: at which of them does he look more?")
-    expect(phone.widget("start_pronoun").get_by_role("button")).to_be_in_viewport(ratio=1)
+    expect(phone.widget("start_parts").get_by_role("button")).to_be_in_viewport(ratio=1)
     phone.settled()
     expect_readable(phone)
     phone.widget("start_pronoun").get_by_role("button").tap()

@@ -24,8 +24,11 @@ _MOVED = "_moved_from"
 _MOVED_AT = "_moved_at"
 """Session key of when that was, in seconds of the monotonic clock."""
 
+_PENDING = "_english_pending"
+"""Session key of whether MiniLM was left, and the small English has not been drawn since."""
+
 LATE = 2.0
-"""Seconds after a move away from MiniLM for which a browser may still send MiniLM's name."""
+"""Seconds after a move away from MiniLM for which a browser may still send MiniLM's name, though that was drawn."""
 
 
 def choose_english(**settings: Any) -> None:
@@ -47,10 +50,22 @@ def knows(text: str) -> bool:
 
 def leave_minilm(key: str, value: Any) -> None:
     """Choose the small English with the one change that was made on MiniLM's control."""
-    if seconds_since_move() > LATE:
+    if not _may_be_late():
         _remember_minilm()
+    st.session_state[_PENDING] = True
     _note_move(last_setup())
     choose_english(**{key: value})
+
+
+def note_drawn() -> None:
+    """Note that the browser is told that the small English is chosen."""
+    st.session_state[_PENDING] = False
+
+
+def _may_be_late() -> bool:
+    """Whether a browser may not have heard yet that MiniLM was left."""
+    was_left = _PENDING in st.session_state and seconds_since_move() < LATE
+    return was_left or bool(st.session_state.get(_PENDING))
 
 
 def _remember_minilm() -> None:
@@ -64,12 +79,12 @@ def _remember_minilm() -> None:
 
 def weights_chosen() -> None:
     """Follow the choice of other weights: the small English brings its base, the others their own shape."""
+    if st.session_state["weights"] in ("minilm", "english") and _may_be_late():
+        st.session_state["weights"] = "english"  # a control was moved: the browser has not heard of it, or has just now
+        return
     if st.session_state["weights"] == "english":
         _remember_minilm()
         choose_english()
-        return
-    if st.session_state["weights"] == "minilm" and seconds_since_move() < LATE and _BEFORE in st.session_state:
-        st.session_state["weights"] = "english"  # the browser has not heard yet that a control was moved
         return
     st.session_state["mask"] = english.NO_MASK
     if current_value("text") == english.TEXT:
@@ -80,6 +95,7 @@ def weights_chosen() -> None:
 def back_to_minilm() -> None:
     """Bring back what was chosen before the small English, or else MiniLM with its own text."""
     before: Snapshot | None = st.session_state.pop(_BEFORE, None)
+    st.session_state.pop(_PENDING, None)
     if before is not None:
         # What was at its default then is in no snapshot, and the address still has what came after.
         st.session_state.update({key: PARAMS[key].default for key in ("mask", *FOCUS)})

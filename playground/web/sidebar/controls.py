@@ -24,7 +24,7 @@ from playground.runs.budget import check_budget, check_kept
 from playground.training.tasks.task import BOS, EOS, SPECIALS
 from playground.training.trained_network import TrainedNetwork
 from playground.web.choices import open_page, shortcuts, widgets
-from playground.web.choices.english import follow_move, leave_minilm, weights_chosen
+from playground.web.choices.english import follow_move, leave_minilm, note_drawn, weights_chosen
 from playground.web.choices.open_page import shows_example
 from playground.web.choices.setup import (
     OPEN_PAGE,
@@ -146,9 +146,9 @@ def draw(variants: Variants) -> Callable[[], None]:
     there is to take along.
     """
     open_requested_page()
+    copy_link("copy_link")
     with _settings():
         setup, locked = draw_text_and_weights()
-        copy_link("copy_link")
         st.selectbox(
             "Start from",
             PRESETS,
@@ -327,6 +327,8 @@ def draw_text_and_weights() -> tuple[Setup, Collection[str]]:
     if setup.is_english:
         english_panel.draw_move(setup)
     widgets.choice("weights", on_change=weights_chosen)
+    if setup.is_english:
+        note_drawn()
     if setup["weights"] == "minilm":
         st.caption(
             f"**MiniLM-L6**, {count_parameters(setup.config).total:,} parameters, trained on pairs of sentences. "
@@ -346,8 +348,10 @@ def draw_text_and_weights() -> tuple[Setup, Collection[str]]:
 
 def _text_typed() -> None:
     """Take a typed text; the word that was hidden in the text before is none of its own."""
+    typed = current_value("text")
     keep_replaced()
-    st.session_state["mask"] = english.NO_MASK
+    if current_value("text") == typed:  # else the browser has sent an old text late
+        st.session_state["mask"] = english.NO_MASK
 
 
 @fragment
