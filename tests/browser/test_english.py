@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 from playground.language.family import change, load_shipped
 from playground.language.text import MASK_ID, PAD_ID
 from playground.link import english, open_link
-from tests.browser.server import serve
+from tests.browser.server import Server, serve
 from tests.browser.visitor import Visitor
 
 TRAINS = 300_000
@@ -56,11 +56,14 @@ def test_the_line_says_what_is_filled_in_for_a_word_that_is_pressed(visitor: Vis
     expect(visitor.widget("answer_line")).to_contain_text(f"{word} {best:.2f}")
 
 
-def test_a_phone_has_the_controls_within_one_tap(phone: Visitor) -> None:
-    phone.open("/attention")
+def test_a_phone_has_the_controls_within_one_tap(server: Server, browser: Browser) -> None:
+    """A browser of its own: Streamlit keeps an opened sidebar open on every later page."""
+    phone = Visitor.anew(server, browser, 390, 844, has_touch=True, is_mobile=True).open("/attention")
     phone.page.get_by_test_id("stExpandSidebarButton").tap()
     expect(phone.widget("minilm_n_layers")).to_be_in_viewport()
     expect(phone.widget("minilm_positions")).to_be_in_viewport()
+    phone.assert_well()
+    phone.page.context.close()
 
 
 def test_what_one_visitor_trains_another_opens_also_after_the_server_was_restarted(
