@@ -177,7 +177,7 @@ def test_help_tells_every_option(capsys: pytest.CaptureFixture[str]) -> None:
         (["--layers", "13"], "12 would work"),
         (["--layers", "x"], "not a number"),
         (["--norm", "batch"], "layer"),
-        (["--weights", "mine"], "minilm, random"),
+        (["--weights", "mine"], "minilm, english, random"),
         (["--seed", "-1"], "0 would work"),
         (["--head", "3"], "such as 3.1"),
         (["-", "extra"], "extra"),

@@ -31,7 +31,7 @@ from playground.training.recipe import Recipe
 from playground.web.choices import shortcuts
 from playground.web.choices.open_page import training_parameters
 from playground.web.session import caches
-from playground.web.sidebar.controls import EXPERT
+from playground.web.sidebar.controls import EXPERT, IN_SIGHT
 from tests.training.trained import CONFIG
 from tests.web.app_test import (
     SMALL,
@@ -61,7 +61,7 @@ def test_without_a_link_every_widget_stands_at_its_default() -> None:
     assert values(app) == DEFAULTS
     assert values(app, "text", "seed", "weights") == {"text": DEFAULT_TEXT, "seed": 0, "weights": "minilm"}
     without_effect = {key for key, setting in SETTINGS.items() if not setting.has_effect(DEFAULTS)}
-    assert locked(app) == set(LOCKED) - {"table_rows"} - without_effect
+    assert locked(app) == set(LOCKED) - {"table_rows", *IN_SIGHT} - without_effect
     assert without_effect >= {"rotary_base", "global_every", "first_norm"}
 
 

@@ -47,7 +47,7 @@ def test_a_weight_that_is_not_the_largest_is_not_called_a_look(page: str, query:
 
 
 def test_even_weights_are_no_little_and_a_hidden_key_gets_none() -> None:
-    app = open_page("attention", **SMALL | {"positions": "none"}, text="aaaa", query=1, key=2)
+    app = open_page("attention", **SMALL | {"positions": "none", "attention_steps": True}, text="aaaa", query=1, key=2)
     assert "not look" not in app.header[0].value
     assert "not look at" in choose(app, causal=True).header[0].value
 
