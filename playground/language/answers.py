@@ -23,6 +23,13 @@ N_SEARCHED = 10
 
 
 @torch.inference_mode()
+def score_word(network: Tagger, final: Array, place: int, word_id: int) -> Array:
+    """The probability of a word at one token, by the vectors that leave the encoder: (N, T, D) → (N,)."""
+    scores = network.head(torch.tensor(final[:, place]).to(network.head.weight))
+    probabilities: Array = scores.softmax(-1)[:, word_id].cpu().numpy()
+    return probabilities
+
+
 def head_costs(
     network: Tagger, batch: Batch, sentence: int, place: int, word_id: int, *, causal: bool = False
 ) -> Array:
@@ -35,8 +42,7 @@ def head_costs(
     variants: list[Variant] = [[], *([head] for head in list_heads(config))]
     probabilities = np.zeros(len(variants), np.float32)
     for step in run_variants(network.encoder, batch, sentence, variants, causal=causal):
-        vectors = torch.tensor(step.final[:, place]).to(network.head.weight)  # (variants, D)
-        probabilities[list(step.numbers)] = network.head(vectors).softmax(-1)[:, word_id].cpu().numpy()
+        probabilities[list(step.numbers)] = score_word(network, step.final, place, word_id)
     lost: Array = (probabilities[0] - probabilities[1:]).reshape(config.n_layers, config.n_heads)
     return lost
 
@@ -54,14 +60,14 @@ class Answer:
     """The probability that the right word loses without that head."""
 
 
-def hide_word(example: Example) -> str:
+def write_masked(example: Example) -> str:
     """Write an example as a sentence with [MASK] in the place of its word."""
     return join_words([*example.words[: example.place], MASK, *example.words[example.place + 1 :]])
 
 
 def answer_example(network: EnglishNetwork, example: Example) -> Answer:
     """Return a network's answer for an example."""
-    text = hide_word(example)
+    text = write_masked(example)
     every = dict(network.predict(text, len(VOCABULARY)))
     batch, place = network.tokenizer.encode_batch([text]), example.place + 1  # behind [CLS]
     costs = head_costs(network.network, batch, 0, place, IDS[example.answer], causal=network.spec.causal)

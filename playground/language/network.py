@@ -129,6 +129,11 @@ class EnglishNetwork:
         return [(VOCABULARY[i], p) for p, i in zip(best.values.tolist(), best.indices.tolist(), strict=True)]
 
 
+def untrained(spec: Spec) -> EnglishNetwork:
+    """A network before its training, which has no shares."""
+    return EnglishNetwork(spec, spec.build().eval().requires_grad_(False), {})
+
+
 def score_hidden(network: Tagger, spec: Spec, ids: Tensor, places: Tensor) -> Tensor:
     """Every word's score at the place of each sentence, where the sentence is masked: ids (B, T), places (B,) → (B, C).
 

@@ -5,12 +5,12 @@ from statistics import fmean
 from typing import Any
 
 from playground.language.capabilities import CAPABILITIES
-from playground.language.family import change
+from playground.language.family import change, shares_of
 from playground.language.network import Spec
 from playground.learn.tour import Choices, Conclusion, Evidence, SmallNumbers, Step, Tour, TourState, judge_guess
 from playground.link import english
 from playground.link.changes import Changes
-from playground.views.parts import describe_lost, shares_of
+from playground.views.parts import describe_lost
 
 ASKED = "who_did_what"
 """What falls without positions, of the three that can be guessed."""
@@ -41,7 +41,7 @@ def _is_shown(state: TourState, **settings: Any) -> bool:
 
 def conclude(_: Evidence) -> Conclusion:
     """What positions are worth to *who did what*, tested over three seeds."""
-    having, lacking = shares_of(Spec(), ASKED), shares_of(change(positions="none"), ASKED)
+    having, lacking = shares_of(Spec())[ASKED], shares_of(change(positions="none"))[ASKED]
     title = CAPABILITIES[ASKED].title
     held = min(having) > max(lacking)
     return Conclusion(
@@ -55,7 +55,7 @@ def conclude(_: Evidence) -> Conclusion:
 
 
 def _draw_numbers(_: Evidence) -> SmallNumbers:
-    with_positions = fmean(shares_of(Spec(), ASKED))
+    with_positions = fmean(shares_of(Spec())[ASKED])
     return SmallNumbers(
         {"with positions": f"{with_positions:.2f}", "without": "?"},
         "*The dog bit the man, so the victim is the …*: the share of new sentences that it completes correctly.",

@@ -9,8 +9,7 @@ from playground.language.learner import SHOWN
 from playground.language.network import BASE, Spec
 from playground.language.text import MASK, MASK_ID, VOCABULARY, english_tokenizer
 
-WORD = "animal"
-TEXT = SHOWN.replace(MASK, WORD)
+TEXT = SHOWN.replace(MASK, "animal")
 PLACE = english_tokenizer().encode_batch([SHOWN]).ids[0].tolist().index(MASK_ID)
 """Position of the word in `TEXT` that is hidden at first."""
 
@@ -23,10 +22,7 @@ _BASE = {key: getattr(BASE, key) for key in SETTINGS}
 
 
 def default_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The base's architecture, text and mask, as they follow from the values that are given.
-
-    Others than those of `family.implied` follow from nothing.
-    """
+    """The base's architecture, text and mask; some follow from the values that are given, as `family.implied` says."""
     following = implied({key: values[key] for key in DECIDING if key in values})
     is_first_text = values.get("text", TEXT) == TEXT
     return {**_BASE, **following, "text": TEXT, "mask": PLACE if is_first_text else NO_MASK}

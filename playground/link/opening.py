@@ -21,6 +21,7 @@ from playground.errors import (
     list_nearest,
 )
 from playground.language.finding import find_network
+from playground.language.network import untrained
 from playground.language.store import NetworkStore, default_folder
 from playground.language.text import MASK, english_tokenizer, hide_word
 from playground.limits import LINK_FIELDS
@@ -187,7 +188,7 @@ class LinkedView:
     def _english_encoder(self) -> Encoder:
         spec = english.spec_of(self.values)
         if self.values["untrained"]:
-            return spec.build().eval().requires_grad_(False).encoder
+            return untrained(spec).encoder
         found = find_network(spec, NetworkStore(default_folder()))
         if found is None:
             raise UnavailableError(

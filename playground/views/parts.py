@@ -19,9 +19,18 @@ from playground.charts.colour_scales import Colours
 from playground.charts.figure import Array, Figure
 from playground.charts.scene import Scene
 from playground.config import SETTINGS
-from playground.language.answers import answer_example, find_difference, hide_word
+from playground.language.answers import answer_example, find_difference, write_masked
 from playground.language.capabilities import CAPABILITIES
-from playground.language.family import STOPS, compared_specs, is_shipped, load_shipped, seeds_of, shipped_specs, table
+from playground.language.family import (
+    STOPS,
+    compared_specs,
+    is_shipped,
+    load_shipped,
+    seeds_of,
+    shares_of,
+    shipped_specs,
+    table,
+)
 from playground.language.network import Spec
 from playground.text.wording import count_noun, join_words, upper_first
 
@@ -190,7 +199,7 @@ def _show_cell(parts: Parts, row: int, column: int) -> Iterator[Item]:
         return
     networks = {"base": load_shipped(Spec()), name: load_shipped(spec)}
     example = find_difference(networks["base"], networks[name], capability)
-    lines = [f"“{hide_word(example)}” Right: *{example.answer}*.", ""]
+    lines = [f"“{write_masked(example)}” Right: *{example.answer}*.", ""]
     for each, network in networks.items():
         answer = answer_example(network, example)
         words = ", ".join(f"*{word}* {probability:.2f}" for word, probability in answer.probabilities.items())
@@ -243,17 +252,12 @@ LOST = 0.7
 """A capability is lost if its share is below; guessing gets half."""
 
 
-def shares_of(spec: Spec, name: str) -> list[float]:
-    """The share right of one capability, a number for each seed."""
-    return [row.shares[name] for row in seeds_of(spec)]
-
-
 def describe_lost(spec: Spec) -> str:
     """Which of the base's capabilities an encoder has lost, with the mean of their shares."""
-    lost = {name: shares for name in CAPABILITIES if fmean(shares := shares_of(spec, name)) < LOST}
-    lost = {name: shares for name, shares in lost.items() if fmean(shares_of(Spec(), name)) >= LOST}
+    base, own = shares_of(Spec()), shares_of(spec)
+    lost = {name: shares for name, shares in own.items() if fmean(shares) < LOST <= fmean(base[name])}
     if not lost:
         return "It still has every capability of the base."
     named = [f"*{CAPABILITIES[name].title}* {fmean(shares):.2f}" for name, shares in lost.items()]
-    seeds = count_noun(len(seeds_of(spec)), "seed")
-    return f"Lost, by the share right over {seeds}: {join_words(named)}. Guessing gets 0.50."
+    seeds = count_noun(len(next(iter(lost.values()))), "seed")
+    return f"Lost, by the share right over {seeds}: {join_words(named)}. Guessing gets {CHANCE:.2f}."

@@ -51,7 +51,7 @@ def test_the_table_has_the_mean_of_the_seeds_or_their_range(
 ) -> None:
     shares = dict.fromkeys(CAPABILITIES, 0.5)
     rows = [Row(shares | {"recall": recall, "far": 0.96 + recall / 50}, "") for recall in (0.5, 1.0, 0.75)]
-    monkeypatch.setattr(command, "seeds_of", lambda spec: rows if spec == Spec() else [])
+    monkeypatch.setattr(family, "seeds_of", lambda spec: rows if spec == Spec() else [])
     monkeypatch.setattr("sys.argv", ["family", "--table"])
     command.main()
     lines = capsys.readouterr().out.splitlines()

@@ -14,6 +14,7 @@ from typing import Any
 
 from playground.config import ModelConfig
 from playground.errors import ConfigError, WeightsError
+from playground.language.capabilities import CAPABILITIES
 from playground.language.network import BASE, EnglishNetwork, Spec, load
 
 FOLDER = Path(__file__).parent
@@ -116,6 +117,12 @@ def seeds_of(spec: Spec) -> list[Row]:
     """The rows of a spec, one for each seed with which it was measured."""
     rows = (table().get(replace(spec, seed=seed).key) for seed in SEEDS)
     return [row for row in rows if row is not None]
+
+
+def shares_of(spec: Spec) -> dict[str, list[float]]:
+    """The shares right of a spec by capability, a number for each seed; empty if it was not measured."""
+    rows = seeds_of(spec)
+    return {name: [row.shares[name] for row in rows] for name in CAPABILITIES} if rows else {}
 
 
 def is_shipped(spec: Spec) -> bool:

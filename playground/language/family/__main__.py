@@ -27,7 +27,7 @@ from playground.language.family import (
     change,
     measured_specs,
     path_of,
-    seeds_of,
+    shares_of,
     shipped_specs,
     single_changes,
     table,
@@ -101,8 +101,8 @@ def markdown_table() -> str:
     settings = {"base": Spec()} | {f"`{name}={value}`": change(**{name: value}) for name, value in single_changes()}
     lines = [["", *(each.title for each in CAPABILITIES.values())], ["-"] * (len(CAPABILITIES) + 1)]
     for label, spec in settings.items():
-        rows = seeds_of(spec)
-        lines.append([label, *(cell([row.shares[name] for row in rows]) if rows else "" for name in CAPABILITIES)])
+        shares = shares_of(spec)
+        lines.append([label, *(cell(shares[name]) if shares else "" for name in CAPABILITIES)])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

@@ -77,7 +77,8 @@ def open_page(page: str) -> None:
     st.session_state.update({key: reading.values[key] for key in params.UNBOUND if key in reading.values})
     given = {key: st.session_state[key] for key in SHARED if key in st.session_state}
     given |= {key: value for key, value in reading.values.items() if key in SHARED}
-    values = {key: params.default_values(given)[key] for key in SHARED} | given
+    defaults = params.default_values(given)
+    values = {key: defaults[key] for key in SHARED} | given
     unknown = query.name_unknown(texts) if SHOWN_VALUES not in st.session_state else []
     if SHOWN_VALUES not in st.session_state and (page != "training" or values["weights"] == "trained here"):
         st.session_state[_FROM_LINK] = {key: address[key] for key in address if key in TRAINING}

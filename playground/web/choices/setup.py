@@ -348,7 +348,7 @@ def default_value(key: str) -> Any:
         return params.PARAMS[key].default
     deciding = (*english.DECIDING, "text")
     asked = {each: current_value(each) for each in deciding if each != key and _is_set(each)}
-    return english.default_settings(asked).get(key, params.PARAMS[key].default)
+    return params.default_values({"weights": "english", **asked})[key]
 
 
 def _is_set(key: str) -> bool:

@@ -17,12 +17,10 @@ from playground.web.choices.setup import current_notices, current_setup, current
 def param_now(key: str) -> Any:
     """The parameter as the chosen weights have it: the small English has its own defaults and stops."""
     param: Any = PARAMS[key]
-    weights = current_value("weights") if key in SHARED else ""
-    if weights == "english":
-        param = replace(param, default=default_value(key))
-    if weights == "english" and isinstance(param, Size) and key in STOPS:
-        param = replace(param, options=STOPS[key])
-    return param
+    if key not in SHARED or current_value("weights") != "english":
+        return param
+    stops = {"options": STOPS[key]} if isinstance(param, Size) and key in STOPS else {}
+    return replace(param, default=default_value(key), **stops)
 
 
 def draw(

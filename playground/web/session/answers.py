@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
 from playground.analysis.stream_sources import logit_lens
 from playground.language import answers
@@ -46,22 +45,18 @@ def fill_in(key: RunKey) -> Array:
 
     Raises as `caches.run_sentence`; ValueError where no word is hidden.
     """
-    network, place = _network_and_place(key)
+    network, hidden = _network_and_hidden(key)
     run = caches.run_sentence(key)
     with services().turns.take():
-        return logit_lens(run, place, network.encoder, network.network.head)
+        return logit_lens(run, hidden.place, network.encoder, network.network.head)
 
 
 def score_hidden(key: RunKey, final: Array) -> Array:
     """The probability of the hidden word by the vectors that leave the encoder: (N, T, D) → (N,); NaN if unknown."""
-    network, place = _network_and_place(key)
-    hidden, head = hidden_word(key), network.network.head
-    if hidden is None or not hidden.word:
+    network, hidden = _network_and_hidden(key)
+    if not hidden.word:
         return np.full(len(final), np.nan, np.float32)
-    with torch.inference_mode():
-        scores = head(torch.tensor(final[:, place]).to(head.weight))
-        probabilities: Array = scores.softmax(-1)[:, IDS[hidden.word]].cpu().numpy()
-    return probabilities
+    return answers.score_word(network.network, final, hidden.place, IDS[hidden.word])
 
 
 @cache_by_weights
@@ -70,14 +65,14 @@ def head_costs(key: RunKey, word: str) -> Array:
 
     Raises as `fill_in`.
     """
-    network, place = _network_and_place(key)
+    network, hidden = _network_and_hidden(key)
     batch = caches.tokenize(key.text)
     with services().turns.take():
-        return answers.head_costs(network.network, batch, key.sentence, place, IDS[word], causal=key.causal)
+        return answers.head_costs(network.network, batch, key.sentence, hidden.place, IDS[word], causal=key.causal)
 
 
-def _network_and_place(key: RunKey) -> tuple[EnglishNetwork, int]:
+def _network_and_hidden(key: RunKey) -> tuple[EnglishNetwork, HiddenWord]:
     hidden = hidden_word(key)
     if hidden is None:
         raise ValueError("no word of this sentence is hidden")
-    return caches.english_network(key.weights, key.config, key.seed), hidden.place
+    return caches.english_network(key.weights, key.config, key.seed), hidden

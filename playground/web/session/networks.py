@@ -7,7 +7,7 @@ import torch
 from cachetools import LRUCache
 
 from playground.language.finding import find_network
-from playground.language.network import EnglishNetwork, Spec
+from playground.language.network import EnglishNetwork, Spec, untrained
 from playground.language.store import NetworkStore
 
 AFTER, BEFORE = "english-", "english before training-"
@@ -44,6 +44,7 @@ class EnglishNetworks:
         with self._lock:
             name = BEFORE + spec.key
             if name not in self._loaded:
-                network = spec.build().eval().requires_grad_(False).to(self._choose_device())
-                self._loaded[name] = EnglishNetwork(spec, network, {})
+                initial = untrained(spec)
+                initial.network.to(self._choose_device())
+                self._loaded[name] = initial
             return self._loaded[name]

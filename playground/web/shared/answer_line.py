@@ -92,6 +92,7 @@ def _draw_words(run: Run, hidden: HiddenWord | None) -> None:
 
 def _hide() -> None:
     place = st.session_state[_CHIPS].clicked
-    special = current_setup().batch.special[current_setup().sentence]
+    setup = current_setup()
+    special = setup.batch.special[setup.sentence]
     if isinstance(place, int) and 0 <= place < len(special) and not special[place]:
         st.session_state["mask"] = place

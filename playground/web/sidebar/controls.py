@@ -276,7 +276,7 @@ def _draw_setting(setup: Setup, key: str, label: str | None = None, **options: A
         widgets.menu(key, label, **options)
         return
     runs_text = setup.text.sentences and page_at(st.session_state[OPEN_PAGE]).runs_text
-    if isinstance(PARAMS[key], Size) and runs_text and setup["weights"] != "minilm":
+    if isinstance(PARAMS[key], Size) and runs_text:
         options["fits"] = partial(_is_run, setup, key)
     widgets.draw(key, label, **options)
 

@@ -11,12 +11,13 @@ from playground.accounting.readable import duration
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.language.capabilities import CAPABILITIES
-from playground.language.family import seeds_of
+from playground.language.family import shares_of
 from playground.language.learner import Learning
 from playground.language.network import Spec
 from playground.language.suggestions import nearest_sentences
-from playground.language.text import IDS, VOCABULARY, join_words
+from playground.language.text import IDS, SPECIALS, VOCABULARY, join_words
 from playground.link import english
+from playground.views.parts import LEAST_CHANGE
 from playground.web.choices import widgets
 from playground.web.choices.english import back_to_minilm, moved_from, seconds_since_move, use_sentence
 from playground.web.choices.setup import Setup, current_setup, current_value
@@ -37,9 +38,6 @@ from playground.web.shared.pinning import start_comparison
 
 STAYS, LEAVES = 1.5, 30.0
 """Seconds after a move: from when the visitor stays there, and from when a training no longer begins by itself."""
-
-SMALL = 0.05
-"""A difference between shares that is not worth a sentence."""
 
 
 def draw_move(setup: Setup) -> None:
@@ -94,8 +92,8 @@ def _draw_unknown(setup: Setup) -> None:
             text, key=f"known_sentence_{i}", on_click=use_sentence, args=(text, example.place + 1), type="tertiary"
         )
     st.selectbox(
-        "Find a word that it knows", VOCABULARY[5:], index=None, key="known_word", on_change=_append_word,
-        placeholder="its 153 words",
+        "Find a word that it knows", VOCABULARY[len(SPECIALS) :], index=None, key="known_word", on_change=_append_word,
+        placeholder=f"its {len(VOCABULARY) - len(SPECIALS)} words",
     )  # fmt: skip
 
 
@@ -184,18 +182,16 @@ def _describe_capabilities(spec: Spec) -> str:
     told = [
         f"*{CAPABILITIES[name].title}* {fmean(base[name]):.2f} → **{fmean(shares[name]):.2f}**{_range(shares[name])}"
         for name in furthest
-        if abs(moved[name]) > SMALL
+        if abs(moved[name]) > LEAST_CHANGE
     ]
-    return " · ".join(told) or f"All capabilities are within {SMALL} of the base's."
+    return " · ".join(told) or f"All capabilities are within {LEAST_CHANGE} of the base's."
 
 
 def _shares(spec: Spec) -> Mapping[str, Sequence[float]]:
     """By capability the share right: of every seed that was measured, or of the one network that there is."""
-    rows = [row.shares for row in seeds_of(spec)]
-    if not rows:
-        found = services().networks.find(spec)
-        rows = [found.shares] if found else []
-    return {name: [row[name] for row in rows] for name in CAPABILITIES} if rows else {}
+    measured = shares_of(spec)
+    found = None if measured else services().networks.find(spec)
+    return {name: [share] for name, share in found.shares.items()} if found else measured
 
 
 def _range(shares: Sequence[float]) -> str:
