@@ -28,8 +28,8 @@ from playground.charts.names import token_names
 from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.link.opening import LinkedView
-from playground.link.params import RECIPE, TASK_TITLES, TRAINED_SIZES
-from playground.link.query import model_config
+from playground.link.params import RECIPE, TASK_TITLES
+from playground.link.query import model_config, shape_to_train
 from playground.model import EncoderDecoder, Trace
 from playground.model.changes import Change
 from playground.model.positions import wavelengths
@@ -674,7 +674,7 @@ def _trained_encoder(view: LinkedView, variant: Place) -> float:
 
 def _trained_config(view: LinkedView) -> ModelConfig:
     """The sidebar's architecture in the sizes of the training; the training puts its task's vocabulary in."""
-    return model_config({**view.values, **{name: view.values[f"training_{name}"] for name in TRAINED_SIZES}}, 1)
+    return model_config(shape_to_train(view.values), 1)
 
 
 _MOST_TRAINED = {"steps": 400, "batch_size": 64, "length": 16}

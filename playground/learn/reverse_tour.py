@@ -8,7 +8,8 @@ import numpy as np
 from playground.charts.markdown import quote_beginning
 from playground.learn.tour import Choices, Conclusion, Evidence, SmallMap, Step, Tour, TourState, Verdict, judge_guess
 from playground.link.changes import Changes, MadeChange
-from playground.link.params import ARCHITECTURE, OWN, RECIPE, TRAINED_SIZES
+from playground.link.params import ARCHITECTURE, OWN, RECIPE, SMALL
+from playground.link.query import shape_to_train
 from playground.model.changes import Change
 from playground.text.wording import join_words
 from playground.training.answers import Head, Reversal
@@ -37,12 +38,8 @@ _STEPS = 200
 def _start(_: Evidence) -> Choices:
     """The settings of the Training page at their defaults, but for fewer steps."""
     shown = ("training_task", "training_layer", "training_head", "training_moment", "training_attention")
-    keys = (*shown, *(f"training_{name}" for name in RECIPE | TRAINED_SIZES))
+    keys = (*shown, *(f"training_{name}" for name in RECIPE))
     return {"weights": "minilm", "do": Changes(), **{key: OWN[key].default for key in keys}, "training_steps": _STEPS}
-
-
-_SIZED = [name for name in RECIPE | TRAINED_SIZES if name != "steps"]
-"""What a network of this experiment is known by on the page Training; its seed and its steps are free."""
 
 
 def is_own(trained: TrainedNetwork | None, values: Mapping[str, Any]) -> bool:
@@ -50,13 +47,12 @@ def is_own(trained: TrainedNetwork | None, values: Mapping[str, Any]) -> bool:
     if trained is None or trained.task.name != TASK:
         return False
     made = vars(trained.config) | vars(trained.recipe)
-    usual = {name: param.default for name, param in ARCHITECTURE.items() if name not in (*TRAINED_SIZES, "dropout")}
-    asked = ({name: get(f"training_{name}") for name in _SIZED} for get in (_get_default, values.__getitem__))
-    return any((usual | each).items() <= made.items() for each in asked)
-
-
-def _get_default(key: str) -> Any:
-    return OWN[key].default
+    names = {name: f"training_{name}" for name in RECIPE if name != "steps"}
+    usual = {name: param.default for name, param in ARCHITECTURE.items() if name not in (*SMALL, "dropout")}
+    default = SMALL | {name: OWN[key].default for name, key in names.items()}
+    shape = shape_to_train(values)
+    asked = {name: shape[name] for name in SMALL} | {name: values[key] for name, key in names.items()}
+    return any((usual | each).items() <= made.items() for each in (default, asked))
 
 
 def _is_trained(state: TourState) -> bool:
@@ -90,7 +86,7 @@ def _say_accuracy(evidence: Evidence) -> str:
 
 def _list_layers(state: TourState) -> Mapping[str, str]:
     """Where the line may be seen: each its own button, and the honest way out."""
-    last = int(state.values["training_n_layers"]) - 1
+    last = int(shape_to_train(state.values)["n_layers"]) - 1
     layers = {"first": "Layer 0"} | ({"between": "In between"} if last > 1 else {})
     return layers | ({"last": f"Layer {last}"} if last else {}) | {"nowhere": "No head"}
 

@@ -70,20 +70,15 @@ RECIPE: dict[str, Param] = {
 }
 """A recipe's fields, but for its task and its seed."""
 
-TRAINED_SIZES: dict[str, Param] = {
-    "d_model": Size(64, (8, 16, 32, 48, 64, 96, 128, 192, 256)),
-    "n_heads": Size(4, (1, 2, 3, 4, 6, 8, 12, 16)),
-    "n_layers": Size(2, (1, 2, 3, 4, 5, 6, 7, 8)),
-    "d_ff": Size(256, (16, 32, 64, 128, 192, 256, 384, 512, 768, 1024)),
-}
-"""Sizes small enough to train while one waits; everything else of the architecture is the sidebar's."""
+SMALL = {"d_model": 64, "n_heads": 4, "n_layers": 2, "d_ff": 256}
+"""Sizes small enough to train while one waits."""
 
 LAST_MOMENT = 20
 """The end of a run on the slider through its saved steps; 0 is its beginning."""
 
 TRAINING: dict[str, Param] = {
     "training_task": Choice("Reverse", tuple(TASK_TITLES)),
-    **{f"training_{name}": param for name, param in (RECIPE | TRAINED_SIZES).items()},
+    **{f"training_{name}": param for name, param in RECIPE.items()},
     "training_attention": Choice("self", ("self", "encoder self", "decoder self", "cross")),
     "training_layer": Whole(0, 0, 7),
     "training_head": Whole(0, 0, 15),

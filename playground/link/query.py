@@ -24,6 +24,7 @@ from playground.link.params import (
     PARAMS,
     SHARED,
     SIZES,
+    SMALL,
     write,
     write_all,
     write_changed,
@@ -42,9 +43,20 @@ def needed_panels(linked: Collection[str | None]) -> dict[str, bool]:
     return {panel: True for key, panel in FOLDS.items() if key in linked}
 
 
+RENAMED = {f"training_{key}": key for key in SMALL}
+"""Names in older links → the present ones."""
+
+
 def unescape(texts: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """A link's texts by parameter, where a mail program or a course page wrote `&amp;` for the `&` between two."""
-    return {key.removeprefix("amp;"): value for key, value in texts.items()}
+    """A link's texts by parameter, where a mail program or a course page wrote `&amp;` for the `&` between two.
+
+    A link of the time when Training had sizes of its own has them as the sidebar's.
+    """
+    texts = {key.removeprefix("amp;"): value for key, value in texts.items()}
+    own = {RENAMED[name]: texts.pop(name) for name in RENAMED if name in texts}
+    if own and texts.get("weights", ["minilm"])[-1] in ("minilm", "random"):
+        texts |= {"weights": ["random"], **{key: [write(size)] for key, size in SMALL.items()}, **own}
+    return texts
 
 
 VERSION = "2"
@@ -177,6 +189,12 @@ def _nearest_fit(values: Mapping[str, Any], error: ConfigError) -> Any:
 def model_config(values: Mapping[str, Any], vocab_size: int) -> ModelConfig:
     """The architecture that the sidebar describes, for a tokenizer's vocabulary; raises ConfigError."""
     return ModelConfig(vocab_size=vocab_size, **{key: values[key] for key in ARCHITECTURE})
+
+
+def shape_to_train(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of what Training trains: those that are chosen; of MiniLM its kind in small."""
+    small = SMALL if values["weights"] == "minilm" else {}
+    return {key: values[key] for key in ARCHITECTURE} | small
 
 
 def _apply_checkpoint(values: dict[str, Any], from_link: Collection[str], notices: list[str]) -> None:

@@ -39,7 +39,7 @@ from playground.config import ModelConfig
 from playground.errors import PlaygroundError
 from playground.link.params import LAST_MOMENT
 from playground.model.positions import window_mask
-from playground.text.wording import join_words
+from playground.text.wording import count_noun, join_words
 from playground.training.answers import MIRRORED, Sample
 from playground.training.network import History, Snapshot, attention_mask, count_head, count_network
 from playground.training.recipe import Recipe
@@ -503,10 +503,19 @@ def show_next_characters(scene: Scene[Mapping[str, float]], n_possible: int) -> 
 def describe_training(config: ModelConfig, recipe: Recipe, data: Data) -> str:
     """Task, data, architecture, optimiser and seed of a run, in one line."""
     return (
-        f"{TASKS[recipe.task].title} · {describe_lengths(data.train)} · n_layers {config.n_layers}, "
-        f"n_heads {config.n_heads}, d_model {config.d_model}, d_ff {config.d_ff} · "
+        f"{TASKS[recipe.task].title} · {describe_lengths(data.train)} · {describe_shape(config)} · "
         f"{describe_size(config, data)} · "
         f"{recipe.optimizer}, {recipe.schedule} schedule, lr {recipe.lr:g} · seed {recipe.seed}"
+    )
+
+
+def describe_shape(config: ModelConfig) -> str:
+    """The architecture of a network: its sizes, its positions, its norms and its residual connections."""
+    norms = "no norms" if config.norm == "none" else f"{config.norm_placement}-norm ({config.norm})"
+    residual = "" if config.residual else ", no residuals"
+    return (
+        f"{count_noun(config.n_layers, 'layer')}, {count_noun(config.n_heads, 'head')}, width {config.d_model}, "
+        f"d_ff {config.d_ff}, positions {config.positions}, {norms}{residual}"
     )
 
 

@@ -11,8 +11,8 @@ DENIED = "The weather in Bonn was not lovely on Sunday."
 REPEATED = "On Sunday Bonn had beautiful sunshine."
 
 SMALL = (
-    "training_length=5&training_n_symbols=6&training_n_train=256&training_d_model=32&training_n_heads=2"
-    "&training_n_layers=1&training_d_ff=64&training_batch_size=32&training_steps=100"
+    "weights=random&training_length=5&training_n_symbols=6&training_n_train=256&d_model=32&n_heads=2"
+    "&n_layers=1&d_ff=64&training_batch_size=32&training_steps=100"
 )
 PATIENT = 60_000
 

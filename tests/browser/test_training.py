@@ -10,8 +10,8 @@ from tests.browser.server import Server, serve
 from tests.browser.visitor import Visitor
 
 COPY = (
-    "/training?training_task=Copy&training_length=5&training_n_symbols=6&training_n_train=256&training_d_model=32"
-    "&training_n_heads=2&training_n_layers=1&training_d_ff=64&training_batch_size=32&seed=7"
+    "/training?weights=random&training_task=Copy&training_length=5&training_n_symbols=6&training_n_train=256"
+    "&d_model=32&n_heads=2&n_layers=1&d_ff=64&training_batch_size=32&seed=7"
 )
 PATIENT = 60_000
 

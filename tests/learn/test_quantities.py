@@ -46,10 +46,6 @@ SMALL = {
     "training_batch_size": "8",
     "training_warmup": "10",
     "training_label_smoothing": "0.2",
-    "training_d_model": "16",
-    "training_n_heads": "2",
-    "training_d_ff": "16",
-    "training_n_layers": "1",
 }
 
 
@@ -188,8 +184,7 @@ def gradient_kept() -> float:
 
 
 def trained_share() -> float:
-    config = replace(VIEW.config, d_model=16, n_heads=2, d_ff=16, n_layers=1, dropout=0.0)
-    trainer = Trainer(config, RECIPE, watch=False)
+    trainer = Trainer(replace(VIEW.config, dropout=0.0), RECIPE, watch=False)
     for _ in trainer.run():
         pass
     examples = trainer.data.validation
@@ -251,7 +246,7 @@ HAND: dict[tuple[Any, ...], Callable[[], float | str]] = {
     ("loss.even",): lambda: math.log(4),
     ("loss.floor",): lambda: -(0.85 * math.log(0.85) + 3 * 0.05 * math.log(0.05)),
     ("trained.parameters",): lambda: (
-        4 * (16 * 16 + 16) + 2 * 16 * 16 + 16 + 16 + 4 * 16 + 16 * make_data(RECIPE).tokenizer.vocab_size
+        2 * (4 * (32 * 32 + 32) + 2 * 32 * 64 + 64 + 32 + 4 * 32) + 32 * make_data(RECIPE).tokenizer.vocab_size
     ),
     ("trained",): trained_share,
 }

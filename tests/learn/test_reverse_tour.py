@@ -12,7 +12,7 @@ from playground.config import ModelConfig
 from playground.learn.reverse_tour import REVERSE, answer_alone, conclude, describe_others, heads_off, judge_head
 from playground.learn.tour import Conclusion, TourState
 from playground.link.changes import read_changes
-from playground.link.params import ARCHITECTURE, RECIPE, TRAINED_SIZES
+from playground.link.params import ARCHITECTURE, RECIPE, SMALL
 from playground.runs.arrays import Array
 from playground.training.answers import Head, Reversal
 
@@ -80,7 +80,7 @@ def test_nothing_is_said_of_one_head_alone_where_nothing_was_learnt() -> None:
 def test_the_end_answers_what_the_card_asks_with_the_visitors_numbers_and_guess() -> None:
     results = SimpleNamespace(kept_step=200, validation_accuracy=1.0, baseline=0.1)
     shape: dict[str, Any] = {name: param.default for name, param in ARCHITECTURE.items()}
-    config = ModelConfig(vocab_size=4, **shape | {name: param.default for name, param in TRAINED_SIZES.items()})
+    config = ModelConfig(vocab_size=4, **shape | SMALL)
     recipe = SimpleNamespace(**{name: param.default for name, param in RECIPE.items()})
     trained = SimpleNamespace(task=SimpleNamespace(name="reverse"), results=results, config=config, recipe=recipe)
     values = dict(TourState(page="attention").values) | {"do": read_changes("1.0:zero")[0]}

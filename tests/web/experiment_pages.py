@@ -30,7 +30,7 @@ OWN_TEXT = {"training_task": "Next character", "training_text": TEXT}
 
 def training_page(**query: object) -> AppTest:
     """The Training page under a link, with a small model and a short run."""
-    link = {f"training_{name}": value for name, value in (SIZES | SHORT).items()}
+    link = {"weights": "random", **SIZES, **{f"training_{name}": value for name, value in SHORT.items()}}
     return open_page("training", **link | query)
 
 

@@ -19,14 +19,12 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from playground.config import ModelConfig
 from playground.link import params, query
 from playground.link.opening import split_link
 from playground.link.params import (
     DEFAULT_TEXT,
     RECIPE,
     SHARED,
-    TRAINED_SIZES,
     TRAINING,
     UNBOUND,
     page_parameters,
@@ -218,7 +216,7 @@ def write_back(reading: LinkReading, values: Mapping[str, Any], settled: Mapping
             st.session_state[key] = settled[key]
     if reading.is_exact and all(key in st.session_state for key in changed):
         return
-    known = {*params.PARAMS, "v"}
+    known = {*params.PARAMS, *query.RENAMED, "v"}
     address = {key.removeprefix("amp;"): st.query_params.get_all(key) for key in st.query_params}
     others = {key: address[key] for key in address if key not in known and not key.startswith("embed")}
     st.query_params.from_dict({**others, **params.write_changed({**reading.values, **settled})})
@@ -268,10 +266,9 @@ _FROM_LINK = "_linked_run"
 """Session key of the Training page's parameters that the session's first link came with."""
 
 
-def training_parameters(config: ModelConfig, recipe: Recipe) -> dict[str, list[str]]:
+def training_parameters(recipe: Recipe) -> dict[str, list[str]]:
     """The Training page's parameters that make this run again, as texts; those at their defaults are left out."""
-    values = {name: vars(recipe)[name] for name in RECIPE} | {name: vars(config)[name] for name in TRAINED_SIZES}
-    values["task"] = TASKS[recipe.task].title
+    values = {name: vars(recipe)[name] for name in RECIPE} | {"task": TASKS[recipe.task].title}
     return write_changed({f"training_{name}": value for name, value in values.items()})
 
 
@@ -280,7 +277,7 @@ def parameters_to_copy(setup: Setup) -> dict[str, list[str]]:
     if setup["weights"] != "trained here" or is_training_page():
         return {}
     trained = setup.trained_network
-    return training_parameters(trained.config, trained.recipe) if trained else parameters_from_link()
+    return training_parameters(trained.recipe) if trained else parameters_from_link()
 
 
 def is_training_page() -> bool:

@@ -12,7 +12,7 @@ import streamlit as st
 
 from playground.link import params
 from playground.link.params import TASK_TITLES
-from playground.link.query import values_of_preset
+from playground.link.query import shape_to_train, values_of_preset
 from playground.text import split_sentences
 from playground.training.tasks import TASKS
 from playground.web.choices import setup
@@ -78,17 +78,6 @@ def swap_hidden(hidden: Iterable[str], shown: Iterable[str]) -> None:
             st.session_state[key] = saved.pop(key)
 
 
-def unlocked_norm() -> str:
-    """The norm that a training starts from.
-
-    The sidebar's, or the visitor's own where it shows a network that was trained without norms.
-    """
-    setup = current_setup()
-    if setup.trained_network is None or setup.trained_network.recipe.layer_norm:
-        return str(setup["norm"])
-    return str(st.session_state.get(_UNLOCKED, {}).get("norm", params.SHARED["norm"].default))
-
-
 def choose_values(values: Mapping[str, Any]) -> None:
     """Choose values of parameters, by their keys in the link; for callbacks.
 
@@ -113,6 +102,12 @@ def choose_values(values: Mapping[str, Any]) -> None:
         st.session_state.pop(STEP_PAIRS, None)
     if values.keys() & set(params.SENTENCE_PAIR):
         st.session_state.pop(CHOSEN_PAIR, None)
+
+
+def change_trained_shape(key: str, value: Any) -> None:
+    """Take the shape that Training trains with one setting changed, and random weights; for callbacks."""
+    shape = shape_to_train(current_setup().asked)
+    choose_values({"weights": "random", "untrained": False, **shape, key: value})
 
 
 def swap_pinned() -> None:

@@ -51,14 +51,14 @@ def menu(key: str, label: str, help_text: str | None = None, **options: Any) -> 
     return str(st.selectbox(options=param.options, index=index, **_common(key, label, help_text), **options))
 
 
-def offer(key: str, label: str, help_text: str, on_change: Callable[[str, Any], None]) -> None:
-    """Draw a control at the value that MiniLM decides, with the small English's stops; bound to nothing.
+def offer(key: str, label: str, help_text: str, shown: Any, on_change: Callable[[str, Any], None]) -> None:
+    """Draw a control at the value that the weights decide, with the small English's stops; bound to nothing.
 
-    It has a key of its own: a browser that presses again before it has heard of the first press would send MiniLM's
+    It has a key of its own: a browser that presses again before it has heard of the first press would send the weights'
     value back. `on_change` takes the parameter's key and the value that was chosen.
     """
     param, own = PARAMS[key], f"minilm_{key}"
-    st.session_state[own] = param.default
+    st.session_state[own] = shown
     widget: dict[str, Any] = {
         "label": label, "help": help_text, "key": own, "args": (key, own, on_change), "on_change": _take_offer,
     }  # fmt: skip
@@ -67,7 +67,7 @@ def offer(key: str, label: str, help_text: str, on_change: Callable[[str, Any], 
     elif isinstance(param, Choice):
         st.selectbox(options=param.options, **widget)
     else:
-        stops = sorted({*STOPS[key], param.default})
+        stops = sorted({*STOPS[key], shown})
         name = {param.default: f"{param.default} MiniLM"}
         st.select_slider(options=stops, format_func=lambda stop: name.get(stop, str(stop)), **widget)
 

@@ -17,7 +17,7 @@ from playground.errors import PlaygroundError
 from playground.link import english, params
 from playground.link.kinds import Choice, Size
 from playground.link.params import ARCHITECTURE, PARAMS
-from playground.link.query import VERSION, model_config, settle
+from playground.link.query import VERSION, model_config, settle, shape_to_train
 from playground.pages import page_at
 from playground.presets import PRESETS
 from playground.runs.budget import check_budget, check_kept
@@ -194,21 +194,22 @@ def _settings() -> DeltaGenerator:
 
 
 def _draw_architecture(setup: Setup, locked: Collection[str]) -> None:
-    """Draw what of the architecture is in sight, two settings a row; MiniLM's lead to the small English."""
-    dead, from_minilm = _dead_sizes(setup), setup["weights"] == "minilm"
-    drawn = []
-    for key, label, line in SHAPE:
-        if key in dead:
-            widgets.keep(key)
-        elif from_minilm or (key in _in_sight(setup) and key not in locked):
-            drawn.append((key, label, line))
+    """Draw what of the architecture is in sight, two settings a row.
+
+    MiniLM's lead to the small English; those of what Training trains, or has trained, to random weights.
+    """
+    trains = open_page.is_training_page() or setup.trained_network is not None
+    leave = shortcuts.change_trained_shape if trains else leave_minilm
+    decided = setup["weights"] == "minilm" or setup.trained_network is not None
+    shape = shape_to_train(setup.values) if trains else setup.values
+    drawn = [each for each in SHAPE if decided or (each[0] in _in_sight(setup) and each[0] not in locked)]
     for first in range(0, len(drawn), 2):
         row = drawn[first : first + 2]
         for column, (key, label, line) in zip(st.columns(len(row), gap="small"), row, strict=True):
             with column:
-                if from_minilm:
+                if decided:
                     widgets.keep(key)
-                    widgets.offer(key, label, line, leave_minilm)
+                    widgets.offer(key, label, line, shape[key], leave)
                 else:
                     moved = {"on_change": follow_move, "args": (key,)} if setup.is_english else {}
                     _draw_setting(setup, key, label, help_text=line, **moved)
@@ -220,12 +221,6 @@ def _locked(setup: Setup) -> Collection[str]:
         return params.LOCKED
     recognised = recognised_weights(setup["weights"])
     return recognised.settings if recognised else ()
-
-
-def _dead_sizes(setup: Setup) -> Collection[str]:
-    """The keys of the settings in whose place the open page has its own."""
-    is_dead = setup["weights"] == "random" and open_page.is_training_page()  # a file may have them open
-    return params.TRAINED_SIZES if is_dead else ()
 
 
 def _open_where_asked(setup: Setup, locked: Collection[str]) -> None:
@@ -295,10 +290,11 @@ def _is_run(setup: Setup, key: str, stop: float) -> bool:
 
 def _expert_groups(setup: Setup, locked: Collection[str]) -> dict[str, dict[str, bool]]:
     """The experts' settings by the titles of their groups, in order, and whether each has an effect now."""
-    in_sight = {*IN_SIGHT} if setup["weights"] == "minilm" else {*_in_sight(setup)} - {*locked}
+    is_decided = setup["weights"] == "minilm" or setup.trained_network is not None
+    in_sight = {*IN_SIGHT} if is_decided else {*_in_sight(setup)} - {*locked}
     groups = {
         group.capitalize(): {
-            key: SETTINGS[key].has_effect(setup.values) and key not in _dead_sizes(setup)
+            key: SETTINGS[key].has_effect(setup.values)
             for key in ARCHITECTURE
             if SETTINGS[key].group == group and key not in {*in_sight, *_TOKENS}
         }
@@ -338,9 +334,12 @@ def draw_text_and_weights() -> tuple[Setup, Collection[str]]:
     if setup.is_english:
         note_drawn()
     if setup["weights"] == "minilm":
+        moves = "Moving a control opens a trained encoder of the small English."
+        if open_page.is_training_page():
+            moves = "It is too large to train here: the controls show its kind in small, which is trained instead."
         st.caption(
             f"**MiniLM-L6**, {count_parameters(setup.config).total:,} parameters, trained on pairs of sentences. "
-            "Moving a control opens a trained encoder of the small English."
+            f"{moves}"
         )
     elif setup.is_english:
         english_panel.draw(setup)

@@ -15,7 +15,7 @@ from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
 from playground.link import query
-from playground.link.params import RECIPE, TASK_TITLES, TRAINED_SIZES
+from playground.link.params import RECIPE, TASK_TITLES
 from playground.model import causal_mask
 from playground.training.answers import Sample, answer_examples, answer_samples, generate, next_token_probabilities
 from playground.training.cost import check_cost
@@ -133,11 +133,11 @@ def make_plan() -> TrainingPlan:
         TooLargeError: the run would take more than this server gives.
         BusyError: the machine's speed is not known yet, and no turn to measure it came free.
     """
-    values, sizes = ({name: current_value(f"{PAGE}_{name}") for name in names} for names in (RECIPE, TRAINED_SIZES))
+    values = {name: current_value(f"{PAGE}_{name}") for name in RECIPE}
     task, seed = TASK_TITLES[current_value("training_task")], current_value("seed")
     recipe = without_idle(Recipe(task=task, seed=seed, **values))
     data = training_data(recipe)
-    shape = {**current_setup().values, "norm": shortcuts.unlocked_norm(), **sizes}
+    shape = query.shape_to_train(current_setup().asked)
     config = architecture(query.model_config(shape, vocab_size=1), recipe, data)
     limits = services().settings
     seconds = check_cost(

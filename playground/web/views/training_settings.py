@@ -12,7 +12,8 @@ from playground.accounting.readable import duration
 from playground.charts.scene import Scene
 from playground.errors import ConfigError, PlaygroundError
 from playground.link.kinds import Size
-from playground.link.params import ARCHITECTURE, OWN, STRENGTHS, TASK_TITLES, TRAINED_SIZES
+from playground.link.params import ARCHITECTURE, OWN, SMALL, STRENGTHS, TASK_TITLES
+from playground.link.query import shape_to_train
 from playground.training.answers import right_answer
 from playground.training.recipe import Recipe
 from playground.training.regularisers import (
@@ -22,7 +23,7 @@ from playground.training.regularisers import (
     reason_without_effect,
 )
 from playground.training.tasks import TASKS
-from playground.views.training import describe_classes, describe_size, show_plan
+from playground.views.training import describe_classes, describe_shape, describe_size, show_plan
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.session import trained_slot
@@ -93,11 +94,6 @@ def draw_settings(plan: TrainingPlan | None) -> None:
         widgets.size("training_n_train", "sequences to learn from · `n_train`")
         if data is not None:
             st.caption(describe_classes(data))
-    with _fold("model", "The model", TRAINED_SIZES):
-        for name in TRAINED_SIZES:
-            widgets.size(f"training_{name}", ARCHITECTURE[name].label)
-        size = "" if plan is None or data is None else f"{describe_size(plan.config, data)}. "
-        st.caption(f"{size}All else of its architecture is the sidebar's, under **Expert**.")
     with _fold("optimiser", "The optimiser", ("optimizer", "schedule", "lr", "warmup", "batch_size")) as panel:
         widgets.choice("training_optimizer")
         schedule = widgets.choice("training_schedule", "learning-rate schedule · `schedule`", help_text=SCHEDULES)
@@ -118,7 +114,7 @@ def _fold(name: str, title: str, names: Iterable[str]) -> ExpanderContainer:
 def start_row(plan: TrainingPlan | None) -> None:
     """Draw the buttons, and the cost of this plan unless it is the latest experiment already."""
     came_back = trained_slot.session_slot().came_back
-    _draw_unusual()
+    _draw_shape(plan)
     experiment_buttons.draw_buttons(PAGE, plan, create_experiment, has_network=came_back, scrolls_to="training_buttons")
     experiment = session_experiments().get(PAGE)
     if plan is None:
@@ -167,7 +163,7 @@ def _regularisers(task: str) -> None:
     st.caption(f"Regularisers that differ from the usual: {n_set or 'none'}.")
     if panel.open or changed:
         with panel:
-            norm = shortcuts.unlocked_norm()
+            norm = current_setup().asked["norm"]
             for regulariser in REGULARISERS.values():
                 explanation = explain_regulariser(regulariser, norm)
                 _strength(regulariser, explanation, reason_without_effect(regulariser, recipe, norm))
@@ -188,17 +184,16 @@ def _strength(regulariser: Regulariser, explanation: str, reason: str) -> None:
         )
 
 
-def _draw_unusual() -> None:
-    """Say what the sidebar sets otherwise than usual in what is trained, and offer the usual; nothing without that."""
-    shape = {**current_setup().values, "norm": shortcuts.unlocked_norm()}
-    usual = {name: param.default for name, param in ARCHITECTURE.items() if name not in (*TRAINED_SIZES, "dropout")}
-    unusual = [name for name, value in usual.items() if shape[name] != value]
-    if unusual:
-        listed = ", ".join(f"`{name}` {shape[name]} (usual: {usual[name]})" for name in unusual)
-        st.caption(f"**Its architecture is not the usual one.** The sidebar sets {listed}.")
-        weights = current_value("weights")
-        values = usual if weights == "random" else {"weights": "minilm"}
+def _draw_shape(plan: TrainingPlan | None) -> None:
+    """Say which architecture is trained, and offer the usual one where it is another."""
+    if plan is not None:
+        small = ", MiniLM's kind in small" * (current_value("weights") == "minilm")
+        size = describe_size(plan.config, training_data(plan.recipe))
+        st.caption(f"**The sidebar's architecture{small}:** {describe_shape(plan.config)}; {size}.")
+    shape = shape_to_train(current_setup().asked)
+    usual = {name: param.default for name, param in ARCHITECTURE.items()} | SMALL
+    if any(shape[name] != value for name, value in usual.items() if name != "dropout"):
         st.button(
             "Train the usual architecture", key="training_usual", icon=":material/undo:",
-            on_click=shortcuts.choose_values, args=(values,),
+            on_click=shortcuts.choose_values, args=({"weights": "random", **usual},),
         )  # fmt: skip

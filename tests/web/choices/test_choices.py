@@ -21,7 +21,6 @@ from playground.link.params import (
     PARAMS,
     RECIPE,
     TASK_TITLES,
-    TRAINED_SIZES,
     TRAINING,
     write,
 )
@@ -32,7 +31,6 @@ from playground.web.choices import shortcuts
 from playground.web.choices.open_page import training_parameters
 from playground.web.session import caches
 from playground.web.sidebar.controls import EXPERT, IN_SIGHT
-from tests.training.trained import CONFIG
 from tests.web.app_test import (
     SMALL,
     captions,
@@ -421,8 +419,7 @@ RECIPES = (
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.task)
 def test_the_settings_in_a_link_make_the_same_run(recipe: Recipe) -> None:
-    config = replace(CONFIG, d_model=32, n_heads=2, n_layers=3, d_ff=64)
-    texts = training_parameters(config, recipe)
+    texts = training_parameters(recipe)
     read: dict[str, Any] = {key: param.default for key, param in TRAINING.items()}
     for key, written in texts.items():
         read[key], complaint = query.read(key, written)
@@ -430,13 +427,11 @@ def test_the_settings_in_a_link_make_the_same_run(recipe: Recipe) -> None:
     asked = {name: read[f"training_{name}"] for name in RECIPE}
     again = replace(recipe, task=TASK_TITLES[read["training_task"]], **asked)
     assert again == recipe
-    assert [read[f"training_{name}"] for name in TRAINED_SIZES] == [32, 2, 3, 64]
 
 
 def test_the_usual_run_adds_nothing_to_a_link() -> None:
     usual: dict[str, Any] = {name: param.default for name, param in RECIPE.items()}
-    sizes: dict[str, Any] = {name: param.default for name, param in TRAINED_SIZES.items()}
-    assert training_parameters(replace(CONFIG, **sizes), Recipe(**usual)) == {}
+    assert training_parameters(Recipe(**usual)) == {}
 
 
 def test_a_link_to_another_page_keeps_the_run_for_the_training_page() -> None:

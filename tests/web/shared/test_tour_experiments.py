@@ -10,7 +10,7 @@ from playground.charts.markdown import escape_markdown
 from playground.config import ModelConfig
 from playground.learn.reverse_tour import REVERSE, is_own
 from playground.learn.tour import TourState
-from playground.link.params import ARCHITECTURE, RECIPE, TRAINED_SIZES, TRAINING
+from playground.link.params import ARCHITECTURE, RECIPE, SMALL, TRAINING
 from playground.training.trained_network import TrainedNetwork
 from tests.training.trained import trained
 from tests.web.app_test import captions, choose, new_page, open_page, press, prose, sentences, trained_trace, working
@@ -26,7 +26,7 @@ def own(**changes: Any) -> TrainedNetwork:
     made = {field.removeprefix("training_"): param.default for field, param in TRAINING.items()}
     recipe = {name: made[name] for name in RECIPE} | {"steps": 6, "n_validation": 64}
     shape: dict[str, Any] = {name: param.default for name, param in ARCHITECTURE.items()}
-    shape |= {name: made[name] for name in TRAINED_SIZES} | {"vocab_size": 1}
+    shape |= {**SMALL, "vocab_size": 1}
     for name, value in changes.items():
         (shape if name in shape else recipe)[name] = value
     return trained("reverse", ModelConfig(**shape), **recipe)

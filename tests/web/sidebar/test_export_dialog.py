@@ -75,9 +75,9 @@ def test_the_translators_file_reads_its_weights_beside_it(tmp_path: Path, monkey
 
 
 def test_the_training_pages_run_takes_the_same_steps() -> None:
-    app = open_dialog("training", **SMALL, training_steps=10, training_d_model=16, training_d_ff=16, seed=4)
+    app = open_dialog("training", **SMALL, training_steps=10, seed=4)
     names = run_here(written(app))
-    recipe, config = Recipe(steps=10, seed=4), ModelConfig(**SMALL_CONFIG | {"d_ff": 16, "max_len": 512})
+    recipe, config = Recipe(steps=10, seed=4), ModelConfig(**SMALL_CONFIG | {"max_len": 512})
     trainer = Trainer(config, recipe, watch=False)
     for _ in trainer.run():
         pass

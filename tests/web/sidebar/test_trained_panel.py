@@ -16,6 +16,7 @@ from playground.training.trained_network import TrainedNetwork
 from playground.web.session import caches
 from playground.web.session.trained_slot import SLOT, TrainedSlot
 from playground.web.sidebar import controls
+from playground.web.sidebar.controls import IN_SIGHT
 from tests.link.test_link_values import values_of_the_sidebar
 from tests.training.trained import trained, trainer
 from tests.web.app_test import (
@@ -63,7 +64,7 @@ def test_its_shape_is_locked_its_tokens_are_its_own_and_its_results_are_told() -
     assert values(app) == {key: getattr(one.config, key) for key in ARCHITECTURE}
     assert "tokenizer" not in widgets(app)
     assert values(app, "causal", "seed") == {"causal": True, "seed": one.recipe.seed}
-    assert locked(app) == {key for key in ARCHITECTURE if SETTINGS[key].has_effect(values(app))}
+    assert locked(app) == {key for key in ARCHITECTURE if SETTINGS[key].has_effect(values(app))} - {*IN_SIGHT}
     assert "seed" not in widgets(app)
     for number in ("**Sort**, trained for 6 steps", one.results.validation_accuracy, one.results.baseline):
         assert (number if isinstance(number, str) else f"{number:.1%}") in captions(app)

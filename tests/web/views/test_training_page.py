@@ -10,7 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.errors import InputError
-from playground.link.params import RECIPE, STRENGTHS, TRAINED_SIZES
+from playground.link.params import ARCHITECTURE, RECIPE, SMALL, STRENGTHS
+from playground.link.query import shape_to_train
 from playground.training.answers import answer_examples, answer_samples, generate
 from playground.training.network import Tagger
 from playground.training.recipe import Recipe
@@ -118,7 +119,7 @@ def test_every_setting_is_in_the_panels_with_its_name_in_the_code() -> None:
     app = training_page()
     assert "training_clip" not in widgets(app), "the panel is closed"
     shown = widgets(open_panels(app, "training_regularisers_open"))
-    labels = {name: shown[f"training_{name}"].label for name in {*RECIPE, *TRAINED_SIZES} - {"text"}}
+    labels = {name: shown[f"training_{name}"].label for name in {*RECIPE} - {"text"}}
     assert {name: label for name, label in labels.items() if not label.endswith(f" · `{name}`")} == {}
 
 
@@ -153,7 +154,7 @@ def test_what_counts_in_the_run_is_counted_and_what_a_link_sets_is_there(query: 
     [
         ({"training_task": "Reverse", "training_schedule": "constant"}, {"causal", "warmup", "temperature"}),
         ({"training_task": "Next character"}, {"mask_padding", "token_swapping", "shuffling", "temperature"}),
-        ({"weights": "random", "norm": "none", "training_distill": 0.5}, {"causal", "layer_norm"}),
+        ({"norm": "none", "training_distill": 0.5}, {"causal", "layer_norm"}),
     ],
 )
 def test_what_can_change_nothing_is_grey_and_says_why(query: dict[str, Any], idle: set[str]) -> None:
@@ -166,9 +167,8 @@ def test_what_can_change_nothing_is_grey_and_says_why(query: dict[str, Any], idl
 @pytest.mark.parametrize(
     ("query", "named"),
     [
-        ({"training_d_model": 16, "training_n_heads": 3}, "n_heads=3"),
         ({"training_n_symbols": 2, "training_length": 2, "training_n_train": 4_096}, "would work"),
-        ({"training_length": 40, "weights": "random", "max_len": 32}, "length=40"),
+        ({"training_length": 40, "max_len": 32}, "length=40"),
         ({**OWN_TEXT, "training_text": "   "}, "blank"),
         ({**OWN_TEXT, "training_text": "aaaaaaaaaaaaaaaa"}, "one character only"),
         ({**OWN_TEXT, "training_text": "**x**:red[y]$z$"}, r"\*\*x\*\*\:red\[y\]\$z\$"),
@@ -217,7 +217,7 @@ def test_a_link_reproduces_the_run_to_the_digit(task: Any, changes: dict[str, An
 
 @pytest.mark.long
 def test_the_head_that_changed_most_opens_unless_a_link_or_a_hand_has_chosen_one() -> None:
-    shape = {"training_n_layers": 2, "training_task": "Reverse, with a decoder"}
+    shape = {"n_layers": 2, "training_task": "Reverse, with a decoder"}
     app = measured(training_page(**shape))
     layer, _ = most = chosen_head(app)
     assert "this one's attention changes most" in captions(app)
@@ -238,7 +238,7 @@ def test_the_head_that_changed_most_opens_unless_a_link_or_a_hand_has_chosen_one
 
 @pytest.mark.long
 def test_each_run_opens_its_own_head_until_a_hand_has_chosen() -> None:
-    app = measured(training_page(training_n_layers=2))
+    app = measured(training_page(n_layers=2))
     opened = {chosen_head(app)}
     for task in ("Sort", "Copy"):
         train(choose(app, training_task=task))
@@ -419,9 +419,9 @@ def test_an_answer_of_a_run_with_other_settings_says_so_before_its_numbers() -> 
 
 
 def test_a_link_opens_the_panel_of_what_it_sets() -> None:
-    for name, fold in (("lr", "optimiser"), ("clip", "regularisers"), ("n_symbols", "data"), ("d_ff", "model")):
-        app = open_page("training", **{f"training_{name}": {"lr": 0.01, "clip": 0.5, "n_symbols": 5, "d_ff": 32}[name]})
-        folds = ("data", "model", "optimiser", "regularisers")
+    for name, fold in (("lr", "optimiser"), ("clip", "regularisers"), ("n_symbols", "data")):
+        app = open_page("training", **{f"training_{name}": {"lr": 0.01, "clip": 0.5, "n_symbols": 5}[name]})
+        folds = ("data", "optimiser", "regularisers")
         assert [each for each in folds if app.session_state[f"training_{each}_open"]] == [fold]
 
 
@@ -461,27 +461,6 @@ def test_where_a_network_can_not_be_asked_a_file_can_still_be_opened(monkeypatch
     assert "training_look" in {button.key for button in app.button}
 
 
-@pytest.mark.parametrize(("query", "norm"), [({}, "layer"), ({"weights": "random", "norm": "rms"}, "rms")])
-def test_the_visitors_own_norms_come_back_for_the_next_run(query: dict[str, str], norm: str) -> None:
-    app = training_page(training_layer_norm=False, **query)
-    assert train(app).config.norm == "none"
-    press(app, "training_look")
-    assert values(app, "norm") == {"norm": "none"}
-    again = train(choose(open_panels(app, "training_regularisers_open"), training_layer_norm=True))
-    assert (again.recipe.layer_norm, again.config.norm) == (True, norm)
-    assert ("`norm` rms (usual: layer)" in captions(app)) == (norm == "rms")
-    press(app, "training_look")
-    assert values(app, "norm") == {"norm": norm}
-
-
-def test_the_norms_come_back_for_the_regularisers_page() -> None:
-    app = press(measured(training_page(training_layer_norm=False)), "training_look")
-    working(app.switch_page("../../pages/regularisers.py").run())
-    working(app.button_group(key="regularisers_chosen").set_value(["Without layer normalisation"]).run())
-    assert "2 runs of" in captions(app)
-    assert "the architecture has no norms anyway" not in captions(app)
-
-
 @pytest.mark.long
 def test_the_seed_is_the_trained_networks_whether_trained_here_or_loaded() -> None:
     app = training_page(seed=3)
@@ -498,19 +477,33 @@ def test_the_seed_is_the_trained_networks_whether_trained_here_or_loaded() -> No
 def test_what_the_sidebar_sets_otherwise_is_said_and_one_press_trains_the_usual() -> None:
     app = open_page("training")
     assert "training_usual" not in {button.key for button in app.button}
-    app = open_page("training", weights="random", positions="rotary", activation="relu", n_layers=3, dropout=0.3)
-    assert "`activation` relu (usual: gelu), `positions` rotary (usual: learned)." in captions(app)
-    assert "`n_layers`" not in captions(app)
+    app = open_page("training", weights="random", positions="rotary", d_model=64, n_heads=4, d_ff=64, n_layers=3)
+    assert "3 layers, 4 heads, width 64, d_ff 64, positions rotary, post-norm (layer)" in captions(app)
     press(app, "training_usual")
-    assert values(app, "weights", "positions", "activation") == {
-        "weights": "random", "positions": "learned", "activation": "gelu"
-    }  # fmt: skip
+    assert values(app, "weights", "positions", *SMALL) == {"weights": "random", "positions": "learned", **SMALL}
     assert "training_usual" not in {button.key for button in app.button}
 
 
-def test_the_sidebar_has_no_second_sliders_of_what_the_page_sets_itself() -> None:
-    for page, has_them in (("training", False), ("attention", True)):
-        app = open_page(page, weights="random", n_layers=3, expert=True)
-        keys = {widget.key for widget in (*app.select_slider, *app.slider, *app.number_input)}
-        assert ({"n_layers", "n_heads", "d_model"} <= keys) is has_them
-        assert app.session_state["n_layers"] == 3
+@pytest.mark.parametrize(("weights", "d_ff"), [("minilm", 256), ("english", 128)])
+def test_the_sidebars_architecture_is_trained_and_one_move_changes_one_thing(weights: str, d_ff: int) -> None:
+    app = open_page("training", weights=weights)
+    assert f"2 layers, 4 heads, width 64, d_ff {d_ff}, " in captions(app)
+    before = shape_to_train(values(app, "weights", *ARCHITECTURE))
+    key = "minilm_n_layers" if weights == "minilm" else "n_layers"
+    working(app.select_slider(key=key).set_value(3).run())
+    assert shape_to_train(values(app, "weights", *ARCHITECTURE)) == {**before, "n_layers": 3}
+
+
+def test_a_move_beside_a_trained_network_keeps_its_shape_but_for_that() -> None:
+    app = training_page()
+    shape = vars(train(app).config)
+    press(app, "training_look")
+    working(app.select_slider(key="minilm_d_model").set_value(32).run())
+    assert values(app, "weights") == {"weights": "random"}
+    assert values(app, *ARCHITECTURE) == {**{key: shape[key] for key in ARCHITECTURE}, "d_model": 32}
+
+
+def test_an_old_links_own_sizes_are_the_sidebars() -> None:
+    app = open_page("training", training_n_layers=3, training_d_ff=64)
+    assert values(app, "weights", *SMALL) == {"weights": "random", **SMALL, "n_layers": 3, "d_ff": 64}
+    assert not app.warning
