@@ -7,10 +7,10 @@ from playground.errors import InputError, PretrainedError
 from playground.language.family import change
 from playground.language.finding import find_or_train
 from playground.language.network import EnglishNetwork
-from playground.language.store import NetworkStore, default_folder
 from playground.model import Encoder
 from playground.text import Tokenizer
 from playground.weights import checkpoint
+from playground.weights.store import NetworkStore, default_folder
 
 __all__ = ["PretrainedError", "load"]
 

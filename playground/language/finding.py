@@ -1,12 +1,13 @@
 """A trained network of the small English, wherever it is: shipped with the package, stored here, or trained now."""
 
 import logging
+from functools import partial
 
 from playground.errors import WeightsError
 from playground.language.family import is_shipped, load_shipped
 from playground.language.learner import Learning, learn
-from playground.language.network import EnglishNetwork, Spec, check_spec
-from playground.language.store import NetworkStore
+from playground.language.network import EnglishNetwork, Spec, check_spec, load, save
+from playground.weights.store import NetworkStore
 
 logger = logging.getLogger(__name__)
 
@@ -18,7 +19,7 @@ def find_network(spec: Spec, store: NetworkStore) -> EnglishNetwork | None:
             return load_shipped(spec)
         except WeightsError as error:
             logger.warning("A shipped network is left out: %s", error)
-    return store.find(spec)
+    return store.find(spec.key, partial(load, spec=spec))
 
 
 def find_or_train(spec: Spec, store: NetworkStore) -> EnglishNetwork:
@@ -32,7 +33,7 @@ def find_or_train(spec: Spec, store: NetworkStore) -> EnglishNetwork:
     if found is None:
         logger.info("An encoder of %s parameters learns the small English.", f"{spec.n_parameters:,}")
         found = learn(spec, _log_progress)
-        store.keep(found)
+        store.keep(spec.key, save(found))
     return found
 
 

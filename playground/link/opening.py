@@ -22,7 +22,6 @@ from playground.errors import (
 )
 from playground.language.finding import find_network
 from playground.language.network import untrained
-from playground.language.store import NetworkStore, default_folder
 from playground.language.text import MASK, english_tokenizer, hide_word
 from playground.limits import LINK_FIELDS
 from playground.link import english, params, query
@@ -45,6 +44,7 @@ from playground.text import Batch, Tokenizer, build_tokenizer, split_sentences
 from playground.text.nouns import choose_pronoun
 from playground.text.wording import quote_text
 from playground.weights import checkpoint
+from playground.weights.store import NetworkStore, default_folder
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,13 @@ from playground.config import CHOICES, SETTINGS, Setting
 from playground.limits import MAX_LISTED, MAX_SENTENCES, MAX_TOKENS
 from playground.link import english
 from playground.link.changes import Changes, read_changes
-from playground.link.kinds import Choice, Notation, Param, Several, Size, Switch, Text, Whole
+from playground.link.kinds import Choice, Notation, Param, Reading, Several, Size, Switch, Text, Whole
 from playground.mistakes.bug_lab import LEVELS, MAX_SEED, SUSPECTS, TESTS
 from playground.pages import page_at
 from playground.presets import PRESETS
 from playground.text.tokenizer import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
+from playground.text.wording import quote_text
+from playground.training.kept_run import key_in
 from playground.training.ladder import RUNGS, USUAL
 from playground.training.recipe import Recipe
 from playground.training.regularisers import REGULARISERS
@@ -145,6 +147,13 @@ DEFAULT_TARGET = "Het dier stak de straat niet over, omdat het te moe was."
 TRAINED = PRESETS["minilm-l6"].config
 
 
+def _read_run(text: str) -> Reading:
+    """Read the name of a run."""
+    if not text or key_in(text):
+        return text, None
+    return "", f"The link's run={quote_text(text, longest=22)} is no name of a training; it is left out."
+
+
 def _read_setting(field: str, setting: Setting) -> Param:
     """The parameter of one of `ModelConfig`'s own fields; the checkpoint's value is its default."""
     shown = {"label": f"{setting.label} · `{field}`", "help_text": setting.help_text}
@@ -219,6 +228,12 @@ SHARED: dict[str, Param] = {
         label="hidden word",
         help_text="Position of the word that an encoder of the small English fills in; -1 hides none.",
     ),
+    "run": Notation(
+        "",
+        _read_run,
+        label="run",
+        help_text="The network that was trained: a hash of all that its run depends on, and how much of it was right.",
+    ),
     "do": Notation(
         Changes(),
         read_changes,
@@ -254,7 +269,7 @@ TOUR: dict[str, Param] = {
 """The step that the visitor is at, from 1, behind the last step the tour's end, 0 on no tour; and of which tour: of an
 experiment, or of a lesson, by its key or as a whole, which comes first."""
 
-UNBOUND: dict[str, Param] = {**FOCUS, **TOUR, "mask": SHARED["mask"], "do": SHARED["do"]}
+UNBOUND: dict[str, Param] = {**FOCUS, **TOUR, **{key: SHARED[key] for key in ("mask", "run", "do")}}
 """What lies in the session as a plain value, on every page, bound to no widget."""
 
 SENTENCE_PAIR = ("similarity_first", "similarity_second")

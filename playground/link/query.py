@@ -108,7 +108,7 @@ def settle(
             "The trained weights are not on this server, so these are random weights of the same shape; "
             "CONTRIBUTING.md says how to get the trained ones."
         )
-    has_its_own = values["weights"] == "trained here" and recognised is not None
+    has_its_own = values["weights"] == "english" or (values["weights"] == "trained here" and recognised is not None)
     if values["tokenizer"] == "wordpiece" and not has_checkpoint and not has_its_own:
         values["tokenizer"] = "word"
         notices = notices or [

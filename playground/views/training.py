@@ -41,6 +41,7 @@ from playground.link.params import LAST_MOMENT
 from playground.model.positions import window_mask
 from playground.text.wording import count_noun, join_words
 from playground.training.answers import MIRRORED, Sample
+from playground.training.kept_run import KeptRun, list_changed_settings
 from playground.training.network import History, Snapshot, attention_mask, count_head, count_network
 from playground.training.recipe import Recipe
 from playground.training.run_state import TrainingState
@@ -480,6 +481,63 @@ def _mark_mistakes(task: Task, sample: Sample) -> str:
         for is_right, part in groupby(pairs, lambda pair: pair[0] == pair[1])
     )
     return task.join(part if is_right else f":red-background[{part}]" for is_right, part in parts)
+
+
+RUN_COLOURS = (palette.Q, palette.K, palette.V, palette.ATTENTION, palette.FEED_FORWARD, palette.EMBEDDINGS)
+
+
+def show_runs(scene: Scene[Sequence[KeptRun]]) -> Iterator[Item]:
+    """Several runs beside each other: right answers by step, what each differs in from the first, and its buttons."""
+    runs = scene.now
+    if len(runs) < 2:
+        return
+    yield Paragraph("What you have trained", "header")
+    yield Picture[Sequence[KeptRun]](
+        key="training_runs",
+        alt="Right answers by step, a curve a run.",
+        caption="The share of right answers to the validation set, a curve a run; the newest is last.",
+        figure=draw_runs,
+        table=lambda runs: pd.DataFrame({f"run {i}": _curve(run) for i, run in enumerate(runs, 1)}).rename_axis("step"),
+        table_title="The numbers",
+    )
+    for number, run in enumerate(runs, start=1):
+        seconds = f", {run.seconds:.0f} s" if run.seconds is not None else ""
+        yield Paragraph(
+            f"**{number}: {run.network.results.validation_accuracy:.1%}**{seconds}. {_tell_apart(run, runs)}"
+        )
+        yield Widget("training_run", {"run": run})
+
+
+def _tell_apart(run: KeptRun, runs: Sequence[KeptRun]) -> str:
+    """What a run is of: of the first all that shapes it, of each other what differs from the first."""
+    first, here = ((replace(each.network.config, dropout=0.0), each.network.recipe) for each in (runs[0], run))
+    if run is runs[0]:
+        return f"{run.network.task.title}: {describe_shape(run.network.config)}."
+    return f"{', '.join(list_changed_settings(first, here)) or 'The same settings'}."
+
+
+def _curve(run: KeptRun) -> pd.Series:
+    steps, right = (run.steps, run.right) if run.steps else ((run.network.results.kept_step,), (_share(run),))
+    return pd.Series(right, index=steps, dtype=float)
+
+
+def _share(run: KeptRun) -> float:
+    return run.network.results.validation_accuracy
+
+
+def draw_runs(runs: Sequence[KeptRun]) -> Figure:
+    """The share of right answers by step of each run; a point where only the end is known."""
+    curves = [_curve(run) for run in runs]
+    lines = [
+        over_steps.step_line(
+            curve.index.to_numpy(), curve.to_numpy(np.float32), f"run {number}", {"color": colour, "width": 2},
+            "after step %{x}: %{y:.2%}",
+        ) | {"mode": "lines+markers", "marker": {"size": 5}}
+        for number, (curve, colour) in enumerate(zip(curves, RUN_COLOURS, strict=False), start=1)
+    ]  # fmt: skip
+    y_axis = {"title": "right answers", "range": [0, 1.04], "tickformat": ".0%"}
+    last = max(int(curve.index.max()) for curve in curves)
+    return over_steps.draw_over_steps(lines, max(1, last), y_axis, height=250, legend=True)
 
 
 def show_next_characters(scene: Scene[Mapping[str, float]], n_possible: int) -> Iterator[Item]:

@@ -97,7 +97,6 @@ async def release_when_empty(here: Services) -> None:
     _release(drop_expired_sessions, here.readiness)
     while True:
         await asyncio.sleep(min(1.0, seconds / 4))
-        here.kept_networks.drop_expired()
         left = visitors.last_left
         if left is not None and not visitors.open and time.monotonic() - left >= seconds:
             visitors.last_left = None

@@ -11,7 +11,7 @@ from playground.language import family
 from playground.language.family import Row
 from playground.language.finding import find_network
 from playground.language.network import BASE, EnglishNetwork, Spec, save
-from playground.language.store import NetworkStore
+from playground.weights.store import NetworkStore
 
 SMALL = Spec(replace(BASE, d_model=8, n_heads=2, d_ff=16, n_layers=1), seed=5)
 
@@ -38,7 +38,7 @@ def share(found: EnglishNetwork | None) -> float | None:
 
 def test_the_shipped_network_comes_before_the_stored_one(shipped: Path, tmp_path: Path) -> None:
     store = NetworkStore(tmp_path / "store")
-    store.keep(untrained(0.75))
+    store.keep(SMALL.key, save(untrained(0.75)))
     assert share(find_network(SMALL, store)) == 0.25
     assert find_network(replace(SMALL, seed=6), store) is None
 
@@ -54,5 +54,5 @@ def test_without_its_shipped_file_it_is_the_stored_one(
     with caplog.at_level(logging.WARNING):
         assert find_network(SMALL, store) is None
     assert "A shipped network is left out: " in caplog.text
-    store.keep(untrained(0.75))
+    store.keep(SMALL.key, save(untrained(0.75)))
     assert share(find_network(SMALL, store)) == 0.75

@@ -12,8 +12,8 @@ from playground.errors import ConfigError, InputError
 from playground.language import CAPABILITIES, learner
 from playground.language.family import change
 from playground.language.network import MAX_PARAMETERS, check_spec
-from playground.language.store import NetworkStore
 from playground.pretrained import load
+from playground.weights.store import NetworkStore
 
 TINY: dict[str, Any] = {"n_layers": 1, "d_model": 16, "positions": "none", "seed": 987}
 
@@ -39,7 +39,7 @@ def test_what_is_nowhere_is_trained_once(
     assert network.shares.keys() == CAPABILITIES.keys()
     assert len(network.predict("the keys near the old box [MASK] rusty .")) == 5
     assert tokenizer.vocab_size == network.encoder.config.vocab_size
-    assert stored.path(network.spec).is_file()
+    assert stored.path(network.spec.key).is_file()
     monkeypatch.setattr(learner, "Learner", None)
     again, _ = load("english", **TINY)
     assert torch.equal(again.network.head.weight, network.network.head.weight)

@@ -168,6 +168,7 @@ DEFAULTS = {
     "encdec_show_training": False,
     "encdec_show_masks": False,
     "encdec_show_costs": False,
+    "run": "",
     "training_task": "Reverse",
     "training_text": "",
     "training_length": 12,

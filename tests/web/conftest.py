@@ -43,9 +43,9 @@ def _wait_for_run(runner: LocalScriptRunner, timeout: float) -> None:
 
 
 @pytest.fixture(autouse=True)
-def no_network_of_earlier_tests() -> None:
-    """What another test's visitor has trained is not kept any more."""
-    services().kept_networks.forget()
+def own_networks(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another test's visitor has trained is not in the store."""
+    monkeypatch.setattr(services().networks.store, "folder", tmp_path_factory.mktemp("networks"))
 
 
 @pytest.fixture

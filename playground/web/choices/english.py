@@ -86,7 +86,7 @@ def weights_chosen() -> None:
         _remember_minilm()
         choose_english()
         return
-    st.session_state["mask"] = english.NO_MASK
+    st.session_state["mask"], st.session_state["run"] = english.NO_MASK, ""
     if current_value("text") == english.TEXT:
         replace_text(DEFAULT_TEXT)
     save_or_restore_unlocked()

@@ -32,6 +32,7 @@ from playground.link.params import (
     write_changed,
 )
 from playground.link.query import LinkReading, read_link
+from playground.training.kept_run import key_in
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 from playground.web.choices.setup import (
@@ -51,7 +52,7 @@ from playground.web.choices.setup import (
 )
 from playground.web.choices.shortcuts import choose_values, restore_put_away
 from playground.web.choices.snapshots import forget_outdated, undo_by_going_back
-from playground.web.components.without_picture import remember_owner, write_address
+from playground.web.components.without_picture import write_address
 from playground.web.session import caches, trained_slot
 from playground.web.session.weights_cache import clear_session_caches
 
@@ -61,7 +62,6 @@ SHOWN_VALUES = "_shown"
 
 def open_page(page: str) -> None:
     """Make the choices for the page with this path go together, before any widget exists."""
-    bring_network_back()
     arrived = st.session_state.get(OPEN_PAGE) != page
     restore_page_values(page, arrived=arrived)
     st.session_state[OPEN_PAGE] = page
@@ -76,7 +76,8 @@ def open_page(page: str) -> None:
     given = {key: st.session_state[key] for key in SHARED if key in st.session_state}
     given |= {key: value for key, value in reading.values.items() if key in SHARED}
     defaults = params.default_values(given)
-    values = {key: defaults[key] for key in SHARED} | given
+    values = _bring_networks({key: defaults[key] for key in SHARED} | given)
+    st.session_state["run"] = values["run"]
     unknown = query.name_unknown(texts) if SHOWN_VALUES not in st.session_state else []
     if SHOWN_VALUES not in st.session_state and (page != "training" or values["weights"] == "trained here"):
         st.session_state[_FROM_LINK] = {key: address[key] for key in address if key in TRAINING}
@@ -120,12 +121,6 @@ def follow_link(link: str) -> str:
     return page
 
 
-def bring_network_back() -> None:
-    """Let a tab that was loaded anew have the network again that it trained before."""
-    slot = trained_slot.session_slot()
-    remember_owner(slot.owner, has_network=slot.trained is not None, come_back=slot.take_back)
-
-
 def restore_page_values(page: str, *, arrived: bool) -> None:
     """Put a page's own values back into the link after a step back in the browser's history, and start again.
 
@@ -156,8 +151,6 @@ def prefer_trained_decoder(reading: LinkReading) -> LinkReading:
 
 def settle_choices(values: Mapping[str, Any], from_link: Collection[str]) -> tuple[dict[str, Any], list[str]]:
     """What `query.settle` gives with what this session and this server have."""
-    if trained_slot.update_shown():
-        clear_session_caches()
     shown_before = st.session_state.get(SHOWN_VALUES)
     settled, reasons = _settle(values, from_link, shown_before)
     if shown_before is None:
@@ -168,8 +161,24 @@ def settle_choices(values: Mapping[str, Any], from_link: Collection[str]) -> tup
 
 def settle_pinned_choices(values: Mapping[str, Any], from_link: Collection[str]) -> tuple[dict[str, Any], list[str]]:
     """As `settle_choices`, for the pinned settings, whose weights are this session's too; after the present ones."""
-    settled, reasons = _settle(values, from_link, None)
+    settled, reasons = _settle(_bring_networks(values), from_link, None)
     return settled, reasons + (_missing_from_link(settled) if "weights" in from_link else [])
+
+
+def _bring_networks(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Show what was trained since, and what a link names if this server has kept it; return values that name a run.
+
+    The page Training names the newest one, but for a network that the sidebar shows.
+    """
+    slot = trained_slot.session_slot()
+    slot.fetch(values["run"])
+    if trained_slot.update_shown():
+        clear_session_caches()
+    is_shown = values["weights"] == "trained here"
+    follows = not values["run"] if is_shown else is_training_page()
+    if slot.newest is None or not follows or key_in(values["run"]) == slot.newest.key:
+        return dict(values)
+    return {**values, "run": slot.newest.name}
 
 
 def _settle(
@@ -180,14 +189,16 @@ def _settle(
         from_link,
         shown_before=shown_before,
         has_checkpoint=caches.checkpoint_available(),
-        recognised=recognised_weights(values["weights"]),
+        recognised=recognised_weights(values),
     )
 
 
 def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
     """A sentence on the weights that a link names and can't carry: what is shown instead, and where they come from."""
-    if recognised_weights(settled["weights"]) is not None:
+    if recognised_weights(settled) is not None:
         return []
+    if is_training_page() and settled["run"] and trained_slot.shown_run(settled["run"]) is None:
+        return ["This server has not kept what the link's network has learnt. **Start** trains it again."]
     if settled["weights"] == "mine":
         return [
             "A link can't carry a weights file, so these are random weights of its architecture; "
@@ -195,12 +206,9 @@ def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
         ]
     if settled["weights"] != "trained here":
         return []
-    button = training_button_label()
-    way = "" if is_training_page() else f"; the sidebar's button “{button}” leads there"
     return [
-        "A link can't carry what was trained. Until it is trained here, random weights of its shape read your text "
-        f"with another vocabulary, by the tokenizer {settled['tokenizer']}. **Start** on the Training page trains it"
-        f"{way}."
+        "This server has not kept what the link's network has learnt, so these are random weights of its shape. "
+        "**Start** on the Training page trains it again."
     ]
 
 
@@ -241,6 +249,8 @@ def _present_texts() -> dict[str, list[str]]:
     keys = [*SHARED, *UNBOUND, *page_parameters(st.session_state[OPEN_PAGE])]
     values = {key: st.session_state[key] for key in keys if key in st.session_state}
     texts: dict[str, list[str]] = {key: [] for key in values} | write_changed(values)
+    if current_value("weights") != "trained here" and not is_training_page():
+        texts["run"] = []
     if values.get("text", DEFAULT_TEXT) != DEFAULT_TEXT:
         # The defaults are those of the default text: in another one, a link without them opens at a chosen pair.
         texts |= {key: write_all(values[key]) for key in ("query", "key") if key in values}

@@ -183,7 +183,7 @@ class Setup:
     @property
     def trained_network(self) -> TrainedNetwork | None:
         """The network trained in this session, if its weights, trained or initial, are the chosen ones."""
-        return trained_slot.shown_network() if self["weights"] == "trained here" else None
+        return trained_slot.shown_network(self["run"]) if self["weights"] == "trained here" else None
 
     @property
     def is_english(self) -> bool:
@@ -200,7 +200,7 @@ class Setup:
         """The architecture, with the rows of the upload's token table, or else of one that is drawn."""
         if self.is_english:
             return english.spec_of(self.values).config
-        known = recognised_weights(self["weights"])
+        known = recognised_weights(self.values)
         vocab_size = known.settings["vocab_size"] if known else 0
         return query.model_config(self.values, vocab_size or self.random_table_rows)
 
@@ -309,7 +309,7 @@ def last_setup() -> Setup | None:
 
 def setup_of(values: Mapping[str, Any]) -> Setup:
     """A new setup with these values, and the weights that this session has for them."""
-    own = own_weights(str(values["weights"]))
+    own = own_weights(values)
     if isinstance(own, UploadedWeights):
         own_tokenizer = uploaded_files.own_tokenizer_key()
         return Setup(values, WeightsId(own.sha256, this_session()), own_tokenizer)
@@ -376,16 +376,16 @@ def is_focus_of_text() -> bool:
     return bool(focus_text() == current_value("text"))
 
 
-def own_weights(choice: str) -> UploadedWeights | TrainedNetwork | None:
+def own_weights(values: Mapping[str, Any]) -> UploadedWeights | TrainedNetwork | None:
     """The session's upload (`mine`) or trained network (`trained here`), where that is chosen and there is one."""
-    if choice == "mine":
+    if values["weights"] == "mine":
         return current_upload()
-    return trained_slot.shown_network() if choice == "trained here" else None
+    return trained_slot.shown_network(values["run"]) if values["weights"] == "trained here" else None
 
 
-def recognised_weights(choice: str) -> RecognisedWeights | None:
+def recognised_weights(values: Mapping[str, Any]) -> RecognisedWeights | None:
     """What the session's upload or trained network decides, if it is chosen and there is one."""
-    own = own_weights(choice)
+    own = own_weights(values)
     return own.recognised if own else None
 
 

@@ -12,8 +12,9 @@ import streamlit as st
 
 from playground.link import params
 from playground.link.params import TASK_TITLES
-from playground.link.query import shape_to_train, values_of_preset
+from playground.link.query import settle, shape_to_train, values_of_preset
 from playground.text import split_sentences
+from playground.training.kept_run import KeptRun
 from playground.training.tasks import TASKS
 from playground.web.choices import setup
 from playground.web.choices.setup import Setup, current_setup, current_value, note_focus_text
@@ -89,6 +90,7 @@ def choose_values(values: Mapping[str, Any]) -> None:
         replace_text(values["text"])
     st.session_state.update({key: value for key, value in values.items() if key != "text"})
     if "weights" in values:
+        st.session_state["run"] = values.get("run", "")
         if values.keys().isdisjoint(params.LOCKED):
             save_or_restore_unlocked()
         elif values["weights"] != weights:
@@ -142,22 +144,26 @@ def has_preset(setup: Setup, name: str) -> bool:
     return setup.weights == "random" and all(setup[key] == value for key, value in preset_values(name).items())
 
 
-def choose_trained_network() -> None:
-    """Choose the session's latest trained network, and an example of its task where it knows less than half a text."""
-    trained = trained_slot.session_slot().trained
-    if trained is None:
-        return
+def choose_run(run: KeptRun) -> None:
+    """Choose a trained network, and an example of its task where it knows less than half of the text."""
     keep_replaced()
-    choose_values({"weights": "trained here", "untrained": False})
+    trained = run.network
+    choose_values({"weights": "trained here", "untrained": False, "run": run.name})
     sentences = split_sentences(current_value("text")).sentences
     unknown = [each for row in trained.tokenizer.encode_batch(sentences).unknown for each in row]
     if 2 * sum(unknown) > len(unknown) or not unknown:
-        use_example_text()
+        replace_text(trained.example)
+
+
+def pin_run(run: KeptRun) -> None:
+    """Pin a trained network with the present text, to compare others with it."""
+    values = {**current_setup().asked, "weights": "trained here", "untrained": False, "run": run.name}
+    setup.pin(settle(values, recognised=run.network.recognised)[0])
 
 
 def use_example_text() -> None:
     """Replace the text by an example of the trained network's task."""
-    trained = trained_slot.session_slot().trained
+    trained = current_setup().trained_network
     if trained is not None:
         replace_text(trained.example)
 

@@ -1,6 +1,6 @@
 """Components without a picture: what the browser does on a page's behalf, or remembers for it; a page's style."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from string import Template
 
@@ -65,26 +65,6 @@ _order = load_component("menu_order")
 def send_text_before_page() -> None:
     """Let a press on the menu wait until the text that it takes the cursor from is sent; pages open at their top."""
     _order(key="menu_order")
-
-
-_owner = load_component("network_owner")
-
-_KEY = "network_owner"
-
-
-def remember_owner(owner: str, *, has_network: bool, come_back: Callable[[str], None]) -> None:
-    """Let the tab remember the owner of its network; where a reloaded tab has another's, call `come_back` with that.
-
-    The name lies in the tab's own storage: neither a link nor another tab that somebody opens has it. It is asked for
-    once a session, and only while this session has no network.
-    """
-
-    def answer() -> None:
-        earlier = st.session_state[_KEY].earlier
-        if isinstance(earlier, str):
-            come_back(earlier)
-
-    _owner(key=_KEY, data={"owner": owner, "hasNetwork": has_network}, on_earlier_change=answer)
 
 
 _warning = load_component("reload_warning")

@@ -17,7 +17,7 @@ from playground.config import ModelConfig
 from playground.errors import BusyError, ClusterError
 from playground.jobs import JobStatus, Member, Request
 from playground.language.learner import Learning, LearningRequest
-from playground.language.network import Spec
+from playground.language.network import Spec, save
 from playground.training.ablation import AblationRequest, AblationState, AblationTraining, seeds_of
 from playground.training.cost import Speed, measure_speed
 from playground.training.network import count_network
@@ -298,7 +298,7 @@ def join_learning(spec: Spec) -> Experiment[Learning]:
 
     def keep(state: Learning, _status: JobStatus) -> None:
         if state.trained is not None:
-            services().networks.store.keep(state.trained)
+            services().networks.store.keep(spec.key, save(state.trained))
 
     return Experiment(
         spec,

@@ -1,18 +1,14 @@
-"""The memory that all visitors' weights and trainings share, and the trained networks that outlive their session."""
+"""The memory that all visitors' weights and trainings share."""
 
 import ctypes
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from cachetools import TTLCache
-
 from playground.errors import WeightsError
-from playground.training.trained_network import TrainedNetwork
 
 
 class MemoryUser(Protocol):
@@ -87,54 +83,6 @@ class MemoryBudget:
             if replacing is not None:
                 self._users.discard(replacing)
             return True
-
-
-KEPT_SECONDS = 3600.0
-"""How long a network is kept after its visitor was last seen."""
-
-MAX_NETWORKS = 64
-"""How many are kept; the one used longest ago goes first."""
-
-
-class KeptNetworks:
-    """The latest trained network of each browser tab, by a name that nobody else can guess: a reload finds it again.
-
-    Args:
-        max_networks: how many.
-        max_bytes: how much memory they may take together; a larger one is not kept at all.
-        seconds: after which one that was not kept again is dropped.
-        timer: says the time in seconds.
-    """
-
-    def __init__(
-        self, max_networks: int, max_bytes: int, seconds: float, timer: Callable[[], float] = time.monotonic
-    ) -> None:
-        share = max_bytes // max_networks  # what each counts as at least, so that bytes bound the number as well
-        self._networks = TTLCache[str, TrainedNetwork](max_bytes, seconds, timer, lambda one: max(share, one.n_bytes))
-        self._lock = threading.Lock()
-
-    def keep(self, owner: str, trained: TrainedNetwork) -> None:
-        """Keep an owner's network from now on, in place of the one before; nothing where it is too large."""
-        with self._lock:
-            self._networks.pop(owner, None)
-            if self._networks.getsizeof(trained) <= self._networks.maxsize:
-                self._networks[owner] = trained
-
-    def find(self, owner: str) -> TrainedNetwork | None:
-        """The network of an owner, if it is still there."""
-        with self._lock:
-            found: TrainedNetwork | None = self._networks.get(owner)
-            return found
-
-    def drop_expired(self) -> None:
-        """Free what nobody came back for."""
-        with self._lock:
-            self._networks.expire()
-
-    def forget(self) -> None:
-        """Free all: sessions that are there have their own."""
-        with self._lock:
-            self._networks.clear()
 
 
 def trim_heap() -> None:

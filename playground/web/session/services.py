@@ -11,15 +11,15 @@ import torch
 
 from playground.jobs import JobBackend, JobQueue, SharedRuns
 from playground.jobs.cluster import ClusterQueue
-from playground.language.store import NetworkStore, default_folder
 from playground.runs.budget import choose_device
 from playground.web.server.monitoring import Meters, Readiness
 from playground.web.server.settings import Settings, read_settings
 from playground.web.server.visitors import Visitors
-from playground.web.session.memory_budget import KEPT_SECONDS, MAX_NETWORKS, KeptNetworks, MemoryBudget
+from playground.web.session.memory_budget import MemoryBudget
 from playground.web.session.networks import EnglishNetworks
 from playground.web.session.result_cache import CacheMetrics, FunctionCaches, RandomWeights, ResultCache, size_in_bytes
 from playground.web.session.turns import FairQueue, Turns
+from playground.weights.store import NetworkStore, default_folder
 
 MOST_WAITING = 24
 """Files of a kind that wait to be made; whoever would be the last gets none where there are more."""
@@ -55,8 +55,6 @@ class Services:
     """Runs the experiments of all visitors."""
     runs: SharedRuns
     """The runs that they take part in, and the results that are kept for whoever asks for the same."""
-    kept_networks: KeptNetworks
-    """Trained networks that a reload finds again."""
     memory: MemoryBudget
     """What visitors' weights and trainings take."""
 
@@ -89,7 +87,6 @@ def build_services(settings: Settings) -> Services:
 
     backend = choose_backend(settings)
     runs = SharedRuns(backend, settings.max_shared_runs, settings.max_shared_bytes)
-    kept_networks = KeptNetworks(MAX_NETWORKS, settings.max_own_weights // 4, KEPT_SECONDS)
     return Services(
         settings=settings,
         meters=meters,
@@ -105,8 +102,7 @@ def build_services(settings: Settings) -> Services:
         networks=EnglishNetworks(NetworkStore(default_folder()), lambda: choose_device(settings.device)),
         backend=backend,
         runs=runs,
-        kept_networks=kept_networks,
-        memory=MemoryBudget(settings.max_own_weights, (runs.forget_results, kept_networks.forget)),
+        memory=MemoryBudget(settings.max_own_weights, (runs.forget_results,)),
     )
 
 

@@ -1,13 +1,14 @@
-"""Trained networks: the session's own, also after a reload, and the translator that comes with the app."""
+"""Trained networks: those that the session has trained or opened, and the translator that comes with the app."""
 
 import copy
-import secrets
+from dataclasses import replace
 
 import streamlit as st
 
 from playground.errors import UnavailableError, WeightsError
+from playground.training.kept_run import KeptRun, key_in, run_key
 from playground.training.network import Network
-from playground.training.trained_network import TrainedNetwork
+from playground.training.trained_network import TrainedNetwork, load, save
 from playground.web.session.networks import AFTER, BEFORE
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_in_session
@@ -16,44 +17,73 @@ SLOT = "_trained"
 """Session key of the `TrainedSlot`."""
 
 SHOWN = "_trained_shown"
-"""Session key of the network that the pages show: it changes between two runs of a page, never within one."""
+"""Session key of the runs that the pages show: they change between two runs of a page, never within one."""
+
+MOST_RUNS = 6
+"""Runs that a session keeps; the oldest goes first."""
 
 NOT_IN_SESSION = "This network is not in your session; train one on the Training page, or load its file there."
 
 
 class TrainedSlot:
-    """Thread-safe slot for the session's latest trained network.
+    """Thread-safe list of the trained networks of a session.
 
     Attributes:
-        trained: the network.
+        runs: each with its network, the newest last.
         problem: why the latest one could not be kept, in one sentence; empty if it could.
-        owner: what the browser tab is known by in `Services.kept_networks`, which nobody else can guess.
-        came_back: whether the network is that of a session before a reload.
     """
 
     def __init__(self) -> None:
-        self.trained: TrainedNetwork | None = None
+        self.runs: tuple[KeptRun, ...] = ()
         self.problem = ""
-        self.owner = secrets.token_urlsafe(24)
-        self.came_back = False
 
-    def put(self, trained: TrainedNetwork) -> None:
-        """Keep a network, in the memory of its training run or of its own; where there is none, keep the one before."""
+    @property
+    def newest(self) -> KeptRun | None:
+        """The run that was put here last."""
+        return self.runs[-1] if self.runs else None
+
+    @property
+    def trained(self) -> TrainedNetwork | None:
+        """The network of the newest run."""
+        return self.runs[-1].network if self.runs else None
+
+    def put(self, run: KeptRun) -> None:
+        """Keep a run, in the memory of its training or of its own; where there is none, keep those before."""
         try:
-            services().memory.reserve(trained)
+            services().memory.reserve(run.network)
         except WeightsError as error:
             self.problem = str(error)
         else:
-            self.trained, self.problem, self.came_back = trained, "", False
-            services().kept_networks.keep(self.owner, trained)
+            others = (each for each in self.runs if each.key != run.key)
+            self.runs, self.problem = (*others, run)[-MOST_RUNS:], ""
 
-    def take_back(self, owner: str) -> None:
-        """Go on as the owner of a network that an earlier session of the same tab has left, if it is still there."""
-        trained = services().kept_networks.find(owner)
-        if trained is not None and self.trained is None:
-            self.owner = owner
-            self.put(trained)
-            self.came_back = self.trained is not None
+    def fetch(self, name: str) -> None:
+        """Keep the run of this name too, if it was trained on this server before and is not here."""
+        key = key_in(name)
+        if not key or any(run.key == key for run in self.runs):
+            return
+        found = services().networks.store.find(key, lambda content: _read(content, key))
+        if found is not None:
+            self.put(KeptRun(found, "stored"))
+
+    def note_seconds(self, seconds: float) -> None:
+        """Note how long the newest run took."""
+        if self.runs and self.runs[-1].seconds is None:
+            self.runs = (*self.runs[:-1], replace(self.runs[-1], seconds=seconds))
+
+
+def _read(content: bytes, key: str) -> TrainedNetwork:
+    trained = load(content, max_parameters=services().settings.max_parameters)
+    if run_key(trained.config, trained.recipe) != key:
+        raise WeightsError("The file is of another run.")
+    return trained
+
+
+def store(run: KeptRun) -> None:
+    """Keep a run on disk for whoever has its link; not one that was cancelled, or that learnt a visitor's own text."""
+    trained = run.network
+    if trained.results.outcome != "cancelled" and not trained.recipe.text:
+        services().networks.store.keep(run.key, save(trained))
 
 
 def session_slot() -> TrainedSlot:
@@ -63,19 +93,28 @@ def session_slot() -> TrainedSlot:
 
 
 def update_shown() -> bool:
-    """From now on, show the network in the slot, and keep it; returns whether that is another one than before."""
-    slot = session_slot()
-    before, now = shown_network(), slot.trained
-    if now is not None:
-        services().kept_networks.keep(slot.owner, now)  # anew, as an hour begins when its visitor was last seen
+    """From now on, show the networks in the slot; returns whether those are others than before."""
+    before, now = shown_runs(), session_slot().runs
     st.session_state[SHOWN] = now
-    return now is not before
+    return [run.network for run in before] != [run.network for run in now]
 
 
-def shown_network() -> TrainedNetwork | None:
-    """The trained network that this run of a page shows, if this session has one."""
-    trained: TrainedNetwork | None = st.session_state.get(SHOWN)
-    return trained
+def shown_runs() -> tuple[KeptRun, ...]:
+    """The runs that this run of a page shows, the newest last."""
+    runs: tuple[KeptRun, ...] = st.session_state.get(SHOWN, ())
+    return runs
+
+
+def shown_run(name: str = "") -> KeptRun | None:
+    """The run of this name among those that are shown; without a name the newest."""
+    key = key_in(name)
+    return next((run for run in reversed(shown_runs()) if key in ("", run.key)), None)
+
+
+def shown_network(name: str = "") -> TrainedNetwork | None:
+    """The trained network of `shown_run`."""
+    run = shown_run(name)
+    return run.network if run else None
 
 
 def is_trained_network(weights: str) -> bool:
@@ -84,11 +123,11 @@ def is_trained_network(weights: str) -> bool:
 
 
 def find_network(key: str) -> TrainedNetwork:
-    """The session's trained network, if it has this key, after training or before; else raises UnavailableError."""
-    trained = shown_network()
-    if trained is None or key not in {trained.key, trained.initial_key}:
-        raise UnavailableError(NOT_IN_SESSION)
-    return trained
+    """The session's trained network of this key, after training or before; raises UnavailableError without one."""
+    for run in shown_runs():
+        if key in {run.network.key, run.network.initial_key}:
+            return run.network
+    raise UnavailableError(NOT_IN_SESSION)
 
 
 def network_on_device(weights: str) -> Network:
@@ -117,9 +156,10 @@ def describe_weights(weights: str) -> str:
 
 
 def weights_label(weights: str) -> str | None:
-    """What a page calls `Setup.weights` where they are of the session's trained network."""
-    trained = shown_network()
-    if trained is None or weights not in {trained.key, trained.initial_key}:
+    """What a page calls `Setup.weights` where they are of one of the session's trained networks."""
+    try:
+        trained = find_network(weights)
+    except UnavailableError:
         return None
     title = trained.task.title
     if weights == trained.initial_key:

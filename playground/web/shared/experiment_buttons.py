@@ -8,12 +8,9 @@ import streamlit as st
 
 from playground.accounting.readable import duration
 from playground.charts.markdown import escape_markdown
-from playground.config import ModelConfig
 from playground.errors import PlaygroundError
 from playground.text.wording import count_noun
 from playground.training.ablation import AblationState, seeds_of
-from playground.training.recipe import Recipe
-from playground.training.tasks import TASKS
 from playground.web.components.without_picture import ask_before_reload, request_scroll, say_if_lost
 from playground.web.session.experiments import LEARNING, Experiment, session_experiments
 from playground.web.shared.navigation import page_named
@@ -120,21 +117,6 @@ def ordinal(position: int) -> str:
         return "next"
     ending = "th" if position % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(position % 10, "th")
     return f"{position}{ending}"
-
-
-def list_changed_settings(before: tuple[ModelConfig, Recipe], now: tuple[ModelConfig, Recipe]) -> list[str]:
-    """The settings in which two trainings differ, as `lr 0.002 → 0.01`."""
-    differences = []
-    for old, new in zip(before, now, strict=True):
-        for name, was in vars(old).items():
-            value = vars(new)[name]
-            if value != was and name == "task":
-                differences.append(f"task {TASKS[was].title} → {TASKS[value].title}")
-            elif value != was and name not in ("vocab_size", "text"):
-                differences.append(f"{name} {was} → {value}")
-    if before[1].text != now[1].text:
-        differences.append("another text")
-    return differences
 
 
 def untrained_sentence(differences: list[str], *, is_active: bool) -> str:

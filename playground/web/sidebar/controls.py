@@ -219,7 +219,7 @@ def _locked(setup: Setup) -> Collection[str]:
     """The keys of the settings that the chosen weights decide."""
     if setup["weights"] == "minilm":
         return params.LOCKED
-    recognised = recognised_weights(setup["weights"])
+    recognised = recognised_weights(setup.values)
     return recognised.settings if recognised else ()
 
 
@@ -278,7 +278,7 @@ def _draw_setting(setup: Setup, key: str, label: str | None = None, **options: A
 
 def _is_run(setup: Setup, key: str, stop: float) -> bool:
     changed = {**setup.values, "sentence": 1, key: stop}
-    values, _ = settle(changed, recognised=recognised_weights(setup["weights"]))
+    values, _ = settle(changed, recognised=recognised_weights(setup.values))
     try:
         config = model_config(values, max(setup.config.vocab_size, values["table_rows"]))
         check_budget(config, services().settings.max_parameters)
@@ -312,7 +312,7 @@ def _expert_groups(setup: Setup, locked: Collection[str]) -> dict[str, dict[str,
 
 def _draws_random(setup: Setup) -> bool:
     """Whether the open page shows anything that is drawn from the seed."""
-    page, known = page_at(st.session_state[OPEN_PAGE]), recognised_weights(setup["weights"])
+    page, known = page_at(st.session_state[OPEN_PAGE]), recognised_weights(setup.values)
     takes_vectors = setup.takes_vectors or (known is not None and not known.settings["vocab_size"])
     has_seed = setup.weights == "random" or setup.is_english
     return has_seed or takes_vectors or page.own_networks or page.draws_numbers

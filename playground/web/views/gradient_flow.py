@@ -27,6 +27,7 @@ from playground.errors import PlaygroundError
 from playground.link import query
 from playground.model import Encoder
 from playground.training.ablation import AblationState, AblationTraining
+from playground.training.kept_run import list_changed_settings
 from playground.views.ablation_curves import WatchedAblation
 from playground.views.gradient_flow import LAYERS, SixEncoders, list_depths, show_gradient_flow
 from playground.views.gradient_training import (
@@ -205,7 +206,7 @@ def note_other_pair() -> None:
         for old, new in zip(trained, now, strict=False):
             if old.title == new.title:
                 settings = ((each.config, each.recipe) for each in (old, new))
-                differences += experiment_buttons.list_changed_settings(*settings)
+                differences += list_changed_settings(*settings)
         listed = list(dict.fromkeys(differences))
         st.info(experiment_buttons.difference_sentence(experiment, was, listed, start="Train both"))
 

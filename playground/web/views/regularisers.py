@@ -21,6 +21,7 @@ from playground.training.ablation import (
     seeds_of,
     trainings_of_one_seed,
 )
+from playground.training.kept_run import list_changed_settings
 from playground.training.recipe import architecture
 from playground.training.regularisers import (
     REGULARISERS,
@@ -282,7 +283,7 @@ def list_differences(before: Sequence[AblationTraining], now: Sequence[AblationT
     differences = [f"“{title}” is gone" for title in old if title not in new]
     differences += [f"“{title}” is new" for title in new if title not in old]
     for title in (title for title in old if title in new):
-        differences += experiment_buttons.list_changed_settings(old[title], new[title])
+        differences += list_changed_settings(old[title], new[title])
     n_before, n_now = len(seeds_of(before)), len(seeds_of(now))
     differences += [f"seeds {n_before} → {n_now}"] if n_before != n_now else []
     return list(dict.fromkeys(differences))

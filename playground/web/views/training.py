@@ -19,6 +19,7 @@ from playground.link.params import RECIPE, TASK_TITLES
 from playground.model import causal_mask
 from playground.training.answers import Sample, answer_examples, answer_samples, generate, next_token_probabilities
 from playground.training.cost import check_cost
+from playground.training.kept_run import KeptRun, describe_origin, keep_history, list_changed_settings
 from playground.training.network import History, Snapshot, Tagger
 from playground.training.recipe import Recipe, architecture
 from playground.training.run_state import TrainingRequest, TrainingState
@@ -41,6 +42,7 @@ from playground.views.training import (
     show_numbers,
     show_progress,
     show_results,
+    show_runs,
     watch,
 )
 from playground.web.choices import shortcuts, widgets
@@ -65,7 +67,6 @@ from playground.web.shared import experiment_buttons, panels, tour, uploads
 from playground.web.shared.experiment_buttons import (
     cancelled_clause,
     continuing_sentence,
-    list_changed_settings,
     pending_sentence,
     untrained_sentence,
 )
@@ -174,11 +175,11 @@ def is_known(plan: TrainingPlan) -> bool:
 
 
 def show_training_again() -> None:
-    """After a reload, show the run of the network that came back, if the server still has what the run has shown."""
+    """Show the run of a network that a link has brought, if the server still has what the run has shown."""
     slot = trained_slot.session_slot()
-    if slot.trained is None or not slot.came_back or session_experiments().get(PAGE) is not None:
+    if slot.newest is None or slot.newest.origin != "stored" or session_experiments().get(PAGE) is not None:
         return
-    plan = TrainingPlan(slot.trained.config, slot.trained.recipe, seconds=0.0)
+    plan = TrainingPlan(slot.newest.network.config, slot.newest.network.recipe, seconds=0.0)
     if is_known(plan):
         session_experiments().start(PAGE, partial(create_experiment, plan))
 
@@ -190,7 +191,9 @@ def keep_network(slot: TrainedSlot, state: TrainingState, _status: JobStatus) ->
     if not state.kept_step and slot.trained is not None:
         return "What was trained before it stays."
     if state.trained is not slot.trained:
-        slot.put(state.trained)
+        run = keep_history(state.trained, state.history)
+        slot.put(run)
+        trained_slot.store(run)
     return ""
 
 
@@ -369,11 +372,16 @@ def after_training(offer: DeltaGenerator, answers: DeltaGenerator) -> None:
     experiment = session_experiments().get(PAGE)
     is_earlier = trained is not None and not (experiment and _has_left(experiment, trained))
     is_running = experiment is not None and experiment.in_progress
-    if trained is not None:
+    if trained is not None and slot.newest is not None:
         with answers if is_running else offer:  # below the curves while they are what there is to see
             if is_earlier:
                 st.caption(f"The network to take along is the one trained before: “{trained.task.title}”.")
-            _offer_network(trained, is_first_choice=not is_earlier)
+            elif experiment is not None and not is_running:
+                slot.note_seconds(experiment.job.seconds)
+            st.caption(describe_origin(slot.newest, current_value("run")))
+            _offer_network(slot.newest, is_first_choice=not is_earlier)
+            runs: Scene[Sequence[KeptRun]] = Scene(slot.runs)
+            render(show_runs(runs), runs)
     _upload()
     if trained is not None and not is_running:
         with answers:  # last, as it may end the page
@@ -389,15 +397,17 @@ def _has_left(experiment: Experiment[TrainingState], trained: TrainedNetwork) ->
     return left is not None and left.key == trained.key
 
 
-def _offer_network(trained: TrainedNetwork, *, is_first_choice: bool) -> None:
+def _offer_network(run: KeptRun, *, is_first_choice: bool) -> None:
     """Draw what can be done with a network: other pages show it, in the theme's colour on request; a file keeps it."""
+    trained = run.network
     with st.container(horizontal=True):
         st.button(
             "Look into it on every page",
             key="training_look",
             icon=":material/visibility:",
             type="primary" if is_first_choice else "secondary",
-            on_click=shortcuts.choose_trained_network,
+            on_click=shortcuts.choose_run,
+            args=(run,),
             help="Every page then runs these weights; if they know less than half of your text, it becomes an example "
             "of the task. The sidebar has a switch to the same network before training.",
         )
@@ -410,7 +420,10 @@ def _offer_network(trained: TrainedNetwork, *, is_first_choice: bool) -> None:
             icon=":material/download:",
             on_click="ignore",
         )
-    st.caption("A reload of this tab brings the network back for an hour, while the server has room. A file keeps it.")
+    kept = "The link brings it back, to others too. A file keeps it."
+    if trained.recipe.text:
+        kept = "As it learnt from your own text, a reload of this tab loses it. A file keeps it."
+    st.caption(kept)
     if current_value("weights") == "trained here":
         listed = ["attention", "what-if", "norms", "parameters", "step-by-step", "positions"]
         if trained.task.has_decoder:
@@ -420,13 +433,27 @@ def _offer_network(trained: TrainedNetwork, *, is_first_choice: bool) -> None:
                 st.page_link(page, label=page.title, icon=":material/arrow_forward:")
 
 
+def _draw_run(run: KeptRun) -> None:
+    """Draw the buttons of one of several runs."""
+    with st.container(horizontal=True, gap="xsmall"):
+        for name, act, help_text in (
+            ("Open", shortcuts.choose_run, "Every page then runs these weights."),
+            ("Pin", shortcuts.pin_run, "The pages then show this network beside what the sidebar has."),
+        ):
+            key = f"training_{name.lower()}_{run.key}"
+            st.button(name, key=key, on_click=act, args=(run,), help=help_text, type="tertiary")
+
+
+WIDGETS |= {"training_run": _draw_run}
+
+
 def _upload() -> None:
     with st.expander("Open a network that was trained and downloaded here before", icon=":material/upload:"):
         st.file_uploader(
             "A file from the download button",
             key=uploads.uploader_key(UPLOADER),
             on_change=_open_file,
-            help="It stays with this tab of your browser, is shown to nobody else, and gone an hour after you leave.",
+            help="It stays with this tab of your browser, and is shown to nobody else.",
         )
         if PROBLEM in st.session_state:
             st.error(st.session_state[PROBLEM])
@@ -436,7 +463,8 @@ def _open_file() -> None:
     file = uploads.take_file(UPLOADER)
     if file is not None:
         with uploads.explain_failure(PROBLEM, "this file"), services().turns.hold_long_place(), services().turns.take():
-            trained_slot.session_slot().put(load(file.getvalue(), max_parameters=services().settings.max_parameters))
+            network = load(file.getvalue(), max_parameters=services().settings.max_parameters)
+            trained_slot.session_slot().put(KeptRun(network, "opened"))
 
 
 def _ask(trained: TrainedNetwork) -> list[Sample]:

@@ -9,14 +9,14 @@ from streamlit.testing.v1 import AppTest
 
 from playground.language import learner
 from playground.language.family import change, load_shipped
-from playground.language.network import Spec
-from playground.language.store import NetworkStore
+from playground.language.network import Spec, save
 from playground.link import english, open_link
 from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, SHARED
 from playground.runs.budget import choose_device
 from playground.web.choices import english as choices
 from playground.web.session.networks import EnglishNetworks
 from playground.web.session.services import other_services
+from playground.weights.store import NetworkStore
 from tests.web.app_test import captions, component_data, open_page, press, prose, sentences, shown_focus, without_error
 
 MASKED = english.TEXT[: english.TEXT.rindex("animal")] + "[MASK]" + english.TEXT[english.TEXT.rindex("animal") + 6 :]
@@ -151,7 +151,7 @@ def test_what_was_trained_here_is_there_for_the_next_visitor(
     for _ in trained.run():
         pass
     assert trained.state.trained is not None
-    own_store.keep(trained.state.trained)
+    own_store.keep(trained.state.trained.spec.key, save(trained.state.trained))
     app = without_error(open_page("attention", weights="english", n_layers=1, d_model=8, seed=5))
     assert "nobody has trained" not in captions(app)
     assert "1 layer × 4 heads" in captions(app)

@@ -146,7 +146,10 @@ def test_reset_unpins() -> None:
         ({"b_n_heads": 3}, "In the pinned settings: n_heads=3 does not divide"),
         ({"b_weights": "minilm", "b_d_model": 64}, "In the pinned settings: The trained weights decide"),
         ({"b_weights": "mine"}, "In the pinned settings: A link can't carry a weights file"),
-        ({"b_weights": "trained here"}, "In the pinned settings: A link can't carry what was trained"),
+        (
+            {"b_weights": "trained here"},
+            "In the pinned settings: This server has not kept",
+        ),
         ({"b_sentence": 5}, "no sentence"),
         ({"pinned": "perhaps"}, "pinned=“perhaps”"),
     ],

@@ -248,7 +248,9 @@ def test_services_of_their_own_have_caches_of_their_own(sessions: Sessions) -> N
 
 def test_a_setup_says_whose_its_weights_are(sessions: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
     upload = UploadedWeights("model.safetensors", "0f3a", {}, None, None)  # type: ignore[arg-type]
-    monkeypatch.setattr("playground.web.choices.setup.own_weights", lambda choice: upload if choice == "mine" else None)
+    monkeypatch.setattr(
+        "playground.web.choices.setup.own_weights", lambda each: upload if each["weights"] == "mine" else None
+    )
     monkeypatch.setattr(uploaded_files, "own_tokenizer_key", lambda: "")
     with sessions.of("Ann") as ann:
         owners = {choice: setup_of(DEFAULTS | {"weights": choice}).weights.owner() for choice in ("minilm", "random")}

@@ -17,12 +17,13 @@ from playground.model import causal_mask
 from playground.runs.encoder_run import Run
 from playground.training import trained_network
 from playground.training.answers import answer_samples
+from playground.training.kept_run import KeptRun
 from playground.training.tasks import TASKS, make_data
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session import trained_slot
 from playground.web.session.memory_budget import MemoryBudget
-from playground.web.session.services import Services, other_services, services
-from playground.web.session.trained_slot import TrainedSlot
+from playground.web.session.services import Services, other_services
+from playground.web.session.trained_slot import MOST_RUNS, TrainedSlot
 from tests.training.trained import CONFIG, trained, trainer
 from tests.web.app_test import (
     PAGES,
@@ -171,7 +172,7 @@ def fresh(**changes: Any) -> TrainedNetwork:
 
 
 @pytest.mark.long
-def test_everything_is_freed_with_the_session_but_what_a_reload_brings_back(n_memory_users: Callable[[], int]) -> None:
+def test_everything_is_freed_with_the_session(n_memory_users: Callable[[], int]) -> None:
     one = fresh()
     seen, encoder = weakref.ref(one), weakref.ref(one.encoder)
     app = opened(one, "attention")
@@ -179,23 +180,22 @@ def test_everything_is_freed_with_the_session_but_what_a_reload_brings_back(n_me
     assert n_memory_users() == 1
     del app, one
     clear_session_resource_cache(SESSION)
-    assert n_memory_users() == 1, "what is kept for a reload counts"
-    services().kept_networks.forget()
     assert (n_memory_users(), seen(), encoder()) == (0, None, None)
 
 
 @pytest.mark.long
-def test_a_newer_network_takes_the_place_of_the_first_everywhere() -> None:
+def test_a_newer_network_leaves_the_one_that_is_shown_which_goes_as_the_oldest_of_many() -> None:
     one = fresh()
     seen = weakref.ref(one)
     app = opened(one, "attention")
-    switch(app)
     del one
-    put(app, fresh(steps=4)).run()  # Streamlit keeps the value before until the run after
+    put(app, fresh(steps=4))
+    assert "trained here: Reverse, 6 steps" in captions(app)
+    for steps in range(7, 7 + MOST_RUNS):
+        put(app, fresh(steps=steps))
+    app.run()  # Streamlit keeps the value before until the run after
     gc.collect()
     assert seen() is None
-    assert "before training (random)" in captions(app)
-    assert "trained here: Reverse, 4 steps" in captions(switch(app))
 
 
 def test_before_training_is_pinned_beside_after_it_and_neither_is_computed_twice(
@@ -213,14 +213,6 @@ def test_before_training_is_pinned_beside_after_it_and_neither_is_computed_twice
     assert component_data(app, "copy_link")["more"], "a classmate can train the same"
 
 
-def test_a_network_that_replaces_a_pinned_one_of_another_shape_is_pinned_instead() -> None:
-    app = press(opened(trained(), "norms"), "pin")
-    choose(app, weights="random")
-    put(app, trained("characters")).run()
-    without_error(app.run())
-    assert "norms_by_layer" in charts(app)
-
-
 def test_nothing_of_it_is_computed_for_other_sessions(passes: list[tuple[Encoder, Run]]) -> None:
     app = opened(trained(), "attention")
     app.run()
@@ -232,18 +224,18 @@ def test_nothing_of_it_is_computed_for_other_sessions(passes: list[tuple[Encoder
 
 def test_a_server_that_is_full_keeps_the_network_that_was_there() -> None:
     slot, first = TrainedSlot(), fresh()
-    slot.put(first)
+    slot.put(KeptRun(first, "trained"))
     with other_services(memory=MemoryBudget(1_000)):
-        slot.put(fresh(seed=1))
+        slot.put(KeptRun(fresh(seed=1), "trained"))
     assert slot.trained is first
     assert slot.problem.startswith("This server holds as many visitors' weights as it can")
-    slot.put(second := fresh(seed=1))
+    slot.put(KeptRun(second := fresh(seed=1), "trained"))
     assert (slot.trained, slot.problem) == (second, "")
 
 
 def test_on_another_device_it_is_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     one = trained()
-    monkeypatch.setattr(trained_slot, "shown_network", lambda: one)
+    monkeypatch.setattr(trained_slot, "shown_runs", lambda: (KeptRun(one, "trained"),))
     assert trained_slot.network_on_device(one.key) is one.network
     monkeypatch.setattr(Services, "device", torch.device("meta"))
     for key in (one.key, one.initial_key):

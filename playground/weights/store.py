@@ -1,12 +1,14 @@
-"""Networks of the small English that were trained here, kept on disk for everybody who asks for the same."""
+"""Networks that were trained here, kept on disk for everybody who asks for the same."""
 
 import logging
 import os
+import re
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
-from playground.errors import WeightsError
-from playground.language.network import EnglishNetwork, Spec, load, save
+from playground.errors import PlaygroundError
 
 logger = logging.getLogger(__name__)
 
@@ -14,6 +16,8 @@ VARIABLE = "PLAYGROUND_NETWORKS"
 """The environment variable that names the folder."""
 
 MAX_BYTES = 500_000_000
+
+T = TypeVar("T")
 
 
 def default_folder() -> Path:
@@ -23,7 +27,7 @@ def default_folder() -> Path:
 
 
 class NetworkStore:
-    """A folder of networks, a file each, named by the key of its spec; several processes may share it.
+    """A folder of files, each named by a hash of all that its network depends on; several processes may share it.
 
     Args:
         folder: made when the first network is kept.
@@ -33,20 +37,22 @@ class NetworkStore:
     def __init__(self, folder: Path, max_bytes: int = MAX_BYTES) -> None:
         self.folder, self.max_bytes = folder, max_bytes
 
-    def path(self, spec: Spec) -> Path:
-        """Where a spec's file is, or would be."""
-        return self.folder / f"{spec.key}.safetensors"
+    def path(self, key: str) -> Path:
+        """Where the file of a key is, or would be; ValueError for what is no hash, which a link may say."""
+        if not re.fullmatch("[0-9a-f]{32}", key):
+            raise ValueError(f"{key!r} is no hash.")
+        return self.folder / f"{key}.safetensors"
 
-    def find(self, spec: Spec) -> EnglishNetwork | None:
-        """The network of a spec, if it is kept; a file that is damaged or of another network is deleted."""
-        path = self.path(spec)
+    def find(self, key: str, read: Callable[[bytes], T]) -> T | None:
+        """What `read` makes of the file of a key, if it is kept; a file that it refuses is deleted."""
+        path = self.path(key)
         try:
             content = path.read_bytes()
         except OSError:
             return None
         try:
-            found = load(content, spec)
-        except WeightsError as error:
+            found = read(content)
+        except PlaygroundError as error:
             logger.warning("%s is deleted, and will be made again: %s", path, error)
             self._delete(path)
             return None
@@ -56,20 +62,20 @@ class NetworkStore:
             logger.debug("%s was used, which its folder can't note", path)
         return found
 
-    def keep(self, trained: EnglishNetwork) -> None:
-        """Write a network, unless there is a file of its spec: the first one stays. Without room, log and go on."""
+    def keep(self, key: str, content: bytes) -> None:
+        """Write a file, unless there is one of this key: the first one stays. Without room, log and go on."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=self.folder, prefix=".", suffix=".part") as file:
-                file.write(save(trained))
+                file.write(content)
                 file.flush()
-                os.link(file.name, self.path(trained.spec))  # atomic; fails where the file is there
+                os.link(file.name, self.path(key))  # atomic; fails where the file is there
         except FileExistsError:
             return
         except OSError as error:
             logger.warning("A trained network can't be kept in %s: %s", self.folder, error.strerror)
             return
-        self._trim(self.path(trained.spec))
+        self._trim(self.path(key))
 
     def _trim(self, newest: Path) -> None:
         """Delete the files that were used longest ago until the rest fits, but never the newest."""
