@@ -502,10 +502,8 @@ def show_runs(scene: Scene[Sequence[KeptRun]]) -> Iterator[Item]:
     )
     for number, run in enumerate(runs, start=1):
         seconds = f", {run.seconds:.0f} s" if run.seconds is not None else ""
-        yield Paragraph(
-            f"**{number}: {run.network.results.validation_accuracy:.1%}**{seconds}. {_tell_apart(run, runs)}"
-        )
-        yield Widget("training_run", {"run": run})
+        told = f"**{number}: {_share(run):.1%}**{seconds}. {_tell_apart(run, runs)}"
+        yield Widget("training_run", {"run": run, "told": told})
 
 
 def _tell_apart(run: KeptRun, runs: Sequence[KeptRun]) -> str:

@@ -380,6 +380,7 @@ def after_training(offer: DeltaGenerator, answers: DeltaGenerator) -> None:
                 slot.note_seconds(experiment.job.seconds)
             st.caption(describe_origin(slot.newest, current_value("run")))
             _offer_network(slot.newest, is_first_choice=not is_earlier)
+        with answers:
             runs: Scene[Sequence[KeptRun]] = Scene(slot.runs)
             render(show_runs(runs), runs)
     _upload()
@@ -433,9 +434,10 @@ def _offer_network(run: KeptRun, *, is_first_choice: bool) -> None:
                 st.page_link(page, label=page.title, icon=":material/arrow_forward:")
 
 
-def _draw_run(run: KeptRun) -> None:
-    """Draw the buttons of one of several runs."""
-    with st.container(horizontal=True, gap="xsmall"):
+def _draw_run(run: KeptRun, told: str) -> None:
+    """Draw one of several runs, and its buttons."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(told, width="content")
         for name, act, help_text in (
             ("Open", shortcuts.choose_run, "Every page then runs these weights."),
             ("Pin", shortcuts.pin_run, "The pages then show this network beside what the sidebar has."),

@@ -195,5 +195,5 @@ def _draw_shape(plan: TrainingPlan | None) -> None:
     if any(shape[name] != value for name, value in usual.items() if name != "dropout"):
         st.button(
             "Train the usual architecture", key="training_usual", icon=":material/undo:",
-            on_click=shortcuts.choose_values, args=({"weights": "random", **usual},),
+            on_click=shortcuts.choose_values, args=({"weights": "random", **usual},), type="tertiary",
         )  # fmt: skip
