@@ -129,14 +129,6 @@ SHAPE = (
 
 IN_SIGHT = tuple(key for key, _, _ in SHAPE)
 
-OF_OTHERS = ("n_layers", "n_heads", "d_model", "norm_placement")
-"""What of these stands in sight with random weights, a file or a network of the visitor's own, where it is open."""
-
-
-def _in_sight(setup: Setup) -> Collection[str]:
-    return IN_SIGHT if setup["weights"] in ("minilm", "english") else OF_OTHERS
-
-
 _TOKENS = ("tokenizer", "vocab_size", "table_rows", "max_len", "causal", "seed")
 """What experts can set beside the architecture."""
 
@@ -200,7 +192,7 @@ def _draw_architecture(setup: Setup, locked: Collection[str]) -> None:
     for key, label, line in SHAPE:
         if key in dead:
             widgets.keep(key)
-        elif from_minilm or (key in _in_sight(setup) and key not in locked):
+        elif from_minilm or key not in locked:
             drawn.append((key, label, line))
     for first in range(0, len(drawn), 2):
         row = drawn[first : first + 2]
@@ -230,7 +222,7 @@ def _dead_sizes(setup: Setup) -> Collection[str]:
 
 def _open_where_asked(setup: Setup, locked: Collection[str]) -> None:
     """Open the experts' expander, once, for a link with a setting in it and for a file that asks for some."""
-    hidden = {*ARCHITECTURE, *_TOKENS} - {*_in_sight(setup), *locked}
+    hidden = {*ARCHITECTURE, *_TOKENS} - {*IN_SIGHT, *locked}
     upload = current_upload() if setup["weights"] == "mine" else None
     asks = upload is not None and not hidden.isdisjoint(upload.recognised.open_settings)
     if _ASKED not in st.session_state:
@@ -295,7 +287,7 @@ def _is_run(setup: Setup, key: str, stop: float) -> bool:
 
 def _expert_groups(setup: Setup, locked: Collection[str]) -> dict[str, dict[str, bool]]:
     """The experts' settings by the titles of their groups, in order, and whether each has an effect now."""
-    in_sight = {*IN_SIGHT} if setup["weights"] == "minilm" else {*_in_sight(setup)} - {*locked}
+    in_sight = {*IN_SIGHT} if setup["weights"] == "minilm" else {*IN_SIGHT} - {*locked}
     groups = {
         group.capitalize(): {
             key: SETTINGS[key].has_effect(setup.values) and key not in _dead_sizes(setup)
