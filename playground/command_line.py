@@ -257,7 +257,8 @@ class _Console(Console):
 def _print_tokens(view: LinkedView, console: Console) -> None:
     tokens = view.batch.tokens[view.sentence]
     which = f" of sentence {view.sentence + 1}" if len(view.text) > 1 else ""
-    console.print(f"\n{count_noun(len(tokens), 'token')}{which} ({view.values['tokenizer']})", style="bold")
+    tokenizer = view.tokenizer.name if view.weights == "english" else view.values["tokenizer"]
+    console.print(f"\n{count_noun(len(tokens), 'token')}{which} ({tokenizer})", style="bold")
     ids = view.batch.ids[view.sentence].tolist()
     has_ids = view.config.vocab_size > 0
     pieces = [f"{token} {number}" if has_ids else token for token, number in zip(tokens, ids, strict=False)]

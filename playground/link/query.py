@@ -129,8 +129,8 @@ def settle(
         values.update({key: size.read(write(values[key]))[0] for key, size in SIZES.items()})
     while (error := _find_error(values)) is not None:  # each is in its domain, so it is one that does not fit another
         key = error.field
-        if key == "d_head" and recognised is not None and key in recognised.settings:
-            _give_way_to_heads(values, error, notices, has_own_heads="n_heads" in recognised.settings)
+        if key in ("d_head", "fused_qkv") and recognised is not None and key in recognised.settings:
+            _give_way_to_file(values, error, notices, has_own_heads="n_heads" in recognised.settings)
             continue
         new = _next_divisor(values, shown_before or {}) if key == "n_heads" else _nearest_fit(values, error)
         if key == "n_heads" and shown_before and key not in from_link:  # a slider was moved
@@ -155,8 +155,10 @@ def _limit_english(values: dict[str, Any], notices: list[str]) -> None:
         notices.append(f"{str(error).rstrip('.')}. All sizes are the base's now.")
 
 
-def _give_way_to_heads(values: dict[str, Any], error: ConfigError, notices: list[str], *, has_own_heads: bool) -> None:
-    """Fit rotary positions to a file's width of a head: by another number of heads, or by other positions instead.
+def _give_way_to_file(values: dict[str, Any], error: ConfigError, notices: list[str], *, has_own_heads: bool) -> None:
+    """Change a value that the file leaves open, so that its width of a head, or its one projection for all, stays.
+
+    Rotary positions get another number of heads, or give way. With one projection, each head has its own keys.
 
     `has_own_heads`: whether the file decides the number of heads too.
     """
@@ -164,6 +166,8 @@ def _give_way_to_heads(values: dict[str, Any], error: ConfigError, notices: list
     fitting = (heads for heads in options if _find_error({**values, "n_heads": heads}) is None)
     near = sorted(fitting, key=lambda heads: abs(heads - values["n_heads"]))
     key, new = ("n_heads", near[0]) if near else ("positions", "sinusoidal")
+    if error.field == "fused_qkv":
+        key, new = "n_kv_heads", 0
     notices.append(f"{str(error).partition(';')[0]}; {key} is {write(new)} now.")
     values[key] = new
 

@@ -17,7 +17,7 @@ from playground.web.shared.navigation import pages_by_group, place_in_menu
 from playground.web.shared.page_end import draw_in_turn, run_in_turn
 from playground.web.shared.tour import leave_where_out_of_place
 from playground.web.shared.tour_line import draw_tour_line
-from playground.web.sidebar import controls
+from playground.web.sidebar import controls, phone_controls
 from playground.web.views.exports import VARIANTS
 from playground.web.views.tour_evidence import gather_evidence
 
@@ -31,7 +31,7 @@ with run_in_turn():
     leave_where_out_of_place()
     with st.sidebar:
         draw_expanders = controls.draw(VARIANTS)
-    controls.draw_phone_controls(menu, page)
+    phone_controls.draw_phone_controls(menu, page)
     draw_tour_line(gather_evidence, partial(controls.copy_link, "tour_copy_link", is_small=True))
     saving.begin_page()
     try:

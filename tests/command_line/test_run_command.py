@@ -97,6 +97,11 @@ def test_without_options_the_trained_encoder_reads_the_default_text(capsys: pyte
     assert re.search(r"^ *10 it  +", output, re.MULTILINE)
 
 
+def test_the_tokenizer_is_named_that_reads_the_text(capsys: pytest.CaptureFixture[str]) -> None:
+    for weights, tokenizer in (("minilm", "wordpiece"), ("english", "english")):
+        assert f" tokens ({tokenizer})\n" in printed(capsys, "--weights", weights)
+
+
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_counted_and_the_small_ones_run(name: str, capsys: pytest.CaptureFixture[str]) -> None:

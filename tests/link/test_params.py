@@ -315,6 +315,8 @@ def domain(key: str) -> list[object]:
         return [param.low, param.default, param.high]
     if isinstance(param, Several):
         return [(), param.default, tuple(param.options), tuple(reversed(param.options))]
+    if key == "run":
+        return ["", 32 * "a", 32 * "0" + "-9876"]
     if isinstance(param, Notation):
         return [read_changes(text)[0] for text in ("", "3.1:zero", "-2.ffn:off~0.5,embed:patch_4_2")]
     return ["", " two\nlines ", "א🙂"]

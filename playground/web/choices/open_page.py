@@ -15,6 +15,7 @@ what that one told the browser is out of date by then.
 
 from collections.abc import Collection, Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -91,6 +92,7 @@ def open_page(page: str) -> None:
     if page == "encoder-decoder" and settled["weights"] == "trained here":
         reading = prefer_trained_decoder(reading)
     write_back(reading, values, settled)
+    seed_widgets(page)
 
 
 def follow_link(link: str) -> str:
@@ -229,6 +231,22 @@ def write_back(reading: LinkReading, values: Mapping[str, Any], settled: Mapping
     others = {key: address[key] for key in address if key not in known and not key.startswith("embed")}
     st.query_params.from_dict({**others, **params.write_changed({**reading.values, **settled})})
     st.rerun()
+
+
+def seed_widgets(page: str) -> None:
+    """Start a widget that was not drawn before, or as another kind, at the session's value.
+
+    Streamlit would start it at the address's, though a callback may have chosen another value since. Only a step back
+    in the browser's history trusts the address.
+    """
+    context = get_script_run_ctx()
+    if context is None or context.is_history_navigation:
+        return
+    values = {key: st.session_state[key] for key in (*SHARED, *page_parameters(page)) if key in st.session_state}
+    texts = {key: st.query_params.get_all(key) for key in st.query_params}
+    texts |= {key: write_all(value) for key, value in values.items()}
+    with context.session_state.query_params() as bound:
+        bound.set_initial_query_params(urlencode(texts, doseq=True))
 
 
 def correct_address(guard: str = "address") -> None:

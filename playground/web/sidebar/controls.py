@@ -1,17 +1,13 @@
-"""The sidebar, the same on every page: text, weights, architecture, tokens, seed and link; on phones too."""
+"""The sidebar, the same on every page: text, weights, architecture, tokens, seed and link."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
-from streamlit.navigation.page import StreamlitPage
 
 from playground.accounting import count_parameters
-from playground.charts.markdown import quote_token
 from playground.config import SETTINGS, SettingGroup
 from playground.errors import PlaygroundError
 from playground.link import english, params
@@ -21,11 +17,8 @@ from playground.link.query import VERSION, model_config, settle, shape_to_train
 from playground.pages import page_at
 from playground.presets import PRESETS
 from playground.runs.budget import check_budget, check_kept
-from playground.training.tasks.task import BOS, EOS, SPECIALS
-from playground.training.trained_network import TrainedNetwork
 from playground.web.choices import open_page, shortcuts, widgets
 from playground.web.choices.english import follow_move, leave_minilm, note_drawn, weights_chosen
-from playground.web.choices.open_page import shows_example
 from playground.web.choices.setup import (
     OPEN_PAGE,
     Setup,
@@ -34,17 +27,16 @@ from playground.web.choices.setup import (
     recognised_weights,
     record_action,
 )
-from playground.web.choices.shortcuts import is_late, keep_replaced, replace_text, use_example_text
 from playground.web.choices.snapshots import reset_everything
-from playground.web.choices.widgets import cut_text, explain_cut_text
 from playground.web.components.rows import draw_copy_link
 from playground.web.session.services import services
 from playground.web.session.uploaded_files import current_upload
-from playground.web.shared.navigation import open_requested_page, page_named, request_page
+from playground.web.shared.navigation import open_requested_page
 from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.shared.pinning import pinned_side
 from playground.web.sidebar import english_panel, saved_link, upload_panel
 from playground.web.sidebar.export_dialog import Variants, export_button
+from playground.web.sidebar.trained_panel import draw_trained_panel
 
 GLOSSARY = Path(__file__).with_name("glossary.md").read_text(encoding="utf-8")
 """A paragraph of markdown for each term, in alphabetical order."""
@@ -55,65 +47,6 @@ def draw_glossary() -> None:
     panel = st.expander("Glossary", icon=":material/menu_book:", key="glossary", on_change="rerun")
     if panel.open:
         panel.markdown(GLOSSARY)
-
-
-EXAMPLE = "trained_example"
-"""Key of the button that sets an example of the task as text."""
-
-_LISTED = 30
-"""Tokens of a vocabulary that are listed; a longer one is counted."""
-
-
-def draw_trained_panel(setup: Setup) -> None:
-    """Draw the panel, or a link to the Training page where nothing was trained yet."""
-    trained = setup.trained_network
-    if trained is None:
-        st.caption(":orange-badge[random weights] Nothing was trained in this session yet.")
-        if not open_page.is_training_page():
-            st.page_link(
-                page_named("training"),
-                label=open_page.training_button_label(),
-                icon=":material/model_training:",
-                query_params=open_page.parameters_from_link() or None,
-            )
-        return
-    results = trained.results
-    st.caption(
-        f"**{trained.task.title}**, trained for {results.kept_step:,} steps: {results.validation_accuracy:.1%} of the "
-        f"validation set is right; a simple rule reaches {results.baseline:.1%}. Its shape, its tokens and its seed "
-        "are fixed."
-    )
-    if trained.has_initial:
-        widgets.switch("untrained")
-    else:
-        st.caption(
-            "Its file is from before a change in how random weights are drawn: what it began with can't be drawn "
-            "again, and a new run from its seed ends at another loss."
-        )
-    if setup.text.sentences:
-        _vocabulary(setup, trained)
-
-
-def _vocabulary(setup: Setup, trained: TrainedNetwork) -> None:
-    """Draw which tokens of the sentence are unknown to the network, and a button for a text that it knows."""
-    unknown = setup.batch.unknown[setup.sentence]
-    if all(unknown):
-        st.caption(f":orange-badge[not a token known] {_known_tokens(trained)} Of this sentence, it reads [UNK] only.")
-    elif any(unknown):
-        st.caption(
-            f"{sum(unknown)} of {len(unknown)} tokens are unknown to it and read as [UNK]. {_known_tokens(trained)}"
-        )
-    if setup["text"] != trained.example:
-        label, icon = "Use an example of the task", ":material/edit_note:"
-        st.button(label, key=EXAMPLE, icon=icon, on_click=use_example_text, width="stretch")
-
-
-def _known_tokens(trained: TrainedNetwork) -> str:
-    tokens = map(trained.tokenizer.id_to_token, range(len(SPECIALS), trained.tokenizer.vocab_size))
-    symbols = [token for token in tokens if token not in {BOS, EOS}]
-    if len(symbols) > _LISTED:
-        return f"It knows {len(symbols)} characters."
-    return f"It knows {' '.join(map(quote_token, symbols))}."
 
 
 SHAPE = (
@@ -128,14 +61,6 @@ SHAPE = (
 """What of the architecture is set in sight: key, label, and one line on what it is. Everything else is for experts."""
 
 IN_SIGHT = tuple(key for key, _, _ in SHAPE)
-
-OF_OTHERS = ("n_layers", "n_heads", "d_model", "norm_placement")
-"""What of these stands in sight with random weights, a file or a network of the visitor's own, where it is open."""
-
-
-def _in_sight(setup: Setup) -> Collection[str]:
-    return IN_SIGHT if setup["weights"] in ("minilm", "english") else OF_OTHERS
-
 
 _TOKENS = ("tokenizer", "vocab_size", "table_rows", "max_len", "causal", "seed")
 """What experts can set beside the architecture."""
@@ -155,7 +80,8 @@ def draw(variants: Variants) -> Callable[[], None]:
     """
     open_requested_page()
     copy_link("copy_link")
-    with _settings():
+    is_folded = open_page.shows_example()  # the settings change nothing on the open page
+    with st.expander("Settings of the other pages", icon=":material/settings:") if is_folded else st.container():
         setup, locked = draw_text_and_weights()
         st.selectbox(
             "Start from",
@@ -186,13 +112,6 @@ def draw(variants: Variants) -> Callable[[], None]:
     return draw_expanders
 
 
-def _settings() -> DeltaGenerator:
-    """The container of the settings; folded where they change nothing on the open page."""
-    if shows_example():
-        return st.expander("Settings of the other pages", icon=":material/settings:")
-    return st.container()
-
-
 def _draw_architecture(setup: Setup, locked: Collection[str]) -> None:
     """Draw what of the architecture is in sight, two settings a row.
 
@@ -202,7 +121,7 @@ def _draw_architecture(setup: Setup, locked: Collection[str]) -> None:
     leave = shortcuts.change_trained_shape if trains else leave_minilm
     decided = setup["weights"] == "minilm" or setup.trained_network is not None
     shape = shape_to_train(setup.values) if trains else setup.values
-    drawn = [each for each in SHAPE if decided or (each[0] in _in_sight(setup) and each[0] not in locked)]
+    drawn = [each for each in SHAPE if decided or each[0] not in locked]
     for first in range(0, len(drawn), 2):
         row = drawn[first : first + 2]
         for column, (key, label, line) in zip(st.columns(len(row), gap="small"), row, strict=True):
@@ -225,7 +144,7 @@ def _locked(setup: Setup) -> Collection[str]:
 
 def _open_where_asked(setup: Setup, locked: Collection[str]) -> None:
     """Open the experts' expander, once, for a link with a setting in it and for a file that asks for some."""
-    hidden = {*ARCHITECTURE, *_TOKENS} - {*_in_sight(setup), *locked}
+    hidden = {*ARCHITECTURE, *_TOKENS} - {*IN_SIGHT, *locked}
     upload = current_upload() if setup["weights"] == "mine" else None
     asks = upload is not None and not hidden.isdisjoint(upload.recognised.open_settings)
     if _ASKED not in st.session_state:
@@ -291,7 +210,7 @@ def _is_run(setup: Setup, key: str, stop: float) -> bool:
 def _expert_groups(setup: Setup, locked: Collection[str]) -> dict[str, dict[str, bool]]:
     """The experts' settings by the titles of their groups, in order, and whether each has an effect now."""
     is_decided = setup["weights"] == "minilm" or setup.trained_network is not None
-    in_sight = {*IN_SIGHT} if is_decided else {*_in_sight(setup)} - {*locked}
+    in_sight = {*IN_SIGHT} if is_decided else {*IN_SIGHT} - {*locked}
     groups = {
         group.capitalize(): {
             key: SETTINGS[key].has_effect(setup.values)
@@ -356,7 +275,7 @@ def draw_text_and_weights() -> tuple[Setup, Collection[str]]:
 def _text_typed() -> None:
     """Take a typed text; the word that was hidden in the text before is none of its own."""
     typed = current_value("text")
-    keep_replaced()
+    shortcuts.keep_replaced()
     if current_value("text") == typed:  # else the browser has sent an old text late
         st.session_state["mask"] = english.NO_MASK
 
@@ -397,77 +316,3 @@ def _start_from() -> None:
     if name is not None:
         shortcuts.apply_preset(name)
         st.session_state["preset"] = None  # a shortcut, not a choice that lasts
-
-
-_KEY = "phone_controls"
-_TEXT, _LINE = "phone_text", "front_text"
-"""Keys of the second field for the text: an area on phones, and a line on the front page."""
-
-_REPLACED = "_phone_text_replaced"
-"""Session key of what the second field said before the sidebar's text took its place."""
-
-
-def draw_phone_controls(menu: Mapping[str, Sequence[StreamlitPage]], opened: StreamlitPage) -> None:
-    """Draw a second menu, a second one of the link's button, and one of the field for the text where that is read.
-
-    The front page has that field itself, in its own place, and some pages read no text. `menu` has the pages of each
-    fold, and those of the first row under the empty name.
-    """
-    with st.container(key=_KEY, gap="xsmall"):
-        with st.container(key=f"{_KEY}_menu", horizontal=True, gap="xxsmall"):
-            for group, pages in menu.items():
-                with _menu_fold(group, pages, opened) if group else nullcontext():
-                    for page in pages:
-                        st.page_link(page, label=f":small[{page.title}]", width="stretch" if group else "content")
-        copy_link("phone_copy_link", is_small=True)
-        shown = page_at(st.session_state[OPEN_PAGE])
-        if shown.path != "overview" and shown.runs_text and not shows_example():
-            _draw_second_field()
-            explain_cut_text("text")
-
-
-def _menu_fold(group: str, pages: Sequence[StreamlitPage], opened: StreamlitPage) -> DeltaGenerator:
-    """A fold of the menu, which names the open page where that lies in it; each page has its own, which is closed."""
-    label = ": ".join([group, *(page.title for page in pages if page.url_path == opened.url_path)])
-    return st.popover(f":small[{label}]", type="tertiary", width="content", key=f"menu_{group}_{opened.url_path}")
-
-
-@as_one_element
-def draw_front_field() -> None:
-    """Draw the second field for the text in its place on the front page, with a button to press, on any window."""
-    with st.container(key="front_field", horizontal=True, vertical_alignment="bottom", gap="small"):
-        is_long = len(current_setup().text.sentences) > 1
-        _draw_second_field(is_line=not is_long)
-        # Who presses it takes the cursor from the field, which sends the text.
-        opens = partial(request_page, "attention")
-        st.button("Show attention", key="front_look", icon=":material/search:", type="primary", on_click=opens)
-    explain_cut_text("text")
-
-
-def _draw_second_field(*, is_line: bool = False) -> None:
-    """Draw a second field of the sidebar's text, on which Enter sends the text where it is a single line."""
-    text, key = current_setup()["text"], _LINE if is_line else _TEXT
-    # Written only where the sidebar's field says something else: a rerun must not undo what is being typed.
-    replaced = st.session_state.get(key)
-    if replaced != text:
-        st.session_state[_REPLACED], st.session_state[key] = replaced, text
-    else:
-        st.session_state.pop(_REPLACED, None)
-    if is_line:
-        st.text_input("Your sentence, in English", key=key, on_change=_use_text, args=(key,))
-    else:
-        st.text_area(PARAMS["text"].label, key=key, height=68, on_change=_use_text, args=(key,))
-
-
-def _use_text(key: str) -> None:
-    """Take what was typed into the second field, by its key.
-
-    A browser that has not heard of the last run yet, as somebody who opens another page at once, sends the field as it
-    was before: that is nobody's wish.
-    """
-    keep_replaced()
-    typed = st.session_state[key]
-    if is_late(typed, in_second_field=True) or typed == st.session_state.get(_REPLACED):
-        st.session_state[key] = st.session_state["text"]
-    else:
-        replace_text(cut_text("text", typed), by_second_field=True)

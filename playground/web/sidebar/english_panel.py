@@ -24,12 +24,7 @@ from playground.web.choices.setup import Setup, current_setup, current_value
 from playground.web.choices.shortcuts import replace_text
 from playground.web.choices.widgets import cut_text
 from playground.web.session.answers import fill_in, hidden_word
-from playground.web.session.experiments import (
-    LEARNING,
-    join_learning,
-    learning_seconds,
-    session_experiments,
-)
+from playground.web.session.experiments import LEARNING, join_learning, learning_seconds, session_experiments
 from playground.web.session.services import services
 from playground.web.shared.experiment_buttons import pending_sentence
 from playground.web.shared.navigation import request_page

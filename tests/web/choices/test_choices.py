@@ -148,6 +148,35 @@ def test_parameters_that_nothing_depends_on_are_named_once_as_a_notebook_names_t
     assert "n_layer" not in sentences(app), "it was about the link"
 
 
+@pytest.mark.parametrize("chosen", ["rotary", "learned"])
+def test_a_widget_that_is_drawn_as_another_kind_takes_what_a_callback_has_chosen_and_not_the_address(
+    chosen: str,
+) -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from playground.web.choices import open_page, widgets
+
+        open_page.open_page("attention")
+        widgets.choice("weights")
+        if "chosen" in st.session_state:
+            widgets.menu("positions", "positions")
+        else:
+            widgets.choice("positions")
+        st.button(
+            "go", key="go", on_click=lambda: st.session_state.update(positions=st.session_state["other"], chosen=1)
+        )
+
+    app = AppTest.from_function(script)
+    app.query_params.update(weights="random", positions="alibi")
+    app.session_state["other"] = chosen
+    assert working(app.run()).session_state["positions"] == "alibi"
+    press(app, "go")
+    for _ in range(2):
+        assert app.selectbox(key="positions").value == app.session_state["positions"] == chosen
+        working(app.run())
+
+
 def test_unlocking_keeps_the_shape_and_says_that_weights_are_random() -> None:
     app = press(open_panels(open_page(), EXPERT), "unlock")
     assert values(app, *DEFAULTS, "weights") == {**DEFAULTS, "weights": "random"}

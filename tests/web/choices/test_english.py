@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
 
 from playground.language import learner
@@ -16,8 +18,19 @@ from playground.runs.budget import choose_device
 from playground.web.choices import english as choices
 from playground.web.session.networks import EnglishNetworks
 from playground.web.session.services import other_services
+from playground.web.sidebar import english_panel
 from playground.weights.store import NetworkStore
-from tests.web.app_test import captions, component_data, open_page, press, prose, sentences, shown_focus, without_error
+from tests.web.app_test import (
+    SESSION,
+    captions,
+    component_data,
+    open_page,
+    press,
+    prose,
+    sentences,
+    shown_focus,
+    without_error,
+)
 
 MASKED = english.TEXT[: english.TEXT.rindex("animal")] + "[MASK]" + english.TEXT[english.TEXT.rindex("animal") + 6 :]
 
@@ -28,6 +41,7 @@ def own_store(tmp_path: Path) -> Iterator[NetworkStore]:
     store = NetworkStore(tmp_path)
     with other_services(networks=EnglishNetworks(store, lambda: choose_device("cpu"))):
         yield store
+    clear_session_resource_cache(SESSION)  # every AppTest has the same session
 
 
 def offer(app: AppTest, key: str, value: Any) -> AppTest:
@@ -134,6 +148,35 @@ def test_where_nobody_has_trained_it_the_nearest_is_shown_and_the_wish_stays(own
     assert "4 layers × 4 heads" in captions(app) or "6 layers × 4 heads" in captions(app)
     assert "train_english" in {button.key for button in app.button}, "a link starts nothing by itself"
     assert not own_store.folder.exists() or not list(own_store.folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("moves", "waits", "starts"),
+    [(True, (1.0,), False), (True, (1.0, 1.0), True), (True, (40.0,), False), (False, (2.0, 40.0), False)],
+    ids=["just moved", "stays", "comes back later", "link alone"],
+)
+def test_a_training_starts_by_itself_once_the_visitor_stays_after_a_move(
+    own_store: NetworkStore, monkeypatch: pytest.MonkeyPatch, moves: bool, waits: tuple[float, ...], starts: bool
+) -> None:
+    seconds, started = [100.0], []
+
+    def start(spec: Spec) -> Mock:
+        started.append(spec)
+        job = Mock(status="running")
+        return Mock(inputs=spec, active=True, in_progress=True, cancelling=False, progress=0.25, state=None, job=job)
+
+    monkeypatch.setattr(choices, "monotonic", lambda: seconds[0])
+    monkeypatch.setattr(english_panel, "join_learning", start)
+    app = open_page("attention", weights="english", seed=9, n_layers=2 if moves else 3)
+    if moves:
+        without_error(app.select_slider(key="n_layers").set_value(3).run())
+    for wait in waits:
+        assert not started
+        seconds[0] += wait
+        without_error(app.run())
+    buttons = {button.key for button in without_error(app.run()).button}
+    assert started == [change(n_layers=3, seed=9)] * starts
+    assert buttons & {"cancel_english", "train_english"} == {"cancel_english" if starts else "train_english"}
 
 
 def test_what_would_be_trained_for_too_long_is_not_offered(own_store: NetworkStore) -> None:

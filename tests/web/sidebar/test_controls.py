@@ -7,8 +7,10 @@ from streamlit.testing.v1 import AppTest
 
 from playground.config import SETTINGS
 from playground.link.params import ARCHITECTURE, SIZES
+from playground.presets import PRESETS
 from playground.web.sidebar.controls import EXPERT
 from tests.web.app_test import choose, open_page, open_panels, press, values, widgets, working
+from tests.web.sidebar.own_files import open_mine, own_model
 
 
 def expert_keys(app: AppTest) -> set[str]:
@@ -55,9 +57,38 @@ def test_seven_settings_stand_in_sight_and_the_others_are_for_experts() -> None:
     assert expert_keys(app) >= {key for key in ARCHITECTURE if SETTINGS[key].has_effect(values(app))} - shape
     assert {f"minilm_{key}" for key in shape} <= set(widgets(app))
     assert expert_keys(app).isdisjoint(shape)
-    for weights, in_sight in (("english", shape), ("random", {"n_layers", "n_heads", "d_model", "norm_placement"})):
-        assert expert_keys(choose(app, weights=weights)).isdisjoint(in_sight)
-        assert in_sight <= set(widgets(app))
+    for weights in ("english", "random", "mine"):
+        assert expert_keys(choose(app, weights=weights)).isdisjoint(shape)
+        assert shape <= set(widgets(app))
+
+
+CHOSEN = {"positions": "alibi", "norm": "none", "residual": False}
+
+
+def test_what_is_in_sight_keeps_its_value_as_weights_and_presets_are_chosen() -> None:
+    app = open_page("parameters", weights="random", **CHOSEN)
+    assert values(app, *CHOSEN) == CHOSEN
+    assert values(choose(app, weights="mine"), *CHOSEN) == CHOSEN
+    for name in ("tutorial-a", "bert-base", "tutorial-d"):
+        working(widgets(app)["preset"].set_value(name).run())
+        wanted = {key: getattr(PRESETS[name].config, key) for key in CHOSEN}
+        assert values(app, "weights", *CHOSEN) == {"weights": "random", **wanted}
+        assert values(working(app.run()), *CHOSEN) == wanted
+    moved = open_page("parameters")
+    working(widgets(moved)["minilm_positions"].set_value("rotary").run())
+    assert values(choose(moved, weights="random"), "positions") == {"positions": "rotary"}
+    locked = choose(open_page("parameters", weights="random", **CHOSEN), weights="minilm")
+    assert values(locked, *CHOSEN) == {"positions": "learned", "norm": "layer", "residual": True}
+    assert values(choose(locked, weights="random"), *CHOSEN) == CHOSEN
+
+
+def test_a_preset_takes_the_place_of_what_a_file_had_locked() -> None:
+    app = open_panels(open_mine(own_model(positions="learned", norm="rms")), EXPERT)
+    assert {"positions", "norm"} <= expert_keys(app)
+    working(widgets(app)["preset"].set_value("tutorial-a").run())
+    for _ in range(2):
+        assert values(app, "positions", "norm") == {"positions": "sinusoidal", "norm": "scalar"}
+        working(app.run())
 
 
 def test_no_slider_reaches_a_size_with_which_the_server_refuses_to_run_the_model() -> None:

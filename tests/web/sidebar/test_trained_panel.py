@@ -16,8 +16,8 @@ from playground.training.kept_run import KeptRun
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session import caches
 from playground.web.session.trained_slot import SLOT, TrainedSlot
-from playground.web.sidebar import controls
 from playground.web.sidebar.controls import IN_SIGHT
+from playground.web.sidebar.trained_panel import EXAMPLE
 from tests.link.test_link_values import values_of_the_sidebar
 from tests.training.trained import trained, trainer
 from tests.web.app_test import (
@@ -109,10 +109,10 @@ def test_an_unknown_text_is_told_and_stays_until_the_button_is_pressed() -> None
     choose(app, text="a x b y")
     assert "2 of 4 tokens are unknown to it and read as [UNK]." in captions(app)
     assert not sentences(app)
-    press(app, controls.EXAMPLE)
+    press(app, EXAMPLE)
     assert values(app, "text") == {"text": trained().example}
     assert "unknown to it" not in captions(app)
-    assert controls.EXAMPLE not in {button.key for button in app.button}
+    assert EXAMPLE not in {button.key for button in app.button}
 
 
 @pytest.mark.parametrize(

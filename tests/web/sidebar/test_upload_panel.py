@@ -216,6 +216,16 @@ def test_rotary_positions_give_way_to_a_files_width_of_a_head(
     assert settle(settled, recognised=found) == (settled, [])
 
 
+def test_heads_of_keys_give_way_to_a_files_one_projection() -> None:
+    found = RecognisedWeights("playground", {"d_model": 8, "fused_qkv": True, "vocab_size": 9}, {})
+    chosen = {key: param.default for key, param in SHARED.items()}
+    chosen |= {"weights": "mine", "tokenizer": "word", "n_heads": 4, "n_kv_heads": 2}
+    settled, sentences = settle(chosen, recognised=found)
+    assert (settled["n_heads"], settled["n_kv_heads"], settled["fused_qkv"]) == (4, 0, True)
+    assert sentences[-1].endswith("n_kv_heads is 0 now.")
+    assert settle(settled, recognised=found) == (settled, [])
+
+
 @given(chosen=values_of_the_sidebar(), tutorial=st.sampled_from(sorted(FILES)), asked=st.sets(st.sampled_from(LOCKED)))
 def test_any_settings_go_together_with_any_file(chosen: dict[str, Any], tutorial: str, asked: set[str]) -> None:
     found = recognise({name: tuple(tensor.shape) for name, tensor in read(FILES[tutorial]).weights.items()})
