@@ -195,10 +195,15 @@ def model_config(values: Mapping[str, Any], vocab_size: int) -> ModelConfig:
     return ModelConfig(vocab_size=vocab_size, **{key: values[key] for key in ARCHITECTURE})
 
 
+def trains_small(values: Mapping[str, Any]) -> bool:
+    """Whether Training trains another size than the one that is chosen: MiniLM's own is too large."""
+    has_its_size = all(values[key] == ARCHITECTURE[key].default for key in SMALL)
+    return has_its_size and values["weights"] in ("minilm", "random")
+
+
 def shape_to_train(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of what Training trains: those that are chosen; of MiniLM its kind in small."""
-    small = SMALL if values["weights"] == "minilm" else {}
-    return {key: values[key] for key in ARCHITECTURE} | small
+    """The settings of what Training trains: those that are chosen, but for MiniLM's size."""
+    return {key: values[key] for key in ARCHITECTURE} | (SMALL if trains_small(values) else {})
 
 
 def _apply_checkpoint(values: dict[str, Any], from_link: Collection[str], notices: list[str]) -> None:

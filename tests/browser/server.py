@@ -40,11 +40,12 @@ def serve(folder: Path, *command: str, port: int = 0, **environ: str) -> Iterato
         port = port or free.getsockname()[1]
     options = (f"--server.port={port}", "--server.address=127.0.0.1")
     log = folder / "server.log"
+    own = {"PLAYGROUND_DOWNLOAD": "0", "PLAYGROUND_NETWORKS": str(folder / "networks")}
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, *command, "streamlit_app.py", *options],
             cwd=ROOT,
-            env={**os.environ, "PLAYGROUND_DOWNLOAD": "0", **environ},
+            env={**os.environ, **own, **environ},
             stdout=output,
             stderr=subprocess.STDOUT,
         )

@@ -13,7 +13,7 @@ from playground.errors import PlaygroundError
 from playground.link import english, params
 from playground.link.kinds import Choice, Size
 from playground.link.params import ARCHITECTURE, PARAMS
-from playground.link.query import VERSION, model_config, settle, shape_to_train
+from playground.link.query import VERSION, model_config, settle, shape_to_train, trains_small
 from playground.pages import page_at
 from playground.presets import PRESETS
 from playground.runs.budget import check_budget, check_kept
@@ -119,7 +119,7 @@ def _draw_architecture(setup: Setup, locked: Collection[str]) -> None:
     """
     trains = open_page.is_training_page() or setup.trained_network is not None
     leave = shortcuts.change_trained_shape if trains else leave_minilm
-    decided = setup["weights"] == "minilm" or setup.trained_network is not None
+    decided = _are_decided(setup)
     shape = shape_to_train(setup.values) if trains else setup.values
     drawn = [each for each in SHAPE if decided or each[0] not in locked]
     for first in range(0, len(drawn), 2):
@@ -132,6 +132,12 @@ def _draw_architecture(setup: Setup, locked: Collection[str]) -> None:
                 else:
                     moved = {"on_change": follow_move, "args": (key,)} if setup.is_english else {}
                     _draw_setting(setup, key, label, help_text=line, **moved)
+
+
+def _are_decided(setup: Setup) -> bool:
+    """Whether the controls in sight show what the weights or the page decide, so that a move chooses other weights."""
+    is_small = open_page.is_training_page() and trains_small(setup.values)
+    return is_small or setup["weights"] == "minilm" or setup.trained_network is not None
 
 
 def _locked(setup: Setup) -> Collection[str]:
@@ -209,8 +215,7 @@ def _is_run(setup: Setup, key: str, stop: float) -> bool:
 
 def _expert_groups(setup: Setup, locked: Collection[str]) -> dict[str, dict[str, bool]]:
     """The experts' settings by the titles of their groups, in order, and whether each has an effect now."""
-    is_decided = setup["weights"] == "minilm" or setup.trained_network is not None
-    in_sight = {*IN_SIGHT} if is_decided else {*IN_SIGHT} - {*locked}
+    in_sight = {*IN_SIGHT} if _are_decided(setup) else {*IN_SIGHT} - {*locked}
     groups = {
         group.capitalize(): {
             key: SETTINGS[key].has_effect(setup.values)

@@ -7,6 +7,7 @@ from statistics import fmean
 import numpy as np
 import streamlit as st
 
+from playground.accounting import count_parameters
 from playground.accounting.readable import duration
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
@@ -196,5 +197,5 @@ def _range(shares: Sequence[float]) -> str:
 
 def _describe_parameters(spec: Spec) -> str:
     """The parameters, of the base and now."""
-    n, base = spec.n_parameters, Spec().n_parameters
+    n, base = (count_parameters(each.config).total for each in (spec, Spec()))
     return f"{n:,} parameters" if n == base else f"{base:,} → **{n:,}** parameters"

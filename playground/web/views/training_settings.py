@@ -13,7 +13,7 @@ from playground.charts.scene import Scene
 from playground.errors import ConfigError, PlaygroundError
 from playground.link.kinds import Size
 from playground.link.params import ARCHITECTURE, OWN, SMALL, STRENGTHS, TASK_TITLES
-from playground.link.query import shape_to_train
+from playground.link.query import shape_to_train, trains_small
 from playground.training.answers import right_answer
 from playground.training.recipe import Recipe
 from playground.training.regularisers import (
@@ -187,7 +187,7 @@ def _strength(regulariser: Regulariser, explanation: str, reason: str) -> None:
 def _draw_shape(plan: TrainingPlan | None) -> None:
     """Say which architecture is trained, and offer the usual one where it is another."""
     if plan is not None:
-        small = ", MiniLM's kind in small" * (current_value("weights") == "minilm")
+        small = ", MiniLM's kind in small" * trains_small(current_setup().asked)
         size = describe_size(plan.config, training_data(plan.recipe))
         st.caption(f"**The sidebar's architecture{small}:** {describe_shape(plan.config)}; {size}.")
     shape = shape_to_train(current_setup().asked)
