@@ -33,7 +33,7 @@ def show_ladder(ladder: CapabilityShares, options: Options) -> Iterator[Item]:
     row, column = min(options["parts_rung"], len(ladder.names) - 1), options["parts_column"]
     yield Paragraph(answer_ladder(ladder), "answer")
     chosen = {"parts_rung": row, "parts_column": column}
-    about = "Each row keeps the changes above it; at larger sizes they may do otherwise."
+    about = "Each row keeps the changes above it; at larger sizes, results may differ."
     yield capability_table("ladder_table", "parts_rung", chosen, about)
     yield Group("parts_cell", tuple(_show_rung(ladder, row, column)))
     yield Paragraph("The rungs", "header")
@@ -60,7 +60,10 @@ def answer_ladder(ladder: CapabilityShares) -> str:
     """Say how many words are right in 2017 and at the top, and which rung changes most (markdown)."""
     last = len(ladder.names) - 1
     first, top = (average_range(ladder, row)[0] for row in (0, last))
-    answer = f"The encoder of 2017 gets **{first:.1%}** of hidden words right; with all {last} changes, **{top:.1%}**."
+    answer = (
+        f"Averaged over ten capabilities, the encoder of 2017 gets **{first:.1%}** of hidden words right; with all "
+        f"{last} changes, **{top:.1%}**."
+    )
     changes = {row: change for row in range(1, last + 1) if (change := find_change(ladder, row)) is not None}
     if not changes:
         return f"{answer} No rung changes more than the seed does: each may be chance."

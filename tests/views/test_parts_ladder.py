@@ -12,6 +12,7 @@ import pytest
 from playground.charts.chart import Heatmap, Panel, Paragraph, Table, Widget
 from playground.language.family import SEEDS, TABLE
 from playground.language.ladder import RUNGS, START, ladder_specs
+from playground.learn.lesson import LessonStep, find_problem
 from playground.link import params
 from playground.link.english import default_settings, spec_of
 from playground.link.kinds import Whole
@@ -134,3 +135,4 @@ def test_an_old_link_opens_this_view_and_says_what_is_gone() -> None:
     assert view.notices[0] == "The playground knows no “ladder_task”; nothing depends on it here."
     assert not any("no page" in notice for notice in view.notices)
     assert open_link("/ladder?parts_view=one+part+away&weights=random").values["parts_view"] == "one part away"
+    assert find_problem(LessonStep(link="https://host/ladder?seed=3"), {}) == ""
