@@ -50,9 +50,9 @@ def average_range(ladder: CapabilityShares, row: int) -> tuple[float, float, flo
     return float(averages.mean()), float(averages.min()), float(averages.max())
 
 
-def find_change(ladder: CapabilityShares, row: int) -> float | None:
-    """Return how the mean over all capabilities changes from the row before; None if the seeds' ranges overlap."""
-    (before, lowest, highest), (here, low, high) = average_range(ladder, row - 1), average_range(ladder, row)
+def find_change(ladder: CapabilityShares, first: int, row: int) -> float | None:
+    """Return how the mean over all capabilities changes between two rows; None if the seeds' ranges overlap."""
+    (before, lowest, highest), (here, low, high) = average_range(ladder, first), average_range(ladder, row)
     return here - before if low > highest or high < lowest else None
 
 
@@ -62,9 +62,9 @@ def answer_ladder(ladder: CapabilityShares) -> str:
     first, top = (average_range(ladder, row)[0] for row in (0, last))
     answer = (
         f"Averaged over ten capabilities, the encoder of 2017 gets **{first:.1%}** of hidden words right; with all "
-        f"{last} changes, **{top:.1%}**."
+        f"{last} changes, **{top:.1%}**{', which may be chance' * (find_change(ladder, 0, last) is None)}."
     )
-    changes = {row: change for row in range(1, last + 1) if (change := find_change(ladder, row)) is not None}
+    changes = {row: change for row in range(1, last + 1) if (change := find_change(ladder, row - 1, row)) is not None}
     if not changes:
         return f"{answer} No rung changes more than the seed does: each may be chance."
     most = max(changes, key=lambda row: abs(changes[row]))
@@ -88,7 +88,7 @@ def describe_change(ladder: CapabilityShares, row: int) -> str:
     if row == 0:
         return ""
     before, here = (average_range(ladder, each)[0] for each in (row - 1, row))
-    may_be = " This may be chance: the seeds' ranges overlap." if find_change(ladder, row) is None else ""
+    may_be = " This may be chance: the seeds' ranges overlap." if find_change(ladder, row - 1, row) is None else ""
     return f"All capabilities: {before:.1%} on the row above, {here:.1%} here.{may_be}"
 
 
