@@ -410,7 +410,7 @@ SETTINGS: dict[str, Setting] = {
         "attention",
         "window of attention",
         "Each token attends to so many tokens around it, half of them to either side. 0 is to all.",
-        (0, 2, 4, 6, 8, 16, 32, 64, 128, 256),
+        (0, 2, 4, 6, 8, 12, 16, 32, 64, 128, 256),
     ),
     "global_every": Setting(
         "attention",

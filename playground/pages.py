@@ -148,10 +148,21 @@ PAGES = {
         Page(
             "parts",
             "Parts",
-            "What each part of an encoder is for: trained encoders with one setting changed, and what they lose.",
+            "What each part of an encoder is for: trained encoders with one setting changed, or from 2017 to today.",
             own_networks=True,
             runs_text=False,
             unchanged=f"{_ENCODER_ALONE} this page shows other encoders, without them.",
+            cites=(
+                "hendrycks2016gaussian",
+                "zhang2019root",
+                "xiong2020layer",
+                "shazeer2020glu",
+                "beltagy2020longformer",
+                "henry2020query",
+                "su2021roformer",
+                "chowdhery2022palm",
+                "ainslie2023gqa",
+            ),
             group="Train",
         ),
         Page(
@@ -176,27 +187,6 @@ PAGES = {
             group="Train",
         ),
         Page(
-            "ladder",
-            "Ladder",
-            "From the encoder of 2017 to one of today, a change a rung: what each costs, and what it brings.",
-            own_networks=True,
-            runs_text=False,
-            unchanged=f"{_ENCODER_ALONE} what is trained here is trained without them.",
-            cites=(
-                "kingma2015adam",
-                "hendrycks2016gaussian",
-                "zhang2019root",
-                "xiong2020layer",
-                "shazeer2020glu",
-                "beltagy2020longformer",
-                "henry2020query",
-                "su2021roformer",
-                "chowdhery2022palm",
-                "ainslie2023gqa",
-            ),
-            group="Train",
-        ),
-        Page(
             "gradient-flow",
             "Gradient flow",
             "What norms and residual connections do to a gradient on its way back.",
@@ -209,6 +199,12 @@ PAGES = {
     )
 }
 """By their paths, in the order of the menu, which draws its folds behind all pages of the first row."""
+
+LADDER = "from 2017 to today"
+"""The view of the page Parts that was a page of its own."""
+
+MOVED = {"ladder": ("parts", "parts_view", LADDER)}
+"""By the path of a page that is gone: the page that has its content, and the parameter and value that show it."""
 
 
 def page_at(path: str) -> Page:

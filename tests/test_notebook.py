@@ -29,7 +29,6 @@ CHARTS = {
                         "encdec_mask_source_padding", "encdec_mask_target_padding"},
     "gradient-flow": {"gradient_by_layer", "gradient_lengths", "gradient_six_by_layer"},
     "parts": {"capability_table", "capability_by_parameters"},
-    "ladder": set(),
     "bug-lab": {"lab_pattern_0", "lab_train_curves"},
     "tutorials": {"tutorials_effects", "tutorials_matrix", "tutorials_where"},
 }  # fmt: skip

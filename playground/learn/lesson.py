@@ -19,7 +19,7 @@ from playground.learn.exercise import MAX_VARIANT, Exercise
 from playground.learn.reading import MAX_FILE, Key, Record, decode_base64url, encode_base64url, read_record
 from playground.link.opening import split_link
 from playground.link.params import MAX_LESSON, MAX_STEPS, TOUR
-from playground.pages import PAGES
+from playground.pages import MOVED, PAGES
 from playground.text.wording import quote_text
 
 _MARK = "~"
@@ -37,7 +37,7 @@ def _check_words(text: str) -> str:
 def _shorten_link(link: str) -> str:
     """The page and the parameters of a link, without the server and the lesson in which it was copied."""
     found = re.fullmatch(r"(?:https?://|(?!\w+://))(?:[^?#\s]*/)?([\w-]*)(?:\?([^#]*))?(?:#.*)?", link.strip())
-    if not link or found is None or (found[1] or "overview") not in PAGES:
+    if not link or found is None or (found[1] or "overview") not in {*PAGES, *MOVED}:
         return link  # what is wrong with it is said where it is opened
     kept = [each for each in (found[2] or "").split("&") if each and each.partition("=")[0] not in TOUR]
     return f"{found[1] or 'overview'}?{'&'.join(kept)}"
@@ -193,7 +193,7 @@ def find_problem(step: LessonStep, exercises: Mapping[str, Exercise]) -> str:
     try:
         if step.address:
             split_link(step.address)
-        if step.link and step.link.partition("?")[0] not in PAGES:
+        if step.link and step.link.partition("?")[0] not in {*PAGES, *MOVED}:
             return f"{quote_text(step.link)} opens no page: paste what “Copy link” gives."
     except InputError as error:
         return str(error)

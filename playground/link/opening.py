@@ -37,7 +37,7 @@ from playground.link.query import (
     version_of,
 )
 from playground.model import Encoder
-from playground.pages import PAGES, page_at
+from playground.pages import MOVED, PAGES, page_at
 from playground.runs.budget import MAX_PARAMETERS
 from playground.runs.encoder_run import Run, run
 from playground.text import Batch, Tokenizer, build_tokenizer, split_sentences
@@ -248,7 +248,7 @@ def open_link(link: str, *, weights: Weights | None = None, max_parameters: int 
     view = open_texts(page, texts, weights=weights, max_parameters=max_parameters)
     before, mark, rest = re.split("[?#]", link.strip(), maxsplit=1)[0].partition("://")
     asked = (rest.partition("/")[2] if mark else before).rpartition("/")[2]
-    if asked in ("", page) or "=" in asked:
+    if asked in ("", page, *MOVED) or "=" in asked:
         return view
     told = f"There is no page {quote_text(asked, longest=24)}: {list_nearest(asked, PAGES)}. {page} is opened instead."
     return replace(view, notices=(told, *view.notices))
@@ -354,6 +354,9 @@ def split_link(link: str) -> tuple[str, dict[str, list[str]]]:
     except ValueError as error:
         raise InputError(f"{quote_text(link)} can't be read as a link: it is damaged.") from error
     name = path.rstrip("/").rpartition("/")[2]
+    if name in MOVED:
+        name, key, value = MOVED[name]
+        texts = {key: [value]} | texts
     return name if name in PAGES else next(iter(PAGES)), texts
 
 

@@ -10,12 +10,11 @@ from playground.link import english
 from playground.link.changes import Changes, read_changes
 from playground.link.kinds import Choice, Notation, Param, Reading, Several, Size, Switch, Text, Whole
 from playground.mistakes.bug_lab import LEVELS, MAX_SEED, SUSPECTS, TESTS
-from playground.pages import page_at
+from playground.pages import LADDER, page_at
 from playground.presets import PRESETS
 from playground.text.tokenizer import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
 from playground.text.wording import quote_text
 from playground.training.kept_run import key_in
-from playground.training.ladder import RUNGS, USUAL
 from playground.training.recipe import Recipe
 from playground.training.regularisers import REGULARISERS
 from playground.training.tasks import TASKS
@@ -126,17 +125,6 @@ ABLATION: dict[str, Param] = {
     "regularisers_optimizer": Choice("adamw", ("adamw", "sgd"), **_OPTIMIZER),
     "regularisers_lr": RECIPE["lr"],
     **{f"regularisers_{field}": param for field, param in COMPARED.items()},
-}
-
-
-LADDER: dict[str, Param] = {
-    "ladder_rungs": Several(USUAL, tuple(RUNGS)),
-    "ladder_task": Choice("Fill in the gaps", tuple(TASK_TITLES)),
-    "ladder_seeds": Choice("3", ("1", "3")),
-    "ladder_measure": Choice("right answers", ("right answers", "loss")),
-    "ladder_counted": Choice("as trained here", ("as trained here", "as large as BERT base")),
-    "ladder_price": Switch(False),
-    "ladder_cards": Switch(False),
 }
 
 
@@ -309,8 +297,8 @@ FOLDS = {
     "flops_by_length": "parameters_costs",
     "named_models": "parameters_models",
     "capability_by_parameters": "parts_closer",
-    "ladder_counted": "ladder_price",
-    "ladder_costs": "ladder_price",
+    "parts_counted": "parts_costs",
+    "ladder_costs": "parts_costs",
     "overview_attention": "overview_more",
     "overview_norms": "overview_more",
     "overview_parameters": "overview_more",
@@ -412,9 +400,13 @@ OWN: dict[str, Param] = {
     "parameters_formulas": Switch(False),
     "parameters_costs": Switch(False),
     "parameters_models": Switch(False),
+    "parts_view": Choice("one part away", ("one part away", LADDER)),
     "parts_row": Whole(12, 0, 22),
+    "parts_rung": Whole(8, 0, 10),
     "parts_column": Whole(2, 0, 9),
     "parts_closer": Switch(False),
+    "parts_costs": Switch(False),
+    "parts_counted": Choice("as trained here", ("as trained here", "as large as BERT base")),
     "tutorials_against": Choice("E", tuple(TITLES), tuple(TITLES.values())),
     "tutorials_letter": Choice("A", tuple(TITLES), tuple(LONG_TITLES.values())),
     "tutorials_mistakes": Switch(False),
@@ -445,7 +437,6 @@ OWN: dict[str, Param] = {
     "encdec_show_costs": Switch(False),
     **TRAINING,
     **ABLATION,
-    **LADDER,
     "similarity_list": Text(""),
     "similarity_pooling": Choice("mean", POOLINGS),
     "similarity_first": Whole(1, 1, MAX_LISTED),

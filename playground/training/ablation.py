@@ -264,8 +264,6 @@ class Effect:
     """Of the loss, the seeds' highest change less their lowest, in nats."""
     accuracy_p: float
     """`paired_p` of the seeds' changes of right answers."""
-    loss_p: float
-    """`paired_p` of the seeds' changes of the loss."""
     gap_change: float
     """As of `Evaluation.gap`."""
 
@@ -298,7 +296,6 @@ def compare_to_baseline(results: Sequence[AblationResult], baselines: Sequence[A
         accuracy_spread=max(accuracy) - min(accuracy),
         loss_spread=max(loss) - min(loss),
         accuracy_p=paired_p(accuracy),
-        loss_p=paired_p(loss),
         gap_change=gap - usual_gap,
     )
 

@@ -33,7 +33,6 @@ from playground.views.bug_lab import linked_lab, show_bug_lab
 from playground.views.change_names import note_set_weights
 from playground.views.encoder_decoder import linked_pair, show_encoder_decoder
 from playground.views.gradient_flow import linked_encoders, show_gradient_flow
-from playground.views.ladder import linked_ladder, show_ladder
 from playground.views.norms import show_norms
 from playground.views.overview import ReadSentence, show_overview
 from playground.views.parameters import show_parameters
@@ -241,8 +240,7 @@ VIEWS: Mapping[str, View] = {
     "step-by-step": View(show_steps, walk_scene),
     "positions": View(show_positions, lambda view: scene_of(place_words, without_changes(view))),
     "encoder-decoder": View(show_encoder_decoder, linked_pair),
-    "parts": View(show_parts, lambda _: read_parts()),
-    "ladder": View(show_ladder, linked_ladder),
+    "parts": View(show_parts, lambda view: read_parts(view.values["parts_view"])),
     "gradient-flow": View(show_gradient_flow, linked_encoders),
     "bug-lab": View(show_bug_lab, linked_lab),
     "tutorials": View(show_tutorials, linked_tutorials),

@@ -1,10 +1,9 @@
 """What each part of an encoder is for: what trained encoders of the small English lose without it.
 
-Legend: R encoders, the base first; C capabilities.
+Legend: R encoders, the base first; C capabilities. The other view of the page, the ladder, is in `parts_ladder`.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
@@ -14,9 +13,8 @@ import pandas as pd
 from playground.accounting import count_parameters
 from playground.charts import figure as figures
 from playground.charts import palette
-from playground.charts.chart import Axis, Group, Heatmap, Item, Options, Paragraph, Picture, Widget, fill_panel
-from playground.charts.colour_scales import Colours
-from playground.charts.figure import Array, Figure
+from playground.charts.chart import Control, Group, Item, Options, Paragraph, Picture, Widget, fill_panel
+from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 from playground.config import SETTINGS
 from playground.language.answers import answer_example, find_difference, write_masked
@@ -26,22 +24,25 @@ from playground.language.family import (
     compared_specs,
     is_shipped,
     load_shipped,
-    seeds_of,
     shares_of,
     shipped_specs,
     table,
 )
 from playground.language.network import Spec
+from playground.pages import LADDER
 from playground.text.wording import count_noun, join_words, upper_first
-
-GUESSING, CHANCE = 0.6, 0.5
-"""A share up to the first is called no better than guessing, which gets the second: two words are always possible."""
+from playground.views.capability_shares import (
+    CHANCE,
+    GUESSING,
+    TITLES,
+    CapabilityShares,
+    capability_table,
+    read_shares,
+)
+from playground.views.parts_ladder import read_ladder, show_ladder
 
 LEAST_CHANGE = 0.05
 """Differences from the base that are smaller are not reported."""
-
-TITLES = tuple(capability.title for capability in CAPABILITIES.values())
-"""The capabilities' titles, in the order of the columns."""
 
 VALUES: dict[tuple[str, Any], str] = {
     ("positions", "none"): "no positions",
@@ -74,60 +75,47 @@ def name_value(setting: str, value: Any) -> str:
     return VALUES.get((setting, value)) or (f"width {value}" if setting == "d_model" else f"{value} positions")
 
 
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """The base and the measured encoders that change one setting of it, with their shares right over the seeds."""
-
-    specs: tuple[Spec, ...]
-    mean: Array
-    """(R, C)"""
-    low: Array
-    """(R, C): of the worst seed."""
-    high: Array
-    """(R, C): of the best seed."""
-
-    @property
-    def names(self) -> list[str]:
-        """What the encoders are called."""
-        return [name_spec(spec) for spec in self.specs]
-
-    def rows_of(self, setting: str) -> list[int]:
-        """Return the rows that change a setting."""
-        return [row for row, spec in enumerate(self.specs) if setting in list_settings(spec)]
+def rows_of(parts: CapabilityShares, setting: str) -> list[int]:
+    """Return the rows that change a setting."""
+    return [row for row, spec in enumerate(parts.specs) if setting in list_settings(spec)]
 
 
-def read_parts() -> Scene[Parts]:
-    """Return what was measured of the base and of every single change."""
-    seeds = {spec: rows for spec in compared_specs() if (rows := seeds_of(spec))}
-    shares = [np.array([[row.shares[name] for name in CAPABILITIES] for row in rows]) for rows in seeds.values()]
-    mean, low, high = (np.array([take(each, axis=0) for each in shares]) for take in (np.mean, np.min, np.max))
-    return Scene(Parts(tuple(seeds), mean, low, high))
+def read_parts(view: str) -> Scene[CapabilityShares]:
+    """Return what was measured: of the base and every single change, or of the ladder."""
+    return read_ladder() if view == LADDER else read_shares({name_spec(spec): spec for spec in compared_specs()})
 
 
-def show_parts(scene: Scene[Parts], options: Options) -> Iterator[Item]:
-    """What costs most, what every change costs, one sentence and the answers of two encoders, and every setting."""
-    parts = scene.now
-    if len(parts.specs) < 2:
+def show_parts(scene: Scene[CapabilityShares], options: Options) -> Iterator[Item]:
+    """The choice of the view, and that view."""
+    yield Control("parts_view", "Compare")
+    if len(scene.now.names) < 2:
         yield Paragraph("The encoders of the small English are not there yet; they are being trained.", "info")
         return
-    row, column = min(options["parts_row"], len(parts.specs) - 1), options["parts_column"]
+    show = show_ladder if options["parts_view"] == LADDER else show_single_changes
+    yield from show(scene.now, options)
+
+
+def show_single_changes(parts: CapabilityShares, options: Options) -> Iterator[Item]:
+    """What costs most, what every change costs, one sentence and the answers of two encoders, and every setting."""
+    row, column = min(options["parts_row"], len(parts.names) - 1), options["parts_column"]
     yield Paragraph(answer_parts(parts), "answer")
-    yield _capability_table(row, column)
+    chosen = {"parts_row": row, "parts_column": column}
+    yield capability_table("capability_table", "parts_row", chosen, "Each row changes one setting of the base.")
     yield Group("parts_cell", tuple(_show_cell(parts, row, column)))
     yield Paragraph("What each setting costs", "header")
-    yield Paragraph("\n".join(f"- {describe_setting(parts, name)}" for name in STOPS if parts.rows_of(name)))
+    yield Paragraph("\n".join(f"- {describe_setting(parts, name)}" for name in STOPS if rows_of(parts, name)))
     title, icon = "Does a larger encoder do better?", ":material/scatter_plot:"
     yield fill_panel(options, "parts_closer", title, lambda: [_by_parameters(parts.specs[row])], icon)
 
 
-def answer_parts(parts: Parts) -> str:
+def answer_parts(parts: CapabilityShares) -> str:
     """Say which change costs most (markdown)."""
     row = 1 + int(parts.mean[1:].mean(axis=1).argmin())
     n = len(parts.specs) - 1
     return f"Of {n} changes of one setting, **{parts.names[row]}** costs most: {describe_loss(parts, row)}."
 
 
-def describe_loss(parts: Parts, row: int) -> str:
+def describe_loss(parts: CapabilityShares, row: int) -> str:
     """Say what an encoder loses beside the base; empty if no loss is larger than what the seed does (markdown)."""
     lost = np.where(parts.high[row] < parts.low[0], parts.mean[0] - parts.mean[row], 0)
     worst = int(lost.argmax())
@@ -138,9 +126,9 @@ def describe_loss(parts: Parts, row: int) -> str:
     return fall if n_fallen < 2 else f"{n_fallen} of {len(TITLES)} capabilities fall to guessing"
 
 
-def describe_setting(parts: Parts, setting: str) -> str:
+def describe_setting(parts: CapabilityShares, setting: str) -> str:
     """Say in one sentence what the values of a setting lose and gain beside the base (markdown)."""
-    rows = parts.rows_of(setting)
+    rows = rows_of(parts, setting)
     worst = min(rows, key=lambda row: float(parts.mean[row].mean()))
     gains = np.where(parts.low[rows] > parts.high[0], parts.mean[rows] - parts.mean[0], 0)  # (rows, C)
     best, column = divmod(int(gains.argmax()), len(TITLES))
@@ -152,49 +140,10 @@ def describe_setting(parts: Parts, setting: str) -> str:
     return f"**{upper_first(label)}:** {'; '.join(said) or 'nothing, at this size'}."
 
 
-def _capability_table(row: int, column: int) -> Heatmap[Parts]:
-    """The mean share right of every encoder and capability, with the chosen cell framed."""
-
-    def spreads(parts: Parts) -> pd.DataFrame:
-        cells = [
-            [f"{mean:.2f} ({low:.2f}–{high:.2f})" for mean, low, high in zip(*numbers, strict=True)]
-            for numbers in zip(parts.mean, parts.low, parts.high, strict=True)
-        ]
-        return pd.DataFrame(cells, pd.Index(parts.names, name="encoder"), pd.Index(TITLES))
-
-    return Heatmap(
-        key="capability_table",
-        alt="Heatmap of the share of hidden words that trained encoders get right, by capability",
-        caption="Share of hidden words that are right, the mean of three seeds. Each row changes one setting of the "
-        f"base. Grey: at most {GUESSING:.2f}, where guessing gets {CHANCE:.2f}. Click a cell for a sentence.",
-        values=lambda parts: parts.mean,
-        shown=lambda parts: parts.mean > GUESSING,
-        rows=Axis("", lambda parts: parts.names, place="parts_row", options={"dtick": 1}),
-        columns=Axis("", lambda _: TITLES, place="parts_column", options={"side": "top", "dtick": 1}),
-        chosen={"parts_row": row, "parts_column": column},
-        click="The chosen encoder, in its row, and the capability, in its column. Arrow keys move them.",
-        bar="",
-        hover="%{y}, %{x}",
-        more="more right answers",
-        opens="parts_cell",
-        number=".2f",
-        written=".2f",
-        colours=lambda _: Colours({"zmin": CHANCE, "zmax": 1}),
-        gap=1,
-        height_of=lambda n_rows: 96 + 22 * n_rows,
-        least_cell=46,
-        table=spreads,
-        table_title="The numbers, with the range of the seeds",
-        compares=False,
-    )
-
-
-def _show_cell(parts: Parts, row: int, column: int) -> Iterator[Item]:
+def _show_cell(parts: CapabilityShares, row: int, column: int) -> Iterator[Item]:
     """What the chosen encoder has of the chosen capability: the share, a sentence and its answers, and a button."""
     spec, name, capability = parts.specs[row], parts.names[row], tuple(CAPABILITIES.values())[column]
-    low, high = parts.low[row, column], parts.high[row, column]
-    share = f"{parts.mean[row, column]:.2f} right ({low:.2f}–{high:.2f})"
-    yield Paragraph(f"**{name}, {capability.title}:** {share}. {capability.takes}")
+    yield Paragraph(f"**{name}, {capability.title}:** {parts.write(row, column)} right. {capability.takes}")
     if not (is_shipped(spec) and is_shipped(Spec())):
         return
     networks = {"base": load_shipped(Spec()), name: load_shipped(spec)}
@@ -209,7 +158,7 @@ def _show_cell(parts: Parts, row: int, column: int) -> Iterator[Item]:
     yield Widget("open_encoder", {"settings": list_settings(spec)})
 
 
-def _by_parameters(chosen: Spec) -> Picture[Parts]:
+def _by_parameters(chosen: Spec) -> Picture[CapabilityShares]:
     """A dot for each shipped encoder: parameters across, mean share right up."""
     specs = [spec for spec in shipped_specs() if is_shipped(spec)]
     frame = pd.DataFrame(
@@ -248,14 +197,10 @@ def _draw_dots(frame: pd.DataFrame, chosen: str) -> Figure:
     return figures.style([dots], {"xaxis": x_axis, "yaxis": {"title": "mean share right"}}, height=380)
 
 
-LOST = 0.7
-"""A capability is lost if its share is below; guessing gets half."""
-
-
 def describe_lost(spec: Spec) -> str:
-    """Which of the base's capabilities an encoder has lost, with the mean of their shares."""
+    """Say which of the base's capabilities an encoder has lost, with the mean of their shares (markdown)."""
     base, own = shares_of(Spec()), shares_of(spec)
-    lost = {name: shares for name, shares in own.items() if fmean(shares) < LOST <= fmean(base[name])}
+    lost = {name: shares for name, shares in own.items() if fmean(shares) <= GUESSING < fmean(base[name])}
     if not lost:
         return "It still has every capability of the base."
     named = [f"*{CAPABILITIES[name].title}* {fmean(shares):.2f}" for name, shares in lost.items()]

@@ -104,7 +104,7 @@ def test_sizes_are_known_of_a_model_that_nobody_can_run() -> None:
 
 
 BASE: dict[str, Any] = {"vocab_size": 5, "d_model": 4, "n_heads": 2, "n_layers": 1, "d_ff": 8, "max_len": 8}
-PAGES = ("attention", "norms", "gradient-flow", "training", "regularisers", "ladder")
+PAGES = ("attention", "norms", "gradient-flow", "training", "regularisers", "parts")
 NEWER: dict[str, dict[str, Any]] = {
     "su2021roformer": {"positions": "rotary"},
     "press2022train": {"positions": "alibi"},

@@ -11,7 +11,8 @@ from playground.language.network import Spec
 from playground.learn.parts_tour import ASKED, GUESSES, PARTS
 from playground.learn.tour import START, Evidence, SmallNumbers, TourState
 from playground.link import english
-from playground.views.parts import LOST, describe_lost
+from playground.views.capability_shares import GUESSING
+from playground.views.parts import describe_lost
 
 BEGIN = TourState(
     page="attention",
@@ -43,8 +44,8 @@ def test_it_starts_at_the_base_and_each_step_is_done_by_what_it_asks_for() -> No
 
 def test_of_the_guesses_one_is_lost_without_positions_and_the_others_are_not() -> None:
     mean = {name: fmean(row.shares[name] for row in seeds_of(change(positions="none"))) for name in GUESSES}
-    assert mean.pop(ASKED) < LOST
-    assert min(mean.values()) > LOST
+    assert mean.pop(ASKED) <= GUESSING
+    assert min(mean.values()) > GUESSING
     _, positions, _ = PARTS.steps
     assert positions.result is not None
     right = positions.result(evidence(replace(shown(positions="none"), answers={"guess": ASKED})))
@@ -56,7 +57,7 @@ def test_what_is_lost_is_named_with_its_share() -> None:
     rows = seeds_of(change(n_layers=1))
     for name, each in CAPABILITIES.items():
         mean, base = (fmean(row.shares[name] for row in of) for of in (rows, seeds_of(Spec())))
-        assert (f"*{each.title}* {mean:.2f}" in describe_lost(change(n_layers=1))) == (mean < LOST <= base)
+        assert (f"*{each.title}* {mean:.2f}" in describe_lost(change(n_layers=1))) == (mean <= GUESSING < base)
     assert describe_lost(Spec()) == "It still has every capability of the base."
 
 

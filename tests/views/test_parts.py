@@ -16,10 +16,12 @@ from playground.language.family import SEEDS, Row, change, compared_specs
 from playground.link import params
 from playground.link.kinds import Whole
 from playground.views import parts as view
-from playground.views.parts import GUESSING, Parts, list_settings, name_spec, read_parts, show_parts
+from playground.views.capability_shares import GUESSING, CapabilityShares
+from playground.views.parts import list_settings, name_spec, read_parts, show_parts
 from tests.views.scenes import parts_of, words
 
 OPTIONS: dict[str, Any] = {key: param.default for key, param in params.OWN.items() if key.startswith("parts_")}
+AWAY = "one part away"
 LOSSES = {
     "no positions": {"who_did_what": 0.5, "recall": 0.55},
     "width 8": {"recall": 0.9},
@@ -46,7 +48,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shown(**options: Any) -> list[Any]:
-    return parts_of(show_parts(read_parts(), OPTIONS | options))
+    return parts_of(show_parts(read_parts(AWAY), OPTIONS | options))
 
 
 def test_every_encoder_has_a_name_of_its_own_and_is_opened_by_its_settings() -> None:
@@ -69,7 +71,7 @@ def test_the_link_has_a_number_for_every_row_and_column_and_begins_where_order_n
 
 
 def test_a_cell_is_the_mean_over_seeds_and_grey_where_it_is_no_better_than_guessing() -> None:
-    scene = read_parts()
+    scene = read_parts(AWAY)
     chart = next(each for each in shown() if isinstance(each, Heatmap))
     drawn = draw_chart(chart, scene).now
     (cells,) = go.Figure(drawn.figure).data
@@ -100,13 +102,14 @@ def test_the_answer_is_the_change_that_costs_most() -> None:
     ],
 )
 def test_every_setting_has_a_sentence_also_where_nothing_was_measured(setting: str, sentence: str) -> None:
-    assert view.describe_setting(read_parts().now, setting) == sentence
+    assert view.describe_setting(read_parts(AWAY).now, setting) == sentence
     assert sentence in words(shown())
 
 
 def test_what_the_seed_does_too_is_no_loss() -> None:
-    mean, low, high = (np.array([[1.0] * 10, [share] * 10]) for share in (0.6, 0.4, 1.0))
-    assert view.describe_loss(Parts((change(), change(causal=True)), mean, low, high), 1) == ""
+    base, other = (np.array([[share] * 10 for share in each]) for each in ((1.0, 1.0), (0.4, 1.0)))
+    specs = (change(), change(causal=True))
+    assert view.describe_loss(CapabilityShares(("base", "other"), specs, (base, other)), 1) == ""
 
 
 def test_the_dots_are_the_shipped_encoders_and_the_chosen_one_is_red(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +118,7 @@ def test_the_dots_are_the_shipped_encoders_and_the_chosen_one_is_red(monkeypatch
     monkeypatch.setattr(family, "table", lambda: rows)
     monkeypatch.setattr(view, "_show_cell", lambda *_: iter(()))  # there are no files
     charts: Iterator[Any] = (each for each in shown(parts_closer=True) if isinstance(each, Picture))
-    drawn = draw_chart(next(charts), read_parts()).now
+    drawn = draw_chart(next(charts), read_parts(AWAY)).now
     (dots,) = go.Figure(drawn.figure).data
     assert len(dots.x) == len(compared_specs())
     assert dots.x.min() > 1_000
@@ -126,6 +129,6 @@ def test_the_dots_are_the_shipped_encoders_and_the_chosen_one_is_red(monkeypatch
 
 def test_without_a_table_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(family, "table", dict)
-    items = list(show_parts(read_parts(), OPTIONS))
+    items = list(show_parts(read_parts(AWAY), OPTIONS))
     assert not [each for each in items if isinstance(each, Chart | Panel)]
     assert "not there yet" in words(items)

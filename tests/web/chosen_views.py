@@ -34,7 +34,6 @@ VIEWS: dict[str, dict[str, str]] = {
     "parts": {"parts_row": "3", "parts_column": "4", "parts_closer": "true"},
     "training": {"training_task": "Sort", "training_lr": "0.001", "training_warmup": "50"},
     "regularisers": {"regularisers_task": "Sort", "regularisers_clip": "0.5", "regularisers_measure": "loss"},
-    "ladder": {"ladder_rungs": "pre-norm", "ladder_task": "Sort", "ladder_counted": "as large as BERT base"},
     "tutorials": {"tutorials_against": "B", "tutorials_letter": "C", "tutorials_differences": "true"},
     "exercises": {"exercises_key": "number-of-heads", "exercises_variant": "3"},
     "lessons": {"lessons_view": "handout"},

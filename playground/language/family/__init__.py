@@ -15,6 +15,7 @@ from typing import Any
 from playground.config import ModelConfig
 from playground.errors import ConfigError, WeightsError
 from playground.language.capabilities import CAPABILITIES
+from playground.language.ladder import ladder_specs
 from playground.language.network import BASE, EnglishNetwork, Spec, load
 
 FOLDER = Path(__file__).parent
@@ -91,8 +92,10 @@ def shipped_specs() -> tuple[Spec, ...]:
 
 
 def measured_specs() -> tuple[Spec, ...]:
-    """What the table has numbers of: everything that is shipped, and the other seeds of the base and single changes."""
-    return (*shipped_specs(), *(replace(spec, seed=seed) for seed in SEEDS[1:] for spec in compared_specs()))
+    """Return what the table has numbers of: what is shipped, other seeds of base and single changes, the ladder."""
+    more_seeds = (replace(spec, seed=seed) for seed in SEEDS[1:] for spec in compared_specs())
+    ladder = (replace(spec, seed=seed) for seed in SEEDS for spec in ladder_specs().values())
+    return (*shipped_specs(), *more_seeds, *ladder)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict
 
@@ -32,6 +32,7 @@ from playground.language.family import (
     single_changes,
     table,
 )
+from playground.language.ladder import ladder_specs
 from playground.language.learner import LearningRequest, learn
 from playground.language.network import EnglishNetwork, Spec, save
 
@@ -88,8 +89,8 @@ def write_table(rows: dict[str, Row]) -> None:
             path.unlink()
 
 
-def markdown_table() -> str:
-    """The percentages right of the base and of every single change, as a Markdown table.
+def markdown_table(named: Mapping[str, Spec]) -> str:
+    """Return the percentages right of these encoders, by their labels, as a Markdown table.
 
     A cell has the mean of the seeds, or their range if they differ by 5 or more.
     """
@@ -98,25 +99,25 @@ def markdown_table() -> str:
         low, high = 100 * min(shares), 100 * max(shares)
         return f"{low:.0f}–{high:.0f}" if high - low >= 5 else f"{100 * sum(shares) / len(shares):.0f}"
 
-    settings = {"base": Spec()} | {f"`{name}={value}`": change(**{name: value}) for name, value in single_changes()}
     lines = [["", *(each.title for each in CAPABILITIES.values())], ["-"] * (len(CAPABILITIES) + 1)]
-    for label, spec in settings.items():
+    for label, spec in named.items():
         shares = shares_of(spec)
         lines.append([label, *(cell(shares[name]) if shares else "" for name in CAPABILITIES)])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def main() -> None:
-    """Train what is missing, or print the table."""
+    """Train what is missing, or print the tables."""
     console = Console(stderr=True)
     logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[RichHandler(console=console)])
     parser = argparse.ArgumentParser(prog="python -m playground.language.family", description=__doc__)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="networks that train at once")
     parser.add_argument("--ray", metavar="ADDRESS", help="train on this Ray cluster instead: host:port, auto or local")
-    parser.add_argument("--table", action="store_true", help="train nothing, and print the table as Markdown")
+    parser.add_argument("--table", action="store_true", help="train nothing, and print the tables as Markdown")
     options = parser.parse_args()
     if options.table:
-        sys.stdout.write(markdown_table())
+        changes = {f"`{name}={value}`": change(**{name: value}) for name, value in single_changes()}
+        sys.stdout.write(f"{markdown_table({'base': Spec(), **changes})}\n{markdown_table(ladder_specs())}")
         return
     rows = dict(table())
     missing = [spec for spec in measured_specs() if spec.key not in rows]

@@ -98,14 +98,6 @@ def _take_choice(key: str, menu: str) -> None:
     choose_places(**{key: cut_text(key, value or "") if isinstance(PARAMS[key], Text) else value})
 
 
-def ordered(key: str, label: str) -> list[str]:
-    """A field of words whose order counts: what is added comes last."""
-    param: Any = PARAMS[key]
-    return list(
-        st.multiselect(options=param.options, default=list(param.default), select_all=False, **_common(key, label))
-    )
-
-
 def stage(key: str, label: str, order: Sequence[str]) -> str:
     """A slider through a parameter's words, in the order that makes sense now."""
     return str(st.select_slider(options=order, value=PARAMS[key].default, **_common(key, label)))

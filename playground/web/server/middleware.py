@@ -10,7 +10,7 @@ import logging
 import re
 import time
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import streamlit
 from starlette.datastructures import Headers, MutableHeaders
@@ -20,7 +20,7 @@ from streamlit import config
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from playground.limits import LINK_FIELDS, MAX_ADDRESS
-from playground.pages import PAGES
+from playground.pages import MOVED, PAGES
 from playground.text.wording import quote_text
 
 logger = logging.getLogger(__name__)
@@ -213,6 +213,8 @@ _NO_PAGE = 'The playground has no page {page}. <a href="{home}">Open its front p
 class PagePath:
     """Sends a page load below a page, such as `/attention/extra/path`, to the page: `/attention`, with its query.
 
+    The path of a page that is gone leads to the page that has its content (`pages.MOVED`).
+
     Where there is no such page, it says so with a link to the front page, which Streamlit would show without a word.
 
     Streamlit would answer with its front end, which looks for its own scripts beside that path and stays white.
@@ -229,8 +231,11 @@ class PagePath:
         is_ours = page in ("_stcore", "operators") or "." in (page, *below)[-1] or not is_page_load(scope)
         if is_ours or (not below and page in {"", "ready", *PAGES}):  # a dot: it is a file
             await self.app(scope, receive, send)
-        elif page in PAGES:
+        elif page in PAGES or page in MOVED:
             query = scope["query_string"].decode("latin-1")
+            if page in MOVED:
+                page, key, value = MOVED[page]
+                query = "&".join(filter(None, (urlencode({key: value}), query)))
             await RedirectResponse(f"{self.base}/{page}{f'?{query}' if query else ''}")(scope, receive, send)
         else:
             sentence = _NO_PAGE.format(page=quote_text(page), home=f"{self.base}/")

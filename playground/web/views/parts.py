@@ -15,10 +15,11 @@ from playground.web.shared.renderer import WIDGETS, read_options, render
 
 @fragment
 def explore_parts() -> None:
-    """The table of capabilities, the chosen cell, and what each setting costs."""
-    scene = read_parts()
+    """The chosen view: one part away, or the ladder."""
+    options = read_options("parts")
+    scene = read_parts(options["parts_view"])
     with panels.explain_errors():
-        render(show_parts(scene, read_options("parts")), scene)
+        render(show_parts(scene, options), scene)
 
 
 def draw_open(settings: Mapping[str, Any]) -> None:

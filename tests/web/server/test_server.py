@@ -81,6 +81,8 @@ def test_metrics_are_for_this_machine_only(host: str, status: int) -> None:
     [
         ("", "/attention/extra/path?seed=3&text=a%26b", "/attention?seed=3&text=a%26b"),
         ("/play", "/play/attention/extra", "/play/attention"),
+        ("/play", "/play/ladder", "/play/parts?parts_view=from+2017+to+today"),
+        ("", "/ladder?seed=3", "/parts?parts_view=from+2017+to+today&seed=3"),
         ("", "/attention", None),
         ("", "/", None),
         ("play/", "/play/attention", None),

@@ -126,7 +126,7 @@ RUN_A_SENTENCE = (
     "overview", "attention", "norms", "compare", "positions", "step_by_step", "encoder_decoder", "gradient_flow",
     "what_if", "diagnosis",
 )  # fmt: skip
-WITHOUT_CHARTS = ("exercises", "lessons", "diagnosis", "bug_lab", "ladder", "regularisers", "training")
+WITHOUT_CHARTS = ("exercises", "lessons", "diagnosis", "bug_lab", "regularisers", "training")
 """Pages that show them after an answer, after a file, after a test, after a training, or not at all."""
 
 NEEDED = {

@@ -1,5 +1,6 @@
 """The page Parts as a visitor has it: a link's cell, its sentence, and the button that opens its encoder."""
 
+from functools import partial
 from unittest.mock import Mock
 
 import pytest
@@ -7,8 +8,12 @@ import pytest
 from playground.language import family
 from playground.language.capabilities import CAPABILITIES
 from playground.language.family import SEEDS, Row
+from playground.language.ladder import ladder_specs
 from playground.language.network import EnglishNetwork, Spec
+from playground.link.params import ARCHITECTURE
+from playground.pages import LADDER
 from playground.views import parts as view
+from playground.web.choices.english import choose_english as choose
 from playground.web.views import parts as page
 from tests.web.app_test import charts, open_page, press, words
 
@@ -34,7 +39,7 @@ def choose_english(monkeypatch: pytest.MonkeyPatch) -> Mock:
 def test_a_links_cell_has_a_sentence_and_its_encoder_is_opened(choose_english: Mock) -> None:
     app = open_page("parts", parts_row=12, parts_column=0, parts_closer=True)
     assert {"capability_table", "capability_by_parameters"} <= charts(app).keys()
-    assert "**no positions, is or are:** 1.00 right" in words(app)
+    assert "**no positions, is or are:** 1.00 (1.00–1.00) right" in words(app)
     assert "[MASK]" in words(app)
     press(app, "parts_open")
     choose_english.assert_called_once_with(positions="none")
@@ -43,3 +48,14 @@ def test_a_links_cell_has_a_sentence_and_its_encoder_is_opened(choose_english: M
 def test_the_base_is_opened_without_a_setting(choose_english: Mock) -> None:
     press(open_page("parts", parts_row=0), "parts_open")
     choose_english.assert_called_once_with()
+
+
+def test_the_ladders_chosen_rung_sets_the_sidebar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "choose_english", partial(choose, untrained=True))  # so that nothing is trained here
+    app = open_page("parts", parts_view=LADDER, parts_rung=9)
+    assert "ladder_table" in charts(app)
+    assert "**no biases, who did what:**" in words(app)
+    app = press(app, "parts_open")
+    assert app.session_state["weights"] == "english"
+    rung = ladder_specs()["no biases"].config
+    assert {key: app.session_state[key] for key in ARCHITECTURE} == {key: getattr(rung, key) for key in ARCHITECTURE}
