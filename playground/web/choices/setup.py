@@ -309,6 +309,8 @@ def last_setup() -> Setup | None:
 
 def setup_of(values: Mapping[str, Any]) -> Setup:
     """A new setup with these values, and the weights that this session has for them."""
+    if values["weights"] != "trained here":
+        values = {**values, "run": ""}  # which the page Training alone looks at then
     own = own_weights(values)
     if isinstance(own, UploadedWeights):
         own_tokenizer = uploaded_files.own_tokenizer_key()
