@@ -20,7 +20,8 @@ CHARTS = {
                   "attention_lines_pinned", "why_parts", "why_key_sources", "why_query_sources"},
     "norms": {"norms_by_layer", "norm_numbers_1", "norm_numbers_2", "norms_by_token",
               "norms_by_token_pinned", "norms_by_token_difference"},
-    "parameters": {"parameter_breakdown", "flops_breakdown", "flops_by_length", "named_models"},
+    "parameters": {"parameter_breakdown", "flops_breakdown", "flops_by_length", "named_models",
+                   "capability_by_parameters"},
     "what-if": {"whatif_heads", "whatif_most", "whatif_vectors", "whatif_difference", "whatif_before", "whatif_after"},
     "similarity": {"similarity_matrix", "similarity_tokens", "similarity_tokens_first", "similarity_tokens_second"},
     "step-by-step": {"step_embedding", "step_pinned"},
@@ -28,7 +29,7 @@ CHARTS = {
     "encoder-decoder": {"encdec_grid", "encdec_pattern", "encdec_mask_combined", "encdec_mask_no_peek",
                         "encdec_mask_source_padding", "encdec_mask_target_padding"},
     "gradient-flow": {"gradient_by_layer", "gradient_lengths", "gradient_six_by_layer"},
-    "parts": {"capability_table", "capability_by_parameters"},
+    "parts": {"capability_table"},
     "bug-lab": {"lab_pattern_0", "lab_train_curves"},
     "tutorials": {"tutorials_effects", "tutorials_matrix", "tutorials_where"},
 }  # fmt: skip

@@ -47,6 +47,7 @@ from playground.charts.scene import Scene
 from playground.config import ModelConfig, nearest_divisors
 from playground.presets import PRESETS
 from playground.text.wording import count_noun
+from playground.views.parameters_bought import show_by_parameters
 
 Costs = Scene[ModelCosts]
 
@@ -96,6 +97,7 @@ def show_parameters(
             partial(show_formulas, scene, n_built, head),
         ),
         ("parameters_costs", "What a sentence costs", "timer", partial(show_costs, scene)),
+        ("parameters_bought", "What parameters buy", "scatter_plot", lambda: [show_by_parameters(now.config)]),
         ("parameters_models", "How large other models are", "bar_chart", partial(compare_models, scene)),
     ):
         yield fill_panel(options, key, title, show, f":material/{icon}:")

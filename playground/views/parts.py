@@ -8,13 +8,8 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from playground.accounting import count_parameters
-from playground.charts import figure as figures
-from playground.charts import palette
-from playground.charts.chart import Control, Group, Item, Options, Paragraph, Picture, Widget, fill_panel
-from playground.charts.figure import Figure
+from playground.charts.chart import Control, Group, Item, Options, Paragraph, Widget
 from playground.charts.scene import Scene
 from playground.config import SETTINGS
 from playground.language.answers import answer_example, find_difference, write_masked
@@ -25,8 +20,6 @@ from playground.language.family import (
     is_shipped,
     load_shipped,
     shares_of,
-    shipped_specs,
-    table,
 )
 from playground.language.network import Spec
 from playground.pages import LADDER
@@ -104,8 +97,6 @@ def show_single_changes(parts: CapabilityShares, options: Options) -> Iterator[I
     yield Group("parts_cell", tuple(_show_cell(parts, row, column)))
     yield Paragraph("What each setting costs", "header")
     yield Paragraph("\n".join(f"- {describe_setting(parts, name)}" for name in STOPS if rows_of(parts, name)))
-    title, icon = "Does a larger encoder do better?", ":material/scatter_plot:"
-    yield fill_panel(options, "parts_closer", title, lambda: [_by_parameters(parts.specs[row])], icon)
 
 
 def answer_parts(parts: CapabilityShares) -> str:
@@ -156,45 +147,6 @@ def _show_cell(parts: CapabilityShares, row: int, column: int) -> Iterator[Item]
         lines.append(f"- **{each}:** {words}. " + (f"Removing {head}." if answer.cost >= LEAST_CHANGE else ""))
     yield Paragraph("\n".join(lines))
     yield Widget("open_encoder", {"settings": list_settings(spec)})
-
-
-def _by_parameters(chosen: Spec) -> Picture[CapabilityShares]:
-    """A dot for each shipped encoder: parameters across, mean share right up."""
-    specs = [spec for spec in shipped_specs() if is_shipped(spec)]
-    frame = pd.DataFrame(
-        {
-            "parameters": [count_parameters(spec.config).total for spec in specs],
-            "mean share right": [np.mean(list(table()[spec.key].shares.values())) for spec in specs],
-        },
-        pd.Index([name_spec(spec) for spec in specs], name="encoder"),
-    )
-    return Picture(
-        key="capability_by_parameters",
-        alt=f"{count_noun(len(specs), 'encoder')}: parameters across, mean share of right words up",
-        caption="A dot is an encoder that comes with the playground: its parameters, and its mean share right over "
-        "the ten capabilities. The chosen one is red. Hover over a dot for its name.",
-        figure=lambda _: _draw_dots(frame, name_spec(chosen)),
-        table=lambda _: frame,
-        compares=False,
-    )
-
-
-def _draw_dots(frame: pd.DataFrame, chosen: str) -> Figure:
-    dots = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": frame["parameters"].to_numpy(),
-        "y": frame["mean share right"].to_numpy(),
-        "customdata": list(frame.index),
-        "marker": {
-            "size": 9,
-            "color": [palette.FOCUS if name == chosen else palette.ATTENTION for name in frame.index],
-        },
-        "hovertemplate": "%{customdata}<br>%{x:,} parameters, %{y:.2f} right<extra></extra>",
-    }
-    ticks = {"tickvals": [3_000, 10_000, 30_000, 100_000, 300_000], "tickformat": ","}
-    x_axis = {"title": "parameters (log scale)", "type": "log", **ticks}
-    return figures.style([dots], {"xaxis": x_axis, "yaxis": {"title": "mean share right"}}, height=380)
 
 
 def describe_lost(spec: Spec) -> str:

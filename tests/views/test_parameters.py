@@ -30,7 +30,7 @@ VARIANTS = {
     "raw vectors": RAW,
 }
 OPTIONS = {"parameters_model": "sidebar", "parameters_formulas": True, "parameters_costs": True,
-           "parameters_models": True}  # fmt: skip
+           "parameters_models": True, "parameters_bought": False}  # fmt: skip
 
 
 def scene(config: ModelConfig, pinned: ModelConfig | None = None, *, n_tokens: int = 16) -> Scene[ModelCosts]:

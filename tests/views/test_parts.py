@@ -1,6 +1,5 @@
 """The view Parts as a function on values: what it says of a table that is written here by hand."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from playground.charts.chart import Chart, Heatmap, Panel, Paragraph, Picture
+from playground.charts.chart import Chart, Heatmap, Panel, Paragraph
 from playground.charts.draw import draw_chart
 from playground.language import family
 from playground.language.capabilities import CAPABILITIES
@@ -44,7 +43,6 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> None:
         for seed in SEEDS
     }
     monkeypatch.setattr(family, "table", lambda: rows)
-    monkeypatch.setattr(view, "table", lambda: rows)
 
 
 def shown(**options: Any) -> list[Any]:
@@ -110,21 +108,6 @@ def test_what_the_seed_does_too_is_no_loss() -> None:
     base, other = (np.array([[share] * 10 for share in each]) for each in ((1.0, 1.0), (0.4, 1.0)))
     specs = (change(), change(causal=True))
     assert view.describe_loss(CapabilityShares(("base", "other"), specs, (base, other)), 1) == ""
-
-
-def test_the_dots_are_the_shipped_encoders_and_the_chosen_one_is_red(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not [each for each in shown() if isinstance(each, Picture)], "its panel is closed"
-    rows = {key: replace(row, sha256="0") for key, row in family.table().items()}
-    monkeypatch.setattr(family, "table", lambda: rows)
-    monkeypatch.setattr(view, "_show_cell", lambda *_: iter(()))  # there are no files
-    charts: Iterator[Any] = (each for each in shown(parts_closer=True) if isinstance(each, Picture))
-    drawn = draw_chart(next(charts), read_parts(AWAY)).now
-    (dots,) = go.Figure(drawn.figure).data
-    assert len(dots.x) == len(compared_specs())
-    assert dots.x.min() > 1_000
-    assert [name for name, colour in zip(dots.customdata, dots.marker.color, strict=True) if colour == "#e5174b"] == [
-        "no positions"
-    ]
 
 
 def test_without_a_table_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ VIEWS: dict[str, dict[str, str]] = {
         "encdec_target": "one\ntwo words",
     },
     "gradient-flow": {"gradient_layers": "5", "gradient_scale": "1.4", "gradient_of": "stream"},
-    "parts": {"parts_row": "3", "parts_column": "4", "parts_closer": "true"},
+    "parts": {"parts_row": "3", "parts_column": "4"},
     "training": {"training_task": "Sort", "training_lr": "0.001", "training_warmup": "50"},
     "regularisers": {"regularisers_task": "Sort", "regularisers_clip": "0.5", "regularisers_measure": "loss"},
     "tutorials": {"tutorials_against": "B", "tutorials_letter": "C", "tutorials_differences": "true"},

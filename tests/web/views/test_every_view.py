@@ -46,7 +46,8 @@ VIEWS: dict[str, tuple[str, set[str], dict[str, set[str]]]] = {
                       {"chain rule": set(), "depth sweep": {"gradient_by_depth"}}),
     "encoder_decoder": ("encdec_attention", {"encdec_grid", "encdec_pattern"} | MASKS,
                         {view: set() for view in ("encoder self", "decoder self", "cross")}),
-    "parameters": ("parameters_view", {"parameter_breakdown", "flops_breakdown", "flops_by_length", "named_models"},
+    "parameters": ("parameters_view", {"parameter_breakdown", "flops_breakdown", "flops_by_length", "named_models",
+                   "capability_by_parameters"},
                    {view: set() for view in ("components", "layers", "treemap")}),
 }  # fmt: skip
 """Of each page: the key of its view, the charts of every view, and those of each."""
@@ -54,7 +55,12 @@ FOLDS = {
     "overview": {"overview_more": True},
     "norms": {"norms_closer": True},
     "positions": {"positions_table": True, "positions_closer": True},
-    "parameters": {"parameters_formulas": True, "parameters_costs": True, "parameters_models": True},
+    "parameters": {
+        "parameters_formulas": True,
+        "parameters_costs": True,
+        "parameters_models": True,
+        "parameters_bought": True,
+    },
     "gradient_flow": {"gradient_six": True},
 }
 """What opens a page's panels."""

@@ -40,7 +40,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def open_page(**query: object) -> AppTest:
     """With every panel open."""
-    folds = {"parameters_formulas": True, "parameters_costs": True, "parameters_models": True}
+    folds = {f"parameters_{name}": True for name in ("formulas", "costs", "models", "bought")}
     return app_test.open_page("parameters", **folds, **query)
 
 
