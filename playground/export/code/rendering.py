@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -168,24 +168,11 @@ def render_sections(names: list[str], values: Mapping[str, Any]) -> Iterator[Sec
         yield Section(name, title.removeprefix("# "), explanation.strip(), code.strip("\n"))
 
 
-@dataclass(frozen=True)
-class MaskArgument:
-    """How a function takes a mask: its parameter, and what its caller writes."""
-
-    param: str
-    arg: str
-
-
-NO_MASK = MaskArgument("", "")
-MASK = MaskArgument(", mask: Tensor", ", mask")
-
-
-def _architecture_values(config: ModelConfig, mask: MaskArgument) -> dict[str, Any]:
-    """What templates of a model's parts read; `mask` is how the encoder takes one."""
+def _architecture_values(config: ModelConfig, *, has_mask: bool) -> dict[str, Any]:
+    """What templates of a model's parts read."""
     normed = config.norm != "none"
     has_tables = bool(config.vocab_size or config.n_segments or config.positions in ("learned", "relative"))
-    adds = _adds_to_scores(config)
-    block_mask = MaskArgument(", added: Tensor", ", added") if adds else mask
+    adds, mask = _adds_to_scores(config), "mask" if has_mask else ""
 
     def before(norm: str, x: str) -> str:
         return f"self.{norm}({x})" if normed and config.norm_placement != "post" else x
@@ -214,7 +201,7 @@ def _architecture_values(config: ModelConfig, mask: MaskArgument) -> dict[str, A
         "has_position_table": config.has_position_table,
         "linear": lambda d_in, d_out: f"nn.Linear({d_in}, {d_out}{'' if config.bias else ', bias=False'})",
         "adds_to_scores": adds,
-        "added_lines": _added_lines(config, has_mask=bool(mask.arg)) if adds else "",
+        "added_lines": _added_lines(config, has_mask=has_mask) if adds else "",
         "alibi_slopes": alibi_slopes(config.n_heads).tolist(),
         **_layer_values(config),
         "norm_class": _NORMS[config.norm],
@@ -225,7 +212,7 @@ def _architecture_values(config: ModelConfig, mask: MaskArgument) -> dict[str, A
         "has_normal": config.initialisation == "torch" and has_tables,
         "embedding_lines": _embedding_lines(config) if has_embeddings(config) else [],
         "mask": mask,
-        "block_mask": block_mask,
+        "block_mask": "added" if adds else mask,
         "before": before,
         "after": after,
     }
@@ -269,36 +256,23 @@ def _layer_values(config: ModelConfig) -> dict[str, Any]:
     local, everywhere = config.local_rotary_base, config.rotary_base
     base = f"{local:_} if layer % {config.global_every} else {everywhere:_}" if two_bases else ""
 
-    def block_norms(n: int) -> str:
-        if config.norm == "none":
-            return ""
-        new = f"{_NORMS[config.norm]}()"
-        first = new if norms[-1] else "nn.Identity()"
-        if by_layer and norms[-1] and not norms[0]:
-            first = f"{new} if layer else nn.Identity()"
-        names = [f"self.norm{i}" for i in range(1, n + 1)]
-        if first == new:
-            lines = [f"{', '.join(names)} = {', '.join([new] * n)}"]
-        else:
-            lines = [f"self.norm1 = {first}", f"{', '.join(names[1:])} = {', '.join([new] * (n - 1))}"]
-        if config.norm_placement == "both":
-            behind = ", ".join(f"self.post_norm{i}" for i in range(1, n + 1))
-            lines.append(f"{behind} = {', '.join([new] * n)}")
-        return "".join(f"\n        {line}" for line in lines)
-
-    def build_layers(block: str) -> str:
-        if config.share_layers:
-            return f"        self.layers = nn.ModuleList([{block}()] * n_layers)  # the same one in every place"
-        each = f"{block}(i) for i in" if by_layer else f"{block}() for _ in"
-        return f"        self.layers = nn.ModuleList({each} range(n_layers))"
-
+    new = f"{_NORMS[config.norm]}()"
+    first = new if norms[-1] else "nn.Identity()"
+    if by_layer and norms[-1] and not norms[0]:
+        first = f"{new} if layer else nn.Identity()"
+    lines = [f"self.norm1, self.norm2 = {new}, {new}"]
+    if first != new:
+        lines = [f"self.norm1 = {first}", f"self.norm2 = {new}"]
+    if config.norm_placement == "both":
+        lines.append(f"self.post_norm1, self.post_norm2 = {new}, {new}")
+    each = "EncoderBlock(i) for i in" if by_layer else "EncoderBlock() for _ in"
     return {
         "two_bases": two_bases,
         "base": "self.base" if two_bases else f"{bases[0]:_}" if bases else "",
         "by_layer": by_layer,
         "base_of_layer": base,
-        "block_norms": block_norms,
-        "build_layers": build_layers,
+        "block_norms": [] if config.norm == "none" else lines,
+        "layers": "[EncoderBlock()] * n_layers" if config.share_layers else f"{each} range(n_layers)",
     }
 
 
@@ -332,7 +306,7 @@ def _encoder_values(shown: ShownEncoder) -> dict[str, Any]:
     has_mask = shown.causal or shown.n_padding > 0
     salt = sha256(repr(shown.config).encode()).hexdigest()[:8]
     return {
-        **_architecture_values(shown.config, MASK if has_mask else NO_MASK),
+        **_architecture_values(shown.config, has_mask=has_mask),
         "seed": shown.seed,
         "weights": shown.weights,
         "minilm": {

@@ -133,12 +133,12 @@ def draw_python(variants: Variants) -> None:
 def draw_notebook(variants: Variants) -> None:
     """Draw the notebook's code and its download."""
     export = chosen_export(variants)
-    exercises = (
-        "Three exercises stand at the end, each with a cell that checks your answer. " if export.exercises else ""
-    )
+    more = "Three exercises stand at the end, each with a cell that checks your answer. " if export.exercises else ""
+    if export.needs_playground:
+        more = "Put it into the folder of the playground's code, which it installs, too. "
     st.markdown(
         "The same as a Jupyter notebook: one concept a cell, with an explanation above it. Its first cell installs "
-        f"what is missing. {exercises}It opens in Jupyter, Colab and VS Code."
+        f"what is missing. {more}It opens in Jupyter, Colab and VS Code."
     )
     _offer(f"{export.name}.ipynb", export.notebook(), "application/x-ipynb+json")
     _offer_weights(export)
