@@ -48,7 +48,7 @@ def export_training(config: ModelConfig, recipe: Recipe, data: Data | None = Non
             "training_recipe",
             "The architecture and the recipe",
             "Every random choice follows from the recipe's seed: data, first weights, the order of batches, dropout.",
-            f"config = {build_call('ModelConfig', config)}\nrecipe = {build_call('Recipe', recipe)}\n"
+            f"config = {build_call('ModelConfig', trainer.config)}\nrecipe = {build_call('Recipe', recipe)}\n"
             "trainer = Trainer(config, recipe)",
         ),
         Section(
