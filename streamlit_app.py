@@ -15,7 +15,7 @@ import torch
 from starlette.middleware import Middleware
 
 from playground.errors import OUT_OF_MEMORY, is_out_of_memory
-from playground.web.server.front_end import CompressedFiles, EarlyCharts, picture_routes
+from playground.web.server.front_end import CompressedFiles, EarlyCharts
 from playground.web.server.liveness import end_when_hung, limit_connections, shorten_refusals
 from playground.web.server.middleware import AddressLimit, LocalMetrics, PagePath, RefuseForeignOrigins, SecurityHeaders
 from playground.web.server.monitoring import ExpectedErrors, NamelessSessions
@@ -87,7 +87,7 @@ AROUND = [
 app = st.App(
     Path(__file__).resolve().parent / "playground" / "web" / "app.py",
     lifespan=lifespan,
-    routes=[*here.readiness.routes(), *picture_routes()],
+    routes=here.readiness.routes(),
     middleware=[SECURITY_HEADERS, Middleware(RefuseForeignOrigins), *FRONT_END, *AROUND],
     on_script_error=explain_script_error,
 )

@@ -86,20 +86,6 @@ async def rerun(port: int, damage: Damage, a_second: float = 25) -> None:
             await asyncio.sleep(1 / a_second)
 
 
-async def keep_opening_menus(port: int, damage: Damage, seed: int) -> None:
-    """Open the menu of every head of a model of 96 × 96, which makes the figure of their picture, again and again."""
-    text = "".join(random.Random(seed).choices("abcdefgh", k=20))
-    shape = {"tokenizer": "char", "n_layers": 96, "d_model": 96, "n_heads": 96, "d_ff": 128, "norm_placement": "pre"}
-    query = urlencode({"text": text, "weights": "random", "seed": seed, **shape})
-    with contextlib.suppress(LoadError):
-        async with visit(port, "attention", query) as attacker:
-            await attacker.open()
-            for is_open in itertools.cycle((True, False)):
-                await attacker.set("attention_grid_save_menu", is_open)
-                damage.n_answers += is_open
-                await asyncio.sleep(PAUSE)
-
-
 async def study(port: int, damage: Damage, end: asyncio.Event) -> None:
     """A student who types sentences, clicks on what is computed, and saves charts, until the end."""
     chance = random.Random(7)
@@ -142,9 +128,6 @@ ATTACKS: dict[str, Attack] = {
         for i in range(5)
     ],
     "25 heavy reruns a second": lambda port, damage: [rerun(port, damage)],
-    "18 pictures of 96 × 96 heads in a loop": lambda port, damage: [
-        keep_opening_menus(port, damage, seed) for seed in range(18)
-    ],
 }
 """What may be done to a server, by what it is called."""
 

@@ -4,7 +4,9 @@ Words may be a stranger's, and a spreadsheet takes `=…` for a formula: they st
 """
 
 import csv
+import html
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from numbers import Real
 from typing import Any
@@ -13,8 +15,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from playground.charts.figure import BAND
-from playground.export.print_figure import plain_label
+from playground.charts.figure import BAND, Array
+from playground.charts.names import token_names
 
 Rows = Iterable[Sequence[Any]]
 
@@ -49,6 +51,18 @@ def _csv_cell(cell: Any) -> str:
         return "" if np.isnan(number) else str(int(number)) if number.is_integer() else str(cell)
     text = "" if cell is None else str(cell).replace("\x00", "")
     return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+MOST_WEIGHTS = 250_000
+"""Weights in one CSV file: about 3 MB."""
+
+
+def all_weights(patterns: Array, queries: Sequence[str], keys: Sequence[str]) -> list[list[Any]]:
+    """A row a query of every head, (L · H · Tq), a column a key; a header first."""
+    header = ["layer", "head", "query \\ key [weight]", *token_names(keys)]
+    names = token_names(queries)
+    places = np.ndindex(patterns.shape[:3])
+    return [header, *([layer, head, names[query], *patterns[layer, head, query]] for layer, head, query in places)]
 
 
 Row = list[Any]
@@ -137,6 +151,16 @@ class _Series:
         if not with_unit:
             return self._columns
         return [(f"{name} [{self.unit}]" if name else self.unit, values) for name, values in self._columns]
+
+
+_RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+
+
+def plain_label(text: str | None) -> str:
+    """A figure's label as plain text: tags act, entities are letters."""
+    text = re.sub(r"<br\s*/?>", "\n", text or "")
+    text = re.sub("<sup>(.*?)</sup>", lambda found: found[1].translate(_RAISED), text)
+    return html.unescape(re.sub(r"</?[a-z]+[^<>]*>", "", text))
 
 
 def _axis(figure: go.Figure, trace: Any, letter: str) -> str:

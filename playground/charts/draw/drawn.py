@@ -12,7 +12,6 @@ from playground.charts.chart import Axis, CellRanges, Chart, HeadLines, Heatmap,
 from playground.charts.figure import Array, Figure
 from playground.charts.head_lines import Lines
 from playground.charts.scene import Scene
-from playground.charts.weights import WeightScale
 
 S = TypeVar("S")
 
@@ -25,7 +24,6 @@ class SavedHeads:
     queries: Sequence[str]
     keys: Sequence[str]
     n_heads: int
-    scale: WeightScale
 
 
 Side: TypeAlias = Literal["", "pinned", "difference"]

@@ -41,9 +41,7 @@ def draw_head_grid(chart: HeadGrid[S], subject: S) -> Drawn:
     rows, columns = (
         (place, {n: n for n in range(size)}) for place, size in zip(chart.places, thumbnails.shape[:2], strict=True)
     )
-    heads = SavedHeads(
-        partial(chart.weights, subject), chart.queries(subject), chart.keys(subject), n_layers * n_heads, chart.scale
-    )
+    heads = SavedHeads(partial(chart.weights, subject), chart.queries(subject), chart.keys(subject), n_layers * n_heads)
     return Drawn(
         chart,
         "",

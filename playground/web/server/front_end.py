@@ -1,7 +1,5 @@
 """ASGI layers for Streamlit's front end: its files compressed once and kept, the charts' code asked for early.
 
-And the route of what browsers draw pictures with.
-
 `python -m playground.web.server.front_end` compresses the files as well as Brotli can. It takes about a minute, once
 for each version of Streamlit; without it the server compresses quickly and less well.
 """
@@ -17,17 +15,13 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import brotli
-import plotly
 import streamlit
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 logger = logging.getLogger(__name__)
@@ -177,54 +171,6 @@ def _with_vary(send: Send) -> Send:
         await send(message)
 
     return send_with_vary
-
-
-_SHIPPED = Path(__file__).with_name("picture_libraries")
-LIBRARIES = {path.name: path for path in sorted(_SHIPPED.iterdir()) if path.suffix in (".js", ".ttf")} | {
-    "plotly.min.js": Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-}
-"""What a browser needs to draw pictures, by name: Plotly of the installed package, and what lies here.
-
-jspdf 4.2.1 and svg2pdf.js 2.8.1 write PDFs; DejaVuSans.ttf is of dejavu-fonts-ttf 2.37.3. All three are unchanged files
-of these npm packages, but for the last line of scripts, which named a file that is not here.
-"""
-
-
-def libraries_path() -> str:
-    """The path of the folder in which browsers find the files; it changes with their contents."""
-    base = streamlit.get_option("server.baseUrlPath").strip("/")
-    return f"{base and '/'}{base}/picture/{_libraries_digest()}"
-
-
-def picture_routes() -> list[Route]:
-    """The route of the files."""
-    return [Route(f"{libraries_path()}/{{name}}", _send_library)]
-
-
-async def _send_library(request: Request) -> Response:
-    name, coding = request.path_params["name"], best_coding(request.headers.get("accept-encoding", ""))
-    if name not in LIBRARIES:
-        return PlainTextResponse("Not Found", status_code=404)
-    headers = {"Cache-Control": "public, immutable, max-age=31536000", "Vary": "Accept-Encoding"}
-    if coding is not None:
-        headers["Content-Encoding"] = coding
-    media_type = "font/ttf" if name.endswith(".ttf") else mimetypes.guess_type(name)[0]
-    return Response(await run_in_threadpool(_read_library, name, coding), headers=headers, media_type=media_type)
-
-
-@cache
-def _read_library(name: str, coding: str | None) -> bytes:
-    content = LIBRARIES[name].read_bytes()
-    return content if coding is None else ENCODERS[coding](content)
-
-
-@cache
-def _libraries_digest() -> str:
-    digest = hashlib.sha256(plotly.__version__.encode())
-    for path in LIBRARIES.values():
-        if path.parent == _SHIPPED:
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 LARGEST = 500_000

@@ -208,6 +208,10 @@ _PARAGRAPHS: Mapping[str, Callable[..., object]] = {
 }
 
 
+_MODE_BAR = {"displayModeBar": True, "modeBarButtons": [["toImage"]], "displaylogo": False, "displayNotifier": False}
+"""Hidden by the page's style: the menu of the chart presses its one button."""
+
+
 def _draw_beside(drawing: Drawing, focus: Focus) -> None:
     """What a chart has of the pinned subject, side by side."""
     if drawing.beside:
@@ -236,11 +240,9 @@ def _draw(drawn: Drawn, focus: Focus) -> None:
                 draw_curves(drawn.key, drawn.figure, alt=drawn.alt)
             case _:
                 label = chart_label(drawn.alt, drawn.figure)
-                config = {"displayModeBar": False}
-                st.plotly_chart(PlainFigure(drawn.figure), key=f"{drawn.key}_chart", alt=label, config=config)
+                st.plotly_chart(PlainFigure(drawn.figure), key=f"{drawn.key}_chart", alt=label, config=_MODE_BAR)
         st.caption(drawn.caption)
-        picture = partial(_validate, drawn, frame)
-        draw_save_menu(drawn.key, picture, caption=drawn.caption, title=drawn.alt, saved=_saved(drawn))
+        draw_save_menu(drawn.key, lambda: go.Figure(drawn.figure), title=drawn.alt, saved=_saved(drawn))
         saving.draw_way_out(drawn.key)
         if frame is not None:
             frame.draw()
@@ -263,17 +265,10 @@ def _saved(drawn: Drawn) -> Saved:
     """What the menu of a chart saves."""
     if isinstance(drawn.live, SavedHeads):
         heads = drawn.live
-        return saved_heads(drawn.saved_as, heads.weights, heads.queries, heads.keys, heads.n_heads, heads.scale)
-    if drawn.saved_table is not None:
-        table = drawn.saved_table
-        return Saved(drawn.saved_as, numbers=lambda: rows_of(table()))
-    return Saved(drawn.saved_as)
-
-
-def _validate(drawn: Drawn, frame: CellFrame | None) -> go.Figure:
-    """The figure as Plotly's own object, with the frame drawn in it."""
-    made = go.Figure(drawn.figure)
-    return made if frame is None else frame.add_to(made)
+        return saved_heads(drawn.saved_as, heads.weights, heads.queries, heads.keys, heads.n_heads)
+    table = drawn.saved_table
+    rows = None if table is None else lambda: rows_of(table())
+    return Saved(drawn.saved_as, rows, has_picture=drawn.live is None and not drawn.grows)
 
 
 def _frame(drawn: Drawn, ranges: CellRanges, focus: Focus) -> CellFrame:

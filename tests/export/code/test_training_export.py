@@ -8,12 +8,10 @@ import pytest
 import torch
 
 from playground import ModelConfig
-from playground.errors import RecipeError
 from playground.export import as_notebook, as_python
 from playground.export.code.training_export import export_training
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
-from playground.training.tasks.symbol_tasks import MadeUpTask
 from playground.training.trainer import Trainer
 from tests.export.code.written import code_cells, complaints, run_here
 
@@ -35,12 +33,8 @@ RUNS: list[dict[str, Any]] = [
     {"task": "count", "mask_padding": False, "layer_norm": False},
     {"patience": 3, "n_train": 16},
 ]
-LETTERS = [name for name, task in TASKS.items() if isinstance(task, MadeUpTask) and task.counts_symbols]
-LETTERS.remove("copy-with-errors")
-"""Tasks on random letters and their right answers; of others, no file is written."""
-RUNS += [{"task": name} for name in LETTERS if name not in {fields.get("task", "reverse") for fields in RUNS}]
-ONE_BY_ONE: list[dict[str, Any]] = [{name: value} for name, value in ALL_AT_ONCE.items()] + [{"noise": 0.3}]
-"""Their files are read by a linter, to which a name that is not there is an error, and not run."""
+RUNS += [{"task": name} for name in TASKS if name not in {fields.get("task", "reverse") for fields in RUNS}]
+RUNS += [{"distill": 0.5}]
 
 
 def recipe_of(fields: dict[str, Any]) -> Recipe:
@@ -60,20 +54,15 @@ def test_the_file_ends_with_the_trainers_weights(fields: dict[str, Any]) -> None
     trainer = Trainer(TINY, recipe)
     for _ in trainer.run():
         pass
-    assert len(names["losses"]) == trainer.step
-    torch.testing.assert_close(names["losses"], trainer.history.loss, atol=1e-4, rtol=1e-4)
-    theirs = names["network"].state_dict()
+    assert names["trainer"].history.loss == trainer.history.loss
     for name, tensor in trainer.network.state_dict().items():
-        if name.endswith("k.bias"):  # the softmax takes it out: its gradient is rounding alone, which Adam enlarges
-            continue
-        torch.testing.assert_close(theirs[name], tensor, atol=2e-3, rtol=1e-3, msg=name)
-    assert names["accuracy"] == pytest.approx(trainer.history.evaluations[-1].validation.accuracy, abs=0.02)
+        assert torch.equal(names["trainer"].network.state_dict()[name], tensor), name
 
 
 @pytest.mark.long
 def test_files_need_no_formatter_and_no_linter(tmp_path: Path) -> None:
-    paths = [tmp_path / f"run_{i}.py" for i in range(len(RUNS) + len(ONE_BY_ONE))]
-    for path, fields in zip(paths, [*RUNS, *ONE_BY_ONE], strict=True):
+    paths = [tmp_path / f"run_{i}.py" for i in range(len(RUNS))]
+    for path, fields in zip(paths, RUNS, strict=True):
         path.write_text(export_training(TINY, recipe_of(fields)).python(), encoding="utf-8")
     assert complaints(*paths) == ""
 
@@ -88,12 +77,4 @@ def test_the_notebook_trains_too(capsys: pytest.CaptureFixture[str]) -> None:
 def test_another_loss_is_noticed() -> None:
     code = export_training(TINY, recipe_of({})).python()
     with pytest.raises(AssertionError):
-        run_here(code.replace("lr = 0.002", "lr = 0.003"))
-
-
-def test_what_cannot_be_written_is_one_sentence() -> None:
-    refused: list[dict[str, Any]] = [{"task": name} for name in TASKS if name not in LETTERS]
-    mixed: list[dict[str, Any]] = [{"distill": 0.5}, {"task": "seq2seq-copy", "noise": 0.1}]
-    for fields in (*mixed, *refused):
-        with pytest.raises(RecipeError, match=str(list(fields)[-1])):
-            export_training(TINY, recipe_of(fields))
+        run_here(code.replace("steps=24,", "steps=24,\n    lr=0.003,"))

@@ -3,13 +3,10 @@
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.charts import palette
 from playground.link.opening import Focus
 from playground.web.choices import focus
 from playground.web.components import charts
@@ -107,20 +104,3 @@ def test_a_row_of_a_table_opens_its_head(monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setattr(panels, "st", SimpleNamespace(session_state=selected))
         panels._row_clicks("heads_table", choose)["on_select"]()
         assert session == expected
-
-
-def test_what_is_saved_has_the_frame_too_and_the_pages_own_figure_stays_as_it_is() -> None:
-    figure = go.Figure(go.Heatmap(z=np.zeros((3, 4))))
-    both, row = Cells.of("query", [4, 5, 6]), Cells.of("key", [0, 1, 2, 3])
-    for rows, columns, expected in (
-        (both, row, (1.5, 2.5, 0.5, 1.5)),
-        (both, None, (0, 1, 0.5, 1.5)),
-        (None, row, (1.5, 2.5, 0, 1)),
-    ):
-        frame = frame_cell("map", Focus(0, 0, 5, 2), label="a map", rows=rows, columns=columns)
-        (shape,) = frame.add_to(figure).layout.shapes
-        assert (shape.x0, shape.x1, shape.y0, shape.y1) == expected
-        assert (shape.xref == "x domain", shape.yref == "y domain") == (columns is None, rows is None)
-        assert shape.line.color == palette.FOCUS
-    assert not figure.layout.shapes
-    assert frame_cell("map", Focus(0, 0, 9, 2), label="a map", rows=both).add_to(figure) is figure, "left out"

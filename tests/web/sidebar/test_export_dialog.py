@@ -59,8 +59,8 @@ def test_the_decoder_pages_own_pair_has_the_pages_scores() -> None:
     app = open_dialog("encoder_decoder", **SMALL, text="one\nabc", sentence=2, seed=5, **query)
     names = run_here(written(app))
     assert "".join(names["src_tokens"]) == "abc" == "".join(names["tgt_tokens"])
-    assert "of layer 1, head 2" in written(app)
-    assert names["logits"].shape == (1, 3, names["tgt_vocab_size"])
+    assert "layer 1, head 2:" in written(app)
+    assert names["logits"].shape[:2] == (1, 3)
 
 
 def test_the_translators_file_reads_its_weights_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,13 +81,7 @@ def test_the_training_pages_run_takes_the_same_steps() -> None:
     trainer = Trainer(config, recipe, watch=False)
     for _ in trainer.run():
         pass
-    torch.testing.assert_close(names["losses"], trainer.history.loss, atol=1e-3, rtol=1e-3)
-
-
-def test_what_no_file_can_be_written_of_is_one_sentence() -> None:
-    app = open_dialog("training", training_task="Match brackets")
-    assert any("brackets" in error.value for error in app.error)
-    assert not [code for code in app.code if code.value.startswith('"""')]
+    assert names["losses"] == trainer.history.loss
 
 
 def test_every_page_has_the_dialog_and_can_choose_another_kind() -> None:

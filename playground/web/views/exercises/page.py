@@ -14,7 +14,6 @@ import streamlit as st
 from playground.charts.chart import Paragraph
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
-from playground.export.print_figure import plain_caption
 from playground.learn.answers import Settings
 from playground.learn.checks import repairs
 from playground.learn.compare_answer import compare_answer
@@ -106,8 +105,8 @@ def _draw_list(unknown: str) -> None:
         [
             {
                 "key": each.key,
-                "title": plain_caption(each.title),
-                "topic": plain_caption(each.topic),
+                "title": each.title,
+                "topic": each.topic,
                 "level": each.level,
                 "restsOn": [key for key in each.rests_on if key in exercises],
                 "status": result_of(each.key, results).status,
