@@ -19,7 +19,7 @@ export MALLOC_TRIM_THRESHOLD_ ?= 536870912
 # What Python and pytest make of a module's source is kept for the next check, whatever the shell says: ten seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run dev serve check test soak bench load lock format clean browser nginx
+.PHONY: run dev check test soak bench load lock format clean browser nginx
 
 run: $(VENV)/run.stamp
 	$(PY) -m streamlit run streamlit_app.py
@@ -27,10 +27,6 @@ run: $(VENV)/run.stamp
 # As `run`, and a page is drawn anew when its source changes.
 dev: $(VENV)/run.stamp
 	$(PY) -m streamlit run streamlit_app.py --server.fileWatcherType=auto --server.runOnSave=true
-
-# A copy of the app for each core, behind nginx. More options, as for HTTPS: make serve SERVE="--port 80 --certificate …"
-serve: $(VENV)/front_end.stamp nginx
-	$(PY) -m deploy.serve $(SERVE)
 
 # On two cores; a module's tests stay together, as they share what was built for the first.
 CHECK_SOURCE = $(PY) -m ruff format --check . && $(PY) -m ruff check . && $(PY) -m mypy
@@ -110,6 +106,6 @@ browser:
 	@command -v $(CHROMIUM) >/dev/null || { $(APT) chromium-headless-shell; } \
 		|| { echo 'The tests need Chromium: install it, or name yours with CHROMIUM=<command>.' >&2; exit 1; }
 
-# In front of the copies; its tests make a certificate for themselves.
+# In front of the copies: deploy/README.md.
 nginx:
-	@command -v nginx >/dev/null || test -x /usr/sbin/nginx || { $(APT) nginx-light openssl; }
+	@command -v nginx >/dev/null || test -x /usr/sbin/nginx || { $(APT) nginx-light; }
