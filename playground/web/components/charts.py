@@ -9,7 +9,7 @@ heatmap's cells it cannot select at all.
 
 A picture, PNG, SVG or PDF, is drawn in the visitor's browser: Plotly draws the chart once more, from a figure for white
 paper. jsPDF and svg2pdf.js make a PDF of that drawing. All of them come from this server
-(`playground/web/server/front_end.py`) when the first picture is saved. So does the figure, as a file: on the
+(`playground/web/server/pictures.py`) when the first picture is saved. So does the figure, as a file: on the
 page's own connection, megabytes would hold up everybody's answers while they are compressed.
 """
 

@@ -26,7 +26,6 @@ from playground.text.wording import quote_text
 logger = logging.getLogger(__name__)
 
 STREAM_PATH = "/_stcore/stream"
-UPLOAD_PATH = "/_stcore/upload_file/"
 
 
 def is_stream(scope: Scope) -> bool:

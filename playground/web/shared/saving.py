@@ -26,7 +26,7 @@ from playground.web.choices.open_page import current_parameters, parameters_to_c
 from playground.web.choices.setup import current_setup
 from playground.web.components.charts import draw_picture_buttons
 from playground.web.components.without_picture import show_only
-from playground.web.server.front_end import libraries_path
+from playground.web.server.pictures import libraries_path
 from playground.web.session.downloads import in_turn
 from playground.web.shared.page_end import as_one_element
 
