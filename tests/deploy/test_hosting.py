@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from email.message import Message
@@ -94,11 +94,12 @@ def cookie(port: str) -> dict[str, str]:
     return {"Cookie": f"playground_copy={port}"}
 
 
-def write(folder: Path, change: Callable[[str], str] = str) -> None:
+def write(folder: Path, ports: Mapping[str, str]) -> None:
     """nginx's two files, with a folder and ports of this test's own."""
     for name in ("nginx.conf", "copies.conf"):
         text = (DEPLOY / name).read_text(encoding="utf-8")
-        (folder / name).write_text(change(re.sub("/var/(log/nginx|cache)/", f"{folder}/", text)), encoding="utf-8")
+        text = re.sub("850[012]|(?<=listen )80(?=;)", lambda found: ports.get(found[0], found[0]), text)
+        (folder / name).write_text(re.sub("/var/(log/nginx|cache)/", f"{folder}/", text), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -110,13 +111,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         serves = [serve(tmp_path_factory.mktemp("copy"), "-m", "streamlit", "run", port=0, **environ) for _ in PORTS]
         copies = {server.url.rpartition(":")[2]: server for server in map(stack.enter_context, serves)}
         own, inner = free_ports(2)
-        ports = dict(zip((*PORTS, "8500"), (*copies, inner), strict=True))
-        write(
-            folder,
-            lambda text: re.sub("850[012]", lambda found: ports[found[0]], text).replace(
-                "listen 80;", f"listen 127.0.0.1:{own};", 1
-            ),
-        )
+        write(folder, dict(zip((*PORTS, "8500", "80"), (*copies, inner, f"127.0.0.1:{own}"), strict=True)))
         running = Site(f"http://127.0.0.1:{own}", folder / "error.log", folder=folder, copies=copies)
         stack.callback(running.kill)
         running.start()
@@ -129,7 +124,7 @@ def free_ports(n: int) -> list[str]:
 
 
 def test_nginx_accepts_the_file_as_it_is(tmp_path: Path) -> None:
-    write(tmp_path)
+    write(tmp_path, {"80": "8580"})  # not everybody may take port 80
     assert subprocess.run([*nginx(tmp_path, ""), "-t", "-q"], capture_output=True, text=True).stderr == ""
 
 

@@ -19,11 +19,7 @@ ALLOWED_KINDS = frozenset(
         "backend_operation_request.deferred_file",  # a download that is made when its button is pressed
     }
 )
-"""The kinds of messages that the playground's pages send.
-
-Not among them: `clear_cache`, which ends everybody's training and drops what all visitors share; `load_git_info`, which
-tells of the server's repository; `set_run_on_save`; those that write to the server's disk; and those for debugging.
-"""
+"""Kinds of messages that pages send; not `clear_cache`, which ends everybody's training, nor what writes files."""
 
 MOST_FILES = 16
 """Files whose upload one message may announce; the pages' uploaders take one at a time."""
@@ -35,13 +31,13 @@ _NOT_A_MESSAGE, _POLICY = 1002, 1008  # RFC 6455, section 7.4.1
 
 
 class FilterMessages:
-    """Drops messages of a kind that no page sends, and closes connections that send many, or what is no message."""
+    """Drops messages that no page sends, and closes connections that send many of them, or garbage."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Watch what comes over the pages' websocket; pass on everything else as it is."""
+        """Watch the pages' websocket; pass on everything else."""
         if is_stream(scope):
             stream = _WatchedStream(receive, send)
             try:
@@ -53,12 +49,12 @@ class FilterMessages:
 
 
 class _WatchedStream(ClosableStream):
-    """A websocket of which the application receives the messages that pages send."""
+    """A websocket of which the application receives only what pages send."""
 
     refused = 0
 
     async def receive(self) -> Message:
-        """The next message that a page may send, or that the connection has ended."""
+        """Return the next message of an allowed kind, or the connection's end."""
         while True:
             event = await self.from_browser()
             if event["type"] != "websocket.receive":
@@ -74,7 +70,7 @@ class _WatchedStream(ClosableStream):
 
 
 def kind_of(data: bytes | None) -> str:
-    """The kind of a browser's message, with the operation's name where it asks for one; empty where it is none."""
+    """Return the kind of a browser's message, with the name of a backend operation; empty if it is no message."""
     try:
         message = BackMsg.FromString(data or b"")
     except Exception:  # protobuf's own error, of a package that is Streamlit's
