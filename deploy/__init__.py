@@ -1,1 +1,1 @@
-"""Running copies of the app behind nginx: `python -m deploy.serve`."""
+"""What writes the locks; beside it, the files that run copies of the app behind nginx."""

@@ -14,6 +14,9 @@ TRAINING_STEP = 600_000_000
 SAVED_ATTENTION = 32_000_000
 """Bytes of the attention that a run saves on its way, at most."""
 
+UPLOADS = 400_000_000
+"""Bytes of two uploaded files of the largest size, until their pages have read them; nothing bounds their number."""
+
 AT_WORK = 600_000_000
 """Bytes of the numbers of the one long page that is drawn, and of the one picture of many cells, about."""
 
@@ -24,7 +27,7 @@ def memory_bound(chosen: Settings, *, trained: int = 0) -> int:
     """Bytes that a server on CPUs takes at most, with as many visitors as it lets in, of whom so many have trained."""
     model = FLOAT * chosen.max_parameters
     caches = chosen.max_cached_results + max(chosen.max_cached_weights, 2 * model) + chosen.max_shared_bytes
-    own = chosen.max_own_weights + chosen.max_uploads + SAVED_ATTENTION * trained
+    own = chosen.max_own_weights + UPLOADS + SAVED_ATTENTION * trained
     models = 3 * model  # one that a short turn draws, what a long page makes of one, the last encoder-decoder
     at_once = models + AT_WORK + TRAINING_STEP * chosen.max_trainings
     return BASE + caches + own + at_once + PAGE * chosen.max_sessions

@@ -1,9 +1,8 @@
-"""Files that nobody announced, more than there is room for, and names that no browser sends."""
+"""Files that are too large, or for no open page, and names that no browser sends."""
 
 import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -14,83 +13,53 @@ from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_tok
 from websockets.asyncio.client import ClientConnection
 
 from benchmarks.load.student import Student, visit
-from benchmarks.server import resident_bytes
-from playground.web.server import uploads
+from playground.weights import MAX_BYTES
 from tests.attacks.client import ask, join, port_of
-from tests.browser.server import Server, serve
+from tests.browser.server import Server
 from tests.waiting import run_coroutine
 
 TOKEN = generate_xsrf_token_string(b"sixteen bytes...")
+OWN = {"X-Xsrftoken": TOKEN, "Cookie": f"_streamlit_xsrf={TOKEN}"}
 EDGE = "a-line-between-parts"
 
 
 def put(server: Server, path: str, size: int = 100, name: bytes = b"x.safetensors") -> tuple[int, str]:
     """Send a file as a browser does, to a path of the upload endpoint; the answer."""
     head = b'--%b\r\nContent-Disposition: form-data; name="file"; filename="%b"\r\n\r\n' % (EDGE.encode(), name)
-    headers = {
-        "Content-Type": f"multipart/form-data; boundary={EDGE}",
-        "X-Xsrftoken": TOKEN,
-        "Cookie": f"_streamlit_xsrf={TOKEN}",
-    }
+    headers = {"Content-Type": f"multipart/form-data; boundary={EDGE}", **OWN}
     return ask(server, path, "PUT", head + bytes(size) + f"\r\n--{EDGE}--\r\n".encode(), headers)
 
 
-def announcement(n: int = 1) -> bytes:
+def announcement() -> bytes:
     message = BackMsg()
     message.file_urls_request.request_id = "1"
-    message.file_urls_request.file_names.extend(["x.safetensors"] * n)
+    message.file_urls_request.file_names.extend(["x.safetensors"])
     return bytes(message.SerializeToString())
 
 
-async def announce(socket: ClientConnection, n: int = 1) -> list[FileURLs]:
-    """Where the server has a page send so many files."""
-    await socket.send(announcement(n))
+async def announce(socket: ClientConnection) -> list[FileURLs]:
+    """Where the server has a page send a file."""
+    await socket.send(announcement())
     while True:
         message = ForwardMsg.FromString(await asyncio.wait_for(socket.recv(), 20))
         if message.WhichOneof("type") == "file_urls_response":
             return list(message.file_urls_response.file_urls)
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> object:
-    """A server that has room for 20 MB of files."""
-    with serve(tmp_path, "-m", "streamlit", "run", PLAYGROUND_MAX_UPLOADS="20000000") as running:
-        yield running
-
-
-def test_files_that_no_page_announced_are_not_kept(small: Server) -> None:
+def test_a_file_above_the_limit_is_refused_before_it_is_read(target: Server) -> None:
     async def attack() -> None:
         async with AsyncExitStack() as stack:
-            socket = await join(small)
+            socket = await join(target)
             stack.push_async_callback(socket.close)
             (announced,) = await announce(socket)
-            session = announced.upload_url.split("/")[-2]
-            before = resident_bytes(small.process_id)
-            for n in range(5):
-                answer = await asyncio.to_thread(put, small, f"/_stcore/upload_file/{session}/{n}", 19_000_000)
-                assert answer == (403, "No page of the playground has announced this file.")
-            assert resident_bytes(small.process_id) - before < 19_000_000
-            assert put(small, announced.upload_url)[0] == 204
-            assert put(small, announced.upload_url)[0] == 403  # once
+            large = {**OWN, "Content-Length": str(MAX_BYTES + 9**7)}
+            assert (await asyncio.to_thread(ask, target, announced.upload_url, "PUT", None, large))[0] == 413
+            assert (await asyncio.to_thread(put, target, announced.upload_url))[0] == 204
+            elsewhere = "/_stcore/upload_file/no-session/file"
+            assert (await asyncio.to_thread(put, target, elsewhere))[0] == 400
 
     run_coroutine(attack())
-    assert small.tracebacks() == []
-
-
-def test_files_that_nobody_reads_take_no_more_than_their_room_and_let_others_in(small: Server) -> None:
-    async def attack() -> None:
-        async with AsyncExitStack() as stack:
-            socket = await join(small)
-            stack.push_async_callback(socket.close)
-            paths = [each.upload_url for each in await announce(socket, 6)]
-            sent = [(await asyncio.to_thread(put, small, path, 9_000_000))[0] for path in paths[:4]]
-            assert sent == [204, 204, 503, 503]
-            assert "try again" in put(small, paths[4], 9_000_000)[1]
-            await asyncio.sleep(uploads.FRESH + 0.5)
-            assert put(small, paths[5], 9_000_000)[0] == 204
-
-    run_coroutine(attack())
-    assert small.tracebacks() == []
+    assert target.tracebacks() == []
 
 
 @pytest.mark.parametrize(

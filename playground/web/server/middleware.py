@@ -1,7 +1,4 @@
-"""ASGI layers around Streamlit's server: origins, security headers, private metrics, one path a page.
-
-First stands what all layers share: kinds of requests, refusals in a sentence, and websockets that a layer may close.
-"""
+"""ASGI layers around Streamlit's server: origins, security headers, private metrics, one path a page."""
 
 import base64
 import hashlib
@@ -26,7 +23,6 @@ from playground.text.wording import quote_text
 logger = logging.getLogger(__name__)
 
 STREAM_PATH = "/_stcore/stream"
-UPLOAD_PATH = "/_stcore/upload_file/"
 
 
 def is_stream(scope: Scope) -> bool:
@@ -35,12 +31,12 @@ def is_stream(scope: Scope) -> bool:
 
 
 def is_page_load(scope: Scope) -> bool:
-    """Whether a request is a browser's for a page, rather than for what a page consists of."""
+    """Whether a browser asks for a page, rather than for a part of one."""
     return scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", "")
 
 
 async def refuse_request(sentence: str, status: int, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request, or the handshake of a websocket, with a status and one sentence."""
+    """Answer a request, or a websocket's handshake, with a status and one sentence."""
     if scope["type"] == "websocket":
         await receive()  # the connect message, which ASGI has us read before answering
         if "websocket.http.response" not in scope.get("extensions", {}):
@@ -50,7 +46,7 @@ async def refuse_request(sentence: str, status: int, scope: Scope, receive: Rece
 
 
 class ClosableStream:
-    """A websocket that a layer may close: the application then hears that it has ended, and is heard no more."""
+    """A websocket that a layer may close; the application is then told that it has ended."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self.from_browser = receive
@@ -58,16 +54,16 @@ class ClosableStream:
         self.is_closed = False
 
     async def receive(self) -> Message:
-        """The next event of the browser's."""
+        """Return the browser's next event."""
         return await self.from_browser()
 
     async def send(self, message: Message) -> None:
-        """Send what the application has to say, unless the connection has been closed here."""
+        """Send the application's message, unless the connection was closed here."""
         if not self.is_closed:
             await self.to_browser(message)
 
     async def close(self, code: int, reason: str) -> Message:
-        """Close the connection with a code of RFC 6455; returns the event that tells the application."""
+        """Close the connection with a code of RFC 6455; return the event for the application."""
         self.is_closed = True
         await self.to_browser({"type": "websocket.close", "code": code, "reason": reason})
         return {"type": "websocket.disconnect", "code": code}
@@ -81,20 +77,14 @@ READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 _QUIET = 60.0
-"""Seconds between two lines in the log on refusals: anybody can cause as many as they like."""
+"""Seconds between two lines in the log on refusals."""
 
 
 class RefuseForeignOrigins:
-    """Refuses websockets and uploads from pages of other sites, and every request by a name that is not the server's.
+    """Refuses websockets and uploads from pages of other sites, and requests by names not in `server.allowedHosts`.
 
-    It stands before all others: Streamlit's own check asks an outside service for this machine's address before it
-    refuses an origin, so one foreign handshake a second would hold up every visitor. What this layer lets through never
-    gets that far.
-
-    A page's origin is its own where it names the same host and port as the request's `Host`, or where it is in
-    Streamlit's `server.corsAllowedOrigins`; with `server.enableCORS=false`, any is. A request without an `Origin` is
-    from no page, as browsers send one with every handshake. The names are Streamlit's `server.allowedHosts`; without
-    any, each is allowed.
+    Streamlit's own check of an origin asks an outside service for this machine's address, which holds up every visitor;
+    what this layer lets through never gets that far. A request without an `Origin` is from no browser's page.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -128,7 +118,7 @@ class RefuseForeignOrigins:
 
 
 def is_own_origin(origin: str, host: str) -> bool:
-    """Whether an `Origin` is that of the pages that this `Host` serves, or one that the operator allows."""
+    """Whether an `Origin` has this `Host` and port, or is in `server.corsAllowedOrigins` (any, without enableCORS)."""
     if not config.get_option("server.enableCORS"):
         return True
     if origin in {allowed.strip() for allowed in config.get_option("server.corsAllowedOrigins")}:
@@ -150,10 +140,9 @@ PRIVATE_PATHS = ("/_stcore/metrics/", "/operators/")
 
 
 class SecurityHeaders:
-    """Adds to every HTTP response the headers that keep the page to its own scripts, data and frames.
+    """Adds the security headers to every HTTP response, a refused handshake's included.
 
-    A handshake that is refused has such a response too. `frame_ancestors` lists who may show the page in a frame, as
-    the policy's directive does.
+    `frame_ancestors` lists who may show the page in a frame, as the policy's directive does.
     """
 
     def __init__(self, app: ASGIApp, frame_ancestors: str = "'self'") -> None:
@@ -182,13 +171,13 @@ class SecurityHeaders:
 
 
 class LocalMetrics:
-    """Answers 404 to whoever asks for metrics, which need no login, from another machine."""
+    """Answers 404 to requests for metrics, which need no login, from other machines."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 404 on the metrics' paths to clients that are not on a loopback address; pass on the rest."""
+        """Answer 404 to clients that are not on a loopback address; pass on the rest."""
         path = f"{scope.get('path', '').rstrip('/')}/"
         if scope["type"] == "http" and any(private in path for private in PRIVATE_PATHS) and not _is_local(scope):
             await PlainTextResponse("Not Found", status_code=404)(scope, receive, send)
@@ -211,14 +200,10 @@ _NO_PAGE = 'The playground has no page {page}. <a href="{home}">Open its front p
 
 
 class PagePath:
-    """Sends a page load below a page, such as `/attention/extra/path`, to the page: `/attention`, with its query.
+    """Redirects `/attention/extra/path` to `/attention`, with its query; answers 404 with a link if there is no page.
 
-    The path of a page that is gone leads to the page that has its content (`pages.MOVED`).
-
-    Where there is no such page, it says so with a link to the front page, which Streamlit would show without a word.
-
-    Streamlit would answer with its front end, which looks for its own scripts beside that path and stays white.
-    `base` is the path below which the whole app lies (Streamlit's `server.baseUrlPath`).
+    Streamlit's front end would look for its scripts beside that path and stay white. The path of a page that is gone
+    leads to the page that has its content (`pages.MOVED`). `base` is `server.baseUrlPath`.
     """
 
     def __init__(self, app: ASGIApp, base: str = "") -> None:
@@ -226,7 +211,7 @@ class PagePath:
         self.base = f"/{base.strip('/')}".rstrip("/")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Redirect page loads whose path has more than one part, answer 404 without a page, pass on the rest."""
+        """Redirect, answer 404, or pass on."""
         page, *below = scope.get("path", "").removeprefix(self.base).strip("/").split("/")
         is_ours = page in ("_stcore", "operators") or "." in (page, *below)[-1] or not is_page_load(scope)
         if is_ours or (not below and page in {"", "ready", *PAGES}):  # a dot: it is a file
@@ -246,10 +231,7 @@ _SAVE = "Whoever made it can save it as a file instead, with the button “Copy 
 
 
 class AddressLimit:
-    """Answers 414 with a sentence to page loads whose link is longer than this server reads.
-
-    Streamlit would show the page without anything that the link holds, and not say so.
-    """
+    """Answers 414 with a sentence to a link that is too long, which Streamlit would ignore without a word."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -270,10 +252,9 @@ class AddressLimit:
 
 
 def content_security_policy(frame_ancestors: str) -> str:
-    """The policy under which Streamlit's own front end, Plotly's charts and inline components work, and no more.
+    """Return the policy that Streamlit's front end, Plotly and inline components need: no `eval`, no other host.
 
-    `blob:` scripts are inline components (`st.components.v2`), which the front end imports from memory;
-    inline styles are how Plotly and the front end's CSS-in-JS draw. No `eval`, no other host.
+    `blob:` scripts are inline components (`st.components.v2`); Plotly and the front end draw with inline styles.
     """
     directives = {
         "default-src": "'self'",
@@ -290,7 +271,7 @@ def content_security_policy(frame_ancestors: str) -> str:
 
 
 def _hashes_of_inline_scripts() -> str:
-    """Sources that allow exactly the inline scripts of Streamlit's page, read from the installed version."""
+    """Return sources that allow exactly the inline scripts of the installed Streamlit's page."""
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts)

@@ -41,8 +41,6 @@ class Settings:
     """Seconds from which the run of a page is named in the log."""
     max_own_weights: int = 2_000_000_000
     """Bytes that the weights visitors have opened, train or have trained, and the models made of them, may take."""
-    max_uploads: int = 450_000_000
-    """Bytes of files that are on their way, or wait until their page has read them; two of the largest size."""
     max_cached_results: int = 320_000_000
     """Bytes of computed results that all visitors share; the least lately used go first.
 

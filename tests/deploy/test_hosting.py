@@ -1,0 +1,247 @@
+"""The files in deploy/: real nginx with the real file in front of two real copies, and what compose.yaml says."""
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from email.message import Message
+from http.client import HTTPConnection
+from pathlib import Path
+from socket import create_server
+from typing import Any, NamedTuple
+
+import pytest
+import streamlit
+import yaml
+from streamlit import config
+from websockets.asyncio.client import ClientConnection
+
+from benchmarks.load.memory_bound import memory_bound
+from benchmarks.load.student import Student
+from playground import limits
+from playground.web.server.settings import Settings, read_settings
+from tests.attacks.client import join
+from tests.browser.server import Server, serve
+from tests.waiting import run_coroutine, until
+
+DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
+NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin") or "nginx"
+PORTS = ("8501", "8502")
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Message
+    body: bytes
+
+
+@dataclass
+class Site(Server):
+    """nginx, by its address, in front of two copies, by their ports."""
+
+    folder: Path = Path()
+    copies: Mapping[str, Server] = field(default_factory=dict)
+    nginx: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self.nginx = subprocess.Popen(nginx(self.folder, "daemon off;"), start_new_session=True)
+        until(self.is_up)
+
+    def kill(self) -> None:
+        assert self.nginx
+        os.killpg(self.nginx.pid, signal.SIGKILL)
+        self.nginx.wait()
+
+    def is_up(self) -> bool:
+        with suppress(OSError):
+            return self.ask("/_stcore/health").status == 200
+        return False
+
+    def ask(self, path: str, method: str = "GET", **headers: str) -> Answer:
+        """The answer to a request; a header's name has _ for -."""
+        connection = HTTPConnection("127.0.0.1", int(self.url.rpartition(":")[2]), timeout=20)
+        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        return Answer(answer.status, answer.headers, body)
+
+    def lines(self, what: str) -> list[str]:
+        return [line for line in (self.folder / "access.log").read_text().splitlines() if what in line]
+
+
+def cookies(headers: Any) -> str:
+    """What an answer has the browser keep, the app's own cookie included."""
+    return "\n".join(headers.get_all("Set-Cookie") or [])
+
+
+def port_of(headers: Any) -> str:
+    """The copy that an answer's cookie names; empty if there is none."""
+    return "".join(re.findall(r"^playground_copy=(\d+); ", cookies(headers), re.MULTILINE))
+
+
+def nginx(folder: Path, directives: str) -> list[str]:
+    return [NGINX, "-e", "stderr", "-c", f"{folder}/nginx.conf", "-g", f"pid {folder}/pid; {directives}"]
+
+
+def cookie(port: str) -> dict[str, str]:
+    return {"Cookie": f"playground_copy={port}"}
+
+
+def write(folder: Path, ports: Mapping[str, str]) -> None:
+    """nginx's two files, with a folder and ports of this test's own."""
+    for name in ("nginx.conf", "copies.conf"):
+        text = (DEPLOY / name).read_text(encoding="utf-8")
+        text = re.sub("850[012]|(?<=listen )80(?=;)", lambda found: ports.get(found[0], found[0]), text)
+        (folder / name).write_text(re.sub("/var/(log/nginx|cache)/", f"{folder}/", text), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))  # pytest's own shuts nginx's workers out
+        folder.chmod(0o711)
+        environ = {"PLAYGROUND_MAX_TRAININGS": "1", "STREAMLIT_SERVER_ALLOWED_HOSTS": "127.0.0.1"}
+        serves = [serve(tmp_path_factory.mktemp("copy"), "-m", "streamlit", "run", port=0, **environ) for _ in PORTS]
+        copies = {server.url.rpartition(":")[2]: server for server in map(stack.enter_context, serves)}
+        own, inner = free_ports(2)
+        write(folder, dict(zip((*PORTS, "8500", "80"), (*copies, inner, f"127.0.0.1:{own}"), strict=True)))
+        running = Site(f"http://127.0.0.1:{own}", folder / "error.log", folder=folder, copies=copies)
+        stack.callback(running.kill)
+        running.start()
+        yield running
+
+
+def free_ports(n: int) -> list[str]:
+    with ExitStack() as stack:
+        return [str(stack.enter_context(create_server(("127.0.0.1", 0))).getsockname()[1]) for _ in range(n)]
+
+
+def test_nginx_accepts_the_file_as_it_is(tmp_path: Path) -> None:
+    write(tmp_path, {"80": "8580"})  # not everybody may take port 80
+    assert subprocess.run([*nginx(tmp_path, ""), "-t", "-q"], capture_output=True, text=True).stderr == ""
+
+
+def test_a_visitor_stays_with_a_copy_and_both_are_used(site: Site) -> None:
+    first = [port_of(site.ask("/attention").headers) for _ in range(4)]
+    assert set(first) == set(site.copies)
+    for port in first:
+        for path in ("/attention", "/_stcore/health"):
+            assert port_of(site.ask(path, **cookie(port)).headers) == "", "the browser has it already"
+        until(lambda: site.lines("/_stcore/health")[-1].endswith(f"copy={port}"))  # noqa: B023 - at once
+    assert port_of(site.ask("/", **cookie("9")).headers) in site.copies
+    assert "HttpOnly; SameSite=Lax" in cookies(site.ask("/").headers)
+    behind_https = site.ask("/", X_Forwarded_Proto="https").headers
+    assert "SameSite=None; Secure; Partitioned" in cookies(behind_https)
+    assert behind_https["Strict-Transport-Security"] == "max-age=31536000"
+
+
+def test_links_of_every_length_pass_and_no_text_is_logged(site: Site) -> None:
+    assert site.ask(f"/attention?text={'x' * (limits.MAX_ADDRESS - 20)}", Accept="text/html").status == 200
+    too_long = site.ask(f"/attention?text={'x' * limits.MAX_ADDRESS}", Accept="text/html")
+    assert (too_long.status, b"the playground takes" in too_long.body) == (414, True)
+    site.ask("/norms?text=my+secret", X_Forwarded_For="198.51.100.1, 192.0.2.7")
+    until(lambda: site.lines('192.0.2.7 "GET /norms" 200'))
+    site.ask("/_stcore/upload_file/session-of-ann/file-1", "PUT")
+    until(lambda: site.lines('"PUT /_stcore/upload_file/..." 403'))
+    assert not site.lines("secret") + site.lines("ann")
+
+
+def test_what_is_refused(site: Site) -> None:
+    for private in ("/_stcore/metrics", "//_stcore/metrics", "/_stcore/%6detrics", "/operators/metrics"):
+        assert site.ask(private).status == 404
+    assert site.ask("/_stcore/upload_file/a/b", "PUT", Content_Length="230000000").status == 413
+    assert site.ask("/_stcore/upload_file/a/b", "PUT").status == 403  # without the token of its own page
+    handshake = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+                 "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}  # fmt: skip
+    assert site.ask("/_stcore/stream", **handshake).status == 101
+    for foreign in ({"Host": "elsewhere.example"}, {"Origin": "https://elsewhere.example"}):
+        assert site.ask("/_stcore/stream", **handshake, **foreign).status == 403
+
+
+def test_the_front_end_is_compressed_and_asked_for_once(site: Site) -> None:
+    folder = Path(streamlit.__file__).parent / "static"
+    largest = max(folder.glob("static/js/*.js"), key=lambda path: path.stat().st_size)
+    path, size = f"/{largest.relative_to(folder)}", largest.stat().st_size
+    compressed = site.ask(path, Accept_Encoding="gzip, deflate, br")
+    assert (compressed.headers["Content-Encoding"], compressed.headers["Vary"]) == ("gzip", "Accept-Encoding")
+    assert len(compressed.body) < size / 2.5
+    assert "immutable" in str(compressed.headers["Cache-Control"])
+    assert "Set-Cookie" not in compressed.headers
+    for accepted in ("identity", "gzip;q=0"):
+        assert len(site.ask(path, Accept_Encoding=accepted).body) == size
+    kept = [file for file in (site.folder / "playground").rglob("*") if file.is_file()]
+    assert len(kept) == 2, "one for each coding"
+
+
+async def open_page(socket: ClientConnection) -> Student:
+    student = Student(socket, "attention", "weights=random&n_layers=2")
+    await student.open()
+    assert student.alerts == []
+    return student
+
+
+def test_a_killed_copy_gives_its_visitors_to_the_other_and_nginx_comes_back(site: Site) -> None:
+    port, other = site.copies
+
+    async def lose_a_copy() -> None:
+        socket = await join(site, cookie(port))
+        await open_page(socket)
+        os.kill(site.copies[port].process_id, signal.SIGKILL)
+        await asyncio.wait_for(socket.wait_closed(), 20)
+        socket = await join(site, cookie(port))
+        assert socket.response
+        assert port_of(socket.response.headers) == other
+        await (await open_page(socket)).leave()
+
+    run_coroutine(lose_a_copy())
+    site.kill()
+    assert not site.is_up()
+    site.start()
+    assert port_of(site.ask("/", **cookie(other)).headers) == ""
+    assert port_of(site.ask("/", **cookie(port)).headers) == other
+    os.kill(site.copies[other].process_id, signal.SIGKILL)
+    until(lambda: not site.is_up())
+    answer = site.ask("/attention", **cookie(other))
+    assert (answer.status, b"load this page again" in answer.body) == (502, True)
+
+
+def test_compose_and_nginx_speak_of_the_same_copies() -> None:
+    compose: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    *copies, nginx = compose["services"].values()
+    assert tuple(each["environment"]["STREAMLIT_SERVER_PORT"] for each in copies) == PORTS
+    assert {*nginx["depends_on"], "nginx"} == {*compose["services"]}
+    for volume in nginx["volumes"]:
+        assert (DEPLOY / volume.split(":")[0]).is_file()
+    assert (DEPLOY.parent / copies[0]["build"]["dockerfile"]).is_file()
+    here, there = ((DEPLOY / name).read_text().split("\n", 1)[1] for name in ("copies.conf", "copies-compose.conf"))
+    assert re.sub(r"127\.0\.0\.1:850(\d)", r"app-\1:850\1 resolve", here) == there.split("\n", 1)[1]
+    for each in copies:
+        limit = int(each["deploy"]["resources"]["limits"]["memory"][:-1]) * 10**9
+        assert memory_bound(read_settings(each["environment"])) <= limit
+    assert all(each["read_only"] and each["cap_drop"] == ["ALL"] for each in (*copies, nginx))
+
+
+def test_every_variable_is_known_and_every_setting_explained() -> None:
+    own = {f"PLAYGROUND_{name.upper()}" for name in Settings.__dataclass_fields__}
+    own |= {f"PLAYGROUND_{name}" for name in vars(limits) if name.startswith("MAX_")}
+    own |= {"PLAYGROUND_DOWNLOAD", "PLAYGROUND_NETWORKS"}
+    known = own | {option.env_var for option in config._config_options_template.values()} | {"PLAYGROUND_PORT"}
+    for file in DEPLOY.iterdir():
+        if file.is_file() and file.suffix != ".py":
+            assert set(re.findall(r"\b(?:PLAYGROUND|STREAMLIT)_[A-Z_]+[A-Z]", file.read_text())) <= known, file
+    assert own <= set(re.findall(r"^\| `(\w+)`", (DEPLOY / "README.md").read_text(), re.MULTILINE))
+
+
+def test_the_image_names_one_version_no_root_and_files_that_exist() -> None:
+    steps = (DEPLOY / "Dockerfile").read_text()
+    assert re.search(r"^FROM python:3\.11\.[0-9]+-slim-bookworm(@sha256:[0-9a-f]{64})?$", steps, re.MULTILINE)
+    assert re.search(r"^USER 1000$", steps, re.MULTILINE)
+    for source in re.findall(r"^COPY (.*) \S+$", steps, re.MULTILINE):
+        assert all((DEPLOY.parent / name).exists() for name in source.split())
