@@ -80,9 +80,9 @@ def capability_table(key: str, place: str, chosen: Mapping[str, int], about: str
         key=key,
         alt="Heatmap of the share of hidden words that trained encoders get right, by capability",
         caption=f"Share of hidden words that are right, the mean of three seeds. {about} "
-        f"Grey: at most {GUESSING:.2f}, where guessing gets {CHANCE:.2f}. Click a cell to read about it.",
+        f"Grey: at most {GUESSING:.2f}, where guessing gets {CHANCE:.2f} or less. Click a cell to read about it.",
         values=lambda shares: shares.mean,
-        shown=lambda shares: shares.mean > GUESSING,
+        shown=lambda shares: shares.mean.round(2) > GUESSING,
         rows=Axis("", lambda shares: list(shares.names), place=place, options={"dtick": 1}),
         columns=Axis("", lambda _: TITLES, place="parts_column", options={"side": "top", "dtick": 1}),
         chosen=dict(chosen),

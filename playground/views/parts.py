@@ -95,7 +95,7 @@ def show_single_changes(parts: CapabilityShares, options: Options) -> Iterator[I
     chosen = {"parts_row": row, "parts_column": column}
     yield capability_table("capability_table", "parts_row", chosen, "Each row changes one setting of the base.")
     yield Group("parts_cell", tuple(_show_cell(parts, row, column)))
-    yield Paragraph("What each setting costs", "header")
+    yield Paragraph("What each setting changes in every seed", "header")
     yield Paragraph("\n".join(f"- {describe_setting(parts, name)}" for name in STOPS if rows_of(parts, name)))
 
 

@@ -34,6 +34,7 @@ LATE = 2.0
 def choose_english(**settings: Any) -> None:
     """Choose the small English's base with these settings instead; a text that it does not know gives way."""
     keep_replaced()
+    _note_move(last_setup())
     values = {key: value for key, value in english.default_settings(settings).items() if key in ARCHITECTURE}
     text = current_value("text")
     if text == DEFAULT_TEXT or not knows(text):
@@ -53,7 +54,6 @@ def leave_minilm(key: str, value: Any) -> None:
     if not _may_be_late():
         _remember_minilm()
     st.session_state[_PENDING] = True
-    _note_move(last_setup())
     choose_english(**{key: value})
 
 

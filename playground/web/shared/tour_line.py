@@ -266,7 +266,7 @@ def _draw_conclusion(
     except PlaygroundError as error:
         found = Conclusion(escape_markdown(error), "Nothing was computed, so nothing could be tested.", "untested")
     session_tour.note_drawn()
-    _say(f"**{tour.title_for(session_tour.current_state())} Your run says:** {found.sentence}")
+    _say(f"**{tour.title_for(session_tour.current_state())} What was measured:** {found.sentence}")
     st.markdown(f"**A test that can refute it.** {found.test} {_VERDICTS[found.verdict]}")
     if found.more:
         st.caption(found.more)

@@ -271,7 +271,7 @@ def draw_text_and_weights() -> tuple[Setup, Collection[str]]:
         upload_panel.draw(setup)
     elif setup["weights"] == "trained here":
         draw_trained_panel(setup)
-    else:
+    elif not open_page.is_training_page():
         n = count_parameters(setup.config).total
         st.caption(f":orange-badge[random weights] {n:,} parameters; nothing was learnt.")
     return setup, locked

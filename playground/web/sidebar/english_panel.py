@@ -18,7 +18,7 @@ from playground.language.network import Spec
 from playground.language.suggestions import nearest_sentences
 from playground.language.text import IDS, SPECIALS, VOCABULARY, join_words
 from playground.link import english
-from playground.views.parts import LEAST_CHANGE
+from playground.views.parts import LEAST_CHANGE, name_spec
 from playground.web.choices import widgets
 from playground.web.choices.english import back_to_minilm, moved_from, seconds_since_move, use_sentence
 from playground.web.choices.setup import Setup, current_setup, current_value
@@ -38,7 +38,12 @@ STAYS, LEAVES = 1.5, 30.0
 
 def draw_move(setup: Setup) -> None:
     """Draw what the shown encoder costs beside the base, and the answer beside the one before the last move."""
-    if setup["untrained"]:
+    if setup.chosen is not None:
+        st.caption(
+            ":orange-badge[nobody has trained this one yet] The page shows the nearest that is there: "
+            f"**{name_spec(english.spec_of(setup.values))}**."
+        )
+    if setup["untrained"] or setup.chosen is not None:
         return
     spec, lines = english.spec_of(setup.values), []
     answer = _describe_answer(setup)
@@ -103,7 +108,6 @@ def _append_word() -> None:
 def _draw_missing(setup: Setup) -> None:
     """Draw what becomes of an encoder that nobody has trained: it is trained if its visitor has moved there."""
     seconds, longest = learning_seconds(english.spec_of(setup.asked)), 2 * services().settings.max_training_seconds
-    st.caption(":orange-badge[nobody has trained this one yet] The page shows the nearest one that is there.")
     if seconds > longest:
         st.caption(
             f"Training would take about {duration(seconds)}; this server trains for {duration(longest)} at most."
@@ -198,4 +202,4 @@ def _range(shares: Sequence[float]) -> str:
 def _describe_parameters(spec: Spec) -> str:
     """The parameters, of the base and now."""
     n, base = (count_parameters(each.config).total for each in (spec, Spec()))
-    return f"{n:,} parameters" if n == base else f"{base:,} → **{n:,}** parameters"
+    return f"{n:,} parameters" if n == base else f"**{n:,}** parameters (base: {base:,})"

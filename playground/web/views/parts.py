@@ -6,8 +6,12 @@ from typing import Any
 
 import streamlit as st
 
+from playground.accounting.readable import duration
+from playground.language.family import change
 from playground.views.parts import read_parts, show_parts
 from playground.web.choices.english import choose_english
+from playground.web.session.experiments import learning_seconds
+from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import WIDGETS, read_options, render
@@ -23,10 +27,11 @@ def explore_parts() -> None:
 
 
 def draw_open(settings: Mapping[str, Any]) -> None:
-    """Draw the button that puts an encoder into the sidebar."""
-    opens = partial(choose_english, **settings)
-    help_text = "Puts this encoder and its weights into the sidebar, for every page."
-    if st.button("Open this encoder", key="parts_open", on_click=opens, help=help_text):
+    """Draw the button that puts an encoder into the sidebar, where one that does not come along is trained."""
+    opens, spec = partial(choose_english, **settings), change(**settings)
+    is_there = services().networks.find(spec) is not None
+    label = "Open this encoder" if is_there else f"Train this encoder, about {duration(learning_seconds(spec))}"
+    if st.button(label, key="parts_open", on_click=opens, help="The sidebar then has it, for every page."):
         st.rerun()
 
 

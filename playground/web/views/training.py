@@ -15,7 +15,7 @@ from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
 from playground.link import query
-from playground.link.params import RECIPE, TASK_TITLES
+from playground.link.params import RECIPE, TASK_TITLES, write_all
 from playground.model import causal_mask
 from playground.training.answers import Sample, answer_examples, answer_samples, generate, next_token_probabilities
 from playground.training.cost import check_cost
@@ -434,12 +434,26 @@ def _offer_network(run: KeptRun, *, is_first_choice: bool) -> None:
                 st.page_link(page, label=page.title, icon=":material/arrow_forward:")
 
 
+def _open_run(run: KeptRun) -> None:
+    """Show a run on every page, on this one with its settings, its answers and, if they are still there, its curves."""
+    experiments, recipe = session_experiments(), run.network.recipe
+    trained_slot.session_slot().put(run)
+    if experiments.active_page() is None:
+        experiments.discard(PAGE)
+        plan = TrainingPlan(run.network.config, recipe, seconds=0.0)
+        if is_known(plan):
+            experiments.start(PAGE, partial(create_experiment, plan))
+    values = {f"training_{name}": query.read(f"training_{name}", write_all(vars(recipe)[name]))[0] for name in RECIPE}
+    st.session_state.update({"training_task": run.network.task.title, **values})
+    shortcuts.choose_run(run)
+
+
 def _draw_run(run: KeptRun, told: str) -> None:
     """Draw one of several runs, and its buttons."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(told, width="content")
         for name, act, help_text in (
-            ("Open", shortcuts.choose_run, "Every page then runs these weights."),
+            ("Open", _open_run, "Every page then runs these weights."),
             ("Pin", shortcuts.pin_run, "The pages then show this network beside what the sidebar has."),
         ):
             key = f"training_{name.lower()}_{run.key}"

@@ -124,7 +124,6 @@ def start_row(plan: TrainingPlan | None) -> None:
             _offer_another_seed(plan)
         return
     if is_known(plan):
-        st.caption("This run has been computed here before: **Start** shows it at once.")
         _offer_another_seed(plan)
         return
     recipe, data = plan.recipe, training_data(plan.recipe)

@@ -30,6 +30,7 @@ from tests.web.app_test import (
     sentences,
     shown_focus,
     without_error,
+    words,
 )
 
 MASKED = english.TEXT[: english.TEXT.rindex("animal")] + "[MASK]" + english.TEXT[english.TEXT.rindex("animal") + 6 :]
@@ -145,7 +146,9 @@ def test_where_nobody_has_trained_it_the_nearest_is_shown_and_the_wish_stays(own
     app = without_error(open_page("attention", weights="english", n_layers=5))
     assert app.session_state["n_layers"] == 5
     assert "nobody has trained this one yet" in captions(app)
-    assert "4 layers × 4 heads" in captions(app) or "6 layers × 4 heads" in captions(app)
+    (nearest,) = (n for n in (4, 6) if f"the nearest that is there: **{n} layers**" in captions(app))
+    assert f"{nearest} layers × 4 heads" in captions(app)
+    assert "(base: " not in words(app), "the nearest one's numbers are not this one's"
     assert "train_english" in {button.key for button in app.button}, "a link starts nothing by itself"
     assert not own_store.folder.exists() or not list(own_store.folder.iterdir())
 

@@ -132,6 +132,8 @@ def test_runs_stay_side_by_side_and_each_opens_or_is_pinned() -> None:
     keys = [key_in(name_run(one)) for one in (first, newest)]
     press(app, f"training_open_{keys[0]}")
     assert values(app, "weights", "run") == {"weights": "trained here", "run": name_run(first)}
+    assert f"Validation loss {first.results.validation_loss:.6f} nats" in captions(app)
+    assert "no longer this run's" not in prose(app)
     press(app, f"training_pin_{keys[1]}")
     working(app.switch_page("../../pages/attention.py").run())
     assert not sentences(app)

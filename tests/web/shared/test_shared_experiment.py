@@ -63,7 +63,6 @@ def test_who_pauses_or_cancels_leaves_and_the_run_goes_on(page: str, monkeypatch
 def test_who_comes_later_has_the_same_network_and_curves_at_once() -> None:
     first, second = measured(training_page()), training_page()
     assert "**Start** shows that run at once; **another seed** makes one to watch." in prose(second)
-    assert "has been computed here before: **Start** shows it at once." in captions(second)
     press(second, "training_start")
     assert not job_threads()
     assert status_text(second).startswith("All 5 steps are done. The same run had been computed here before; this is")

@@ -45,7 +45,7 @@ def shown_step(app: AppTest) -> str | None:
     number = int(app.session_state["tour"]) if "tour" in app.session_state else 0
     written = component_data(app, "address_guard")["parameters"].get("tour", [])
     assert written == ([str(number)] if number else [])
-    assert ("Your run says:" in prose(app)) == (number > len(STEPS))
+    assert ("What was measured:" in prose(app)) == (number > len(STEPS))
     assert (f"**Step {number} of {len(STEPS)}" in prose(app)) == (1 <= number <= len(STEPS))
     return (*NAMES, "end")[number - 1] if number else None
 
@@ -225,7 +225,7 @@ def test_a_new_step_is_announced_to_whoever_cannot_see_it() -> None:
     app = open_page("attention", **SMALL, tour=2, attention_show="average of heads")
     assert "Set Show to one head first" in component_data(app, "announcement")["sentence"]
     app = open_page("attention", **SMALL, tour=END)
-    assert "Your run says: " in component_data(app, "announcement")["sentence"]
+    assert "What was measured: " in component_data(app, "announcement")["sentence"]
     assert component_data(press(app, "tour_end"), "announcement") == {}
 
 

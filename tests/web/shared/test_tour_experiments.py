@@ -79,7 +79,7 @@ def test_the_buttons_lead_through_the_negation_too() -> None:
 @pytest.mark.parametrize("query", [{"text": ""}, {"text": OWN}, {"text": f"{OWN}\n{DENIED}"}, {"text": "!\nnot !"}])
 def test_the_negation_ends_without_a_pair_and_with_random_weights_too(query: dict[str, str]) -> None:
     app = open_page("similarity", tour=5, experiment="negation", weights="random", n_layers=1, **query)
-    assert "Your run says" in prose(app)
+    assert "What was measured" in prose(app)
     assert ("random" in prose(app)) >= (DENIED in query["text"])
 
 
@@ -157,7 +157,7 @@ def test_the_reversal_ends_without_a_network_and_says_what_is_missing(page: str)
 
 def test_no_head_that_the_network_lacks_is_switched_off() -> None:
     app = put(new_page("training", tour=7, experiment="reverse", do="9.9:zero"), own())
-    assert "Your run says" in prose(app)
+    assert "What was measured" in prose(app)
 
 
 def with_network_taken_along(one: TrainedNetwork) -> AppTest:
