@@ -163,7 +163,9 @@ def settle_choices(values: Mapping[str, Any], from_link: Collection[str]) -> tup
 
 def settle_pinned_choices(values: Mapping[str, Any], from_link: Collection[str]) -> tuple[dict[str, Any], list[str]]:
     """As `settle_choices`, for the pinned settings, whose weights are this session's too; after the present ones."""
-    settled, reasons = _settle(_bring_networks(values), from_link, None)
+    if values["weights"] == "trained here":
+        values = _bring_networks(values)
+    settled, reasons = _settle(values, from_link, None)
     return settled, reasons + (_missing_from_link(settled) if "weights" in from_link else [])
 
 

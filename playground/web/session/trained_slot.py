@@ -79,11 +79,16 @@ def _read(content: bytes, key: str) -> TrainedNetwork:
     return trained
 
 
-def store(run: KeptRun) -> None:
-    """Keep a run on disk for whoever has its link; not one that was cancelled, or that learnt a visitor's own text."""
+def is_shared(run: KeptRun) -> bool:
+    """Whether its link brings a run: not one that was cancelled, learnt a visitor's own text, or came as a file."""
     trained = run.network
-    if trained.results.outcome != "cancelled" and not trained.recipe.text:
-        services().networks.store.keep(run.key, save(trained))
+    return run.origin != "opened" and trained.results.outcome != "cancelled" and not trained.recipe.text
+
+
+def store(run: KeptRun) -> None:
+    """Keep a run on disk, if it is shared."""
+    if is_shared(run):
+        services().networks.store.keep(run.key, save(run.network))
 
 
 def session_slot() -> TrainedSlot:

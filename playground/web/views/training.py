@@ -421,10 +421,8 @@ def _offer_network(run: KeptRun, *, is_first_choice: bool) -> None:
             icon=":material/download:",
             on_click="ignore",
         )
-    kept = "The link brings it back, to others too. A file keeps it."
-    if trained.recipe.text:
-        kept = "As it learnt from your own text, a reload of this tab loses it. A file keeps it."
-    st.caption(kept)
+    kept = "The link brings it back, to others too." if trained_slot.is_shared(run) else "A reload loses it."
+    st.caption(f"{kept} A file keeps it.")
     if current_value("weights") == "trained here":
         listed = ["attention", "what-if", "norms", "parameters", "step-by-step", "positions"]
         if trained.task.has_decoder:
