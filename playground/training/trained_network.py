@@ -32,6 +32,9 @@ from playground.weights.recognise import MAX_COMPUTED_POSITIONS, RecognisedWeigh
 FORMAT = "playground-trained-2"
 """Which parts there are, and what they mean."""
 
+OTHER_WEIGHTS = "playground-trained-1"
+"""The format of files whose networks began with other weights than their seed gives today; the parts are the same."""
+
 AT_FIRST = {
     "recipe": (
         *("task", "text", "length", "n_symbols", "n_train", "n_validation", "seed", "steps", "batch_size"),
@@ -73,10 +76,13 @@ class Results:
         check_fields(self, ConfigError)
 
 
-def write_description(recipe: Recipe, config: ModelConfig, results: Results) -> dict[str, str]:
-    """The metadata of a file."""
+def write_description(
+    recipe: Recipe, config: ModelConfig, results: Results, *, has_initial: bool = True
+) -> dict[str, str]:
+    """The metadata of a file; `has_initial` as of `TrainedNetwork`."""
     parts = {"recipe": asdict(recipe), "config": asdict(config), "results": asdict(results)}
-    return {"format": FORMAT, **{name: json.dumps(part, sort_keys=True) for name, part in parts.items()}}
+    written = FORMAT if has_initial else OTHER_WEIGHTS
+    return {"format": written, **{name: json.dumps(part, sort_keys=True) for name, part in parts.items()}}
 
 
 def read_description(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, Results]:
@@ -90,7 +96,7 @@ def read_description(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, 
             "This file was not saved by the Training page: it has weights but no recipe. Choose the weights `mine` in "
             "the sidebar to open it."
         )
-    if metadata["format"] != FORMAT:
+    if metadata["format"] not in (FORMAT, OTHER_WEIGHTS):
         raise WeightsError(
             f"This file says that it is {quote_text(metadata['format'])}; "
             f"this version of the playground reads {FORMAT}."
@@ -156,6 +162,8 @@ class TrainedNetwork:
     results: Results
     key: str
     """`trained-` and a hash of recipe, architecture and weights: equal keys are equal networks."""
+    has_initial: bool = True
+    """Whether its seed gives the weights that it began with: not those of an older file."""
 
     @property
     def task(self) -> Task:
@@ -186,7 +194,7 @@ class TrainedNetwork:
         return 2 * sum(parameter.nbytes for parameter in self.network.parameters())
 
     def initial(self) -> Network:
-        """The network as it was before training, from its seed."""
+        """The network as it was before training, from its seed, if `has_initial`."""
         return build_network(self.config, self.task, len(self.labels), self.recipe.seed).requires_grad_(False)
 
 
@@ -210,7 +218,7 @@ def from_trainer(trainer: Trainer) -> TrainedNetwork:
 
 def save(trained: TrainedNetwork) -> bytes:
     """A safetensors file of the network's own names, whose metadata says the rest."""
-    metadata = write_description(trained.recipe, trained.config, trained.results)
+    metadata = write_description(trained.recipe, trained.config, trained.results, has_initial=trained.has_initial)
     tensors = {name: tensor.clone() for name, tensor in trained.network.state_dict().items()}  # layers may share some
     return safetensors.torch.save(tensors, metadata)
 
@@ -251,7 +259,8 @@ def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
         raise WeightsError(f"The file describes a network of {needed:,} parameters, and holds {n_in_file:,}.")
     network = build_network(config, data.task, n_classes, None)
     fill_network(network, tensors)
-    return _trained_network(recipe, config, network, data, results)
+    trained = _trained_network(recipe, config, network, data, results)
+    return replace(trained, has_initial=metadata["format"] == FORMAT)
 
 
 def fill_network(network: Network, tensors: Mapping[str, Tensor]) -> None:

@@ -276,6 +276,9 @@ def test_a_file_from_before_a_setting_was_there_has_its_default(part: str, field
     assert getattr(load(old), part) == getattr(trained(), part)
 
 
-def test_a_file_of_another_format_is_refused_in_one_sentence() -> None:
-    with pytest.raises(WeightsError, match=r"playground-trained-1.*; this version of the playground reads"):
-        load(described(format="playground-trained-1"))
+def test_a_file_of_the_first_format_has_no_initial_weights_to_draw() -> None:
+    old = load(described(format=trained_network.OTHER_WEIGHTS))
+    assert not old.has_initial
+    assert old.key == trained().key
+    assert load(trained_network.save(old)).has_initial is old.has_initial
+    assert load(trained_network.save(trained())).has_initial

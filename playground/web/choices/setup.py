@@ -316,7 +316,7 @@ def setup_of(values: Mapping[str, Any]) -> Setup:
         own_tokenizer = uploaded_files.own_tokenizer_key()
         return Setup(values, WeightsId(own.sha256, this_session()), own_tokenizer)
     if own is not None:
-        key = own.initial_key if values["untrained"] else own.key
+        key = own.initial_key if values["untrained"] and own.has_initial else own.key
         return Setup(values, WeightsId(key, this_session()))
     if values["weights"] == "english":
         return _english_setup(values)

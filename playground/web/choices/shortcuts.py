@@ -121,9 +121,10 @@ def swap_pinned() -> None:
         choose_values(pinned)
 
 
-def apply_preset(name: str) -> None:
-    """Set the sidebar to a preset, with random weights."""
-    choose_values({"weights": "random", **preset_values(name)})
+def apply_preset(name: str, *, small: bool = False, **others: Any) -> None:
+    """Set the sidebar to a preset with random weights, and other values; `small`: in a size that can be trained."""
+    size = params.SMALL if small else {}
+    choose_values({"weights": "random", **preset_values(name), **size, **others})
 
 
 def use_task_defaults() -> None:

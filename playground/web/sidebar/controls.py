@@ -319,5 +319,5 @@ def _unlock() -> None:
 def _start_from() -> None:
     name = st.session_state["preset"]
     if name is not None:
-        shortcuts.apply_preset(name)
+        shortcuts.apply_preset(name, small=open_page.is_training_page())
         st.session_state["preset"] = None  # a shortcut, not a choice that lasts

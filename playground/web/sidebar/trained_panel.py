@@ -38,7 +38,13 @@ def draw_trained_panel(setup: Setup) -> None:
         f"validation set is right; a simple rule reaches {results.baseline:.1%}. {describe_origin(run, setup['run'])} "
         "Moving a control takes its shape with that change, untrained."
     )
-    widgets.switch("untrained")
+    if trained.has_initial:
+        widgets.switch("untrained")
+    else:
+        st.caption(
+            "Its file is from before a change in how random weights are drawn: what it began with can't be drawn "
+            "again, and a new run from its seed ends at another loss."
+        )
     if setup.text.sentences:
         _vocabulary(setup, trained)
 

@@ -10,7 +10,7 @@ from playground.tutorials import comparison
 from playground.tutorials.tutorial_texts import Topic
 from playground.views.tutorials import FiveTutorials, trace_tutorials
 from playground.web.choices.setup import current_setup
-from playground.web.choices.shortcuts import choose_values, preset_values, use_task_defaults
+from playground.web.choices.shortcuts import apply_preset, use_task_defaults
 from playground.web.components.rows import draw_data_flow
 from playground.web.components.without_picture import request_scroll
 from playground.web.session.weights_cache import cache_for_everybody
@@ -42,8 +42,9 @@ def _set_topic(topic: Topic, preset: str) -> None:
     The mask is causal for a topic that asks for it alone: the one opened before may have left it on.
     """
     panels = needed_panels({*topic.settings, topic.target})
-    choose_values({"weights": "random", **preset_values(preset), "causal": False, **panels, **topic.settings})
-    if "training_task" in topic.settings:
+    trains = "training_task" in topic.settings
+    apply_preset(preset, small=trains, **{"causal": False, **panels, **topic.settings})
+    if trains:
         use_task_defaults()
     if topic.target is not None:
         request_scroll(topic.target)

@@ -1,5 +1,6 @@
 """What the sidebar does with a trained network: its shape, its tokens, its results, and what comes back afterwards."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -126,6 +127,14 @@ def test_an_unknown_text_is_told_and_stays_until_the_button_is_pressed() -> None
 def test_texts_are_read_as_the_network_learnt_to(task: str, text: str, told: list[str]) -> None:
     app = choose(opened(trained(task), example=False), text=text)
     assert all(words in f"{captions(app)}\n{sentences(app)}" for words in told)
+
+
+def test_a_network_whose_initial_weights_are_not_known_has_no_switch_to_them() -> None:
+    old = replace(trained(), has_initial=False)
+    app = opened(old, "attention", untrained="true")
+    assert "untrained" not in widgets(app)
+    assert "trained here: Reverse" in captions(app)
+    assert "can't be drawn again" in captions(app)
 
 
 # --- nothing trained yet

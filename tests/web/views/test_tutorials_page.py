@@ -10,7 +10,7 @@ from streamlit.runtime.state.common import user_key_from_element_id
 from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.testing.v1.element_tree import ElementTree, parse_tree_from_messages
 
-from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, PARAMS, page_parameters, write
+from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, PARAMS, SMALL, page_parameters, write
 from playground.pages import PAGES
 from playground.presets import PRESETS
 from playground.training.tasks import TASKS
@@ -179,7 +179,8 @@ def test_the_decoder_block_has_the_presets_shape() -> None:
 def test_the_next_step_is_the_task_next_character_with_its_defaults() -> None:
     app = open_topic("D", "Its next step", training_length=20)
     assert app.title[0].value == "How does a transformer learn?"
-    assert "matches: Tutorial D" in captions(open_panels(app, EXPERT))
+    assert "nearest: Tutorial D" in captions(open_panels(app, EXPERT))
+    assert values(app, *SMALL) == SMALL, "its own size takes too long"
     expected = {"training_task": "Next character"}
     expected |= {f"training_{name}": value for name, value in TASKS["characters"].defaults.items()}
     assert values(app, *expected) == expected
