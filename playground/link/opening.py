@@ -290,7 +290,7 @@ def _read_texts(
     page: str, texts: Mapping[str, list[str]], weights: Weights | None = None
 ) -> tuple[Mapping[str, Any], Mapping[str, Any] | None, tuple[str, ...], bool]:
     """Return settled values, those of the pinned side, sentences on both, and whether the link names its tokens."""
-    texts = query.unescape(texts)
+    texts = query.normalise(texts)
     version = version_of(texts)
     if version != query.VERSION:
         raise InputError(

@@ -47,7 +47,7 @@ RENAMED = {f"training_{key}": key for key in SMALL}
 """Names in older links → the present ones."""
 
 
-def unescape(texts: Mapping[str, list[str]]) -> dict[str, list[str]]:
+def normalise(texts: Mapping[str, list[str]]) -> dict[str, list[str]]:
     """A link's texts by parameter, where a mail program or a course page wrote `&amp;` for the `&` between two.
 
     A link of the time when Training had sizes of its own has them as the sidebar's.

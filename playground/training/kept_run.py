@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from playground.config import ModelConfig
@@ -27,19 +28,19 @@ def name_run(trained: TrainedNetwork) -> str:
     return f"{run_key(trained.config, trained.recipe)}-{round(10_000 * trained.results.validation_accuracy)}"
 
 
-NAME = re.compile("([0-9a-f]{32})(?:-([0-9]{1,5}))?")
+_NAME = re.compile("([0-9a-f]{32})(?:-([0-9]{1,5}))?")
 """What `name_run` gives; the share may be missing."""
 
 
 def key_in(name: str) -> str:
     """Return the key in a run's name; empty where it is none."""
-    match = NAME.fullmatch(name)
+    match = _NAME.fullmatch(name)
     return match[1] if match else ""
 
 
 def share_in(name: str) -> float | None:
     """Return the share of right answers in a run's name, if it has one."""
-    match = NAME.fullmatch(name)
+    match = _NAME.fullmatch(name)
     return int(match[2]) / 10_000 if match and match[2] else None
 
 
@@ -71,12 +72,12 @@ class KeptRun:
     seconds: float | None = None
     """That the training took."""
 
-    @property
+    @cached_property
     def name(self) -> str:
         """What a link calls it."""
         return name_run(self.network)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """What it is stored by."""
         return key_in(self.name)

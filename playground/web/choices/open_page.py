@@ -67,7 +67,7 @@ def open_page(page: str) -> None:
     restore_page_values(page, arrived=arrived)
     st.session_state[OPEN_PAGE] = page
     address = {key: st.query_params.get_all(key) for key in st.query_params}
-    texts = query.unescape(address)
+    texts = query.normalise(address)
     # Panels count too: one that the visitor has closed stays closed, though the link asks for something in it.
     linked = [key for key in (*texts, "encdec_source", *params.FOLDS.values()) if key in params.PARAMS]
     reading = read_link(texts, [key for key in linked if key in st.session_state])
@@ -102,7 +102,7 @@ def follow_link(link: str) -> str:
         InputError: the text is no link of the playground.
     """
     page, texts = split_link(link)
-    texts = query.unescape(texts)
+    texts = query.normalise(texts)
     reading = read_link(texts)
     values = params.default_values(reading.values) | dict(reading.values)
     st.session_state.pop(SHOWN_VALUES, None)

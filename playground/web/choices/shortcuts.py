@@ -12,7 +12,7 @@ import streamlit as st
 
 from playground.link import params
 from playground.link.params import TASK_TITLES
-from playground.link.query import settle, shape_to_train, values_of_preset
+from playground.link.query import shape_to_train, values_of_preset
 from playground.text import split_sentences
 from playground.training.kept_run import KeptRun
 from playground.training.tasks import TASKS
@@ -158,8 +158,7 @@ def choose_run(run: KeptRun) -> None:
 
 def pin_run(run: KeptRun) -> None:
     """Pin a trained network with the present text, to compare others with it."""
-    values = {**current_setup().asked, "weights": "trained here", "untrained": False, "run": run.name}
-    setup.pin(settle(values, recognised=run.network.recognised)[0])
+    setup.pin({**current_setup().asked, "weights": "trained here", "untrained": False, "run": run.name})
 
 
 def use_example_text() -> None:

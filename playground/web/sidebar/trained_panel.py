@@ -21,8 +21,8 @@ _LISTED = 30
 
 def draw_trained_panel(setup: Setup) -> None:
     """Draw the panel, or a link to the Training page where nothing was trained yet."""
-    trained, run = setup.trained_network, trained_slot.shown_run(setup["run"])
-    if trained is None or run is None:
+    run = trained_slot.shown_run(setup["run"])
+    if run is None:
         st.caption(":orange-badge[random weights] Nothing was trained in this session yet.")
         if not open_page.is_training_page():
             st.page_link(
@@ -32,7 +32,7 @@ def draw_trained_panel(setup: Setup) -> None:
                 query_params=open_page.parameters_from_link() or None,
             )
         return
-    results = trained.results
+    trained, results = run.network, run.network.results
     st.caption(
         f"**{trained.task.title}**, trained for {results.kept_step:,} steps: {results.validation_accuracy:.1%} of the "
         f"validation set is right; a simple rule reaches {results.baseline:.1%}. {describe_origin(run, setup['run'])} "

@@ -179,7 +179,12 @@ def show_training_again() -> None:
     slot = trained_slot.session_slot()
     if slot.newest is None or slot.newest.origin != "stored" or session_experiments().get(PAGE) is not None:
         return
-    plan = TrainingPlan(slot.newest.network.config, slot.newest.network.recipe, seconds=0.0)
+    _join_known(slot.newest.network)
+
+
+def _join_known(trained: TrainedNetwork) -> None:
+    """Take part in a network's run, if the server still has what the run has shown."""
+    plan = TrainingPlan(trained.config, trained.recipe, seconds=0.0)
     if is_known(plan):
         session_experiments().start(PAGE, partial(create_experiment, plan))
 
@@ -365,21 +370,21 @@ def after_training(offer: DeltaGenerator, answers: DeltaGenerator) -> None:
     `offer` and `answers` are the containers of what can be done with the network, and of what it answers.
     """
     slot = trained_slot.session_slot()
-    trained = slot.trained
+    run, trained = slot.newest, slot.trained
     if slot.problem:
         st.warning(f"What was trained last is not kept. {slot.problem}")
     experiment_buttons.follow(follow_attention, PAGE, every=2.5)
     experiment = session_experiments().get(PAGE)
     is_earlier = trained is not None and not (experiment and _has_left(experiment, trained))
     is_running = experiment is not None and experiment.in_progress
-    if trained is not None and slot.newest is not None:
+    if run is not None and trained is not None:
         with answers if is_running else offer:  # below the curves while they are what there is to see
             if is_earlier:
                 st.caption(f"The network to take along is the one trained before: “{trained.task.title}”.")
             elif experiment is not None and not is_running:
                 slot.note_seconds(experiment.job.seconds)
-            st.caption(describe_origin(slot.newest, current_value("run")))
-            _offer_network(slot.newest, is_first_choice=not is_earlier)
+            st.caption(describe_origin(run, current_value("run")))
+            _offer_network(run, is_first_choice=not is_earlier)
         with answers:
             runs: Scene[Sequence[KeptRun]] = Scene(slot.runs)
             render(show_runs(runs), runs)
@@ -438,9 +443,7 @@ def _open_run(run: KeptRun) -> None:
     trained_slot.session_slot().put(run)
     if experiments.active_page() is None:
         experiments.discard(PAGE)
-        plan = TrainingPlan(run.network.config, recipe, seconds=0.0)
-        if is_known(plan):
-            experiments.start(PAGE, partial(create_experiment, plan))
+        _join_known(run.network)
     values = {f"training_{name}": query.read(f"training_{name}", write_all(vars(recipe)[name]))[0] for name in RECIPE}
     st.session_state.update({"training_task": run.network.task.title, **values})
     shortcuts.choose_run(run)

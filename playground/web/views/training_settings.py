@@ -113,9 +113,11 @@ def _fold(name: str, title: str, names: Iterable[str]) -> ExpanderContainer:
 
 def start_row(plan: TrainingPlan | None) -> None:
     """Draw the buttons, and the cost of this plan unless it is the latest experiment already."""
-    came_back = trained_slot.session_slot().trained is not None
+    has_network = trained_slot.session_slot().trained is not None
     _draw_shape(plan)
-    experiment_buttons.draw_buttons(PAGE, plan, create_experiment, has_network=came_back, scrolls_to="training_buttons")
+    experiment_buttons.draw_buttons(
+        PAGE, plan, create_experiment, has_network=has_network, scrolls_to="training_buttons"
+    )
     experiment = session_experiments().get(PAGE)
     if plan is None:
         return
