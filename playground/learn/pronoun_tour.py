@@ -29,7 +29,7 @@ from playground.runs.encoder_run import Run
 from playground.text.nouns import choose_pronoun, find_nouns
 from playground.text.sentences import split_sentences, split_words
 from playground.text.wording import join_words, quote_sentence, write_weight
-from playground.views.attention.counterfactuals import describe_swap
+from playground.views.attention.counterfactuals import describe_swap, read_other_texts
 from playground.views.attention.explanation import HeadsRun, explain_cell
 
 LAYER, HEAD = 3, 1
@@ -260,12 +260,10 @@ def _switch_off(evidence: Evidence) -> Choices:
 
 def _find_claim(evidence: Evidence, heads: HeadsRun, rival: int | None) -> Claim | None:
     """What the swap tests: that the query looks at the key's word rather than at the rival's; None where it cannot."""
-    focus, sentence, run = evidence.find_focus(), heads.sentence, heads.run
-    if sentence is None:
-        return None
+    focus, lab, run = evidence.find_focus(), heads.lab, heads.run
     weights, pair = run.pattern(focus.layer)[focus.head, focus.query], (focus.query, focus.key)
     allowed = (run.allowed_in(focus.layer)[focus.query] & ~run.padding).tolist()
-    claim = find_claim(sentence.batch, sentence.index, weights, allowed, pair, rival)
+    claim = find_claim(lab.batch, lab.sentence, weights, allowed, pair, rival)
     return claim if isinstance(claim, Claim) else None
 
 
@@ -313,11 +311,19 @@ def _test_claim(evidence: Evidence) -> tuple[Claim, Mapping[Kind, Outcome | str]
     """The claim about the visitor's two words, and what the head does in other sentences; None where it has none."""
     heads = evidence.heads()
     claim = _find_claim(evidence, heads, evidence.state.place("attention_rival"))
-    if claim is None or heads.sentence is None:
+    if claim is None:
         return None
-    focus, sentence = evidence.find_focus(), heads.sentence
+    focus, lab = evidence.find_focus(), heads.lab
     another = next(iter(list_alike(claim.word(claim.key), claim.text)), "")
-    found = run_tests(claim, sentence.batch, sentence.index, sentence.read, focus.layer, focus.head, another)
+    found = run_tests(
+        claim,
+        lab.batch,
+        lab.sentence,
+        lambda layer, texts: read_other_texts(lab, layer, tuple(texts)),
+        focus.layer,
+        focus.head,
+        another,
+    )
     return claim, found
 
 

@@ -10,41 +10,35 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from playground.accounting import count_parameters
 from playground.config import ModelConfig
 from playground.errors import (
     InputError,
     PlaygroundError,
     PretrainedError,
-    TooLargeError,
     UnavailableError,
     list_nearest,
 )
-from playground.language.finding import find_network
-from playground.language.network import untrained
-from playground.language.text import MASK, english_tokenizer, hide_word
+from playground.language.text import MASK
 from playground.limits import LINK_FIELDS
 from playground.link import english, params, query
-from playground.link.changes import FittedChanges, fit_changes
+from playground.link.changes import FittedChanges
 from playground.link.kinds import Several
+from playground.link.lab import Lab, Source
 from playground.link.query import (
     choose_tokenizer,
-    chosen_sentence,
-    drawn_rows,
     explain_cut,
-    longest_sentence,
     read_link,
     version_of,
 )
+from playground.link.state import AFTER, BEFORE, MINILM, RANDOM, State, WeightsId
 from playground.model import Encoder
 from playground.pages import MOVED, PAGES, page_at
 from playground.runs.budget import MAX_PARAMETERS
-from playground.runs.encoder_run import Run, run
-from playground.text import Batch, Tokenizer, build_tokenizer, split_sentences
+from playground.runs.encoder_run import Run
+from playground.text import Batch, Tokenizer, split_sentences
 from playground.text.nouns import choose_pronoun
 from playground.text.wording import quote_text
 from playground.weights import checkpoint
-from playground.weights.store import NetworkStore, default_folder
 
 
 @dataclass(frozen=True)
@@ -104,22 +98,12 @@ def _choose_query(run: Run, ranks: NDArray[np.int_]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class LinkedView:
-    """What a link shows, rebuilt as its page has it; `open_link` makes one."""
+    """What a page shows: of a link, as `open_link` makes one, or of a visitor's session."""
 
     page: str
     """Its page's path, such as `attention`; `overview` for the first page."""
-    config: ModelConfig
-    """The architecture, with the rows of the token table; 0 where words are vectors drawn from the seed."""
-    weights: Literal["minilm", "english", "random"]
-    """`minilm`: the trained encoder; `english`: one that learnt the small English; `random`: drawn from the seed."""
-    text: tuple[str, ...]
-    """The sentences; one at least."""
-    sentence: int
-    """The one that is looked at, counted from 0."""
-    seed: int
-    causal: bool
-    """Whether no token may look at later ones."""
-    tokenizer: Tokenizer
+    lab: Lab
+    """What computes it."""
     values: Mapping[str, Any]
     """Every parameter of the link's format by its key, as the page has it: a page's own choices too."""
     notices: tuple[str, ...] = ()
@@ -128,24 +112,51 @@ class LinkedView:
     """Whether query and key are the link's own, or those of the default text."""
     pinned: "LinkedView | None" = None
     """The settings that are pinned beside these."""
-    max_parameters: int = MAX_PARAMETERS
-    """Of a model that is built here."""
 
-    @cached_property
+    @property
+    def config(self) -> ModelConfig:
+        """The architecture, with the rows of the token table; 0 where words are vectors drawn from the seed."""
+        return self.lab.config
+
+    @property
+    def weights(self) -> str:
+        """`minilm`, `english` (the small one) or `random`."""
+        return str(self.values["weights"])
+
+    @property
+    def text(self) -> tuple[str, ...]:
+        """The sentences; one at least."""
+        return self.lab.text.sentences
+
+    @property
+    def sentence(self) -> int:
+        """The one that is looked at, counted from 0."""
+        return self.lab.sentence
+
+    @property
+    def seed(self) -> int:
+        """Of random weights."""
+        return int(self.values["seed"])
+
+    @property
+    def causal(self) -> bool:
+        """Whether no token may look at later ones."""
+        return bool(self.values["causal"])
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """What cuts the text into tokens."""
+        return self.lab.tokenizer
+
+    @property
     def batch(self) -> Batch:
         """The sentences as padded token ids; raises as `Tokenizer.encode_batch`."""
-        batch = self.tokenizer.encode_batch(self.text, longest_sentence(self.values))
-        if self.weights == "english" and self.values["mask"] != english.NO_MASK:
-            return hide_word(batch, self.sentence, self.values["mask"])
-        return batch
+        return self.lab.batch
 
-    @cached_property
+    @property
     def changes(self) -> FittedChanges:
         """The changes of the computation that the link makes, and why others of its changes cannot apply."""
-        changes = self.values["do"]
-        if not changes:
-            return FittedChanges()
-        return fit_changes(changes.made, self.config, self.batch, self.sentence, causal=self.causal)
+        return self.lab.fitted_changes
 
     @cached_property
     def focus(self) -> Focus:
@@ -164,7 +175,7 @@ class LinkedView:
         except PlaygroundError:
             return asked
 
-    @cached_property
+    @property
     def encoder(self) -> Encoder:
         """The encoder with its weights, in eval mode, on the CPU; built when first asked for.
 
@@ -173,31 +184,9 @@ class LinkedView:
             PretrainedError: the trained weights are not there any more.
             UnavailableError: nobody has trained this encoder of the small English here.
         """
-        if self.weights == "minilm":
-            return checkpoint.load("minilm")[0]
-        if self.weights == "english":
-            return self._english_encoder()
-        n = count_parameters(self.config).total
-        if n > self.max_parameters:
-            raise TooLargeError(
-                f"This model has {n:,} parameters, and at most {self.max_parameters:,} are built: it can be counted, "
-                f"but not run; a larger max_parameters would build it."
-            )
-        return Encoder(self.config, self.seed).requires_grad_(False)
+        return self.lab.encoder
 
-    def _english_encoder(self) -> Encoder:
-        spec = english.spec_of(self.values)
-        if self.values["untrained"]:
-            return untrained(spec).encoder
-        found = find_network(spec, NetworkStore(default_folder()))
-        if found is None:
-            raise UnavailableError(
-                'Nobody has trained this encoder of the small English here: load("english", …) of '
-                "playground.pretrained trains it and keeps it."
-            )
-        return found.encoder
-
-    @cached_property
+    @property
     def run(self) -> Run:
         """The forward pass of the sentence that is looked at, with the link's changes; arrays are read-only.
 
@@ -208,14 +197,7 @@ class LinkedView:
             TooLargeError: the model, or what a run keeps of it, is too large.
             PretrainedError: the trained weights are not there any more.
         """
-        return run(
-            self.encoder,
-            self.batch,
-            self.sentence,
-            seed=self.seed,
-            causal=self.causal,
-            interventions=self.changes.applied,
-        )
+        return self.lab.run
 
 
 Weights = Literal["minilm", "english", "random"]
@@ -367,32 +349,22 @@ def view_of(
     pinned: LinkedView | None = None,
     max_parameters: int = MAX_PARAMETERS,
     listed: tuple[str, ...] = (),
+    source: Source | None = None,
 ) -> LinkedView:
     """The view of settled values, which are of all parameters; raises as `open_link`.
 
     `listed` are sentences of a page's own that take the place of the text's, however many they are.
     """
-    sentences = listed or split_sentences(values["text"]).sentences
-    _check_values(values, sentences)
-    tokenizer = _find_tokenizer(values, sentences)
-    n_rows = drawn_rows(values, tokenizer.vocab_size, is_random=values["weights"] == "random")
-    config = query.model_config(values, 0 if values["tokenizer"] == "vectors" else n_rows)
-    view = LinkedView(
-        page=page,
-        config=config,
-        weights=values["weights"],
-        text=sentences,
-        sentence=chosen_sentence(values, len(sentences)),
-        seed=values["seed"],
-        causal=values["causal"],
-        tokenizer=tokenizer,
-        values=values,
-        notices=tuple(notices),
-        pinned=pinned,
-        max_parameters=max_parameters,
-    )
-    unfit = view.changes.reasons.values()
-    return replace(view, notices=(*view.notices, *unfit)) if unfit else view
+    _check_values(values, listed or split_sentences(values["text"]).sentences)
+    lab = Lab(State(values, _weights_of(values), listed=listed), source or Source(max_parameters))
+    unfit = lab.fitted_changes.reasons.values()
+    return LinkedView(page, lab, values, (*notices, *unfit), pinned=pinned)
+
+
+def _weights_of(values: Mapping[str, Any]) -> WeightsId:
+    if values["weights"] == "english":
+        return WeightsId((BEFORE if values["untrained"] else AFTER) + english.spec_of(values).key)
+    return MINILM if values["weights"] == "minilm" else RANDOM
 
 
 def _check_values(values: Mapping[str, Any], sentences: tuple[str, ...]) -> None:
@@ -412,17 +384,6 @@ def _check_values(values: Mapping[str, Any], sentences: tuple[str, ...]) -> None
         raise PretrainedError(
             f"This link needs the trained encoder, which is not on this machine: {checkpoint.HOW_TO_GET_MINILM}."
         )
-
-
-def _find_tokenizer(values: Mapping[str, Any], sentences: tuple[str, ...]) -> Tokenizer:
-    """Return the tokenizer of values that `_check_values` let pass."""
-    if values["weights"] == "english":
-        return english_tokenizer()
-    name, vocab_size = choose_tokenizer(values)
-    folder = checkpoint.minilm_path()
-    if folder is None or (values["weights"] == "random" and name != "wordpiece"):
-        return build_tokenizer(name, vocab_size, sentences)
-    return checkpoint.read_minilm_tokenizer(folder)
 
 
 def _describe(page: str, texts: Mapping[str, list[str]], values: Mapping[str, Any]) -> list[str]:

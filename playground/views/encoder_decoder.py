@@ -168,7 +168,7 @@ def _linked_own_pair(view: LinkedView) -> Pair:
     if sources.name == "word":
         vocabulary = build_tokenizer("word", 0, lines)
     config = replace(view.config, vocab_size=sources.vocab_size)
-    check_pair_budget(config, vocabulary.vocab_size, view.max_parameters)
+    check_pair_budget(config, vocabulary.vocab_size, view.lab.source.max_parameters)
     network = EncoderDecoder(config, vocabulary.vocab_size, view.seed).requires_grad_(False)
     target = vocabulary.encode_batch(lines, min(longest_sentence(view.values), MAX_TOKENS))
     run = run_pair(network, view.batch, target, view.sentence, min(view.sentence, len(lines) - 1))

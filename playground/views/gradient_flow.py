@@ -85,7 +85,7 @@ def linked_encoders(view: LinkedView) -> Scene[SixEncoders]:
     """What a link's page looks at; raises as `compare`, and TooLargeError."""
     values, n_layers = view.values, view.values["gradient_layers"]
     config = common_config(view.config, n_layers)
-    check_layers(config, view.max_parameters)
+    check_layers(config, view.lab.source.max_parameters)
     batch = view.tokenizer.encode_batch(view.text, min(longest_sentence(values), LONGEST))
     ids = batch.ids[view.sentence][batch.mask[view.sentence]]
     is_swept = values["gradient_six"] and values["gradient_view"] == "depth sweep"

@@ -84,6 +84,12 @@ def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
     yield fill_panel(options, "norms_closer", title, lambda: look_closer(scene, options), ":material/search:")
 
 
+def norm_places(options: Options) -> tuple[str, ...]:
+    """The places that the page depends on."""
+    compares_tokens = options["norms_closer"] and options["norms_view"] == "cosines"
+    return ("layer", "query", "key") if compares_tokens else ("layer", "query")
+
+
 OUTLIERS = (
     "An outlier differs from the median by more than 10 %, and lies beyond the middle half of the tokens by 1.5 times "
     "its range."

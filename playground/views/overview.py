@@ -28,11 +28,13 @@ from playground.charts.chart import (
 from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
 from playground.charts.weights import shrink
+from playground.link.opening import LinkedView
 from playground.runs.encoder_run import Run
 from playground.text import Batch
 from playground.views.attention.explanation import ask_why
 from playground.views.norms import length_curves
-from playground.views.parameters import component_bars, list_components
+from playground.views.parameters import component_bars, list_components, model_costs
+from playground.views.scenes import scene_of
 
 TUTORIAL_C_BATCH = (30, 200)
 """Sentences and tokens of the batch whose shapes tutorial C prints."""
@@ -61,6 +63,12 @@ class ReadSentence:
     def costs(self) -> ModelCosts:
         """What the model costs for this sentence, with its padding."""
         return ModelCosts(self.run.config, len(self.run.tokens))
+
+
+def overview_scene(view: LinkedView) -> Scene[ReadSentence]:
+    """The view's run with its text, and the pinned one's; raises as the run."""
+    now = view.pinned and model_costs(view.pinned.lab)
+    return scene_of(lambda lab, run: ReadSentence(run, lab.batch, lab.sentence, lab["causal"], now or None), view)
 
 
 def show_overview(scene: Scene[ReadSentence], options: Options) -> Iterator[Item]:

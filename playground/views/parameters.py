@@ -17,6 +17,7 @@ from playground.accounting.readable import (
     describe_costs,
     in_millions,
     listed,
+    sentence_costs,
     share,
     signed,
     substitute,
@@ -45,9 +46,14 @@ from playground.charts.markdown import escape_markdown
 from playground.charts.names import label, text_width
 from playground.charts.scene import Scene
 from playground.config import ModelConfig, nearest_divisors
+from playground.errors import PlaygroundError
+from playground.link.lab import Lab
+from playground.link.opening import Focus, LinkedView
+from playground.model import Encoder, EncoderDecoder
 from playground.presets import PRESETS
 from playground.text.wording import count_noun
 from playground.views.parameters_bought import show_by_parameters
+from playground.views.scenes import MOST_NAMED, list_differences, name_sides, without_changes
 
 Costs = Scene[ModelCosts]
 
@@ -72,14 +78,40 @@ COUNTED = dict.fromkeys(("each", "total", "pinned", "now", "now − pinned"), "l
 """Formats of counts in tables."""
 
 
-def show_parameters(
-    scene: Costs, options: Options, n_built: int | None = None, head: tuple[str, int] | None = None
-) -> Iterator[Item]:
-    """The page: where most parameters sit, then formulas, a sentence's costs and other models.
+def model_costs(lab: Lab) -> ModelCosts | None:
+    """What a model costs for its text; None where that cannot be read."""
+    try:
+        return sentence_costs(lab.config, lab.batch.ids.shape[1] if lab.text.sentences else None)
+    except PlaygroundError:
+        return None
 
-    `n_built` is the `numel()` of the built model, None where nobody has built it; `head` is what was trained on top of
-    it, in words, and its number of parameters.
+
+def parameters_scene(view: LinkedView) -> Costs:
+    """The model that the page counts; beside the view's own, the pinned one. Raises as the view's tokens."""
+    name, n_tokens = view.values["parameters_model"], view.batch.ids.shape[1] if view.text else None
+    config = view.config if name == "sidebar" else PRESETS[name].config
+    focus = Focus(min(view.values["layer"], config.n_layers - 1), 0, 0, 0)
+    now = sentence_costs(config, n_tokens, *(() if name == "sidebar" else (name,)))
+    pinned = view.pinned and without_changes(view).pinned
+    if pinned is None:
+        return Scene(now, focus)
+    names = name_sides(list_differences(pinned.lab.values, view.lab.values), MOST_NAMED)
+    return Scene(now, focus, model_costs(pinned.lab) if name == "sidebar" else None, *names)
+
+
+def count_built_parameters(config: ModelConfig, tgt_vocab_size: int | None = None) -> int:
+    """The sum of `numel()` over the parameters of an encoder, or of an encoder–decoder where it has a target.
+
+    The model is built as shapes alone. A table of sines holds no parameters but would take its memory: it gets one row.
     """
+    if config.positions != "learned":
+        config = replace(config, max_len=1)
+    model = Encoder(config, seed=None) if tgt_vocab_size is None else EncoderDecoder(config, tgt_vocab_size, seed=None)
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def show_parameters(scene: Costs, options: Options) -> Iterator[Item]:
+    """The page: where most parameters sit, then formulas, a sentence's costs and other models."""
     now, pinned = scene.now, scene.pinned
     yield Paragraph(describe_parts(now), "answer")
     yield Widget("model_to_count")
@@ -94,7 +126,7 @@ def show_parameters(
             "parameters_formulas",
             "Every formula with its numbers",
             "functions",
-            partial(show_formulas, scene, n_built, head),
+            partial(show_formulas, scene),
         ),
         ("parameters_costs", "What a sentence costs", "timer", partial(show_costs, scene)),
         ("parameters_bought", "What parameters buy", "scatter_plot", lambda: [show_by_parameters(now.config)]),
@@ -124,19 +156,17 @@ def describe_parts(costs: ModelCosts) -> str:
     return told
 
 
-def show_formulas(scene: Costs, n_built: int | None, head: tuple[str, int] | None) -> Iterator[Item]:
-    """Every part's formula, whether they add up to the `numel()` of the built model, `n_built`, and what heads cost.
-
-    `head`: what was trained on top of the model, in words, and its number of parameters.
-    """
+def show_formulas(scene: Costs) -> Iterator[Item]:
+    """Every part's formula, whether they add up to the `numel()` of the built model, and what heads cost."""
     now, pinned = scene.now, scene.pinned
     config, total = now.config, now.parameters.total
-    if n_built is not None and n_built != total:
+    n_built = count_built_parameters(config)
+    if n_built != total:
         yield Paragraph(
             f"The formulas add up to {total:,} parameters, but the built model holds {n_built:,}: please report it.",
             "error",
         )
-    elif n_built is not None:
+    else:
         yield Paragraph(f"✓ The formulas add up to {total:,}, and so does the built model's `numel()`.", "caption")
     yield Table(
         key="parameter_formulas",
@@ -155,11 +185,6 @@ def show_formulas(scene: Costs, n_built: int | None, head: tuple[str, int] | Non
     if not config.vocab_size:
         yield Paragraph(
             "This model has no token table. It takes raw vectors, which are input: no parameters.", "caption"
-        )
-    if head is not None:
-        part, n = head
-        yield Paragraph(
-            f"The network that you trained also has {part}: {total:,} + {n:,} = {total + n:,} parameters.", "caption"
         )
     if config == PRESETS["minilm-l6"].config:
         pooler = config.d_model**2 + config.d_model

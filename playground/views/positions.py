@@ -35,10 +35,14 @@ from playground.charts.names import token_names
 from playground.charts.scene import Scene
 from playground.config import ModelConfig, Positions
 from playground.language.family import change
+from playground.limits import MAX_TOKENS
+from playground.link.lab import Lab, once
+from playground.link.opening import LinkedView
 from playground.model.positions import sinusoids, wavelengths
 from playground.runs.encoder_run import Run
 from playground.text.wording import write_number
 from playground.views.parts import describe_lost
+from playground.views.scenes import scene_of, without_changes
 
 MAX_POSITIONS = 128
 """Rows of the table that are drawn."""
@@ -134,22 +138,41 @@ _POSITION: Axis[Any] = Axis("position")
 _QUERY = "The chosen token. Arrow keys choose its neighbours."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PlacedWords:
     """A sentence's run, and what its model adds to tell places apart."""
 
-    config: ModelConfig
-    rows: Array
-    """The first of the position table, (N, D); the standard table's where the model adds none."""
-    run: Run | None
-    """None where there is no sentence, or it cannot be run."""
-    swap: Callable[[int, int], positions.Swap]
-    """Exchanges the tokens at two positions."""
-    is_causal: bool
-    is_random: bool
-    """Whether the model's weights are."""
-    by_distance: Array
-    """What it makes of distances, as `positions.by_distance` gives it for `MAX_DISTANCE`."""
+    lab: Lab
+    run: Run
+
+    @property
+    def config(self) -> ModelConfig:
+        """The model's."""
+        return self.run.config
+
+    @cached_property
+    def rows(self) -> Array:
+        """The first of the position table, (N, D); the standard table's where the model adds none."""
+        return _first_rows(self.lab)
+
+    @cached_property
+    def by_distance(self) -> Array:
+        """What the model makes of distances, as `positions.by_distance` gives it."""
+        return _by_distance(self.lab)
+
+    def swap(self, first: int, second: int) -> positions.Swap:
+        """Exchange the tokens at two positions."""
+        return _swap_words(self.lab, first, second)
+
+    @property
+    def is_causal(self) -> bool:
+        """Whether no token may look at later ones."""
+        return bool(self.lab["causal"])
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the model's weights are."""
+        return self.lab.state.is_random
 
     @property
     def adds_table(self) -> bool:
@@ -159,7 +182,7 @@ class PlacedWords:
     @property
     def tokens(self) -> list[str]:
         """The sentence's tokens without padding."""
-        return [] if self.run is None else self.run.real_tokens
+        return self.run.real_tokens
 
     @property
     def drawn_rows(self) -> Array:
@@ -169,8 +192,6 @@ class PlacedWords:
     @property
     def vectors(self) -> Array:
         """The tokens' vectors before positions are added, (T, D)."""
-        if self.run is None:
-            return np.zeros((0, self.config.d_model), np.float32)
         vectors: Array = self.run.arrays["embed.tokens"][~self.run.padding]
         return vectors
 
@@ -181,10 +202,31 @@ class PlacedWords:
         return positions.addition(vectors, self.rows[: len(vectors)])
 
 
+def positions_scene(view: LinkedView) -> Scene[PlacedWords]:
+    """The view's run without its changes, and the pinned one's; raises as the run."""
+    return scene_of(PlacedWords, without_changes(view))
+
+
+@once
+def _first_rows(lab: Lab) -> Array:
+    return positions.first_rows(lab.encoder, MAX_TOKENS)
+
+
+@once
+def _by_distance(lab: Lab) -> Array:
+    return positions.by_distance(lab.encoder, MAX_DISTANCE)
+
+
+@once
+def _swap_words(lab: Lab, first: int, second: int) -> positions.Swap:
+    options = {"seed": lab["seed"], "causal": lab["causal"]}
+    return positions.swap_words(lab.encoder, lab.batch, lab.sentence, first, second, **options)
+
+
 def _same_words(scene: Scene[PlacedWords]) -> PlacedWords | None:
     """The pinned side, where it has read the present side's tokens."""
     pinned = scene.pinned
-    return None if pinned is None or pinned.run is None or not scene.same_tokens else pinned
+    return None if pinned is None or not scene.same_tokens else pinned
 
 
 def show_positions(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
@@ -197,6 +239,12 @@ def show_positions(scene: Scene[PlacedWords], options: Options) -> Iterator[Item
     yield fill_panel(options, "positions_table", title, lambda: show_table(scene), ":material/table_rows:")
     title = "Look closer: what is added, and how the table is made"
     yield fill_panel(options, "positions_closer", title, lambda: show_closer(scene, options), ":material/search:")
+
+
+def position_places(options: Options) -> tuple[str, ...]:
+    """The places of the focus that the page depends on."""
+    has_focus = options["positions_closer"] and options["positions_view"] in ("this sentence", "similarity")
+    return ("layer", "head", "query", "key") if has_focus else ()
 
 
 def show_table(scene: Scene[PlacedWords]) -> Iterator[Item]:

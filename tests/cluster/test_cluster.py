@@ -15,12 +15,12 @@ import pytest
 from playground.analysis.gradient_variants import VARIANTS, DepthSweep, SweepRequest, common_config
 from playground.jobs import JobStatus, Member, SharedRuns
 from playground.jobs.cluster import ENVIRONMENT, UNREACHABLE
+from playground.link.state import TextKey
 from playground.training.ablation import Ablation, AblationRequest
 from playground.training.regularisers import ablation_trainings
 from playground.training.run_state import TrainingRequest, TrainingState
 from playground.training.trained_network import from_trainer
 from playground.views.gradient_flow import list_depths
-from playground.web.session.caches import TextKey
 from playground.web.session.services import other_services, services
 from playground.web.views import gradient_flow
 from playground.web.views.gradient_flow import ComparisonKey

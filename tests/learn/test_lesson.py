@@ -171,7 +171,7 @@ def test_what_does_not_hold_is_told_and_the_rest_runs(step: LessonStep, says: st
 def test_to_look_at_a_lessons_links_builds_nothing_and_is_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
     links = [f"attention?weights=random&tokenizer=bpe&vocab_size={300 + 100 * n}" for n in range(20)]
     lesson = MINE.model_copy(update={"steps": [LessonStep(link=link) for link in links]})
-    for name in ("build_tokenizer", "Encoder", "view_of"):
+    for name in ("Lab", "view_of"):
         monkeypatch.delattr(opening, name)
     before = opening.check_link.cache_info()
     for _ in range(3):

@@ -14,11 +14,10 @@ from playground.errors import InputError, PlaygroundError, PretrainedError, Unav
 from playground.link.opening import Focus, choose_pair
 from playground.link.params import DEFAULT_TEXT, PARAMS, SHARED
 from playground.link.query import MARKER, PINNED_KEYS, settle, write_query
+from playground.link.state import EVERYBODY, RunKey, TextKey, WeightsId
 from playground.runs.encoder_run import run
 from playground.text import words
 from playground.web.session import caches
-from playground.web.session.result_cache import EVERYBODY
-from playground.web.session.weights_cache import WeightsId
 from playground.weights import checkpoint
 from tests.link.test_link_values import JUNK, values_of_the_sidebar
 
@@ -82,8 +81,8 @@ def test_the_key_is_a_word_where_there_is_another() -> None:
 )
 def test_the_run_is_that_of_the_page(query: str) -> None:
     view = open_link(f"{HOST}?{query}")
-    text = caches.TextKey(view.tokenizer.name, view.values["vocab_size"], view.config.max_len, view.text)
-    key = caches.RunKey(text, view.sentence, WeightsId(view.weights, EVERYBODY), view.config, view.seed, view.causal)
+    text = TextKey(view.tokenizer.name, view.values["vocab_size"], view.config.max_len, view.text)
+    key = RunKey(text, view.sentence, WeightsId(view.weights, EVERYBODY), view.config, view.seed, view.causal)
     page = caches.compute_run(key)
     assert view.run.tokens == page.tokens
     assert view.run.arrays.keys() == page.arrays.keys()

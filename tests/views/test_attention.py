@@ -3,32 +3,30 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
 import torch
 
 from playground import Encoder, ModelConfig, Trace
-from playground.analysis import attribution, stream_sources
-from playground.analysis.attention import measure_habits, rollout
-from playground.analysis.counterfactuals import CLOSE, Claim, find_claim, read_texts
+from playground.analysis.attention import rollout
+from playground.analysis.counterfactuals import CLOSE, Claim, find_claim
 from playground.charts import palette
 from playground.charts.chart import Bars, HeadGrid, Heatmap, Item, LabelledBars, Paragraph, Table, Widget
 from playground.charts.draw import draw_chart
 from playground.charts.names import subscript
 from playground.charts.scene import Scene
-from playground.charts.weights import shrink
 from playground.link.changes import read_changes
 from playground.link.opening import Focus
-from playground.runs.encoder_run import run, trace_layer
 from playground.text import characters
 from playground.views.attention.answer import say_who_attends
-from playground.views.attention.counterfactuals import SentenceOfRun, describe_swap
+from playground.views.attention.counterfactuals import describe_swap
 from playground.views.attention.explanation import HeadsRun, explain_cell
 from playground.views.attention.page import VIEWS, show_attention
 from playground.views.attention.why_steps import STEPS, running_sum
+from tests.labs import lab_of
 from tests.views.scenes import SMALL, parts_of, words
 
 TEXT = "abcab"
@@ -47,15 +45,8 @@ def subject(text: str = TEXT, seed: int = 0, *, causal: bool = False, **changes:
     mask = torch.ones(1, len(text), len(text)).tril().bool() if causal else batch.mask
     with torch.inference_mode():
         encoder(batch.ids, mask, trace)
-    computed = run(encoder, batch, causal=causal)
-    explained = HeadsRun(
-        computed,
-        lambda layer: trace_layer(encoder, batch, 0, layer, causal=causal),
-        partial(stream_sources.split_stream, computed, encoder),
-        lambda walk: attribution.head_maps(encoder, walk.layer.layer, walk.head, attribution.destination(walk)[1]),
-        lambda _: measure_habits([computed]),
-        lambda _: shrink(computed.patterns()),
-    )
+    lab = lab_of(encoder, [text], causal=causal)
+    explained = HeadsRun(lab, lab.run)
     return explained, trace
 
 
@@ -106,7 +97,8 @@ def test_the_title_is_answered_with_the_keys_weight_and_the_strongest_others(key
     assert f"attends most to {named}: **{first:.2f}**" in told
     assert ("Next comes" in told) == (strongest == key)
     assert "random" not in told
-    assert "this is chance" in say_who_attends(replace(now, is_random=True), FOCUS, OPTIONS)
+    random = replace(now, lab=lab_of(now.lab.encoder, [TEXT], weights="random"))
+    assert "this is chance" in say_who_attends(random, FOCUS, OPTIONS)
 
 
 def test_the_title_is_answered_for_two_heads_and_where_little_can_be_said() -> None:
@@ -251,18 +243,13 @@ def test_a_rival_that_cannot_be_is_replaced_with_a_reason(rival: str) -> None:
 def test_other_sentences_test_the_answer_and_each_row_is_a_link(is_random: bool) -> None:
     """The numbers are those of plain passes over the sentences that the rows name."""
     text, letters, encoder = "ab cd ef", characters(), Encoder(ModelConfig(**SMALL), 0)
-    now, _ = subject(text)
-    batch = letters.encode_batch([text])
-    sentence = SentenceOfRun(
-        batch,
-        0,
-        lambda layer, texts: read_texts(encoder, letters, batch, texts, layer, max_tokens=99),
-        lambda other, places: f"attention?{other}&{'&'.join(map(str, places.values()))}",
-    )
-    scene = Scene(replace(now, sentence=sentence, is_random=is_random), Focus(1, 2, 7, 1))
+    lab = lab_of(encoder, [text], weights="random" if is_random else "minilm")
+    scene = Scene(HeadsRun(lab, lab.run), Focus(1, 2, 7, 1))
     items = show(scene, attention_rival="3", attention_word="xyz")
     shown = chart(items, "why_test").frame(scene.now)
-    assert [re.findall(r"\?(.*)\)", label)[0] for label in shown.index[:2]] == ["cd ab ef&7&4&0", "xyz cd ef&8&1&4"]
+    links = [parse_qs(urlsplit(re.findall(r"\((.*)\)", label)[0]).query) for label in shown.index[:2]]
+    asked = [[link[key][0] for key in ("text", "query", "key", "attention_rival")] for link in links]
+    assert asked == [["cd ab ef", "7", "4", "0"], ["xyz cd ef", "8", "1", "4"]]
     for row, (other, key, rival) in enumerate((("cd ab ef", (3, 4), (0, 1)), ("xyz cd ef", (0, 1, 2), (4, 5)))):
         trace = Trace()
         with torch.inference_mode():

@@ -195,14 +195,10 @@ def test_totals_are_those_of_the_built_model(config: ModelConfig) -> None:
     assert [metric.value for metric in metrics.metrics[:2]] == [
         f"{total:,}", times(total / built(PRESETS["bert-base"].config)),
     ]  # fmt: skip
-    told = words(view.show_formulas(scene(config), total, ("an output head", 50)))
-    assert f"{total:,} + 50 = {total + 50:,}" in told
+    told = words(view.show_formulas(scene(config)))
+    assert f"add up to {total:,}, and so does" in told
     assert ("takes raw vectors" in told) == (config is RAW)
     assert ("384² + 384 = 147,840" in told) == (config is CONFIG)
-    wrong = next(view.show_formulas(scene(config), total + 1, None))
-    assert isinstance(wrong, Paragraph)
-    assert wrong.kind == "error"
-    assert f"holds {total + 1:,}" in wrong.text
 
 
 @pytest.mark.parametrize(

@@ -11,16 +11,18 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig
-from playground.analysis.positions import by_distance, describe_swap, first_rows, sum_with_numbers, swap_words
+from playground.analysis.positions import describe_swap, sum_with_numbers
 from playground.charts.chart import Bars, Chart, Control, Curves, Formula, Heatmap, Item, Paragraph, Widget
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
+from playground.link.state import MINILM
 from playground.model.positions import sinusoids, wavelengths
 from playground.text import characters
 from playground.text.wording import write_number
 from playground.views.positions import MAX_DISTANCE, VIEWS, PlacedWords, show_closer, show_positions, show_table
-from tests.views.scenes import SMALL, parts_of, small_run, words
+from tests.labs import lab_of
+from tests.views.scenes import SMALL, parts_of, words
 
 OPTIONS = {"positions_table": False, "positions_closer": True,
            "positions_first": 1, "positions_second": 4, "positions_curve_1": 3, "positions_curve_2": 8,
@@ -30,14 +32,12 @@ FOCUS = Focus(1, 2, 3, 0)
 
 def place(text: str = "abcdef", *, seed: int = 0, is_causal: bool = False, **changes: Any) -> PlacedWords:
     config = ModelConfig(**SMALL | {"n_segments": 2} | changes)
-    encoder, batch = Encoder(config, seed), characters().encode_batch([text])
+    lab = lab_of(Encoder(config, seed), [text], weights="random", causal=is_causal)
+    return PlacedWords(lab, lab.run)
 
-    def swap(first: int, second: int) -> Any:
-        return swap_words(encoder, batch, 0, first, second, causal=is_causal)
 
-    run, _ = small_run(text, seed=seed, n_segments=2, **changes)
-    curves = by_distance(encoder, MAX_DISTANCE)
-    return PlacedWords(config, first_rows(encoder, 256), run, swap, is_causal, True, curves)
+def as_trained(placed: PlacedWords) -> PlacedWords:
+    return replace(placed, lab=placed.lab.at(replace(placed.lab.state, weights=MINILM)))
 
 
 def scene(now: PlacedWords, pinned: PlacedWords | None = None, *, same_tokens: bool = True) -> Scene[PlacedWords]:
@@ -91,7 +91,7 @@ def test_a_learned_table_is_told_from_a_random_one() -> None:
     assert f"of these 128 rows is {lengths.mean():.3g}" in heatmap(items).caption
     assert f"position {lengths.argmax()}: {lengths.max():.3g}" in heatmap(items).caption
     assert "nothing is trained yet" in words(items)
-    assert "nothing is trained yet" not in words(list(show_table(scene(replace(untrained, is_random=False)))))
+    assert "nothing is trained yet" not in words(list(show_table(scene(as_trained(untrained)))))
 
 
 def test_tables_are_subtracted_where_they_are_as_wide_and_differ() -> None:
@@ -145,7 +145,7 @@ def test_two_words_are_swapped_with_positions_and_without(changes: dict[str, Any
     assert (f"({write_number(float(swap.bare.max()), 1)} is rounding)" in answer.text) is not is_seen
     title = draw_chart(chart, scene(now)).now.figure["layout"]["yaxis"]["title"]
     assert ("with positions" in title["text"]) == (not is_seen and now.config.positions != "none")
-    assert "Random" not in words(page(scene(replace(now, is_random=False))))
+    assert "Random" not in words(page(scene(as_trained(now))))
     explained = words(show("swap two words", scene(now)))
     assert describe_swap(now.config, swap, causal=now.is_causal) in explained
     assert why in explained
@@ -199,9 +199,6 @@ def test_pinned_bars_stand_beside_those_of_the_same_tokens() -> None:
         unlike = scene(now, place("xyz"), same_tokens=False)
         drawing = draw_chart(bars(view(unlike)), unlike)
         assert (len(drawing.now.figure["data"]), "read other tokens" in drawing.note) == (n, True)
-        untold = scene(now, replace(other, run=None))
-        drawing = draw_chart(bars(view(untold)), untold)
-        assert (len(drawing.now.figure["data"]), drawing.note) == (n, "")
 
 
 def test_chosen_dimensions_are_curves_with_their_wavelengths() -> None:

@@ -1,8 +1,8 @@
 """The test of a why: three texts in which one thing is different, as a sentence, a table, and a link to each."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import parse_qs, urlencode
 
 import pandas as pd
 
@@ -12,46 +12,78 @@ from playground.analysis.counterfactuals import (
     Claim,
     Kind,
     Outcome,
-    ReadTexts,
+    ReadText,
     Untestable,
     clean_word,
     compare,
     find_claim,
     judge_swap,
     list_alike,
+    read_texts,
     run_tests,
 )
 from playground.analysis.walkthrough import Walk
 from playground.charts.chart import Item, Paragraph, Table, Widget
 from playground.charts.markdown import quote_place, quote_token
-from playground.text import Batch
+from playground.limits import MAX_CHARACTERS, MAX_TOKENS
+from playground.link.changes import fit_changes
+from playground.link.lab import Lab, once
+from playground.link.query import write_query
+from playground.model.changes import Change
+from playground.text import Batch, words
 
 SMALL = 0.1
 """Weights below this, in both orders, are said to be small."""
 
 
-@dataclass(frozen=True)
-class SentenceOfRun:
-    """The sentence that a run has read, and what reads others in its place."""
+@once
+def read_other_texts(lab: Lab, layer: int, texts: tuple[str, ...]) -> list[ReadText | str]:
+    """What a layer makes of other sentences in this one's place, with the changes that fit; raises as a run."""
+    config, batch = lab.config, lab.batch
+    # Words that are vectors need no table: each has the one that its letters and the seed give it.
+    tokenizer = lab.tokenizer if config.vocab_size else words([*batch.sentences, *texts])
 
-    batch: Batch
-    index: int
-    """Which of the batch's sentences it is, from 0."""
-    read: ReadTexts
-    write_link: Callable[[str, Mapping[str, Any]], str] = lambda *_: ""
-    """A link to the page with another sentence in its place and these values of parameters, pinned against the
-    present; empty where no link can show it."""
+    def fit(together: Batch, row: int) -> tuple[Change, ...]:
+        return fit_changes(lab.changes, config, together, row, causal=lab["causal"]).applied
+
+    return read_texts(
+        lab.encoder,
+        tokenizer,
+        batch,
+        texts,
+        layer,
+        max_tokens=min(lab.text_key.max_tokens, MAX_TOKENS),
+        seed=lab["seed"],
+        causal=lab["causal"],
+        fit=fit if lab.switched_on else None,
+    )
 
 
-def show_test(sentence: SentenceOfRun, walk: Walk, rival: int | None, typed: str, *, is_random: bool) -> Iterator[Item]:
+def link_text(lab: Lab, sentence: str, places: Mapping[str, Any]) -> str:
+    """A link to another sentence, pinned against the present; empty where it would show other weights.
+
+    The tokenizer word numbers words as they come, so another text has another table.
+    """
+    if lab["weights"] not in ("minilm", "random") or (lab["tokenizer"] == "word" and lab.config.vocab_size):
+        return ""
+    sentences = list(lab.text.sentences)
+    sentences[lab.sentence] = sentence
+    text = "\n".join(sentences)
+    if len(text) > MAX_CHARACTERS:
+        return ""
+    texts = parse_qs(write_query({**lab.values, "text": text, **places}, lab.values), keep_blank_values=True)
+    texts |= {place: [str(places[place])] for place in ("query", "key")}
+    return f"attention?{urlencode(texts, doseq=True)}"
+
+
+def show_test(lab: Lab, walk: Walk, rival: int | None, typed: str) -> Iterator[Item]:
     """What three other texts say of a weight; one sentence where none can be made. Raises as the run.
 
     Args:
-        sentence: that of the walk.
+        lab: that of the walk's run.
         walk: whose query looks at whose key.
         rival: the key that it is set beside; None where that is the mean.
         typed: the word to put in the key's place; by default the first of its kind that the text has not.
-        is_random: whether the weights are.
     """
     asked = "**Test it.** Does the head look for this word, or at this place? The bars are about this sentence alone"
     if list_row_changes(walk):
@@ -59,25 +91,29 @@ def show_test(sentence: SentenceOfRun, walk: Walk, rival: int | None, typed: str
         yield Paragraph(f"{asked}. {text}")
         return
     weights = walk.of_query("attn.pattern")
-    claim = find_claim(sentence.batch, sentence.index, weights, walk.allowed.tolist(), (walk.query, walk.key), rival)
+    claim = find_claim(lab.batch, lab.sentence, weights, walk.allowed.tolist(), (walk.query, walk.key), rival)
     if not isinstance(claim, Claim):
         yield Paragraph(f"{asked}. {_explain_untestable(walk, claim)}")
         return
     yield Paragraph(f"{asked}; three other sentences tell.")
     alike = list_alike(claim.word(claim.key), claim.text)
+
+    def read(layer: int, texts: Sequence[str]) -> list[ReadText | str]:
+        return read_other_texts(lab, layer, tuple(texts))
+
     new = clean_word(typed) or next(iter(alike), "")
-    outcomes = run_tests(claim, sentence.batch, sentence.index, sentence.read, walk.layer.layer, walk.head, new)
-    yield Paragraph(_describe(claim, outcomes["swap"], is_random=is_random))
+    outcomes = run_tests(claim, lab.batch, lab.sentence, read, walk.layer.layer, walk.head, new)
+    yield Paragraph(_describe(claim, outcomes["swap"], is_random=lab.state.is_random))
     if isinstance(outcomes["swap"], Outcome) and not walk.layer.run.interventions:
         yield Widget("ten_sentences", {"layer": walk.layer.layer, "head": walk.head})
-    rows = {_link(sentence, claim, kind, found, new): _write_row(claim, found) for kind, found in outcomes.items()}
+    rows = {_link(lab, walk, claim, kind, found, new): _write_row(claim, found) for kind, found in outcomes.items()}
     columns = ["weight of the key's word", f"weight of {quote_token(claim.word(claim.rival))}", "the key's word gets"]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
     yield Table[Any](key="why_test", frame=lambda _: table, is_markdown=True, compares=False)
     changed = " Your changes are made in each sentence, where they fit." if walk.layer.run.interventions else ""
     is_linked = any(title.startswith("[") for title in rows)
     unlinked = "" if is_linked else " No link can show these sentences with the same weights."
-    yield Paragraph(f"{_explain_table(sentence, claim)}{changed}{unlinked}", "caption")
+    yield Paragraph(f"{_explain_table(lab, claim)}{changed}{unlinked}", "caption")
     yield Widget("why_word", {"words": alike})
 
 
@@ -102,9 +138,9 @@ def _describe(claim: Claim, swap: Outcome | str, *, is_random: bool) -> str:
     return f"{describe_swap(claim, swap.weights)}{random}"
 
 
-def _explain_table(sentence: SentenceOfRun, claim: Claim) -> str:
+def _explain_table(lab: Lab, claim: Claim) -> str:
     """How to read the table, in markdown."""
-    query = quote_place(sentence.batch.tokens[sentence.index], claim.positions[0])
+    query = quote_place(lab.batch.tokens[lab.sentence], claim.positions[0])
     key, rival = (quote_token(claim.word(place)) for place in (claim.key, claim.rival))
     told = f"Each row is another sentence. It shows the weight that {query} gives to a word: before → after."
     if not claim.is_asked:
@@ -112,7 +148,7 @@ def _explain_table(sentence: SentenceOfRun, claim: Claim) -> str:
     return f"{told} A word of several tokens has the sum of their weights."
 
 
-def _link(sentence: SentenceOfRun, claim: Claim, kind: Kind, found: Outcome | str, new: str) -> str:
+def _link(lab: Lab, walk: Walk, claim: Claim, kind: Kind, found: Outcome | str, new: str) -> str:
     """What a row does, as a link to it where there is one."""
     key, rival = (quote_token(claim.word(place)) for place in (claim.key, claim.rival))
     title = {
@@ -125,7 +161,8 @@ def _link(sentence: SentenceOfRun, claim: Claim, kind: Kind, found: Outcome | st
     if kind == "move":
         title = f"{key} two places further {'right' if found.text.steps > 0 else 'left'}"
     query, place, other = found.positions
-    link = sentence.write_link(found.text.text, {"query": query, "key": place, "attention_rival": str(other)})
+    places = {"layer": walk.layer.layer, "head": walk.head, "query": query, "key": place, "attention_rival": str(other)}
+    link = link_text(lab, found.text.text, places)
     return f"[{title}]({link})" if link else title
 
 

@@ -1,43 +1,82 @@
 """What explains one cell of a head's map: its question, what its score is made of, and the rival beside it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from playground.analysis.attention import Habits
-from playground.analysis.attribution import Competition, HeadMaps, ScoreSplit, Verdict, compete, judge, split_score
-from playground.analysis.stream_sources import StreamSplit
+from playground.analysis.attention import PROBES, Habits, check_probes, measure_habits
+from playground.analysis.attribution import (
+    Competition,
+    HeadMaps,
+    ScoreSplit,
+    Verdict,
+    compete,
+    destination,
+    head_maps,
+    judge,
+    split_score,
+)
+from playground.analysis.stream_sources import StreamSplit, split_stream
 from playground.analysis.walkthrough import Walk
 from playground.charts.figure import Array
 from playground.charts.markdown import quote_place
 from playground.charts.names import token_names
+from playground.errors import InputError
+from playground.link.lab import Lab, compute_run, once
 from playground.link.opening import Focus
 from playground.link.params import AUTOMATIC, MEAN
 from playground.runs.encoder_run import LayerRun, Run
-from playground.views.attention.counterfactuals import SentenceOfRun
 
 ROUNDING = 1e-4
 """Share of the largest weight that rounding may take."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HeadsRun:
-    """A run, and what explains its heads: a page has it in caches, so all of it may raise as a run does."""
+    """A run, and the lab that explains its heads; all of it may raise as a run does."""
 
+    lab: Lab
     run: Run
-    trace_layer: Callable[[int], LayerRun]
-    split_stream: Callable[[int], StreamSplit]
-    """What each source adds to the vectors that a layer's attention reads; of the number of layers: at the end."""
-    head_maps: Callable[[Walk], HeadMaps]
-    measure_habits: Callable[[str], Habits]
-    """What heads do in `fixed sentences`, or in `this text`."""
-    thumbnails: Callable[[bool], Array]
-    """Every head's weights, shrunk; without special tokens on request."""
-    sentence: SentenceOfRun | None = None
-    """The run's sentence, where others can be read in its place."""
-    is_random: bool = False
-    """Whether the weights are random: nothing was learnt."""
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the weights are random: nothing was learnt."""
+        return self.lab.state.is_random
+
+    def trace_layer(self, layer: int) -> LayerRun:
+        """The run with everything that one layer computes."""
+        return self.lab.layer(layer)
+
+    def split_stream(self, layer: int) -> StreamSplit:
+        """What each source adds to the vectors that a layer's attention reads; of the number of layers: at the end."""
+        return _split_stream(self.lab, layer)
+
+    def head_maps(self, walk: Walk) -> HeadMaps:
+        """The learned maps of a walk's head."""
+        return _head_maps(self.lab, walk.layer.layer, walk.head, destination(walk)[1])
+
+    def measure_habits(self, source: str) -> Habits:
+        """What heads do in `fixed sentences`, or in `this text`."""
+        return measure_habits([self.run]) if source == "this text" else _habits_in_probes(self.lab.without_changes)
+
+
+@once
+def _split_stream(lab: Lab, layer: int) -> StreamSplit:
+    return split_stream(lab.run, lab.encoder, layer)
+
+
+@once
+def _head_maps(lab: Lab, layer: int, head: int, piece: int) -> HeadMaps:
+    return head_maps(lab.encoder, layer, head, piece)
+
+
+@once
+def _habits_in_probes(lab: Lab) -> Habits:
+    if lab["tokenizer"] == "word" and lab.config.vocab_size:
+        raise InputError("The tokenizer word knows the words of your own text alone, and not the fixed sentences.")
+    probes = lab.at(lab.state.with_sentences(PROBES))
+    check_probes(probes.batch.unknown)
+    return measure_habits([compute_run(probes.source, probes.key_of(i)) for i in range(len(PROBES))])
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,9 @@ from playground.charts.head_map import CLICK_CELL, FOR_FINGERS, head_map, number
 from playground.charts.markdown import escape_markdown, quote_token
 from playground.charts.names import token_names, token_table
 from playground.charts.scene import Scene, note_nearest
-from playground.charts.weights import WeightScale, ranked_keys
-from playground.link.opening import Focus
+from playground.charts.weights import WeightScale, ranked_keys, shrink
+from playground.link.lab import Lab, once
+from playground.link.opening import Focus, LinkedView
 from playground.runs.encoder_run import Run
 from playground.text.wording import count_noun, upper_first
 from playground.views.attention.answer import other_head, say_who_attends
@@ -43,6 +44,7 @@ from playground.views.attention.heads import list_linking_heads, show_known_for,
 from playground.views.attention.notes import note_special_tokens
 from playground.views.attention.why import answer_why
 from playground.views.change_names import has_odd_rows, note_changes, note_set_weights
+from playground.views.scenes import scene_of
 
 HELP = {
     "show": "A head is one of the attention computations that run side by side in a layer.",
@@ -81,6 +83,18 @@ def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
     view, choice = VIEWS[options["attention_view"]], Control("attention_view", "Look closer", HELP["view"])
     title = "Look closer: lines, ranking, entropy, rollout, heads that link, habits, the query's stream"
     yield fill_panel(options, "attention_closer", title, lambda: (choice, *view(scene, options)), closed=(choice,))
+
+
+def attention_scene(view: LinkedView) -> Heads:
+    """The view's run and the pinned one, each with what explains its heads."""
+    return scene_of(HeadsRun, view)
+
+
+@once
+def _shrink_patterns(lab: Lab, *, hide_special: bool) -> Array:
+    """Every head's weights, shrunk; without special tokens on request."""
+    visible = visible_tokens(lab.run, {"attention_hide": hide_special})
+    return shrink(lab.run.patterns()[:, :, visible][..., visible])
 
 
 def _list_choices(scene: Heads, options: Options) -> tuple[Item, ...]:
@@ -209,7 +223,7 @@ def all_heads(scene: Heads, options: Options) -> HeadGrid[HeadsRun]:
         alt=f"Attention of {count_noun(n_layers, 'layer')} and {count_noun(n_heads, 'head')} as thumbnails.",
         caption="**Every head, small.** A row is a layer, a column is a head. A stronger colour means more weight; it "
         f"follows {how}.{end}{hidden}{note_changes(run)} Click a head to open it.",
-        thumbnails=lambda subject: subject.thumbnails(options["attention_hide"]),
+        thumbnails=lambda subject: _shrink_patterns(subject.lab, hide_special=options["attention_hide"]),
         weights=lambda subject: subject.run.patterns()[:, :, visible][..., visible],
         queries=lambda _: tokens,
         keys=lambda _: tokens,

@@ -168,19 +168,12 @@ def _show_tests(scene: Scene[HeadsRun], found: Explanation | None, options: Opti
     """The test of the answer by other sentences, where there is one."""
     if found is None:
         return
-    subject, items = scene.now, list[Item]()
-    if subject.sentence is not None:
-        try:
-            items += show_test(
-                subject.sentence,
-                found.walk,
-                found.split.opponent,
-                options["attention_word"],
-                is_random=subject.is_random,
-            )
-        except PlaygroundError as error:
-            items.append(Paragraph(escape_markdown(error), "error"))
-        items += say_present_alone(scene, "the tests")
+    items: list[Item] = []
+    try:
+        items += show_test(scene.now.lab, found.walk, found.split.opponent, options["attention_word"])
+    except PlaygroundError as error:
+        items.append(Paragraph(escape_markdown(error), "error"))
+    items += say_present_alone(scene, "the tests")
     yield Group("why_tests", tuple(items))
 
 

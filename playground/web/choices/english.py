@@ -110,7 +110,7 @@ def follow_move(key: str) -> None:
     shown = last_setup()
     if shown is None:
         return
-    before = shown.asked
+    before = shown.state.asked
     old = english.default_settings(before)
     new = english.default_settings({**before, key: st.session_state[key]})
     following = [each for each in english.FOLLOWING if each != key and before[each] == old[each]]

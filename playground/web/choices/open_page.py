@@ -48,6 +48,7 @@ from playground.web.choices.setup import (
     replace_notices,
     settle_pinned,
     setup_of,
+    trained_network,
     unpin,
     write_pinned,
 )
@@ -276,7 +277,7 @@ def _present_texts() -> dict[str, list[str]]:
         texts |= {key: write_all(values[key]) for key in ("query", "key") if key in values}
     if not values.get("tour") and st.session_state[OPEN_PAGE] != "lessons":
         texts["lesson"] = []  # nobody is in it
-    return texts | write_pinned(current_setup().asked)
+    return texts | write_pinned(current_setup().state.asked)
 
 
 def shows_example() -> bool:
@@ -306,7 +307,7 @@ def parameters_to_copy(setup: Setup) -> dict[str, list[str]]:
     """What the copied link holds beside the page's own parameters, so that a classmate can train the same."""
     if setup["weights"] != "trained here" or is_training_page():
         return {}
-    trained = setup.trained_network
+    trained = trained_network(setup)
     return training_parameters(trained.recipe) if trained else parameters_from_link()
 
 

@@ -17,7 +17,7 @@ from playground.text import split_sentences
 from playground.training.kept_run import KeptRun
 from playground.training.tasks import TASKS
 from playground.web.choices import setup
-from playground.web.choices.setup import Setup, current_setup, current_value, note_focus_text
+from playground.web.choices.setup import Setup, current_setup, current_value, note_focus_text, trained_network
 from playground.web.session import caches, trained_slot
 
 _UNLOCKED = "_own_shape"
@@ -108,7 +108,7 @@ def choose_values(values: Mapping[str, Any]) -> None:
 
 def change_trained_shape(key: str, value: Any) -> None:
     """Take the shape that Training trains with one setting changed, and random weights; for callbacks."""
-    shape = shape_to_train(current_setup().asked)
+    shape = shape_to_train(current_setup().state.asked)
     choose_values({"weights": "random", "untrained": False, **shape, key: value})
 
 
@@ -117,7 +117,7 @@ def swap_pinned() -> None:
     keep_replaced()
     pinned = setup.pinned_values()
     if pinned is not None:
-        setup.pin(current_setup().asked)
+        setup.pin(current_setup().state.asked)
         choose_values(pinned)
 
 
@@ -158,12 +158,12 @@ def choose_run(run: KeptRun) -> None:
 
 def pin_run(run: KeptRun) -> None:
     """Pin a trained network with the present text, to compare others with it."""
-    setup.pin({**current_setup().asked, "weights": "trained here", "untrained": False, "run": run.name})
+    setup.pin({**current_setup().state.asked, "weights": "trained here", "untrained": False, "run": run.name})
 
 
 def use_example_text() -> None:
     """Replace the text by an example of the trained network's task."""
-    trained = current_setup().trained_network
+    trained = trained_network(current_setup())
     if trained is not None:
         replace_text(trained.example)
 

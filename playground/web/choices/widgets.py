@@ -114,7 +114,7 @@ def keep(key: str) -> None:
 
     Streamlit forgets a widget that is not drawn, and takes it out of the address.
     """
-    st.session_state[key] = current_setup().asked[key]
+    st.session_state[key] = current_setup().state.asked[key]
 
 
 def _common(key: str, label: str | None = None, help_text: str | None = None, disabled: bool = False) -> dict[str, Any]:

@@ -12,10 +12,9 @@ from playground.analysis.stream_sources import logit_lens
 from playground.language import answers
 from playground.language.network import EnglishNetwork
 from playground.language.text import IDS, MASK_ID
+from playground.link.state import AFTER, BEFORE, RunKey
 from playground.runs.arrays import Array
 from playground.web.session import caches
-from playground.web.session.caches import RunKey
-from playground.web.session.networks import AFTER, BEFORE
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_by_weights
 

@@ -2,79 +2,44 @@
 
 import copy
 import logging
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
-from playground.charts import weights
 from playground.config import ModelConfig
-from playground.errors import InputError, PlaygroundError, PretrainedError, UnavailableError
+from playground.errors import PlaygroundError, PretrainedError, UnavailableError
 from playground.language.network import EnglishNetwork, Spec
-from playground.language.text import english_tokenizer, hide_word
 from playground.learn.exercise import FOLDER, Exercise, read_folders
 from playground.limits import MAX_TOKENS
+from playground.link import lab
+from playground.link.lab import Source, read_text
+from playground.link.state import AFTER, BEFORE, EVERYBODY, Owner, RunKey, TextKey, WeightsId
 from playground.model import Encoder, EncoderDecoder
-from playground.model.changes import Change
-from playground.runs.arrays import Array
 from playground.runs.budget import check_budget, check_kept, check_pair_budget, check_pair_patterns
-from playground.runs.encoder_run import DroppedRun, LayerRun, Run, run, run_with_dropout
-from playground.runs.encoder_run import trace_layer as trace
+from playground.runs.encoder_run import DroppedRun, Run, run, run_with_dropout
 from playground.runs.pair_run import PairRun
 from playground.runs.pair_run import run_pair as run_both_halves
-from playground.text import Batch, Tokenizer, build_tokenizer, characters
+from playground.text import Tokenizer
 from playground.training import shipped_network
 from playground.training.answers import write_targets
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session import trained_slot, uploaded_files
-from playground.web.session.networks import AFTER, BEFORE
-from playground.web.session.result_cache import Owner
 from playground.web.session.services import services
 from playground.web.session.weights_cache import (
     TRANSLATOR,
-    WeightsId,
     cache_by_weights,
     cache_for_everybody,
     common_owner,
+    keep,
     load_once,
 )
 from playground.weights import checkpoint
 
+R = TypeVar("R")
+
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class TextKey:
-    """What a batch of tokens depends on."""
-
-    tokenizer: str
-    """`wordpiece`, `word`, `char`, `bpe`, `english`, `translator`; or the key of a network or upload with its own."""
-    vocab_size: int
-    """What `bpe` is trained to; 0 for the others."""
-    max_tokens: int
-    """Where sentences are cut."""
-    sentences: tuple[str, ...]
-    hidden: tuple[int, int] | None = None
-    """The sentence and the position of the word that the mask stands for; None where none is hidden."""
-
-
-class RunKey(NamedTuple):
-    """What the run of one sentence depends on."""
-
-    text: TextKey
-    sentence: int
-    """Counted from 0."""
-    weights: WeightsId
-    """As `Setup.weights`."""
-    config: ModelConfig
-    seed: int
-    causal: bool
-    interventions: tuple[Change, ...] = ()
-    """Changes of the computation, all of which this sentence's run can have."""
-
-    def owner(self) -> Owner:
-        """Who may see the run."""
-        return self.weights.owner()
 
 
 class TwoRuns(NamedTuple):
@@ -122,74 +87,74 @@ def checkpoint_available() -> bool:
     return True
 
 
-def tokenizer(key: TextKey) -> Tokenizer:
-    """The tokenizer that a text asks for; `word` takes its vocabulary from the text itself.
+class AppSource(Source):
+    """Where the app's labs have their weights and kept results: what all visitors share, and what a session has."""
 
-    Raises:
-        UnavailableError: it is of a network or a file that another session has, or that this server has not.
-    """
-    if key.tokenizer == TRANSLATOR:
-        return find_translator().tokenizer
-    if key.tokenizer == "english":
-        return english_tokenizer()
-    if trained_slot.is_trained_network(key.tokenizer):
-        return trained_slot.find_network(key.tokenizer).tokenizer
-    if uploaded_files.is_own_tokenizer(key.tokenizer):
-        return uploaded_files.find_tokenizer(key.tokenizer)
-    if key.tokenizer == "wordpiece":
-        return _checkpoint()[1]
-    return build_tokenizer(key.tokenizer, key.vocab_size, key.sentences)
+    def tokenizer(self, key: TextKey) -> Tokenizer:
+        """The tokenizer of a text.
 
+        Raises:
+            UnavailableError: it is of a network or a file that another session has, or that this server has not.
+        """
+        if key.tokenizer == TRANSLATOR:
+            return find_translator().tokenizer
+        if trained_slot.is_trained_network(key.tokenizer):
+            return trained_slot.find_network(key.tokenizer).tokenizer
+        if uploaded_files.is_own_tokenizer(key.tokenizer):
+            return uploaded_files.find_tokenizer(key.tokenizer)
+        return _checkpoint()[1] if key.tokenizer == "wordpiece" else super().tokenizer(key)
 
-@cache_for_everybody()
-def tokenize(key: TextKey) -> Batch:
-    """The text as a batch of token ids.
+    def encoder(self, weights: str, config: ModelConfig, seed: int) -> Encoder:
+        """The encoder with these weights; raises UnavailableError where they are of another session."""
+        if weights == "minilm":
+            return _checkpoint()[0]
+        if weights == "random":
+            return services().random_weights.encoder(config, seed)
+        if weights.startswith((AFTER, BEFORE)):
+            return self.english_network(weights, config, seed).encoder
+        if trained_slot.is_trained_network(weights):
+            return trained_slot.network_on_device(weights).encoder
+        return uploaded_files.uploaded_encoder(weights, config, seed)
 
-    Raises:
-        InputError: an upload's own vocabulary lacks a word, or a typed id is no row of its token table.
-    """
-    batch = tokenizer(key).encode_batch(key.sentences, min(key.max_tokens, MAX_TOKENS))
-    return batch if key.hidden is None else hide_word(batch, *key.hidden)
+    def find_english(self, spec: Spec, *, is_trained: bool) -> EnglishNetwork | None:
+        """A network of the small English, if it is on this server."""
+        networks = services().networks
+        return networks.find(spec) if is_trained else networks.initial(spec)
 
+    def check(self, config: ModelConfig, n_tokens: int) -> None:
+        """Raise TooLargeError if a model or its run is over this server's limits."""
+        check_budget(config, services().settings.max_parameters)
+        check_kept(config, n_tokens)
 
-@contextmanager
-def turn_on_text(key: RunKey) -> Iterator[tuple[Encoder, Batch]]:
-    """Take a turn to compute with an encoder on a text; raises as `run_sentence`."""
-    n = tokenizer(key.text).vocab_size
-    if 0 < key.config.vocab_size < n:
-        rows, n_characters = key.config.vocab_size, characters().vocab_size
-        also = f" or char ({n_characters} tokens)" if n_characters <= rows else ""
-        raise InputError(
-            f"The tokenizer {key.text.tokenizer} makes {n:,} different tokens of this, and your file's token table has "
-            f"{rows:,} rows: the tokenizer word with at most {rows:,} different words{also} fits."
-        )
-    batch = tokenize(key.text)
-    check_budget(key.config, services().settings.max_parameters)
-    check_kept(key.config, batch.ids.shape[1])
-    with services().turns.take():
-        yield encoder(key.weights, key.config, key.seed), batch
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Context in which this thread may compute; BusyError where no turn came free. Turns can be nested."""
+        if getattr(_HAS_TURN, "yes", False):
+            yield
+            return
+        with services().turns.take():
+            _HAS_TURN.yes = True
+            try:
+                yield
+            finally:
+                _HAS_TURN.yes = False
 
-
-def _options(key: RunKey) -> dict[str, Any]:
-    return {"seed": key.seed, "causal": key.causal, "interventions": key.interventions}
-
-
-@cache_by_weights
-def run_sentence(key: RunKey) -> Run:
-    """Run one sentence of a text.
-
-    Raises:
-        TooLargeError: the model or the text is over this server's limits.
-        BusyError: no turn came free.
-        InputError: the sentence is longer than the position table, or has tokens that the token table has not.
-    """
-    return compute_run(key)
+    def remember(self, function: Callable[..., Any], key: Hashable, compute: Callable[[], R]) -> R:
+        """What a function computes of a key; for everybody, or in the session whose weights the key names."""
+        first = key[0] if isinstance(key, tuple) and not isinstance(key, RunKey) else key
+        owner = first.owner() if isinstance(first, RunKey) else EVERYBODY
+        return keep(function, key, owner, compute)
 
 
-def compute_run(key: RunKey) -> Run:
-    """The run of one sentence, which no cache keeps: for many sentences, of each of which little is needed."""
-    with turn_on_text(key) as (model, batch):
-        return run(model, batch, key.sentence, **_options(key))
+_HAS_TURN = threading.local()
+APP = AppSource()
+tokenizer, encoder, english_network = APP.tokenizer, APP.encoder, APP.english_network
+tokenize, run_sentence, compute_run = (
+    partial(read_text, APP),
+    partial(lab.run_sentence, APP),
+    partial(lab.compute_run, APP),
+)
+trace_layer, turn_on_text = partial(lab.trace_layer, APP), partial(lab.turn_on_text, APP)
 
 
 def prepare_run(key: RunKey, keep: Callable[[str], bool]) -> Callable[[], Run]:
@@ -202,27 +167,9 @@ def prepare_run(key: RunKey, keep: Callable[[str], bool]) -> Callable[[], Run]:
 
     def compute() -> Run:
         with services().turns.take():
-            return run(model, batch, key.sentence, keep=keep, **_options(key))
+            return run(model, batch, key.sentence, keep=keep, **lab.pass_options(key))
 
     return compute
-
-
-@cache_by_weights
-def thumbnails(key: RunKey, *, hide_special: bool) -> Array:
-    """Every head's weights, shrunk, with or without special tokens; raises as `run_sentence`."""
-    computed = run_sentence(key)
-    patterns = computed.patterns()
-    if hide_special:
-        patterns = patterns[:, :, ~computed.special][..., ~computed.special]
-    return weights.shrink(patterns)
-
-
-@cache_by_weights
-def trace_layer(key: RunKey, layer: int) -> LayerRun:
-    """Run one sentence and keep all of one layer; raises as `run_sentence`."""
-    known = run_sentence(key)
-    with turn_on_text(key) as (model, batch):
-        return trace(model, batch, key.sentence, layer, known=known, **_options(key))
 
 
 @cache_by_weights
@@ -230,39 +177,6 @@ def drop_layer(key: RunKey, layer: int) -> DroppedRun:
     """Run one sentence in train mode, in a model of its own and without the key's changes; raises as `run_sentence`."""
     with turn_on_text(key) as (model, batch):
         return run_with_dropout(model, batch, key.sentence, layer, seed=key.seed, causal=key.causal)
-
-
-def encoder(weights: str, config: ModelConfig, seed: int) -> Encoder:
-    """The encoder with these weights, as `Setup.weights`; check the config against the budget first.
-
-    Raises:
-        UnavailableError: the weights are of another session.
-    """
-    if weights == "minilm":
-        return _checkpoint()[0]
-    if weights == "random":
-        return services().random_weights.encoder(config, seed)
-    if weights.startswith((AFTER, BEFORE)):
-        return english_network(weights, config, seed).encoder
-    if trained_slot.is_trained_network(weights):
-        return trained_slot.network_on_device(weights).encoder
-    return uploaded_files.uploaded_encoder(weights, config, seed)
-
-
-def english_network(weights: str, config: ModelConfig, seed: int) -> EnglishNetwork:
-    """The network of the small English with these weights, as `Setup.weights`.
-
-    Raises:
-        UnavailableError: it is not on this server any more.
-    """
-    is_before = weights.startswith(BEFORE)
-    key = weights.removeprefix(BEFORE).removeprefix(AFTER)
-    spec = next(each for each in (Spec(config, causal, seed) for causal in (False, True)) if each.key == key)
-    networks = services().networks
-    found = networks.initial(spec) if is_before else networks.find(spec)
-    if found is None:
-        raise UnavailableError("This encoder of the small English is not on the server any more.")
-    return found
 
 
 @load_once()

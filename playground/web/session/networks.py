@@ -8,10 +8,8 @@ from cachetools import LRUCache
 
 from playground.language.finding import find_network
 from playground.language.network import EnglishNetwork, Spec, untrained
+from playground.link.state import AFTER, BEFORE
 from playground.weights.store import NetworkStore
-
-AFTER, BEFORE = "english-", "english before training-"
-"""How the names of their weights begin, as `Setup.weights`; the spec's key follows."""
 
 _IN_MEMORY = 64
 

@@ -23,6 +23,7 @@ from prometheus_client.registry import Collector
 from torch import nn
 
 from playground.config import ModelConfig
+from playground.link.state import EVERYBODY, Owner
 from playground.model import Encoder
 from playground.model.init import InitialTensor, draw, initial_tensors, share_weights
 from playground.runs.budget import check_interrupted
@@ -34,17 +35,6 @@ _POLL = 0.25
 
 ENTRY = 1_000
 """Bytes that an entry takes besides its arrays, about."""
-
-
-@dataclass(frozen=True)
-class Owner:
-    """Who may see what weights compute."""
-
-    session: str | None
-    """Streamlit's id of the only session; None: everybody."""
-
-
-EVERYBODY = Owner(None)
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from dataclasses import replace
 import streamlit as st
 
 from playground.errors import UnavailableError, WeightsError
+from playground.link.state import AFTER, BEFORE
 from playground.training.kept_run import KeptRun, key_in, run_key
 from playground.training.network import Network
 from playground.training.trained_network import TrainedNetwork, load, save
-from playground.web.session.networks import AFTER, BEFORE
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_in_session
 
@@ -123,7 +123,7 @@ def shown_network(name: str = "") -> TrainedNetwork | None:
 
 
 def is_trained_network(weights: str) -> bool:
-    """Whether `Setup.weights` is the key of a trained network, after training or before."""
+    """Whether `State.weights` is the key of a trained network, after training or before."""
     return weights.startswith(("trained-", "initial-"))
 
 
@@ -151,7 +151,7 @@ def _copy_on_device(weights: str) -> Network:
 
 
 def describe_weights(weights: str) -> str:
-    """What a page calls `Setup.weights`, whosever they are."""
+    """What a page calls `State.weights`, whosever they are."""
     names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
     if weights.startswith(BEFORE):
         return ":orange-badge[before training (random)]"
@@ -161,7 +161,7 @@ def describe_weights(weights: str) -> str:
 
 
 def weights_label(weights: str) -> str | None:
-    """What a page calls `Setup.weights` where they are of one of the session's trained networks."""
+    """What a page calls `State.weights` where they are of one of the session's trained networks."""
     try:
         trained = find_network(weights)
     except UnavailableError:

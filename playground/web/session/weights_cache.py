@@ -5,7 +5,7 @@ Whose weights are is part of their name's type, `WeightsId`, and so of every key
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -13,7 +13,8 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.errors import UnavailableError
-from playground.web.session.result_cache import EVERYBODY, CacheKey, FunctionCaches, Owner, ResultCache
+from playground.link.state import EVERYBODY, Owner, WeightsId
+from playground.web.session.result_cache import CacheKey, FunctionCaches, ResultCache
 from playground.web.session.services import services
 
 P = ParamSpec("P")
@@ -35,29 +36,8 @@ K = TypeVar("K", bound=Owned)
 OF_ANOTHER = "These weights are of another session."
 
 
-class WeightsId(str):
-    """What caches know weights by, with their owner; as a string it is the name alone."""
-
-    __slots__ = ("_owner",)
-    _owner: Owner
-
-    def __new__(cls, name: str, owner: Owner) -> "WeightsId":  # noqa: D102
-        made = super().__new__(cls, name)
-        made._owner = owner
-        return made
-
-    def __reduce__(self) -> tuple[type["WeightsId"], tuple[str, Owner]]:
-        return WeightsId, (str(self), self._owner)
-
-    def owner(self) -> Owner:
-        """Whose weights they are."""
-        return self._owner
-
-
-MINILM = WeightsId("minilm", EVERYBODY)
-RANDOM = WeightsId("random", EVERYBODY)
 TRANSLATOR = WeightsId("translator", EVERYBODY)
-"""What `Setup.weights` would call the shipped translator's weights, and `TextKey.tokenizer` its tokenizer."""
+"""What `State.weights` would call the shipped translator's weights, and `TextKey.tokenizer` its tokenizer."""
 
 
 def this_session() -> Owner:
@@ -129,13 +109,17 @@ def cache_by_weights(function: Callable[Concatenate[K, P], R]) -> Callable[Conca
 
     @functools.wraps(function)
     def find(first: K, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        owner = first.owner()
-        if owner not in (EVERYBODY, this_session()):
-            raise UnavailableError(OF_ANOTHER)
-        cache = services().results if owner == EVERYBODY else _session_caches().of(function, 2)
-        return _find(cache, owner, function, first, *args, **kwargs)
+        return keep(function, (first, args, *kwargs.items()), first.owner(), partial(function, first, *args, **kwargs))
 
     return find
+
+
+def keep(function: Callable[..., object], key: Hashable, owner: Owner, compute: Callable[[], R]) -> R:
+    """What a function computes of a key, whose owner it is for; raises UnavailableError for another session."""
+    if owner not in (EVERYBODY, this_session()):
+        raise UnavailableError(OF_ANOTHER)
+    cache = services().results if owner == EVERYBODY else _session_caches().of(function, 2)
+    return cache.find(CacheKey(function, key, owner), compute)
 
 
 def _find(cache: ResultCache, owner: Owner, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

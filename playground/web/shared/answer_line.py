@@ -26,7 +26,7 @@ _CHIPS = "mask_chips"
 def draw_answer_line(run: Run) -> None:
     """Draw the answer, and in a fold the words to hide and the answer by layer; nothing but for the small English."""
     setup = current_setup()
-    if not setup.is_english:
+    if not setup.state.is_english:
         return
     hidden = hidden_word(setup.run_key)
     with st.container(key=KEY, horizontal=True, vertical_alignment="center", gap="small"):

@@ -19,7 +19,14 @@ from playground.text.sentences import foreign_script, is_english
 from playground.text.wording import count_heads, count_noun, name_device
 from playground.views.change_names import count_changes
 from playground.web.choices.focus import settle_tokens
-from playground.web.choices.setup import OPEN_PAGE, Setup, current_notices, current_setup, current_value
+from playground.web.choices.setup import (
+    OPEN_PAGE,
+    Setup,
+    current_notices,
+    current_setup,
+    current_value,
+    trained_network,
+)
 from playground.web.choices.snapshots import can_undo, undo_reset
 from playground.web.session import caches, trained_slot
 from playground.web.session.services import services
@@ -80,7 +87,7 @@ def draw_run_line(*, changed: bool = True) -> Run:
     require_text(setup, "Type a sentence into “Your text”, and this page shows what the encoder does with it.")
     run = shown_run(changed=changed)
     settle_tokens(run)
-    if setup.trained_network and all(setup.batch.unknown[setup.sentence]):
+    if trained_network(setup) and all(setup.batch.unknown[setup.sentence]):
         st.info(
             "The network that was trained here knows no token of this sentence: it reads [UNK] throughout. The "
             "sidebar has a sentence that it knows.",

@@ -9,36 +9,15 @@ import streamlit as st
 from playground.analysis.comparison import have_same_tokens
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
-from playground.link.changes import Changes
-from playground.link.kinds import Size
-from playground.link.params import LOCKED, SHARED, write
+from playground.link.params import LOCKED, SHARED
 from playground.pages import page_at
 from playground.runs.encoder_run import Run
-from playground.text.wording import quote_word
-from playground.views.change_names import group_layers, name_changes
+from playground.views.scenes import MOST_NAMED, Difference, list_differences, name_sides
 from playground.web.choices import setup, shortcuts
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, pinned_setup, replace_notices
 from playground.web.session import caches
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
-
-_MOST_NAMED = 2
-"""Differences that a side's name tells, at most; the page's top has them all."""
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One choice that is not the same on both sides, in words."""
-
-    name: str
-    """Empty where the words of both sides need none."""
-    pinned: str
-    now: str
-
-    @property
-    def sides(self) -> tuple[str, str]:
-        """What each side has, the pinned one first, such as `n_layers 6`."""
-        return f"{self.name} {self.pinned}".strip(), f"{self.name} {self.now}".strip()
 
 
 @dataclass(frozen=True)
@@ -71,7 +50,7 @@ def pinned_side() -> PinnedSide | None:
     setup = pinned_setup()
     if setup is None:
         return None
-    return PinnedSide(setup, *name_sides(list_differences(setup.values, current_setup().values), _MOST_NAMED))
+    return PinnedSide(setup, *name_sides(list_differences(setup.values, current_setup().values), MOST_NAMED))
 
 
 def pinned_side_without_changes() -> PinnedSide | None:
@@ -102,72 +81,6 @@ def beside(run: Run) -> PinnedRun | None:
     side = pinned_side()
     pinned = run_pinned(side)
     return PinnedRun(side, pinned, have_same_tokens(run, pinned)) if side and pinned else None
-
-
-def list_differences(pinned: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
-    """Every choice in which two sets of the sidebar's values differ, in the sidebar's order."""
-    return [
-        Difference(_name(key), _word(key, pinned), _word(key, now))
-        for key in SHARED
-        if pinned[key] != now[key] and (_has_effect(key, pinned) or _has_effect(key, now))
-    ]
-
-
-def _has_effect(key: str, values: Mapping[str, Any]) -> bool:
-    """Whether a choice has a meaning beside the others; those that nobody sees are no difference."""
-    if key == "vocab_size":
-        return bool(values["tokenizer"] == "bpe")
-    if key == "mask":
-        return bool(values["weights"] == "english")
-    return bool(values["weights"] in ("trained here", "english")) if key == "untrained" else True
-
-
-_WEIGHTS = {
-    "minilm": "trained weights",
-    "english": "the small English",
-    "random": "random weights",
-    "mine": "your own weights",
-    "trained here": "weights trained here",
-}
-
-
-def _name(key: str) -> str:
-    """What a choice is called: sizes by their names in code, others in words; empty where its values say it."""
-    if key == "untrained":
-        return "before training"
-    if key in ("do", "weights"):
-        return ""
-    if key == "mask":
-        return "hidden word"
-    return key if isinstance(SHARED[key], Size) else key.replace("_", " ")
-
-
-def _word(key: str, values: Mapping[str, Any]) -> str:
-    value = values[key]
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if key == "do":
-        return _name_made(value, values["n_layers"])
-    if key == "weights":
-        return _WEIGHTS[value]
-    return quote_word(value, longest=24) if key == "text" else write(value)
-
-
-def _name_made(made: Changes, n_layers: int) -> str:
-    """The changes of the computation that are switched on, in words."""
-    on = group_layers([each for each, is_on in made.made if is_on], n_layers)
-    if not on:
-        return "changes switched off" if made else "no change"
-    return f"“{name_changes(on[0])}”{f' and {len(on) - 1} more' if len(on) > 1 else ''}"
-
-
-def name_sides(differences: Sequence[Difference], most: int | None = None) -> tuple[str, str]:
-    """What the pinned and the present side are called, by at most so many differences: such as `now (seed 3)`."""
-    if not differences:
-        return "pinned (the same)", "now (the same)"
-    more = "" if most is None or len(differences) <= most else f" and {len(differences) - most} more"
-    pinned, now = (", ".join(words) for words in zip(*(each.sides for each in differences[:most]), strict=True))
-    return f"pinned ({pinned}{more})", f"now ({now}{more})"
 
 
 KEY = "pin_line"
@@ -263,4 +176,4 @@ def explain_pinned_run() -> None:
 
 def _pin() -> None:
     shortcuts.keep_replaced()
-    setup.pin(current_setup().asked)
+    setup.pin(current_setup().state.asked)

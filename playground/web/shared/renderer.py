@@ -39,12 +39,13 @@ from playground.charts.head_lines import Lines
 from playground.charts.label import chart_label
 from playground.charts.scene import Scene
 from playground.export.tables import rows_of
-from playground.link.opening import Focus
-from playground.link.params import PARAMS
+from playground.link.opening import Focus, LinkedView
+from playground.link.params import FOCUS, PARAMS
+from playground.pages import page_at
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.focus import choose_places, move_focus
-from playground.web.choices.setup import current_value
+from playground.web.choices.setup import current_setup, current_value, pinned_setup
 from playground.web.components.charts import CellFrame, clicked_tokens, draw_bars, draw_curves, draw_head_lines
 from playground.web.components.rows import draw_token_chips
 from playground.web.shared import panels, saving
@@ -98,6 +99,38 @@ def _pack(value: Any) -> Any:
 def read_options(page: str) -> Options:
     """Values of a page's own parameters: those whose keys begin with this word."""
     return {key: current_value(key) for key in PARAMS if key.startswith(f"{page}_")}
+
+
+def session_view(page: str) -> LinkedView:
+    """What a page, by its path, shows of the session's choices; the visitor's query and key are those of its text."""
+    lab, other = current_setup(), pinned_setup()
+    options = read_options(page_at(page).parameter_prefix.rstrip("_"))
+    values = {**lab.values, **options, **{place: current_value(place) for place in FOCUS}}
+    has_pinned = other is not None and other.text.sentences
+    pinned = LinkedView(page, other, {**values, **other.values}) if other is not None and has_pinned else None
+    return LinkedView(page, lab, values, pinned=pinned)
+
+
+def draw_view(
+    page: str,
+    show: Callable[[Scene[S], Options], Iterable[Item]],
+    scene: Callable[[LinkedView], Scene[S]],
+    shown: Sequence[str] = PLACES,
+) -> None:
+    """Draw the focus line and what a page's view shows; an expected error ends the page with its one sentence.
+
+    Args:
+        page: its path.
+        show: the view.
+        scene: what it looks at.
+        shown: the places of the focus that the page depends on; without any, there is no focus line.
+    """
+    view = session_view(page)
+    with panels.explain_errors():
+        made = scene(view)
+        if shown:
+            draw_focus(view.run, shown)
+        render(show(made, view.values), made)
 
 
 def draw_focus_and_scene(*, changed: bool = True, shown: Sequence[str] = PLACES) -> Scene[Run]:

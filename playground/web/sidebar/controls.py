@@ -26,6 +26,7 @@ from playground.web.choices.setup import (
     current_value,
     recognised_weights,
     record_action,
+    trained_network,
 )
 from playground.web.choices.snapshots import reset_everything
 from playground.web.components.rows import draw_copy_link
@@ -117,7 +118,7 @@ def _draw_architecture(setup: Setup, locked: Collection[str]) -> None:
 
     MiniLM's lead to the small English; those of what Training trains, or has trained, to random weights.
     """
-    trains = open_page.is_training_page() or setup.trained_network is not None
+    trains = open_page.is_training_page() or trained_network(setup) is not None
     leave = shortcuts.change_trained_shape if trains else leave_minilm
     decided = _are_decided(setup)
     shape = shape_to_train(setup.values) if trains else setup.values
@@ -130,14 +131,14 @@ def _draw_architecture(setup: Setup, locked: Collection[str]) -> None:
                     widgets.keep(key)
                     widgets.offer(key, label, line, shape[key], leave)
                 else:
-                    moved = {"on_change": follow_move, "args": (key,)} if setup.is_english else {}
+                    moved = {"on_change": follow_move, "args": (key,)} if setup.state.is_english else {}
                     _draw_setting(setup, key, label, help_text=line, **moved)
 
 
 def _are_decided(setup: Setup) -> bool:
     """Whether the controls in sight show what the weights or the page decide, so that a move chooses other weights."""
     is_small = open_page.is_training_page() and trains_small(setup.values)
-    return is_small or setup["weights"] == "minilm" or setup.trained_network is not None
+    return is_small or setup["weights"] == "minilm" or trained_network(setup) is not None
 
 
 def _locked(setup: Setup) -> Collection[str]:
@@ -174,7 +175,7 @@ def _draw_expert(setup: Setup, locked: Collection[str], *, is_open: bool) -> Non
     if setup["weights"] == "minilm":
         label, icon = "Unlock: same shape, random weights", ":material/lock_open:"
         st.button(label, key="unlock", icon=icon, on_click=_unlock, width="stretch")
-    if not setup.is_english:
+    if not setup.state.is_english:
         st.caption(_nearest_preset(setup))
     for title, group in groups.items():
         if any(group.values()):
@@ -185,7 +186,7 @@ def _draw_expert(setup: Setup, locked: Collection[str], *, is_open: bool) -> Non
             elif key == "seed":
                 widgets.number(key)
             else:
-                is_files = key in ("tokenizer", "vocab_size") and bool(setup.own_tokenizer)
+                is_files = key in ("tokenizer", "vocab_size") and bool(setup.state.own_tokenizer)
                 options: dict[str, Any] = {"step": 100} if key == "vocab_size" else {}
                 _draw_setting(setup, key, disabled=key in locked or is_files, **options)
 
@@ -225,11 +226,11 @@ def _expert_groups(setup: Setup, locked: Collection[str]) -> dict[str, dict[str,
         for group in get_args(SettingGroup)
     }
     tokens = {}
-    if setup.trained_network is None and not setup.is_english:
+    if trained_network(setup) is None and not setup.state.is_english:
         tokens["tokenizer"] = True
         if setup["tokenizer"] == "bpe":
             tokens["vocab_size"] = True
-        tokens["table_rows"] = setup.weights == "random" and not setup.takes_vectors
+        tokens["table_rows"] = setup.weights == "random" and not setup.state.takes_vectors
     tokens |= {"max_len": True, "causal": True, "seed": "seed" not in locked and _draws_random(setup)}
     return groups | {"Tokens, masks and chance": tokens}
 
@@ -237,8 +238,8 @@ def _expert_groups(setup: Setup, locked: Collection[str]) -> dict[str, dict[str,
 def _draws_random(setup: Setup) -> bool:
     """Whether the open page shows anything that is drawn from the seed."""
     page, known = page_at(st.session_state[OPEN_PAGE]), recognised_weights(setup.values)
-    takes_vectors = setup.takes_vectors or (known is not None and not known.settings["vocab_size"])
-    has_seed = setup.weights == "random" or setup.is_english
+    takes_vectors = setup.state.takes_vectors or (known is not None and not known.settings["vocab_size"])
+    has_seed = setup.weights == "random" or setup.state.is_english
     return has_seed or takes_vectors or page.own_networks or page.draws_numbers
 
 
@@ -252,10 +253,10 @@ def draw_text_and_weights() -> tuple[Setup, Collection[str]]:
         widgets.whole("sentence", high=len(setup.text.sentences))
     locked = _locked(setup)
     _draw_architecture(setup, locked)
-    if setup.is_english:
+    if setup.state.is_english:
         english_panel.draw_move(setup)
     widgets.choice("weights", on_change=weights_chosen)
-    if setup.is_english:
+    if setup.state.is_english:
         note_drawn()
     if setup["weights"] == "minilm":
         moves = "Moving a control opens a trained encoder of the small English."
@@ -265,7 +266,7 @@ def draw_text_and_weights() -> tuple[Setup, Collection[str]]:
             f"**MiniLM-L6**, {count_parameters(setup.config).total:,} parameters, trained on pairs of sentences. "
             f"{moves}"
         )
-    elif setup.is_english:
+    elif setup.state.is_english:
         english_panel.draw(setup)
     elif setup["weights"] == "mine":
         upload_panel.draw(setup)

@@ -38,12 +38,12 @@ STAYS, LEAVES = 1.5, 30.0
 
 def draw_move(setup: Setup) -> None:
     """Draw what the shown encoder costs beside the base, and the answer beside the one before the last move."""
-    if setup.chosen is not None:
+    if setup.state.chosen is not None:
         st.caption(
             ":orange-badge[nobody has trained this one yet] The page shows the nearest that is there: "
             f"**{name_spec(english.spec_of(setup.values))}**."
         )
-    if setup["untrained"] or setup.chosen is not None:
+    if setup["untrained"] or setup.state.chosen is not None:
         return
     spec, lines = english.spec_of(setup.values), []
     answer = _describe_answer(setup)
@@ -57,9 +57,9 @@ def draw_move(setup: Setup) -> None:
 def draw(setup: Setup) -> None:
     """Draw the switch between before and after training, and the way back to MiniLM; a move ends another's training."""
     running = session_experiments().get(LEARNING)
-    if running is not None and running.active and running.inputs != english.spec_of(setup.asked):
+    if running is not None and running.active and running.inputs != english.spec_of(setup.state.asked):
         session_experiments().discard(LEARNING)
-    if setup.chosen is not None:
+    if setup.state.chosen is not None:
         _draw_missing(setup)
     if setup.text.sentences:
         _draw_unknown(setup)
@@ -107,7 +107,10 @@ def _append_word() -> None:
 
 def _draw_missing(setup: Setup) -> None:
     """Draw what becomes of an encoder that nobody has trained: it is trained if its visitor has moved there."""
-    seconds, longest = learning_seconds(english.spec_of(setup.asked)), 2 * services().settings.max_training_seconds
+    seconds, longest = (
+        learning_seconds(english.spec_of(setup.state.asked)),
+        2 * services().settings.max_training_seconds,
+    )
     if seconds > longest:
         st.caption(
             f"Training would take about {duration(seconds)}; this server trains for {duration(longest)} at most."
@@ -121,8 +124,8 @@ def _draw_missing(setup: Setup) -> None:
 def follow_learning() -> None:
     """Start the training once the visitor stays, draw how far it is, and show the encoder at its end."""
     setup, experiments = current_setup(), session_experiments()
-    spec = english.spec_of(setup.asked)
-    if setup.chosen is None or services().networks.find(spec) is not None:
+    spec = english.spec_of(setup.state.asked)
+    if setup.state.chosen is None or services().networks.find(spec) is not None:
         st.rerun()
     running = experiments.get(LEARNING)
     if running is not None and running.inputs != spec:
@@ -165,7 +168,7 @@ def _describe_answer(setup: Setup) -> str:
         now = float(fill_in(setup.run_key)[-1, IDS[hidden.word]])
         before = moved_from()
         told = f"**{now:.2f}**"
-        if before is not None and before.is_english and before.text_key == setup.text_key:
+        if before is not None and before.state.is_english and before.text_key == setup.text_key:
             told = f"{float(fill_in(before.run_key)[-1, IDS[hidden.word]]):.2f} → {told}"
     except PlaygroundError:  # the page says why there is no run
         return ""

@@ -63,7 +63,7 @@ def draw_how_made() -> None:
 
 def _describe(setup: Setup, run: Run) -> dict[str, str]:
     names = {"minilm": "all-MiniLM-L6-v2, trained", "random": f"random, drawn from seed {setup['seed']}"}
-    if setup.is_english:
+    if setup.state.is_english:
         names[setup.weights] = f"{setup.weights}, seed {setup['seed']}"
     weights = names.get(setup.weights) or trained_slot.weights_label(setup.weights) or "your own file"
     return versions() | {

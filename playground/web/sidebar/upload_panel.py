@@ -138,7 +138,7 @@ def _describe_vocabulary(vocabulary: UploadedVocabulary, setup: Setup) -> list[s
     remarks = [f"**{quote_text(vocabulary.file)}**: {len(tokenizer.ids):,} words for {token_rows():,} rows. {cut}"]
     if tokenizer.unknown is None:
         remarks.append("It has no token for unknown words, so every word of your text must be in it.")
-    elif setup.text.sentences and setup.own_tokenizer:
+    elif setup.text.sentences and setup.state.own_tokenizer:
         batch, row = setup.batch, setup.sentence
         places = zip(batch.offsets[row], batch.unknown[row], strict=True)
         words = [batch.sentences[row][start:end] for (start, end), is_unknown in places if is_unknown]

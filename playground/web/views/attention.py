@@ -2,55 +2,42 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
-from urllib.parse import parse_qs, urlencode
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from playground.analysis import attribution, counterfactuals, stream_sources
-from playground.analysis.attention import PROBES, Habits, check_probes, measure_habits
-from playground.analysis.attribution import HeadMaps, destination
+from playground.analysis import counterfactuals
 from playground.analysis.changes import sentence_change, stream_change
 from playground.analysis.comparison import moved_weight
-from playground.analysis.counterfactuals import TEN_SENTENCES, ReadText, read_texts
-from playground.analysis.stream_sources import StreamSplit, logit_lens
-from playground.analysis.walkthrough import Walk
+from playground.analysis.counterfactuals import TEN_SENTENCES
+from playground.analysis.stream_sources import logit_lens
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
-from playground.charts.scene import Scene
-from playground.config import ModelConfig
-from playground.errors import InputError, PlaygroundError
+from playground.errors import PlaygroundError
 from playground.language.family import STOPS
-from playground.limits import MAX_CHARACTERS, MAX_TOKENS
-from playground.link.changes import MadeChange, fit_changes
 from playground.link.opening import Focus
 from playground.link.params import AUTOMATIC
-from playground.link.query import write_query
+from playground.link.state import RunKey, is_random
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
-from playground.text import Batch, words
 from playground.training.network import Tagger
-from playground.views.attention.counterfactuals import SentenceOfRun
-from playground.views.attention.explanation import HeadsRun
 from playground.views.change_names import count_changes, explain_change
 from playground.web.choices import widgets
 from playground.web.choices.english import choose_english
 from playground.web.choices.focus import choose_places, current_focus, move_focus
-from playground.web.choices.setup import Setup, current_setup, current_value, is_random, record_action
+from playground.web.choices.setup import Setup, current_setup, current_value, record_action
 from playground.web.components import rows
 from playground.web.components.without_picture import scroll_to
 from playground.web.session import caches, trained_slot
-from playground.web.session.caches import RunKey
 from playground.web.session.services import services
-from playground.web.session.weights_cache import WeightsId, cache_by_weights
+from playground.web.session.weights_cache import cache_by_weights
 from playground.web.shared import panels, renderer
 from playground.web.shared import tour as session_tour
 from playground.web.shared.change_chips import draw_change_button, draw_followed_button, explain_refusal
-from playground.web.shared.pinning import pinned_side
 
 T = TypeVar("T")
 
@@ -65,125 +52,6 @@ _ARRIVING = "_why_arriving"
 
 _SEARCHING = "_all_heads_asked_for"
 """Session key that is there until the table of all heads is drawn, for a visitor who has asked for it."""
-
-
-def heads_scene() -> Scene[HeadsRun]:
-    """The run and the pinned one, each with what explains its heads in the app's caches."""
-    scene, side = renderer.draw_focus_and_scene(), pinned_side()
-    now = explain_heads(scene.now, current_setup())
-    pinned = None
-    if scene.pinned is not None and side is not None:
-        pinned = explain_heads(scene.pinned, side.setup)
-    return scene.with_subjects(now, pinned)
-
-
-def explain_heads(run: Run, setup: Setup) -> HeadsRun:
-    """A run of a setup, with what explains its heads in the app's caches."""
-    key = setup.run_key
-    return HeadsRun(
-        run,
-        partial(caches.trace_layer, key),
-        partial(split_stream, key),
-        partial(find_maps, key),
-        lambda source: habits_in_probes(key) if source == "fixed sentences" else habits_in_text(key),
-        lambda hide: _or_explain(lambda: caches.thumbnails(key, hide_special=hide)),
-        SentenceOfRun(
-            setup.batch,
-            setup.sentence,
-            lambda layer, texts: read_other_texts(setup.untouched_key, layer, tuple(texts), setup.changes),
-            partial(_link_text, setup),
-        ),
-        is_random=is_random(setup.weights),
-    )
-
-
-@cache_by_weights
-def read_other_texts(
-    key: RunKey, layer: int, texts: tuple[str, ...], changes: tuple[MadeChange, ...]
-) -> list[ReadText | str]:
-    """What a layer makes of other sentences, with the changes that each can have; raises as `caches.run_sentence`."""
-    with caches.turn_on_text(key) as (model, batch):
-        # Words that are vectors need no table: each has the one that its letters and the seed give it.
-        tokenizer = caches.tokenizer(key.text) if key.config.vocab_size else words([*batch.sentences, *texts])
-
-        def fit(together: Batch, row: int) -> tuple[Change, ...]:
-            return fit_changes(changes, key.config, together, row, causal=key.causal).applied
-
-        return read_texts(
-            model,
-            tokenizer,
-            batch,
-            texts,
-            layer,
-            max_tokens=min(key.text.max_tokens, MAX_TOKENS),
-            seed=key.seed,
-            causal=key.causal,
-            fit=fit if any(change.is_on for change in changes) else None,
-        )
-
-
-def _link_text(setup: Setup, sentence: str, places: Mapping[str, Any]) -> str:
-    """A link to another sentence, pinned against the present; empty where it would show other weights.
-
-    A link carries no weights. The tokenizer word numbers words as they come, so another text has another table.
-    """
-    if setup["weights"] not in ("minilm", "random") or (setup["tokenizer"] == "word" and setup.config.vocab_size):
-        return ""
-    sentences = list(setup.text.sentences)
-    sentences[setup.sentence] = sentence
-    text, focus = "\n".join(sentences), current_focus(panels.shown_run())
-    if len(text) > MAX_CHARACTERS:
-        return ""
-    values = {**setup.values, "text": text, "layer": focus.layer, "head": focus.head, **places}
-    texts = parse_qs(write_query(values, setup.values), keep_blank_values=True)
-    texts |= {place: [str(places[place])] for place in ("query", "key")}
-    return f"attention?{urlencode(texts, doseq=True)}"
-
-
-def _or_explain(compute: Callable[[], T]) -> T:
-    """What is computed; an expected error is shown as one sentence, and ends the page."""
-    with panels.explain_errors():
-        return compute()
-
-
-@cache_by_weights
-def split_stream(key: RunKey, layer: int) -> StreamSplit:
-    """What each source adds to the vectors that a layer's attention reads; raises as `caches.run_sentence`."""
-    run = caches.run_sentence(key)
-    with services().turns.take():
-        return stream_sources.split_stream(run, caches.encoder(key.weights, key.config, key.seed), layer)
-
-
-def find_maps(key: RunKey, walk: Walk) -> HeadMaps:
-    """The learned maps of a walk's head; raises as `caches.run_sentence`."""
-    _, piece = destination(walk)
-    return _cut_maps(key.weights, key.config, key.seed, walk.layer.layer, walk.head, piece)
-
-
-@cache_by_weights
-def habits_in_text(key: RunKey) -> Habits:
-    """What heads do in one sentence; raises as `caches.run_sentence`."""
-    return measure_habits([caches.run_sentence(key)])
-
-
-@cache_by_weights
-def habits_in_probes(key: RunKey) -> Habits:
-    """What heads do in the fixed sentences, read as the key's text is.
-
-    Raises:
-        InputError: the encoder cannot read them; and as `caches.run_sentence`.
-    """
-    if key.text.tokenizer == "word" and key.config.vocab_size:
-        raise InputError("The tokenizer word knows the words of your own text alone, and not the fixed sentences.")
-    probes = key._replace(text=replace(key.text, sentences=PROBES), sentence=0, interventions=())
-    check_probes(caches.tokenize(probes.text).unknown)
-    return measure_habits([caches.compute_run(probes._replace(sentence=i)) for i in range(len(PROBES))])
-
-
-@cache_by_weights
-def _cut_maps(weights: WeightsId, config: ModelConfig, seed: int, layer: int, head: int, piece: int) -> HeadMaps:
-    with services().turns.take():
-        return attribution.head_maps(caches.encoder(weights, config, seed), layer, head, piece)
 
 
 def show_on_arrival() -> None:

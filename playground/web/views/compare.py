@@ -12,15 +12,16 @@ from playground.analysis.comparison import PointDifference
 from playground.charts.chart import Group, Item, Panel, fill_panel
 from playground.charts.scene import Scene
 from playground.link.changes import Changes, MadeChange
+from playground.link.state import is_random
 from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.views import compare as view
-from playground.web.choices.setup import Setup, current_setup, current_value, is_random
+from playground.views.parameters import model_costs
+from playground.web.choices.setup import Setup, current_setup, current_value
 from playground.web.session import caches
 from playground.web.session.caches import TwoRuns
 from playground.web.session.weights_cache import cache_by_weights
 from playground.web.shared import panels
-from playground.web.shared.model_costs import model_costs, pinned_costs
 from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.shared.pinning import pinned_side, run_pinned, start_comparison
 from playground.web.shared.renderer import draw_focus_and_scene, read_options, render
@@ -70,10 +71,12 @@ def _find_differences(keys: TwoRuns) -> list[PointDifference]:
 def compare_costs() -> None:
     """A panel of parameters and the work for the sentence."""
     side = pinned_side()
-    before = pinned_costs(side)
-    if side is None or before is None:
+    if side is None:
         return
-    scene = Scene(model_costs(current_setup()), pinned=before, pinned_name=side.name, now_name=side.now)
+    before, now = model_costs(side.setup), model_costs(current_setup())
+    if before is None or now is None:
+        return
+    scene = Scene(now, pinned=before, pinned_name=side.name, now_name=side.now)
     items: list[Item] = []
     if current_value("compare_costs"):
         items += view.compare_costs(scene)

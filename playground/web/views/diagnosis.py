@@ -12,6 +12,7 @@ from playground.charts.markdown import escape_markdown, quote_token
 from playground.charts.scene import Scene
 from playground.diagnosis import TOLERANCE, diagnose
 from playground.errors import InputError, PlaygroundError
+from playground.link.state import RunKey
 from playground.mistakes.edits import Input, run_edited
 from playground.mistakes.registry import MISTAKES
 from playground.mistakes.saved import HOW_TO_SAVE, MAX_BYTES, read_arrays, read_printed, write_saving_code
@@ -77,7 +78,7 @@ class _Found:
     """What was found, of which the session keeps the first differing tensor alone."""
 
     name: str
-    key: caches.RunKey
+    key: RunKey
     """Of the model and the sentence that it was compared with."""
     diagnosed: Diagnosed
 
@@ -106,7 +107,7 @@ def draw_diagnosis() -> None:
 
 def _compare(
     given: _Given,
-    key: caches.RunKey,
+    key: RunKey,
     ids: torch.Tensor,
     mask: torch.Tensor | None,
     encoder: Encoder,
@@ -152,7 +153,7 @@ def _compare(
     return _Found(given.name, key, diagnosed)
 
 
-def _draw_found(key: caches.RunKey, n_mistakes: int) -> None:
+def _draw_found(key: RunKey, n_mistakes: int) -> None:
     """The report on what was given last; before, what the page does, with so many mistakes that it knows."""
     found: _Found | None = st.session_state.get(_FOUND)
     if found is None or (found.diagnosed.is_example and found.key != key):

@@ -13,22 +13,23 @@ from playground.charts.scene import Scene
 from playground.errors import InputError
 from playground.limits import MAX_TOKENS
 from playground.link.params import DEFAULT_TARGET, DEFAULT_TEXT, PARAMS, page_parameters
+from playground.link.state import RANDOM, TextKey, WeightsId, is_random
 from playground.text import split_sentences
 from playground.training.tasks.symbol_tasks import split_words
 from playground.training.tasks.task import BOS
 from playground.training.tasks.translation import ENGLISH, WORDS
 from playground.views import encoder_decoder as views
 from playground.views.encoder_decoder import TRANSLATE, Pair, name_example
+from playground.views.parameters import count_built_parameters
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.open_page import is_fragment_rerun
-from playground.web.choices.setup import Setup, current_setup, current_value, is_random
+from playground.web.choices.setup import Setup, current_setup, current_value, trained_network
 from playground.web.choices.shortcuts import STEP_PAIRS
 from playground.web.session import caches, trained_slot
-from playground.web.session.caches import PairKey, TextKey, find_translator, translator
-from playground.web.session.weights_cache import RANDOM, TRANSLATOR, WeightsId, cache_for_everybody
+from playground.web.session.caches import PairKey, find_translator, translator
+from playground.web.session.weights_cache import TRANSLATOR, cache_for_everybody
 from playground.web.shared import panels
 from playground.web.shared.focus_line import keep_answer_place
-from playground.web.shared.model_costs import count_built_parameters
 from playground.web.shared.page_end import PageEndError, as_one_element, fragment
 from playground.web.shared.renderer import read_options, render
 
@@ -88,7 +89,7 @@ def choose_pair() -> PairKey:
     source = widgets.choice("encdec_source", "What to look at", on_change=_swap_hidden)
     if source == "your text":
         return _choose_own_pair()
-    trained = current_setup().trained_network
+    trained = trained_network(current_setup())
     if trained is not None and trained.task.has_decoder:
         st.caption("The decoder that you trained is one switch away: *your text*.")
     return _choose_example()
@@ -108,7 +109,7 @@ def _swap_hidden() -> None:
     example = {key for key in keys if key.startswith("encdec_example")}
     shown = example if st.session_state["encdec_source"] == "trained example" else keys - example
     shortcuts.swap_hidden(hidden=keys - shown, shown=shown)
-    text, trained = current_value("text"), current_setup().trained_network
+    text, trained = current_value("text"), trained_network(current_setup())
     has_own = current_value("encdec_target") != DEFAULT_TARGET or text == DEFAULT_TEXT
     if shown != example and not has_own and not (trained and trained.task.has_decoder):
         # The link's default translates the default text alone.
@@ -126,7 +127,7 @@ def explain_settings(pair: PairKey) -> None:
         st.caption(
             f"The sidebar's weights have no decoder: both halves are random, drawn from its seed {setup['seed']}."
         )
-    if setup.takes_vectors:
+    if setup.state.takes_vectors:
         st.caption(
             "The sidebar's tokenizer is vectors, and the decoder needs words to name: each half gets a token table, as "
             "with the tokenizer word."
@@ -239,7 +240,8 @@ def find_own_pair(setup: Setup) -> PairKey:
 def _pair_of_lines(setup: Setup, lines: tuple[str, ...]) -> tuple[PairKey, bool]:
     """The pair of the sidebar's sentence and its target line, and whether the decoder wrote the target itself."""
     weights, wrote_own = RANDOM, False
-    if setup.trained_network and setup.trained_network.task.has_decoder:
+    trained = trained_network(setup)
+    if trained and trained.task.has_decoder:
         weights = setup.weights
         lines, wrote_own = _fit_to_trained_decoder(setup, weights, lines)
     target = replace(setup.text_key, sentences=lines)

@@ -25,6 +25,7 @@ from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.errors import PlaygroundError
 from playground.link import query
+from playground.link.state import TextKey
 from playground.model import Encoder
 from playground.training.ablation import AblationState, AblationTraining
 from playground.training.kept_run import list_changed_settings
@@ -40,7 +41,6 @@ from playground.views.gradient_training import (
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup, current_value
 from playground.web.session import caches
-from playground.web.session.caches import TextKey
 from playground.web.session.experiments import (
     Experiment,
     ablation_seconds,

@@ -4,20 +4,9 @@ import streamlit as st
 
 from playground.analysis.streams import norm_names
 from playground.config import ModelConfig
-from playground.views.norms import show_norms
 from playground.web.choices.focus import current_layer
 from playground.web.choices.setup import current_setup, current_value
-from playground.web.shared.page_end import fragment
-from playground.web.shared.renderer import ON_CHANGE, draw_focus_and_scene, read_options, render
-
-
-@fragment
-def explore_norms() -> None:
-    """The focus, and what the view shows of it."""
-    options = read_options("norms")
-    compares_tokens = options["norms_closer"] and options["norms_view"] == "cosines"
-    scene = draw_focus_and_scene(shown=("layer", "query", "key") if compares_tokens else ("layer", "query"))
-    render(show_norms(scene, options), scene)
+from playground.web.shared.renderer import ON_CHANGE
 
 
 def _choose_norm() -> None:

@@ -4,18 +4,13 @@ from functools import partial
 
 import streamlit as st
 
-from playground.accounting.readable import ModelCosts
 from playground.pages import PAGES
-from playground.runs.encoder_run import Run
-from playground.views.overview import ReadSentence, show_overview
+from playground.views.overview import overview_scene, show_overview
 from playground.web.choices.focus import move_focus
-from playground.web.choices.setup import Setup, current_setup
 from playground.web.components import rows
-from playground.web.shared.model_costs import pinned_costs
 from playground.web.shared.navigation import open_requested_page, page_named, request_page
 from playground.web.shared.page_end import fragment
-from playground.web.shared.pinning import pinned_side
-from playground.web.shared.renderer import WIDGETS, draw_focus_and_scene, read_options, render
+from playground.web.shared.renderer import WIDGETS, draw_view
 from playground.web.views.attention import show_on_arrival
 
 
@@ -23,15 +18,7 @@ from playground.web.views.attention import show_on_arrival
 def explore_sentence() -> None:
     """The focus, and all that the page shows of the sentence; or the page that a press has asked for."""
     open_requested_page()
-    runs, side = draw_focus_and_scene(), pinned_side()
-    now = _read(current_setup(), runs.now, pinned_costs(side))
-    pinned = None if runs.pinned is None or side is None else _read(side.setup, runs.pinned)
-    scene = runs.with_subjects(now, pinned)
-    render(show_overview(scene, read_options("overview")), scene)
-
-
-def _read(setup: Setup, run: Run, before: ModelCosts | None = None) -> ReadSentence:
-    return ReadSentence(run, setup.batch, setup.sentence, setup["causal"], before)
+    draw_view("overview", show_overview, overview_scene)
 
 
 def _take_query() -> None:

@@ -93,7 +93,7 @@ def make_plan() -> AblationPlan:
     strengths = {field: current_value(f"{PAGE}_{field}") for field in COMPARED}
     recipe = ablation_recipe(TASK_TITLES[task], data, current_value("seed"), strengths)
     recipe = replace(recipe, **{name: current_value(f"{PAGE}_{name}") for name in ("optimizer", "lr")})
-    config = query.model_config({**current_setup().asked, **SIZES}, vocab_size=1)
+    config = query.model_config({**current_setup().state.asked, **SIZES}, vocab_size=1)
     chosen = {FIELDS[title] for title in chosen_titles}
     reasons = {field: reason_without_effect(each, recipe, config.norm) for field, each in REGULARISERS.items()}
     config = replace(architecture(config, recipe, training_data(recipe)), dropout=0.0)  # the recipes' four count
@@ -296,7 +296,7 @@ def draw_catalogue() -> None:
     results = () if state is None else state.results
     title = f"Ten regularisers in {len(REGULARISERS)} switches: what each does, and how strong it is"
     with st.expander(title, icon=":material/tune:", key=f"{PAGE}_cards"):
-        render(show_catalogue(read_options(PAGE), current_setup().asked["norm"], results))
+        render(show_catalogue(read_options(PAGE), current_setup().state.asked["norm"], results))
 
 
 WIDGETS |= {"legend": draw_legend, "start_ready": draw_start}

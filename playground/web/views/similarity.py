@@ -14,6 +14,7 @@ from playground.errors import InputError, PlaygroundError
 from playground.limits import MAX_LISTED, MAX_LISTED_TOKENS
 from playground.link.changes import FittedChanges, fit_changes
 from playground.link.params import SENTENCE_PAIR
+from playground.link.state import RunKey, is_random
 from playground.model.change_texts import name_change
 from playground.model.changes import Change
 from playground.runs.variant_runs import count_affordable
@@ -24,10 +25,9 @@ from playground.views.similarity.page import show_details, show_pairs
 from playground.views.similarity.sentences import EXAMPLE, Sentences
 from playground.web.choices import widgets
 from playground.web.choices.focus import choose_places
-from playground.web.choices.setup import Setup, current_setup, current_value, is_random
+from playground.web.choices.setup import Setup, current_setup, current_value, trained_network
 from playground.web.choices.shortcuts import CHOSEN_PAIR
 from playground.web.session import caches, trained_slot
-from playground.web.session.caches import RunKey
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_by_weights
 from playground.web.shared import panels
@@ -184,7 +184,7 @@ def _compare(listed: SentenceList, depths: SentenceDepths) -> Sentences:
     """What the view shows, and what it may ask for."""
     setup, key, changes = listed.setup, listed.key, listed.changes
     for_any_text = tuple(tuple(filter(is_for_any_text, each)) for each in changes)
-    trained = setup.trained_network
+    trained = trained_network(setup)
     return Sentences(
         listed.sentences,
         listed.batch,
@@ -319,7 +319,7 @@ def _fit_changes(listed: SentenceList, setup: Setup) -> tuple[FittedChanges, ...
 
 
 def _read_all(setup: Setup, sentences: tuple[str, ...], n_typed: int) -> SentenceList:
-    whole = replace(setup, listed=sentences, values={**setup.values, "sentence": 1})
+    whole = setup.at(setup.state.with_sentences(sentences))
     key = whole.untouched_key
     text = replace(key.text, max_tokens=min(key.text.max_tokens, MAX_LISTED_TOKENS))
     return SentenceList(whole, key._replace(text=text), n_typed, is_example=False)

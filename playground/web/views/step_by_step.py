@@ -16,6 +16,7 @@ from playground.config import ModelConfig
 from playground.errors import PlaygroundError
 from playground.limits import MAX_TOKENS
 from playground.link.opening import Focus
+from playground.link.state import RunKey, TextKey, is_random
 from playground.runs.encoder_run import Run
 from playground.text.wording import upper_first
 from playground.tutorials.comparison import SHORT_TITLES
@@ -23,11 +24,10 @@ from playground.views.steps.dropout import DroppedWalk, show_dropout
 from playground.views.steps.page import compare_walks, show_steps
 from playground.views.steps.stages import STAGES
 from playground.web.choices import widgets
-from playground.web.choices.setup import Setup, current_setup, current_value, is_random
+from playground.web.choices.setup import Setup, current_setup, current_value
 from playground.web.choices.shortcuts import has_preset
 from playground.web.components.without_picture import request_scroll, scroll_as_requested
 from playground.web.session import caches
-from playground.web.session.caches import RunKey, TextKey
 from playground.web.shared import panels
 from playground.web.shared.focus_line import PLACES, draw_focus, keep_answer_place
 from playground.web.shared.page_end import fragment

@@ -1,11 +1,9 @@
 """What a tour may compute of this session's run, in the app's caches."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from playground.errors import InputError
 from playground.learn.tour import Evidence
-from playground.link.changes import Changes
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
 from playground.training.answers import Head, Reversal, first_sequences, measure_reversal
@@ -18,7 +16,6 @@ from playground.web.session.experiments import validation_data
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_in_session
 from playground.web.shared import tour
-from playground.web.views.attention import explain_heads
 from playground.web.views.similarity import compare_sentences
 
 
@@ -37,7 +34,7 @@ def gather_evidence() -> Evidence:
 
 
 def _without_changes(setup: Setup) -> Setup:
-    return replace(setup, values={**setup.values, "do": Changes()}) if setup["do"] else setup
+    return setup.without_changes
 
 
 def _run(setup: Setup) -> Run:
@@ -50,7 +47,7 @@ def _run(setup: Setup) -> Run:
 
 
 def _run_heads(setup: Setup) -> HeadsRun:
-    return explain_heads(_run(setup), setup)
+    return HeadsRun(setup, _run(setup))
 
 
 def _run_changed(setup: Setup, changes: Sequence[Change]) -> Run:

@@ -138,7 +138,7 @@ def make_plan() -> TrainingPlan:
     task, seed = TASK_TITLES[current_value("training_task")], current_value("seed")
     recipe = without_idle(Recipe(task=task, seed=seed, **values))
     data = training_data(recipe)
-    shape = query.shape_to_train(current_setup().asked)
+    shape = query.shape_to_train(current_setup().state.asked)
     config = architecture(query.model_config(shape, vocab_size=1), recipe, data)
     limits = services().settings
     seconds = check_cost(

@@ -164,7 +164,7 @@ def _regularisers(task: str) -> None:
     st.caption(f"Regularisers that differ from the usual: {n_set or 'none'}.")
     if panel.open or changed:
         with panel:
-            norm = current_setup().asked["norm"]
+            norm = current_setup().state.asked["norm"]
             for regulariser in REGULARISERS.values():
                 explanation = explain_regulariser(regulariser, norm)
                 _strength(regulariser, explanation, reason_without_effect(regulariser, recipe, norm))
@@ -188,10 +188,10 @@ def _strength(regulariser: Regulariser, explanation: str, reason: str) -> None:
 def _draw_shape(plan: TrainingPlan | None) -> None:
     """Say which architecture is trained, and offer the usual one where it is another."""
     if plan is not None:
-        small = ", MiniLM's kind in small" * trains_small(current_setup().asked)
+        small = ", MiniLM's kind in small" * trains_small(current_setup().state.asked)
         size = describe_size(plan.config, training_data(plan.recipe))
         st.caption(f"**The sidebar's architecture{small}:** {describe_shape(plan.config)}; {size}.")
-    shape = shape_to_train(current_setup().asked)
+    shape = shape_to_train(current_setup().state.asked)
     usual = {name: param.default for name, param in ARCHITECTURE.items()} | SMALL
     if any(shape[name] != value for name, value in usual.items() if name != "dropout"):
         st.button(

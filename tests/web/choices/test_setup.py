@@ -8,13 +8,17 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from playground.link import state
+from playground.link.lab import Lab
 from playground.link.params import SHARED, page_parameters
 from playground.link.query import VERSION, LinkReading
+from playground.link.state import RANDOM, State, WeightsId, is_random
 from playground.text import Sentences, split_sentences
 from playground.web.choices import setup
 from playground.web.choices.open_page import restore_page_values, write_back
-from playground.web.choices.setup import Setup, is_random, setup_of
-from playground.web.session.weights_cache import RANDOM, WeightsId, this_session
+from playground.web.choices.setup import setup_of
+from playground.web.session.caches import APP
+from playground.web.session.weights_cache import this_session
 from tests.web.app_test import SMALL, open_page, sentences
 
 VALUES: dict[str, Any] = {key: param.default for key, param in SHARED.items()} | {"weights": "random", "n_layers": 2}
@@ -29,7 +33,7 @@ def splits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         texts.append(text)
         return split_sentences(text)
 
-    monkeypatch.setattr(setup, "split_sentences", split)
+    monkeypatch.setattr(state, "split_sentences", split)
     return texts
 
 
@@ -58,7 +62,7 @@ def script() -> None:
     fragment()
 
 
-def setups(app: AppTest) -> list[Setup]:
+def setups(app: AppTest) -> list[Lab]:
     return [app.session_state[key] for key in ("before_widgets", "after_widgets", "in_fragment")]
 
 
@@ -113,7 +117,7 @@ def test_a_change_of_the_computation_is_seen_in_the_run_that_makes_it() -> None:
 def test_a_run_of_a_page_reads_each_choice_once(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     app, read = open_page(page, **SMALL), []
 
-    def count(values: Mapping[str, Any]) -> Setup:
+    def count(values: Mapping[str, Any]) -> Lab:
         read.append(dict(values))
         return setup_of(values)
 
@@ -132,12 +136,12 @@ def test_a_page_splits_its_text_once(page: str, splits: list[str]) -> None:
 
 
 def test_derived_values_are_computed_once_for_a_setup(splits: list[str]) -> None:
-    one = Setup(VALUES, RANDOM)
+    one = Lab(State(VALUES, RANDOM), APP)
     assert one.config is one.config
     assert one.run_key == (one.text_key, 0, "random", one.config, 0, False, ())
     assert splits == [VALUES["text"]]
-    assert one == Setup(dict(VALUES), RANDOM)
-    assert one != Setup(VALUES, WeightsId("initial-1", this_session()))
+    assert one == Lab(State(dict(VALUES), RANDOM), APP)
+    assert one != Lab(State(VALUES, WeightsId("initial-1", this_session())), APP)
 
 
 def test_weights_before_training_are_random_and_trained_ones_are_not() -> None:

@@ -19,26 +19,16 @@ from hypothesis import given
 
 from playground import Encoder, ModelConfig, count_parameters
 from playground.errors import UnavailableError
+from playground.link.state import EVERYBODY, MINILM, RANDOM, Owner, RunKey, TextKey, WeightsId
 from playground.model.init import InitialTensor, draw
 from playground.runs.budget import interruptible
 from playground.web.choices.setup import setup_of
 from playground.web.session import caches, result_cache, uploaded_files, weights_cache
-from playground.web.session.result_cache import (
-    EVERYBODY,
-    CacheKey,
-    FunctionCaches,
-    Owner,
-    RandomWeights,
-    ResultCache,
-    size_in_bytes,
-)
+from playground.web.session.result_cache import CacheKey, FunctionCaches, RandomWeights, ResultCache, size_in_bytes
 from playground.web.session.services import other_services
 from playground.web.session.uploaded_files import UploadedWeights
 from playground.web.session.weights_cache import (
-    MINILM,
-    RANDOM,
     TRANSLATOR,
-    WeightsId,
     cache_by_weights,
     cache_for_everybody,
     common_owner,
@@ -247,7 +237,7 @@ def test_services_of_their_own_have_caches_of_their_own(sessions: Sessions) -> N
 
 
 def test_a_setup_says_whose_its_weights_are(sessions: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
-    upload = UploadedWeights("model.safetensors", "0f3a", {}, None, None)  # type: ignore[arg-type]
+    upload = UploadedWeights("model.safetensors", "0f3a", {}, SimpleNamespace(settings={"vocab_size": 0}), None)  # type: ignore[arg-type]
     monkeypatch.setattr(
         "playground.web.choices.setup.own_weights", lambda each: upload if each["weights"] == "mine" else None
     )
@@ -257,9 +247,9 @@ def test_a_setup_says_whose_its_weights_are(sessions: Sessions, monkeypatch: pyt
         mine = setup_of(DEFAULTS | {"weights": "mine"}).weights
     assert set(owners.values()) == {EVERYBODY}
     assert (mine, mine.owner()) == ("0f3a", ann)
-    text = caches.TextKey("char", 0, 8, ("ab",))
+    text = TextKey("char", 0, 8, ("ab",))
     with sessions.of("Bob"), pytest.raises(UnavailableError):
-        caches.run_sentence(caches.RunKey(text, 0, mine, ModelConfig(vocab_size=9), 0, causal=False))
+        caches.run_sentence(RunKey(text, 0, mine, ModelConfig(vocab_size=9), 0, causal=False))
     for copied in (copy.deepcopy(mine), pickle.loads(pickle.dumps(mine))):
         assert (copied, copied.owner()) == (mine, ann)
 

@@ -11,7 +11,6 @@ from streamlit.runtime.caching import clear_session_resource_cache
 from playground import Encoder
 from playground.runs import encoder_run
 from playground.runs.encoder_run import Run
-from playground.web.session import caches
 from playground.web.session.services import services
 from tests.web.app_test import SESSION
 
@@ -28,12 +27,13 @@ def _new_visitor() -> Iterator[None]:
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Encoder, Run]]:
     """Every forward pass of the app from now on: the encoder and what it did."""
     made: list[tuple[Encoder, Run]] = []
+    run = encoder_run.run
 
     def recorded(encoder: Encoder, *args: Any, **kwargs: Any) -> Run:
-        made.append((encoder, encoder_run.run(encoder, *args, **kwargs)))
+        made.append((encoder, run(encoder, *args, **kwargs)))
         return made[-1][1]
 
-    monkeypatch.setattr(caches, "run", recorded)
+    monkeypatch.setattr(encoder_run, "run", recorded)
     return made
 
 

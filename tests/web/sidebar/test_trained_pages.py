@@ -90,19 +90,6 @@ def test_the_parameters_and_the_table_are_those_of_its_encoder() -> None:
     assert "random: nothing is trained yet" in prose(switch(app))
 
 
-@pytest.mark.parametrize("task", KINDS)
-def test_the_parameters_of_its_head_or_its_decoder_are_added_in_a_sentence(task: str) -> None:
-    one = trained(task)
-    encoder, network = (sum(each.numel() for each in part.parameters()) for part in (one.encoder, one.network))
-    app = open_panels(opened(one, "parameters"), "parameters_formulas")
-    added = f"{encoder:,} + {network - encoder:,} = {network:,} parameters"
-    assert added in captions(app)
-    assert added not in captions(choose(app, parameters_model="bert-base"))
-
-
-# --- the encoder–decoder page
-
-
 def test_a_trained_pair_is_what_the_page_shows() -> None:
     one = trained("seq2seq-reverse")
     app = opened(one, "encoder_decoder", encdec_target="[BOS] a b a", encdec_position=2)
@@ -146,12 +133,13 @@ def another_visitor() -> None:
 
     from playground import ModelConfig
     from playground.errors import PlaygroundError
+    from playground.link.state import TextKey
     from playground.web.session import caches
 
     for compute in (
         lambda: caches.encoder("0" * 64, ModelConfig(vocab_size=5), 0),
         lambda: caches.encoder("trained-0", ModelConfig(vocab_size=5), 0),
-        lambda: caches.tokenizer(caches.TextKey("trained-0", 0, 5, ("a",))),
+        lambda: caches.tokenizer(TextKey("trained-0", 0, 5, ("a",))),
         lambda: caches.encoder("initial-0", ModelConfig(vocab_size=5), 0),
     ):
         try:

@@ -11,13 +11,13 @@ from streamlit.testing.v1 import AppTest
 from playground import EncoderDecoder, ModelConfig, open_link
 from playground.charts.markdown import escape_markdown
 from playground.link.params import DEFAULT_TARGET, DEFAULT_TEXT
+from playground.link.state import RANDOM, TextKey
 from playground.training import shipped_network
 from playground.training.tasks.translation import ENGLISH
 from playground.views.encoder_decoder import linked_pair
 from playground.web.session import caches
 from playground.web.session.result_cache import FunctionCaches
 from playground.web.session.services import other_services
-from playground.web.session.weights_cache import RANDOM
 from tests.training.tasks.test_translation import translate
 from tests.web.app_test import (
     SMALL,
@@ -208,7 +208,7 @@ def test_without_the_file_the_page_shows_the_visitors_text(
 
 
 def test_a_decoder_that_does_not_end_is_stopped_before_its_positions_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = caches.TextKey("char", 0, 8, ("ab",))
+    text = TextKey("char", 0, 8, ("ab",))
     n = caches.tokenizer(text).vocab_size
     config = ModelConfig(vocab_size=n, d_model=8, n_heads=2, n_layers=1, d_ff=8, max_len=8)
     monkeypatch.setattr(caches, "trained_pair", lambda weights: EncoderDecoder(config, n))

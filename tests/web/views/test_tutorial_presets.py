@@ -8,15 +8,15 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig, count_parameters
+from playground.link.lab import Lab
 from playground.link.params import DEFAULT_TEXT, SHARED
+from playground.link.state import RANDOM, RunKey, State
 from playground.model import causal_and_padding
 from playground.presets import PRESETS
 from playground.text import words
 from playground.text.tokenizer import draw_vectors
-from playground.web.choices.setup import Setup
 from playground.web.choices.shortcuts import preset_values
 from playground.web.session import caches
-from playground.web.session.weights_cache import RANDOM
 from tests.web.app_test import PAGES, captions, charts, formulas, open_page, parameter_count, sentences, table
 
 TEXT = "one two\none two three two"
@@ -75,10 +75,10 @@ def test_a_fifth_of_tutorial_d_is_its_embeddings() -> None:
     assert round(shown.loc[shown["component"] == "embeddings", "share, %"].sum()) == 21
 
 
-def key_of(preset: str, **changes: Any) -> caches.RunKey:
+def key_of(preset: str, **changes: Any) -> RunKey:
     """The run behind the pages, after a preset is pressed."""
     values = {**{key: param.default for key, param in SHARED.items()}, **preset_values(preset), "text": TEXT}
-    return Setup(values | {"weights": "random"} | changes, RANDOM).run_key
+    return Lab(State(values | {"weights": "random"} | changes, RANDOM), caches.APP).run_key
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -209,11 +209,11 @@ def test_a_hidden_key_has_a_reason_and_no_charts(query: int, key: int, reason: s
 
         from playground.charts.scene import Scene
         from playground.link.opening import Focus
+        from playground.views.attention.page import attention_scene
         from playground.views.attention.why import answer_why
-        from playground.web.shared.renderer import render
-        from playground.web.views.attention import heads_scene
+        from playground.web.shared.renderer import render, session_view
 
-        scene = heads_scene()
+        scene = attention_scene(session_view("attention"))
         run = scene.now.run
         padding = np.arange(len(run.tokens)) >= 5
         allowed = np.tri(len(run.tokens), dtype=bool) & ~padding

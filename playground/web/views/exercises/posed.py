@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,8 +11,6 @@ import streamlit as st
 from playground.charts.scene import Scene
 from playground.learn.exercise import Variant
 from playground.link.opening import LinkedView
-from playground.model import Encoder
-from playground.runs.budget import check_budget
 from playground.views.all_views import VIEWS
 from playground.web.session import caches
 from playground.web.session.caches import shipped_exercises
@@ -24,13 +22,7 @@ _LONG_PAGES = ("gradient-flow", "regularisers", "training")
 
 
 class ServedView(LinkedView):
-    """A state whose encoder is the app's own, within this server's limits; its scene is made once."""
-
-    @cached_property
-    def encoder(self) -> Encoder:
-        """The encoder with its weights; raises as `caches.encoder` and `check_budget`."""
-        check_budget(self.config, services().settings.max_parameters)
-        return caches.encoder(self.weights, self.config, self.seed)
+    """A state that the app computes, within this server's limits; its scene is made once."""
 
     @cached_property
     def scene(self) -> Scene[Any]:
@@ -39,8 +31,9 @@ class ServedView(LinkedView):
 
 
 def serve_view(view: LinkedView) -> ServedView:
-    """The same state with the app's own encoder."""
-    return ServedView(**{each.name: getattr(view, each.name) for each in fields(view)})
+    """The same state, which the app computes."""
+    parts = {each.name: getattr(view, each.name) for each in fields(view)}
+    return ServedView(**parts | {"lab": replace(view.lab, source=caches.APP)})
 
 
 class ServedVariant(Variant):

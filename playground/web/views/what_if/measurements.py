@@ -22,6 +22,7 @@ from playground.analysis.sweeps import Order, Sweep
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
 from playground.language.text import IDS
+from playground.link.state import RunKey
 from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
@@ -31,7 +32,6 @@ from playground.training.tasks import Examples
 from playground.views.what_if.parts import Effects, PartKind
 from playground.web.components.without_picture import ask_again
 from playground.web.session import answers, caches, trained_slot
-from playground.web.session.caches import RunKey
 from playground.web.session.experiments import validation_data
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_by_weights, cache_in_session

@@ -22,6 +22,7 @@ from playground.charts.names import shortened, token_names
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError, TooLargeError
 from playground.link.opening import Focus
+from playground.link.state import RunKey, TextKey, is_random
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.text import Batch
@@ -46,12 +47,11 @@ from playground.views.what_if.verdict import HeadEffects, say_how_far
 from playground.web.choices import widgets
 from playground.web.choices.changes import switch_changes
 from playground.web.choices.focus import move_focus
-from playground.web.choices.setup import Setup, current_setup, current_value, is_random, note_focus_text
+from playground.web.choices.setup import Setup, current_setup, current_value, note_focus_text, trained_network
 from playground.web.choices.shortcuts import choose_values
 from playground.web.components.without_picture import ask_again
 from playground.web.session import caches, trained_slot
 from playground.web.session.answers import hidden_word
-from playground.web.session.caches import RunKey, TextKey
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_by_weights
 from playground.web.shared import panels
@@ -163,7 +163,7 @@ def _draw_followed(run: Run, focus: Focus, heads: MeasuredParts | None) -> None:
     measuring = st.container()
     with st.container(key="followed"):
         render(show_most_changed(scene, options), scene)
-        if setup.trained_network is not None:
+        if trained_network(setup) is not None:
             st.markdown("**What became of its answers?**")
             with panels.explain_errors():
                 _draw_validation_scores(setup, run)
@@ -252,7 +252,8 @@ def _draw_validation_scores(setup: Setup, run: Run) -> None:
     n = len(measurements.validation_sequences(setup.weights))
     scores = measurements.changed_scores(setup.weights, run.interventions)
     (old, old_probability), (new, new_probability) = scores.tolist()
-    has_decoder = setup.trained_network is not None and setup.trained_network.task.has_decoder
+    trained = trained_network(setup)
+    has_decoder = trained is not None and trained.task.has_decoder
     whose = " The decoder is given the right beginning of each." if has_decoder else ""
     st.markdown(
         f"Over {n:,} validation sequences, **{new:.1%}** of the answers are right, before the changes {old:.1%}. The "
@@ -332,7 +333,8 @@ def _choose_measure(setup: Setup, kind: PartKind, target: str, run: Run) -> Call
         hidden = hidden_word(key)
         if hidden is not None and hidden.word:
             return lambda parts: measurements.measure_on_hidden_word(key, parts, hidden.word)
-        if setup.trained_network is None:
+        trained = trained_network(setup)
+        if trained is None:
             st.info(_EXPLAIN_ANSWERS + "This is the effect on the sentence's vector.")
         elif kind not in ("heads", "sublayers"):
             st.info(
@@ -340,7 +342,7 @@ def _choose_measure(setup: Setup, kind: PartKind, target: str, run: Run) -> Call
                 "sublayers alone. This is the effect on the sentence's vector."
             )
         else:
-            if setup.trained_network.task.has_decoder:
+            if trained.task.has_decoder:
                 st.caption("Parts of the encoder; the decoder is given the right beginning of each answer.")
             return lambda parts: measurements.measure_on_answers(key, cast(PartKind, parts.kind))
     instead_of = "" if target == "sentence vector" else target
@@ -371,7 +373,7 @@ def draw_pruning(run: Run, focus: Focus) -> None:
     """The slider of how many heads go, the curves, what that saves, and the button that takes them out."""
     setup = current_setup()
     target = widgets.choice("whatif_left", "Measured by", help_text=LEFT_HELP)
-    on_answers = target == "right answers" and setup.trained_network is not None
+    on_answers = target == "right answers" and trained_network(setup) is not None
     if target == "right answers" and not on_answers:
         st.info(_EXPLAIN_ANSWERS + "This is what is left of the sentence's vector.")
     key = setup.untouched_key
