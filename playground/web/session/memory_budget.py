@@ -10,7 +10,10 @@ from typing import Protocol
 
 from playground.errors import WeightsError
 
-_FULL = "This server is full of visitors' weights right now; try again in some minutes, or with a smaller model."
+_FULL = (
+    "This server holds as many visitors' weights as it can right now; try again in some minutes, or with a smaller "
+    "model."
+)
 
 
 class MemoryUser(Protocol):
@@ -35,6 +38,12 @@ class MemoryBudget:
         self.max_bytes, self._free, self._lock = max_bytes, tuple(free), threading.Lock()
         self.users = weakref.WeakSet[MemoryUser]()
         """Everything that counts now, of all sessions."""
+
+    @property
+    def n_bytes(self) -> int:
+        """What all of them take."""
+        with self._lock:
+            return sum(user.n_bytes for user in self.users)
 
     def reserve(self, user: MemoryUser, replacing: MemoryUser | None = None) -> None:
         """Count something once, until it is gone or released, and release what it replaces.
