@@ -4,6 +4,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -15,9 +16,8 @@ import torch
 from starlette.middleware import Middleware
 
 from playground.errors import OUT_OF_MEMORY, is_out_of_memory
-from playground.web.server.liveness import end_when_hung, limit_connections, shorten_refusals
 from playground.web.server.messages import FilterMessages
-from playground.web.server.middleware import AddressLimit, LocalMetrics, PagePath, RefuseForeignOrigins, SecurityHeaders
+from playground.web.server.middleware import PageAddress, RefuseForeignOrigins, SecurityHeaders
 from playground.web.server.monitoring import ExpectedErrors, NamelessSessions
 from playground.web.server.visitors import SessionCap
 from playground.web.session.services import services
@@ -25,7 +25,6 @@ from playground.web.session.services import services
 logger = logging.getLogger(__name__)
 
 here = services()
-limit_connections()
 logging.getLogger("streamlit.runtime.backend_operation_handler").addFilter(ExpectedErrors())
 for name in ("websocket_session_manager", "app_session"):
     logging.getLogger(f"streamlit.runtime.{name}").addFilter(NamelessSessions())
@@ -33,31 +32,25 @@ for name in ("websocket_session_manager", "app_session"):
 
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
-    """Sets torch's threads, loads the default model before the first visitor comes, and tidies up after the last."""
+    """Set torch's threads, load the default model before the first visitor comes, and tidy up after the last."""
     # Imported here, because a cache is tied to the runtime that runs when it is made.
-    from playground.web.session.downloads import give_downloads_threads
-    from playground.web.start import prepare, prepare_training, release_when_empty
+    from playground.web.start import FILE_THREADS, prepare, prepare_training, release_when_empty
 
-    shorten_refusals(asyncio.get_running_loop())
     torch.set_num_threads(here.settings.threads)
-    give_downloads_threads()
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(FILE_THREADS, "file"))
     try:
         prepare()
         here.readiness.loaded = True
     except Exception:
         logger.exception("Not everything could be loaded ahead of the first visitor")
-    end_when_hung(asyncio.get_running_loop())
-    tasks = [
-        asyncio.create_task(release_when_empty(here)),
-        asyncio.create_task(prepare_training()),
-    ]
+    tasks = [asyncio.create_task(release_when_empty(here)), asyncio.create_task(prepare_training())]
     yield
     for task in tasks:
         task.cancel()
 
 
 def explain_script_error(error: Exception) -> bool:
-    """Shows a visitor one plain sentence; the traceback is in the log, where Streamlit has written it by now."""
+    """Show a visitor one plain sentence; Streamlit has written the traceback to the log by now."""
     broken = "Something went wrong while drawing this page; your link still holds everything you set."
     st.error(OUT_OF_MEMORY if is_out_of_memory(error) else broken)
     return True
@@ -66,9 +59,7 @@ def explain_script_error(error: Exception) -> bool:
 LAYERS = [
     Middleware(SecurityHeaders, frame_ancestors=here.settings.frame_ancestors),  # refusals have them too
     Middleware(RefuseForeignOrigins),
-    Middleware(LocalMetrics),
-    Middleware(AddressLimit),
-    Middleware(PagePath, base=st.get_option("server.baseUrlPath")),
+    Middleware(PageAddress, base=st.get_option("server.baseUrlPath")),
     Middleware(FilterMessages),
     Middleware(SessionCap, visitors=here.visitors),
 ]

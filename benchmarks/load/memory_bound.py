@@ -1,6 +1,7 @@
 """The most memory that a server may take, from its limits; deploy/README.md explains each term."""
 
 from playground.web.server.settings import Settings
+from playground.web.session.services import PLACES
 
 BASE = 600_000_000
 """Bytes of Python, torch and the trained models, once they are loaded."""
@@ -18,7 +19,7 @@ UPLOADS = 400_000_000
 """Bytes of two uploaded files of the largest size, until their pages have read them; nothing bounds their number."""
 
 AT_WORK = 600_000_000
-"""Bytes of the numbers of the one long page that is drawn, and of the one picture of many cells, about."""
+"""Bytes of the numbers of a page that is computed and drawn, about."""
 
 FLOAT = 4
 
@@ -26,8 +27,7 @@ FLOAT = 4
 def memory_bound(chosen: Settings, *, trained: int = 0) -> int:
     """Bytes that a server on CPUs takes at most, with as many visitors as it lets in, of whom so many have trained."""
     model = FLOAT * chosen.max_parameters
-    caches = chosen.max_cached_results + max(chosen.max_cached_weights, 2 * model) + chosen.max_shared_bytes
+    caches = chosen.max_cached + model + chosen.max_shared_bytes  # and the last encoder-decoder
     own = chosen.max_own_weights + UPLOADS + SAVED_ATTENTION * trained
-    models = 3 * model  # one that a short turn draws, what a long page makes of one, the last encoder-decoder
-    at_once = models + AT_WORK + TRAINING_STEP * chosen.max_trainings
+    at_once = (PLACES + 1) * (model + AT_WORK) + TRAINING_STEP * chosen.max_trainings  # and the long place
     return BASE + caches + own + at_once + PAGE * chosen.max_sessions

@@ -1,7 +1,7 @@
 """The one way from a state to numbers: a `Lab` of a state, and the `Source` of its weights and kept results."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -88,10 +88,9 @@ class Source:
                 f"but not run; a larger max_parameters would build it."
             )
 
-    @contextmanager
-    def turn(self) -> Iterator[None]:
+    def turn(self) -> AbstractContextManager[None]:
         """Context in which the caller may compute."""
-        yield
+        return nullcontext()
 
     def remember(self, function: Callable[..., Any], key: Hashable, compute: Callable[[], R]) -> R:
         """What a function computes of a key, computed where it is not kept; nobody may change it."""

@@ -16,15 +16,10 @@ AFTER, BEFORE = "english-", "english before training-"
 """How the names of the small English's weights begin; the key of its `Spec` follows."""
 
 
-@dataclass(frozen=True)
-class Owner:
-    """Who may see what weights compute."""
+Owner = str
+"""Who may see what weights compute: the only session, by its id."""
 
-    session: str | None
-    """The only session's id; None: everybody."""
-
-
-EVERYBODY = Owner(None)
+EVERYBODY: Owner = ""
 
 
 class WeightsId(str):

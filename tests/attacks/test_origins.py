@@ -75,7 +75,7 @@ def test_foreign_handshakes_are_refused_and_hold_nobody_up(target: Server, conne
 
     run_coroutine(attack())
     assert connections.read_text() == ""
-    pages = {"content-security-policy", "x-content-type-options", "x-frame-options", "referrer-policy"}
+    pages = {"content-security-policy", "x-content-type-options", "referrer-policy"}
     with pytest.raises(InvalidStatus) as refused:
         run_coroutine(join(target, {"Origin": "https://elsewhere.example"}))
     assert pages <= {name.lower() for name in refused.value.response.headers}
@@ -88,7 +88,6 @@ def test_foreign_handshakes_are_refused_and_hold_nobody_up(target: Server, conne
     for method in ("PUT", "POST", "DELETE"):
         assert ask(target, "/_stcore/upload_file/session/file", method, b"", headers)[0] == 403
     assert ask(target, "/attention", headers=headers)[0] == 200  # a link on another site's page is followed so
-    assert target.log.read_text().count("refused origin=") == 1
     assert target.tracebacks() == []
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong on a machine: disk, memory, clock, weights, a visitor's fifty tabs; a server that is killed."""
+"""What goes wrong on a machine: memory, weights, a visitor's fifty tabs."""
 
 import asyncio
 import re
@@ -25,9 +25,7 @@ from playground.weights.checkpoint import MINILM_PACKAGE, WEIGHTS, minilm_path
 from tests.browser.server import Server, serve
 from tests.waiting import run_coroutine, until
 
-STARTER = ("-m", "tests.browser.troubled_server")
 TABS = 50
-RUN = {"training_task": "Copy", "training_steps": "5000", "seed": "3"}
 LONG = [" ".join(f"{word}{i}" for i in range(90)) for word in "abcde"]
 """Texts of 256 tokens and more."""
 
@@ -40,22 +38,19 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     assert weights is not None
     shutil.copytree(weights, folder / MINILM_PACKAGE / "model")
     (folder / MINILM_PACKAGE / "__init__.py").touch()
-    (folder / "clock").write_text("0")
     return {
         "PYTHONPATH": str(folder),
-        "CLOCK": str(folder / "clock"),
         "HF_HOME": str(folder),
         "PLAYGROUND_MAX_SESSIONS": str(TABS),
         "PLAYGROUND_RELEASE_AFTER": "1",
-        "PLAYGROUND_MAX_CACHED_RESULTS": "100000000",
+        "PLAYGROUND_MAX_CACHED": "400000000",
         "PLAYGROUND_MAX_TRAININGS": "1",
-        "STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": "1",
     }
 
 
 @pytest.fixture(scope="module")
 def troubled(machine: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serve(tmp_path_factory.mktemp("troubled"), *STARTER, port=0, **machine) as running:
+    with serve(tmp_path_factory.mktemp("troubled"), "-m", "streamlit", "run", port=0, **machine) as running:
         yield running
 
 
@@ -88,35 +83,8 @@ def ask(server: Server, path: str, accept: str = "text/html") -> tuple[int, str]
 
 def cached_bytes(server: Server) -> float:
     counters = ask(server, "/operators/metrics", accept="text/plain")[1]
-    (size,) = re.findall(r'^playground_cache_bytes\{cache="results"\} (\S+)', counters, re.M)
+    (size,) = re.findall(r"^playground_cache_bytes (\S+)", counters, re.M)
     return float(size)
-
-
-async def training(student: Student, how: str) -> None:
-    """Wait for what the progress bar says."""
-    for _ in range(200):
-        if re.search(how, student.progress):
-            return
-        await asyncio.sleep(0.1)
-    raise LoadError(f"{student.progress!r} instead of {how!r}")
-
-
-def shown_step(student: Student) -> int:
-    """The step that the progress bar names; −1 where it names none."""
-    return max((int(step.replace(",", "")) for step in re.findall(r"step ([\d,]+)", student.progress)), default=-1)
-
-
-def test_a_server_whose_disk_is_full_starts_serves_and_trains(troubled: Server) -> None:
-    async def train(student: Student) -> None:
-        await student.press("training_start")
-        await training(student, "All 100 steps are done")
-
-    until(lambda: ask(troubled, "/ready")[0] == 200)
-    assert follow(troubled, "training", train, **RUN | {"training_steps": "100"}).alerts == []
-    assert follow(troubled, "attention").alerts == []
-    log = troubled.log.read_text()
-    assert log.count("No temporary folder") == 1
-    assert "Traceback" not in log
 
 
 @contextmanager
@@ -143,32 +111,7 @@ def test_a_pass_that_runs_out_of_memory_is_one_sentence_and_a_smaller_one_works(
         assert student.alerts == []
 
     follow(troubled, "attention", grow_and_shrink, weights="random", d_model="768", d_ff="3072", n_layers="2")
-    (traceback,) = troubled.tracebacks()
-    assert "ran out of memory" in traceback
-
-
-def test_a_clock_that_jumps_stops_nothing_and_makes_no_time_negative(troubled: Server, machine: dict[str, str]) -> None:
-    async def train(student: Student) -> None:
-        await student.press("training_start")
-        await training(student, "Training: step")
-        for jump in ("90000", "-90000", "0"):
-            Path(machine["CLOCK"]).write_text(jump)
-            step = shown_step(student)
-            await training(student, "about [0-9]+ (s|min)|less than")
-            for _ in range(200):
-                if shown_step(student) > step:
-                    break
-                await asyncio.sleep(0.1)
-            assert shown_step(student) > step
-            await training(student, r"about \S+ \S+ to go")
-            left = re.findall(r"about (\S+ \S+) to go", student.progress)
-            assert left
-            assert not re.search(r"-\d|inf|nan|h ", left[0])
-        await student.press("training_cancel")
-        await training(student, "Cancelled after step")
-
-    follow(troubled, "training", train, **RUN)
-    assert troubled.tracebacks() == []
+    assert len(troubled.tracebacks()) == 1
 
 
 def test_fifty_tabs_fill_the_seats_with_a_clear_answer_and_their_memory_comes_back(

@@ -3,20 +3,14 @@
 import asyncio
 import contextlib
 import gc
-import logging
 import sys
-import weakref
 from collections.abc import Iterator
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
-from streamlit.runtime.memory_session_storage import MemorySessionStorage
 
 from playground.errors import BusyError
 from playground.web import start
 from playground.web.server.settings import Settings
-from playground.web.session.result_cache import CacheKey
 from playground.web.session.services import build_services
 from tests.waiting import run_coroutine
 
@@ -80,45 +74,18 @@ def test_the_speed_is_measured_ahead_and_a_failure_is_logged_alone(
     assert [record.levelname for record in caplog.records] == ["ERROR"]
 
 
-class Stored:
-    """What Streamlit stores of a session, as far as its storage reads it."""
-
-    session = SimpleNamespace(id="one")
-
-
-def test_a_session_that_nobody_can_come_back_to_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    for seconds, is_kept in ((0, False), (60, True)):
-        storage = MemorySessionStorage(ttl_seconds=seconds)
-        session: Any = Stored()
-        reference = weakref.ref(session)
-        storage.save(session)
-        runtime = SimpleNamespace(_session_mgr=SimpleNamespace(_session_storage=storage))
-        monkeypatch.setattr(start, "exists", lambda: True)
-        monkeypatch.setattr(start, "get_instance", lambda runtime=runtime: runtime)
-        del session
-        assert reference() is not None, "Streamlit itself waits for the next visitor to leave"
-        start.drop_expired_sessions()
-        assert (reference() is not None) == is_kept
-
-
 @pytest.mark.long
-def test_what_cannot_be_released_is_in_the_log_and_in_the_readiness_from_the_start(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    here = build_services(Settings())
-    here.results.find(CacheKey(abs, 5), lambda: "a result")
-    monkeypatch.setattr(start, "exists", lambda: True)
-    monkeypatch.setattr(start, "get_instance", SimpleNamespace)  # a version that keeps sessions elsewhere
+def test_what_visitors_computed_is_released_once_all_have_left() -> None:
+    here = build_services(Settings(release_after=0.01))
+    here.results.find("key", lambda: "a result")
+    here.visitors.open, here.visitors.last_left = 1, 0.0
 
-    async def try_at_the_start() -> None:
+    async def wait() -> None:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(start.release_when_empty(here), 0.01)
+            await asyncio.wait_for(start.release_when_empty(here), 0.5)
 
-    with caplog.at_level(logging.ERROR):
-        run_coroutine(try_at_the_start())
-    assert "expired sessions" in str(here.readiness.release_failure)
-    assert "expired sessions" in caplog.text
+    run_coroutine(wait())
     assert here.results.size > 0
-    with pytest.raises(RuntimeError, match="expired sessions"):
-        start.release_memory(here)
-    assert here.results.size == 0, "all else is released"
+    here.visitors.open = 0
+    run_coroutine(wait())
+    assert here.results.size == 0

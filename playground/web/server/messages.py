@@ -6,7 +6,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnected
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from playground.web.server.middleware import ClosableStream, is_stream
+from playground.web.server.middleware import is_stream
 
 logger = logging.getLogger(__name__)
 
@@ -31,42 +31,41 @@ _NOT_A_MESSAGE, _POLICY = 1002, 1008  # RFC 6455, section 7.4.1
 
 
 class FilterMessages:
-    """Drops messages that no page sends, and closes connections that send many of them, or garbage."""
+    """Drop messages that no page sends, and close connections that send many of them, or garbage."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Watch the pages' websocket; pass on everything else."""
-        if is_stream(scope):
-            stream = _WatchedStream(receive, send)
-            try:
-                await self.app(scope, stream.receive, stream.send)
-            except WebSocketDisconnected:  # Streamlit closes what is closed where a visitor leaves while it sends
-                logger.info("a visitor left while a message was on its way")
-        else:
+        if not is_stream(scope):
             await self.app(scope, receive, send)
+            return
+        n_refused, is_closed = 0, False
 
+        async def receive_allowed() -> Message:
+            nonlocal n_refused, is_closed
+            while True:
+                event = await receive()
+                kind = kind_of(event.get("bytes"))
+                if event["type"] != "websocket.receive" or kind in ALLOWED_KINDS:
+                    return event
+                n_refused += 1
+                if n_refused == 1:
+                    logger.warning("refused message kind=%s", kind or "none")
+                if not kind or n_refused > PATIENCE:
+                    is_closed, code = True, _POLICY if kind else _NOT_A_MESSAGE
+                    await send({"type": "websocket.close", "code": code, "reason": "No page sends this."})
+                    return {"type": "websocket.disconnect", "code": code}
 
-class _WatchedStream(ClosableStream):
-    """A websocket of which the application receives only what pages send."""
+        async def send_if_open(message: Message) -> None:
+            if not is_closed:
+                await send(message)
 
-    refused = 0
-
-    async def receive(self) -> Message:
-        """Return the next message of an allowed kind, or the connection's end."""
-        while True:
-            event = await self.from_browser()
-            if event["type"] != "websocket.receive":
-                return event
-            kind = kind_of(event.get("bytes"))
-            if kind in ALLOWED_KINDS:
-                return event
-            self.refused += 1
-            if self.refused == 1:
-                logger.warning("refused message kind=%s", kind or "none")
-            if not kind or self.refused > PATIENCE:
-                return await self.close(_POLICY if kind else _NOT_A_MESSAGE, "No page sends this.")
+        try:
+            await self.app(scope, receive_allowed, send_if_open)
+        except WebSocketDisconnected:  # Streamlit sends to a visitor who has just left
+            logger.info("a visitor left while a message was on its way")
 
 
 def kind_of(data: bytes | None) -> str:

@@ -1,24 +1,11 @@
-"""What whoever runs the app wants to know: counters for Prometheus, a log line for each slow or failed run, readiness.
-
-Nothing here holds what students typed: neither texts nor links, and of errors only their kind.
-"""
+"""Counters for Prometheus, a log line for each slow or failed run, readiness: nothing that students typed."""
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from prometheus_client import (
-    CONTENT_TYPE_LATEST,
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    GCCollector,
-    Histogram,
-    PlatformCollector,
-    ProcessCollector,
-    generate_latest,
-)
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -32,13 +19,10 @@ _SECONDS = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60)
 
 
 class Meters:
-    """The counters of one server, in a registry of its own; a run is slow from `slow_seconds` on."""
+    """The counters of one server; a run is slow from `slow_seconds` on."""
 
     def __init__(self, slow_seconds: float) -> None:
-        self.slow_seconds = slow_seconds
-        self.registry = CollectorRegistry()
-        for collect in (ProcessCollector, PlatformCollector, GCCollector):
-            collect(registry=self.registry)
+        self.slow_seconds, self.registry = slow_seconds, CollectorRegistry()
         self.run_seconds = Histogram(
             "playground_run_seconds",
             "Runs of a page, or of one of its parts, from its start to its last element.",
@@ -50,15 +34,16 @@ class Meters:
             "playground_turn_wait_seconds", "Waits for a turn to compute.", buckets=_SECONDS, registry=self.registry
         )
         self.refusals = Counter(
-            "playground_refusals",
-            "What a visitor was told instead of a result, by the kind of error.",
-            ["kind"],
-            registry=self.registry,
+            "playground_refusals", "Errors that a visitor was told, by kind.", ["kind"], registry=self.registry
         )
+
+    def watch(self, name: str, text: str, read: Callable[[], float]) -> None:
+        """Show a number that `read` returns."""
+        Gauge(name, text, registry=self.registry).set_function(read)
 
     @contextmanager
     def watch_rerun(self, page: str, part: str = "page") -> Iterator[None]:
-        """Count a rerun of a page, or of a part of it; log it where it is slow, or fails.
+        """Count a rerun of a page, or of a part of it; log it if it is slow, or fails.
 
         `outcome` is `drawn`, `interrupted` by a newer choice, or `failed`.
         """
@@ -83,10 +68,7 @@ class Meters:
 
 
 class ExpectedErrors(logging.Filter):
-    """Shortens what a logger tells of an error that has a sentence for a visitor to one line, without a traceback.
-
-    Streamlit logs one where a file is not made: too many wait for theirs, or whoever asked for it has left.
-    """
+    """Log an error that a visitor is told by its kind alone, as Streamlit does if a file is not made."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Let every record pass."""
@@ -98,7 +80,7 @@ class ExpectedErrors(logging.Filter):
 
 
 class NamelessSessions(logging.Filter):
-    """Strikes out what a line on session ids quotes: with a session's id its page can be taken over."""
+    """Strike out session ids, with which a page can be taken over."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Let every record pass."""
@@ -108,33 +90,19 @@ class NamelessSessions(logging.Filter):
 
 
 class Readiness:
-    """Whether the server has loaded what it needs before the first visitor, and has room for one more."""
+    """Whether the server has loaded what it needs, and has room for one more visitor."""
 
     def __init__(self, visitors: Visitors, meters: Meters) -> None:
-        self.loaded = False
-        self.release_failure: str | None = None
-        """Why memory could not be released once all visitors had left, when that was tried last."""
-        self.visitors = visitors
-        self.registry = meters.registry
-        Gauge("playground_visitors", "Open pages.", registry=self.registry).set_function(lambda: visitors.open)
+        self.visitors, self.registry, self.loaded = visitors, meters.registry, False
 
     def routes(self) -> list[BaseRoute]:
-        """`/ready`, for whoever spreads visitors over servers; `/operators/metrics`, for Prometheus."""
-        # Both spellings, since Streamlit's front end answers wherever no route does, with its page and status 200.
-        counters = [Route(f"/operators/metrics{end}", self._count) for end in ("", "/")]
-        return [Route("/ready", self._answer), *counters]
+        """Return `/ready`, for balancers, and `/operators/metrics`, for Prometheus."""
+        return [Route("/ready", self._answer), Route("/operators/metrics", self._count)]
 
     async def _answer(self, _request: Request) -> JSONResponse:
-        """Answer 200 where the models are loaded and a visitor has room, 503 otherwise, and in both cases why."""
         visitors = self.visitors
         is_ready = self.loaded and not visitors.is_full
-        state = {
-            "ready": is_ready,
-            "loaded": self.loaded,
-            "visitors": visitors.open,
-            "max_visitors": visitors.limit,
-            "release_failure": self.release_failure,
-        }
+        state = {"ready": is_ready, "loaded": self.loaded, "visitors": visitors.open, "max_visitors": visitors.limit}
         return JSONResponse(state, 200 if is_ready else 503, headers={"Cache-Control": "no-store"})
 
     def _count(self, _request: Request) -> Response:

@@ -3,8 +3,7 @@
 import logging
 import math
 import os
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,13 +21,7 @@ class Settings:
     max_parameters: int = MAX_PARAMETERS
     """Largest model that is built and run, in parameters; counting alone has no limit."""
     max_sessions: int = 200
-    """Visitors connected at once; the next one is asked to come back."""
-    max_pages_per_browser: int = 30
-    """Of these, pages that one browser may have open; without its cookie, the next setting alone holds."""
-    address_share: float = 0.75
-    """Share of `max_sessions` that may come from one network address, which a whole campus may have."""
-    idle_after: float = 3600.0
-    """Seconds without a message after which an open page makes room for the next visitor, where there is no other."""
+    """Pages open at once; the next visitor is asked to come back."""
     device: str = "auto"
     """Where models run: "auto" (CUDA where present), "cpu", "cuda" or "cuda:<index>"."""
     threads: int = 1
@@ -39,14 +32,10 @@ class Settings:
     """Seconds that a visitor waits for a turn to compute before the page says that the server is busy."""
     slow_seconds: float = 5.0
     """Seconds from which the run of a page is named in the log."""
-    max_own_weights: int = 2_000_000_000
+    max_own_weights: int = 1_000_000_000
     """Bytes that the weights visitors have opened, train or have trained, and the models made of them, may take."""
-    max_cached_results: int = 320_000_000
-    """Bytes of computed results that all visitors share; the least lately used go first.
-
-    Two runs of the largest size have room, as pages compare two settings, and what is drawn of them."""
-    max_cached_weights: int = 500_000_000
-    """Bytes of random weights that all visitors share; more where the two models used last need it."""
+    max_cached: int = 1_200_000_000
+    """Bytes of results and random weights that all visitors share; the least lately used go first."""
     release_after: float = 150.0
     """Seconds without any visitor after which what they computed is dropped; Streamlit keeps a session for 120."""
     weights_folder: Path | None = None
@@ -70,85 +59,30 @@ class Settings:
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
-    """Settings from `environ`; a value that makes no sense is logged, and the default stands in its place."""
-    defaults, values = vars(Settings()), {}
-    for name, default in defaults.items():
+    """Return the settings of `environ`; a value that makes no sense is logged, and the default is used."""
+    values = {}
+    for name, default in vars(Settings()).items():
         variable = f"PLAYGROUND_{name.upper()}"
-        if variable not in environ:
-            continue
-        parse = _PARSERS.get(name, _count if isinstance(default, int) else _seconds)
-        try:
-            values[name] = parse(environ[variable].strip())
-        except ValueError as error:
-            logger.warning("%s is ignored, %r is used: %s", variable, default, error)
+        if variable in environ:
+            try:
+                values[name] = _parse(name, environ[variable].strip(), default)
+            except ValueError as error:
+                logger.warning("%s is ignored, %r is used: %s", variable, default, error)
     return Settings(**values)
 
 
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(f"{value} is below 1")
+def _parse(name: str, text: str, default: Any) -> Any:
+    if name == "weights_folder":
+        if not Path(text).is_absolute() or not Path(text).is_dir():
+            raise ValueError(f"{text!r} is not the full path of a folder")
+        return Path(text)
+    if isinstance(default, str):
+        if not (text and text.isascii() and text.isprintable()) or set(text) & set(";,"):
+            raise ValueError("it is empty, or has characters that no setting has")
+        if name == "result_key":
+            read_private_key(text)
+        return text
+    value = type(default)(text)
+    if not 0 < value < math.inf and not (name == "ray_gpus" and value == 0):
+        raise ValueError(f"{value} is not a number above 0")
     return value
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 < value < math.inf:
-        raise ValueError(f"{value} is not a time above 0")
-    return value
-
-
-def _folder(text: str) -> Path:
-    if not Path(text).is_absolute() or not Path(text).is_dir():
-        raise ValueError(f"{text!r} is not the full path of a folder")
-    return Path(text)
-
-
-def _cluster(text: str) -> str:
-    if not re.fullmatch(r"auto|local|([\w.-]+|\[[\da-fA-F:]+\]):\d{1,5}", text):
-        raise ValueError(f"{text!r} is none of auto, local, host:port")
-    return text
-
-
-def _share(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < math.inf:
-        raise ValueError(f"{value} is not a number from 0")
-    return value
-
-
-def _part(text: str) -> float:
-    value = float(text)
-    if not 0 < value <= 1:
-        raise ValueError(f"{value} is not above 0 and at most 1")
-    return value
-
-
-def _device(text: str) -> str:
-    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", text):
-        raise ValueError(f"{text!r} is none of auto, cpu, cuda, cuda:<index>")
-    return text
-
-
-def _sources(text: str) -> str:
-    # The value becomes part of a header: a separator in it would add a directive, a line break another header.
-    if not (text and text.isascii() and text.isprintable()) or set(text) & set(";,"):
-        raise ValueError(f"{text!r} is not a list of sources such as 'self' https://school.example")
-    return text
-
-
-def _key(text: str) -> str:
-    read_private_key(text)
-    return text
-
-
-_PARSERS: dict[str, Callable[[str], Any]] = {
-    "address_share": _part,
-    "device": _device,
-    "result_key": _key,
-    "frame_ancestors": _sources,
-    "ray": _cluster,
-    "ray_gpus": _share,
-    "weights_folder": _folder,
-}
-"""How a setting is read that is neither a count nor seconds."""

@@ -2,9 +2,8 @@
 
 import copy
 import logging
-import threading
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -126,18 +125,9 @@ class AppSource(Source):
         check_budget(config, services().settings.max_parameters)
         check_kept(config, n_tokens)
 
-    @contextmanager
-    def turn(self) -> Iterator[None]:
+    def turn(self) -> AbstractContextManager[None]:
         """Context in which this thread may compute; BusyError where no turn came free. Turns can be nested."""
-        if getattr(_HAS_TURN, "yes", False):
-            yield
-            return
-        with services().turns.take():
-            _HAS_TURN.yes = True
-            try:
-                yield
-            finally:
-                _HAS_TURN.yes = False
+        return services().turns.take()
 
     def remember(self, function: Callable[..., Any], key: Hashable, compute: Callable[[], R]) -> R:
         """What a function computes of a key; for everybody, or in the session whose weights the key names."""
@@ -146,7 +136,6 @@ class AppSource(Source):
         return keep(function, key, owner, compute)
 
 
-_HAS_TURN = threading.local()
 APP = AppSource()
 tokenizer, encoder, english_network = APP.tokenizer, APP.encoder, APP.english_network
 tokenize, run_sentence, compute_run = (

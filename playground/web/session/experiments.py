@@ -27,7 +27,7 @@ from playground.training.tasks.task import DataRecipe
 from playground.web.server.visitors import browser_of
 from playground.web.session.memory_budget import MemoryReservation, MemoryUser
 from playground.web.session.services import services
-from playground.web.session.turns import BUSY, leave_run
+from playground.web.session.turns import BUSY, leave_turn
 from playground.web.session.weights_cache import cache_for_everybody, load_once
 
 EXPERIMENTS = "_experiments"
@@ -147,7 +147,7 @@ def compute_on_cluster(key: Hashable, request: Request[S]) -> S:
     """
     member = services().runs.join(key, request, keep=False)
     deadline = time.monotonic() + services().settings.busy_timeout
-    leave_run()
+    leave_turn()
     while not member.ended:
         if time.monotonic() > deadline:
             member.discard()

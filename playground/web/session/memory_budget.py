@@ -1,4 +1,4 @@
-"""The memory that all visitors' weights and trainings share."""
+"""The memory that visitors' own weights and trainings may take together."""
 
 import ctypes
 import threading
@@ -10,9 +10,14 @@ from typing import Protocol
 
 from playground.errors import WeightsError
 
+_FULL = (
+    "This server holds as many visitors' weights as it can right now; try again in some minutes, or with a smaller "
+    "model."
+)
+
 
 class MemoryUser(Protocol):
-    """What takes memory: an upload, a trained network, a reservation."""
+    """An upload, a trained network, a reservation."""
 
     @property
     def n_bytes(self) -> int:
@@ -21,71 +26,49 @@ class MemoryUser(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class MemoryReservation:
-    """Memory for something that is not there yet, or not in one piece."""
+    """Memory for something that is not there yet."""
 
     n_bytes: int
 
 
 class MemoryBudget:
-    """What visitors' weights and trainings take together, within one bound.
-
-    Args:
-        max_bytes: the bound.
-        free: called where memory is short: each lets go of what nobody in particular needs.
-    """
+    """At most `max_bytes` for all users; each of `free` is called when memory is short."""
 
     def __init__(self, max_bytes: int, free: Iterable[Callable[[], None]] = ()) -> None:
-        self.max_bytes = max_bytes
-        self._free = tuple(free)
-        self._users = weakref.WeakSet[MemoryUser]()
-        self._lock = threading.Lock()
-
-    @property
-    def users(self) -> list[MemoryUser]:
-        """Everything that counts at the moment, of all sessions."""
-        with self._lock:
-            return list(self._users)
+        self.max_bytes, self._free, self._lock = max_bytes, tuple(free), threading.Lock()
+        self.users = weakref.WeakSet[MemoryUser]()
+        """Everything that counts now, of all sessions."""
 
     @property
     def n_bytes(self) -> int:
         """What all of them take."""
-        return sum(user.n_bytes for user in self.users)
+        with self._lock:
+            return sum(user.n_bytes for user in self.users)
 
     def reserve(self, user: MemoryUser, replacing: MemoryUser | None = None) -> None:
-        """Count something for as long as it exists, or until it is released; release what it replaces.
-
-        What several visitors share counts once, however often it is reserved.
+        """Count something once, until it is gone or released, and release what it replaces.
 
         Raises:
-            WeightsError: the bound would be passed; nothing is released then.
+            WeightsError: too little memory is left; nothing is released then.
         """
-        if self._try_reserve(user, replacing):
-            return
-        for free in self._free:
-            free()
-        if not self._try_reserve(user, replacing):
-            raise WeightsError(
-                "This server holds as many visitors' weights as it can right now; try again in some minutes, or with a "
-                "smaller model."
-            )
+        for free in (*self._free, None):
+            with self._lock:
+                others = sum(other.n_bytes for other in self.users if other is not replacing and other is not user)
+                if others + user.n_bytes <= self.max_bytes:
+                    self.users.add(user)
+                    self.users.discard(replacing)  # type: ignore[arg-type]
+                    return
+            if free is not None:
+                free()
+        raise WeightsError(_FULL)
 
     def release(self, user: MemoryUser) -> None:
-        """Count something no longer, if it was counted."""
+        """Stop counting something, if it counts."""
         with self._lock:
-            self._users.discard(user)
-
-    def _try_reserve(self, user: MemoryUser, replacing: MemoryUser | None) -> bool:
-        with self._lock:
-            used = sum(other.n_bytes for other in self._users if other is not replacing and other is not user)
-            if used + user.n_bytes > self.max_bytes:
-                return False
-            self._users.add(user)
-            if replacing is not None:
-                self._users.discard(replacing)
-            return True
+            self.users.discard(user)
 
 
 def trim_heap() -> None:
-    """Hand free memory back to the system, where the C library is glibc: by itself it keeps that for later."""
-    with suppress(AttributeError):  # another C library has no such function
+    """Return free memory to the system, if the C library is glibc."""
+    with suppress(AttributeError):
         ctypes.CDLL(None).malloc_trim(0)

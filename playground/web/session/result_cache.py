@@ -1,120 +1,59 @@
-"""Bounded caches: of what visitors computed, as a class has more sentences and models than a few; of random weights.
+"""One cache of what visitors computed and of random weights, bounded in bytes."""
 
-Encoders with random weights that differ in a slider share tensors.
-"""
-
-import math
 import threading
-import time
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, is_dataclass
-from operator import attrgetter
-from typing import Any, NamedTuple, Protocol, TypeVar
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from cachetools import LRUCache
-from plotly.basedatatypes import BaseFigure
-from prometheus_client import Metric
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-from prometheus_client.registry import Collector
+from cachetools.keys import hashkey
 from torch import nn
 
 from playground.config import ModelConfig
-from playground.link.state import EVERYBODY, Owner
 from playground.model import Encoder
-from playground.model.init import InitialTensor, draw, initial_tensors, share_weights
+from playground.model.init import InitialTensor, draw, share_weights
 from playground.runs.budget import check_interrupted
 
 R = TypeVar("R")
 
 _POLL = 0.25
-"""Seconds after which who waits notices at the latest that nobody wants the result any more."""
+"""Seconds between two checks whether a waiting visitor still wants the result."""
 
 ENTRY = 1_000
 """Bytes that an entry takes besides its arrays, about."""
 
 
-@dataclass(frozen=True)
-class CacheKey:
-    """What a kept result is known by: what computed it, of what, and who may see it."""
-
-    function: Callable[..., Any]
-    arguments: Hashable
-    owner: Owner = EVERYBODY
-    _hash: int = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        """Hash the key once: it holds whole configurations, and a dictionary asks several times."""
-        object.__setattr__(self, "_hash", hash((self.function, self.arguments, self.owner)))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-
-class _Result(NamedTuple):
-    value: Any
-    size: int
-    expires: float
-    """When it has to be computed anew, by `time.monotonic`."""
-
-
 class ResultCache:
-    """The latest used results, `max_size` of them or so large together; a larger one is handed over and not kept.
+    """The results used last, up to `max_size` together by `size_of`; equal ones are computed once, none is changed."""
 
-    What two visitors ask for at the same time is computed once; where the one who computes it leaves, the other does.
-    Nobody may change a result: everybody gets the same object.
-
-    Args:
-        max_size: the sum of the results' sizes.
-        size_of: what a result counts as; without it, as one.
-        seconds: after which a result is computed anew.
-    """
-
-    def __init__(
-        self, max_size: int, size_of: Callable[[object], int] = lambda _: 1, seconds: float = math.inf
-    ) -> None:
-        self.hits = 0
-        """How often a result was there."""
-        self.misses = 0
-        """How often one had to be computed."""
-        self._size_of = size_of
-        self._seconds = seconds
-        self._results = LRUCache[CacheKey, _Result](max_size, getsizeof=attrgetter("size"))
-        self._in_work: set[CacheKey] = set()
+    def __init__(self, max_size: int, size_of: Callable[[Any], int] | None = None) -> None:
+        self._results: LRUCache[Hashable, Any] = LRUCache(max_size, getsizeof=size_of)
+        self._in_work: set[Hashable] = set()
         self._condition = threading.Condition()
 
     @property
-    def size(self) -> int:
-        """What the results that are kept count as together."""
-        with self._condition:
-            return int(self._results.currsize)
+    def size(self) -> float:
+        """The size of all results."""
+        return self._results.currsize
 
-    def find(self, key: CacheKey, compute: Callable[[], R]) -> R:
-        """The result of the key, computed where it is not there; what `compute` raises is not kept.
-
-        Waiting for another's result ends early where `check_interrupted` raises.
-        """
+    def find(self, key: Hashable, compute: Callable[[], R]) -> R:
+        """Return the key's result, and compute it if it is missing; what `compute` raises is not kept."""
         with self._condition:
             while key in self._in_work:
                 self._condition.wait(_POLL)
                 check_interrupted()
-            kept = self._results.get(key)
-            if kept is not None and time.monotonic() < kept.expires:
-                self.hits += 1
-                found: R = kept.value
+            if key in self._results:
+                found: R = self._results[key]
                 return found
-            self.misses += 1
             self._in_work.add(key)
         try:
-            value = compute()
-            expires = time.monotonic() + self._seconds
-            result = _Result(value, self._size_of(value), expires)  # counted here, where nobody waits for the lock
+            result = compute()
             with self._condition, suppress(ValueError):  # it is larger than the cache
                 self._results[key] = result
-            return value
+            return result
         finally:
             with self._condition:
                 self._in_work.remove(key)
@@ -126,38 +65,16 @@ class ResultCache:
             self._results.clear()
 
 
-class FunctionCaches:
-    """A cache of the latest few results for each of several functions."""
-
-    def __init__(self) -> None:
-        self._caches: dict[Callable[..., Any], ResultCache] = {}
-        self._lock = threading.Lock()
-
-    def of(self, function: Callable[..., Any], max_entries: int, seconds: float = math.inf) -> ResultCache:
-        """The function's cache, of so many results."""
-        with self._lock:
-            return self._caches.setdefault(function, ResultCache(max_entries, seconds=seconds))
-
-    def clear(self) -> None:
-        """Forget every result of every function."""
-        with self._lock:
-            self._caches.clear()
-
-
 def size_in_bytes(value: object) -> int:
-    """Bytes that a result's arrays, parameters and texts take; what it shares with another result counts in both."""
-    if value is None or isinstance(value, int | float):  # most of what there is
-        return 8
+    """Return the bytes that a result's arrays, parameters and texts take, about."""
     if isinstance(value, np.ndarray | torch.Tensor):
-        return value.nbytes
+        return ENTRY + value.nbytes
     if isinstance(value, nn.Module):
         return ENTRY + sum(tensor.nbytes for tensor in value.parameters())
     if isinstance(value, str | bytes):
         return len(value)
-    if isinstance(value, BaseFigure):
-        return ENTRY + size_in_bytes(value.to_plotly_json())
     if is_dataclass(value):
-        return ENTRY + sum(size_in_bytes(vars(value)[field.name]) for field in fields(value))
+        return ENTRY + sum(size_in_bytes(getattr(value, each.name)) for each in fields(value))
     if isinstance(value, Mapping):
         return sum(map(size_in_bytes, value.values()))
     if isinstance(value, tuple | list):
@@ -165,159 +82,19 @@ def size_in_bytes(value: object) -> int:
     return 8
 
 
-class Counted(Protocol):
-    """A cache that counts what is asked of it."""
-
-    @property
-    def size(self) -> int:
-        """Bytes in use."""
-
-    @property
-    def hits(self) -> int:
-        """How often a result was there."""
-
-    @property
-    def misses(self) -> int:
-        """How often one had to be computed."""
-
-
-class CacheMetrics(Collector):
-    """What Prometheus reads of caches: bytes, hits and misses of each, by its name."""
-
-    def __init__(self, **caches: Counted) -> None:
-        self.caches = caches
-
-    def collect(self) -> Iterator[Metric]:
-        """Read the caches as they are."""
-        size = GaugeMetricFamily("playground_cache_bytes", "Bytes in use.", labels=["cache"])
-        hits = CounterMetricFamily("playground_cache_hits", "Results that were there.", labels=["cache"])
-        misses = CounterMetricFamily("playground_cache_misses", "Results that were computed.", labels=["cache"])
-        for name, cache in self.caches.items():
-            size.add_metric([name], cache.size)
-            hits.add_metric([name], cache.hits)
-            misses.add_metric([name], cache.misses)
-        yield from (size, hits, misses)
-
-
-_Key = tuple[InitialTensor, int]
-"""A tensor, and the seed that it is drawn from."""
-
-
-@dataclass(frozen=True)
-class _Kept:
-    encoder: Encoder
-    tensors: tuple[_Key, ...]
-    n_bytes: int
-    """What it takes besides these: copies of the parts of fused projections, and its modules."""
-
-
 class RandomWeights:
-    """Encoders by architecture and seed, of which the latest used `max_bytes` are kept, each tensor counted once.
+    """Encoders with random weights; those that differ in a slider share tensors, which lie in a cache."""
 
-    The two latest used are kept whatever they take: a page with pinned settings goes back and forth between them, and
-    drawing the numbers of a large model costs more than its pass.
-    """
-
-    def __init__(self, max_bytes: int, device: Callable[[], torch.device]) -> None:
-        """`device` says where tensors lie; they are drawn on the CPU all the same."""
-        self.max_bytes = max_bytes
-        self.hits = 0
-        """How often an encoder was there."""
-        self.misses = 0
-        """How often one had to be made."""
-        self._device = device
-        self._lock = threading.Lock()
-        self._encoders: OrderedDict[tuple[ModelConfig, int], _Kept] = OrderedDict()
-        self._tensors: dict[_Key, torch.Tensor] = {}
-        self._uses: Counter[_Key] = Counter()
-        self.size = 0
-        """Bytes that are in use."""
+    def __init__(self, cache: ResultCache, device: Callable[[], torch.device]) -> None:
+        self._cache, self._device = cache, device
 
     def encoder(self, config: ModelConfig, seed: int) -> Encoder:
-        """The encoder with these random weights, of tensors that it shares with all others that have them.
+        """Return the encoder that the seed gives; nobody may change its weights."""
+        encoder, device = Encoder(config, seed=None).requires_grad_(False), self._device()
 
-        Nobody waits while its numbers are drawn: others find theirs meanwhile.
-        """
-        with self._lock:
-            kept = self._encoders.get((config, seed))
-            if kept is not None:
-                self.hits += 1
-                self._encoders.move_to_end((config, seed))
-                return kept.encoder
-            self.misses += 1
-        made = self._make(config, seed)
-        with self._lock:
-            kept = self._encoders.get((config, seed))
-            if kept is not None:  # somebody else has made it meanwhile
-                self._release(made.tensors)
-                return kept.encoder
-            self._encoders[config, seed] = made
-            self.size += made.n_bytes
-            return made.encoder
+        def find(tensor: InitialTensor) -> torch.Tensor:
+            check_interrupted()
+            return self._cache.find(hashkey(tensor, seed), lambda: draw(tensor, seed).to(device))
 
-    def n_missing(self, config: ModelConfig, seed: int) -> int:
-        """How many numbers would have to be drawn for this encoder."""
-        with self._lock:
-            if (config, seed) in self._encoders:
-                return 0
-        encoder = Encoder(config, seed=None)
-        needed = {tensor for tensor, _ in initial_tensors(encoder, config.initialisation)}
-        with self._lock:
-            return sum(_n_bytes((each, seed)) // 4 for each in needed if (each, seed) not in self._tensors)
-
-    def clear(self) -> None:
-        """Forget every encoder."""
-        with self._lock:
-            for held in (self._encoders, self._tensors, self._uses):
-                held.clear()
-            self.size = 0
-
-    def _make(self, config: ModelConfig, seed: int) -> _Kept:
-        """Draw what no other encoder has yet, after room was made for it."""
-        encoder = Encoder(config, seed=None).requires_grad_(False)
-        tensors = tuple((tensor, seed) for tensor, _ in initial_tensors(encoder, config.initialisation))
-        copies = sum(4 * parameter.numel() for parameter in encoder.parameters()) if config.fused_qkv else 0
-        n_bytes = copies + ENTRY * sum(1 for _ in encoder.modules())
-        with self._lock:
-            self._uses.update(tensors)  # from here on nobody else frees them
-            self._make_room(n_bytes + sum(_n_bytes(key) for key in set(tensors) - self._tensors.keys()))
-        try:
-            share_weights(encoder, config.initialisation, lambda tensor: self._find(tensor, seed))
-        except BaseException:  # there is not even memory to draw it, or nobody waits for it any more
-            with self._lock:
-                self._release(tensors)
-            raise
-        return _Kept(encoder.to(self._device()), tensors, n_bytes)
-
-    def _find(self, tensor: InitialTensor, seed: int) -> torch.Tensor:
-        check_interrupted()
-        with self._lock:
-            found = self._tensors.get((tensor, seed))
-        if found is not None:
-            return found
-        drawn = draw(tensor, seed).to(self._device())
-        with self._lock:
-            if (tensor, seed) not in self._tensors:
-                self._tensors[tensor, seed] = drawn
-                self.size += drawn.nbytes
-            return self._tensors[tensor, seed]
-
-    def _make_room(self, n_bytes: int) -> None:
-        """With the lock held: forget the encoders used longest ago until so many more bytes fit, or one is left."""
-        while len(self._encoders) > 1 and self.size + n_bytes > self.max_bytes:
-            _, oldest = self._encoders.popitem(last=False)
-            self.size -= oldest.n_bytes
-            self._release(oldest.tensors)
-
-    def _release(self, tensors: tuple[_Key, ...]) -> None:
-        """With the lock held: free those of an encoder's tensors that no other has."""
-        self._uses.subtract(tensors)
-        for key in tensors:
-            if self._uses[key] <= 0:
-                del self._uses[key]
-                if key in self._tensors:
-                    self.size -= self._tensors.pop(key).nbytes
-
-
-def _n_bytes(key: _Key) -> int:
-    return 4 * torch.Size(key[0].shape).numel()
+        share_weights(encoder, config.initialisation, find)
+        return encoder.to(device)

@@ -1,4 +1,4 @@
-"""What the whole server has one of: caches, turns, queues, visitors; made together at its start, from its settings."""
+"""What the whole server has one of: caches, turns, visitors; made together from its settings."""
 
 import os
 import threading
@@ -17,46 +17,34 @@ from playground.web.server.settings import Settings, read_settings
 from playground.web.server.visitors import Visitors
 from playground.web.session.memory_budget import MemoryBudget
 from playground.web.session.networks import EnglishNetworks
-from playground.web.session.result_cache import CacheMetrics, FunctionCaches, RandomWeights, ResultCache, size_in_bytes
-from playground.web.session.turns import FairQueue, Turns
+from playground.web.session.result_cache import RandomWeights, ResultCache, size_in_bytes
+from playground.web.session.turns import Turns
 from playground.weights.store import NetworkStore, default_folder
 
-MOST_WAITING = 24
-"""Files of a kind that wait to be made; whoever would be the last gets none where there are more."""
+PLACES = 2
+"""Runs of pages at once: one goes on while another's tensors are computed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Services:
-    """Everything that all visitors share; nothing of it is anywhere else."""
+    """Everything that all visitors share."""
 
     settings: Settings
     meters: Meters
-    """Counters for whoever runs the server."""
     visitors: Visitors
-    """Who is here."""
     readiness: Readiness
     turns: Turns
-    """To compute for a page."""
-    short_files: FairQueue
-    """Turns to make a file that somebody saves."""
-    long_files: FairQueue
-    """Turns to make one that takes long, beside these."""
     results: ResultCache
-    """What was computed with weights that everybody may use, bounded in bytes."""
-    few_results: FunctionCaches
-    """What of theirs is bounded in number, as each is large, or seldom asked for."""
-    loaded: FunctionCaches
-    """What stays as long as the server runs, such as the trained checkpoint."""
+    """What was computed with weights that everybody may use, and random weights."""
     random_weights: RandomWeights
-    """Encoders with random weights."""
     networks: EnglishNetworks
     """Trained encoders of the small English."""
     backend: JobBackend
     """Runs the experiments of all visitors."""
     runs: SharedRuns
-    """The runs that they take part in, and the results that are kept for whoever asks for the same."""
+    """The runs that they take part in, and results kept for whoever asks for the same."""
     memory: MemoryBudget
-    """What visitors' weights and trainings take."""
+    """What visitors' own weights and trainings take."""
 
     @property
     def device(self) -> torch.device:
@@ -66,40 +54,29 @@ class Services:
     def forget_results(self) -> None:
         """Free what visitors computed and everybody may use."""
         self.results.clear()
-        self.few_results.clear()
-        self.random_weights.clear()
         self.runs.forget_results()
 
 
 def build_services(settings: Settings) -> Services:
-    """Services of these settings, in which nobody has been yet."""
-    meters, results = Meters(settings.slow_seconds), ResultCache(settings.max_cached_results, size_in_bytes)
-    visitors = Visitors(
-        settings.max_sessions, settings.max_pages_per_browser, settings.address_share, settings.idle_after
-    )
-    random_weights = RandomWeights(settings.max_cached_weights, lambda: choose_device(settings.device))
-    meters.registry.register(CacheMetrics(results=results, weights=random_weights))
+    """Return new services with these settings."""
 
-    def forget_shared_results() -> None:
-        """Where a computation ran out of memory, they hold its half."""
-        results.clear()
-        random_weights.clear()
+    def device() -> torch.device:
+        return choose_device(settings.device)
 
-    backend = choose_backend(settings)
+    results, visitors = ResultCache(settings.max_cached, size_in_bytes), Visitors(settings.max_sessions)
+    meters, backend = Meters(settings.slow_seconds), choose_backend(settings)
+    meters.watch("playground_visitors", "Open pages.", lambda: visitors.open)
+    meters.watch("playground_cache_bytes", "Bytes of shared results.", lambda: results.size)
     runs = SharedRuns(backend, settings.max_shared_runs, settings.max_shared_bytes)
     return Services(
         settings=settings,
         meters=meters,
         visitors=visitors,
         readiness=Readiness(visitors, meters),
-        turns=Turns(1, settings.busy_timeout, forget_shared_results, meters.wait_seconds.time),
-        short_files=FairQueue(1, MOST_WAITING),
-        long_files=FairQueue(1, MOST_WAITING),
+        turns=Turns(PLACES, settings.busy_timeout, meters.wait_seconds.time),
         results=results,
-        few_results=FunctionCaches(),
-        loaded=FunctionCaches(),
-        random_weights=random_weights,
-        networks=EnglishNetworks(NetworkStore(default_folder()), lambda: choose_device(settings.device)),
+        random_weights=RandomWeights(results, device),
+        networks=EnglishNetworks(NetworkStore(default_folder()), device),
         backend=backend,
         runs=runs,
         memory=MemoryBudget(settings.max_own_weights, (runs.forget_results,)),
@@ -107,7 +84,7 @@ def build_services(settings: Settings) -> Services:
 
 
 def choose_backend(settings: Settings) -> JobBackend:
-    """Threads of this process, or the cluster that the settings name."""
+    """Return threads of this process, or the cluster that the settings name."""
     if not settings.ray:
         return JobQueue(settings.max_trainings)
     return ClusterQueue(
@@ -117,11 +94,11 @@ def choose_backend(settings: Settings) -> JobBackend:
 
 _LOCK = threading.Lock()
 _in_use: list[Services] = []
-"""The services of this process, and those that a test has put in their place; the last holds."""
+"""The services of this process, then those that a test has put in their place; the last holds."""
 
 
 def services() -> Services:
-    """The services of this process, built of its environment where that has not happened yet."""
+    """Return the services of this process, built from its environment at the first call."""
     if not _in_use:
         with _LOCK:
             if not _in_use:
@@ -131,7 +108,7 @@ def services() -> Services:
 
 @contextmanager
 def other_services(**changes: Any) -> Iterator[Services]:
-    """Have this process use services in which some differ, by their names in `Services`, until the block ends."""
+    """Use services of which some differ, by their names in `Services`, until the block ends."""
     changed = replace(services(), **changes)
     _in_use.append(changed)
     try:

@@ -1,20 +1,20 @@
-"""Caches of what depends on weights: for everybody, or for one session where the weights are a visitor's own.
+"""Caches of what depends on weights: for everybody, or for one session if the weights are a visitor's own.
 
 Whose weights are is part of their name's type, `WeightsId`, and so of every key that has one.
 """
 
 import functools
-import math
 from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 import streamlit as st
+from cachetools.keys import hashkey
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.errors import UnavailableError
 from playground.link.state import EVERYBODY, Owner, WeightsId
-from playground.web.session.result_cache import CacheKey, FunctionCaches, ResultCache
+from playground.web.session.result_cache import ResultCache
 from playground.web.session.services import services
 
 P = ParamSpec("P")
@@ -22,10 +22,10 @@ R = TypeVar("R")
 
 
 class Owned(Protocol):
-    """What results are cached by, and belongs to somebody; it can be hashed."""
+    """A hashable key of results that belong to somebody."""
 
     def owner(self) -> Owner:
-        """Who may see the results."""
+        """Return who may see the results."""
         ...
 
     def __hash__(self) -> int: ...
@@ -37,17 +37,17 @@ OF_ANOTHER = "These weights are of another session."
 
 
 TRANSLATOR = WeightsId("translator", EVERYBODY)
-"""What `State.weights` would call the shipped translator's weights, and `TextKey.tokenizer` its tokenizer."""
+"""The shipped translator: its weights in keys, and its tokenizer as `TextKey.tokenizer`."""
 
 
 def this_session() -> Owner:
-    """The session that asks."""
+    """Return the session that asks."""
     context = get_script_run_ctx(suppress_warning=True)
-    return Owner(context.session_id if context else "none")
+    return context.session_id if context else "none"
 
 
 def common_owner(*parts: Owned) -> Owner:
-    """Who may see what is computed of several; raises UnavailableError where nobody may see them all."""
+    """Return who may see all parts; raises `UnavailableError` if nobody may."""
     owners = {part.owner() for part in parts} - {EVERYBODY}
     if len(owners) > 1:
         raise UnavailableError(OF_ANOTHER)
@@ -55,12 +55,13 @@ def common_owner(*parts: Owned) -> Owner:
 
 
 def cache_in_session(max_entries: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorator that caches results for the session that computed them, until its connection ends."""
+    """Cache a function's latest results for the session that computed them."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)
         def find(*args: P.args, **kwargs: P.kwargs) -> R:
-            return _find(_session_caches().of(function, max_entries), this_session(), function, *args, **kwargs)
+            cache = _session_caches().setdefault(function, ResultCache(max_entries))
+            return cache.find(hashkey(args, *kwargs.items()), partial(function, *args, **kwargs))
 
         return find
 
@@ -68,43 +69,31 @@ def cache_in_session(max_entries: int) -> Callable[[Callable[P, R]], Callable[P,
 
 
 def cache_for_everybody(max_entries: int | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorator that caches results for all visitors, until nobody has been here for a while.
-
-    Args:
-        max_entries: how many; None: as many as the memory for results holds.
-    """
+    """Cache a function's results for all visitors: so many of them, or as many as the memory for results holds."""
+    if max_entries is not None:
+        return st.cache_resource(max_entries=max_entries, show_spinner=False)
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)
         def find(*args: P.args, **kwargs: P.kwargs) -> R:
-            here = services()
-            cache = here.results if max_entries is None else here.few_results.of(function, max_entries)
-            return _find(cache, EVERYBODY, function, *args, **kwargs)
+            key = hashkey(function, args, *kwargs.items())
+            return services().results.find(key, partial(function, *args, **kwargs))
 
         return find
 
     return decorate
 
 
-def load_once(seconds: float = math.inf) -> Callable[[Callable[[], R]], Callable[[], R]]:
-    """Decorator for what all visitors share as long as the server runs; it is loaded anew after so many seconds."""
-
-    def decorate(function: Callable[[], R]) -> Callable[[], R]:
-        @functools.wraps(function)
-        def find() -> R:
-            return services().loaded.of(function, 1, seconds).find(CacheKey(function, ()), function)
-
-        return find
-
-    return decorate
+def load_once(seconds: float | None = None) -> Callable[[Callable[[], R]], Callable[[], R]]:
+    """Share what a function loads with all visitors; load it again after so many seconds."""
+    return st.cache_resource(ttl=seconds, show_spinner=False)
 
 
 def cache_by_weights(function: Callable[Concatenate[K, P], R]) -> Callable[Concatenate[K, P], R]:
-    """Decorator for a function whose first argument says whose its results are: a `WeightsId`, or a key that has one.
+    """Cache a function by its first argument, a `WeightsId` or a key that has one.
 
-    Results of the checkpoint, of the shipped translator and of random weights are cached for everybody; those of an
-    upload or a trained network, two in its session alone: of the present settings and of the pinned ones. The decorated
-    function raises UnavailableError where that is another session.
+    Results of a visitor's own weights, two of each function, stay in that session; all others are for everybody. The
+    function raises `UnavailableError` in another session.
     """
 
     @functools.wraps(function)
@@ -115,23 +104,18 @@ def cache_by_weights(function: Callable[Concatenate[K, P], R]) -> Callable[Conca
 
 
 def keep(function: Callable[..., object], key: Hashable, owner: Owner, compute: Callable[[], R]) -> R:
-    """What a function computes of a key, whose owner it is for; raises UnavailableError for another session."""
+    """Return what a function computes of a key, kept for its owner; raises `UnavailableError` for another session."""
     if owner not in (EVERYBODY, this_session()):
         raise UnavailableError(OF_ANOTHER)
-    cache = services().results if owner == EVERYBODY else _session_caches().of(function, 2)
-    return cache.find(CacheKey(function, key, owner), compute)
-
-
-def _find(cache: ResultCache, owner: Owner, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """A function's result of these arguments, from the cache once it is there."""
-    return cache.find(CacheKey(function, (args, *kwargs.items()), owner), partial(function, *args, **kwargs))
+    own = services().results if owner == EVERYBODY else _session_caches().setdefault(function, ResultCache(2))
+    return own.find(hashkey(function, key), compute)
 
 
 def clear_session_caches() -> None:
-    """Free what was computed with this session's upload and trained network, and their models."""
+    """Free what was computed with this session's own weights."""
     _session_caches().clear()
 
 
 @st.cache_resource(scope="session", max_entries=1, show_spinner=False)
-def _session_caches() -> FunctionCaches:
-    return FunctionCaches()
+def _session_caches() -> dict[Callable[..., object], ResultCache]:
+    return {}

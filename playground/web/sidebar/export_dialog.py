@@ -201,8 +201,8 @@ AXES = {"T": "token", "H": "head", "D": "feature", "d_head": "feature of the hea
 USUAL = ("layers.{i}.attn.pattern", "final")
 """Chosen at first: every head's weights, and what leaves the encoder."""
 
-_NUMBERS_A_SECOND = 10_000_000
-"""What a file takes in a second, about."""
+_MANY_NUMBERS = 10_000_000
+"""From here on a file takes a second, about."""
 
 _FORMATS: tuple[tuple[str, str, Callable[[Mapping[str, Any], Mapping[str, Any]], bytes], int], ...] = (
     ("npz", "application/octet-stream", data.write_npz, data.MOST_NUMBERS),
@@ -295,7 +295,7 @@ def _draw_files(setup: Setup, run: Run, sizes: Sequence[data.PointSize]) -> None
         for ending, mime, write, most in _FORMATS:
             st.download_button(
                 f".{ending}",
-                in_turn(partial(_write, write, about, compute, names), total / _NUMBERS_A_SECOND),
+                in_turn(partial(_write, write, about, compute, names), is_long=total > _MANY_NUMBERS),
                 f"{_name(setup)}.{ending}",
                 mime,
                 key=f"data_{ending}",

@@ -90,7 +90,7 @@ def compare_variants(key: ComparisonKey) -> Comparison:
     """
     check_layers(key.config, services().settings.max_parameters)
     ids, vectors, depth = _token_ids(key), _draw_vocabulary(key), key.config.n_layers
-    with services().turns.take():
+    with services().turns.hold_long_place():
         return compare(
             key.config,
             key.seed,
@@ -129,7 +129,7 @@ def _sweep(key: ComparisonKey, depths: tuple[int, ...]) -> DepthNorms:
         return compute_on_cluster(
             ("depth sweep", key, depths), replace(request, threads=services().settings.threads)
         ).norms
-    with services().turns.take():
+    with services().turns.hold_long_place():
         sweep = replace(request, device=str(services().device), data=_weights(replace(key, config=config))).build()
         for _ in sweep.run():
             pass

@@ -8,8 +8,7 @@ import pytest
 
 from playground import open_link
 from playground.errors import PretrainedError
-from playground.web.session.result_cache import FunctionCaches
-from playground.web.session.services import other_services
+from playground.web.session import caches
 from playground.weights import checkpoint
 from tests.web.app_test import captions, open_page
 
@@ -26,8 +25,11 @@ def swapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     ids["cat"], ids["dog"] = ids["dog"], ids["cat"]
     (tmp_path / checkpoint.VOCABULARY).write_text(json.dumps(content), encoding="utf-8")
     monkeypatch.setattr(checkpoint, "minilm_path", lambda: tmp_path)
-    with other_services(loaded=FunctionCaches()):
-        yield tmp_path
+    for find in (caches._checkpoint, caches.checkpoint_available):
+        find.clear()  # type: ignore[attr-defined]
+    yield tmp_path
+    for find in (caches._checkpoint, caches.checkpoint_available):
+        find.clear()  # type: ignore[attr-defined]
 
 
 def test_a_swapped_vocabulary_is_refused_and_the_app_goes_on_with_random_weights(

@@ -16,8 +16,6 @@ from playground.training import shipped_network
 from playground.training.tasks.translation import ENGLISH
 from playground.views.encoder_decoder import linked_pair
 from playground.web.session import caches
-from playground.web.session.result_cache import FunctionCaches
-from playground.web.session.services import other_services
 from tests.training.tasks.test_translation import translate
 from tests.web.app_test import (
     SMALL,
@@ -199,8 +197,11 @@ def test_without_the_file_the_page_shows_the_visitors_text(
     damaged = tmp_path / "translator.safetensors"
     damaged.write_bytes(shipped_network.PATH.read_bytes()[:-1] + b"x")
     monkeypatch.setattr(shipped_network.load_translator, "__defaults__", (damaged,))
-    with caplog.at_level(logging.WARNING), other_services(loaded=FunctionCaches()):
+    for find in (caches.translator, caches.translator_on_device):
+        find.clear()  # type: ignore[attr-defined]
+    with caplog.at_level(logging.WARNING):
         app = page()
+    caches.translator.clear()  # type: ignore[attr-defined]
     assert "SHA-256" in caplog.text
     assert "not on this server" in captions(app)
     assert app.text_area(key="encdec_target").value == DEFAULT_TARGET

@@ -18,7 +18,7 @@ from playground.web.session.caches import shipped_exercises
 from playground.web.session.services import other_services, services
 from playground.web.session.turns import Turns
 from playground.web.views.exercises import answers
-from playground.web.views.exercises.posed import ServedVariant, pose_variant
+from playground.web.views.exercises.posed import ServedVariant, explain_variant, pose_variant
 from playground.web.views.exercises.state_charts import find_items
 from playground.weights import checkpoint
 from tests.web.app_test import (
@@ -41,11 +41,14 @@ SECRET = "Secretword"
 def demos() -> Iterator[None]:
     """The tests' own exercises beside the shipped ones, on a server that has posed none yet."""
     with mock.patch.object(caches, "EXERCISE_FOLDERS", [*caches.EXERCISE_FOLDERS, _DEMOS]):
-        services().loaded.clear()
-        services().few_results.clear()
+        forget_posed()
         yield
-    services().loaded.clear()
-    services().few_results.clear()
+    forget_posed()
+
+
+def forget_posed() -> None:
+    for find in (caches.shipped_exercises, pose_variant, explain_variant):
+        find.clear()  # type: ignore[attr-defined]
 
 
 def open_demo(name: str, **query: object) -> AppTest:
@@ -106,7 +109,7 @@ def test_a_model_over_the_servers_limit_says_so() -> None:
     settings = services().settings
     small = type(settings)(**{**vars(settings), "max_parameters": 100})
     with other_services(settings=small):
-        services().few_results.clear()
+        forget_posed()
         app = working(open_demo("click"))
     assert "at most 100" in sentences(app)
 

@@ -75,5 +75,6 @@ def take_turn(page: str) -> Iterator[None]:
         held.enter_context(st.spinner("This is computed for you, which may take a moment."))
         if page in _LONG_PAGES:
             held.enter_context(services().turns.hold_long_place())
-        held.enter_context(services().turns.take())
+        else:
+            held.enter_context(services().turns.take())
         yield
