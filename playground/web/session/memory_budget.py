@@ -50,8 +50,9 @@ class MemoryBudget:
             with self._lock:
                 others = sum(other.n_bytes for other in self.users if other is not replacing and other is not user)
                 if others + user.n_bytes <= self.max_bytes:
-                    self.users.discard(replacing)  # type: ignore[arg-type]
                     self.users.add(user)
+                    if replacing is not None:
+                        self.users.discard(replacing)
                     return
             if free is not None:
                 free()
