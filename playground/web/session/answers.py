@@ -1,7 +1,4 @@
-"""What encoders of the small English fill in for a hidden word, and what each head is worth to that answer.
-
-Legend: L layers, H heads, C words of the vocabulary.
-"""
+"""What encoders of the small English fill in for a hidden word, and what each head is worth to that answer."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -20,15 +17,15 @@ from playground.web.session.weights_cache import cache_by_weights
 
 
 class HiddenWord(NamedTuple):
-    """A place in the sentence that holds the mask."""
+    """The mask in a sentence."""
 
     place: int
     word: str
-    """What stood there, in small letters; empty where the text itself has a mask, or a word that is unknown."""
+    """The masked word; empty if it is unknown, or the text itself has the mask."""
 
 
 def hidden_word(key: RunKey) -> HiddenWord | None:
-    """The first mask of a run's sentence; None where it has none, or the weights fill in nothing."""
+    """Return the first mask of a run's sentence; None if it has none, or the weights fill in nothing."""
     if not key.weights.startswith((AFTER, BEFORE)):
         return None
     places = (caches.tokenize(key.text).ids[key.sentence] == MASK_ID).nonzero().flatten().tolist()
@@ -40,10 +37,7 @@ def hidden_word(key: RunKey) -> HiddenWord | None:
 
 @cache_by_weights
 def fill_in(key: RunKey) -> Array:
-    """The probability of every word for the hidden one, at every depth: (L + 1, C); the last row is the answer.
-
-    Raises as `caches.run_sentence`; ValueError where no word is hidden.
-    """
+    """Return every word's probability at every depth, (layers + 1, words); raises as `caches.run_sentence`."""
     network, hidden = _network_and_hidden(key)
     run = caches.run_sentence(key)
     with services().turns.take():
@@ -51,7 +45,7 @@ def fill_in(key: RunKey) -> Array:
 
 
 def score_hidden(key: RunKey, final: Array) -> Array:
-    """The probability of the hidden word by the vectors that leave the encoder: (N, T, D) → (N,); NaN if unknown."""
+    """Return the hidden word's probability from what leaves the encoder: (N, T, D) → (N,); NaN if it is unknown."""
     network, hidden = _network_and_hidden(key)
     if not hidden.word:
         return np.full(len(final), np.nan, np.float32)
@@ -60,10 +54,7 @@ def score_hidden(key: RunKey, final: Array) -> Array:
 
 @cache_by_weights
 def head_costs(key: RunKey, word: str) -> Array:
-    """The probability that one word loses without each head, (L, H), where nothing else is changed.
-
-    Raises as `fill_in`.
-    """
+    """Return the probability that one word loses without each head, (layers, heads); raises as `fill_in`."""
     network, hidden = _network_and_hidden(key)
     batch = caches.tokenize(key.text)
     with services().turns.take():

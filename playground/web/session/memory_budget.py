@@ -11,8 +11,8 @@ from typing import Protocol
 from playground.errors import WeightsError
 
 _FULL = (
-    "This server holds as many visitors' weights as it can right now; try again in some minutes, or with a smaller "
-    "model."
+    "This server holds as many visitors' weights as it can right now; "
+    "try again in some minutes, or with a smaller model."
 )
 
 
@@ -32,12 +32,11 @@ class MemoryReservation:
 
 
 class MemoryBudget:
-    """At most `max_bytes` for all users; each of `free` is called when memory is short."""
+    """At most `max_bytes` for all users, each until it is gone; `free` are called when memory is short."""
 
     def __init__(self, max_bytes: int, free: Iterable[Callable[[], None]] = ()) -> None:
         self.max_bytes, self._free, self._lock = max_bytes, tuple(free), threading.Lock()
         self.users = weakref.WeakSet[MemoryUser]()
-        """Everything that counts now, of all sessions."""
 
     @property
     def n_bytes(self) -> int:
@@ -46,17 +45,14 @@ class MemoryBudget:
             return sum(user.n_bytes for user in self.users)
 
     def reserve(self, user: MemoryUser, replacing: MemoryUser | None = None) -> None:
-        """Count something once, until it is gone or released, and release what it replaces.
-
-        Raises:
-            WeightsError: too little memory is left; nothing is released then.
-        """
+        """Count something once, and release what it replaces; raises `WeightsError` if too little memory is left."""
         for free in (*self._free, None):
             with self._lock:
                 others = sum(other.n_bytes for other in self.users if other is not replacing and other is not user)
                 if others + user.n_bytes <= self.max_bytes:
                     self.users.add(user)
-                    self.users.discard(replacing)  # type: ignore[arg-type]
+                    if replacing is not None:
+                        self.users.discard(replacing)
                     return
             if free is not None:
                 free()

@@ -23,7 +23,7 @@ _POLL = 0.25
 """Seconds between two checks whether a waiting visitor still wants the result."""
 
 ENTRY = 1_000
-"""Bytes that an entry takes besides its arrays, about."""
+"""Bytes that an object takes besides its arrays, about."""
 
 
 class ResultCache:
@@ -31,8 +31,7 @@ class ResultCache:
 
     def __init__(self, max_size: int, size_of: Callable[[Any], int] | None = None) -> None:
         self._results: LRUCache[Hashable, Any] = LRUCache(max_size, getsizeof=size_of)
-        self._in_work: set[Hashable] = set()
-        self._condition = threading.Condition()
+        self._in_work, self._condition = set[Hashable](), threading.Condition()
 
     @property
     def size(self) -> float:
@@ -67,18 +66,19 @@ class ResultCache:
 
 def size_in_bytes(value: object) -> int:
     """Return the bytes that a result's arrays, parameters and texts take, about."""
-    if isinstance(value, np.ndarray | torch.Tensor):
-        return ENTRY + value.nbytes
-    if isinstance(value, nn.Module):
-        return ENTRY + sum(tensor.nbytes for tensor in value.parameters())
-    if isinstance(value, str | bytes):
-        return len(value)
-    if is_dataclass(value):
-        return ENTRY + sum(size_in_bytes(getattr(value, each.name)) for each in fields(value))
-    if isinstance(value, Mapping):
-        return sum(map(size_in_bytes, value.values()))
-    if isinstance(value, tuple | list):
-        return sum(map(size_in_bytes, value))
+    match value:
+        case np.ndarray() | torch.Tensor():
+            return ENTRY + value.nbytes
+        case nn.Module():
+            return ENTRY + sum(tensor.nbytes for tensor in value.parameters())
+        case str() | bytes():
+            return len(value)
+        case Mapping():
+            return sum(map(size_in_bytes, value.values()))
+        case tuple() | list():
+            return sum(map(size_in_bytes, value))
+        case _ if is_dataclass(value):
+            return ENTRY + sum(size_in_bytes(getattr(value, each.name)) for each in fields(value))
     return 8
 
 

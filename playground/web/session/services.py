@@ -1,4 +1,4 @@
-"""What the whole server has one of: caches, turns, visitors; made together from its settings."""
+"""What all visitors share, made together from the settings."""
 
 import os
 import threading
@@ -27,7 +27,7 @@ PLACES = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Services:
-    """Everything that all visitors share."""
+    """One of each for the whole server; the types say what they are."""
 
     settings: Settings
     meters: Meters
@@ -35,16 +35,11 @@ class Services:
     readiness: Readiness
     turns: Turns
     results: ResultCache
-    """What was computed with weights that everybody may use, and random weights."""
     random_weights: RandomWeights
     networks: EnglishNetworks
-    """Trained encoders of the small English."""
     backend: JobBackend
-    """Runs the experiments of all visitors."""
     runs: SharedRuns
-    """The runs that they take part in, and results kept for whoever asks for the same."""
     memory: MemoryBudget
-    """What visitors' own weights and trainings take."""
 
     @property
     def device(self) -> torch.device:
@@ -92,17 +87,15 @@ def choose_backend(settings: Settings) -> JobBackend:
     )
 
 
-_LOCK = threading.Lock()
-_in_use: list[Services] = []
+_LOCK, _in_use = threading.Lock(), list[Services]()
 """The services of this process, then those that a test has put in their place; the last holds."""
 
 
 def services() -> Services:
     """Return the services of this process, built from its environment at the first call."""
-    if not _in_use:
-        with _LOCK:
-            if not _in_use:
-                _in_use.append(build_services(read_settings(os.environ)))
+    with _LOCK:
+        if not _in_use:
+            _in_use.append(build_services(read_settings(os.environ)))
     return _in_use[-1]
 
 

@@ -1,4 +1,4 @@
-"""Turns to compute: a few at once, at most one for each visitor, and the next to whoever has used the least of late.
+"""Turns to compute: a few at once, at most one for each visitor, and the next to whoever has waited longest for one.
 
 A run of a page holds its turn until it is drawn, so only a few pages are in memory at once. Work that takes seconds
 whatever is asked, such as a gradient flow, gives that turn back and waits for the one long place.
@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from contextvars import ContextVar
 
 import streamlit as st
+from cachetools import TTLCache
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.errors import BusyError
@@ -19,8 +20,8 @@ from playground.web.server.visitors import browser_of
 
 BUSY = "Many people are computing right now. Change anything to try again in a few seconds."
 
-HALF_LIFE = 30.0
-"""Seconds after which half of a visitor's usage is forgotten."""
+_MEMORY = 600
+"""Visitors whose last place is remembered, and the seconds for which it is."""
 
 LONG_WAIT = 3.0
 """How many times longer a visitor waits for the long place."""
@@ -35,14 +36,12 @@ class _Waiter:
 
 
 class FairSemaphore:
-    """Admit `n` at once, each visitor once; next is the visitor with the lowest recent usage, or the first to come."""
+    """Admit `n` at once, each visitor once; next is the visitor whose last place is longest ago."""
 
-    def __init__(self, n: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._n, self._clock, self._lock = n, clock, threading.Lock()
-        self._inside: set[Hashable] = set()
-        self._waiting: list[_Waiter] = []
-        self._used: dict[Hashable, tuple[float, float]] = {}
-        """By visitor: seconds used, and when they were counted."""
+    def __init__(self, n: int) -> None:
+        self._n, self._lock = n, threading.Lock()
+        self._inside, self._waiting = set[Hashable](), list[_Waiter]()
+        self._left: TTLCache[Hashable, float] = TTLCache(_MEMORY, _MEMORY)
 
     @contextmanager
     def hold(self, visitor: Hashable, timeout: float, check: Check) -> Iterator[None]:
@@ -51,13 +50,11 @@ class FairSemaphore:
         with self._lock:
             self._waiting.append(waiter)
             self._admit()
-        begun = self._clock()
         try:
             while not waiter.admitted.wait(min(_POLL, max(0.0, deadline - time.monotonic()))):
                 check()
                 if time.monotonic() >= deadline:
                     raise BusyError(BUSY)
-            begun = self._clock()
             yield
         finally:
             with self._lock:
@@ -65,8 +62,7 @@ class FairSemaphore:
                     self._waiting.remove(waiter)
                 else:
                     self._inside.remove(visitor)
-                    self._used[visitor] = self._usage(visitor) + self._clock() - begun, self._clock()
-                    self._used = {each: used for each, used in self._used.items() if self._usage(each) > 0.001}
+                    self._left[visitor] = time.monotonic()
                 self._admit()
 
     def _admit(self) -> None:
@@ -74,14 +70,10 @@ class FairSemaphore:
             allowed = [waiter for waiter in self._waiting if waiter.visitor not in self._inside]
             if not allowed:
                 return
-            first = min(allowed, key=lambda waiter: self._usage(waiter.visitor))
+            first = min(allowed, key=lambda waiter: self._left.get(waiter.visitor, 0.0))
             self._waiting.remove(first)
             self._inside.add(first.visitor)
             first.admitted.set()
-
-    def _usage(self, visitor: Hashable) -> float:
-        seconds, counted = self._used.get(visitor, (0.0, 0.0))
-        return float(seconds * 0.5 ** ((self._clock() - counted) / HALF_LIFE))
 
 
 _HELD: ContextVar[tuple[FairSemaphore, ExitStack] | None] = ContextVar("held", default=None)

@@ -22,11 +22,10 @@ R = TypeVar("R")
 
 
 class Owned(Protocol):
-    """A hashable key of results that belong to somebody."""
+    """A key of results that belong to somebody."""
 
     def owner(self) -> Owner:
         """Return who may see the results."""
-        ...
 
     def __hash__(self) -> int: ...
 
@@ -54,39 +53,33 @@ def common_owner(*parts: Owned) -> Owner:
     return owners.pop() if owners else EVERYBODY
 
 
-def cache_in_session(max_entries: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Cache a function's latest results for the session that computed them."""
-
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        @functools.wraps(function)
-        def find(*args: P.args, **kwargs: P.kwargs) -> R:
-            cache = _session_caches().setdefault(function, ResultCache(max_entries))
-            return cache.find(hashkey(args, *kwargs.items()), partial(function, *args, **kwargs))
-
-        return find
-
-    return decorate
+def load_once(seconds: float | None = None) -> Callable[[Callable[[], R]], Callable[[], R]]:
+    """Share what a function loads with all visitors; load it again after so many seconds."""
+    return st.cache_resource(ttl=seconds, show_spinner=False)
 
 
 def cache_for_everybody(max_entries: int | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Cache a function's results for all visitors: so many of them, or as many as the memory for results holds."""
     if max_entries is not None:
         return st.cache_resource(max_entries=max_entries, show_spinner=False)
+    return _cache_in(lambda _: services().results)
 
+
+def cache_in_session(max_entries: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Cache a function's latest results for the session that computed them."""
+    return _cache_in(lambda function: _session_caches().setdefault(function, ResultCache(max_entries)))
+
+
+def _cache_in(find_cache: Callable[[Callable[..., object]], ResultCache]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)
         def find(*args: P.args, **kwargs: P.kwargs) -> R:
             key = hashkey(function, args, *kwargs.items())
-            return services().results.find(key, partial(function, *args, **kwargs))
+            return find_cache(function).find(key, partial(function, *args, **kwargs))
 
         return find
 
     return decorate
-
-
-def load_once(seconds: float | None = None) -> Callable[[Callable[[], R]], Callable[[], R]]:
-    """Share what a function loads with all visitors; load it again after so many seconds."""
-    return st.cache_resource(ttl=seconds, show_spinner=False)
 
 
 def cache_by_weights(function: Callable[Concatenate[K, P], R]) -> Callable[Concatenate[K, P], R]:
@@ -111,11 +104,11 @@ def keep(function: Callable[..., object], key: Hashable, owner: Owner, compute: 
     return own.find(hashkey(function, key), compute)
 
 
-def clear_session_caches() -> None:
-    """Free what was computed with this session's own weights."""
-    _session_caches().clear()
-
-
 @st.cache_resource(scope="session", max_entries=1, show_spinner=False)
 def _session_caches() -> dict[Callable[..., object], ResultCache]:
     return {}
+
+
+def clear_session_caches() -> None:
+    """Free what was computed with this session's own weights."""
+    _session_caches().clear()

@@ -15,7 +15,7 @@ from playground.runs.budget import check_interrupted, interruptible
 from playground.web.server.settings import Settings
 from playground.web.session import turns as turns_module
 from playground.web.session.services import Services, build_services, other_services, services
-from playground.web.session.turns import HALF_LIFE, FairSemaphore, Turns, current_visitor, leave_turn
+from playground.web.session.turns import FairSemaphore, Turns, current_visitor, leave_turn
 from tests.waiting import until
 from tests.web.app_test import open_page, without_error
 
@@ -25,15 +25,6 @@ LONG = 30.0
 
 class StoppedError(Exception):
     """Ends a computation that nobody waits for."""
-
-
-class Clock:
-    """Shows what it is set to."""
-
-    now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Visits:
@@ -81,39 +72,18 @@ def visits(places: FairSemaphore) -> Iterator[Visits]:
 
 
 def test_visitors_take_turns_however_many_times_one_of_them_asks() -> None:
-    clock = Clock()
-    with visits(FairSemaphore(1, clock)) as made:
+    with visits(FairSemaphore(1)) as made:
         made.come("a1", "a2", "a3", "b1", "b2", "c1")
         order = ["a1", "b1", "c1", "a2", "b2", "a3"]
         for n, name in enumerate(order[:-1], 2):
-            clock.now += 1.0
             made.leave(name, order[:n])
 
 
 def test_many_pages_of_one_visitor_never_take_more_than_one_place() -> None:
-    with visits(FairSemaphore(2, Clock())) as made:
+    with visits(FairSemaphore(2)) as made:
         made.come(*(f"a{n}" for n in range(10)), "b1", "c1")
         assert made.inside == ["a0", "b1"]
         made.leave("b1", ["a0", "b1", "c1"])
-
-
-def test_usage_is_forgotten() -> None:
-    clock = Clock()
-    with visits(FairSemaphore(1, clock)) as made:
-        made.come("a1")
-        clock.now += 4.0
-        made.come("b1", "a2", "c1")
-        made.leave("a1", ["a1", "b1"])
-        clock.now += 1.0
-        made.leave("b1", ["a1", "b1", "c1"])
-        clock.now += 20 * HALF_LIFE
-        made.come("c2")
-        made.leave("c1", ["a1", "b1", "c1", "a2"])
-    places = FairSemaphore(1, clock)
-    for visitor in range(1_000):
-        with places.hold(visitor, LONG, lambda: None):
-            clock.now += 1.0
-    assert len(places._used) < 20 * HALF_LIFE
 
 
 def test_a_place_comes_back_however_a_visit_ends() -> None:
