@@ -226,7 +226,7 @@ def test_other_services_have_other_results() -> None:
 
 
 def test_a_setup_says_whose_its_weights_are(sessions: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
-    upload = UploadedWeights("model.safetensors", "0f3a", {}, None, None)  # type: ignore[arg-type]
+    upload = UploadedWeights("model.safetensors", "0f3a", {}, SimpleNamespace(settings={"vocab_size": 0}), None)  # type: ignore[arg-type]
     monkeypatch.setattr(
         "playground.web.choices.setup.own_weights", lambda each: upload if each["weights"] == "mine" else None
     )

@@ -1,0 +1,76 @@
+"""What a page says in twelve states: `python -m tests.words.states` writes the files that are reviewed as a diff.
+
+Numbers are written as `#`: they are checked where they are computed.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from playground.charts.chart import Chart, Columns, Group, Item, Later, Panel, Paragraph
+from playground.charts.draw import draw_chart
+from playground.charts.scene import Scene
+from playground.link import open_link
+from playground.views.all_views import VIEWS
+
+GOLDEN = Path(__file__).parent / "golden"
+
+SMALL = "weights=random&tokenizer=word&n_layers=2&d_model=32&n_heads=2&d_ff=64"
+STATES = {
+    "first": "",
+    "small": f"{SMALL}&text=The+dog+chased+the+cat.",
+    "english": "weights=english",
+    "english, untrained": "weights=english&untrained=true",
+    "pinned": f"{SMALL}&b_n_layers=3&b_norm_placement=pre",
+    "pinned, other tokens": f"{SMALL}&text=one+two&b_text=three+four+five",
+    "changed": "do=0.1:zero",
+    "causal": f"{SMALL}&causal=true&query=1&key=3",
+    "padding": f"{SMALL}&text=one+two+three%0Afour&sentence=2",
+    "no norms, no positions": f"{SMALL}&norm=none&positions=none",
+    "one token": f"{SMALL}&text=word",
+    "vectors, rms, rotary": f"{SMALL.replace('word', 'vectors')}&norm=rms&positions=rotary",
+}
+"""Links without their page."""
+
+
+def read_words(items: Iterable[Item], scene: Scene[Any]) -> Iterator[str]:
+    """Paragraphs, captions and titles, in the order of the page."""
+    for item in items:
+        match item:
+            case Paragraph(text, kind):
+                yield f"{kind}: {text}"
+            case Chart():
+                drawing = draw_chart(item, scene)
+                for drawn in (drawing.now, *drawing.beside):
+                    yield f"{drawn.key}: {drawn.caption}"
+                if drawing.note:
+                    yield f"{item.key}, note: {drawing.note}"
+            case Columns(columns=columns):
+                for column in columns:
+                    yield from read_words(column, scene)
+            case Panel(title=title, items=items):
+                yield f"panel: {title}"
+                yield from read_words(items, scene)
+            case Group(items=items) | Later(items):
+                yield from read_words(items, scene)
+
+
+def write_states(page: str) -> str:
+    """All that a page says in the twelve states, with everything open."""
+    parts = []
+    for name, state in STATES.items():
+        view = open_link(f"https://host/{page}?{state}")
+        folds = {key: True for key, value in view.values.items() if value is False and key.startswith(PREFIXES[page])}
+        scene = VIEWS[page].scene(view)
+        said = read_words(VIEWS[page].show(scene, {**view.values, **folds}), scene)
+        parts.append("\n".join([f"# {name}", *(re.sub(r"\d[\d,.]*\d|\d", "#", line) for line in said)]))
+    return "\n\n".join(parts) + "\n"
+
+
+PREFIXES = {"norms": "norms_closer"}
+"""By page whose words are in a file: how its panels' parameters begin."""
+
+if __name__ == "__main__":
+    for each in PREFIXES:
+        (GOLDEN / f"{each}.txt").write_text(write_states(each), encoding="utf-8")
