@@ -27,7 +27,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"playground.analysis", "playground.training", "playground.tutorials"}),
     frozenset({"playground.language"}),
     frozenset({"playground.link"}),
-    frozenset({"playground.charts"}),
+    frozenset({"playground.charts", "playground.words"}),
     frozenset({"playground.views"}),
     frozenset({"playground.learn"}),
     frozenset({"playground.notebook"}),

@@ -21,7 +21,6 @@ from playground.model import Trace
 from playground.model.norms import build_norm
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run, residual_points
-from playground.text.wording import count_noun
 
 
 @dataclass(frozen=True)
@@ -79,6 +78,8 @@ class ByHand:
     """What the formula calls σ², s or the mean square."""
     normalized: Array
     """(D,), the result."""
+    divisor: float
+    """What the centred numbers are divided by."""
     off: float
     """The largest difference to what the model's norm computes."""
 
@@ -95,19 +96,19 @@ def normalise_by_hand(x: Array, config: ModelConfig) -> ByHand:
     mean = 0.0 if config.norm == "rms" else float(wide.mean())
     if config.norm == "layer":
         spread = float(((wide - mean) ** 2).sum() / wide.size)
-        normalized = (wide - mean) / np.sqrt(spread + eps)
+        divisor = float(np.sqrt(spread + eps))
     elif config.norm == "rms":
         spread = float((wide**2).sum() / wide.size)
-        normalized = wide / np.sqrt(spread + eps)
+        divisor = float(np.sqrt(spread + eps))
     elif config.norm == "scalar":
         spread = float(np.sqrt(((wide - mean) ** 2).sum() / (wide.size - 1)))
-        normalized = (wide - mean) / (spread + eps)
+        divisor = spread + eps
     else:
         raise InputError("norm='none' hands its input on: there is nothing to normalise.")
-    trace = Trace()
+    normalized, trace = (wide - mean) / divisor, Trace()
     build_norm(config, x.size)(torch.tensor(x), trace=trace)
     off = float(np.abs(normalized - trace["normalized"].numpy()).max())
-    return ByHand(mean, spread, normalized.astype(np.float32), off)
+    return ByHand(mean, spread, normalized.astype(np.float32), divisor, off)
 
 
 def norm_scale(x: Floats, config: ModelConfig) -> Floats:
@@ -199,25 +200,10 @@ def far_from_others(lengths: Array) -> NDArray[np.bool_]:
     return is_far
 
 
-def find_outliers(lengths: Array) -> list[tuple[int, int]]:
-    """The outliers at some depth, farthest first: (L + 1, T) → (token, depth of its farthest)."""
-    median = np.median(lengths, axis=1, keepdims=True)
-    distances = np.abs(lengths - median) / np.where(median > 0, median, 1)
-    shares = np.where(far_from_others(lengths), distances, 0)
-    depths = shares.argmax(axis=0)
-    farthest = shares.max(axis=0)
-    return [(int(token), int(depths[token])) for token in np.argsort(-farthest, kind="stable") if farthest[token] > 0]
-
-
 def length_band(lengths: Array) -> tuple[Array, Array]:
     """The smallest and the largest length at each depth without outliers: (depths, T) → (depths,) both."""
     kept = np.where(far_from_others(lengths), np.median(lengths, axis=1, keepdims=True), lengths)
     return kept.min(axis=1), kept.max(axis=1)
-
-
-def name_depth(depth: int) -> str:
-    """Where a depth is, by its layer, which counts from 0: `at the embeddings`, `after layer 0`."""
-    return f"after layer {depth - 1}" if depth else "at the embeddings"
 
 
 def summary(lengths: Mapping[str, Array]) -> pd.DataFrame:
@@ -229,46 +215,6 @@ def summary(lengths: Mapping[str, Array]) -> pd.DataFrame:
         for title, numbers in {"median": np.median(values, axis=1), "band from": low, "band to": high}.items():
             columns[f"{part}, {title}"] = pd.Series(numbers, index=depths)
     return pd.DataFrame(columns).rename_axis("blocks passed")
-
-
-def describe_growth(run: Run, lengths: Mapping[str, Array]) -> str:
-    """What the place of the norms does to the residual stream, in the numbers of a run and of its `lengths`."""
-    config, real, medians = run.config, ~run.padding, np.median(lengths["residual"], axis=1)
-    broken = np.flatnonzero(np.isnan(medians))
-    if broken.size:
-        return (
-            f"**Overflow**: the embeddings begin at a median length of {medians[0]:.3g}, and "
-            f"{name_depth(int(broken[0]))} the numbers are too large for 32-bit floats; the rest is lost. Norms are "
-            "there to prevent this."
-        )
-    first, last = float(medians[0]), float(medians[-1])
-    times = f" (×{last / first:.3g})" if first > 0 else ""
-    change = f"from {first:.3g} to {last:.3g}{times} over {count_noun(config.n_layers, 'layer')}"
-    if config.norm != "none" and config.norm_placement == "post":
-        inputs = np.stack([run.arrays[f"layers.{i}.norm2.in"][real] for i in range(config.n_layers)])
-        note = _post_norm(config, medians[1:], float(np.median(normalized_lengths(inputs, config))))
-    elif not config.residual:
-        note = (
-            f"**No residual connections**: what leaves a layer is the feed-forward's output alone, "
-            f"so the median length goes {change}."
-        )
-    elif config.norm == "none":
-        note = (
-            f"**No norm**: each layer reads the stream as it is and adds to it, so what it adds grows along. "
-            f"The median length goes {change}."
-        )
-    else:
-        places = (
-            "**Norms on both sides**: they stand before and after attention and feed-forward, but not in the stream"
-            if config.norm_placement == "both"
-            else "**Pre-norm**: norms stand before attention and feed-forward only"
-        )
-        note = (
-            f"{places}. Nothing resets the stream itself; each layer adds to it, and its median length goes {change}."
-        )
-    if config.final_norm and config.norm != "none":
-        note += f" The final norm then makes it {np.median(l2(run.arrays['final'][real])):.3g}."
-    return note
 
 
 def residual_stream(run: Run) -> Array:
@@ -295,23 +241,6 @@ def mean_of_pairs(cosines: Array) -> float:
     """Mean over the pairs of two different things: (N, N) → a number; NaN where there is only one."""
     n = len(cosines)
     return float((cosines.sum() - np.trace(cosines)) / (n * (n - 1))) if n > 1 else math.nan
-
-
-def _post_norm(config: ModelConfig, medians: Array, normalized: float) -> str:
-    """The note on a post-norm stream: its median lengths after each block, and that of vectors before gain and bias."""
-    free = config.d_model - 1 if config.norm == "scalar" else config.d_model
-    root, length = f"√{free} = {math.sqrt(free):.3g}", f"{normalized:.3g}"
-    alone = f"have length {root}"
-    if length != f"{math.sqrt(free):.3g}":
-        alone = f"have a median length of {length} here; for ε → 0 it goes to {root}, and ε is {config.norm_eps:g}"
-    low, high = f"{medians.min():.3g}", f"{medians.max():.3g}"
-    found = f"is {low}" if low == high else f"stays between {low} and {high}"
-    note = (
-        f"**Post-norm**: every layer ends in a norm, which sets each vector's length anew, whatever attention and "
-        f"feed-forward add. Normalised numbers alone {alone}. With the norm's own "
-        f"gain{'' if config.norm == 'rms' else ' and bias'}, the median length after a layer {found}."
-    )
-    return note if config.residual else f"{note} There are no residual connections: a norm sees one sublayer alone."
 
 
 def _unit(vectors: Array) -> Array:

@@ -1,22 +1,23 @@
 """What visitors read: whole sentences with named numbers, in Fluent files, one for each page and language."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from fluent.runtime import FluentBundle, FluentResource
 
 from playground.text.wording import write_number, write_share, write_weight
 
 FOLDER = Path(__file__).parent
 
-FUNCTIONS: Mapping[str, Callable[..., str]] = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "WEIGHT": lambda weight: write_weight(float(weight)),
     "SHARE": lambda share: write_share(float(share)),
     "NUM": lambda number, digits=3: write_number(float(number), int(digits)),
 }
-"""What a message may call: `{ WEIGHT($weight) }` is 0.68, `{ SHARE($moved) }` 6.6%, `{ NUM($length, digits: 4) }` 12.35."""
+"""What a message may call: `{ WEIGHT($w) }` is 0.68, `{ SHARE($moved) }` 6.6%, `{ NUM($length, digits: 4) }` 12.35."""
 
 
 @cache
@@ -32,7 +33,7 @@ def say(page: str, key: str, /, **values: Any) -> str:
 
     Args:
         page: name of its file.
-        key: the message's; behind a dot an attribute of it, such as `heads.help`.
+        key: the message's; behind a dot an attribute of it.
         values: by the names that the message has; tokens are markdown already.
 
     Raises:
@@ -43,7 +44,8 @@ def say(page: str, key: str, /, **values: Any) -> str:
     pattern = message.attributes[attribute] if attribute else message.value
     if pattern is None:
         raise KeyError(f"{page}.{key} has no text of its own")
-    text, errors = messages.format_pattern(pattern, values)
+    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
+    text, errors = messages.format_pattern(pattern, plain)
     if errors:
         raise KeyError(f"{page}.{key}: {errors[0]}")
     return str(text)

@@ -56,6 +56,11 @@ def read_words(items: Iterable[Item], scene: Scene[Any]) -> Iterator[str]:
                 yield from read_words(items, scene)
 
 
+def hide_numbers(text: str) -> str:
+    """A text with every number, its sign and its power of ten as `#`; other processors may round otherwise."""
+    return re.sub(r"[−+-]?(\d[\d,.]*\d|\d)(\s×\s10)?[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]*", "#", text)
+
+
 def write_states(page: str) -> str:
     """All that a page says in the twelve states, with everything open."""
     parts = []
@@ -64,7 +69,7 @@ def write_states(page: str) -> str:
         folds = {key: True for key, value in view.values.items() if value is False and key.startswith(PREFIXES[page])}
         scene = VIEWS[page].scene(view)
         said = read_words(VIEWS[page].show(scene, {**view.values, **folds}), scene)
-        parts.append("\n".join([f"# {name}", *(re.sub(r"\d[\d,.]*\d|\d", "#", line) for line in said)]))
+        parts.append("\n".join([f"# {name}", *map(hide_numbers, said)]))
     return "\n\n".join(parts) + "\n"
 
 

@@ -1,7 +1,6 @@
 """The words of every page: used, complete, and few."""
 
 import ast
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from fluent.syntax import ast as fluent
 from fluent.syntax.visitor import Visitor
 
 from playground.words import FOLDER, say
+from tests.words.states import GOLDEN, PREFIXES, write_states
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(FOLDER.glob("en/*.ftl"))
@@ -29,7 +29,7 @@ def messages(path: Path) -> dict[str, fluent.Pattern]:
     return found
 
 
-class Reading(Visitor):  # type: ignore[misc]
+class Reading(Visitor):
     """What a text asks for: its values, and the variants of its choices."""
 
     def __init__(self, pattern: fluent.Pattern) -> None:
@@ -45,43 +45,38 @@ class Reading(Visitor):  # type: ignore[misc]
         self.generic_visit(node)
 
 
-def calls() -> Iterator[tuple[str, str | None, set[str] | None]]:
-    """Every `say(page, key, …)` of the source: the page, the key (None: computed), the names (None: spread)."""
+def calls() -> Iterator[tuple[str, str, set[str] | None]]:
+    """Every `say(page, key, …)` of the source: the page, the key or a computed one's beginning, the names of values.
+
+    A beginning ends in a hyphen; the names are None where a mapping is spread.
+    """
     for path in ROOT.glob("playground/**/*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "say" and node.args:
-                page, key = node.args[0], node.args[1] if len(node.args) > 1 else None
-                if isinstance(page, ast.Constant):
-                    names = {each.arg for each in node.keywords if each.arg is not None}
-                    is_spread = len(names) < len(node.keywords)
-                    yield page.value, key.value if isinstance(key, ast.Constant) else None, None if is_spread else names
-
-
-def used_keys(page: str) -> set[str]:
-    """Keys that a page's calls name, and all quoted words of modules that compute theirs."""
-    named = {key for each, key, _ in calls() if each == page and key is not None}
-    if any(each == page and key is None for each, key, _ in calls()):
-        for path in ROOT.glob("playground/**/*.py"):
-            text = path.read_text(encoding="utf-8")
-            if f'say("{page}"' in text:
-                named |= set(re.findall(r'"([a-z][a-z0-9.-]*)"', text))
-    return named
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "say":
+                page, key = node.args
+                if isinstance(key, ast.JoinedStr):
+                    key = key.values[0]
+                assert isinstance(page, ast.Constant), f"{path}: a page's name is written out"
+                assert isinstance(key, ast.Constant), f"{path}: a key is written out, or begins with what it is"
+                names = {each.arg for each in node.keywords if each.arg is not None}
+                yield str(page.value), str(key.value), names if len(names) == len(node.keywords) else None
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_text_is_used_and_has_few_wordings(path: Path) -> None:
     found = messages(path)
-    used = used_keys(path.stem)
-    families = {key.rpartition("-")[0] for key in found}
-    spelled = {key for key in found if key in used or key.rpartition("-")[0] in used or key.partition(".")[0] in used}
-    assert sorted(found.keys() - spelled) == [], f"unused (families: {sorted(families & used)})"
+    used = {key for page, key, _ in calls() if page == path.stem}
+    begun = tuple(key for key in used if key.endswith("-"))
+    assert sorted(key for key in found if key not in used and not key.startswith(begun or "-")) == []
     assert {key: n for key, text in found.items() if (n := Reading(text).wordings) > MOST_WORDINGS} == {}
 
 
 def test_every_call_finds_its_text_with_all_its_values() -> None:
-    asked = [each for each in calls() if each[1] is not None]
     files = {path.stem: messages(path) for path in FILES}
-    for page, key, names in asked:
+    for page, key, names in calls():
+        if key.endswith("-"):
+            assert any(each.startswith(key) for each in files[page]), f"{page}.{key}"
+            continue
         assert key in files[page], f"{page}.{key}"
         if names is not None:
             assert Reading(files[page][key]).values == names, f"{page}.{key}"
@@ -93,6 +88,13 @@ def test_a_missing_value_or_message_is_an_error(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr("playground.words.FOLDER", tmp_path)
     assert say("some", "ends", length=12.3456) == "It ends at 12.3."
     assert say("some", "ends.help") == "Help."
-    for key, values in (("ends", {}), ("other", {})):
+    for key in ("ends", "other"):
         with pytest.raises(KeyError):
-            say("some", key, **values)
+            say("some", key)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("page", PREFIXES)
+def test_a_page_says_what_was_reviewed(page: str) -> None:
+    """`python -m tests.words.states` writes the files anew: review the difference."""
+    assert write_states(page) == (GOLDEN / f"{page}.txt").read_text(encoding="utf-8")

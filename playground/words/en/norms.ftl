@@ -1,0 +1,78 @@
+# How long are the vectors, layer by layer?
+# $first, $last: median lengths of the residual stream before the first layer and after the last.
+
+answer-peak = The tokens' vectors grow from **{ NUM($first) }** to **{ NUM($top) }** after layer { $layer }, and shrink to **{ NUM($last) }** by the end of { $layers } layers (medians over { $tokens } tokens).
+answer-way = The tokens' vectors go from **{ NUM($first) }** to **{ NUM($last) }** over { $layers ->
+    [one] one layer
+   *[other] { $layers } layers
+} (medians over { $tokens ->
+    [one] one token
+   *[other] { $tokens } tokens
+}).
+
+lengths =
+    .alt = Median length by depth of the residual stream and of the outputs of attention and feed-forward
+    .caption = A vector's length is its L2 norm, $\sqrt{"{"}\sum_i x_i^2{"}"}$. Lines are medians over tokens, bands hold all tokens but outliers. *Residual stream*: what passes from layer to layer. *Attention*, *feed-forward*: what these two parts of a layer add.
+    .reading = After the last layer, lengths go from { NUM($shortest) } to { NUM($longest) }.
+    .click = The chosen layer. Arrow keys choose its neighbours.
+
+why-post = **Why?** *Post-norm*: every layer ends in a norm, which sets each vector's length again. A normalised vector has length { NUM($normalised) }; with the norm's gain, medians after a layer go from { NUM($low) } to { NUM($high) }.
+why-pre = **Why?** *Pre-norm*: norms stand only before attention and feed-forward. Nothing resets the stream: each layer adds to it.
+why-both = **Why?** *Norms on both sides* of attention and feed-forward, but not in the stream. Nothing resets it: each layer adds to it.
+why-none = **Why?** *No norm*: each layer reads the stream as it is and adds to it, so what it adds grows too.
+why-alone = **Why?** *No residual connections*: only the feed-forward's output leaves a layer.
+
+pinned = After the last layer, the median length is { NUM($before) } ({ $pinned }) and { NUM($after) } ({ $now }).
+
+effect-layer = **What does a norm do?** It subtracts the mean of a vector's numbers and divides by their standard deviation. Learned weights, a *gain* and a *bias* for each number, then stretch and shift it. Here for { $token } in layer { $layer }:
+effect-scalar = **What does a norm do?** It subtracts the mean of a vector's numbers and divides by their standard deviation. One learned *gain* and one *bias* then stretch and shift all numbers. Here for { $token } in layer { $layer }:
+effect-rms = **What does a norm do?** It divides a vector's numbers by the root of their mean square. Learned weights, a *gain* for each number, then stretch it. Here for { $token } in layer { $layer }:
+effect-none = **What does a norm do?** This encoder has none: nothing resets a vector's length.
+
+norm = { $place ->
+    [after] Norm { $number }, after { $number ->
+        [1] attention
+       *[2] the feed-forward
+    }
+   *[before] Norm { $number }, before { $number ->
+        [1] attention
+       *[2] the feed-forward
+    }
+}
+numbers =
+    .alt = { $title }: numbers of the token's vector, before the norm, normalised, and after its learned weights
+    .caption = **{ $title }.**
+    .reading = Length { NUM($before) } → { NUM($normalised) } normalised → { NUM($after) }. Number 0: ({ NUM($x, digits: 4) } − ({ NUM($mean, digits: 4) })) / { NUM($divisor, digits: 4) } = { NUM($result, digits: 2) }.
+
+trained = **Trained with 12 layers.** Pre-norm: { $pre } Post-norm: { $post }
+closer = Look closer: every token, every norm, directions
+view = Look closer
+    .help = tokens: lengths token by token. statistics: mean and standard deviation around every norm. cosines: directions. by hand: one norm with its formula.
+
+part = Length of
+    .help = residual: the vectors between the layers. attention, feed-forward: the outputs of these two parts of a layer.
+tokens =
+    .alt = Heatmap of the length of each token's vector by depth: { $part }
+    .caption = A column is a token. A row is what leaves a layer, or the embeddings. The frame marks the chosen token after the chosen layer; click a cell to choose.
+    .reading = Lengths go from { NUM($shortest) } to { NUM($longest) }.
+    .click = The chosen layer, in its row, and token, in its column. Arrow keys move them.
+
+statistics =
+    .alt = Standard deviation and mean of the features before and after every norm
+    .caption = Mean and standard deviation (std) over a token's { $features } features, then averaged over tokens.
+    .reading = Before the norms, std goes from { NUM($low) } to { NUM($high) }; after them, from { NUM($low_after) } to { NUM($high_after) }.
+
+cosines-depth = After so many layers (0: embeddings, 1: after layer 0)
+cosines = The cosine of two vectors compares their directions: 1 means the same, 0 a right angle, −1 the opposite.
+between-layers =
+    .alt = Heatmap of cosines between what leaves each two layers
+    .caption = Do the layers turn a token's vector? Each cell compares it after two of them, averaged over tokens.
+    .reading = Embeddings and last layer: { WEIGHT($ends) }.
+between-tokens =
+    .alt = Heatmap of cosines between tokens at depth { $depth }
+    .caption = Do the tokens point the same way? Each cell compares two tokens at depth { $depth }.
+    .reading = The mean over all pairs is { WEIGHT($mean) }; at the embeddings { WEIGHT($first) }, after the last layer { WEIGHT($last) }.
+
+by-hand = `{ $name }` of { $token }
+    .norm = Norm, in the order of the computation
+    .checked = Formula and PyTorch differ by at most { NUM($off, digits: 2) } over { $features } features. Then the norm applies its learned weights: out₀ = { NUM($out, digits: 4) }.
