@@ -4,6 +4,7 @@ A run of a page holds its turn until it is drawn, so only a few pages are in mem
 whatever is asked, such as a gradient flow, gives that turn back and waits for the one long place.
 """
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
@@ -14,9 +15,11 @@ import streamlit as st
 from cachetools import TTLCache
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from playground.errors import BusyError
+from playground.errors import OUT_OF_MEMORY, BusyError, TooLargeError, is_out_of_memory
 from playground.runs.budget import Check, interruptible
 from playground.web.server.visitors import browser_of
+
+logger = logging.getLogger(__name__)
 
 BUSY = "Many people are computing right now. Change anything to try again in a few seconds."
 
@@ -90,7 +93,12 @@ class Turns:
         self._timeout, self._watch_wait = timeout, watch_wait
 
     def take(self, visitor: Hashable = None) -> AbstractContextManager[None]:
-        """Hold a turn, unless this thread does; raises `BusyError`. What nobody wants any more ends early."""
+        """Hold a turn, unless this thread does; what nobody wants any more ends early.
+
+        Raises:
+            BusyError: no turn came free in time.
+            TooLargeError: memory ran out.
+        """
         return self._hold(self._short, self._timeout, visitor)
 
     def hold_long_place(self, visitor: Hashable = None) -> AbstractContextManager[None]:
@@ -109,7 +117,13 @@ class Turns:
                     stack.enter_context(places.hold(visitor or caller, timeout, check))
                 _HELD.set((places, stack))
                 on_exit.callback(leave_turn)
-            yield
+            try:
+                yield
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+                logger.exception("A visitor's computation ran out of memory")
+                raise TooLargeError(OUT_OF_MEMORY) from None
 
 
 def leave_turn() -> None:
