@@ -75,11 +75,14 @@ class FairSemaphore:
     def _admit(self) -> None:
         for waiter in tuple(self._waiting):
             visitor = waiter.visitor
-            is_short = self._seconds.get(visitor, SHORT) < SHORT
-            places = self._inside if len(self._inside) < self._n else self._beside
-            if visitor in self._inside | self._beside or (places is self._beside and (places or not is_short)):
+            if visitor in self._inside | self._beside:
                 continue
-            places.add(visitor)
+            if len(self._inside) < self._n:
+                self._inside.add(visitor)
+            elif not self._beside and self._seconds.get(visitor, SHORT) < SHORT:
+                self._beside.add(visitor)
+            else:
+                continue
             self._waiting.remove(waiter)
             waiter.admitted.set()
 
