@@ -18,7 +18,6 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_token_string
 
 from benchmarks import environment
 from benchmarks.load.lesson import TEXT, WORDS
@@ -29,9 +28,6 @@ from playground.web.server.settings import read_settings
 
 LINE, LINES = 248, 8
 """Characters of a sentence of a heavy link, and sentences: almost as much text as there may be."""
-
-BROWSER = f"_streamlit_xsrf={generate_xsrf_token_string(b'the attacker')}"
-"""The cookie of all attackers' pages, which are one browser's."""
 
 SAMPLE = 0.1
 """Seconds between two readings of memory."""
@@ -64,7 +60,7 @@ async def keep_opening(port: int, page: str, damage: Damage, seeds: Iterator[int
     """Open one heavy link of a page after the other."""
     for seed in seeds:
         with contextlib.suppress(LoadError):
-            async with visit(port, page, heavy_query(seed, **more), BROWSER) as attacker:
+            async with visit(port, page, heavy_query(seed, **more)) as attacker:
                 await attacker.open()
                 damage.n_answers += 1
 
@@ -72,7 +68,7 @@ async def keep_opening(port: int, page: str, damage: Damage, seeds: Iterator[int
 async def open_and_stay(port: int, damage: Damage, seed: int) -> None:
     """Open one heavy link, and keep the page."""
     with contextlib.suppress(LoadError):
-        async with visit(port, "attention", heavy_query(seed), BROWSER) as attacker:
+        async with visit(port, "attention", heavy_query(seed)) as attacker:
             await attacker.open()
             damage.n_answers += 1
             await asyncio.Event().wait()
@@ -80,7 +76,7 @@ async def open_and_stay(port: int, damage: Damage, seed: int) -> None:
 
 async def rerun(port: int, damage: Damage, a_second: float = 25) -> None:
     """Ask for another heavy page many times a second, and wait for none."""
-    async with visit(port, "attention", heavy_query(0), BROWSER) as attacker:
+    async with visit(port, "attention", heavy_query(0)) as attacker:
         await attacker.open()
         for seed in itertools.count(1):
             message = BackMsg()

@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -258,14 +258,11 @@ class Student:
 
 
 @contextlib.asynccontextmanager
-async def visit(port: int, page: str, query: str = "", browser: str = "") -> AsyncIterator[Student]:
-    """A student whose connection is open, from the browser with this cookie; `open` loads the page."""
-    address, spoken = f"ws://127.0.0.1:{port}/_stcore/stream", cast("Any", ["streamlit"])
-    headers = {"Cookie": browser} if browser else {}
+async def visit(port: int, page: str, query: str = "") -> AsyncIterator[Student]:
+    """A student whose connection is open; `open` loads the page."""
+    address = f"ws://127.0.0.1:{port}/_stcore/stream"
     try:
-        socket = await connect(
-            address, subprotocols=spoken, additional_headers=headers, max_size=None, open_timeout=LONGEST
-        )
+        socket = await connect(address, subprotocols=["streamlit"], max_size=None, open_timeout=LONGEST)  # type: ignore[list-item]
     except (OSError, InvalidHandshake) as error:
         raise LoadError(str(error)) from None
     student = Student(socket, page, query)

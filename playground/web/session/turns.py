@@ -1,9 +1,10 @@
-"""Turns to compute: a few at once, at most one for each visitor, and the next to whoever has waited longest for one.
+"""Turns to compute: a few at once, at most one for each visitor, and one more for those whose last one was short.
 
 A run of a page holds its turn until it is drawn, so only a few pages are in memory at once. Work that takes seconds
 whatever is asked, such as a gradient flow, gives that turn back and waits for the one long place.
 """
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
@@ -14,14 +15,16 @@ import streamlit as st
 from cachetools import TTLCache
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from playground.errors import BusyError
+from playground.errors import OUT_OF_MEMORY, BusyError, TooLargeError, is_out_of_memory
 from playground.runs.budget import Check, interruptible
 from playground.web.server.visitors import browser_of
 
+logger = logging.getLogger(__name__)
+
 BUSY = "Many people are computing right now. Change anything to try again in a few seconds."
 
-_MEMORY = 600
-"""Visitors whose last place is remembered, and the seconds for which it is."""
+SHORT, _MEMORY = 2.0, 600
+"""Seconds up to which a turn is short; visitors whose last turn is remembered, and the seconds for which it is."""
 
 LONG_WAIT = 3.0
 """How many times longer a visitor waits for the long place."""
@@ -36,17 +39,19 @@ class _Waiter:
 
 
 class FairSemaphore:
-    """Admit `n` at once, each visitor once; next is the visitor whose last place is longest ago."""
+    """Admit `n` at once, each visitor once, the first to come first; and one more whose last turn was short."""
 
     def __init__(self, n: int) -> None:
         self._n, self._lock = n, threading.Lock()
-        self._inside, self._waiting = set[Hashable](), list[_Waiter]()
-        self._left: TTLCache[Hashable, float] = TTLCache(_MEMORY, _MEMORY)
+        self._inside, self._beside, self._waiting = set[Hashable](), set[Hashable](), list[_Waiter]()
+        self._seconds: TTLCache[Hashable, float] = TTLCache(_MEMORY, _MEMORY)
+        """How long each visitor's last turn took."""
 
     @contextmanager
     def hold(self, visitor: Hashable, timeout: float, check: Check) -> Iterator[None]:
         """Hold a place; raises `BusyError` after `timeout` seconds, and whatever `check` raises meanwhile."""
-        waiter, deadline = _Waiter(visitor), time.monotonic() + timeout
+        waiter, begun = _Waiter(visitor), time.monotonic()
+        deadline = begun + timeout
         with self._lock:
             self._waiting.append(waiter)
             self._admit()
@@ -55,25 +60,31 @@ class FairSemaphore:
                 check()
                 if time.monotonic() >= deadline:
                     raise BusyError(BUSY)
+            begun = time.monotonic()
             yield
         finally:
             with self._lock:
                 if waiter in self._waiting:
                     self._waiting.remove(waiter)
                 else:
-                    self._inside.remove(visitor)
-                    self._left[visitor] = time.monotonic()
+                    self._inside.discard(visitor)
+                    self._beside.discard(visitor)
+                    self._seconds[visitor] = time.monotonic() - begun
                 self._admit()
 
     def _admit(self) -> None:
-        while len(self._inside) < self._n:
-            allowed = [waiter for waiter in self._waiting if waiter.visitor not in self._inside]
-            if not allowed:
-                return
-            first = min(allowed, key=lambda waiter: self._left.get(waiter.visitor, 0.0))
-            self._waiting.remove(first)
-            self._inside.add(first.visitor)
-            first.admitted.set()
+        for waiter in tuple(self._waiting):
+            visitor = waiter.visitor
+            if visitor in self._inside | self._beside:
+                continue
+            if len(self._inside) < self._n:
+                self._inside.add(visitor)
+            elif not self._beside and self._seconds.get(visitor, SHORT) < SHORT:
+                self._beside.add(visitor)
+            else:
+                continue
+            self._waiting.remove(waiter)
+            waiter.admitted.set()
 
 
 _HELD: ContextVar[tuple[FairSemaphore, ExitStack] | None] = ContextVar("held", default=None)
@@ -90,7 +101,12 @@ class Turns:
         self._timeout, self._watch_wait = timeout, watch_wait
 
     def take(self, visitor: Hashable = None) -> AbstractContextManager[None]:
-        """Hold a turn, unless this thread does; raises `BusyError`. What nobody wants any more ends early."""
+        """Hold a turn, unless this thread does; what nobody wants any more ends early.
+
+        Raises:
+            BusyError: no turn came free in time.
+            TooLargeError: memory ran out.
+        """
         return self._hold(self._short, self._timeout, visitor)
 
     def hold_long_place(self, visitor: Hashable = None) -> AbstractContextManager[None]:
@@ -109,7 +125,13 @@ class Turns:
                     stack.enter_context(places.hold(visitor or caller, timeout, check))
                 _HELD.set((places, stack))
                 on_exit.callback(leave_turn)
-            yield
+            try:
+                yield
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+                logger.exception("A visitor's computation ran out of memory")
+                raise TooLargeError(OUT_OF_MEMORY) from None
 
 
 def leave_turn() -> None:

@@ -26,10 +26,10 @@ def swapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / checkpoint.VOCABULARY).write_text(json.dumps(content), encoding="utf-8")
     monkeypatch.setattr(checkpoint, "minilm_path", lambda: tmp_path)
     for find in (caches._checkpoint, caches.checkpoint_available):
-        find.clear()  # type: ignore[attr-defined]
+        find.clear()  # type: ignore[union-attr]
     yield tmp_path
     for find in (caches._checkpoint, caches.checkpoint_available):
-        find.clear()  # type: ignore[attr-defined]
+        find.clear()  # type: ignore[union-attr]
 
 
 def test_a_swapped_vocabulary_is_refused_and_the_app_goes_on_with_random_weights(

@@ -38,7 +38,7 @@ class Visits:
         self._threads: list[threading.Thread] = []
 
     def come(self, *names: str) -> None:
-        """Begin visits, whose visitors are the names' first letters; return once all are inside or wait."""
+        """Begin visits, whose visitors are the names without numbers; return once all are inside or wait."""
         for n, name in enumerate(names, len(self._threads) + 1):
             self._leave[name] = threading.Event()
             self._threads.append(threading.Thread(target=self._visit, args=(name,)))
@@ -57,7 +57,7 @@ class Visits:
             thread.join(LONG)
 
     def _visit(self, name: str) -> None:
-        with self.places.hold(name[0], LONG, lambda: None):
+        with self.places.hold(name.rstrip("0123456789"), LONG, lambda: None):
             self.inside.append(name)
             assert self._leave[name].wait(LONG)
 
@@ -71,19 +71,22 @@ def visits(places: FairSemaphore) -> Iterator[Visits]:
         made.end()
 
 
-def test_visitors_take_turns_however_many_times_one_of_them_asks() -> None:
-    with visits(FairSemaphore(1)) as made:
-        made.come("a1", "a2", "a3", "b1", "b2", "c1")
-        order = ["a1", "b1", "c1", "a2", "b2", "a3"]
-        for n, name in enumerate(order[:-1], 2):
-            made.leave(name, order[:n])
-
-
 def test_many_pages_of_one_visitor_never_take_more_than_one_place() -> None:
     with visits(FairSemaphore(2)) as made:
         made.come(*(f"a{n}" for n in range(10)), "b1", "c1")
         assert made.inside == ["a0", "b1"]
         made.leave("b1", ["a0", "b1", "c1"])
+
+
+def test_the_first_come_first_but_there_is_a_place_for_those_whose_last_turn_was_short() -> None:
+    places = FairSemaphore(1)
+    places._seconds.update({"short": 0.1, "shorter": 0.0, "long": 5.0})
+    with visits(places) as made:
+        made.come("a", "long", "new", "short", "shorter")
+        order = ["a", "short", "shorter", "long", "new"]
+        assert made.inside == order[:2]
+        for n, name in enumerate(("short", "a", "long"), 3):
+            made.leave(name, order[:n])
 
 
 def test_a_place_comes_back_however_a_visit_ends() -> None:

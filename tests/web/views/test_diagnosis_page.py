@@ -162,7 +162,7 @@ def test_a_pasted_text_is_read_in_a_turn(monkeypatch: pytest.MonkeyPatch) -> Non
     held = []
 
     def read(text: str) -> tuple[NDArray[np.float64], float]:
-        held.append(turns._HOLDS_LONG_PLACE.get())
+        held.append(turns._HELD.get() is not None)
         return read_printed(text)
 
     monkeypatch.setattr("playground.web.views.diagnosis.read_printed", read)

@@ -198,7 +198,7 @@ def test_without_the_file_the_page_shows_the_visitors_text(
     damaged.write_bytes(shipped_network.PATH.read_bytes()[:-1] + b"x")
     monkeypatch.setattr(shipped_network.load_translator, "__defaults__", (damaged,))
     for find in (caches.translator, caches.translator_on_device):
-        find.clear()  # type: ignore[attr-defined]
+        find.clear()  # type: ignore[union-attr]
     with caplog.at_level(logging.WARNING):
         app = page()
     caches.translator.clear()  # type: ignore[attr-defined]

@@ -48,7 +48,7 @@ def demos() -> Iterator[None]:
 
 def forget_posed() -> None:
     for find in (caches.shipped_exercises, pose_variant, explain_variant):
-        find.clear()  # type: ignore[attr-defined]
+        find.clear()  # type: ignore[union-attr]
 
 
 def open_demo(name: str, **query: object) -> AppTest:
