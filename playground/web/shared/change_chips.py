@@ -143,7 +143,7 @@ def draw_change_chips() -> None:
                     explain_changes(group, tokens),
                     is_on,
                     name_tokens(next((fitted.reasons[each] for each in group if each in fitted.reasons), ""), tokens),
-                    waits if is_on and waits else _note_idle(group, fitted),
+                    waits if is_on else "",
                     is_on and bool(waits),
                 )
                 for group, is_on in groups
@@ -180,12 +180,6 @@ def _group(setup: Setup) -> list[tuple[tuple[Change, ...], bool]]:
     ]
     places = list(made)
     return sorted(groups, key=lambda found: places.index(found[0][0]))
-
-
-def _note_idle(group: Sequence[Change], fitted: FittedChanges) -> str:
-    """Why no change of these has an effect; empty where one may have."""
-    off = [fitted.idle.get(each) for each in group]
-    return f"No effect on what follows: {off[0]}." if off[0] and all(off) else ""
 
 
 def _switch() -> None:
