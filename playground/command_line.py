@@ -1,4 +1,4 @@
-"""The playground in a terminal: a sentence and options in; tokens, shapes, parameters, attention and a link out."""
+"""The playground in a terminal: a sentence and options in; tokens, shapes, parameters, attention, a link out."""
 
 import argparse
 import io
@@ -38,13 +38,12 @@ from playground.text.wording import count_heads, count_noun, upper_first
 from playground.weights import checkpoint
 
 KEYS = [key for key in SHARED if key not in ("text", "untrained")]
-"""The parameters that are options; the text stands alone, and `untrained` is of networks trained in a browser."""
+"""The parameters that are options."""
 
 _WEIGHTS = ("minilm", "english", "random")
-"""What can be had outside of a browser."""
 
 COMMANDS = ("lesson", "results")
-"""What commands for teachers begin with; `playground.learn.command` has them, which brings charts and pages along."""
+"""Commands for teachers, in `playground.learn.command`."""
 
 SITE = "http://localhost:8501"
 """Where `make run` serves the pages."""
@@ -59,10 +58,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """What was asked for: `texts` has the link's text of each parameter that is set, the others are fields.
-
-    Ends the process with exit code 2 and a sentence where an option is wrong.
-    """
+    """Read the options: `texts` has the link's parameters. Ends the process with code 2 if one is wrong."""
     parser = _Parser(
         prog="playground",
         description="Run a transformer encoder on a sentence: its tokens, shapes, parameters, attention, and a link.",
@@ -115,8 +111,6 @@ def _add_option(group: argparse._ArgumentGroup, key: str, param: Param) -> None:
 
 
 def _reader(key: str, words: Sequence[str] | None) -> Callable[[str], Any]:
-    """Reads an option's text as a link's, but for what would have to be repaired."""
-
     def read(text: str) -> Any:
         value, complaint = SHARED[key].read(text)
         if words is not None and text not in words:
@@ -147,22 +141,19 @@ MOST_TOKENS = 40
 """Tokens shown along each side, at most."""
 
 _NAME = 14
-"""Letters of a token's name, at most; a wide one counts twice, as a terminal shows it."""
+"""Letters of a token's name."""
 
 _CELL = 4
 
 _NONE, _ALL = Color.parse("#f2eefb").get_truecolor(), Color.parse(ATTENTION).get_truecolor()
-"""Colours of no attention and of all of it, which is attention's colour on the pages."""
+"""Colours of no attention and of all of it."""
 
 _DARK = 0.9
-"""Place between them from which on white is read better than black."""
+"""From here on white is read better than black."""
 
 
 def draw_map(pattern: Array, tokens: Sequence[str], width: int) -> list[Text]:
-    """The lines of a map of `pattern`, (T, T) weights from 0 to 1, in blocks of columns that fit into `width` letters.
-
-    Weights are rounded to whole percents, so that a row may add up to 99 or 101; `.` is less than half a percent.
-    """
+    """Return a map's lines of `pattern` (T, T), in blocks of columns within `width`; `.` is below half a percent."""
     n_tokens = min(len(tokens), MOST_TOKENS)
     names = [f"{i:>3} {set_cell_size(_cut(token), _NAME)}" for i, token in enumerate(tokens[:n_tokens])]
     margin = 4 + _NAME
@@ -187,7 +178,6 @@ def _draw_row(name: str, weights: Array) -> Text:
 
 
 def _style(weight: float) -> Style:
-    """The colour of a weight goes by its square root, so that faint attention shows too."""
     place = float(np.sqrt(min(max(weight, 0.0), 1.0)))
     letters = "#ffffff" if place > _DARK else "#000000"
     return Style(color=letters, bgcolor=Color.from_triplet(blend_rgb(_NONE, _ALL, place)))
@@ -202,7 +192,7 @@ _STYLE: Any = {"title_justify": "left", "title_style": "bold", "box": box.SIMPLE
 
 
 def print_view(view: LinkedView, console: Console, site: str) -> None:
-    """Print a view to a console; its link leads to the playground at the address `site`."""
+    """Print a view; its link leads to `site`."""
     for notice in view.notices:
         console.print(f"Note: {notice}", soft_wrap=True)
     config = view.config
@@ -226,7 +216,7 @@ def _link_to(view: LinkedView, site: str) -> str:
 
 
 def describe_view(view: LinkedView, site: str) -> dict[str, Any]:
-    """Return what `print_view` prints, as JSON has it; raises as the view's run."""
+    """Return what `print_view` prints, for JSON."""
     n_tokens, count = len(view.batch.tokens[view.sentence]), count_parameters(view.config)
     pattern = view.run.pattern(view.focus.layer)[view.focus.head][:n_tokens, :n_tokens]
     numbers = [[each if math.isfinite(each) else None for each in row] for row in pattern.tolist()]  # JSON has no NaN
@@ -248,8 +238,6 @@ def describe_view(view: LinkedView, site: str) -> dict[str, Any]:
 
 
 class _Console(Console):
-    """A console that leaves a reader who is gone to `main`."""
-
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
 
@@ -266,7 +254,6 @@ def _print_tokens(view: LinkedView, console: Console) -> None:
 
 
 def _print_shapes(view: LinkedView, console: Console) -> None:
-    """The intermediates outside of the blocks, and those of the layer that is looked at."""
     layer, n_tokens = view.focus.layer, view.batch.ids.shape[1]
     table = Table(title=f"Shapes: B = 1, T = {n_tokens}; every layer has those of layer {layer}", **_STYLE)
     table.add_column("intermediate")
@@ -315,7 +302,7 @@ def _print_attention(view: LinkedView, console: Console) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit code: 0, or 2 where what was asked for can't be, told in one sentence."""
+    """Run the command; return its exit code."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that has not every letter shows a question mark
             stream.reconfigure(errors="replace")
@@ -352,7 +339,7 @@ def _print_asked(options: argparse.Namespace) -> None:
 
 
 def open_view(options: argparse.Namespace) -> LinkedView:
-    """The view that options, as `read_options` gives them, describe; raises as `open_link`."""
+    """Return the view that options describe; raises as `open_link`."""
     page, texts = ("attention", {}) if options.link is None else split_link(options.link)
     if options.preset is not None:
         preset = values_of_preset(options.preset, has_wordpiece=checkpoint.minilm_path() is not None)

@@ -1,7 +1,6 @@
-"""What bounds a pass: the device, what a server refuses to run, and where a long computation may end early.
+"""What bounds a pass: the device, a server's limits, and where a long computation may end early.
 
-A pass through torch can't be stopped; between two passes, two tensors or two rows it can. Whoever computes calls
-`check_interrupted` there, and knows nothing of visitors; whoever starts the computation says what that checks.
+A computation calls `check_interrupted` between passes; who starts it says what that checks.
 """
 
 import time
@@ -20,7 +19,7 @@ T = TypeVar("T")
 
 
 def choose_device(wanted: str) -> torch.device:
-    """`auto`: CUDA where there is a working one, else the CPU; anything else as torch names it, if it is there."""
+    """`auto`: CUDA if it works, else the CPU; or as torch names it."""
     if wanted == "cpu" or not torch.cuda.is_available():
         return torch.device("cpu")
     device = torch.device("cuda" if wanted == "auto" else wanted)
@@ -28,7 +27,7 @@ def choose_device(wanted: str) -> torch.device:
 
 
 def time_pass(forward: Callable[[], T], device: torch.device) -> tuple[T, float]:
-    """A forward pass without gradients: what it returns, and the seconds that the device took."""
+    """Return a forward pass's result and its seconds, without gradients."""
     started = time.perf_counter()
     with torch.inference_mode():
         result = forward()
@@ -38,7 +37,7 @@ def time_pass(forward: Callable[[], T], device: torch.device) -> tuple[T, float]
 
 
 Check = Callable[[], None]
-"""Raises where the computation should end; it may raise anything that is not an error of the computation itself."""
+"""Raises if the computation should end."""
 
 
 def _nothing() -> None:
@@ -49,7 +48,7 @@ _CHECK: ContextVar[Check] = ContextVar("check", default=_nothing)
 
 
 def check_interrupted() -> None:
-    """Raise what the surrounding `interruptible` raises, where nobody waits for this computation any more."""
+    """Raise what the surrounding `interruptible` raises."""
     _CHECK.get()()
 
 
@@ -64,17 +63,17 @@ def interruptible(check: Check) -> Iterator[None]:
 
 
 MAX_PARAMETERS = 125_000_000
-"""Of a model that is run, where nobody sets another limit."""
+"""Of a model that is run, by default."""
 
 MAX_KEPT = 32_000_000
-"""Numbers that one run may hold, attention weights and vectors together: 128 MB in fp32."""
+"""Numbers that one run may hold: 128 MB in fp32."""
 
 _VECTORS = 7
-"""Vectors kept of every token in every layer: two sublayers' outputs, two sums, two norms' outputs, the block's."""
+"""Kept of every token in every layer."""
 
 
 def check_budget(config: ModelConfig, max_parameters: int) -> None:
-    """Refuse a model with more than `max_parameters`, before anything is allocated; counting it stays possible."""
+    """Raise a TooLargeError for a model with more than `max_parameters`."""
     n = count_parameters(config).total
     if n > max_parameters:
         raise TooLargeError(
@@ -84,12 +83,12 @@ def check_budget(config: ModelConfig, max_parameters: int) -> None:
 
 
 def count_kept(config: ModelConfig, n_tokens: int) -> int:
-    """How many numbers a run of so many tokens holds: attention weights and vectors."""
+    """Count the attention weights and vectors that a run holds."""
     return config.n_layers * (config.n_heads * n_tokens**2 + _VECTORS * n_tokens * config.d_model)
 
 
 def check_kept(config: ModelConfig, n_tokens: int) -> None:
-    """Refuse a run whose attention patterns and vectors are too many to keep."""
+    """Raise a TooLargeError for a run that holds too many numbers."""
     kept = count_kept(config, n_tokens)
     if kept > MAX_KEPT:
         raise TooLargeError(
@@ -100,7 +99,7 @@ def check_kept(config: ModelConfig, n_tokens: int) -> None:
 
 
 def check_pair_budget(config: ModelConfig, tgt_vocab_size: int, max_parameters: int) -> None:
-    """Refuse an encoder–decoder with more than `max_parameters`, before anything is allocated."""
+    """Raise a TooLargeError for an encoder–decoder with more than `max_parameters`."""
     n = count_encoder_decoder(config, tgt_vocab_size).total
     if n > max_parameters:
         raise TooLargeError(
@@ -110,7 +109,7 @@ def check_pair_budget(config: ModelConfig, tgt_vocab_size: int, max_parameters: 
 
 
 def check_pair_patterns(config: ModelConfig, n_source: int, n_target: int) -> None:
-    """Refuse a pair whose three attentions are too many weights to keep."""
+    """Raise a TooLargeError for a pair with too many attention weights."""
     cells = config.n_layers * config.n_heads * (n_source**2 + n_target**2 + n_target * n_source)
     if cells > MAX_KEPT:
         raise TooLargeError(

@@ -1,4 +1,4 @@
-"""A chart of a scene, for any renderer: the present subject's figure, the pinned one's beside it, the difference."""
+"""A chart of a scene, for any renderer."""
 
 from playground.charts.draw.drawn import Drawing, Drawn, SavedHeads, compare_tables, draw_table
 from playground.charts.draw.kinds import draw_chart

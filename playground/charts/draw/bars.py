@@ -1,4 +1,4 @@
-"""Bars of both subjects: side by side, in rows, or with rings where the pinned one's end."""
+"""Bars of both subjects: side by side, in rows, or with rings."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -20,7 +20,7 @@ S = TypeVar("S")
 
 
 def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawn:
-    """The present bars and, paler beside each, the pinned ones."""
+    """The present bars and the pinned ones."""
     bars, before = chart.bars(scene.now), None if scene.pinned is None else chart.bars(scene.pinned)
     labels = _bar_labels(chart, bars, before or {})
     axis: dict[str, Any] = {"title": chart.labels.title, "type": "category"}
@@ -59,7 +59,6 @@ def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawn:
 
 
 def _bar_labels(chart: Bars[S], *subjects: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """The labels that any of the subjects has."""
     labels = dict.fromkeys(name for bars in subjects for numbers in bars.values() for name in numbers)
     return list(labels) if chart.order is None else sorted(labels, key=chart.order)
 
@@ -67,7 +66,7 @@ def _bar_labels(chart: Bars[S], *subjects: Mapping[str, Mapping[str, float]]) ->
 def _paired_bars(
     chart: Bars[S], bars: Mapping[str, Mapping[str, float]], before: Mapping[str, Mapping[str, float]] | None
 ) -> list[dict[str, Any]]:
-    """Each series, and behind it the pinned one, so that their bars stand side by side."""
+    """Each series beside its pinned one."""
     traces = []
     for series in dict.fromkeys((*bars, *(before or ()))):
         if series in bars:
@@ -80,7 +79,7 @@ def _paired_bars(
 
 
 def _stacked_rows(chart: Bars[S], scene: Scene[S], labels: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Pieces end to end, each with its series' name in it, and the rows that they lie in, from the top."""
+    """Pieces end to end, and their rows from the top."""
     sides = [("", scene.now, scene.pinned)]
     if scene.pinned is not None:
         sides.append((", pinned", scene.pinned, None))
@@ -108,7 +107,7 @@ def _stacked_rows(chart: Bars[S], scene: Scene[S], labels: Sequence[str]) -> tup
 
 
 def _rings(chart: Bars[S], before: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-    """Where a pinned subject's stacked bars end."""
+    """Where pinned stacked bars end."""
     ends: dict[str, float] = {}
     for numbers in before.values():
         for name, number in numbers.items():

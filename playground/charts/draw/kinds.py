@@ -1,4 +1,4 @@
-"""Which function draws which kind of chart, and when a pinned subject has no side."""
+"""Which function draws which kind of chart."""
 
 from typing import TypeVar
 
@@ -15,7 +15,7 @@ S = TypeVar("S")
 
 
 def draw_chart(chart: Chart[S], scene: Scene[S]) -> Drawing:
-    """A chart of the present subject and, where one is pinned, what its kind has for two."""
+    """A chart of the present subject and, if one is pinned, what its kind has for two."""
     if not chart.compares:
         scene = Scene(scene.now, scene.focus)
     if scene.pinned is not None and chart.needs_tokens and not scene.same_tokens:

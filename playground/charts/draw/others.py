@@ -22,7 +22,7 @@ S = TypeVar("S")
 
 
 def draw_picture(chart: Picture[S], scene: Scene[S]) -> Drawing:
-    """A figure of its own kind, and the pinned subject's beside it."""
+    """A figure of its own kind, the pinned subject's beside it."""
     table = partial(scene_table, chart, scene) if chart.table else None
     caption = join_sentences(chart.caption, chart.reading(scene.now))
     now = Drawn(chart, "", chart.figure(scene.now), caption, table)
@@ -34,7 +34,7 @@ def draw_picture(chart: Picture[S], scene: Scene[S]) -> Drawing:
 
 
 def draw_head_grid(chart: HeadGrid[S], subject: S) -> Drawn:
-    """All heads as thumbnails; a click on one chooses its layer and head."""
+    """All heads as thumbnails."""
     thumbnails = chart.thumbnails(subject)
     n_layers, n_heads = thumbnails.shape[:2]
     figure = head_grid(thumbnails, chart.scale, height=chart.height)
@@ -54,7 +54,7 @@ def draw_head_grid(chart: HeadGrid[S], subject: S) -> Drawn:
 
 
 def draw_head_lines(chart: HeadLines[S], scene: Scene[S]) -> Drawing:
-    """The present lines, and in a row with them the pinned ones."""
+    """The present lines, the pinned ones in a row with them."""
     table = partial(scene_table, chart, scene) if chart.table else None
     now = _lines_of(chart, "", scene.now, join_sentences(chart.caption, chart.reading(scene.now)), table)
     if scene.pinned is None:
@@ -73,7 +73,7 @@ def _lines_of(
 
 
 def draw_labelled_bars(chart: LabelledBars[S], subject: S) -> Drawn:
-    """The bars, whose figure is made where it is asked for."""
+    """The bars; their figure is made when asked for."""
     bars = chart.bars(subject)
     caption = join_sentences(chart.caption, chart.reading(subject))
     table = partial(chart.table, subject) if chart.table else None
@@ -82,7 +82,6 @@ def draw_labelled_bars(chart: LabelledBars[S], subject: S) -> Drawn:
 
 
 def _labelled_bars_figure(bars: LabelledRows) -> Figure:
-    """Labelled bars as a figure, for pictures and notebooks."""
     values = np.array(bars.values, np.float64)
     finite = np.append(values[np.isfinite(values)], 0)
     low, high = float(finite.min()), float(finite.max())

@@ -1,4 +1,4 @@
-"""Vectors below one another, each between the pinned one of its name and the difference."""
+"""Vectors, each between the pinned one of its name and the difference."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -21,11 +21,10 @@ SHOWN = 8
 """Numbers of a vector that are drawn."""
 
 MOST_VECTORS = 16
-"""Vectors that one figure shows."""
 
 
 def draw_vectors(chart: Vectors[S], scene: Scene[S]) -> Drawn:
-    """The present vectors, each between the pinned one of its name and the difference."""
+    """The present vectors, the pinned ones, the differences."""
     rows = dict(chart.rows(scene.now))
     paired = ""
     if scene.pinned is not None:
@@ -42,10 +41,7 @@ def draw_vectors(chart: Vectors[S], scene: Scene[S]) -> Drawn:
 
 
 def _vectors_figure(rows: Mapping[str, Array], numbers: str) -> Figure:
-    """At most MOST_VECTORS vectors, of any lengths, by their names: the first SHOWN numbers of each in its cells.
-
-    `numbers` is what a column is.
-    """
+    """The first SHOWN numbers of at most MOST_VECTORS vectors."""
     drawn = dict(list(rows.items())[:MOST_VECTORS])
     z = np.full((len(drawn), min(SHOWN, max(map(len, drawn.values())))), np.nan, np.float32)
     for cells, vector in zip(z, drawn.values(), strict=True):
