@@ -13,16 +13,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 from rich import box
-from rich.cells import cell_len, set_cell_size
-from rich.color import Color, blend_rgb
+from rich.cells import set_cell_size
 from rich.console import Console
-from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
 from playground import __version__
 from playground.accounting import LABELS, count_parameters, is_traced, list_shapes, symbolic_shapes
-from playground.charts.palette import ATTENTION, COMPONENTS
+from playground.charts.palette import COMPONENTS
 from playground.errors import InputError, PlaygroundError, TooLargeError
 from playground.limits import MAX_CHARACTERS
 from playground.link.changes import write_changes
@@ -62,9 +60,8 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = _Parser(
         prog="playground",
         description="Run a transformer encoder on a sentence: its tokens, shapes, parameters, attention, and a link.",
-        epilog="For teachers: `playground lesson check FILE` computes every truth of an exercise and says what does "
-        "not hold; `playground results verify FILE --key KEY` reads signed result codes, and `playground results keys` "
-        "makes the keys.",
+        epilog="For teachers: `playground lesson check FILE`, `playground results verify FILE --key KEY`, "
+        "`playground results keys`.",
         allow_abbrev=False,
     )
     parser.add_argument(
@@ -137,58 +134,21 @@ def _read_count(text: str) -> int:
     return int(text)
 
 
-MOST_TOKENS = 40
-"""Tokens shown along each side, at most."""
+MOST_TOKENS = 15
+"""Tokens shown along each side: they fit into 80 letters."""
 
 _NAME = 14
 """Letters of a token's name."""
 
-_CELL = 4
 
-_NONE, _ALL = Color.parse("#f2eefb").get_truecolor(), Color.parse(ATTENTION).get_truecolor()
-"""Colours of no attention and of all of it."""
-
-_DARK = 0.9
-"""From here on white is read better than black."""
-
-
-def draw_map(pattern: Array, tokens: Sequence[str], width: int) -> list[Text]:
-    """Return a map's lines of `pattern` (T, T), in blocks of columns within `width`; `.` is below half a percent."""
-    n_tokens = min(len(tokens), MOST_TOKENS)
-    names = [f"{i:>3} {set_cell_size(_cut(token), _NAME)}" for i, token in enumerate(tokens[:n_tokens])]
-    margin = 4 + _NAME
-    n_columns = max(1, (width - margin) // _CELL)
-    lines: list[Text] = []
-    for first in range(0, n_tokens, n_columns):
-        keys = range(first, min(first + n_columns, n_tokens))
-        lines.append(Text(" " * margin + "".join(f"{key:>{_CELL}}" for key in keys), style="bold"))
-        lines += [_draw_row(name, pattern[query, keys.start : keys.stop]) for query, name in enumerate(names)]
-        lines.append(Text())
-    return lines
-
-
-def _draw_row(name: str, weights: Array) -> Text:
-    row = Text(name)
-    for weight in weights.tolist():
-        if math.isfinite(weight):
-            row.append(f"{round(100 * weight) or '.':>{_CELL}}", style=_style(weight))
-        else:  # too many layers without a norm, for one
-            row.append(f"{weight:>{_CELL}}")
-    return row
-
-
-def _style(weight: float) -> Style:
-    place = float(np.sqrt(min(max(weight, 0.0), 1.0)))
-    letters = "#ffffff" if place > _DARK else "#000000"
-    return Style(color=letters, bgcolor=Color.from_triplet(blend_rgb(_NONE, _ALL, place)))
-
-
-def _cut(token: str) -> str:
-    return token if cell_len(token) <= _NAME else f"{set_cell_size(token, _NAME - 1)}…"
-
-
-_STYLE: Any = {"title_justify": "left", "title_style": "bold", "box": box.SIMPLE_HEAD}
-"""Of a table."""
+def draw_map(pattern: Array, tokens: Sequence[str]) -> list[str]:
+    """Return the lines of a map of `pattern` (T, T), in percent; `.` is below half a percent."""
+    shown = [set_cell_size(token, _NAME) for token in tokens[:MOST_TOKENS]]
+    lines = [" " * (4 + _NAME) + "".join(f"{key:>4}" for key in range(len(shown)))]
+    for query, name in enumerate(shown):
+        weights = np.round(100 * pattern[query, : len(shown)])
+        lines.append(f"{query:>3} {name}" + "".join(f"{f'{weight:.0f}' if weight else '.':>4}" for weight in weights))
+    return [*lines, ""]
 
 
 def print_view(view: LinkedView, console: Console, site: str) -> None:
@@ -253,12 +213,17 @@ def _print_tokens(view: LinkedView, console: Console) -> None:
     console.print(Text(" · ".join(pieces)), soft_wrap=True)
 
 
+def _start_table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for column in columns:
+        table.add_column(column, justify="right" if column in ("shape", "parameters", "share") else "left")
+    return table
+
+
 def _print_shapes(view: LinkedView, console: Console) -> None:
     layer, n_tokens = view.focus.layer, view.batch.ids.shape[1]
-    table = Table(title=f"Shapes: B = 1, T = {n_tokens}; every layer has those of layer {layer}", **_STYLE)
-    table.add_column("intermediate")
-    table.add_column("shape", justify="right")
-    table.add_column("axes")
+    title = f"Shapes: B = 1, T = {n_tokens}; every layer has those of layer {layer}"
+    table = _start_table(title, "intermediate", "shape", "axes")
     numbers = list_shapes(view.config, 1, n_tokens, view.causal)
     for (name, shape), (_, symbols) in zip(numbers, symbolic_shapes(view.config, view.causal), strict=True):
         if is_traced(name) and name.startswith((f"layers.{layer}.", "embed.", "position_bias", "final")):
@@ -269,10 +234,7 @@ def _print_shapes(view: LinkedView, console: Console) -> None:
 
 def _print_parameters(view: LinkedView, console: Console) -> None:
     count = count_parameters(view.config)
-    table = Table(title="Parameters", **_STYLE)
-    table.add_column("component")
-    table.add_column("parameters", justify="right")
-    table.add_column("share", justify="right")
+    table = _start_table("Parameters", "component", "parameters", "share")
     for component, number in count.by(lambda term: term.component).items():
         table.add_row(Text(LABELS[component], COMPONENTS[component]), f"{number:,}", f"{number / count.total:.2%}")
     table.add_section()
@@ -293,8 +255,8 @@ def _print_attention(view: LinkedView, console: Console) -> None:
     console.print("Rows look, columns are looked at; percent of a row, a dot is less than 0.5.")
     n_tokens = len(view.batch.tokens[view.sentence])
     pattern = run.pattern(place.layer)[place.head][:n_tokens, :n_tokens]
-    for line in draw_map(pattern, run.tokens[:n_tokens], console.width):
-        console.print(line, no_wrap=True, crop=True)
+    for line in draw_map(pattern, run.tokens[:n_tokens]):
+        console.print(line, soft_wrap=True)
     if n_tokens > MOST_TOKENS:
         console.print(
             f"The first {MOST_TOKENS} of {n_tokens} tokens are shown; the page of this link shows all.", soft_wrap=True

@@ -82,6 +82,7 @@ class ModelConfig:
     position_offset: NonNegativeInt = 0
     """Row of the learned table for the first token (RoBERTa: 2); the row before it is padding's."""
     rotary_base: PositiveInt = 10_000
+    """The larger, the slower positions turn."""
     local_rotary_base: NonNegativeInt = 0
     """Of layers with a window and their own weights; 0 = the same."""
     relative_buckets: PositiveInt = 32
@@ -105,6 +106,7 @@ class ModelConfig:
     head_merge: HeadMerge = "transpose"
     """`reshape` joins heads without moving the head axis back: tutorial C's mistake."""
     residual: bool = True
+    """Add each sublayer's input to its output."""
     initialisation: Initialisation = "xavier"
     """Of random weights, by `model.init.initialise`; `torch`: as torch's own layers (the tutorials)."""
 

@@ -188,18 +188,6 @@ def test_long_work_in_the_background_knows_neither_torch_nor_streamlit() -> None
 
 
 @pytest.mark.parametrize(
-    ("edges", "chain"), [({}, 0), ({"a": []}, 1), ({"a": ["b"], "b": ["c"]}, 3), ({"a": ["b", "c"], "c": ["b"]}, 3)]
-)
-def test_chains_are_measured(edges: dict[str, list[str]], chain: int) -> None:
-    assert longest_chain(edges) == chain
-
-
-def test_a_cycle_is_found() -> None:
-    with pytest.raises(AssertionError, match="a → b → a"):
-        longest_chain({"a": ["b"], "b": ["a"]})
-
-
-@pytest.mark.parametrize(
     "document",
     ["README.md", "CONTRIBUTING.md", "deploy/README.md", *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md"))],
 )
@@ -279,8 +267,3 @@ def test_a_reverse_edge_is_found(path: str, source: str, found: list[str]) -> No
         "playground.web", "playground.web.start", "pages.attention",
     }  # fmt: skip
     assert reverse_edges(Path(path), source, modules) == found
-
-
-@pytest.mark.parametrize("source", ["import streamlit as st", "from streamlit.testing.v1 import AppTest"])
-def test_an_import_of_streamlit_is_found(source: str) -> None:
-    assert imports_streamlit(Path("playground/runs/encoder_run.py"), source)

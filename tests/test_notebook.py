@@ -9,7 +9,6 @@ from IPython.display import Markdown
 
 from playground import notebook, open_link, show
 from playground.charts.draw import Drawn
-from playground.errors import InputError
 from playground.views.all_views import VIEWS
 from tests.views.every_figure import FOLDS
 
@@ -64,31 +63,6 @@ def test_what_followed_is_the_difference_to_the_run_without_the_links_changes() 
     first, second = plain.arrays["final"][0], open_link(f"?{SMALL}&sentence=2").run.arrays["final"][0]
     assert before[0, 1] == pytest.approx(first @ second / np.linalg.norm(first) / np.linalg.norm(second), abs=1e-6)
     assert after[0, 1] != pytest.approx(before[0, 1], abs=1e-4)
-
-
-def test_positions_are_those_of_the_model_without_changes() -> None:
-    placed, opened = subject("positions")
-    np.testing.assert_array_equal(placed.run.arrays["final"], open_link(f"?{SMALL}").run.arrays["final"])
-    table = opened.encoder.embed.position_table().numpy()
-    np.testing.assert_array_equal(placed.rows, table[: len(placed.rows)])
-
-
-def test_sentences_are_the_texts_and_the_lists_with_the_changes_that_each_can_have() -> None:
-    listed, opened = subject("similarity", "do=0.1:zero&similarity_list=three+two")
-    assert listed.texts == ("one two three two", "five", "three two")
-    np.testing.assert_allclose(listed.depths.final[0], opened.run.arrays["final"], atol=1e-6)
-    without = listed.leave_words_out(0, 2, "mean")
-    assert (without.words, listed.is_changed, listed.for_any_text) == (("one", "two", "three", "two"), True, None)
-    alone = VIEWS["similarity"].scene(open_link("?weights=random&tokenizer=word&n_layers=1&text=Snow+fell."))
-    assert len(alone.now.texts) == 10, "one sentence stands beside the example"
-
-
-def test_heads_are_measured_on_the_text_or_on_fixed_sentences_that_the_tokenizer_knows() -> None:
-    heads, opened = subject("attention", "tokenizer=char")
-    assert heads.thumbnails(False).shape == opened.run.patterns().shape
-    assert heads.measure_habits("this text").scores.keys() == heads.measure_habits("fixed sentences").scores.keys()
-    with pytest.raises(InputError):
-        subject("attention")[0].measure_habits("fixed sentences")
 
 
 @pytest.mark.parametrize(("model", "n_layers"), [("sidebar", 2), ("bert-base", 12)])

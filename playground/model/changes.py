@@ -210,7 +210,7 @@ class Kind:
     formula: Callable[[Change, str, WriteNumber], str]
     """LaTeX of the new number, by the symbol of the old one; the whole formula if it `blends`."""
     menu: Menu
-    missing: Callable[[Change, Subject], str | None] = lambda change, subject: None
+    missing: Callable[[Change, Subject], str | None] | None = None
     """What the sentence or its model lacks for it, beside layers, heads and tokens."""
     blends: bool = False
     """Whether edit and formula include the strength: a score is set so that the weight is blended."""

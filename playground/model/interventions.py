@@ -116,7 +116,7 @@ def _find_missing(subject: Subject, change: Change) -> str | None:
         return f"the sentence's tokens are {_count(n_tokens)}"
     if not 0 <= (change["weight"] or 0) <= 1:
         return "its weight is not between 0 and 1"
-    return change.spec.missing(change, subject)
+    return change.spec.missing(change, subject) if change.spec.missing else None
 
 
 def _is_outside(n: int, *numbers: int | None) -> bool:

@@ -16,15 +16,6 @@ each_capability = pytest.mark.parametrize("capability", CAPABILITIES.values(), i
 SENTENCES = list(training_text(6_000, 3))
 
 
-def test_there_are_ten_and_each_says_what_it_takes() -> None:
-    assert len(CAPABILITIES) == 10
-    assert [each.name for each in CAPABILITIES.values()] == list(CAPABILITIES)
-    for each in CAPABILITIES.values():
-        assert each.takes.endswith(".")
-        assert len(each.takes.split()) <= 22
-        assert each.share > 0
-
-
 @each_capability
 def test_its_sentences_ask_for_one_of_their_options(capability: Capability) -> None:
     for example in capability.examples(60):

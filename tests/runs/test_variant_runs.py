@@ -113,13 +113,6 @@ def test_every_row_is_the_run_of_its_sentence(causal: bool, at_once: int, monkey
                 np.testing.assert_allclose(step.arrays[point][row], alone.arrays[point], atol=1e-4)
 
 
-def test_as_many_sentences_as_tokens_that_grow_by_one_are_no_causal_mask() -> None:
-    growing, encoder = characters().encode_batch(["a", "ab", "abc"]), Encoder(ModelConfig(**TWO_LAYERS))  # type: ignore[arg-type]
-    (step,) = run_batch(encoder, growing, keep="final".__eq__)
-    for row in range(3):
-        np.testing.assert_allclose(step.arrays["final"][row], run(encoder, growing, row).arrays["final"], atol=1e-4)
-
-
 def test_chosen_sentences_alone_are_run_and_vectors_are_those_of_the_seed() -> None:
     tokenizer = words(SENTENCES)
     batch = tokenizer.encode_batch(SENTENCES)

@@ -12,7 +12,6 @@ from playground.accounting import count_flops
 from playground.analysis.attention import pattern_spread
 from playground.charts import palette
 from playground.charts.chart import Heatmap, Paragraph, Table
-from playground.charts.colour_scales import SAME_COLOUR
 from playground.charts.draw import draw_chart, draw_table
 from playground.charts.label import chart_label
 from playground.charts.scene import Scene
@@ -262,13 +261,6 @@ def test_maps_of_parts_show_their_numbers(kind: Any, key: str, shape: tuple[int,
     np.testing.assert_array_equal(cells.z, numbers.reshape(shape))
     assert (cells.zmin, cells.zmax) == pytest.approx((-0.5 if is_signed else 0, 0.5))
     assert cells.colorbar.title.text == "change"
-
-
-def test_an_effect_below_rounding_has_one_colour() -> None:
-    for numbers in (np.full(8, 1e-8, np.float32), np.full(8, np.nan, np.float32)):
-        scene = parts(Effects(numbers, "told", "{}", ".1%"))
-        drawn = draw_chart(charts(show_heads(scene, SPREAD))["head_effects"], scene).now
-        assert (SAME_COLOUR in drawn.caption) == bool(np.isfinite(numbers).any())
 
 
 def test_the_answer_is_the_largest_effect_beside_the_median_then_those_that_follow() -> None:

@@ -140,7 +140,7 @@ class MadeUpTask(Task):
     def sequences(self, recipe: DataRecipe) -> tuple[Tensor, Tensor]:
         """Sequences for training, (N, T) int64, and for validation; none occurs twice.
 
-        Lengths are uniform from half the recipe's on, while there are new ones; RecipeError if none are left to train on.
+        Lengths are uniform from half the recipe's on, while there are new ones; RecipeError if none are left.
         """
         self._check_variety(recipe)
         validation = self._distinct(recipe, recipe.n_validation, "validation", ())
