@@ -164,14 +164,3 @@ def test_another_variant_with_the_same_weights_gives_other_numbers(tutorial: str
     wrong.load_state_dict({name: tensor.expand(shapes[name]) for name, tensor in right.state_dict().items()})
     out = wrong.encode(embed(wrong, arrays), mask_of(arrays))
     assert (out - arrays["output"]).abs().max() > 100 * ON_OUTPUTS
-
-
-TABLE, CROSS = "pos_encoding.pe", "decoder_layers.1.multihead_attn.in_proj_weight"
-
-
-def test_tutorial_ds_table_of_positions_is_ours_and_may_be_missing() -> None:
-    oracle = read(FILES["tutorial-d"])
-    encoder = Encoder(oracle.config("tutorial-d"), seed=None)
-    assert_close(encoder.embed.sinusoids, oracle.weights.pop(TABLE)[0], ON_OUTPUTS)
-    load_weights(encoder, oracle.weights, "tutorial-d")
-    assert torch.equal(encoder(oracle.arrays["ids"]), loaded("tutorial-d")(oracle.arrays["ids"]))

@@ -30,12 +30,6 @@ TOTALS = {
 }
 
 
-def test_the_menu_is_complete() -> None:
-    assert set(PRESETS) == set(TOTALS)
-    assert all(preset.title and preset.source for preset in PRESETS.values())
-    assert len({preset.title for preset in PRESETS.values()}) == len(PRESETS)
-
-
 @pytest.mark.parametrize("name", TOTALS)
 def test_totals_are_the_published_ones(name: str) -> None:
     assert count_parameters(PRESETS[name].config).total == TOTALS[name]

@@ -73,12 +73,20 @@ _VECTORS = 7
 
 
 def check_budget(config: ModelConfig, max_parameters: int) -> None:
-    """Raise a TooLargeError for a model with more than `max_parameters`."""
-    n = count_parameters(config).total
-    if n > max_parameters:
+    """Raise a TooLargeError for a model with more than `max_parameters`; counting it stays possible."""
+    _check_parameters(count_parameters(config).total, max_parameters)
+
+
+def check_pair_budget(config: ModelConfig, tgt_vocab_size: int, max_parameters: int) -> None:
+    """Raise a TooLargeError for an encoder–decoder with more than `max_parameters`."""
+    _check_parameters(count_encoder_decoder(config, tgt_vocab_size).total, max_parameters)
+
+
+def _check_parameters(n: int, most: int) -> None:
+    if n > most:
         raise TooLargeError(
-            f"This model has {n:,} parameters, and this server runs at most {max_parameters:,}: it is counted on the "
-            f"Parameters page, but not built. Fewer layers, a smaller d_model, d_ff or token table would fit."
+            f"This model has {n:,} parameters, and this server runs at most {most:,}. Fewer layers, a smaller d_model, "
+            "d_ff or token table would fit."
         )
 
 
@@ -89,31 +97,16 @@ def count_kept(config: ModelConfig, n_tokens: int) -> int:
 
 def check_kept(config: ModelConfig, n_tokens: int) -> None:
     """Raise a TooLargeError for a run that holds too many numbers."""
-    kept = count_kept(config, n_tokens)
-    if kept > MAX_KEPT:
-        raise TooLargeError(
-            f"{config.n_layers} layers × ({config.n_heads} heads × {n_tokens}² attention weights + {_VECTORS} × "
-            f"{n_tokens} vectors of {config.d_model} numbers) are {kept:,} numbers, and at most {MAX_KEPT:,} of a "
-            f"sentence are kept. A shorter text or fewer layers would fit."
-        )
-
-
-def check_pair_budget(config: ModelConfig, tgt_vocab_size: int, max_parameters: int) -> None:
-    """Raise a TooLargeError for an encoder–decoder with more than `max_parameters`."""
-    n = count_encoder_decoder(config, tgt_vocab_size).total
-    if n > max_parameters:
-        raise TooLargeError(
-            f"Both halves in this shape have {n:,} parameters, and this server runs at most {max_parameters:,}. "
-            f"Fewer layers, a smaller d_model or d_ff, or a tokenizer with fewer words would fit."
-        )
+    _check_numbers(count_kept(config, n_tokens))
 
 
 def check_pair_patterns(config: ModelConfig, n_source: int, n_target: int) -> None:
     """Raise a TooLargeError for a pair with too many attention weights."""
-    cells = config.n_layers * config.n_heads * (n_source**2 + n_target**2 + n_target * n_source)
-    if cells > MAX_KEPT:
+    _check_numbers(config.n_layers * config.n_heads * (n_source**2 + n_target**2 + n_target * n_source))
+
+
+def _check_numbers(n: int) -> None:
+    if n > MAX_KEPT:
         raise TooLargeError(
-            f"{config.n_layers} layers × {config.n_heads} heads × "
-            f"({n_source}² + {n_target}² + {n_target} · {n_source}) token pairs are {cells:,} attention weights, "
-            f"and this server keeps at most {MAX_KEPT:,}. A shorter text or fewer layers would fit."
+            f"This run holds {n:,} numbers, and at most {MAX_KEPT:,} are kept. Fewer tokens or layers would fit."
         )

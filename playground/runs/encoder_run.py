@@ -5,8 +5,8 @@ Legend: T tokens, padding included; H heads; D = d_model.
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from playground.config import ModelConfig
-from playground.model import Encoder, Trace, dropout
+from playground.model import Encoder, dropout
 from playground.model.attention import maps_by_head
 from playground.model.blocks import EncoderBlock
 from playground.model.changes import Change
@@ -191,42 +191,15 @@ def trace_layer(
     causal: bool = False,
     interventions: Sequence[Change] = (),
     sources: Sources | None = None,
-    known: Run | None = None,
 ) -> LayerRun:
-    """Run one sentence and keep all of one layer; arguments and errors as of `run`.
-
-    `known` is the same run, if at hand: then only this layer is computed, unless there are interventions.
-    """
-    if known is not None and not interventions:
-        result = _run_layer(encoder, batch, sentence, layer, known, seed=seed, causal=causal)
-    else:
-        result = run(
-            encoder,
-            batch,
-            sentence,
-            seed=seed,
-            causal=causal,
-            keep=lambda name: is_of_layer(name, layer),
-            interventions=interventions,
-            sources=sources,
-        )
+    """Run one sentence and keep all of one layer; arguments and errors as of `run`."""
+    options: dict[str, Any] = {"seed": seed, "causal": causal, "interventions": interventions, "sources": sources}
+    result = run(encoder, batch, sentence, keep=lambda name: is_of_layer(name, layer), **options)
     block: EncoderBlock = encoder.layers[layer]  # type: ignore[assignment]
     z = torch.tensor(result.arrays[f"layers.{layer}.attn.z"])
     merged = to_array(block.attn.merge(z[None])[0], copy=True)
     learned = _embedding_numbers(encoder, len(result.tokens)) | _block_numbers(block)
     return LayerRun(result, layer, merged, {name: to_array(tensor, copy=True) for name, tensor in learned.items()})
-
-
-def _run_layer(
-    encoder: Encoder, batch: Batch, sentence: int, layer: int, known: Run, *, seed: int, causal: bool
-) -> Run:
-    trace = Trace(lambda name: is_of_layer(name, layer))
-    rows = read_rows(encoder, batch, [sentence], seed=seed, causal=causal)
-    stream = run_rows(encoder, rows, trace, end=0)
-    if layer > 0:
-        stream = torch.tensor(known.arrays[f"layers.{layer - 1}.out"], device=stream.device)[None]
-    run_rows(encoder, rows.at(layer, stream), trace, end=layer + 1)
-    return replace(known, arrays=first_sentence(trace))
 
 
 def is_of_layer(name: str, layer: int) -> bool:

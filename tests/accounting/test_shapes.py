@@ -111,10 +111,6 @@ def test_boxes_add_up_to_the_model(config: ModelConfig, n_tokens: int) -> None:
     assert (boxes[0].component, boxes[-1].component) == (None, None)
 
 
-def titles(**fields: object) -> list[str]:
-    return [box.title for box in list_stages(ModelConfig(**{"vocab_size": 10, **fields}), 4)]  # type: ignore[arg-type]
-
-
 A, F, N, ADD = "attention", "feed-forward", "norm", "add"
 BLOCKS = {
     ("post", True, True): [(A, 1), (ADD, 1), (N, 0), (F, 2), (ADD, 2), (N, 0)],
@@ -153,10 +149,3 @@ def test_norms_and_sums_stand_where_the_block_computes_them(
     points |= {"resid_mid": ADD, "resid_post": ADD} if residual else {}
     computed = [points[name] for name in (name.removeprefix("layers.0.") for name in trace) if name in points]
     assert computed == [title for title, _ in block]
-
-
-def test_without_a_token_table_vectors_come_in() -> None:
-    assert titles(vocab_size=0)[:3] == ["raw vectors", "positions", "attention"]
-    assert titles(vocab_size=0, n_segments=2)[1] == "positions & segments"
-    assert titles(vocab_size=0, positions="none")[:2] == ["raw vectors", "attention"]
-    assert list_stages(ModelConfig(vocab_size=0, d_model=16, n_heads=4), 5)[0].shape == "(5, 16)"

@@ -76,7 +76,7 @@ SHARED = r"s_{t,4} \leftarrow \log \sum_{i \ne 4} e^{s_{t,i}} + \log \frac{w}{1 
 
 
 @pytest.mark.parametrize(
-    ("text"),
+    ("text", "formula"),
     [
         ("1.3:cut_2_4", r"s_{t,4} \leftarrow -\infty"),
         ("1.3:cut_2_4~0.5", rf"{SHARED}(1 - 0.5)\, a_{{t,4}} + 0.5 \cdot 0"),

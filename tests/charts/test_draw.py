@@ -207,18 +207,6 @@ def test_stacked_rows_have_the_pinned_ones_below_them_and_upright_bars_rings() -
     assert upright.cells.columns == ("layer", {0: 0, 1: 1, 2: 2})
 
 
-def test_ticks_stand_at_round_numbers() -> None:
-    steps = {n: figures.whole_ticks(n)["dtick"] for n in (1, 12, 13, 24, 25, 60, 61, 128, 256, 5000)}
-    assert list(steps.values()) == [1, 1, 2, 2, 5, 5, 10, 20, 50, 500]
-
-
-def test_what_is_not_compared_shows_the_present_subject_alone() -> None:
-    for chart in (HEATMAP, CURVES, BARS, STACK, VECTORS, PICTURE):
-        alone = draw_chart(replace(chart, compares=False, is_tabulated=False), scene(pinned=PINNED))
-        assert (alone.beside, alone.now.caption) == ((), draw_chart(chart, scene()).now.caption)
-        assert alone.now.table is None
-
-
 def test_vectors_stand_between_the_pinned_ones_and_the_differences_of_equally_long_ones() -> None:
     alone = draw_chart(VECTORS, scene()).now
     (cells,) = alone.figure["data"]
@@ -237,16 +225,6 @@ def test_vectors_stand_between_the_pinned_ones_and_the_differences_of_equally_lo
     assert list(beside.table())[2] == "<q>, now − pinned"
     many = replace(VECTORS, rows=lambda values: {str(i): values[0] for i in range(40)})
     assert len(draw_chart(many, scene()).now.figure["data"][0]["z"]) == MOST_VECTORS
-
-
-def test_places_without_bars_are_grey_where_both_subjects_have_none() -> None:
-    chart = replace(BARS, horizontal=False, grey=lambda values: (values[0] > 1).tolist())
-    for pinned, grey in ((None, [1]), (PINNED[:, 1:], []), (NOW, [1])):
-        drawn = draw_chart(chart, scene(pinned=pinned)).now
-        assert [(each["x0"], each["x1"]) for each in drawn.figure["layout"]["shapes"]] == [
-            (place - 0.5, place + 0.5) for place in grey
-        ]
-    assert drawn.figure["data"][1]["hovertemplate"].startswith("%{x}, weight, pinned: ")
 
 
 def test_tables_keep_rows_that_only_one_side_has() -> None:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
-from playground.charts.chart import Chart, HeadGrid, HeadLines
-from playground.charts.draw import SavedHeads, draw_chart
+from playground.charts.chart import Chart, HeadLines
+from playground.charts.draw import draw_chart
 from playground.charts.head_lines import MOST_TOKENS, Lines, choose_tokens, head_lines
 from playground.charts.head_map import head_grid, head_map, weight_colours
 from playground.charts.label import chart_label
@@ -147,23 +147,6 @@ def test_the_mosaic_has_each_heads_strongest_weights_in_its_share(shape: tuple[i
     assert y_axis["ticktext"] == [str(layer) for layer in range(n_layers)]
 
 
-def test_all_heads_are_saved_in_place_of_their_thumbnails_and_a_click_opens_one() -> None:
-    patterns = random_patterns(2, 3, 30, 30)
-    chart = HeadGrid[Any](
-        key="grid", alt="Heads", caption="Every head.", click="The head.", thumbnails=shrink, weights=lambda p: p,
-        queries=lambda _: ["a"] * 30, keys=lambda _: ["a"] * 30,
-    )  # fmt: skip
-    drawing = draw(chart, patterns, patterns)
-    drawn = drawing.now
-    go.Figure(drawn.figure)
-    assert not drawing.beside
-    assert drawn.cells.is_mosaic
-    assert (drawn.cells.rows, drawn.cells.columns) == (("layer", {0: 0, 1: 1}), ("head", {0: 0, 1: 1, 2: 2}))
-    assert isinstance(drawn.live, SavedHeads)
-    assert drawn.live.weights() is patterns
-    assert drawn.live.n_heads == 6
-
-
 def test_lines_stand_in_a_row_with_the_pinned_ones_and_are_saved_with_their_weights() -> None:
     now, before = random_patterns(T, T), random_patterns(T, T, seed=1)
     every = np.ones(T, bool)
@@ -212,19 +195,6 @@ def test_a_line_is_as_thick_as_its_weight_is_heavy_and_the_chosen_querys_stand_o
     assert [stroke.edges for stroke in strokes if stroke.colour == palette.ATTENTION] == [[(2, 2)]]
     assert strokes[-1].colour == palette.ATTENTION  # above the others
     assert (chosen.edges, chosen.width) == ([(2, 0)], 1), "the chosen key has a line though its weight is 0"
-
-
-def test_lines_leave_hidden_tokens_out() -> None:
-    shown = np.array([False, True, True, True, True, False])
-    drawn = head_lines(np.full((T, T), 1 / T, dtype=np.float32), TOKENS, 2, 3, shown=shown)
-    assert {end for line in lines_of(drawn) for end in line} == {0, 1, 2, 3}
-    assert drawn.names == token_names(TOKENS)[1:5]
-    assert drawn.positions == [1, 2, 3, 4]
-    assert lines_of(drawn, chosen=True) == [(1, 2)]
-    hidden = head_lines(np.eye(T, dtype=np.float32), TOKENS, 2, 0, shown=shown)
-    assert lines_of(hidden, chosen=True) == []
-    empty = head_lines(np.eye(T, dtype=np.float32), TOKENS, 2, 3, shown=np.zeros(T, dtype=bool))
-    assert lines_of(empty) == []
 
 
 THREE_TOKENS = ["[CLS]", "<b>", "it"]

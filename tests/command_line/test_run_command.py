@@ -81,12 +81,6 @@ def test_a_printed_link_prints_the_same_again(capsys: pytest.CaptureFixture[str]
     assert (open_link(link_of(changed)).config.n_layers, open_link(link_of(changed)).text) == (3, ("another text",))
 
 
-def test_without_options_the_trained_encoder_reads_the_default_text(capsys: pytest.CaptureFixture[str]) -> None:
-    output = printed(capsys)
-    assert "trained weights" in output
-    assert re.search(r"^ *10 it  +", output, re.MULTILINE)
-
-
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_counted_and_the_small_ones_run(name: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,14 +89,6 @@ def test_every_preset_is_counted_and_the_small_ones_run(name: str, capsys: pytes
     config = PRESETS[name].config
     assert (view.config.n_layers, view.config.d_ff, view.weights) == (config.n_layers, config.d_ff, "random")
     assert ("can be counted, but not run" in output) == (count_parameters(view.config).total > 1_000_000)
-
-
-def test_a_strangers_text_is_printed_as_text(capsys: pytest.CaptureFixture[str]) -> None:
-    output = printed(capsys, "[bold]x[/] \x1b[31m :smile: 猫", *SMALL[1:])
-    assert "\x1b" not in output
-    assert "bold" in output
-    assert "smile" in output
-    assert "猫" in output
 
 
 def test_json_has_the_runs_numbers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

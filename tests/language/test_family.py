@@ -2,17 +2,11 @@
 
 from dataclasses import replace
 
-import pytest
-
 from playground.config import ModelConfig
-from playground.errors import WeightsError
 from playground.language.family import (
     STOPS,
     change,
-    is_shipped,
-    load_shipped,
     nearest_shipped,
-    seeds_of,
     shipped_specs,
     single_changes,
 )
@@ -55,11 +49,3 @@ def test_the_nearest_differs_in_as_few_settings_as_there_can_be() -> None:
     assert nearest(n_layers=5) in (replace(BASE, n_layers=4), replace(BASE, n_layers=6))
     assert nearest(d_model=32, n_layers=12).n_layers in (2, 12)
     assert nearest(positions="sinusoidal-doubled").positions in STOPS["positions"]
-
-
-def test_what_is_not_shipped_is_not_loaded() -> None:
-    spec = replace(change(n_layers=12, n_heads=8), seed=7)
-    assert not is_shipped(spec)
-    assert seeds_of(spec) == []
-    with pytest.raises(WeightsError, match="does not come with the package"):
-        load_shipped(spec)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from playground.errors import ConfigError, InputError
+from playground.errors import ConfigError
 from playground.language import CAPABILITIES, learner
 from playground.language.family import change
 from playground.pretrained import load
@@ -65,12 +65,6 @@ def test_what_cannot_be_is_refused_in_a_sentence(settings: dict[str, Any], messa
     with pytest.raises(ConfigError) as raised:
         load("english", **settings)
     assert str(raised.value).startswith(message) or message in str(raised.value)
-
-
-def test_other_sources_take_no_settings(tmp_path: Path) -> None:
-    for source in ("minilm", tmp_path):
-        with pytest.raises(InputError, match=r'Only load\("english"\) takes settings such as n_layers\.'):
-            load(source, n_layers=2)  # type: ignore[call-overload]
 
 
 def test_the_contract_of_capabilities() -> None:

@@ -47,14 +47,6 @@ def test_training_drops_numbers_reproducibly(traced: bool, pair: bool) -> None:
     assert torch.equal(out_of(model.eval()), still)
 
 
-@both
-def test_an_empty_model_allocates_nothing_and_takes_loaded_weights(pair: bool) -> None:
-    source, empty = new(pair, seed=4), new(pair, seed=None)
-    assert all(parameter.is_meta for parameter in empty.parameters())
-    empty.load_state_dict(source.state_dict(), assign=True)
-    assert torch.equal(out_of(empty), out_of(source))
-
-
 @pytest.mark.parametrize("shape", [(4,), (2, 4, 8), ()])
 def test_ids_of_another_shape_are_named(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="sentences, tokens") as caught:

@@ -16,7 +16,7 @@ from playground.model.attention import Attention, AttentionMask, causal_mask, ov
 from playground.model.blocks import FeedForward
 from playground.model.init import initialise
 from playground.model.norms import LayerNorm, RMSNorm, ScalarNorm
-from playground.model.positions import alibi_slopes, frequencies, sinusoids, wavelengths
+from playground.model.positions import alibi_slopes, sinusoids
 from tests.model.reference import (
     Array,
     attention_float64,
@@ -129,16 +129,6 @@ def test_a_norm_is_torchs_or_tutorial_as(kind: str, x: Tensor, eps: float, trace
     np.testing.assert_allclose(float64(out), expected, atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_gain_and_bias_come_after_normalized(kind: str) -> None:
-    norm, trace = new_norm(kind), Trace()
-    out = norm(vectors(2, 5, D_MODEL), trace)
-    bias = 0.0 if isinstance(norm, RMSNorm) else norm.bias
-    torch.testing.assert_close(trace["out"], trace["normalized"] * norm.gain + bias)
-    assert trace["out"] is out
-    assert list(trace) == ["in", "normalized", "out"]
-
-
 WIDTHS = [1, 2, 5, 7, 16, 33]
 
 
@@ -149,13 +139,6 @@ def test_every_entry_is_the_formulas(d_model: int, doubled: bool) -> None:
     expected = [[sinusoid(p, c, d_model, doubled=doubled) for c in range(d_model)] for p in range(60)]
     assert table.dtype == torch.float32
     torch.testing.assert_close(table, torch.tensor(expected), atol=1e-7, rtol=0)
-
-
-@pytest.mark.parametrize("doubled", [False, True])
-def test_a_pair_repeats_after_its_wavelength(doubled: bool) -> None:
-    turns = wavelengths(12, doubled=doubled) * frequencies(12, doubled=doubled)
-    torch.testing.assert_close(turns, torch.full((6,), 2 * math.pi, dtype=torch.float64))
-    assert wavelengths(12, doubled=doubled)[0].item() == pytest.approx(2 * math.pi)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig
-from playground.analysis import positions
 from playground.model import Trace, causal_and_padding
 from playground.presets import PRESETS
 from playground.runs.encoder_run import run
@@ -45,21 +44,6 @@ def test_a_run_is_the_encoders_pass_over_the_vectors(config: ModelConfig, senten
     torch.testing.assert_close(torch.tensor(found.arrays["final"]), expected)
     other = run(model, BATCH, sentence, seed=6, causal=causal)
     assert not np.array_equal(found.arrays["embed.tokens"], other.arrays["embed.tokens"])
-
-
-@pytest.mark.parametrize("sentence", [0, 1])
-def test_words_that_change_places_take_their_vectors_along(sentence: int) -> None:
-    model = Encoder(B, seed=1)
-    swap = positions.swap_words(model, BATCH, sentence, 0, 1, seed=5)
-    x = padded_vectors(B, 5)[[sentence, sentence]]
-    x[1, [0, 1]] = x[1, [1, 0]]
-    before, after = model.encode(model.embed_vectors(x), BATCH.mask[[sentence, sentence]]).detach()
-    after[[0, 1]] = after[[1, 0]]
-    n_tokens = int(BATCH.mask[sentence].sum())
-    expected = (before - after).abs().amax(dim=-1)[:n_tokens]
-    np.testing.assert_allclose(swap.placed, expected, atol=1e-6)
-    assert swap.equivariant
-    assert swap.ordered
 
 
 @pytest.mark.parametrize("config", [C, replace(B, vocab_size=3, n_layers=2, final_norm=True)], ids=["vectors", "ids"])

@@ -11,7 +11,7 @@ import torch
 
 from playground import EncoderDecoder, ModelConfig, Trace
 from playground.errors import TooLargeError
-from playground.runs.budget import MAX_KEPT, check_budget, check_pair_budget, check_pair_patterns
+from playground.runs.budget import check_budget, check_pair_budget
 from playground.runs.pair_run import ATTENTION_POINTS, run_pair
 from playground.text import bpe, characters
 
@@ -67,17 +67,3 @@ def test_the_budget_is_the_largest_model_that_runs() -> None:
         check(n)
         with pytest.raises(TooLargeError, match=rf"{n:,} parameters[\s\S]*at most {n - 1:,}[\s\S]*would fit"):
             check(n - 1)
-
-
-def test_too_many_attention_weights_are_refused_before_anything_runs() -> None:
-    wide = ModelConfig(vocab_size=10, d_model=64, n_heads=64, n_layers=8)
-    each = int((MAX_KEPT / (3 * 64 * 8)) ** 0.5)  # three attentions, of as many tokens on both sides
-    check_pair_patterns(wide, each, each)
-    with pytest.raises(TooLargeError, match=r"8 layers × 64 heads.*would fit"):
-        check_pair_patterns(wide, each + 1, each + 1)
-    model = EncoderDecoder(
-        ModelConfig(vocab_size=characters().vocab_size, d_model=96, n_heads=96, n_layers=2, d_ff=8), 97
-    )
-    longest = characters().encode_batch(["x" * 256])
-    with pytest.raises(TooLargeError, match="256² \\+ 256² \\+ 256 · 256"):
-        run_pair(model, longest, longest)

@@ -2,8 +2,6 @@
 
 import base64
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,7 +10,7 @@ import tokenizers
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import models, pre_tokenizers
+from tokenizers import models
 
 from playground.errors import InputError
 from playground.limits import MAX_TOKENS
@@ -188,31 +186,6 @@ def published(model: models.Model, **parts: Any) -> tokenizers.Tokenizer:
     return backend
 
 
-def saved(backend: tokenizers.Tokenizer) -> bytes:
-    return str(backend.to_str()).encode()
-
-
-def test_each_kind_of_published_tokenizer_is_read() -> None:
-    words = {"<pad>": 0, "<unk>": 1, "▁one": 2, "▁two": 3}
-    pieces = [("<pad>", 0.0), ("<unk>", 0.0), ("▁one", -1.0), ("▁two", -2.0)]
-    spaced = {"pre_tokenizer": pre_tokenizers.Metaspace()}
-    for backend, name in (
-        (published(models.Unigram(pieces, unk_id=1), **spaced), "unigram"),
-        (published(models.WordLevel(words, "<unk>"), **spaced), "word"),
-    ):
-        tokenizer = published_tokenizer(saved(backend))
-        assert (tokenizer.name, tokenizer.pad_id, tokenizer.vocab_size) == (name, 0, 4)
-        batch = tokenizer.encode_batch(["one two three"])
-        assert batch.tokens[0][:2] == ["▁one", "▁two"]
-        assert batch.unknown[0][-1]
-    letters = {letter: i for i, letter in enumerate(pre_tokenizers.ByteLevel.alphabet())}
-    backend = published(models.BPE(letters, []), pre_tokenizer=pre_tokenizers.ByteLevel(add_prefix_space=False))
-    backend.add_special_tokens(["<s>…"])
-    tokenizer = published_tokenizer(saved(backend))
-    assert tokenizer.encode_batch(["a b"]).tokens == [["a", "␣", "b"]]
-    assert tokenizer.id_to_token(tokenizer.vocab_size - 1) == "<s>…"
-
-
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b"[" * 100_000, b" " * 20_000_001, b'{"model": 3}'])
 def test_what_is_no_tokenizer_is_refused(content: bytes) -> None:
     with pytest.raises(InputError, match="no tokenizer can be read from it"):
@@ -238,31 +211,20 @@ def charsmap(size: int, texts: bytes) -> dict[str, str]:
     ("parts", "named"),
     [
         ({"post_processor": {**TEMPLATE, "single": [TEXT] * 60}}, "TemplateProcessing"),
-        ({"post_processor": {**TEMPLATE, "single": [TEXT, TEXT]}}, "TemplateProcessing"),
         ({"post_processor": {**TEMPLATE, "single": [TEXT] + [SPECIAL] * 60}}, "TemplateProcessing"),
         ({"normalizer": {"type": "Sequence", "normalizers": [DOUBLES] * 16}}, "Replace"),
-        ({"normalizer": DOUBLES}, "Replace"),
         ({"normalizer": {"type": "Sequence", "normalizers": [{"type": "Lowercase"}] * 1_000}}, "more than 16"),
-        ({"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFKD"}] * 2}}, "twice"),
         ({"normalizer": charsmap(0xFFFFFFFF, b"")}, "Precompiled"),
-        ({"normalizer": charsmap(6, b"")}, "Precompiled"),
-        ({"normalizer": charsmap(8, b"x" * 1_000)}, "Precompiled"),
-        ({"normalizer": {"type": "Precompiled", "precompiled_charsmap": "no base64"}}, "Precompiled"),
-        ({"normalizer": {"type": "Sequence", "normalizers": [{"type": "Sequence", "normalizers": []}]}}, "Sequence"),
         (
             {"model": {**WORD_LEVEL, "type": "WordPiece", "continuing_subword_prefix": "#" * 1_000_000}},
             "subword_prefix",
         ),
         ({"model": {**WORD_LEVEL, "type": "WordPiece", "max_input_chars_per_word": 10**9}}, "max_input_chars_per_word"),
-        ({"model": {**WORD_LEVEL, "vocab": {"a": -1}}}, "vocab"),
         ({"model": {**WORD_LEVEL, "vocab": {"a": 10**9}}}, "vocab"),
         ({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "dropout": 0.5}}, "dropout"),
         ({"model": {"type": "Unigram", "vocab": [["a", float("nan")]]}}, "vocab"),
-        ({"model": {"type": "Unigram", "vocab": [["a"]]}}, "vocab"),
         ({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated"}}, "pattern"),
         ({"pre_tokenizer": {"type": "Python"}}, "Python"),
-        ({"pre_tokenizer": 3}, "none of ByteLevel"),
-        ({"added_tokens": [{"id": 2, "content": ""}]}, "added_tokens"),
         ({"added_tokens": [{"id": 2, "content": "b"}] * 10_000}, "added_tokens"),
     ],
 )
@@ -284,50 +246,3 @@ def test_what_the_table_lets_through_is_tried_in_a_process_of_its_own(monkeypatc
     monkeypatch.setattr(trial, "SECONDS", 0.001)
     with pytest.raises(InputError, match=r"more than 0\.001 seconds"):
         published_tokenizer(described())
-
-
-def test_the_process_that_tries_has_little_memory() -> None:
-    script = f"import runpy; runpy.run_path({trial.__file__!r})['limit'](); bytearray(4 * 2**30)"
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False, text=True)
-    assert "MemoryError" in ended.stderr
-
-
-def byte_level(**processor: Any) -> Tokenizer:
-    pieces = ["<s>", "</s>", "A", "Ġcat", "ĠI", "Ġsaw"]
-    parts = list(dict.fromkeys(piece[: i + 1] for piece in pieces[2:] for i in range(1, len(piece))))
-    vocabulary = dict.fromkeys([*pieces[:2], *sorted(pre_tokenizers.ByteLevel.alphabet()), *parts])
-    merges = [[part[:-1], part[-1]] for part in parts]
-    model = {"type": "BPE", "vocab": {piece: i for i, piece in enumerate(vocabulary)}, "merges": merges}
-    added = [{"id": i, "content": piece, "special": True} for i, piece in enumerate(pieces[:2])]
-    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    splitter = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
-    described_parts = {"added_tokens": [each | flags for each in added], "pre_tokenizer": splitter}
-    return published_tokenizer(described(model=model, post_processor=processor, **described_parts))
-
-
-ENDS = {"sep": ["</s>", 1], "cls": ["<s>", 0]}
-AROUND = [{"SpecialToken": {"id": piece, "type_id": 0}} for piece in ("<s>", "</s>")]
-NAMES = {piece: {"id": piece, "ids": [i], "tokens": [piece]} for i, piece in enumerate(("<s>", "</s>"))}
-SINGLE = {"type": "TemplateProcessing", "pair": [], "single": [AROUND[0], TEXT, AROUND[1]], "special_tokens": NAMES}
-TRIMS = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
-
-
-@pytest.mark.parametrize(
-    ("processor", "ends"),
-    [
-        ({"type": "RobertaProcessing", **ENDS, "trim_offsets": True, "add_prefix_space": False}, 1),
-        ({"type": "BertProcessing", **ENDS}, 1),
-        (SINGLE, 1),
-        (TRIMS, 0),
-        ({"type": "Sequence", "processors": [TRIMS, SINGLE]}, 1),
-    ],
-)
-def test_offsets_are_the_words_whatever_the_post_processor(processor: dict[str, Any], ends: int) -> None:
-    tokenizer, text = byte_level(**processor), "A cat I saw"
-    batch = tokenizer.encode_batch([text])
-    own = batch.offsets[0][ends : len(batch.offsets[0]) - ends]
-    assert [text[start:end].strip() for start, end in own] == ["A", "cat", "I", "saw"]
-    assert batch.special[0] == [True] * ends + [False] * 4 + [True] * ends
-    cut = tokenizer.encode_batch([text], max_tokens=2 * ends + 2)
-    assert cut.tokens[0] == batch.tokens[0][: ends + 2] + batch.tokens[0][ends + 4 :]
-    assert cut.truncated == [2]

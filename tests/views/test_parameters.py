@@ -11,7 +11,7 @@ import pytest
 
 from playground import Encoder, ModelConfig, count_parameters
 from playground.accounting import attention_overtakes, count_flops
-from playground.accounting.readable import ModelCosts, describe_costs, in_millions, in_units, share, times
+from playground.accounting.readable import ModelCosts, in_millions, in_units, share, times
 from playground.charts import palette
 from playground.charts.chart import Chart, Paragraph, Table
 from playground.charts.draw import Drawing, draw_chart, draw_table
@@ -233,7 +233,6 @@ def test_totals_have_the_change_from_the_pinned_model() -> None:
     assert view.show_size(looked_at).metrics[0].change == f"{built(CONFIG) - built(pinned):+,} since pinned"
     options = OPTIONS | {"parameters_view": "components"}
     assert r"24\.3 M → 22\.6 M" in words(view.show_parameters(looked_at, options))
-    assert describe_costs(looked_at.now, looked_at.now).count("in both") == 2
     unread = Scene(looked_at.now, looked_at.focus, None, "pinned: text")
     assert "the sidebar's model alone" in words(view.show_parameters(unread, options))
 

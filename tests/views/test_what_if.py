@@ -286,7 +286,7 @@ def test_heads_are_points_and_the_chosen_one_stands_out() -> None:
     np.testing.assert_allclose(others.y, np.delete(np.abs(SIGNED.values), 6))
     assert others.customdata.tolist() == [[i, j] for i, j in np.ndindex(2, 4) if (i, j) != (1, 2)]
     assert chosen.marker.color == palette.FOCUS
-    assert chart_label("Heads", figure).startswith("Heads. every other head: 6 points, across from ")
+    assert chart_label("Heads", figure).startswith("Heads. every other head: 6, up to ")
 
 
 @pytest.mark.parametrize(("attention", "replaced"), [(0.9, False), (9.0, True)])

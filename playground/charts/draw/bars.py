@@ -10,7 +10,7 @@ import pandas as pd
 from playground.charts import figure as figures
 from playground.charts import palette
 from playground.charts.chart import Bars, CellRanges
-from playground.charts.draw.drawn import Drawn, compare_tables, find_places, join_sentences, scene_table
+from playground.charts.draw.drawn import Drawing, Drawn, compare_tables, find_places, join_sentences, scene_table
 from playground.charts.figure import PALE
 from playground.charts.markdown import escape_markdown
 from playground.charts.names import label
@@ -19,7 +19,7 @@ from playground.charts.scene import Scene
 S = TypeVar("S")
 
 
-def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawn:
+def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawing:
     """The present bars and the pinned ones."""
     bars, before = chart.bars(scene.now), None if scene.pinned is None else chart.bars(scene.pinned)
     labels = _bar_labels(chart, bars, before or {})
@@ -55,7 +55,7 @@ def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawn:
     table = partial(scene_table, chart, scene) if chart.table else partial(_bars_table, bars, before)
     pinned = "" if before is None else f"{paler}: {escape_markdown(scene.pinned_name)}."
     caption = join_sentences(chart.caption, chart.reading(scene.now), pinned)
-    return Drawn(chart, "", figure, caption, table, cells)
+    return Drawing(Drawn(chart, "", figure, caption, table, cells))
 
 
 def _bar_labels(chart: Bars[S], *subjects: Mapping[str, Mapping[str, float]]) -> list[str]:

@@ -8,14 +8,14 @@ import numpy as np
 
 from playground.charts import figure as figures
 from playground.charts.chart import CellRanges, Curves
-from playground.charts.draw.drawn import Drawn, find_places, join_sentences, scene_table
+from playground.charts.draw.drawn import Drawing, Drawn, find_places, join_sentences, scene_table
 from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
 
 S = TypeVar("S")
 
 
-def draw_curves(chart: Curves[S], scene: Scene[S]) -> Drawn:
+def draw_curves(chart: Curves[S], scene: Scene[S]) -> Drawing:
     """The present curves and, dotted, the pinned ones."""
     curves = list(chart.curves(scene.now))
     ghosts = [] if scene.pinned is None else list(chart.curves(scene.pinned))
@@ -47,7 +47,7 @@ def draw_curves(chart: Curves[S], scene: Scene[S]) -> Drawn:
     cells = CellRanges(None, places) if chart.click and places else None
     caption = join_sentences(chart.caption, chart.reading(scene.now), dotted)
     table = partial(scene_table, chart, scene) if chart.table else None
-    return Drawn(chart, "", figure, caption, table, cells)
+    return Drawing(Drawn(chart, "", figure, caption, table, cells))
 
 
 def _differ_by_rounding(numbers: figures.Array) -> bool:

@@ -33,24 +33,20 @@ def draw_picture(chart: Picture[S], scene: Scene[S]) -> Drawing:
     return Drawing(now, (Drawn(chart, "pinned", chart.figure(scene.pinned), caption),))
 
 
-def draw_head_grid(chart: HeadGrid[S], subject: S) -> Drawn:
+def draw_head_grid(chart: HeadGrid[S], scene: Scene[S]) -> Drawing:
     """All heads as thumbnails."""
-    thumbnails = chart.thumbnails(subject)
+    subject, thumbnails = scene.now, chart.thumbnails(scene.now)
     n_layers, n_heads = thumbnails.shape[:2]
     figure = head_grid(thumbnails, chart.scale, height=chart.height)
     rows, columns = (
-        (place, {n: n for n in range(size)}) for place, size in zip(chart.places, thumbnails.shape[:2], strict=True)
+        (place, {n: n for n in range(size)}) for place, size in zip(chart.places, (n_layers, n_heads), strict=True)
     )
     heads = SavedHeads(partial(chart.weights, subject), chart.queries(subject), chart.keys(subject), n_layers * n_heads)
-    return Drawn(
-        chart,
-        "",
-        figure,
-        join_sentences(chart.caption, chart.reading(subject)),
-        partial(chart.table, subject) if chart.table else None,
-        CellRanges(rows, columns, is_mosaic=True, opens=chart.opens) if chart.click else None,
-        heads,
-    )
+    caption, table = join_sentences(chart.caption, chart.reading(subject)), None
+    if chart.table:
+        table = partial(chart.table, subject)
+    cells = CellRanges(rows, columns, is_mosaic=True, opens=chart.opens) if chart.click else None
+    return Drawing(Drawn(chart, "", figure, caption, table, cells, heads))
 
 
 def draw_head_lines(chart: HeadLines[S], scene: Scene[S]) -> Drawing:
@@ -72,13 +68,12 @@ def _lines_of(
     return Drawn(chart, side, figure, caption, table, live=lines, saved_table=weights)
 
 
-def draw_labelled_bars(chart: LabelledBars[S], subject: S) -> Drawn:
+def draw_labelled_bars(chart: LabelledBars[S], scene: Scene[S]) -> Drawing:
     """The bars; their figure is made when asked for."""
-    bars = chart.bars(subject)
-    caption = join_sentences(chart.caption, chart.reading(subject))
-    table = partial(chart.table, subject) if chart.table else None
-    figure = partial(_labelled_bars_figure, bars)
-    return Drawn(chart, "", figure, caption, table, live=bars)
+    bars = chart.bars(scene.now)
+    caption = join_sentences(chart.caption, chart.reading(scene.now))
+    table = partial(chart.table, scene.now) if chart.table else None
+    return Drawing(Drawn(chart, "", partial(_labelled_bars_figure, bars), caption, table, live=bars))
 
 
 def _labelled_bars_figure(bars: LabelledRows) -> Figure:

@@ -10,7 +10,7 @@ import pandas as pd
 from playground.charts import colour_scales
 from playground.charts import figure as figures
 from playground.charts.chart import Vectors
-from playground.charts.draw.drawn import Drawn, join_sentences
+from playground.charts.draw.drawn import Drawing, Drawn, join_sentences
 from playground.charts.figure import Array, Figure
 from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
@@ -23,7 +23,7 @@ SHOWN = 8
 MOST_VECTORS = 16
 
 
-def draw_vectors(chart: Vectors[S], scene: Scene[S]) -> Drawn:
+def draw_vectors(chart: Vectors[S], scene: Scene[S]) -> Drawing:
     """The present vectors, the pinned ones, the differences."""
     rows = dict(chart.rows(scene.now))
     paired = ""
@@ -37,7 +37,7 @@ def draw_vectors(chart: Vectors[S], scene: Scene[S]) -> Drawn:
         cut = f"Drawn: the first {SHOWN} of {up_to}{max(lengths):,} numbers."
     caption = join_sentences(chart.caption, chart.reading(scene.now), paired, cut)
     table = partial(_vectors_table, rows)
-    return Drawn(chart, "", _vectors_figure(rows, chart.numbers), caption, table)
+    return Drawing(Drawn(chart, "", _vectors_figure(rows, chart.numbers), caption, table))
 
 
 def _vectors_figure(rows: Mapping[str, Array], numbers: str) -> Figure:

@@ -220,9 +220,8 @@ def thumbnails(key: RunKey, *, hide_special: bool) -> Array:
 @cache_by_weights
 def trace_layer(key: RunKey, layer: int) -> LayerRun:
     """Run one sentence and keep all of one layer; raises as `run_sentence`."""
-    known = run_sentence(key)
     with turn_on_text(key) as (model, batch):
-        return trace(model, batch, key.sentence, layer, known=known, **_options(key))
+        return trace(model, batch, key.sentence, layer, **_options(key))
 
 
 @cache_by_weights

@@ -103,14 +103,6 @@ def test_of_two_that_set_the_same_numbers_the_first_applies(first: Change, secon
     assert name_change(first) in sentences[0]
 
 
-def test_neighbours_do_not_contradict_each_other() -> None:
-    pairs = several(
-        "0.1:zero 0.2:zero 1.1:zero 0.attn:off 0.ffn:off 0.1:weight_2_3_0.4 0.2:weight_2_0_0.4 "
-        "0.1:weight_2_3_0.4_after 0.z:patch_1_1 0.z:patch_2_2 0.1:hide_2 0.1:cut_2_2"
-    )
-    assert divide(pairs) == (tuple(pairs), [])
-
-
 SMALL = st.integers(-1, 4)
 HEADS = st.none() | SMALL
 SHARES = st.sampled_from([0.0, 0.3, 1.0, 1.2])

@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from playground import Trace
-from playground.model import causal_and_padding
 from playground.model.changes import PATCH_POINTS, Change, shuffled
 from tests.changes import made
 from tests.model.changes.by_hand import (
@@ -75,21 +74,6 @@ def test_cutting_pairs_before_the_softmax_is_a_mask(variant: str) -> None:
     trace = changed_trace(model, [cuts])
     assert torch.equal(trace["final"], expected["final"])
     assert all(torch.equal(trace[f"layers.{i}.attn.scores"], expected[f"layers.{i}.attn.scores"]) for i in range(2))
-
-
-def test_what_a_mask_hides_stays_hidden() -> None:
-    model, mask = build("post"), causal_and_padding(REAL)
-    together: list[Change] = [
-        made("0.*:weight_3_1_0.5"),
-        made("0.1:cut_2_0"),
-        made("1.*:uniform_*"),
-    ]
-    trace = changed_trace(model, [together], mask=mask)
-    for layer in range(2):
-        assert not trace[f"layers.{layer}.attn.pattern"][:, :, ~mask[0]].any()
-        assert torch.equal(trace[f"layers.{layer}.attn.scores"].isneginf()[0, 0], ~mask[0])
-    uniform = trace["layers.1.attn.pattern"][0, 2]
-    assert uniform[2].tolist() == pytest.approx([1 / 3] * 3 + [0] * 3)
 
 
 def test_several_at_one_point_apply_in_their_documented_order() -> None:

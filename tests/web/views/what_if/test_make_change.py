@@ -128,7 +128,6 @@ HIDE = ["0.*:hide_3", "1.*:hide_3"]
     [
         ({}, [["1.2:zero"], ["1.2:cut_5_3"], HIDE]),
         ({"do": "0.0:mean"}, [["0.0:mean", "1.2:zero"], ["0.0:mean", "1.2:cut_5_3"], ["0.0:mean", *HIDE]]),
-        ({"text": "a"}, [["1.2:zero"], None, None]),
         ({"causal": "true", "query": "2"}, [["1.2:zero"], None, HIDE]),
         ({"n_layers": "96"}, [["1.2:zero"], ["1.2:cut_5_3"], ["1.*:hide_3"]]),
     ],
