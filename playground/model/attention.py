@@ -153,8 +153,7 @@ class Attention(nn.Module):
         self.head_merge, self.fused = config.head_merge, config.fused_qkv
         width, kv_width = self.n_heads * self.d_head, self.kv_heads * self.d_head
         if self.fused:
-            parts = ("q", "k", "v")
-            self.qkv = Linear(config.d_model, 3 * width, config.bias, parts=parts, n_heads=config.n_heads)
+            self.qkv = Linear(config.d_model, 3 * width, config.bias, n_parts=3)
         else:
             self.q = Linear(config.d_model, width, config.bias)
             self.k = Linear(config.d_model, kv_width, config.bias)
@@ -215,14 +214,12 @@ class Attention(nn.Module):
 def maps_by_head(attention: Attention) -> dict[str, tuple[Tensor, Tensor]]:
     """Return weights (H, d_head, d_model) and biases (H, d_head) of `q`, `k` and `v`."""
     found: dict[str, tuple[Tensor, Tensor]] = {}
-    for name in "qkv":
+    for i, name in enumerate("qkv"):
         linear: Linear = attention.qkv if attention.fused else getattr(attention, name)
-        weight: Tensor = linear.weight
-        bias: Tensor = weight.new_zeros(len(weight)) if linear.bias is None else linear.bias
-        if attention.fused:
-            weight, bias = linear.part_rows(weight)[name], linear.part_rows(bias)[name]
-        else:
-            weight, bias = weight.view(-1, attention.d_head, weight.shape[1]), bias.view(-1, attention.d_head)
+        bias: Tensor = linear.weight.new_zeros(linear.out_features) if linear.bias is None else linear.bias
+        n_parts, part = linear.n_parts, i if attention.fused else 0
+        weight: Tensor = linear.weight.view(-1, n_parts, attention.d_head, linear.in_features)[:, part]
+        bias = bias.view(-1, n_parts, attention.d_head)[:, part]
         copies = attention.n_heads // len(weight)
         if copies > 1:
             weight, bias = weight.repeat_interleave(copies, dim=0), bias.repeat_interleave(copies, dim=0)

@@ -29,13 +29,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from playground.config import ModelConfig
 from playground.errors import InterventionError, list_nearest
-from playground.model.init import fill_uniform
+from playground.model.init import generator
 from playground.model.positions import window_mask
 
 Arg = int | float | str | None
@@ -491,13 +490,11 @@ _ROWS = {
 
 def shuffled(n: int, seed: int) -> Tensor:
     """Draw a permutation of n numbers, int64, from a seed; never the unchanged order if n is above 1."""
-    unchanged = np.arange(n)
-    order, attempt = unchanged, 0
-    while n > 1 and np.array_equal(order, unchanged):
-        numbers = np.empty((1, n), dtype=np.float32)
-        fill_uniform(numbers, seed, f"positions/{attempt}", 1.0)
-        order, attempt = np.argsort(numbers[0], kind="stable"), attempt + 1
-    return torch.from_numpy(order.copy())
+    unchanged, drawn = torch.arange(n), generator(seed, "positions")
+    order = torch.randperm(n, generator=drawn)
+    while n > 1 and torch.equal(order, unchanged):
+        order = torch.randperm(n, generator=drawn)
+    return order
 
 
 def _shuffle_positions(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:

@@ -26,11 +26,11 @@ from playground.weights import first_not_finite, read_metadata, read_tensors
 from playground.weights.load import check_tensors
 from playground.weights.recognise import MAX_COMPUTED_POSITIONS, RecognisedWeights
 
-FORMAT = "playground-trained-2"
+FORMAT = "playground-trained-3"
 """Which parts there are, and what they mean."""
 
-OTHER_WEIGHTS = "playground-trained-1"
-"""Format of files whose seed gives other initial weights now."""
+OTHER_WEIGHTS = ("playground-trained-1", "playground-trained-2")
+"""Formats of files whose seed gives other initial weights now."""
 
 AT_FIRST = {
     "recipe": (
@@ -76,7 +76,7 @@ def write_description(
 ) -> dict[str, str]:
     """The metadata of a file."""
     parts = {"recipe": asdict(recipe), "config": asdict(config), "results": asdict(results)}
-    written = FORMAT if has_initial else OTHER_WEIGHTS
+    written = FORMAT if has_initial else OTHER_WEIGHTS[-1]
     return {"format": written, **{name: json.dumps(part, sort_keys=True) for name, part in parts.items()}}
 
 
@@ -87,7 +87,7 @@ def read_description(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, 
             "This file was not saved by the Training page: it has weights but no recipe. Choose the weights `mine` in "
             "the sidebar to open it."
         )
-    if metadata["format"] not in (FORMAT, OTHER_WEIGHTS):
+    if metadata["format"] not in (FORMAT, *OTHER_WEIGHTS):
         raise WeightsError(
             f"This file says that it is {quote_text(metadata['format'])}; "
             f"this version of the playground reads {FORMAT}."

@@ -28,7 +28,7 @@ from playground.training.answers import write_targets
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session import trained_slot, uploaded_files
 from playground.web.session.networks import AFTER, BEFORE
-from playground.web.session.result_cache import Owner
+from playground.web.session.result_cache import CacheKey, Owner
 from playground.web.session.services import services
 from playground.web.session.weights_cache import (
     TRANSLATOR,
@@ -240,7 +240,10 @@ def encoder(weights: str, config: ModelConfig, seed: int) -> Encoder:
     if weights == "minilm":
         return _checkpoint()[0]
     if weights == "random":
-        return services().random_weights.encoder(config, seed)
+        device = services().device
+        return services().random_weights.find(
+            CacheKey(Encoder, (config, seed)), lambda: Encoder(config, seed).requires_grad_(False).to(device)
+        )
     if weights.startswith((AFTER, BEFORE)):
         return english_network(weights, config, seed).encoder
     if trained_slot.is_trained_network(weights):

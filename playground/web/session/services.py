@@ -17,7 +17,7 @@ from playground.web.server.settings import Settings, read_settings
 from playground.web.server.visitors import Visitors
 from playground.web.session.memory_budget import MemoryBudget
 from playground.web.session.networks import EnglishNetworks
-from playground.web.session.result_cache import CacheMetrics, FunctionCaches, RandomWeights, ResultCache, size_in_bytes
+from playground.web.session.result_cache import CacheMetrics, FunctionCaches, ResultCache, size_in_bytes
 from playground.web.session.turns import FairQueue, Turns
 from playground.weights.store import NetworkStore, default_folder
 
@@ -47,8 +47,8 @@ class Services:
     """What of theirs is bounded in number, as each is large, or seldom asked for."""
     loaded: FunctionCaches
     """What stays as long as the server runs, such as the trained checkpoint."""
-    random_weights: RandomWeights
-    """Encoders with random weights."""
+    random_weights: ResultCache
+    """Encoders with random weights, bounded in bytes."""
     networks: EnglishNetworks
     """Trained encoders of the small English."""
     backend: JobBackend
@@ -77,7 +77,7 @@ def build_services(settings: Settings) -> Services:
     visitors = Visitors(
         settings.max_sessions, settings.max_pages_per_browser, settings.address_share, settings.idle_after
     )
-    random_weights = RandomWeights(settings.max_cached_weights, lambda: choose_device(settings.device))
+    random_weights = ResultCache(settings.max_cached_weights, size_in_bytes)
     meters.registry.register(CacheMetrics(results=results, weights=random_weights))
 
     def forget_shared_results() -> None:

@@ -14,10 +14,12 @@ from playground.accounting import count_flops, count_parameters
 from playground.analysis.gradient_variants import LONGEST, VARIANTS, common_config
 from playground.config import ModelConfig
 from playground.errors import BusyError, PlaygroundError
+from playground.model import Encoder
 from playground.pages import PAGES
 from playground.runs.budget import MAX_KEPT, count_kept
 from playground.web.choices.open_page import correct_address, is_fragment_rerun
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, pinned_setup
+from playground.web.session.result_cache import CacheKey
 from playground.web.session.services import services
 from playground.web.session.turns import current_visitor, session_pace
 from playground.web.shared import tour
@@ -99,7 +101,8 @@ def _is_refused(config: ModelConfig) -> bool:
 
 
 def _n_drawn(config: ModelConfig, seed: int) -> int:
-    return services().random_weights.n_missing(config, seed)
+    is_there = CacheKey(Encoder, (config, seed)) in services().random_weights
+    return 0 if is_there else count_parameters(config).total
 
 
 P = ParamSpec("P")
