@@ -1,4 +1,4 @@
-"""A change's text in a link, its name, its sentence, its formula, as `KINDS` has them."""
+"""A change's text in a link, its name, its formula, as `KINDS` has them."""
 
 import re
 from functools import cache
@@ -47,16 +47,8 @@ def find_text(change: Change) -> str | None:
 
 def name_change(change: Change, word: Words | None = None) -> str:
     """Name a change, as `layer 3, head 1: token 10 ↛ token 2`, with a strength below 1."""
-    return f"{change.spec.name(change, word or count_token)}{_name_strength(change)}"
-
-
-def explain_change(change: Change, word: Words | None = None) -> str:
-    """Say in one plain sentence which numbers become what."""
-    return f"{change.spec.sentence(change, word or count_token)}{_name_strength(change)}."
-
-
-def _name_strength(change: Change) -> str:
-    return "" if change.strength == 1 else f" · strength {change.strength:.3g}"
+    strength = "" if change.strength == 1 else f" · strength {change.strength:.3g}"
+    return f"{change.spec.name(change, word or count_token)}{strength}"
 
 
 def write_formula(change: Change, symbol: str, write: WriteNumber) -> str:

@@ -161,6 +161,10 @@ Edit = tuple[tuple[Any, ...], Tensor | float]
 """An index into a tensor, and its new numbers at full strength."""
 
 
+EditFunction = Callable[["Change", Tensor, Tensor, Surroundings], Edit]
+Formula = Callable[["Change", str, WriteNumber], str]
+
+
 @dataclass(frozen=True)
 class Question:
     """How a page asks which of several kinds is meant."""
@@ -199,14 +203,12 @@ class Kind:
     """The changed point of the trace."""
     rank: int
     """At one point the lowest applies first; of equal ones the first given."""
-    edit: Callable[[Change, Tensor, Tensor, Surroundings], Edit]
+    edit: EditFunction
     """From the change, one sentence's tensor after earlier changes, the tensor as computed, and its surroundings."""
     claims: Callable[[Change], list[Claim]]
     """No two changes of a pass may set the same numbers."""
     name: Callable[[Change, Words], str]
-    sentence: Callable[[Change, Words], str]
-    """Which numbers become what, without a full stop."""
-    formula: Callable[[Change, str, WriteNumber], str]
+    formula: Formula
     """LaTeX of the new number, by the symbol of the old one; the whole formula if it `blends`."""
     menu: Menu
     missing: Callable[[Change, Subject], str | None] | None = None
@@ -234,10 +236,6 @@ def _at_head(change: Change) -> str:
     return f"layer {change.layer}, {'all heads' if change.head is None else f'head {change.head}'}"
 
 
-def _in_head(change: Change) -> str:
-    return f"In layer {change.layer}, {'every head' if change.head is None else f'head {change.head}'}"
-
-
 def _average_heads(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
     heads = _heads(change)
     return (heads,), x[heads][:, around.real].mean(dim=1, keepdim=True)
@@ -252,7 +250,6 @@ _PARTS = {
         edit=lambda c, x, computed, around: ((_heads(c),), 0.0),
         claims=lambda c: [("head", c.layer, c.head)],
         name=lambda c, word: f"{_at_head(c)} off",
-        sentence=lambda c, word: f"{_in_head(c)}, every token's z becomes 0",
         formula=lambda c, symbol, write: "0",
         menu=Menu({"switch a head off": {}}),
     ),
@@ -264,7 +261,6 @@ _PARTS = {
         edit=_average_heads,
         claims=lambda c: [("head", c.layer, c.head)],
         name=lambda c, word: f"{_at_head(c)}: mean over tokens",
-        sentence=lambda c, word: f"{_in_head(c)}, every token's z becomes the mean over all tokens",
         formula=lambda c, symbol, write: r"\frac{1}{T} \sum_{i} z_i",
         menu=Menu({"replace a head by its mean over tokens": {}}),
     ),
@@ -276,7 +272,6 @@ _PARTS = {
         edit=lambda c, x, computed, around: ((...,), 0.0),
         claims=lambda c: [("sublayer", c.layer, c["sublayer"])],
         name=lambda c, word: f"layer {c.layer}: {SUBLAYERS[c['sublayer']]} off",
-        sentence=lambda c, word: f"In layer {c.layer}, {SUBLAYERS[c['sublayer']]}'s output becomes 0",
         formula=lambda c, symbol, write: "0",
         menu=Menu({"switch a sublayer off": {}}, ("sublayer",)),
     ),
@@ -334,11 +329,6 @@ def _name_pair(change: Change, word: Words, amount: str) -> str:
     return f"{_at_head(change)}: {word(change['query'])} {arrow} {word(change['key'])}{amount}"
 
 
-def _explain_weight(change: Change, word: Words) -> str:
-    pair = f"{word(change['query'])} gives {word(change['key'])} the weight {change['weight']:g}"
-    return f"{_in_head(change)}, {pair} before the softmax; its other keys share the rest"
-
-
 def _write_score(change: Change, symbol: str, write: WriteNumber) -> str:
     wanted = change["weight"] or 0.0
     if change.strength == 1 and wanted == 0:
@@ -382,7 +372,6 @@ _WEIGHTS = {
         edit=_set_weight,
         claims=_list_weight_claims,
         name=lambda c, word: _name_pair(c, word, {0: "", 1: " alone"}.get(c["weight"], f" {c['weight']:g}")),
-        sentence=_explain_weight,
         formula=_write_score,
         menu=Menu(_PAIRS, ("head",), _WHEN, "before the softmax", ("weight",)),
         missing=_miss_pair,
@@ -396,10 +385,6 @@ _WEIGHTS = {
         edit=lambda c, x, computed, around: ((_heads(c), c["query"], c["key"]), c["weight"]),
         claims=lambda c: [("weight", c.layer, c.head, c["query"], c["key"])],
         name=lambda c, word: _name_pair(c, word, f" {c['weight']:g}, after the softmax"),
-        sentence=lambda c, word: (
-            f"{_in_head(c)}, {word(c['query'])} gives {word(c['key'])} the weight {c['weight']:g} after the softmax; "
-            "its other weights stay"
-        ),
         formula=lambda c, symbol, write: write(c["weight"]),
         menu=Menu(_PAIRS, ("head",), _WHEN, "after the softmax", ("weight",)),
         missing=_miss_pair,
@@ -412,9 +397,6 @@ _WEIGHTS = {
         edit=_hide_token,
         claims=lambda c: [("score", c.layer, c.head, None, c["key"])],
         name=lambda c, word: f"{_at_head(c)}: {word(c['key'])} hidden",
-        sentence=lambda c, word: (
-            f"{_in_head(c)}, no other token sees {word(c['key'])}: these scores become −∞ before the softmax"
-        ),
         formula=_write_score,
         menu=Menu({"hide a token: no other token sees the key": {}}, ("layers",)),
         blends=True,
@@ -445,42 +427,45 @@ def _miss_own_key(change: Change, subject: Subject) -> str | None:
 _ROW = Question("It attends", "row")
 _ROW_TITLE: Mapping[str, Mapping[str, Arg]] = {"set what a query attends to": {}}
 
+
+def _row_kind(text: str, name: str, edit: EditFunction, formula: Formula, answer: str, **others: Any) -> Kind:
+    """A kind that sets whole rows of a pattern; `name` may hold `{source}`."""
+    fields: dict[str, Any] = {"args": ("query",), "menu": Menu(_ROW_TITLE, ("head", "token"), _ROW, answer)}
+    return Kind(
+        texts=((f"{_HEAD}{text}", {}),),
+        point=_point_at("attn.pattern"),
+        rank=1,
+        edit=edit,
+        claims=lambda c: [("row", c.layer, c.head, c["query"])],
+        name=lambda c, word: f"{_at_head(c)}: {word(c['query'])} → {name.format(source=c['source'])}",
+        formula=formula,
+        **fields | others,
+    )
+
+
 _ROWS = {
-    "uniform": Kind(
-        args=("query",),
-        texts=((f"{_HEAD}uniform_{{query*}}", {}),),
-        point=_point_at("attn.pattern"),
-        rank=1,
-        edit=_even_rows,
-        claims=lambda c: [("row", c.layer, c.head, c["query"])],
-        name=lambda c, word: f"{_at_head(c)}: {word(c['query'])} → all evenly",
-        sentence=lambda c, word: f"{_in_head(c)}, {word(c['query'])} attends evenly to all keys that it may see",
-        formula=lambda c, symbol, write: r"\frac{1}{n} \text{ for the } n \text{ keys that } t \text{ may see}",
-        menu=Menu(_ROW_TITLE, ("head", "token"), _ROW, "to all evenly"),
+    "uniform": _row_kind(
+        "uniform_{query*}",
+        "all evenly",
+        _even_rows,
+        lambda c, symbol, write: r"\frac{1}{n} \text{ for the } n \text{ keys that } t \text{ may see}",
+        "to all evenly",
     ),
-    "diagonal": Kind(
-        args=("query",),
-        texts=((f"{_HEAD}diagonal_{{query*}}", {}),),
-        point=_point_at("attn.pattern"),
-        rank=1,
-        edit=_own_rows,
-        claims=lambda c: [("row", c.layer, c.head, c["query"])],
-        name=lambda c, word: f"{_at_head(c)}: {word(c['query'])} → itself alone",
-        sentence=lambda c, word: f"{_in_head(c)}, {word(c['query'])} attends to itself alone",
-        formula=lambda c, symbol, write: r"1 \text{ where } j = t, \text{ else } 0",
-        menu=Menu(_ROW_TITLE, ("head", "token"), _ROW, "to itself alone"),
+    "diagonal": _row_kind(
+        "diagonal_{query*}",
+        "itself alone",
+        _own_rows,
+        lambda c, symbol, write: r"1 \text{ where } j = t, \text{ else } 0",
+        "to itself alone",
         missing=_miss_own_key,
     ),
-    "copy": Kind(
+    "copy": _row_kind(
+        "copy_{query*}_{source}",
+        "as head {source}",
+        _copied_rows,
+        lambda c, symbol, write: rf"a^{{({c['source']})}}_{{t,j}}",
+        "as another head",
         args=("query", "source"),
-        texts=((f"{_HEAD}copy_{{query*}}_{{source}}", {}),),
-        point=_point_at("attn.pattern"),
-        rank=1,
-        edit=_copied_rows,
-        claims=lambda c: [("row", c.layer, c.head, c["query"])],
-        name=lambda c, word: f"{_at_head(c)}: {word(c['query'])} → as head {c['source']}",
-        sentence=lambda c, word: f"{_in_head(c)}, {word(c['query'])} attends as in head {c['source']}",
-        formula=lambda c, symbol, write: rf"a^{{({c['source']})}}_{{t,j}}",
         menu=Menu(_ROW_TITLE, ("head", "token"), _ROW, "as another head", ("source",)),
         missing=lambda c, subject: "a head is already as it is itself" if c["source"] == c.head else None,
     ),
@@ -544,7 +529,6 @@ _VECTORS = {
         edit=_shuffle_positions,
         claims=lambda c: [("positions",)],
         name=lambda c, word: f"positions shuffled, seed {c['seed']}",
-        sentence=lambda c, word: f"The tokens get each other's position vectors, in an order of seed {c['seed']}",
         formula=lambda c, symbol, write: r"x_t - P_t + P_{\pi(t)}",
         menu=Menu({"shuffle positions": {}}, ("seed",)),
         missing=_miss_positions,
@@ -561,7 +545,6 @@ _VECTORS = {
         edit=_patch_vectors,
         claims=lambda c: [(c["point"], c.layer, c.head, c["query"])],
         name=_name_patch,
-        sentence=lambda c, word: f"Replaced by another sentence's vector: {_name_patch(c, word)}",
         formula=lambda c, symbol, write: rf"{symbol}^{{\,(\text{{sentence {c['sentence'] + 1}}})}}",
         menu=Menu({"take a vector from another sentence": {}}, ("sentence", "point", "token", "own head")),
         missing=_miss_source,

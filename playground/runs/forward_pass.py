@@ -107,22 +107,14 @@ def intervention_trace(
     Raises:
         InterventionError: an intervention cannot apply beside the others of its row.
     """
-    for each in (each for interventions in rows for each in interventions):
-        if not isinstance(each, Change):
-            raise InterventionError(
-                f"Interventions are changes such as Change('zero', layer=3, head=1), not {each!r}: "
-                "`playground.model.change_texts.read_change` reads a link's text."
-            )
-    if keep is not None and not any(rows):
+    every = [each for interventions in rows for each in interventions if each.strength != 0]
+    if not every and keep is not None:
         return Trace(keep)
     subject = intervention_subject(encoder.config, batch, sentence, causal=causal)
     for interventions in rows:
         _, refused = divide_changes(subject, tuple(interventions))
         for _, reason in refused:
             raise InterventionError(reason)
-    every = [each for interventions in rows for each in interventions if each.strength != 0]
-    if not every and keep is not None:
-        return Trace(keep)
     device = next(encoder.parameters()).device
     moves = any(each.kind == "shuffle" for each in every)
     names: dict[int, set[str]] = {}
@@ -134,7 +126,7 @@ def intervention_trace(
         batch.mask[sentence].expand(len(rows), -1).to(device),
         positions=encoder.embed.position_vectors(batch.mask.shape[1]) if moves else None,
         sources={
-            number: _read_source(sources[number], wanted, encoder)
+            number: {name: torch.tensor(sources[number][name], device=device) for name in wanted}
             if sources and number in sources
             else _run_source(encoder, batch, number, wanted, seed=seed, causal=causal)
             for number, wanted in names.items()
@@ -150,12 +142,3 @@ def _run_source(
     trace = Trace(names.__contains__)
     run_rows(encoder, read_rows(encoder, batch, [sentence], seed=seed, causal=causal), trace)
     return {name: tensor[0] for name, tensor in trace.items()}
-
-
-def _read_source(arrays: Mapping[str, Array], names: set[str], encoder: Encoder) -> dict[str, Tensor]:
-    """The points of a run at hand; InterventionError if it lacks one."""
-    missing = sorted(names - set(arrays))
-    if missing:
-        raise InterventionError(f"The run that vectors are taken from has not kept {missing[0]}.")
-    weights = next(encoder.parameters())
-    return {name: torch.tensor(arrays[name]).to(weights) for name in names}

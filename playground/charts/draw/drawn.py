@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import pandas as pd
 
 from playground.charts.bars import LabelledRows
-from playground.charts.chart import Axis, CellRanges, Chart, HeadLines, Heatmap, Picture, Table
+from playground.charts.chart import Axis, CellRanges, Chart, Table
 from playground.charts.figure import Array, Figure
 from playground.charts.head_lines import Lines
 from playground.charts.scene import Scene
@@ -28,13 +28,7 @@ class SavedHeads:
 
 Side: TypeAlias = Literal["", "pinned", "difference"]
 
-_ALTS: Mapping[tuple[type, Side], str] = {
-    (Heatmap, "pinned"): "The same heatmap of the pinned settings.",
-    (Heatmap, "difference"): "Its change.",
-    (Picture, "pinned"): "The same chart of the pinned settings.",
-    (HeadLines, "pinned"): "The same lines of the pinned settings.",
-}
-"""By the chart's kind."""
+_ALTS: Mapping[Side, str] = {"pinned": "The same chart of the pinned settings.", "difference": "Its change."}
 
 
 @dataclass(frozen=True)
@@ -70,7 +64,7 @@ class Drawn:
     @property
     def alt(self) -> str:
         """Its name for those who cannot see it."""
-        return _ALTS[type(self.chart), self.side] if self.side else self.chart.alt
+        return _ALTS.get(self.side, self.chart.alt)
 
     @property
     def saved_as(self) -> str:

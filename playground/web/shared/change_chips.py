@@ -12,7 +12,7 @@ from playground.model.changes import Change
 from playground.model.interventions import check_change
 from playground.pages import page_at
 from playground.runs.forward_pass import intervention_subject
-from playground.views.change_names import explain_changes, group_layers, name_changes, name_tokens
+from playground.views.change_names import group_layers, name_changes, name_tokens
 from playground.web.choices import changes
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
 from playground.web.components.rows import CHANGES_KEY, Chip, draw_chips
@@ -140,7 +140,7 @@ def draw_change_chips() -> None:
                 Chip(
                     _write_group(group),
                     name_changes(group, tokens),
-                    explain_changes(group, tokens),
+                    name_changes(group, tokens),
                     is_on,
                     name_tokens(next((fitted.reasons[each] for each in group if each in fitted.reasons), ""), tokens),
                     waits if is_on else "",
