@@ -131,7 +131,7 @@ def explain_heads(view: LinkedView, run: Run) -> HeadsRun:
 
     @cache
     def trace(layer: int) -> LayerRun:
-        options: Any = {"seed": view.seed, "causal": view.causal, "interventions": applied, "known": run}
+        options: Any = {"seed": view.seed, "causal": view.causal, "interventions": applied}
         return trace_layer(encoder, batch, view.sentence, layer, **options)
 
     def habits(source: str) -> Habits:

@@ -186,17 +186,6 @@ def test_lines_lead_from_every_query_to_its_strongest_keys() -> None:
     assert drawn.names == token_names(TOKENS)
 
 
-def test_a_line_is_as_thick_as_its_weight_is_heavy_and_the_chosen_querys_stand_out() -> None:
-    pattern = np.diag(np.array([0.02, 0.1, 0.25, 0.5, 0.75, 1.0], dtype=np.float32))
-    strokes = head_lines(pattern, TOKENS, 2, 0, shown=EVERY).strokes
-    *strokes, chosen = strokes
-    widths = {stroke.edges[0][0]: stroke.width for stroke in strokes if stroke.edges[0][0] != 5}
-    assert widths == {0: 1, 1: 2, 2: 4, 3: 6, 4: 9}
-    assert [stroke.edges for stroke in strokes if stroke.colour == palette.ATTENTION] == [[(2, 2)]]
-    assert strokes[-1].colour == palette.ATTENTION  # above the others
-    assert (chosen.edges, chosen.width) == ([(2, 0)], 1), "the chosen key has a line though its weight is 0"
-
-
 THREE_TOKENS = ["[CLS]", "<b>", "it"]
 WEIGHTS = np.array([[0.25, 0.5, 0.25], [0.9, 0.1, 0], [0.2, 0.2, 0.6]], np.float32)
 ALL = np.ones((3, 3), bool)

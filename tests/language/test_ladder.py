@@ -5,10 +5,9 @@ from typing import Any
 
 from playground import ModelConfig
 from playground.accounting import count_flops, count_parameters
-from playground.language.ladder import RUNGS, START, climb, ladder_specs
+from playground.language.ladder import RUNGS, climb, ladder_specs
 from playground.language.network import BASE
 from playground.language.text import LONGEST
-from playground.presets import PRESETS
 from playground.views.parts_ladder import LARGE
 
 SPECS = tuple(ladder_specs().values())
@@ -35,13 +34,6 @@ def test_each_rung_is_this_change_and_keeps_those_before_it() -> None:
         {"n_kv_heads": 2},
     ]
     assert configs[-1].rotary_base == BASE.rotary_base
-
-
-def test_it_starts_from_the_paper_with_the_sizes_of_the_base() -> None:
-    paper, start = PRESETS["vaswani-base"].config, ladder_specs()[START].config
-    names = ("norm", "norm_placement", "final_norm", "activation", "gated", "positions", "bias", "n_kv_heads", "window")
-    assert all(getattr(start, name) == getattr(LARGE, name) == getattr(paper, name) for name in names)
-    assert changed(BASE, start).keys() == {"norm_placement", "final_norm", "activation", "positions"}
 
 
 def test_at_the_size_of_bert_a_gate_adds_no_weights_and_the_others_cost_what_they_should() -> None:

@@ -15,7 +15,6 @@ from playground.language.text import (
     VOCABULARY,
     encode,
     english_tokenizer,
-    join_words,
 )
 
 
@@ -44,12 +43,6 @@ def test_whatever_is_typed_is_read_at_once(text: str) -> None:
     assert batch.ids[0, 0] == CLS_ID
     assert batch.ids[0, -1] == SEP_ID
     assert time.process_time() - started < 1.0
-
-
-def test_words_are_joined_as_one_writes_them() -> None:
-    words = ("the", "cat", "did", "n't", "cross", ",", "so", "it", "is", "old", ".", "here", "it", "is", ".")
-    assert join_words(words) == "The cat didn't cross, so it is old. Here it is."
-    assert join_words(("[MASK]", "is", "old", ".")) == "[MASK] is old."
 
 
 def test_sentences_are_padded_to_the_longest_and_places_count_the_first_token() -> None:

@@ -54,14 +54,6 @@ def test_a_patch_from_another_sentence_makes_its_run(causal: bool) -> None:
     assert changed.tokens != other.tokens
 
 
-def test_a_patch_from_the_own_sentence_restores_what_was_there() -> None:
-    cut: list[Change] = [made("0.*:zero")]
-    plain = run(ENCODER, BATCH)
-    restored = run(ENCODER, BATCH, interventions=[*cut, made("0.out:patch_*_1")])
-    assert np.array_equal(restored.arrays["final"], plain.arrays["final"])
-    assert not np.array_equal(restored.arrays["layers.0.attn.out"], plain.arrays["layers.0.attn.out"])
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
