@@ -1,4 +1,4 @@
-"""The playground in a terminal: a sentence and options in; tokens, shapes, parameters, attention and a link out."""
+"""The playground in a terminal: a sentence and options in; tokens, shapes, parameters, attention, a link out."""
 
 import argparse
 import io
@@ -13,16 +13,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 from rich import box
-from rich.cells import cell_len, set_cell_size
-from rich.color import Color, blend_rgb
+from rich.cells import set_cell_size
 from rich.console import Console
-from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
 from playground import __version__
 from playground.accounting import LABELS, count_parameters, is_traced, list_shapes, symbolic_shapes
-from playground.charts.palette import ATTENTION, COMPONENTS
+from playground.charts.palette import COMPONENTS
 from playground.errors import InputError, PlaygroundError, TooLargeError
 from playground.limits import MAX_CHARACTERS
 from playground.link.changes import write_changes
@@ -38,13 +36,12 @@ from playground.text.wording import count_heads, count_noun, upper_first
 from playground.weights import checkpoint
 
 KEYS = [key for key in SHARED if key not in ("text", "untrained")]
-"""The parameters that are options; the text stands alone, and `untrained` is of networks trained in a browser."""
+"""The parameters that are options."""
 
 _WEIGHTS = ("minilm", "english", "random")
-"""What can be had outside of a browser."""
 
 COMMANDS = ("lesson", "results")
-"""What commands for teachers begin with; `playground.learn.command` has them, which brings charts and pages along."""
+"""Commands for teachers, in `playground.learn.command`."""
 
 SITE = "http://localhost:8501"
 """Where `make run` serves the pages."""
@@ -59,16 +56,12 @@ class _Parser(argparse.ArgumentParser):
 
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """What was asked for: `texts` has the link's text of each parameter that is set, the others are fields.
-
-    Ends the process with exit code 2 and a sentence where an option is wrong.
-    """
+    """Read the options: `texts` has the link's parameters. Ends the process with code 2 if one is wrong."""
     parser = _Parser(
         prog="playground",
         description="Run a transformer encoder on a sentence: its tokens, shapes, parameters, attention, and a link.",
-        epilog="For teachers: `playground lesson check FILE` computes every truth of an exercise and says what does "
-        "not hold; `playground results verify FILE --key KEY` reads signed result codes, and `playground results keys` "
-        "makes the keys.",
+        epilog="For teachers: `playground lesson check FILE`, `playground results verify FILE --key KEY`, "
+        "`playground results keys`.",
         allow_abbrev=False,
     )
     parser.add_argument(
@@ -115,8 +108,6 @@ def _add_option(group: argparse._ArgumentGroup, key: str, param: Param) -> None:
 
 
 def _reader(key: str, words: Sequence[str] | None) -> Callable[[str], Any]:
-    """Reads an option's text as a link's, but for what would have to be repaired."""
-
     def read(text: str) -> Any:
         value, complaint = SHARED[key].read(text)
         if words is not None and text not in words:
@@ -143,66 +134,25 @@ def _read_count(text: str) -> int:
     return int(text)
 
 
-MOST_TOKENS = 40
-"""Tokens shown along each side, at most."""
+MOST_TOKENS = 15
+"""Tokens shown along each side: they fit into 80 letters."""
 
 _NAME = 14
-"""Letters of a token's name, at most; a wide one counts twice, as a terminal shows it."""
-
-_CELL = 4
-
-_NONE, _ALL = Color.parse("#f2eefb").get_truecolor(), Color.parse(ATTENTION).get_truecolor()
-"""Colours of no attention and of all of it, which is attention's colour on the pages."""
-
-_DARK = 0.9
-"""Place between them from which on white is read better than black."""
+"""Letters of a token's name."""
 
 
-def draw_map(pattern: Array, tokens: Sequence[str], width: int) -> list[Text]:
-    """The lines of a map of `pattern`, (T, T) weights from 0 to 1, in blocks of columns that fit into `width` letters.
-
-    Weights are rounded to whole percents, so that a row may add up to 99 or 101; `.` is less than half a percent.
-    """
-    n_tokens = min(len(tokens), MOST_TOKENS)
-    names = [f"{i:>3} {set_cell_size(_cut(token), _NAME)}" for i, token in enumerate(tokens[:n_tokens])]
-    margin = 4 + _NAME
-    n_columns = max(1, (width - margin) // _CELL)
-    lines: list[Text] = []
-    for first in range(0, n_tokens, n_columns):
-        keys = range(first, min(first + n_columns, n_tokens))
-        lines.append(Text(" " * margin + "".join(f"{key:>{_CELL}}" for key in keys), style="bold"))
-        lines += [_draw_row(name, pattern[query, keys.start : keys.stop]) for query, name in enumerate(names)]
-        lines.append(Text())
-    return lines
-
-
-def _draw_row(name: str, weights: Array) -> Text:
-    row = Text(name)
-    for weight in weights.tolist():
-        if math.isfinite(weight):
-            row.append(f"{round(100 * weight) or '.':>{_CELL}}", style=_style(weight))
-        else:  # too many layers without a norm, for one
-            row.append(f"{weight:>{_CELL}}")
-    return row
-
-
-def _style(weight: float) -> Style:
-    """The colour of a weight goes by its square root, so that faint attention shows too."""
-    place = float(np.sqrt(min(max(weight, 0.0), 1.0)))
-    letters = "#ffffff" if place > _DARK else "#000000"
-    return Style(color=letters, bgcolor=Color.from_triplet(blend_rgb(_NONE, _ALL, place)))
-
-
-def _cut(token: str) -> str:
-    return token if cell_len(token) <= _NAME else f"{set_cell_size(token, _NAME - 1)}…"
-
-
-_STYLE: Any = {"title_justify": "left", "title_style": "bold", "box": box.SIMPLE_HEAD}
-"""Of a table."""
+def draw_map(pattern: Array, tokens: Sequence[str]) -> list[str]:
+    """Return the lines of a map of `pattern` (T, T), in percent; `.` is below half a percent."""
+    shown = [set_cell_size(token, _NAME) for token in tokens[:MOST_TOKENS]]
+    lines = [" " * (4 + _NAME) + "".join(f"{key:>4}" for key in range(len(shown)))]
+    for query, name in enumerate(shown):
+        weights = np.round(100 * pattern[query, : len(shown)])
+        lines.append(f"{query:>3} {name}" + "".join(f"{f'{weight:.0f}' if weight else '.':>4}" for weight in weights))
+    return [*lines, ""]
 
 
 def print_view(view: LinkedView, console: Console, site: str) -> None:
-    """Print a view to a console; its link leads to the playground at the address `site`."""
+    """Print a view; its link leads to `site`."""
     for notice in view.notices:
         console.print(f"Note: {notice}", soft_wrap=True)
     config = view.config
@@ -226,7 +176,7 @@ def _link_to(view: LinkedView, site: str) -> str:
 
 
 def describe_view(view: LinkedView, site: str) -> dict[str, Any]:
-    """Return what `print_view` prints, as JSON has it; raises as the view's run."""
+    """Return what `print_view` prints, for JSON."""
     n_tokens, count = len(view.batch.tokens[view.sentence]), count_parameters(view.config)
     pattern = view.run.pattern(view.focus.layer)[view.focus.head][:n_tokens, :n_tokens]
     numbers = [[each if math.isfinite(each) else None for each in row] for row in pattern.tolist()]  # JSON has no NaN
@@ -248,8 +198,6 @@ def describe_view(view: LinkedView, site: str) -> dict[str, Any]:
 
 
 class _Console(Console):
-    """A console that leaves a reader who is gone to `main`."""
-
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
 
@@ -265,13 +213,17 @@ def _print_tokens(view: LinkedView, console: Console) -> None:
     console.print(Text(" · ".join(pieces)), soft_wrap=True)
 
 
+def _start_table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for column in columns:
+        table.add_column(column, justify="right" if column in ("shape", "parameters", "share") else "left")
+    return table
+
+
 def _print_shapes(view: LinkedView, console: Console) -> None:
-    """The intermediates outside of the blocks, and those of the layer that is looked at."""
     layer, n_tokens = view.focus.layer, view.batch.ids.shape[1]
-    table = Table(title=f"Shapes: B = 1, T = {n_tokens}; every layer has those of layer {layer}", **_STYLE)
-    table.add_column("intermediate")
-    table.add_column("shape", justify="right")
-    table.add_column("axes")
+    title = f"Shapes: B = 1, T = {n_tokens}; every layer has those of layer {layer}"
+    table = _start_table(title, "intermediate", "shape", "axes")
     numbers = list_shapes(view.config, 1, n_tokens, view.causal)
     for (name, shape), (_, symbols) in zip(numbers, symbolic_shapes(view.config, view.causal), strict=True):
         if is_traced(name) and name.startswith((f"layers.{layer}.", "embed.", "position_bias", "final")):
@@ -282,10 +234,7 @@ def _print_shapes(view: LinkedView, console: Console) -> None:
 
 def _print_parameters(view: LinkedView, console: Console) -> None:
     count = count_parameters(view.config)
-    table = Table(title="Parameters", **_STYLE)
-    table.add_column("component")
-    table.add_column("parameters", justify="right")
-    table.add_column("share", justify="right")
+    table = _start_table("Parameters", "component", "parameters", "share")
     for component, number in count.by(lambda term: term.component).items():
         table.add_row(Text(LABELS[component], COMPONENTS[component]), f"{number:,}", f"{number / count.total:.2%}")
     table.add_section()
@@ -306,8 +255,8 @@ def _print_attention(view: LinkedView, console: Console) -> None:
     console.print("Rows look, columns are looked at; percent of a row, a dot is less than 0.5.")
     n_tokens = len(view.batch.tokens[view.sentence])
     pattern = run.pattern(place.layer)[place.head][:n_tokens, :n_tokens]
-    for line in draw_map(pattern, run.tokens[:n_tokens], console.width):
-        console.print(line, no_wrap=True, crop=True)
+    for line in draw_map(pattern, run.tokens[:n_tokens]):
+        console.print(line, soft_wrap=True)
     if n_tokens > MOST_TOKENS:
         console.print(
             f"The first {MOST_TOKENS} of {n_tokens} tokens are shown; the page of this link shows all.", soft_wrap=True
@@ -315,7 +264,7 @@ def _print_attention(view: LinkedView, console: Console) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit code: 0, or 2 where what was asked for can't be, told in one sentence."""
+    """Run the command; return its exit code."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that has not every letter shows a question mark
             stream.reconfigure(errors="replace")
@@ -352,7 +301,7 @@ def _print_asked(options: argparse.Namespace) -> None:
 
 
 def open_view(options: argparse.Namespace) -> LinkedView:
-    """The view that options, as `read_options` gives them, describe; raises as `open_link`."""
+    """Return the view that options describe; raises as `open_link`."""
     page, texts = ("attention", {}) if options.link is None else split_link(options.link)
     if options.preset is not None:
         preset = values_of_preset(options.preset, has_wordpiece=checkpoint.minilm_path() is not None)

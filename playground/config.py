@@ -1,4 +1,4 @@
-"""The one description of an architecture: every model, count, chart and link starts from a `ModelConfig`."""
+"""The description of an architecture: models, counts, charts and links start from a `ModelConfig`."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -12,20 +12,18 @@ NormPlacement = Literal["post", "pre", "both"]
 Norm = Literal["layer", "scalar", "rms", "none"]
 Activation = Literal["relu", "gelu", "gelu-tanh", "silu"]
 ACTIVATION_NAMES: dict[Activation, str] = {"relu": "ReLU", "gelu": "GELU", "gelu-tanh": "GELU by tanh", "silu": "SiLU"}
-"""How a sentence calls each."""
 Positions = Literal["sinusoidal", "sinusoidal-doubled", "learned", "rotary", "alibi", "relative", "none"]
 HeadMerge = Literal["transpose", "reshape"]
 Initialisation = Literal["xavier", "torch"]
 
 POSITION_TABLES = ("sinusoidal", "sinusoidal-doubled", "learned")
-"""Of the positions, those that are a table added to the embeddings."""
+"""Positions that are added to the embeddings."""
 
 _HIGHEST = 2**31 - 1
-"""Of every whole number; far above any model, low enough to look for divisors at once."""
 
 PositiveInt = Annotated[int, (1, _HIGHEST)]
 NonNegativeInt = Annotated[int, (0, _HIGHEST)]
-"""0 = without; an annotation has the lowest and the highest value of a number, both allowed."""
+"""An annotation has the lowest and the highest value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,121 +31,116 @@ class ModelConfig:
     """A transformer encoder's architecture (Vaswani et al. 2017, section 3, and its usual variants).
 
     Raises:
-        ConfigError: a field has a wrong type, is out of range, or does not fit another field. The message names the
-            field, its value, and a value that would work.
+        ConfigError: a field has a wrong type or value, or does not fit another; the message says what would work.
     """
 
     vocab_size: NonNegativeInt
-    """Rows of the token table; 0 = no table, the encoder takes raw vectors (tutorials B and C)."""
+    """Rows of the token table; 0 = no table, raw vectors (tutorials B and C)."""
     d_model: PositiveInt = 512
-    """Width of the residual stream: numbers per token."""
+    """Width of the residual stream."""
     n_heads: PositiveInt = 8
-    """Attention heads; must divide `d_model`, unless `d_head` says how wide they are."""
+    """Attention heads; must divide `d_model` unless `d_head` is given."""
     n_kv_heads: NonNegativeInt = 0
-    """Heads of keys and values, each read by n_heads / n_kv_heads heads of queries (Ainslie et al. 2023); 1 is
-    multi-query attention (Shazeer 2019); 0 = as many as `n_heads`."""
+    """Heads of keys and values (Ainslie et al. 2023); 1 is multi-query attention (Shazeer 2019); 0 = `n_heads`."""
     d_head: NonNegativeInt = 0
-    """Width of one head; 0 = d_model / n_heads. `head_width` is the number itself."""
+    """Width of one head; 0 = d_model / n_heads."""
     qk_norm: bool = False
-    """A norm on each head's queries and keys, over its features: a root mean square with a gain per feature, which the
-    heads share. Henry et al. 2020 divide by the length, which is √d_head times that."""
+    """A root mean square norm on each head's queries and keys, its gain shared by heads. Henry et al. 2020 divide by
+    the length, √d_head times that."""
     n_layers: PositiveInt = 6
     """Encoder blocks."""
     share_layers: bool = False
-    """All blocks have the same weights (Lan et al. 2019, ALBERT)."""
+    """One block's weights for all (Lan et al. 2019, ALBERT)."""
     d_ff: PositiveInt = 2048
     """Hidden width of the feed-forward network."""
     max_len: PositiveInt = 512
-    """Longest sentence, in tokens: rows of the position table."""
+    """Rows of the position table."""
     dropout: float = 0.1
-    """Probability in [0, 1) that a number is zeroed; only while training."""
+    """Probability in [0, 1), in training only."""
     norm_placement: NormPlacement = "post"
-    """`post`: norm(x + f(x)), the paper's; `pre`: x + f(norm(x)) (Xiong et al. 2020); `both`: x + norm(f(norm(x))), a
-    sandwich (Ding et al. 2021)."""
+    """`post`: norm(x + f(x)); `pre`: x + f(norm(x)) (Xiong et al. 2020); `both`: x + norm(f(norm(x))) (Ding et al.
+    2021)."""
     norm: Norm = "layer"
-    """`layer`: gain and bias per feature (Ba et al. 2016); `scalar`: one of each for all features (tutorial A);
-    `rms`: no mean, no bias (Zhang & Sennrich 2019); `none`: no normalisation."""
+    """`layer`: gain and bias per feature (Ba et al. 2016); `scalar`: one of each (tutorial A); `rms`: no mean, no bias
+    (Zhang & Sennrich 2019)."""
     norm_eps: float = 1e-5
-    """Added to the variance (for `scalar`: to the standard deviation) before dividing."""
+    """Added to the variance (`scalar`: the standard deviation) before dividing."""
     final_norm: bool = False
     """One more norm after the last block."""
     first_norm: bool = True
-    """The norm before the first block's attention, where norms stand before sublayers. ModernBERT leaves it out, as its
-    embeddings have just been normed."""
+    """The norm before the first block's attention; ModernBERT leaves it out."""
     bias: bool = True
-    """Linear maps add a bias, and so do norms of the kinds that have one."""
+    """Of linear maps and norms."""
     activation: Activation = "relu"
-    """Between the feed-forward's two linear maps; `gelu-tanh` is GELU as BERT's first code and T5 approximate it."""
+    """`gelu-tanh` is GELU's approximation in BERT's first code and T5."""
     gated: bool = False
-    """Multiply what the activation gives by a third linear map of the same input (Shazeer 2020, equation 6): GEGLU
-    with gelu, SwiGLU with silu."""
+    """Multiply the activation's result by a third linear map (Shazeer 2020, equation 6)."""
     positions: Positions = "sinusoidal"
-    """How a token's place is told. By a table that is added to the embeddings: `sinusoidal`, `learned`, or
-    `sinusoidal-doubled`, tutorial B's, whose exponent counts twice. Or attention is told of distances: `rotary` turns
-    queries and keys (Su et al. 2021), `alibi` subtracts a multiple of the distance from each score (Press et al. 2022),
-    `relative` adds a learned number for each range of distances (Raffel et al. 2020)."""
+    """A table added to the embeddings: `sinusoidal`, `learned`, or `sinusoidal-doubled`, tutorial B's, whose exponent
+    counts twice. Or in attention: `rotary` turns queries and keys (Su et al. 2021), `alibi` subtracts a multiple of the
+    distance from each score (Press et al. 2022), `relative` adds a learned number (Raffel et al. 2020)."""
     position_offset: NonNegativeInt = 0
-    """Row of the learned table that the first token gets: RoBERTa's is 2. The row before it is padding's."""
+    """Row of the learned table for the first token (RoBERTa: 2); the row before it is padding's."""
     rotary_base: PositiveInt = 10_000
-    """The larger, the slower rotary positions turn."""
+    """The larger, the slower positions turn."""
     local_rotary_base: NonNegativeInt = 0
-    """That of layers with a window, where layers do not share their weights; 0 = the same."""
+    """Of layers with a window and their own weights; 0 = the same."""
     relative_buckets: PositiveInt = 32
-    """Ranges of distances that `relative` tells apart, half of them to either side."""
+    """Ranges of distances, half of them to either side."""
     relative_distance: PositiveInt = 128
-    """Distance from which on all are alike to `relative`."""
+    """From here on all distances are alike."""
     window: NonNegativeInt = 0
-    """Tokens around it that a token may attend to, half of them to either side (Beltagy et al. 2020); 0 = all."""
+    """Tokens that a token may attend to, half of them to either side (Beltagy et al. 2020); 0 = all."""
     global_every: NonNegativeInt = 0
-    """With a window, the first of so many layers has none: 3 = layers 0, 3, 6, …; 0 = every layer has it."""
+    """The first of so many layers has no window: 3 = layers 0, 3, 6, …; 0 = every layer has it."""
     scale_embeddings: bool = True
     """Multiply token embeddings by √d_model (Vaswani et al. 2017, section 3.4)."""
     embedding_norm: bool = False
-    """A norm on the summed embeddings, as in BERT."""
+    """As in BERT."""
     n_segments: NonNegativeInt = 0
     """Rows of the segment table, as in BERT; 0 = no table."""
     d_embedding: NonNegativeInt = 0
-    """Width of the tables; a linear map brings their sum to d_model (Lan et al. 2019, ALBERT). 0 = d_model, no map."""
+    """Width of the tables, brought to d_model by a linear map (Lan et al. 2019, ALBERT); 0 = d_model, no map."""
     fused_qkv: bool = False
-    """One projection for Q, K and V, laid out head by head: (head, [q k v], d_head) (tutorial C)."""
+    """One projection for Q, K and V: (head, [q k v], d_head) (tutorial C)."""
     head_merge: HeadMerge = "transpose"
-    """`reshape` joins the heads without moving the head axis back: tutorial C's mistake, it mixes positions."""
+    """`reshape` joins heads without moving the head axis back: tutorial C's mistake."""
     residual: bool = True
     """Add each sublayer's input to its output."""
     initialisation: Initialisation = "xavier"
-    """How random weights are drawn, by `model.init.initialise`; `torch`: as torch's own layers do (the tutorials)."""
+    """Of random weights, by `model.init.initialise`; `torch`: as torch's own layers (the tutorials)."""
 
     @property
     def head_width(self) -> int:
-        """Numbers of one head's query, key or value: `d_head`, or d_model / n_heads."""
+        """Width of one head."""
         return self.d_head or self.d_model // self.n_heads
 
     @property
     def kv_heads(self) -> int:
-        """Heads of keys and values: `n_kv_heads`, or `n_heads`."""
+        """Heads of keys and values."""
         return self.n_kv_heads or self.n_heads
 
     @property
     def embedding_width(self) -> int:
-        """Width of the token table and of those added to it: `d_embedding`, or d_model."""
+        """Width of the tables."""
         return self.d_embedding or self.d_model
 
     @property
     def has_position_table(self) -> bool:
-        """Whether a table of positions is added to the embeddings."""
+        """Whether positions are added to the embeddings."""
         return self.positions in POSITION_TABLES
 
     @property
     def has_position_bias(self) -> bool:
-        """Whether every score gets a number by the distance of its query and key."""
+        """Whether scores get a number by distance."""
         return self.positions in ("alibi", "relative")
 
     def has_norm1(self, layer: int) -> bool:
-        """Whether a block, from 0, has the norm of its attention."""
+        """Whether a block has the norm of its attention."""
         return self.first_norm or self.norm_placement == "post" or (layer > 0 and not self.share_layers)
 
     def window_of(self, layer: int) -> int:
-        """The window of a layer, from 0; 0 = it has none."""
+        """The window of a layer; 0 = none."""
         return 0 if self.global_every and layer % self.global_every == 0 else self.window
 
     def rotary_base_of(self, layer: int) -> int:
@@ -209,7 +202,7 @@ class ModelConfig:
 CHOICES: dict[str, tuple[str, ...]] = {
     field.name: get_args(field.type) for field in fields(ModelConfig) if get_origin(field.type) is Literal
 }
-"""What each choice field may be set to."""
+"""The values of each choice field."""
 
 
 SettingGroup = Literal[
@@ -220,46 +213,45 @@ SettingGroup = Literal[
     "feed-forward and embeddings",
     "initial weights and dropout",
 ]
-"""What settings are about, in the sidebar's order."""
+"""In the sidebar's order."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """How somebody sets a field by hand: on a slider, by a word of `CHOICES`, or by a switch."""
+    """How a field is set by hand: on a slider, by a word of `CHOICES`, or by a switch."""
 
     group: SettingGroup
-    """What it belongs to."""
     label: str
     help_text: str
     stops: tuple[float, ...] = ()
-    """Where a slider stops, smallest first; none for words and switches."""
+    """Of a slider, smallest first; none for words and switches."""
     needs: Callable[[Mapping[str, Any]], bool] | None = None
-    """Whether the other fields' values let it change anything; None: it always may."""
+    """Whether the other fields' values let it change anything."""
 
     def has_effect(self, values: Mapping[str, Any]) -> bool:
         """Whether it changes anything beside these values of all fields."""
         return self.needs is None or self.needs(values)
 
 
+_HEADS = (*range(1, 17), 20, 24, 25, 32, 48, 64, 96)
+_WIDTHS = (8, 15, 16, 24, 32, 48, 64, 96, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1600, 2048, 4096, 12288)
+_HIDDEN = (8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1152, 1536, 2048, 2624, 3072, 4096, 6400, 8192)
+_BASES = (100, 500, 1_000, 10_000, 100_000, 160_000, 500_000, 1_000_000)
+_NORMS: SettingGroup = "norms, residuals, biases"
+_EMBEDDINGS: SettingGroup = "feed-forward and embeddings"
+_START: SettingGroup = "initial weights and dropout"
+
 SETTINGS: dict[str, Setting] = {
-    "d_model": Setting(
-        "size",
-        "width",
-        "Width of the residual stream: how many numbers stand for one token.",
-        (8, 15, 16, 24, 32, 48, 64, 96, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1600, 2048, 4096, 12288),
-    ),
+    "d_model": Setting("size", "width", "Width of the residual stream: numbers per token.", _WIDTHS),
     "n_heads": Setting(
-        "attention",
-        "attention heads",
-        "Attention heads. Each works on d_model / n_heads features, so n_heads must divide d_model.",
-        (*range(1, 17), 20, 24, 25, 32, 48, 64, 96),
+        "attention", "attention heads", "Each works on d_model / n_heads features, so it must divide d_model.", _HEADS
     ),
     "n_kv_heads": Setting(
         "attention",
         "heads of keys and values",
-        "Fewer heads of keys and values than of queries: each is read by n_heads / n_kv_heads of them. That is "
-        "grouped-query attention, and with 1 multi-query attention. 0 is as many as heads.",
-        (0, *range(1, 17), 20, 24, 25, 32, 48, 64, 96),
+        "Each is read by n_heads / n_kv_heads heads of queries: grouped-query attention; 1 is multi-query attention, "
+        "0 as many as heads.",
+        (0, *_HEADS),
     ),
     "d_head": Setting(
         "attention",
@@ -268,134 +260,77 @@ SETTINGS: dict[str, Setting] = {
         (0, 1, 2, 4, 6, 8, 10, 12, 16, 24, 32, 40, 48, 64, 80, 96, 128, 256),
     ),
     "qk_norm": Setting(
-        "attention",
-        "norm on queries and keys",
-        "Each head's queries and keys are divided by their root mean square before they meet, so that no score grows "
-        "with their lengths.",
+        "attention", "norm on queries and keys", "Divide each head's queries and keys by their root mean square."
     ),
-    "n_layers": Setting(
-        "size",
-        "layers",
-        "Encoder blocks, one after the other.",
-        (*range(1, 13), 16, 22, 24, 28, 32, 48, 96),
-    ),
-    "share_layers": Setting(
-        "size",
-        "one block's weights for all",
-        "Every block has the same weights, as in ALBERT.",
-    ),
+    "n_layers": Setting("size", "layers", "Encoder blocks.", (*range(1, 13), 16, 22, 24, 28, 32, 48, 96)),
+    "share_layers": Setting("size", "one block's weights for all", "Every block has the same weights, as in ALBERT."),
     "d_ff": Setting(
         "size",
         "feed-forward width",
         "Hidden width of the feed-forward network; usually 4 × d_model.",
-        (
-            8,
-            16,
-            32,
-            64,
-            96,
-            128,
-            192,
-            256,
-            384,
-            512,
-            768,
-            1024,
-            1152,
-            1536,
-            2048,
-            2624,
-            3072,
-            4096,
-            6400,
-            8192,
-            16384,
-            49152,
-        ),
+        (*_HIDDEN, 16384, 49152),
     ),
     "norm_placement": Setting(
-        "norms, residuals, biases",
+        _NORMS,
         "norm placement",
         "post: norm(x + f(x)), as in the paper. pre: x + f(norm(x)), easier to train when deep. "
         "both: x + norm(f(norm(x))), a sandwich.",
     ),
     "norm": Setting(
-        "norms, residuals, biases",
+        _NORMS,
         "kind of norm",
-        "layer: gain and bias per feature. scalar: one of each for all, as in tutorial A · Implementing an "
-        "Encoder. rms: no mean, no bias.",
+        "layer: gain and bias per feature. scalar: one of each, as in tutorial A. rms: no mean, no bias.",
     ),
     "norm_eps": Setting(
-        "norms, residuals, biases",
-        "epsilon of the norms",
-        "Added before dividing, so that nothing is divided by zero.",
-        (1e-12, 1e-8, 1e-6, 1e-5, 1e-3, 1e-1),
+        _NORMS, "epsilon of the norms", "Added before dividing.", (1e-12, 1e-8, 1e-6, 1e-5, 1e-3, 1e-1)
     ),
-    "final_norm": Setting(
-        "norms, residuals, biases",
-        "norm after the last layer",
-        "One more norm after the last block.",
-    ),
+    "final_norm": Setting(_NORMS, "norm after the last layer", "One more norm after the last block."),
     "first_norm": Setting(
-        "norms, residuals, biases",
+        _NORMS,
         "norm before the first attention",
-        "Where norms stand before sublayers, the first block's may be left out, as in ModernBERT.",
+        "With norms before sublayers, the first may be left out, as in ModernBERT.",
         needs=lambda values: values["norm_placement"] != "post",
     ),
-    "bias": Setting(
-        "norms, residuals, biases",
-        "biases",
-        "Linear maps and norms add a learned vector. Many models since 2020 have none.",
-    ),
-    "residual": Setting(
-        "norms, residuals, biases",
-        "residual connections",
-        "Add each sublayer's input to its output.",
-    ),
-    "activation": Setting(
-        "feed-forward and embeddings",
-        "activation function",
-        "Between the feed-forward network's two linear maps. gelu-tanh approximates gelu by a hyperbolic tangent.",
-    ),
+    "bias": Setting(_NORMS, "biases", "Linear maps and norms add a learned vector."),
+    "residual": Setting(_NORMS, "residual connections", "Add each sublayer's input to its output."),
+    "activation": Setting(_EMBEDDINGS, "activation function", "Between the feed-forward network's two linear maps."),
     "gated": Setting(
-        "feed-forward and embeddings",
+        _EMBEDDINGS,
         "gated feed-forward",
-        "A third linear map of the same input, which multiplies what the activation gives (Shazeer 2020): GEGLU with "
-        "gelu, SwiGLU with silu.",
+        "A third linear map multiplies what the activation gives (Shazeer 2020): GEGLU with gelu, SwiGLU with silu.",
     ),
     "positions": Setting(
         "positions",
         "positions",
-        "How a token's place is told. By a table that is added to the embeddings: sinusoidal, learned, or "
-        "sinusoidal-doubled, that of tutorial B · Encoder Block, whose exponent counts twice. Or in attention, by "
-        "distance: rotary turns queries and keys, alibi lowers scores with distance, relative learns what to add.",
+        "A table added to the embeddings: sinusoidal, learned, or sinusoidal-doubled, tutorial B's, whose exponent "
+        "counts twice. Or in attention: rotary turns queries and keys, alibi lowers scores with distance, relative "
+        "learns what to add.",
     ),
     "position_offset": Setting(
         "positions",
         "row of the first token",
-        "Row of the learned table that the first token gets; the row before it is padding's. RoBERTa's is 2.",
+        "Row of the learned table that the first token gets. RoBERTa's is 2.",
         (0, 1, 2),
         needs=lambda values: values["positions"] == "learned",
     ),
     "rotary_base": Setting(
         "positions",
         "base of rotary positions",
-        "The larger, the slower the slowest pairs of features turn, and the further they reach.",
-        (30, 100, 500, 1_000, 10_000, 100_000, 160_000, 500_000, 1_000_000),
+        "The larger, the slower the slowest pairs of features turn.",
+        (30, *_BASES),
         needs=lambda values: values["positions"] == "rotary",
     ),
     "local_rotary_base": Setting(
         "positions",
         "base in layers with a window",
-        "Layers with a window may have a base of their own. 0 is the same.",
-        (0, 100, 500, 1_000, 10_000, 100_000, 160_000, 500_000, 1_000_000),
+        "0 is the same.",
+        (0, *_BASES),
         needs=lambda values: values["positions"] == "rotary" and values["window"] > 0,
     ),
     "relative_buckets": Setting(
         "positions",
         "ranges of distances",
-        "How many ranges of distances have a learned number each, half of them to either side. Short distances have "
-        "one each, long ones share.",
+        "Each has a learned number, half of them to either side. Long distances share one.",
         (4, 8, 16, 32, 64, 128),
         needs=lambda values: values["positions"] == "relative",
     ),
@@ -420,65 +355,49 @@ SETTINGS: dict[str, Setting] = {
         needs=lambda values: values["window"] > 0,
     ),
     "scale_embeddings": Setting(
-        "feed-forward and embeddings",
-        "scaled embeddings",
-        "Multiply token embeddings by √d_model, as in the paper.",
+        _EMBEDDINGS, "scaled embeddings", "Multiply token embeddings by √d_model, as in the paper."
     ),
-    "embedding_norm": Setting(
-        "norms, residuals, biases",
-        "norm on the embeddings",
-        "A norm on the summed embeddings, as in BERT.",
-    ),
-    "n_segments": Setting(
-        "feed-forward and embeddings",
-        "segments",
-        "Rows of the segment table, as in BERT; 0 is none.",
-        (0, 1, 2),
-    ),
+    "embedding_norm": Setting(_NORMS, "norm on the embeddings", "A norm on the summed embeddings, as in BERT."),
+    "n_segments": Setting(_EMBEDDINGS, "segments", "Rows of the segment table, as in BERT; 0 is none.", (0, 1, 2)),
     "d_embedding": Setting(
         "size",
         "width of the tables",
-        "Token, position and segment tables may be narrower than d_model, as in ALBERT: a linear map brings their sum "
-        "to d_model. 0 is d_model, without a map.",
+        "Tables may be narrower than d_model, as in ALBERT: a linear map brings their sum to d_model. 0 is d_model.",
         (0, 8, 16, 32, 64, 128, 256, 512),
     ),
     "fused_qkv": Setting(
-        "attention",
-        "one map for Q, K and V",
-        "One projection for Q, K and V, laid out head by head, as in tutorial C · Explanation.",
+        "attention", "one map for Q, K and V", "Laid out head by head, as in tutorial C · Explanation."
     ),
     "head_merge": Setting(
         "attention",
         "joining the heads",
-        "reshape forgets to move the head axis back: the mistake of tutorial C · Explanation. It mixes positions.",
+        "reshape forgets to move the head axis back, the mistake of tutorial C · Explanation: it mixes positions.",
     ),
     "initialisation": Setting(
-        "initial weights and dropout",
+        _START,
         "initial weights",
-        "How random weights are drawn. xavier: linear maps small enough for deep models (Glorot & Bengio "
-        "2010), and token tables so that positions are about as long as tokens. torch: as torch's own layers do, and "
-        "so the tutorials; tokens dwarf positions.",
+        "xavier: small enough for deep models (Glorot & Bengio 2010), positions about as long as tokens. torch: as "
+        "torch's own layers, and the tutorials; tokens dwarf positions.",
     ),
     "dropout": Setting(
-        "initial weights and dropout",
+        _START,
         "dropout rate",
-        "The share of numbers that a model zeroes while it learns. No page runs with it. The page Steps "
-        "shows where it would act. What trains here has rates of its own, among its regularisers.",
+        "The share of numbers that a model zeroes while it learns; no page runs with it. What trains here has rates "
+        "of its own, among its regularisers.",
         (0.0, 0.1, 0.2, 0.3, 0.5),
     ),
     "max_len": Setting(
-        "initial weights and dropout",
+        _START,
         "longest sentence",
-        "Longest sentence in tokens: the number of rows in the position table. This server reads at most "
-        f"{MAX_TOKENS:,} tokens of a sentence, whatever stands here.",
+        f"Rows of the position table. This server reads at most {MAX_TOKENS:,} tokens of a sentence.",
         (5, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 5000, 8192),
     ),
 }
-"""Every field but `vocab_size`, which follows from the tokens; in the sidebar's order."""
+"""Every field but `vocab_size`, in the sidebar's order."""
 
 
 def nearest_divisors(whole: int, part: int) -> tuple[int, ...]:
-    """The divisors of `whole` next to `part` on either side, nearest first; at most two."""
+    """Return the divisors of `whole` next to `part` on either side, nearest first."""
     divisors = {n for low in range(1, math.isqrt(whole) + 1) if whole % low == 0 for n in (low, whole // low)}
     below = max((n for n in divisors if n < part), default=None)
     above = min((n for n in divisors if n > part), default=None)
@@ -488,7 +407,7 @@ def nearest_divisors(whole: int, part: int) -> tuple[int, ...]:
 def check_fields(config: Any, error: type[ConfigError], **works: object) -> None:
     """Raise the error for the first choice, switch or number of a dataclass that its annotation does not allow.
 
-    `works` has values that would, by field, where not every value between the bounds does.
+    `works` has values to suggest, by field.
     """
     for name, kind in ((field.name, field.type) for field in fields(config)):
         value = vars(config)[name]

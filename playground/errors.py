@@ -1,24 +1,15 @@
-"""What can be wrong with a request: each message is one sentence that says what would work.
-
-Anything else that is raised is a programming error, and belongs into the log with its traceback.
-"""
+"""What can be wrong with a request: each message is one sentence that says what would work."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 class PlaygroundError(Exception):
-    """Something that was asked for can't be done; the message is for people."""
+    """A request that can't be met; the message is for people."""
 
 
 class ConfigError(PlaygroundError, ValueError):
-    """An architecture that cannot be built.
-
-    Attributes:
-        field: the field at fault.
-        value: what it was set to.
-        works: values of that field that would work, nearest first.
-    """
+    """An architecture that cannot be built: the `field`, its `value`, and what `works`, nearest first."""
 
     def __init__(self, field: str, value: object, reason: str, works: tuple[object, ...]) -> None:
         self.field, self.value, self.works = field, value, works
@@ -28,33 +19,33 @@ class ConfigError(PlaygroundError, ValueError):
 
 
 class RecipeError(ConfigError):
-    """A training run that cannot be; names the field, its value, and what would work, as `ConfigError` does."""
+    """A training run that cannot be."""
 
 
 class InputError(PlaygroundError, ValueError):
-    """A text, a tensor or a number that does not fit what it is given to."""
+    """A text, tensor or number that does not fit."""
 
 
 class UnknownNameError(PlaygroundError, KeyError):
-    """A name that nothing here has; the message lists the nearest ones."""
+    """An unknown name; the message lists the nearest."""
 
     __str__ = Exception.__str__  # a KeyError shows its message in quotation marks
 
 
 class InterventionError(PlaygroundError, ValueError):
-    """A change of the computation that cannot be made: of what is not there, or against another change."""
+    """A change of the computation that cannot be made."""
 
 
 class WeightsError(PlaygroundError, ValueError):
-    """Weights that do not fit a model, or a file of weights that can't be read or trusted."""
+    """Weights that do not fit, or a file that can't be trusted."""
 
 
 class PretrainedError(PlaygroundError):
-    """A checkpoint that is not there, or that can't be trusted or read."""
+    """A checkpoint that is missing or can't be trusted."""
 
 
 class TooLargeError(PlaygroundError, ValueError):
-    """A model, a text or a run that this server will not compute; the message says what would fit."""
+    """More than this server computes."""
 
 
 class UnavailableError(PlaygroundError, LookupError):
@@ -66,11 +57,11 @@ class BusyError(PlaygroundError, RuntimeError):
 
 
 class ClusterError(PlaygroundError, RuntimeError):
-    """A run on other machines that came to nothing; the message is that of the machine, or says that there is none."""
+    """A run on other machines that failed."""
 
 
 def list_nearest(name: object, names: Iterable[str]) -> str:
-    """Return the end of a sentence on an unknown name: the names nearest to it, or the first ones."""
+    """Return the end of a sentence on an unknown name: the nearest names, or the first ones."""
     names = list(names)
     nearest = get_close_matches(str(name)[:100], names)
     return f"the nearest are {', '.join(nearest)}" if nearest else f"there are {', '.join(names[:20]) or 'none'}"
@@ -80,11 +71,10 @@ UNEXPECTED = "Something went wrong while this was computed; what is behind it is
 OUT_OF_MEMORY = "The server has too little memory for this; a smaller model or batch needs less."
 
 _TORCH_OUT_OF_MEMORY = ("can't allocate memory", "out of memory")
-"""What a RuntimeError of torch says where memory is short, on the CPU and on a GPU."""
 
 
 def explain(error: BaseException) -> str:
-    """The sentence for visitors on an exception; the log is the place for all that is no `PlaygroundError`."""
+    """Return the sentence for visitors on an exception."""
     if isinstance(error, PlaygroundError):
         return str(error)
     return OUT_OF_MEMORY if is_out_of_memory(error) else UNEXPECTED

@@ -1,7 +1,4 @@
-"""How much a visitor may send: anyone may, and attention costs the square of the length of a text.
-
-Whoever runs the app sets each by an environment variable, which is PLAYGROUND_ and the name below.
-"""
+"""How much a visitor may send. Each limit is set by an environment variable: PLAYGROUND_ and its name."""
 
 import logging
 import os
@@ -10,7 +7,7 @@ logger = logging.getLogger(__name__)
 
 
 def read_limit(name: str, default: int) -> int:
-    """The limit that the environment gives; `default` where it gives none, or no whole number above 0."""
+    """Return the environment's limit, `default` without a whole number above 0."""
     variable = f"PLAYGROUND_{name}"
     text = os.environ.get(variable, str(default))
     try:
@@ -24,25 +21,20 @@ def read_limit(name: str, default: int) -> int:
 
 
 MAX_CHARACTERS = read_limit("MAX_CHARACTERS", 2_000)
-"""Characters of typed text, over all sentences."""
 
 MAX_SENTENCES = read_limit("MAX_SENTENCES", 8)
-"""Sentences in one batch."""
 
 MAX_LISTED = read_limit("MAX_LISTED", 40)
-"""Sentences that are compared with each other: those of the text, and of a list beside it."""
+"""Sentences that are compared with each other."""
 
 MAX_LISTED_TOKENS = read_limit("MAX_LISTED_TOKENS", 128)
-"""Tokens of each of these, special tokens included."""
+"""Of each of these."""
 
 MAX_TOKENS = read_limit("MAX_TOKENS", 256)
-"""Tokens of one sentence, special tokens included."""
+"""Of one sentence, special tokens included."""
 
 MAX_ADDRESS = min(read_limit("MAX_ADDRESS", 48_000), 60_000)
-"""Characters of an address that the server takes, and of a link that the app writes: a longer one goes into a file.
-
-Python's server takes no request above 64 kB, its headers included. nginx's buffers follow from this limit.
-"""
+"""Characters of an address. Python's server takes 64 kB, headers included; nginx's buffers follow from this."""
 
 LINK_FIELDS = 1_000
-"""Parameters of a link; Streamlit drops all where there are more."""
+"""Streamlit drops all parameters above it."""

@@ -1,4 +1,4 @@
-"""What a link shows, in a notebook: the page's charts with their captions and numbers, without the app."""
+"""What a link shows, in a notebook."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +14,11 @@ if TYPE_CHECKING:
 
 
 def show(link: str) -> None:
-    """Display what a link's page shows: paragraphs, formulas, interactive charts, and tables.
-
-    Args:
-        link: as of `open_link`.
+    """Display what a link's page shows.
 
     Raises:
         InputError: the link is none of the playground's, or its page is no view.
-        ImportError: IPython is not installed, which a notebook has.
-
-    And whatever `open_link` and the link's run raise.
+        ImportError: IPython is not installed.
     """
     from playground.views.all_views import VIEWS  # it needs Plotly and pandas, which the package itself does not
 
@@ -43,18 +38,15 @@ def show(link: str) -> None:
 
 
 def check_answer(exercise: str, answer: Any, variant: int = 0) -> str:
-    """What there is to say of an answer to an exercise: that it is right, or what to think about next.
+    """Say whether an answer to an exercise is right, or what to think about next.
 
     Args:
-        exercise: by its key.
-        answer: a number, a word or words, the names or numbers of a place, five heights, or what the exercise's
-            settings are to be: a link, or a mapping of changed parameters.
+        exercise: its key.
+        answer: a number, words, a place, five heights, or settings: a link or a mapping.
         variant: its number.
 
     Raises:
         InputError: there is no such exercise, or this is no answer to it.
-
-    And whatever `open_link` and the state's run raise.
     """
     from playground.learn.exercise import Variant, shipped_exercises
 
@@ -113,7 +105,6 @@ def _display_text(text: str) -> None:
 
 
 def _put(shown: object) -> None:
-    """Display an object in the notebook, as it represents itself."""
     from IPython.display import display
 
     display(shown)  # type: ignore[no-untyped-call]

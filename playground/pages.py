@@ -1,7 +1,4 @@
-"""The pages: one record each, which the menu, links, changes, citations and exports read.
-
-A new page is a record here, a view in `playground/views/` and its script in `pages/`.
-"""
+"""The pages. A new one is a record here, a view in `playground/views/` and a script in `pages/`."""
 
 from dataclasses import dataclass
 
@@ -11,31 +8,28 @@ class Page:
     """One page of the app."""
 
     path: str
-    """In the address; the overview's is empty there."""
     title: str
-    """In the menu."""
     purpose: str
-    """What the menu says of it, in one sentence."""
+    """Of the menu."""
     group: str = ""
-    """The fold of the menu that it stands in; empty for the first row, which has room for eight pages and folds."""
+    """The fold of the menu; empty for the first row."""
     prefix: str = ""
-    """How its own parameters start in a link, where that is not its path."""
+    """Of its own parameters, if not its path."""
     own_networks: bool = False
-    """Whether it shows networks of its own beside the sidebar's encoder."""
+    """Whether it shows networks of its own."""
     draws_numbers: bool = False
-    """Whether it draws numbers from the sidebar's seed with any weights, beside networks of its own."""
+    """Whether it uses the seed with any weights."""
     runs_text: bool = True
-    """Whether an encoder is run on the visitor's text for it."""
+    """Whether it runs the visitor's text."""
     unchanged: str = ""
-    """Why the changes on request are not shown on it; empty where they are."""
+    """Why it does not show changes; empty if it does."""
     cites: tuple[str, ...] = ()
-    """What it computes with beside the encoder, by the keys of the references."""
+    """Keys of further references."""
     exports: str = "encoder"
-    """What `Take it with you` begins with."""
 
     @property
     def parameter_prefix(self) -> str:
-        """How the keys of its own parameters start."""
+        """How its parameters start."""
         return f"{self.prefix or self.path}_"
 
 
@@ -198,15 +192,14 @@ PAGES = {
         ),
     )
 }
-"""By their paths, in the order of the menu, which draws its folds behind all pages of the first row."""
+"""In the menu's order."""
 
 LADDER = "from 2017 to today"
-"""The view of the page Parts that was a page of its own."""
 
 MOVED = {"ladder": ("parts", "parts_view", LADDER)}
-"""By the path of a page that is gone: the page that has its content, and the parameter and value that show it."""
+"""By the path of a page that is gone: the page and the parameter that show it."""
 
 
 def page_at(path: str) -> Page:
-    """The page of a path in the address; that of the overview may be empty."""
+    """Return the page of a path; the overview's may be empty."""
     return PAGES[path or "overview"]

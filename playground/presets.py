@@ -1,4 +1,4 @@
-"""Named architectures: the five tutorials, the papers' models, a trained checkpoint's shape."""
+"""Named architectures: the tutorials, the papers' models, a checkpoint's shape."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,11 +8,7 @@ from playground.config import ModelConfig
 
 @dataclass(frozen=True)
 class Preset:
-    """A named `ModelConfig`, with its source: the paper, or what sets a tutorial apart.
-
-    Its `tokenizer` is the nearest that there is to its own; `vectors` where it has no token table. A tutorial may bring
-    the `text` whose words are its vocabulary.
-    """
+    """A named `ModelConfig` with its source, the nearest tokenizer, and a tutorial's own `text`."""
 
     title: str
     config: ModelConfig
@@ -22,7 +18,6 @@ class Preset:
 
 
 def _tutorial(**fields: Any) -> ModelConfig:
-    """The tutorials leave the initial weights to torch's constructors."""
     return ModelConfig(**{"initialisation": "torch", **fields})
 
 
@@ -216,4 +211,4 @@ PRESETS: dict[str, Preset] = {
         tokenizer="bpe",
     ),
 }
-"""Keyed by the names that links and the contract use; the sidebar's menu keeps this order."""
+"""In the sidebar's order."""

@@ -1,4 +1,4 @@
-"""For tests of one's own encoder: its intermediates beside the playground's."""
+"""For tests of one's own encoder."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,16 +10,13 @@ from playground.model import Encoder
 
 
 def assert_matches(encoder: Encoder, ids: Tensor, tensors: Mapping[str, Any], mask: Tensor | None = None) -> None:
-    """Fail with a report of where they part, and of what would explain it, unless all tensors agree.
+    """Fail with a report unless all tensors agree with the encoder's.
 
     Args:
         encoder: with the same weights.
-        ids: token ids (B, T), or raw vectors (B, T, d_model).
-        tensors: arrays by the names of a trace, any of them.
-        mask: as `Encoder.forward` takes it.
-
-    Raises:
-        AssertionError: a tensor differs; and as `diagnose`.
+        ids: (B, T), or raw vectors (B, T, d_model).
+        tensors: arrays by the names of a trace.
+        mask: as of `Encoder.forward`.
     """
     found = diagnose(encoder, ids, tensors, mask)
     if found.first is not None:

@@ -38,16 +38,3 @@ def test_nothing_measures_with_a_clock_that_can_be_set() -> None:
     for path in SAY_WHEN:
         assert found.pop(str(ROOT / path))
     assert {path: clocks for path, clocks in found.items() if clocks} == {}
-
-
-@pytest.mark.parametrize(
-    ("source", "found"),
-    [
-        ("import time\nbegun = time.time()", {"time.time"}),
-        ("from time import time", {"time.time"}),
-        ("import datetime\ndatetime.datetime.now()", {"datetime.datetime"}),
-        ("import time\ntime.monotonic(), time.perf_counter(), time.sleep(1)", set()),
-    ],
-)
-def test_such_a_clock_is_found(source: str, found: set[str]) -> None:
-    assert settable_clocks(source) == found

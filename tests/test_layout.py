@@ -188,18 +188,6 @@ def test_long_work_in_the_background_knows_neither_torch_nor_streamlit() -> None
 
 
 @pytest.mark.parametrize(
-    ("edges", "chain"), [({}, 0), ({"a": []}, 1), ({"a": ["b"], "b": ["c"]}, 3), ({"a": ["b", "c"], "c": ["b"]}, 3)]
-)
-def test_chains_are_measured(edges: dict[str, list[str]], chain: int) -> None:
-    assert longest_chain(edges) == chain
-
-
-def test_a_cycle_is_found() -> None:
-    with pytest.raises(AssertionError, match="a → b → a"):
-        longest_chain({"a": ["b"], "b": ["a"]})
-
-
-@pytest.mark.parametrize(
     "document",
     ["README.md", "CONTRIBUTING.md", "deploy/README.md", *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md"))],
 )
@@ -243,44 +231,3 @@ def test_docstrings_name_only_what_is_there() -> None:
     named = {name for path in SOURCES for name in re.findall(r"`([a-zA-Z_]\w*\.[a-zA-Z_]\w*)(?:\(.*?\))?`", read(path))}
     pairs = [name.split(".") for name in named if not NO_MODULES.fullmatch(name)]
     assert not [f"{owner}.{name}" for owner, name in pairs if name not in known[owner]]
-
-
-def test_readme_begins_with_the_two_commands() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    commands = re.findall(r"^(?: {4}|`{3}\w*\n)(\S.*)\n\s*(\S.*)$", readme, re.MULTILINE)
-    first, second = commands[0]
-    assert first.startswith("make run")
-    assert second.startswith("make test")
-    assert len(readme.splitlines()) <= 120  # three screens
-
-
-@pytest.mark.parametrize(
-    ("path", "source", "found"),
-    [
-        ("playground/model/blocks.py", "import playground.runs", ["playground.runs"]),
-        ("playground/model/blocks.py", "from playground import runs", ["playground.runs"]),
-        ("playground/model/blocks.py", "from ..runs import Run", ["playground.runs"]),
-        ("playground/model/blocks.py", "from . import masks", []),
-        ("playground/model/blocks.py", "from playground.config import ModelConfig", []),
-        ("playground/config.py", "from playground.model.blocks import LayerNorm", ["playground.model.blocks"]),
-        ("playground/runs/encoder_run.py", "from playground import Encoder", ["playground"]),
-        ("playground/runs/encoder_run.py", "from playground.charts import figure", ["playground.charts.figure"]),
-        ("playground/runs/encoder_run.py", "from playground.weights import load_weights", ["playground.weights"]),
-        ("playground/runs/encoder_run.py", "from playground.text.tokenizer import Batch", []),
-        ("playground/runs/budget.py", "def f():\n from playground.web.start import prepare", ["playground.web.start"]),
-        ("playground/__init__.py", "from playground.model import Encoder", []),
-        ("playground/web/views/overview.py", "import pages.attention", ["pages.attention"]),
-        ("pages/attention.py", "from playground import Encoder, web", []),
-    ],
-)  # fmt: skip
-def test_a_reverse_edge_is_found(path: str, source: str, found: list[str]) -> None:
-    modules = {
-        "playground.charts.figure", "playground.model.attention", "playground.runs",
-        "playground.web", "playground.web.start", "pages.attention",
-    }  # fmt: skip
-    assert reverse_edges(Path(path), source, modules) == found
-
-
-@pytest.mark.parametrize("source", ["import streamlit as st", "from streamlit.testing.v1 import AppTest"])
-def test_an_import_of_streamlit_is_found(source: str) -> None:
-    assert imports_streamlit(Path("playground/runs/encoder_run.py"), source)

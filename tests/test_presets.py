@@ -5,7 +5,6 @@ import pytest
 from playground import Encoder, count_parameters
 from playground.model.trace import Trace
 from playground.presets import PRESETS
-from playground.text import words
 from tests.model.reference import vectors
 
 TOTALS = {
@@ -31,22 +30,9 @@ TOTALS = {
 }
 
 
-def test_the_menu_is_complete() -> None:
-    assert set(PRESETS) == set(TOTALS)
-    assert all(preset.title and preset.source for preset in PRESETS.values())
-    assert len({preset.title for preset in PRESETS.values()}) == len(PRESETS)
-
-
 @pytest.mark.parametrize("name", TOTALS)
 def test_totals_are_the_published_ones(name: str) -> None:
     assert count_parameters(PRESETS[name].config).total == TOTALS[name]
-
-
-def test_tutorials_split_into_embedding_and_blocks() -> None:
-    a, d = (count_parameters(PRESETS[name].config) for name in ("tutorial-a", "tutorial-d"))
-    assert a.by(lambda term: term.component)["embeddings"] == 2_560
-    assert d.total - d.by(lambda term: term.component)["embeddings"] == 18_915_328
-    assert [d.by(lambda term: term.layer)[i] for i in range(6)] == [3_152_384] * 6
 
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if name.startswith("tutorial-")])
@@ -62,15 +48,3 @@ def test_tutorials_run(name: str) -> None:
 def test_a_preset_takes_vectors_where_it_has_no_token_table() -> None:
     for preset in PRESETS.values():
         assert (preset.tokenizer == "vectors") == (preset.config.vocab_size == 0), preset.title
-
-
-def test_tutorial_as_words_are_its_vocabulary() -> None:
-    own = {name: preset.text for name, preset in PRESETS.items() if preset.text}
-    assert own == {"tutorial-a": "this is an example sentence"}
-    assert words([own["tutorial-a"]]).vocab_size == PRESETS["tutorial-a"].config.vocab_size
-
-
-def test_minilm_is_said_to_be_fine_tuned_from_its_own_base_and_not_distilled_into() -> None:
-    source = PRESETS["minilm-l6"].source
-    assert "distilled" not in source
-    assert all(words in source for words in ("MiniLM-L6-H384", "fine-tuned", "over a billion pairs"))

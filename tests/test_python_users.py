@@ -10,8 +10,7 @@ import torch
 
 import playground
 from playground import Encoder, ModelConfig, Trace, command_line, open_link
-from playground.errors import InputError, InterventionError, PlaygroundError
-from playground.model.changes import Change
+from playground.errors import InputError
 from playground.runs.encoder_run import run
 from playground.text import words
 
@@ -58,14 +57,6 @@ def test_ids_outside_of_the_table_are_a_sentence(ids: list[list[float]]) -> None
         Encoder(CONFIG)(torch.tensor(ids))
 
 
-def test_a_change_is_a_record() -> None:
-    batch = words(["a b c"]).encode_batch(["a b c"])
-    with pytest.raises(InterventionError, match="Change"):
-        run(Encoder(CONFIG), batch, interventions=["1.0:zero"])  # type: ignore[list-item]
-    with pytest.raises(InterventionError, match="zero, mean"):
-        Change("xyz", 0, 1)
-
-
 @pytest.mark.parametrize(
     ("more", "told"),
     [
@@ -81,17 +72,3 @@ def test_a_link_names_each_repair(more: str, told: list[str]) -> None:
     notices = open_link(LINK.replace("&text=a+b+c", "" if "text=" in more else "&text=a+b+c") + more).notices
     assert bool(notices) == bool(told)
     assert all(each in " ".join(notices) for each in told)
-
-
-@pytest.mark.parametrize("path", ["host/", "host", "host/app/", "host/attention", "host/app/norms/"])
-def test_an_unknown_page_is_named(path: str) -> None:
-    query = LINK.partition("?")[2]
-    assert open_link(f"https://{path}?{query}").notices == ()
-    (notice,) = open_link(f"https://host/atention?{query}").notices
-    assert "attention" in notice
-
-
-def test_what_is_raised_is_for_people() -> None:
-    with pytest.raises(PlaygroundError) as raised:
-        Trace()["x"]
-    assert str(raised.value).startswith("Nothing here is called")

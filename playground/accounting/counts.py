@@ -10,13 +10,8 @@ from playground.config import ModelConfig
 Component = Literal["embeddings", "attention", "feed_forward", "norms"]
 K = TypeVar("K", bound=Hashable)
 
-LABELS = {
-    "embeddings": "embeddings",
-    "attention": "attention",
-    "feed_forward": "feed-forward",
-    "norms": "norms",
-}
-"""How the components are called on a page."""
+LABELS = {"embeddings": "embeddings", "attention": "attention", "feed_forward": "feed-forward", "norms": "norms"}
+"""What pages call the components."""
 
 
 @dataclass(frozen=True)
@@ -24,16 +19,13 @@ class Term:
     """One addend of a count."""
 
     name: str
-    """Of parameters, the name that the built model's own parameters start with."""
+    """Of parameters: how the model's own names start."""
     component: Component
     part: str
-    """Of the component, such as `Q` or `W₁`."""
+    """Such as `Q` or `W₁`."""
     layer: int | None
-    """From 0; None outside the blocks."""
     formula: str
-    """The count in the config's names."""
     count: int
-    """Parameters or floating-point operations."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +43,7 @@ class Count:
         return sum(term.count for term in self.terms)
 
     def by(self, key: Callable[[Term], K]) -> dict[K, int]:
-        """Sum up by any property of a term, in the order of first appearance."""
+        """Sum up by any property of a term."""
         sums: dict[K, int] = {}
         for term in self.terms:
             sums[key(term)] = sums.get(key(term), 0) + term.count
@@ -59,15 +51,14 @@ class Count:
 
 
 def count_parameters(config: ModelConfig) -> Count:
-    """Count an encoder's parameters; nothing is allocated, so any size can be counted."""
+    """Count an encoder's parameters; nothing is allocated."""
     return Count(tuple(_stack(config, ("attn",))))
 
 
 def count_encoder_decoder(config: ModelConfig, tgt_vocab_size: int) -> Count:
-    """Count an encoder–decoder's parameters by name, `encoder.…`, `decoder.…` and `fc`, without allocating any.
+    """Count an encoder–decoder's parameters: `encoder.…`, `decoder.…` and `fc`.
 
-    The last map, to the target's words, counts as an embedding: the paper shares its matrix with theirs (Vaswani et al.
-    2017, section 3.4); here it has its own.
+    The last map counts as an embedding: the paper shares its matrix (Vaswani et al. 2017, section 3.4), we do not.
     """
     encoder = [replace(term, name=f"encoder.{term.name}") for term in _stack(config, ("attn",))]
     decoder = [
@@ -80,7 +71,7 @@ def count_encoder_decoder(config: ModelConfig, tgt_vocab_size: int) -> Count:
 
 
 def _stack(config: ModelConfig, attentions: tuple[str, ...]) -> Iterator[Term]:
-    """Embeddings, blocks with these attentions, a norm after each sublayer, and the final norm, where there are any."""
+    """Embeddings, blocks with these attentions, the final norm."""
     width_name, width = ("d_embedding", config.d_embedding) if config.d_embedding else ("d_model", config.d_model)
 
     def table(name: str, rows_name: str, rows: int) -> Term:
@@ -118,13 +109,12 @@ def _stack(config: ModelConfig, attentions: tuple[str, ...]) -> Iterator[Term]:
 
 
 Size = tuple[str, int]
-"""What a width is called in formulas, and the width."""
+"""A width's name in formulas, and the width."""
 
 
 def _linear(
     name: str, component: Component, part: str, layer: int | None, config: ModelConfig, given: Size, gives: Size
 ) -> Term:
-    """A linear map of the config, with a bias where it has biases."""
     (d_in, n_in), (d_out, n_out) = given, gives
     product = _product(d_in, d_out)
     formula, count = f"{product} + {d_out}" if config.bias else product, n_in * n_out + n_out * config.bias
@@ -132,14 +122,12 @@ def _linear(
 
 
 def _product(one: str, other: str) -> str:
-    """Two widths' product, as formulas write it."""
     return f"{one}²" if one == other else f"{one} · {other}"
 
 
 def _norm(
     name: str, part: str, layer: int | None, config: ModelConfig, width_name: str = "d_model", width: int = 0
 ) -> Term:
-    """A norm of the config's kind over so many features, d_model by default."""
     width = width or config.d_model
     has_bias = config.bias and config.norm in ("layer", "scalar")
     formula, count = {
@@ -154,14 +142,12 @@ def _norm(
 
 
 def _head_sizes(config: ModelConfig) -> tuple[Size, Size]:
-    """All heads' width together, and that of all heads of keys and values."""
     width, kv_width = config.n_heads * config.head_width, config.kv_heads * config.head_width
     name = "n_heads · d_head" if config.d_head else "d_model"
     return (name, width), (name if kv_width == width else "n_kv_heads · d_head", kv_width)
 
 
 def _attention(attn: str, layer: int, config: ModelConfig) -> Iterator[Term]:
-    """One attention's linear maps, and the norms of its queries and keys."""
     model, (width, kv_width) = ("d_model", config.d_model), _head_sizes(config)
     if config.fused_qkv:
         one = _linear(f"{attn}.qkv", "attention", "QKV", layer, config, model, width)
@@ -177,44 +163,40 @@ def _attention(attn: str, layer: int, config: ModelConfig) -> Iterator[Term]:
 
 
 def _list_up(config: ModelConfig) -> tuple[tuple[str, str], ...]:
-    """The feed-forward's linear maps of its input, by their names in the model and their symbols."""
     return (("up", "W₁"), ("gate", "W₃")) if config.gated else (("up", "W₁"),)
 
 
 def count_flops(config: ModelConfig, n_tokens: int, n_sentences: int = 1) -> Count:
     """Count one forward pass's floating-point operations: 2 per multiply-add of its matrix products.
 
-    Biases, norms, activations and residual additions are left out, as is usual (Kaplan et al. 2020, section 2.1): they
-    grow with T · d_model or T · d_ff, without a second factor of the width. So are the softmax, which grows with
-    n_heads · T², and rotary positions. With a window, the pairs within it count. T = `n_tokens`, padding included;
-    B = `n_sentences`.
+    Biases, norms, activations, sums, softmax and rotary positions are left out, as is usual (Kaplan et al. 2020,
+    section 2.1). T = `n_tokens`, padding included; B = `n_sentences`.
     """
-    tokens, terms = 2 * n_sentences * n_tokens, list[Term]()
-    model, hidden, ((w_name, width), kv) = ("d_model", config.d_model), ("d_ff", config.d_ff), _head_sizes(config)
+    terms: list[Term] = []
+    model, hidden, (queries, kv) = ("d_model", config.d_model), ("d_ff", config.d_ff), _head_sizes(config)
+
+    def product(name: str, component: Component, part: str, layer: int | None, given: Size, gives: Size) -> None:
+        count = 2 * n_sentences * n_tokens * given[1] * gives[1]
+        terms.append(Term(name, component, part, layer, f"2 · B · T · {_product(given[0], gives[0])}", count))
+
     if config.d_embedding:
-        n = tokens * config.d_embedding * config.d_model
-        formula = "2 · B · T · d_embedding · d_model"
-        terms.append(Term("embed.project", "embeddings", "to d_model", None, formula, n))
+        product("embed.project", "embeddings", "to d_model", None, ("d_embedding", config.d_embedding), model)
     for i in range(config.n_layers):
         attn, ffn = f"layers.{i}.attn", f"layers.{i}.ffn"
-        queries = w_name, width
-        maps = {"q": (model, queries), "k": (model, kv), "v": (model, kv), "o": (queries, model)}
-        for letter, ((d_in, n_in), (d_out, n_out)) in maps.items():
-            name, formula = f"{attn}.{letter}", f"2 · B · T · {_product(d_in, d_out)}"
-            terms.append(Term(name, "attention", letter.upper(), i, formula, tokens * n_in * n_out))
+        for letter, (given, gives) in {"q": (model, queries), "k": (model, kv), "v": (model, kv)}.items():
+            product(f"{attn}.{letter}", "attention", letter.upper(), i, given, gives)
+        product(f"{attn}.o", "attention", "O", i, queries, model)
         pairs_name, pairs = _pairs(config, i, n_tokens)
-        formula, n = f"2 · B · {pairs_name} · {w_name}", 2 * n_sentences * pairs * width
+        formula, n = f"2 · B · {pairs_name} · {queries[0]}", 2 * n_sentences * pairs * queries[1]
         terms += [Term(f"{attn}.scores", "attention", "scores", i, formula, n)]
         terms += [Term(f"{attn}.z", "attention", "weighted sum", i, formula, n)]
-        up = [(f"{ffn}.{name}", symbol, model, hidden) for name, symbol in _list_up(config)]
-        for name, part, (d_in, n_in), (d_out, n_out) in [*up, (f"{ffn}.down", "W₂", hidden, model)]:
-            formula = f"2 · B · T · {d_in} · {d_out}"
-            terms.append(Term(name, "feed_forward", part, i, formula, tokens * n_in * n_out))
+        for name, symbol in _list_up(config):
+            product(f"{ffn}.{name}", "feed_forward", symbol, i, model, hidden)
+        product(f"{ffn}.down", "feed_forward", "W₂", i, hidden, model)
     return Count(tuple(terms))
 
 
 def _pairs(config: ModelConfig, layer: int, n_tokens: int) -> Size:
-    """How many pairs of a query and a key a layer's attention has."""
     window = config.window_of(layer)
     half = window // 2
     if not window or half >= n_tokens - 1:
@@ -223,25 +205,14 @@ def _pairs(config: ModelConfig, layer: int, n_tokens: int) -> Size:
 
 
 def attention_overtakes(config: ModelConfig) -> int | None:
-    """Return the shortest sentence, in tokens, whose attention costs more than its feed-forward.
-
-    Without windows, with w the width of all heads, v that of all heads of keys and n linear maps, 2 or, gated, 3:
-    4 T d (w + v) + 4 T² w > 2 n T d · d_ff, so T > (n / 2 · d · d_ff − d (w + v)) / w. Where w and v are d_model, that
-    is n / 2 · d_ff − 2 · d_model. With windows it is looked for, and there may be none: None.
-    """
-    (_, width), (_, kv_width) = _head_sizes(config)
-    d, n_maps = config.d_model, 2 + config.gated
-    if not config.window:
-        return max(1, (n_maps * d * config.d_ff // 2 - d * (width + kv_width)) // width + 1)
+    """Return the shortest sentence, in tokens, whose attention costs more than its feed-forward; None without one."""
 
     def overtakes(n_tokens: int) -> bool:
-        cost = count_flops(config, n_tokens).by(lambda term: term.component)
+        cost = flops_by_length(config, [n_tokens])
         return cost["attention"] > cost["feed_forward"]
 
     longest = 2**32
-    if not overtakes(longest):
-        return None
-    return 1 + bisect_left(range(1, longest), True, key=overtakes)
+    return 1 + bisect_left(range(1, longest), True, key=overtakes) if overtakes(longest) else None
 
 
 def flops_by_length(config: ModelConfig, lengths: Iterable[int]) -> dict[Component, list[int]]:
@@ -253,10 +224,9 @@ def flops_by_length(config: ModelConfig, lengths: Iterable[int]) -> dict[Compone
 
 
 def count_attention_head(config: ModelConfig) -> Count:
-    """One head's own parameters: its columns of W_Q, W_K and W_V with their biases, and its rows of W_O.
+    """Count one head's own parameters: its part of W_Q, W_K, W_V and W_O.
 
-    The bias of W_O belongs to no head: it stays where every head of a layer is gone. So n_heads of them and one such
-    bias, d_model numbers, are a layer's attention. Keys and values that several heads read belong to none of them.
+    The bias of W_O, and keys and values that several heads read, belong to none.
     """
     letters = "qkv" if config.kv_heads == config.n_heads else "q"
     model, head = ("d_model", config.d_model), ("d_head", config.head_width)
@@ -268,7 +238,7 @@ def count_attention_head(config: ModelConfig) -> Count:
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes needed for one purpose, and their formula; N is the number of parameters."""
+    """Bytes for one purpose; N in the formula is the number of parameters."""
 
     purpose: str
     formula: str
@@ -276,7 +246,7 @@ class Memory:
 
 
 def count_memory(config: ModelConfig, n_tokens: int) -> tuple[Memory, ...]:
-    """Count the bytes that weights, an Adam training step's state, and one sentence's attention patterns take."""
+    """Count the bytes of weights, of training with Adam, and of one sentence's attention."""
     n = count_parameters(config).total
     cells = config.n_layers * config.n_heads * n_tokens**2
     kept = 2 * config.n_layers * config.kv_heads * config.head_width * n_tokens

@@ -1,4 +1,4 @@
-"""Counts as people read them: formulas with their numbers, rounded sizes, ratios, tables, what a model costs."""
+"""Counts as people read them: formulas with numbers, rounded sizes, tables, what a model costs."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -12,10 +12,7 @@ from playground.config import ModelConfig
 
 
 def substitute(formula: str, config: ModelConfig, **sizes: int) -> str:
-    """Put numbers in place of a formula's names: the config's fields, and sizes such as B and T.
-
-    A field that is 0 where it is as another's is that number.
-    """
+    """Put numbers in place of a formula's names: the config's fields, and sizes such as B and T."""
     names = vars(config) | sizes
     names |= {"d_head": config.head_width, "n_kv_heads": config.kv_heads, "d_embedding": config.embedding_width}
     return re.sub("[A-Za-z_]+", lambda name: f"{names[name[0]]:,}" if name[0] in names else name[0], formula)
@@ -27,26 +24,26 @@ def in_units(number: float, unit: str) -> str:
 
 
 def in_millions(count: int) -> str:
-    """Round as the field counts parameters: `22.6 M`, `175 B` for billions."""
+    """Round as the field counts parameters: `22.6 M`, `175 B`."""
     return _rounded(count, ("", "k", "M", "B", "T")).rstrip()
 
 
 def signed(difference: int) -> str:
-    """A difference of two counts, rounded as `in_millions` does: `+3.55 M`, `−920`, `±0`."""
+    """A difference of two counts, rounded: `+3.55 M`, `−920`, `±0`."""
     if not difference:
         return "±0"
     return f"{'+' if difference > 0 else '−'}{in_millions(abs(difference))}"
 
 
 def times(ratio: float) -> str:
-    """How many times as large: `7,738 ×`, `0.21 ×`, `1/7,738 ×`."""
+    """A ratio: `7,738 ×`, `0.21 ×`, `1/7,738 ×`."""
     if ratio < 0.01:
         return f"1/{in_millions(round(1 / ratio)) if ratio < 1e-6 else f'{1 / ratio:,.0f}'} ×"
     return f"{ratio:,.0f} ×" if ratio >= 10 else f"{ratio:.2g} ×"
 
 
 def share(part: int, whole: int) -> str:
-    """A share that is never rounded to nothing: `53 %`, `0.044 %`, `< 0.01 %`."""
+    """A share, never rounded to nothing: `53 %`, `0.044 %`, `< 0.01 %`."""
     percent = 100 * part / whole
     if percent < 0.01:
         return "< 0.01 %"
@@ -66,7 +63,7 @@ def listed(counts: Iterable[tuple[str, int]]) -> str:
 
 
 def breakdown_table(count: Count, config: ModelConfig, **sizes: int) -> pd.DataFrame:
-    """One row a part: its formula, the same with the config's numbers, and what it comes to in all layers."""
+    """One row a part: its formula, the same with numbers, and what it comes to in all layers."""
     parts: dict[str, list[Term]] = {}
     for term in count:
         parts.setdefault(term.part, []).append(term)
@@ -85,22 +82,16 @@ def breakdown_table(count: Count, config: ModelConfig, **sizes: int) -> pd.DataF
     )
 
 
-def comparison_table(pinned: Count, now: Count) -> pd.DataFrame:
-    """One row a component and one for the sum: two models' counts, and the difference."""
-    counts = [count.by(lambda term: LABELS[term.component]) | {"all": count.total} for count in (pinned, now)]
-    rows = [label for label in (*LABELS.values(), "all") if any(label in count for count in counts)]
-    before, after = ([count.get(row, 0) for row in rows] for count in counts)
-    differences = [there - here for here, there in zip(before, after, strict=True)]
-    return pd.DataFrame({"component": rows, "pinned": before, "now": after, "now − pinned": differences})
+def component_table(count: Count) -> pd.DataFrame:
+    """One row a component and one for the sum, to be compared with another model's."""
+    sums = count.by(lambda term: LABELS[term.component]) | {"all": count.total}
+    return pd.DataFrame({"now": sums}).rename_axis("component")
 
 
-def memory_table(config: ModelConfig, n_tokens: int, pinned: tuple[ModelConfig, int] | None = None) -> pd.DataFrame:
-    """One row a purpose, for one sentence: what it takes, its formula, and the same with numbers.
-
-    Beside another model and its number of tokens, also what that one takes, and the difference.
-    """
+def memory_table(config: ModelConfig, n_tokens: int) -> pd.DataFrame:
+    """One row a purpose, for one sentence: what it takes, its formula, and the same with numbers."""
     rows, n = count_memory(config, n_tokens), count_parameters(config).total
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
             "memory for": [row.purpose for row in rows],
             "size": [in_units(row.n_bytes, "B") for row in rows],
@@ -108,71 +99,46 @@ def memory_table(config: ModelConfig, n_tokens: int, pinned: tuple[ModelConfig, 
             "with these numbers": [substitute(row.formula, config, N=n, T=n_tokens) for row in rows],
         }
     )
-    if pinned is None:
-        return table
-    before = [row.n_bytes for row in count_memory(*pinned)]
-    changes = [row.n_bytes - n_bytes for row, n_bytes in zip(rows, before, strict=True)]
-    table.insert(2, "pinned", [in_units(n_bytes, "B") for n_bytes in before])
-    table.insert(3, "now − pinned", [_signed_bytes(change) for change in changes])
-    return table
-
-
-def _signed_bytes(change: int) -> str:
-    return f"{'+' if change > 0 else '−'}{in_units(abs(change), 'B')}" if change else "±0"
 
 
 def _rounded(number: float, prefixes: tuple[str, ...]) -> str:
-    """Three digits, a space and the prefix of the largest power of 1,000 that leaves at least 1."""
     power = max(i for i in range(len(prefixes)) if i == 0 or number >= 0.9995 * 1000**i)
     return f"{number / 1000**power:.3g} {prefixes[power]}"
 
 
 @dataclass(frozen=True)
 class ModelCosts:
-    """A model and a sentence's length, with what is counted of them."""
+    """A model and a sentence's length, with its counts."""
 
     config: ModelConfig
     n_tokens: int
-    """Of the sentence."""
     length_from: str = "this sentence"
-    """Which sentence that is."""
     name: str = "this model"
 
     @cached_property
     def parameters(self) -> Count:
-        """The model's parameters, in named terms."""
+        """The model's parameters."""
         return count_parameters(self.config)
 
     @cached_property
     def flops(self) -> Count:
-        """The floating-point operations of one pass over the sentence, in named terms."""
+        """The operations of one pass over the sentence."""
         return count_flops(self.config, self.n_tokens)
 
 
-EXAMPLE_TOKENS = 16
-"""The length to count with where there is no sentence."""
-
-
 def sentence_costs(config: ModelConfig, n_tokens: int | None, name: str = "this model") -> ModelCosts:
-    """What a model costs for a sentence of so many tokens with its padding, or for an example where there is none."""
+    """Return what a model costs for a sentence of so many tokens, padding included; for 16 without a sentence."""
     origin = "an example, as there is no sentence" if n_tokens is None else "this sentence, with its padding"
-    n_read = min(n_tokens or EXAMPLE_TOKENS, config.max_len)
-    if n_read < (n_tokens or EXAMPLE_TOKENS):
-        origin += f", cut from {n_tokens or EXAMPLE_TOKENS} at max_len"
-    return ModelCosts(config, n_read, origin, name)
+    return ModelCosts(config, min(n_tokens or 16, config.max_len), origin, name)
 
 
 def describe_costs(pinned: ModelCosts, now: ModelCosts) -> str:
     """Both models' parameters and work, the pinned one's first, in one sentence."""
     parameters = _describe_change(pinned.parameters.total, now.parameters.total, in_millions)
     flops = _describe_change(pinned.flops.total, now.flops.total, lambda n: in_units(n, "FLOPs"))
-    tokens = (pinned.n_tokens, now.n_tokens)
-    length = f"{tokens[1]} tokens" if tokens[0] == tokens[1] else f"{tokens[0]} → {tokens[1]} tokens"
-    return f"Parameters: {parameters}. The forward pass over {length}: {flops}."
+    return f"Parameters: {parameters}. The forward pass over {now.n_tokens} tokens: {flops}."
 
 
 def _describe_change(before: int, after: int, write: Callable[[int], str]) -> str:
-    if before == after:
-        return f"{write(after)} in both"
     ratio = f" ({times(after / before)})" if before and after else ""
     return f"{write(before)} → {write(after)}{ratio}"

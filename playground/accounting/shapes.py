@@ -1,4 +1,4 @@
-"""The shape of every intermediate of a forward pass, and the stages of the way of the data; nothing is computed."""
+"""The shape of every intermediate of a forward pass, and its stages; nothing is computed."""
 
 from dataclasses import dataclass, replace
 
@@ -11,17 +11,16 @@ Steps = list[tuple[str, Symbols]]
 _STREAM = ("B", "T", "d_model")
 _HEADS = ("B", "H", "T", "d_head")
 _STATISTICS = {"layer": ("mean", "std"), "scalar": ("mean", "std"), "rms": ("rms",), "none": ()}
-"""What each norm takes from a token's features."""
+"""What each norm measures."""
 
 
 def list_shapes(
     config: ModelConfig, n_sentences: int, n_tokens: int, causal: bool = False
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """Every intermediate's name and shape, in order, as tutorial C prints them.
+    """List every intermediate's name and shape, in order, as tutorial C prints them.
 
-    Points that a `Trace` notes have its names. Between them stand the steps that it does not keep: projections before
-    they are cut into heads, the mask (`causal`: another row for each query), unmasked products, merged heads, and what
-    the norms measure. B = `n_sentences`, T = `n_tokens`, padding included.
+    Points of a `Trace` have its names; between them stand steps that it does not keep. B = `n_sentences`,
+    T = `n_tokens`, padding included.
     """
     sizes = {"B": n_sentences, "T": n_tokens, "H": config.n_heads, "1": 1}
     sizes |= {"d_model": config.d_model, "d_head": config.head_width, "d_ff": config.d_ff}
@@ -33,7 +32,7 @@ def list_shapes(
 
 
 def is_traced(name: str) -> bool:
-    """Whether a name of `list_shapes` is one of a trace, rather than a step between two of its points."""
+    """Whether a name of `list_shapes` is one of a trace."""
     return not name.endswith(_BETWEEN)
 
 
@@ -111,7 +110,6 @@ def _attention(config: ModelConfig, by_query: bool) -> Steps:
 
 
 def _projected(config: ModelConfig) -> Steps:
-    """Queries, keys and values before they are normed, turned or given to every head, where they are."""
     is_shared, is_prepared = config.kv_heads < config.n_heads, config.qk_norm or config.positions == "rotary"
     steps: Steps = [("attn.q_projected", _HEADS)] if is_prepared else []
     keys: Symbols = ("B", "H_kv" if is_shared else "H", "T", "d_head")
@@ -131,21 +129,20 @@ class Stage:
 
     title: str
     component: Component | None
-    """The part of the model; None for the plain data at either end, and for a sum."""
+    """None for data at either end, and for a sum."""
     shape: str
-    """Of what leaves the stage, for one sentence."""
+    """Of what leaves it, for one sentence."""
     parameters: int = 0
-    """Learned numbers, in one block where the stage is repeated."""
+    """In one block if it is repeated."""
     share: float = 0.0
-    """Of the forward pass's floating-point operations, over all blocks; 0 … 1."""
+    """Of the pass's operations, over all blocks."""
     in_block: bool = False
-    """Whether the stage is repeated in every block."""
     residual: int = 0
-    """Which of a block's residual connections leads past the stage, or ends in it, a sum: 1 or 2; 0 for none."""
+    """The residual connection, 1 or 2, that leads past it or ends in it; 0 for none."""
 
 
 def list_stages(config: ModelConfig, n_tokens: int) -> list[Stage]:
-    """The stages of a forward pass over one sentence of `n_tokens` tokens, in order; of the blocks, the last one's."""
+    """List the stages of a pass over one sentence, in order; of the blocks, the last one's."""
     parameters, flops = count_parameters(config), count_flops(config, n_tokens)
     work = flops.by(lambda term: term.component)
     stream = f"({n_tokens}, {config.d_model})"
@@ -157,7 +154,6 @@ def list_stages(config: ModelConfig, n_tokens: int) -> list[Stage]:
     embed = "embed" if config.vocab_size else " & ".join(added)
 
     def list_sublayer(number: int, title: str, component: Component, name: str, shape: str) -> list[Stage]:
-        """A sublayer with its norms, and with the residual connection around it."""
         past = number if config.residual else 0
         share, n_learned = work[component] / flops.total, _under(parameters, f"{block}.{name}")
         sublayer = Stage(title, component, shape, n_learned, share, in_block=True, residual=past)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from playground.analysis.changes import compare_vectors
 from playground.analysis.sentences import pool, sentence_vector
@@ -20,7 +21,7 @@ from playground.analysis.streams import l2
 from playground.config import ModelConfig
 from playground.model import Encoder
 from playground.model.changes import SUBLAYERS, Change
-from playground.model.init import fill_uniform
+from playground.model.init import generator
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.runs.forward_pass import Sources
@@ -165,9 +166,7 @@ def order_by_effect(effects: Array) -> Order:
 
 def order_at_random(config: ModelConfig, seed: int) -> Order:
     """All heads in an order that is drawn from a seed, the same everywhere."""
-    numbers = np.empty((1, config.n_layers * config.n_heads), dtype=np.float32)
-    fill_uniform(numbers, seed, "pruning", 1.0)
-    return tuple(np.argsort(numbers[0], kind="stable").tolist())
+    return tuple(torch.randperm(config.n_layers * config.n_heads, generator=generator(seed, "pruning")).tolist())
 
 
 def pruned_sizes(config: ModelConfig) -> range:

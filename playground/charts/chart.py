@@ -1,7 +1,7 @@
 """What a view returns: charts, tables, paragraphs and controls, each a record.
 
-A chart takes no two runs. It says which numbers of a subject (`S`, a run of the encoder on most pages) it shows, and
-what they mean; `charts.draw` asks it for either subject. Legend: R rows, C columns of a heatmap.
+A chart says which numbers of a subject (`S`, a run on most pages) it shows; `charts.draw` asks it for both subjects.
+Legend: R rows, C columns of a heatmap.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +22,6 @@ from playground.charts.weights import SQUARE_ROOT, WeightScale
 S = TypeVar("S")
 
 AxisOptions: TypeAlias = Mapping[str, Any]
-"""Of an axis, by Plotly's names."""
 
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -42,24 +41,23 @@ def _grow_with_rows(n_rows: int) -> int:
 
 @dataclass(frozen=True)
 class Axis(Generic[S]):
-    """What the cells along an axis stand for: their names, and the place that a click on one chooses."""
+    """What the cells along an axis stand for."""
 
     title: str
     names: Callable[[S], Sequence[str]] | None = None
-    """Its cells' names, plain texts; without, they are numbered from `first`."""
+    """Plain texts; else cells are numbered from `first`."""
     first: int = 0
     place: str = ""
-    """What a click chooses and a frame marks: `layer`, `head`, `query` or `key`, or a whole number of the page's own by
-    its key in the link; empty where a cell is no place."""
+    """What a click chooses: `layer`, `head`, `query`, `key`, or the page's own number by its key in the link."""
     numbers: Callable[[S], Sequence[int | None]] | None = None
-    """Each cell's number of that place, None where it has none; without, cells count it from 0."""
+    """Each cell's number of that place; else counted from 0."""
     of_tokens: bool = False
-    """Whether cells belong to tokens, so that runs of other tokens cannot be compared cell by cell."""
+    """Runs of other tokens cannot be compared cell by cell."""
     options: AxisOptions = field(default_factory=dict)
 
 
 def token_axis(tokens: Callable[[S], Sequence[str]], place: str = "query", title: str = "token") -> Axis[S]:
-    """An axis with a cell a token, each with its position below the line."""
+    """An axis with a cell a token."""
     return Axis(title, lambda subject: token_names(tokens(subject)), place=place, of_tokens=True)
 
 
@@ -68,180 +66,167 @@ class Chart(Generic[S]):
     """What every chart has. Captions are markdown."""
 
     key: str
-    """Of its container, and of its table's with `_numbers` behind it."""
+    """Of its container; its table's ends in `_numbers`."""
     alt: str
-    """Its name for whoever cannot see it; what it shows is read off the numbers and added."""
+    """Its name for those who cannot see it."""
     caption: str
-    """How to read it."""
     reading: Callable[[S], str] = _nothing
-    """What these numbers say, after a space; also of the pinned subject, below its own chart."""
+    """What these numbers say; also below the pinned chart."""
     table: Callable[[S], pd.DataFrame] | None = None
-    """The numbers to read and copy. A heatmap makes its own."""
+    """The numbers to read; a heatmap makes its own."""
     click: str = ""
-    """What the frame marks and the arrow keys move, for whoever cannot see it; empty where nothing can be chosen."""
+    """What the frame marks and the arrow keys move; empty if nothing can be chosen."""
     needs_tokens: str = ""
-    """What cannot be shown of a pinned run of other tokens, a plural such as `these lengths`."""
+    """What is not shown of a pinned run of other tokens, a plural."""
     height: int | None = None
-    """Pixels; else as the numbers need."""
+    """Pixels."""
     beside_key: str = ""
-    """What the keys of the charts beside it begin with, if not with its own."""
+    """Key prefix of the charts beside it; else its own key."""
     saved_as: str = ""
-    """Name of the saved files, without their ending; else the key."""
+    """Name of saved files; else the key."""
     compares: bool = True
     """Whether a pinned subject's numbers belong beside it."""
     is_tabulated: bool = True
-    """Whether its numbers stand in a table below it, where it has any."""
     table_title: str = "The numbers"
     on_row: Callable[[Any], Mapping[str, Any]] | None = None
-    """What a click on a row of its table chooses, by the row's label: values by place, or by parameter."""
+    """What a click on a row of its table chooses, by the row's label."""
     chosen: Mapping[str, int] = field(default_factory=dict)
-    """The numbers of places that are the page's own, where the frame stands."""
+    """The page's own places where the frame stands."""
     grows: bool = False
-    """Whether its lines still get longer: a live page draws them without Plotly, which would blink at every update."""
+    """Whether it still gets longer: a live page draws it without Plotly."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Heatmap(Chart[S]):
-    """Numbers (R, C) as colours; beside a pinned subject, also its heatmap and the difference."""
+    """Numbers (R, C) as colours; with a pinned subject, also its heatmap and the difference."""
 
     values: Callable[[S], Array]
     rows: Axis[S]
     columns: Axis[S]
     bar: str
-    """What the colours stand for; where it is empty, no bar says so."""
+    """Title of the colour bar; empty for none."""
     hover: str
-    """What a cell says besides its number: `%{x}` is its column, `%{y}` its row."""
+    """`%{x}` is the column, `%{y}` the row."""
     more: str
     """What a larger number means: `a longer vector`."""
     number: str = ".4g"
-    """A number's format."""
     colours: Callable[[Sequence[Array]], Colours] = from_zero
-    """How numbers become colours, from those of all subjects that share them."""
+    """From the numbers of all subjects."""
     magnitude: float | None = None
-    """Of the numbers that these were computed from, where those were larger; changes below its rounding are none."""
+    """Of the numbers that these come from, if larger; below its rounding they are 0."""
     change_colours: Callable[[Sequence[Array]], Colours] = around_zero
-    """How the numbers of the difference become colours."""
     change: Callable[[S, S], str] = _nothing
-    """What else the difference's caption says, of the present and the pinned subject, after a space."""
+    """What the difference's caption adds."""
     nearest: Callable[[S], str] = _nothing
-    """What the pinned chart's caption says where the pinned subject lacks the place that is shown, after a space."""
+    """What the pinned caption says if the shown place is missing."""
     gap: int = 0
     """Pixels between cells."""
     frames: Callable[[S], Sequence[Frame]] = _no_frames
-    """Cells that a subject's heatmap has framed, besides the chosen one; a difference has those of the present."""
+    """Framed cells besides the chosen one."""
     shown: Callable[[S], Mask] | None = None
-    """Cells (R, C) that have a colour; others are grey. Of a difference, those of either subject."""
+    """Coloured cells (R, C); others are grey."""
     height_of: Callable[[int], int] = _grow_with_rows
-    """Pixels for so many rows, where `height` says nothing."""
+    """Pixels for so many rows."""
     written: str = ""
-    """The format in which each cell's number is written in it; empty where none is."""
+    """Format of numbers written in cells; empty for none."""
     flat_bar: bool = False
-    """Whether the bar lies above the cells, or below those between tokens, which then have all the width."""
+    """The bar above the cells, or below those between tokens."""
     least_cell: int = 0
-    """Pixels that a cell is wide at least: a phone scrolls a wider map sideways in its own box; 0: as it comes."""
+    """Least width of a cell in pixels: a phone scrolls a wider map."""
     in_one_row: bool = False
-    """Whether the pinned subject's stands in a row with the present one where there is no difference to draw."""
+    """Whether the pinned one stands in the same row if there is no difference."""
     opens: str = ""
-    """Key of the chart or group that shows what a cell stands for; a press brings it into the window."""
+    """Key of what shows a cell; a press scrolls there."""
     clicks_beside: bool = False
-    """Whether cells of the charts beside it can be chosen too, where both subjects have the same tokens."""
+    """Whether the charts beside it can be clicked too."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Curves(Chart[S]):
-    """Curves over one axis; a pinned subject's are dotted, on the same axes, in the same colours."""
+    """Curves over one axis; a pinned subject's are dotted."""
 
     curves: Callable[[S], Sequence[Curve]]
     x: Axis[S]
     y: Sequence[Callable[[Sequence[Array]], AxisOptions]]
-    """Of each panel, from the top: the vertical axis for the numbers that share it (`figure.length_axis`, …)."""
+    """The vertical axis of each panel from the top, for its numbers."""
     shares: Sequence[float] = (1.0,)
     """Of the height, by panel."""
     order: Callable[[str], Any] | None = None
-    """What the names on the horizontal axis sort by, where two subjects have other names; else they stand as given."""
+    """Sort key of the horizontal axis' names, if two subjects differ."""
     marks: Sequence[Mark] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bars(Chart[S]):
-    """Bars, one a label and series; a pinned subject's are paler, each beside its own.
+    """Bars, one a label and series; a pinned subject's are paler, beside its own.
 
-    Stacked bars have a row a label, and the pinned subject's the row below it; upright ones have rings at those' ends.
+    Stacked, it has a row below; upright and stacked, rings.
     """
 
     bars: Callable[[S], Mapping[str, Mapping[str, float]]]
-    """Numbers by label, by series; a series is one colour. Labels are plain texts."""
+    """Numbers by label, by series; plain texts."""
     labels: Axis[S]
     value: AxisOptions
-    """The axis of the numbers."""
     colours: Mapping[str, str]
     """By series."""
     number: str = ".4g"
     unit: str = ""
-    """Of a number, behind it where the pointer is."""
     horizontal: bool = True
     stacked: bool = False
-    """Whether a label's series lie end to end, and so make up one bar."""
+    """Whether a label's series make up one bar."""
     notes: Callable[[S, S | None], Mapping[str, str]] | None = None
-    """The line below each label of a row: of a subject, and of the pinned one that it is compared with."""
+    """The line below each label of a row."""
     order: Callable[[str], Any] | None = None
-    """What the labels of stacked bars sort by; else they stand as given."""
+    """Sort key of stacked labels."""
     grey: Callable[[S], Sequence[bool]] | None = None
-    """By label, whether its place is grey, as nothing can be there; beside a pinned subject, where that is so too."""
+    """By label: nothing can be there."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Vectors(Chart[S]):
-    """Vectors of any lengths below one another, their first numbers written into cells; all are in the table.
-
-    A pinned subject's stand above the present ones of their names, differences of equally long ones below them.
-    """
+    """Vectors of any lengths, their first numbers in cells; pinned ones and differences stand beside them."""
 
     rows: Callable[[S], Mapping[str, Array]]
-    """By name, a plain text."""
+    """By name."""
     numbers: str = "number in the vector"
-    """What a column is, of every row alike."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Picture(Chart[S]):
-    """A figure of its own kind, such as a treemap; a pinned subject has one of its own beside it."""
+    """A figure of its own kind, such as a treemap; a pinned subject's stands beside it."""
 
     figure: Callable[[S], Figure]
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeadGrid(Chart[S]):
-    """Every head's weights as a thumbnail, rows being layers; saved with all its weights."""
+    """Every head's weights as a thumbnail, rows being layers."""
 
     thumbnails: Callable[[S], Array]
-    """(L, H, rows, columns), as `shrink` makes them of the weights."""
+    """(L, H, rows, columns), made by `shrink`."""
     weights: Callable[[S], Array]
-    """(L, H, Tq, Tk), for what is saved."""
+    """(L, H, Tq, Tk), to be saved."""
     queries: Callable[[S], Sequence[str]]
     keys: Callable[[S], Sequence[str]]
     scale: WeightScale = SQUARE_ROOT
     places: tuple[str, str] = ("layer", "head")
-    """What a click chooses."""
     opens: str = ""
-    """Key of the chart that shows the chosen head."""
     compares: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeadLines(Chart[S]):
-    """A head's weights as lines between two columns of tokens; a pinned subject's beside them."""
+    """A head's weights as lines between two columns of tokens."""
 
     lines: Callable[[S], Lines]
     weights: Callable[[S], pd.DataFrame]
-    """The weights between the tokens that are drawn, for what is saved."""
+    """To be saved."""
     nearest: Callable[[S], str] = _nothing
-    """What the pinned drawing's caption says, after its name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledBars(Chart[S]):
-    """Horizontal bars of the present subject, each with a text at its end, drawn without Plotly on a live page."""
+    """Horizontal bars with texts, drawn without Plotly on a live page."""
 
     bars: Callable[[S], LabelledRows]
     compares: bool = False
@@ -249,20 +234,19 @@ class LabelledBars(Chart[S]):
 
 @dataclass(frozen=True)
 class CellRanges:
-    """What the rows and columns of a picture stand for, where cells of it can be chosen."""
+    """What the rows and columns of a clickable picture stand for."""
 
     rows: tuple[str, Mapping[int, int]] | None
-    """The place, and what the vertical axis calls a cell → its number; None where a cell is as high as the picture."""
+    """The place, and the axis' cell → its number; None if cells are as high as the picture."""
     columns: tuple[str, Mapping[int, int]] | None
     is_mosaic: bool = False
-    """Whether cells are equal shares of the picture, counted from its top left corner."""
+    """Whether cells are equal shares of the picture."""
     opens: str = ""
-    """Key of the chart that shows what a cell stands for; a press brings it into the window."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Table(Generic[S]):
-    """A table that stands on the page; with a pinned subject, its numbers and the differences as further columns."""
+    """A table on the page; a pinned subject adds its numbers and the differences as columns."""
 
     key: str
     frame: Callable[[S], pd.DataFrame]
@@ -270,25 +254,21 @@ class Table(Generic[S]):
     """By column: a printf format, or `localized`."""
     shows_index: bool = True
     compares: bool = True
-    """Whether a pinned subject's numbers belong beside it."""
     fills: Mapping[str, float] = field(default_factory=dict)
-    """By column whose numbers are drawn as bars: the number that fills one."""
+    """By column drawn as bars: the full number."""
     widths: Mapping[str, int] = field(default_factory=dict)
-    """By column, pixels; else as they need, while there is room."""
+    """Pixels by column."""
     row_height: int | None = None
-    """Pixels of a row whose texts wrap; else rows have one line."""
+    """Pixels of rows with wrapped texts."""
     most_rows: int | None = None
-    """Rows of this height that are seen at once; others are scrolled to."""
+    """Rows seen at once."""
     missing: str | None = None
-    """What stands where there is no number; else the word None."""
     is_folded: bool = False
-    """Whether it stands in an expander, under a heading of its own."""
+    """In an expander with this `title`."""
     title: str = "The numbers"
-    """The heading of that expander."""
     is_markdown: bool = False
-    """Whether its cells and labels are markdown: to read, without a menu that copies them."""
     on_row: Callable[[Any], Mapping[str, Any]] | None = None
-    """What a click on a row chooses, by the row's label: values by place, or by parameter."""
+    """What a click on a row chooses, by its label."""
 
 
 @dataclass(frozen=True)
@@ -297,9 +277,8 @@ class Paragraph:
 
     text: str
     kind: Literal["text", "caption", "info", "error", "header", "answer"] = "text"
-    """`answer`: what the page's title asks, answered in one sentence, which stands right below the title."""
+    """`answer` stands right below the title."""
     icon: str = ""
-    """Of an `info`, by Streamlit's name such as `:material/help:`."""
 
 
 @dataclass(frozen=True)
@@ -311,11 +290,11 @@ class Formula:
 
 @dataclass(frozen=True)
 class Code:
-    """A text to copy as it is, in letters of equal width; a page shows some lines of it at once."""
+    """A text to copy."""
 
     text: str
     wraps: bool = False
-    """Whether a line that is too long goes on in the next, and all lines are shown."""
+    """Whether long lines wrap and all lines show."""
 
 
 @dataclass(frozen=True)
@@ -325,92 +304,84 @@ class Metric:
     label: str
     value: str
     change: str = ""
-    """Of a pinned subject's number, in words."""
     help: str = ""
 
 
 @dataclass(frozen=True)
 class Metrics:
-    """A few numbers in large letters, side by side."""
+    """A few numbers in large letters."""
 
     metrics: tuple[Metric, ...]
 
 
 @dataclass(frozen=True)
 class Control:
-    """Where a page has the widget of one of its parameters; a view is given the value with its options."""
+    """Where a page has the widget of a parameter."""
 
     key: str
-    """Of the parameter in the link."""
     label: str
     help: str = ""
     high: int | None = None
-    """The largest number that the present subject has."""
+    """The largest number."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Items side by side; below one another where there is no room."""
+    """Items side by side."""
 
     columns: tuple[tuple["Item", ...], ...]
     shares: tuple[int, ...] = ()
-    """Of the width, by column; else all have the same."""
+    """Of the width."""
     gap: Literal["small", "medium"] = "medium"
 
 
 @dataclass(frozen=True)
 class Group:
-    """Items that belong together, in a container of this key: what a link to a part of a page scrolls to."""
+    """Items in a container of this key, which links scroll to."""
 
     key: str
-    """May be empty."""
     items: tuple["Item", ...]
     is_row: bool = False
-    """Whether they stand in a row, as far as there is room."""
     is_card: bool = False
-    """Whether a line is drawn around them."""
+    """With a line around them."""
     gap: Literal["xsmall", "small"] | None = None
-    """Between them; without, it is narrow in a card alone."""
     is_proof: bool = False
-    """Whether they prove the answer that they follow, and stand with it above the focus line, as a chart does."""
+    """Whether they stand with the answer above the focus line."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Items behind a heading, to be opened; a view makes them where the panel's parameter says that it is open."""
+    """Items behind a heading."""
 
     key: str
-    """Of the parameter in the link; empty where no link remembers whether it is open."""
+    """Of the parameter in the link; may be empty."""
     title: str
     items: tuple["Item", ...]
     icon: str = ""
-    """Of Streamlit's, such as `:material/table:`."""
 
 
 @dataclass(frozen=True)
 class Later:
-    """Items that a live page draws after all others, in their place: what a click changes is seen first."""
+    """Items that a live page draws last, in their place."""
 
     items: tuple["Item", ...]
 
 
 @dataclass(frozen=True)
 class Widget:
-    """What only a live page has, such as buttons: the renderer knows it by name; others leave it out."""
+    """What only a live page has, by name."""
 
     name: str
     data: Mapping[str, Any] = field(default_factory=dict)
     caption: str = ""
-    """How to read or use it, in markdown."""
 
 
 Item: TypeAlias = (
     Chart[Any] | Table[Any] | Paragraph | Formula | Code | Metrics | Control | Columns | Group | Panel | Later | Widget
 )
-"""What a view yields, in the order of the page."""
 
 Options: TypeAlias = Mapping[str, Any]
-"""Values of a page's own parameters, by their keys in the link."""
+"""A page's own parameters, by their keys in the link."""
 
 
 def fill_panel(
@@ -421,5 +392,5 @@ def fill_panel(
     icon: str = "",
     closed: tuple[Item, ...] = (),
 ) -> Panel:
-    """A panel whose items are made by `show` where it is open; else it has those of `closed`, such as a control."""
+    """A panel that makes its items if it is open; else it has those of `closed`."""
     return Panel(key, title, tuple(show()) if options[key] else closed, icon)

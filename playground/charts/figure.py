@@ -1,6 +1,6 @@
-"""Figures as plain dictionaries, as Plotly's JSON has them; tests validate them, pages don't.
+"""Figures as plain dictionaries, as Plotly's JSON has them.
 
-Colours of the page, fonts and the sequential scale come from the app's theme, light or dark, in the browser.
+Colours of the page, fonts and the sequential scale come from the app's theme, in the browser.
 """
 
 import math
@@ -18,39 +18,35 @@ from playground.text.wording import with_minus, write_signed
 Array: TypeAlias = NDArray[np.floating[Any]]
 
 Figure: TypeAlias = dict[str, Any]
-"""`data`, a list of traces, and `layout`, by Plotly's names; arrays are NumPy's."""
+"""`data`, a list of traces, and `layout`, by Plotly's names."""
 
 ROUNDING = 8 * float(np.finfo(np.float32).eps)
-"""What numbers may differ by, as a share of their size, and be the same but for rounding."""
-
-SAME_HEIGHT = "Some of these numbers differ by no more than the rounding of 32-bit floats: their axis includes 0."
-"""The note of lines on whose axis nothing but rounding would be seen."""
+"""Numbers that differ by less than this share of their size may be the same."""
 
 PALE = 0.5
-"""Opacity of a bar of the pinned settings, beside the present one in full colour."""
+"""Opacity of a pinned bar."""
 
 BAND = "band"
-"""Plotly's `meta` of a line whose `customdata` are the band's lower and upper ends."""
+"""Plotly's `meta` of a line whose `customdata` are its band's ends."""
 
 ROOM_ABOVE = 56
 """Pixels that `flat_bar` takes."""
 
 LOGARITHMIC_FROM = 100
-"""Where the largest value is this many times the smallest, an axis is logarithmic: small ones would not be seen."""
+"""Ratio of the largest to the smallest value from which an axis is logarithmic."""
 
 SLANT = 55
-"""Degrees by which the names rise along a horizontal axis."""
+"""Degrees by which names rise along a horizontal axis."""
 
 _LONGEST_SIDE = 48
 """Letters of the pinned settings' name in a legend."""
 
-_GHOST_MARKER = 5
-"""Pixels of the mark at each number of a pinned curve."""
+_BEHIND_NAMES = "rgba(128, 128, 128, 0.15)"
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A line of numbers, with a band around it where `low` and `high` are given."""
+    """A line of numbers, with a band from `low` to `high`."""
 
     name: str
     x: NDArray[Any]
@@ -60,17 +56,16 @@ class Curve:
     high: Array | None = None
     hover: str = "%{y:.4g}"
     band: str = ""
-    """What the hover says of the band, after a space: `low` is `%{customdata[0]}`, `high` `%{customdata[1]}`."""
+    """What the hover says of the band: `low` is `%{customdata[0]}`, `high` `%{customdata[1]}`."""
     panel: int = 0
     marker: int = 6
-    """Pixels of the mark at each number; 0 draws none."""
+    """Pixels; 0 draws none."""
     dash: str | None = None
-    """Plotly's name of a broken line."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A vertical line at a number of the horizontal axis, with a name where it has one."""
+    """A vertical line at a number of the horizontal axis."""
 
     at: float
     name: str = ""
@@ -80,18 +75,16 @@ class Mark:
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame around cells of a heatmap, from the first to the last of these rows and columns."""
+    """A frame around cells of a heatmap, from the first to the last row and column."""
 
     rows: tuple[int, int]
-    """By the numbers that the axis counts; with names, from 0."""
     columns: tuple[int, int]
     colour: str
     width: int = 3
-    """Of its line, in pixels, half of them outside the cells."""
 
 
 def draw_frames(frames: Sequence[Frame]) -> list[dict[str, Any]]:
-    """The layout's shapes for frames around cells."""
+    """The layout's shapes for frames."""
     return [
         {"type": "rect", "xref": "x", "yref": "y",
          "x0": frame.columns[0] - 0.5, "x1": frame.columns[1] + 0.5,
@@ -108,7 +101,7 @@ def is_logarithmic(values: NDArray[np.floating]) -> bool:
 
 
 def length_axis(title: str) -> Callable[[Sequence[Array]], Mapping[str, Any]]:
-    """An axis of lengths: from 0, or logarithmic where they lie far apart."""
+    """An axis of lengths: from 0, or logarithmic if they lie far apart."""
 
     def axis(numbers: Sequence[Array]) -> Mapping[str, Any]:
         if is_logarithmic(np.concatenate([each.ravel() for each in numbers])):
@@ -119,7 +112,7 @@ def length_axis(title: str) -> Callable[[Sequence[Array]], Mapping[str, Any]]:
 
 
 def whole_ticks(n: int) -> dict[str, Any]:
-    """Ticks at round whole numbers, twelve or so at most, however many numbers there are."""
+    """Ticks at round whole numbers, twelve or so at most."""
     return {"tickmode": "linear", "tick0": 0, "dtick": round_step(n, 12)}
 
 
@@ -132,15 +125,15 @@ def round_step(n: int, most: int) -> int:
 
 
 def faint(colour: str, opacity: float = 0.16) -> str:
-    """A palette colour, `#rrggbb`, that others show through."""
+    """A palette colour that others show through."""
     red, green, blue = bytes.fromhex(colour.removeprefix("#"))
     return f"rgba({red}, {green}, {blue}, {opacity})"
 
 
 def written_in_cells(values: Array, number: str, longest: int | None = None) -> dict[str, Any]:
-    """Numbers (R, C) in a heatmap's cells, with the minus that axes have, not Plotly's hyphen, and 0 without a sign.
+    """Numbers (R, C) in a heatmap's cells.
 
-    What has more characters than `longest` would run into the next cell on a phone: it has one digit, as `−5e−4`.
+    A text over `longest` characters would run into the next cell on a phone: it gets one digit, as `−5e−4`.
     """
 
     def write(x: float) -> str:
@@ -163,10 +156,7 @@ def number_cells(
     margin: Mapping[str, int] | None = None,
     numbers: str = "number in the vector",
 ) -> Figure:
-    """Numbers (R, C) as cells with gaps, a row a vector with its name.
-
-    `look` is of Plotly's heatmap, `numbers` is what a column is.
-    """
+    """Numbers (R, C) as cells with gaps, a row a vector; `look` is Plotly's, `numbers` what a column is."""
     n = z.shape[1]
     cells = {
         "type": "heatmap",
@@ -189,38 +179,35 @@ def number_cells(
 
 
 def grey_places(is_grey: Sequence[bool]) -> list[dict[str, Any]]:
-    """The layout's shapes behind the bars of a figure: grey where a label, by its place on the horizontal axis, is."""
+    """The layout's grey shapes behind bars, by place on the horizontal axis."""
     look = {"type": "rect", "yref": "y domain", "y0": 0, "y1": 1, "fillcolor": palette.MUTED, "line": {"width": 0}}
     return [{**look, "x0": i - 0.5, "x1": i + 0.5, "layer": "below"} for i in np.flatnonzero(is_grey)]
 
 
 def curve_traces(curve: Curve, *, legend: bool = True) -> list[dict[str, Any]]:
-    """A curve's band, where it has one, and the curve over it."""
+    """A curve's band, if it has one, and the curve over it."""
     line = {"color": curve.colour, "width": 2, "dash": curve.dash}
     points = {"type": "scatter", "x": curve.x, "y": curve.y, "name": curve.name, "line": line, **_marker(curve.marker)}
     points |= {"hovertemplate": f"{curve.hover}{curve.band}", "showlegend": legend, **_panel(curve.panel)}
     if curve.low is None or curve.high is None:
         return [points]
-    band = {
+    x, y = (np.concatenate(ends) for ends in ((curve.x, curve.x[::-1]), (curve.high, curve.low[::-1])))
+    band: dict[str, Any] = {
         "type": "scatter",
-        "x": np.concatenate([curve.x, curve.x[::-1]]),
-        "y": np.concatenate([curve.high, curve.low[::-1]]),
+        "x": x,
+        "y": y,
         "mode": "lines",
         "line": {"width": 0},
-        "fill": "toself",
-        "fillcolor": faint(curve.colour),
-        "hoverinfo": "skip",
-        "showlegend": False,
         **_panel(curve.panel),
     }
-    points["line"] = {"color": curve.colour, "width": 2.5, "dash": None}
+    band |= {"fill": "toself", "fillcolor": faint(curve.colour), "hoverinfo": "skip", "showlegend": False}
     return [band, points | {"customdata": np.stack([curve.low, curve.high], axis=1), "meta": BAND}]
 
 
 def ghost_trace(curve: Curve, side: str) -> dict[str, Any]:
-    """A pinned curve beside the present one of this name and colour: dotted; `side` is what the settings are called."""
+    """A pinned curve, dotted; `side` is what the settings are called."""
     name = f"{curve.name}, {label(side, _LONGEST_SIDE)}"
-    return _dotted(curve.x, curve.y, curve.colour, name, _GHOST_MARKER if curve.marker else 0) | {
+    return _dotted(curve.x, curve.y, curve.colour, name, 5 if curve.marker else 0) | {
         "hovertemplate": curve.hover,
         "showlegend": False,
         **_panel(curve.panel),
@@ -228,47 +215,33 @@ def ghost_trace(curve: Curve, side: str) -> dict[str, Any]:
 
 
 def ghost_entry(side: str) -> dict[str, Any]:
-    """The one entry of the legend for all pinned curves of a figure."""
+    """The legend's one entry for all pinned curves."""
     nothing = np.array([None])  # NaN would be a category of its own
     return _dotted(nothing, nothing, palette.RESIDUAL, f"dotted: {label(side, _LONGEST_SIDE)}")
 
 
-def _dotted(x: NDArray[Any], y: NDArray[Any], colour: str, name: str, marker: int = _GHOST_MARKER) -> dict[str, Any]:
+def _dotted(x: NDArray[Any], y: NDArray[Any], colour: str, name: str, marker: int = 5) -> dict[str, Any]:
     line = {"color": colour, "width": 1.5, "dash": "dot"}
     return {"type": "scatter", "x": x, "y": y, "name": name, "line": line, **_marker(marker, "circle-open")}
 
 
 def _marker(size: int, symbol: str | None = None) -> dict[str, Any]:
-    """What draws a mark of so many pixels at each number of a line."""
     return {"mode": "lines+markers", "marker": {"size": size, "symbol": symbol}} if size else {"mode": "lines"}
 
 
-def mark_places(marks: Sequence[Mark], x: NDArray[Any], *, is_log: bool) -> dict[str, Any]:
-    """The layout's vertical lines over curves at `x`, each with its name beside its upper end.
-
-    Each line is longer than those before it, and a name stands where it has more room before the next longer one.
-    """
-    ends, places = (
-        (np.log10(each) if is_log else np.asarray(each)) for each in ([x.min(), x.max()], [m.at for m in marks])
-    )
-    shapes, names = [], []
-    for number, (mark, place) in enumerate(zip(marks, places.tolist(), strict=True), 1):
-        longer = np.append(places[number:], ends)
-        room = (
-            place - longer[longer <= place].max(initial=ends[0]),
-            longer[longer >= place].min(initial=ends[1]) - place,
-        )
-        top = 1 - 0.1 * (len(marks) - number)
-        shapes.append(
-            {"type": "line", "x0": mark.at, "x1": mark.at, "y0": 0, "y1": top, "yref": "y domain",
-             "line": {"color": mark.colour, "width": 1.5, "dash": mark.dash}}
-        )  # fmt: skip
-        if mark.name:
-            is_right = room[1] >= room[0]
-            names.append(
-                {"x": place, "y": top, "yref": "paper", "yanchor": "top", "xanchor": "left" if is_right else "right",
-                 "xshift": 4 if is_right else -4, "text": label(mark.name, 48), "showarrow": False}
-            )  # fmt: skip
+def mark_places(marks: Sequence[Mark], *, is_log: bool) -> dict[str, Any]:
+    """The layout's vertical lines, each with its name at its upper end; each name stands lower than the one before."""
+    shapes = [
+        {"type": "line", "x0": mark.at, "x1": mark.at, "y0": 0, "y1": 1, "yref": "y domain",
+         "line": {"color": mark.colour, "width": 1.5, "dash": mark.dash}}
+        for mark in marks
+    ]  # fmt: skip
+    names = [
+        {"x": math.log10(mark.at) if is_log else mark.at, "y": 1 - 0.1 * number, "yref": "paper", "yanchor": "top",
+         "xanchor": "auto", "text": label(mark.name, 48), "showarrow": False, "bgcolor": _BEHIND_NAMES}
+        for number, mark in enumerate(marks)
+        if mark.name
+    ]  # fmt: skip
     return {"shapes": shapes, "annotations": names}
 
 
@@ -284,7 +257,7 @@ def room_for_names(
     flat_bar: bool = False,
     is_slanted: bool = True,
 ) -> dict[str, int]:
-    """Margins of a heatmap that its names fit into: where they don't, Plotly draws it once more, with wider ones."""
+    """Margins that a heatmap's names fit into: else Plotly draws it once more."""
     slanted = math.ceil(math.sin(math.radians(SLANT)) * text_width(columns))
     if flat_bar and is_slanted:
         return {"l": text_width(rows) + 15, "r": 16, "t": slanted + 20, "b": ROOM_ABOVE}
@@ -294,16 +267,14 @@ def room_for_names(
 
 
 def colour_bar(title: str, **options: Any) -> dict[str, Any]:
-    """A narrow bar beside a heatmap, from its bottom to its top, with what the colours stand for above it."""
+    """A narrow bar beside a heatmap."""
     return {"thickness": 10, "len": 1.0, "xpad": 4, "ypad": 0, "title": {"text": title, "side": "top"}} | options
 
 
 def flat_bar(title: str, height: int, *, is_below: bool = False, **options: Any) -> dict[str, Any]:
-    """A flat bar above or below a heatmap that needs all the width there is, with its title above the bar.
+    """A flat bar above or below a heatmap that needs all the width, in `ROOM_ABOVE` pixels of the margin.
 
-    It takes `ROOM_ABOVE` pixels of the figure's margin there. Above, it is measured from the figure's top, as Plotly
-    leaves 30 pixels blank else; in a figure of less than 330 pixels from the plot, as Plotly writes the title onto the
-    bar else.
+    Above, it is measured from the figure's top, in a low figure from the plot: Plotly leaves a gap or overlaps else.
     """
     place = {"yref": "container", "yanchor": "top"} if height >= 330 else {"yanchor": "bottom"}
     if is_below:
@@ -319,7 +290,7 @@ def style(
     legend: bool = False,
     margin: Mapping[str, int] | None = None,
 ) -> Figure:
-    """A figure with the margins and the legend that every figure has; `margin` in pixels by `l`, `r`, `t` and `b`."""
+    """A figure with the margins and the legend of all; `margin` in pixels by `l`, `r`, `t` and `b`."""
     styled: dict[str, Any] = {
         **layout,
         "height": height,
@@ -334,18 +305,3 @@ def style(
             titled = {"text": title} if title and isinstance(title, str) else dict(title or {})  # "" would take room
             styled[name] = {**axis, "automargin": True, "title": {**titled, "standoff": 12 if name[0] == "y" else 6}}
     return {"data": traces, "layout": styled}
-
-
-def include_zero(figure: Figure) -> str:
-    """Let axes whose lines differ by rounding alone begin at 0; returns the note that says so, or nothing."""
-    note = ""
-    for name, axis in figure["layout"].items():
-        if not name.startswith("yaxis") or {"range", "type"} & axis.keys() or axis.get("rangemode") == "tozero":
-            continue
-        place = name.replace("axis", "")
-        lines = [each["y"] for each in figure["data"] if each["type"] == "scatter" and each.get("yaxis", "y") == place]
-        numbers = np.concatenate([np.asarray(line, np.float64) for line in lines] or [np.zeros(0)])
-        numbers = numbers[np.isfinite(numbers)]
-        if numbers.size > 1 and np.ptp(numbers) <= ROUNDING * np.abs(numbers).max():
-            axis["rangemode"], note = "tozero", SAME_HEIGHT
-    return note

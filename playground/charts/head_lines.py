@@ -1,7 +1,6 @@
 """One attention pattern as lines between two columns of tokens. Legend: T tokens; rows are queries, columns keys.
 
-A drawing of our own: Plotly needs several passes over a chart, each of which measures every token on it; that took
-longer than all else on the page.
+A drawing of our own: Plotly takes longer for it than for the rest of the page.
 """
 
 import html
@@ -19,44 +18,41 @@ SMALLEST_WEIGHT = 0.02
 """Lighter weights have no line."""
 
 MOST_TOKENS = 100
-"""Tokens that are drawn, at most: names of more would overlap, or leave two screens."""
+"""Tokens that are drawn, at most."""
 
 _HEIGHT = 1_500
-"""Pixels for all rows, where they are many; each has between the two numbers of `_ROW_HEIGHTS`."""
+"""Pixels for all rows, if they are many."""
 
 _ROW_HEIGHTS = (15, 22)
 
 _INK = "#17151f"
-"""Colour of names, which are read on white paper or on a white page alone."""
+"""Of names, on white alone."""
 
 _WIDTHS = ((SMALLEST_WEIGHT, 1), (0.1, 2), (0.25, 4), (0.5, 6), (0.75, 9))
-"""Widths in pixels, by the weight from which they are used."""
+"""Pixels, by the weight from which they are used."""
 
 
 @dataclass(frozen=True)
 class Stroke:
-    """Lines that look alike, each with its ends, (row of its query, row of its key), from 0."""
+    """Lines that look alike, each from (row of its query, row of its key)."""
 
     colour: str
     width: int
-    """In pixels."""
     edges: list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Two columns of the same tokens and what is drawn between them, the first stroke lowest."""
+    """Two columns of the same tokens and the strokes between them, the first lowest."""
 
     names: list[str]
     positions: list[int]
-    """Of the tokens, in the sentence."""
     strokes: list[Stroke]
     row_height: int
-    """Of each token, in pixels."""
 
 
 def lines_figure(lines: Lines) -> Figure:
-    """A head's lines as a figure, for pictures and notebooks: queries on the left, keys on the right."""
+    """A head's lines as a figure, queries on the left."""
     traces = [
         {
             "type": "scatter",
@@ -92,9 +88,8 @@ def lines_figure(lines: Lines) -> Figure:
 def head_lines(pattern: Array, tokens: Sequence[str], query: int, key: int, *, shown: NDArray[np.bool_]) -> Lines:
     """Lines from queries (left) to keys (right): the heavier the weight, the thicker the line.
 
-    Each query's `strongest_keys(T)` keys are drawn, from `SMALLEST_WEIGHT` on; the chosen query's lines stand out. The
-    one to the chosen key is drawn above all others, however light.
-    The pattern is (T, T); `shown` (T,) bool marks the tokens to draw.
+    Each query's strongest keys are drawn; the chosen query's stand out, and the line to the chosen key is on top.
+    The pattern is (T, T); `shown` (T,) marks the tokens to draw.
     """
     rows = np.flatnonzero(shown)
     names = token_names(tokens)
@@ -110,30 +105,21 @@ def head_lines(pattern: Array, tokens: Sequence[str], query: int, key: int, *, s
     return Lines([names[token] for token in rows], rows.tolist(), strokes, row_height)
 
 
-def choose_tokens(weights: Array, query: int, key: int, *, shown: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The shown tokens that are drawn, (T,): of more than MOST_TOKENS, the key, the query's neighbours and strongest.
-
-    Weights are the query's, (T,).
-    """
-    if shown.sum() <= MOST_TOKENS:
-        return shown
-    distance = np.abs(np.arange(len(weights)) - query)
-    if shown[query]:
-        distance[np.argsort(weights)[::-1][: strongest_keys(MOST_TOKENS)]] = 0
-        distance[key] = 0
-    nearest = np.argsort(np.where(shown, distance, 2 * len(weights)), kind="stable")
-    drawn = np.zeros(len(weights), bool)
-    drawn[nearest[:MOST_TOKENS]] = True
-    return drawn
+def choose_tokens(query: int, *, shown: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The shown tokens that are drawn, (T,): of more than MOST_TOKENS, the nearest to the query."""
+    distances = np.where(shown, np.abs(np.arange(len(shown)) - query), len(shown))
+    drawn = np.zeros(len(shown), bool)
+    drawn[np.argsort(distances, kind="stable")[:MOST_TOKENS]] = True
+    return drawn & shown
 
 
 def strongest_keys(n_tokens: int) -> int:
-    """How many keys are drawn of each query: five, or fewer where the lines would run into a grey area."""
+    """How many keys are drawn of each query."""
     return max(1, min(5, 300 // n_tokens))
 
 
 def thickest_line(lines: Lines) -> str:
-    """A sentence on the chosen query's thickest line; empty where it has none."""
+    """A sentence on the chosen query's thickest line; empty without one."""
     chosen = [stroke for stroke in lines.strokes if stroke.colour == palette.ATTENTION]
     if not chosen:
         return ""
@@ -142,7 +128,7 @@ def thickest_line(lines: Lines) -> str:
 
 
 def _edges(pattern: Array, chosen: NDArray[np.bool_]) -> dict[tuple[bool, int], list[tuple[int, int]]]:
-    """The lines to draw, (row of the query, row of the key), by whether they are the chosen query's and their width."""
+    """(row of the query, row of the key), by whether the query is chosen, and by width."""
     edges: dict[tuple[bool, int], list[tuple[int, int]]] = {}
     for query, row in enumerate(pattern):
         for key in np.argsort(row)[::-1][: strongest_keys(len(pattern))]:
@@ -152,5 +138,4 @@ def _edges(pattern: Array, chosen: NDArray[np.bool_]) -> dict[tuple[bool, int], 
 
 
 def _width(weight: float) -> int:
-    """How thick a line of this weight is, in pixels."""
     return next((width for low, width in reversed(_WIDTHS) if weight >= low), _WIDTHS[0][1])

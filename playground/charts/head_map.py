@@ -1,6 +1,6 @@
-"""One head's weights as a large map, and every head's as thumbnails, of any subject; other maps that pages share.
+"""One head's weights as a large map, and every head's as thumbnails; other maps that pages share.
 
-Legend: L layers, H heads, T tokens. Tq/Tk queries/keys, where they are not the same tokens; R rows, C columns.
+Legend: L layers, H heads, T tokens, Tq/Tk queries/keys, R rows, C columns.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,11 +20,11 @@ from playground.charts.weights import MOST_KEYS, MOST_QUERIES, SQUARE_ROOT, Weig
 S = TypeVar("S")
 
 _SHADES = 256
-"""Shades of a colour scale, as many as a screen has: numbers rounded to them take a quarter of the room on the wire."""
+"""Shades of a colour scale: rounded numbers take a quarter of the bytes."""
 
 
 LEAST_CELL = 24
-"""Pixels of a cell that a finger can hit (WCAG 2.2, target size, minimum)."""
+"""Pixels of a cell for a finger (WCAG 2.2, target size, minimum)."""
 
 FOR_FINGERS: Mapping[str, Any] = {
     "axes": ("", ""),
@@ -32,10 +32,10 @@ FOR_FINGERS: Mapping[str, Any] = {
     "least_cell": LEAST_CELL,
     "height_of": lambda n_queries: int(np.clip(130 + LEAST_CELL * n_queries, 300, 900)),
 }
-"""Fields of a `head_map` whose cells take all the width, and are large enough for a finger."""
+"""Fields of a `head_map` with cells for fingers."""
 
 CLICK_CELL = "The chosen query, in its row, and key, in its column. Arrow keys move them."
-"""`click` of a map whose cells stand for a query and a key."""
+"""`click` of a map of queries and keys."""
 
 
 def head_map(
@@ -52,20 +52,20 @@ def head_map(
     reading: Callable[[S], str] = lambda _: "",
     **chart: Any,
 ) -> Heatmap[S]:
-    """One pattern, large: who (row) attends to whom (column); what is masked stays grey, and the caption says so.
+    """One pattern, large: who (row) attends to whom (column); masked cells stay grey.
 
     Args:
         weights: (Tq, Tk); weights in 0 … 1, scores, or differences.
         tokens: the queries' pieces.
-        allowed: (Tq, Tk), False where a query may not look.
-        keys: the keys' pieces, where they are not the queries'.
-        window: of the head's layer; 0 where it has none.
-        visible: (T,), the tokens to show, where queries and keys are the same; all of them by default.
-        colours: such as `weight_colours(scale)`, which is the default, `around_zero` or `from_zero`.
-        axes: what rows and columns stand for.
-        places: what a click on a cell chooses, by its row and its column, where `click` says so.
+        allowed: (Tq, Tk).
+        keys: the keys' pieces, if not the queries'.
+        window: of the head's layer; 0 = none.
+        visible: (T,), the tokens to show; all by default.
+        colours: `weight_colours(scale)` by default.
+        axes: titles of rows and columns.
+        places: what a click chooses, by row and column.
         reading: as of `Heatmap`.
-        chart: the other fields of `Heatmap`: key, alt, caption at least.
+        chart: the other fields of `Heatmap`.
     """
 
     def choose(values: Any, subject: S) -> Any:
@@ -88,11 +88,8 @@ def head_map(
     def read(subject: S) -> str:
         cells = shown(subject)
         padding = ~cells.any(axis=1, keepdims=True) | ~cells.any(axis=0)  # nothing else hides a whole line
-        hides = "a causal mask or this layer's window hides" if window(subject) else "a causal mask hides"
-        reasons = {
-            "padding": padding.any(),
-            f"tokens that {hides}": not (cells | padding).all(),
-        }
+        hides = "a causal mask or this layer's window" if window(subject) else "a causal mask"
+        reasons = {"padding": padding.any(), hides: not (cells | padding).all()}
         grey = " and ".join(reason for reason, found in reasons.items() if found)
         return " ".join(filter(None, (reading(subject).strip(), grey and f"Grey cells are masked: {grey}.")))
 
@@ -117,7 +114,7 @@ def head_map(
 
 
 def number_by_head(**chart: Any) -> Heatmap[Any]:
-    """Numbers (L, H), a cell a head, which a click on it opens; `chart` has the other fields of `Heatmap`."""
+    """Numbers (L, H), a cell a head, which a click opens."""
     options: dict[str, Any] = {
         "hover": "layer %{y}, head %{x}",
         "magnitude": 1.0,
@@ -129,20 +126,14 @@ def number_by_head(**chart: Any) -> Heatmap[Any]:
 
 
 def tensor_map(values: Array, shared: Sequence[Array], **chart: Any) -> Heatmap[Any]:
-    """A tensor's numbers (R, C), in colours that it shares with others around 0; what is no finite number is empty.
-
-    Args:
-        values: the numbers.
-        shared: all tensors that have the same colours, this one too.
-        chart: the other fields of `Heatmap`: key, alt, caption, rows and columns at least.
-    """
+    """A tensor's numbers (R, C), in colours around 0 that it shares with `shared`; empty if not finite."""
     finite = np.where(np.isfinite(values), values, np.nan)
     options: dict[str, Any] = {"bar": "", "hover": "%{y}, %{x}", "more": "a larger number", "compares": False}
     return Heatmap(values=lambda _: finite, colours=lambda _: colour_scales.around_zero(shared), **options | chart)
 
 
 def weight_colours(scale: WeightScale) -> Callable[[Sequence[Array]], Colours]:
-    """Colours of weights: by their square roots, so that faint attention shows too, or as they are."""
+    """Colours of weights: by their square roots, so that faint attention shows, or as they are."""
 
     def shades(weights: Array) -> Array:
         rounded: Array = np.round(scale.places(weights) * _SHADES) / np.float32(_SHADES)
@@ -154,15 +145,14 @@ def weight_colours(scale: WeightScale) -> Callable[[Sequence[Array]], Colours]:
 
 
 def stretch(scale: WeightScale, weights: Array) -> WeightScale:
-    """The scale, ending at the largest of these weights."""
+    """The scale, ending at the largest weight."""
     return replace(scale, top=colour_scales.largest(weights))
 
 
 def head_grid(thumbnails: Array, scale: WeightScale = SQUARE_ROOT, *, height: int | None = None) -> Figure:
-    """Every head as a thumbnail (L, H, rows, columns): a stronger colour is a heavier weight.
+    """Every head as a thumbnail (L, H, rows, columns) in one heatmap.
 
-    One heatmap holds them all, and nothing in it answers the pointer. All thumbnails have equal shares of the picture,
-    so that a frame can be laid over one of them, and a click be told from its place.
+    All have equal shares of the picture, so that a click is told from its place.
     """
     n_layers, n_heads, n_rows, n_columns = thumbnails.shape
     mosaic = np.zeros((n_layers, n_rows + 1, n_heads, n_columns + 1), np.uint8)  # an empty row and column after each
@@ -183,5 +173,4 @@ def head_grid(thumbnails: Array, scale: WeightScale = SQUARE_ROOT, *, height: in
 
 
 def _ticks(n: int, size: int) -> dict[str, Any]:
-    """A number in the middle of each thumbnail, which is so many dots high or wide."""
     return {"tickvals": np.arange(n) * (size + 1) + (size - 1) / 2, "ticktext": [str(number) for number in range(n)]}

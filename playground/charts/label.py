@@ -1,4 +1,4 @@
-"""What a chart shows, in words read off the figure itself, for whoever cannot see it."""
+"""A chart in words, read off the figure, for those who cannot see it."""
 
 import html
 import re
@@ -14,7 +14,7 @@ _DARKEST = 255
 
 
 def chart_label(name: str, figure: Figure) -> str:
-    """The chart's name and what it shows: the largest of cells and bars and where it is, the two ends of lines."""
+    """The chart's name; its largest cell and bar and where they are; the ends of lines."""
     drawn = [text for trace in figure["data"] if (text := _describe_trace(trace, figure["layout"]))]
     more = "" if len(drawn) <= _MOST_TRACES else f" {len(drawn) - _MOST_TRACES} more are drawn."
     return " ".join([f"{name.rstrip('.')}.", *drawn[:_MOST_TRACES]]) + more
@@ -29,7 +29,7 @@ def _describe_trace(trace: Mapping[str, Any], layout: Mapping[str, Any]) -> str:
         case "bar":
             return _largest_bar(trace)
         case "scatter" if trace.get("y") is not None and trace.get("hoverinfo") != "skip":
-            return _extent_of_points(trace) if _is_cloud(trace) else _ends_of_line(trace)
+            return _ends_of_line(trace)
     return ""
 
 
@@ -48,13 +48,12 @@ def _largest_cell(trace: Mapping[str, Any], layout: Mapping[str, Any]) -> str:
 
 
 def _title(layout: Mapping[str, Any], axis: str) -> str:
-    """What an axis, by Plotly's name such as `x2`, is called."""
     title = layout.get(f"{axis[0]}axis{axis[1:]}", {}).get("title", "")
     return str(title.get("text") or "") if isinstance(title, Mapping) else title
 
 
 def _describe_thumbnails(trace: Mapping[str, Any], layout: Mapping[str, Any]) -> str:
-    """The palest thumbnail and the darkest: where few keys have all the weight, most of a thumbnail is pale."""
+    """The palest thumbnail and the darkest."""
     n_rows, n_columns = len(layout["yaxis"]["ticktext"]), len(layout["xaxis"]["ticktext"])
     z = np.asarray(trace["z"])
     means = z.reshape(n_rows, -1, n_columns, z.shape[1] // n_columns).mean(axis=(1, 3))
@@ -75,26 +74,13 @@ def _largest_bar(trace: Mapping[str, Any]) -> str:
     return _plain(f"{subject} longest bar is {_number(sizes[place])}, at {_name(names, place)}.")
 
 
-def _is_cloud(trace: Mapping[str, Any]) -> bool:
-    """Whether points stand for themselves, without an order."""
-    return trace.get("mode") == "markers" and np.asarray(trace["x"]).dtype.kind in "fiu"
-
-
-def _extent_of_points(trace: Mapping[str, Any]) -> str:
-    """Between which numbers points lie."""
-    x, y = (np.asarray(trace[letter], dtype=float) for letter in "xy")
-    known = np.isfinite(x) & np.isfinite(y)
-    if known.sum() < 2:
-        return ""
-    sides = [f"from {_number(each[known].min())} to {_number(each[known].max())}" for each in (x, y)]
-    return _plain(f"{trace.get('name') or 'Points'}: {known.sum()} points, across {sides[0]}, up {sides[1]}.")
-
-
 def _ends_of_line(trace: Mapping[str, Any]) -> str:
     y = np.asarray(trace["y"], dtype=float)
     finite = np.flatnonzero(np.isfinite(y))
     if len(finite) < 2:
         return ""
+    if trace.get("mode") == "markers":
+        return _plain(f"{trace.get('name') or 'Points'}: {len(finite)}, up to {_number(y[finite].max())}.")
     names = trace.get("x")
     first, last, top = finite[0], finite[-1], finite[np.argmax(y[finite])]
     ends = f"from {_number(y[first])} at {_name(names, first)} to {_number(y[last])} at {_name(names, last)}"
@@ -114,5 +100,5 @@ def _number(value: float) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text as it is read on the chart: Plotly's tags are left out, and what looks like one in a token is kept."""
+    """A text without Plotly's tags."""
     return html.unescape(re.sub("<[^>]+>", " ", text))

@@ -1,4 +1,4 @@
-"""Strangers' words in markdown: they are shown as they are, and never act as markup."""
+"""Strangers' words in markdown, shown as they are."""
 
 import re
 from collections.abc import Sequence
@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from playground.charts.names import name_place, shortened
 
 _BREAKS_A_LINE = re.compile(r"[\s\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069]+")
-"""Characters that end a line, or turn the direction of the text after them."""
+"""What ends a line or turns its direction."""
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+.!|~$:-])")
-"""Characters that may act as markdown."""
 
 _LONGEST_QUOTE = 120
-"""Letters of a text that is quoted as a name."""
 
 
 def quote_token(token: str) -> str:
-    """A token as code, in one line; an empty one as a space."""
+    """A token as code, in one line."""
     return f"`{_BREAKS_A_LINE.sub(' ', shortened(token)).replace('`', 'ˋ') or ' '}`"
 
 
@@ -26,10 +24,10 @@ def quote_place(tokens: Sequence[str], position: int) -> str:
 
 
 def quote_beginning(text: str) -> str:
-    """A text in quotation marks, in one line and cut where it is long; nothing in it acts as markdown."""
+    """A text's beginning in quotation marks, in one line."""
     return f"“{escape_markdown(shortened(_BREAKS_A_LINE.sub(' ', text).strip(), _LONGEST_QUOTE))}”"
 
 
 def escape_markdown(text: object) -> str:
-    """A text in which nothing acts as markdown, such as an error's sentence that quotes somebody's words."""
+    """A text in which nothing acts as markdown."""
     return _MARKUP.sub(r"\\\1", str(text))

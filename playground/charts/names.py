@@ -1,4 +1,4 @@
-"""Names on charts and in tables: tokens with their places, and strangers' words that cannot act as markup."""
+"""Names on charts and in tables: tokens with their places, strangers' words without markup."""
 
 import html
 import math
@@ -19,7 +19,7 @@ def shortened(text: str, longest: int = _LONGEST_LABEL) -> str:
 
 
 def label(text: str, longest: int = _LONGEST_LABEL) -> str:
-    """A stranger's text as Plotly shows it, letter by letter: Plotly reads tags and entities in labels."""
+    """A stranger's text as Plotly shows it, letter by letter."""
     return html.escape(shortened(text, longest), quote=False)
 
 
@@ -32,29 +32,29 @@ _ISOLATE, _END = "\u2068", "\u2069"
 
 
 def name_place(name: str, position: int) -> str:
-    """A token's name with its position below the line, which a name written from right to left does not take in."""
+    """A token's name with its position below the line, isolated if written from right to left."""
     if any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in name):
         name = f"{_ISOLATE}{name}{_END}"
     return f"{name}{subscript(position)}"
 
 
 def token_names(tokens: Sequence[str]) -> list[str]:
-    """Each token with its position below the line, from 0, so that no two are the same: `it₉`. For tables."""
+    """Each token with its position below the line: `it₉`. For tables."""
     return [name_place(shortened(token), i) for i, token in enumerate(tokens)]
 
 
 def token_labels(tokens: Sequence[str]) -> list[str]:
-    """Each token's name as Plotly shows it, for the axes of figures."""
+    """The same for Plotly's axes."""
     return [html.escape(name, quote=False) for name in token_names(tokens)]
 
 
 def token_table(values: NDArray[Any], queries: Sequence[str], keys: Sequence[str] | None = None) -> pd.DataFrame:
-    """An array (Tq, Tk) as a table whose rows and columns are named by their tokens; both the same without `keys`."""
+    """An array (Tq, Tk) as a table named by its tokens."""
     return pd.DataFrame(values, token_names(queries), token_names(queries if keys is None else keys))
 
 
 def text_width(labels: Sequence[str]) -> int:
-    """About how many pixels the longest of an axis's labels takes, rather more than less."""
+    """About how many pixels the longest label takes."""
     return math.ceil(max((sum(map(_letter_width, html.unescape(text))) for text in labels), default=0))
 
 

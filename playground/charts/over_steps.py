@@ -1,4 +1,4 @@
-"""Curves over the steps of a training, as long as the whole of it from the start on."""
+"""Curves over the steps of a training."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,11 +10,11 @@ from playground.charts import palette
 from playground.charts.figure import Array, Figure, style
 
 LAST_LABEL = 22
-"""Pixels beside a chart for half of the last step's number: Plotly leaves out a label that would be cut."""
+"""Pixels for half of the last step's number."""
 
 
 def step_line(steps: NDArray[Any], values: Array, name: str, look: Mapping[str, Any], hover: str) -> dict[str, Any]:
-    """A curve over the steps of a training; `look` is its line's colour, width and dash, `hover` says a point of it."""
+    """A curve over steps; `look` is its line's, `hover` says a point."""
     return {
         "type": "scatter",
         "mode": "lines",
@@ -27,7 +27,7 @@ def step_line(steps: NDArray[Any], values: Array, name: str, look: Mapping[str, 
 
 
 def level_line(steps: int, value: float, text: str, *, width: float = 1.5, dash: str = "dash") -> dict[str, Any]:
-    """A line across all steps of a training, with what it stands for at its right end."""
+    """A line across all steps, with its meaning at its right end."""
     return {
         "type": "scatter",
         "mode": "lines+markers+text",
@@ -45,6 +45,6 @@ def level_line(steps: int, value: float, text: str, *, width: float = 1.5, dash:
 def draw_over_steps(
     lines: list[dict[str, Any]], steps: int, y_axis: Mapping[str, Any], *, height: int, legend: bool = False
 ) -> Figure:
-    """Curves that grow, over an axis as long as a whole training."""
+    """Growing curves over an axis as long as the whole training."""
     x_axis = {"title": "step", "range": [-0.01 * steps, 1.01 * steps], "zeroline": False}
     return style(lines, {"xaxis": x_axis, "yaxis": y_axis}, height=height, legend=legend, margin={"r": LAST_LABEL})

@@ -1,4 +1,4 @@
-"""The colours that mean something: one each for a part of the model, the same on every page, light and dark."""
+"""The colours that mean something, the same on every page, light and dark."""
 
 Q = "#3b82c4"
 K = "#c4861a"
@@ -11,16 +11,13 @@ RESIDUAL = "#8a8794"
 POST_NORM = "#c2405a"
 PRE_NORM = "#1b8fa8"
 NO_NORM = "#b8802a"
-"""Where the norms of a block stand."""
 POST_NORM_ALONE = "#6d7dce"
 PRE_NORM_ALONE = "#9f9255"
 NO_NORM_ALONE = "#8c36e2"
-"""The same without residual connections; colour-blind eyes tell each from the one above with the same norms."""
+"""The same without residual connections."""
 TRAINING = "#7d8aa5"
 VALIDATION = "#8a9a1b"
-"""The two sets of a training run."""
 BATCHES = "#b06a9a"
-"""What single batches of a training run say, behind their mean."""
 NO_REGULARISER = RESIDUAL
 REGULARISERS = {
     1: "#4a7bd0",
@@ -34,16 +31,16 @@ REGULARISERS = {
     9: "#7f9425",
     10: "#4a7bd0",
 }
-"""By their number among the ten; all dropout has one colour, and its places are told apart by dashes."""
+"""By number; all dropout has one colour."""
 ALL_REGULARISERS = "#c93756"
 CURVES = ("#4a7bd0", "#3fa65c", "#b8860b", "#c93756")
-"""Of lines that are told apart by a number, such as a head's, from the first to the last."""
+"""Of lines told apart by a number."""
 FOCUS = "#e5174b"
-"""What the visitor has chosen to look at: its frame, its bar, its line, its chip, on every page."""
+"""What the visitor looks at."""
 CHANGE = "#0f8f88"
-"""What the visitor has changed in the computation, and what that adds."""
+"""What the visitor has changed."""
 MUTED = "rgba(138, 135, 148, 0.45)"
-"""Padding, masked cells and grid lines."""
+"""Padding, masked cells, grid lines."""
 
 COMPONENTS = {
     "embeddings": EMBEDDINGS,
@@ -51,4 +48,3 @@ COMPONENTS = {
     "feed_forward": FEED_FORWARD,
     "norms": NORMS,
 }
-"""By the component names of `accounting`."""

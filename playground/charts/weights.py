@@ -1,6 +1,6 @@
-"""Attention weights before they are drawn: as colours, as thumbnails, and in the order of their sizes.
+"""Attention weights before they are drawn: as colours, as thumbnails, by size.
 
-Legend: L layers, H heads, T tokens. Tq/Tk queries/keys, where they are not the same tokens.
+Legend: L layers, H heads, T tokens, Tq/Tk queries/keys.
 """
 
 from dataclasses import dataclass
@@ -12,31 +12,31 @@ from numpy.typing import NDArray
 from playground.charts.figure import Array
 
 THUMBNAIL = 22
-"""Dots along a thumbnail's side, at most: more would be smaller than a pixel is wide."""
+"""Dots along a thumbnail's side, at most."""
 
 MOST_DOTS = 400_000
-"""Of all thumbnails together: where there are thousands, each is a few pixels wide."""
+"""Of all thumbnails together."""
 
 MOST_QUERIES, MOST_KEYS = 40, 20
-"""Tokens named along an axis, at most; the others are named where the pointer is. Keys stand in half a page's width."""
+"""Tokens named along an axis, at most."""
 
 
 @dataclass(frozen=True)
 class WeightScale:
-    """How weights become colours: from 0 to `top`; all that is heavier has the last colour."""
+    """How weights become colours: from 0 to `top`."""
 
     square_root: bool
-    """Whether colours follow the square root of the weight, so that faint attention shows too."""
+    """So that faint attention shows too."""
     top: float = 1.0
 
     def places(self, weights: Array) -> Array:
-        """Where weights lie on the scale, from 0 to 1; NaN stays NaN."""
+        """Where weights lie on the scale, 0 … 1."""
         shares = np.clip(weights / np.float32(self.top), 0, 1)
         places: Array = np.sqrt(shares) if self.square_root else shares
         return places
 
     def ticks(self, length: float) -> dict[str, Any]:
-        """Weights beside a colour bar of this length, as Plotly takes them."""
+        """Weights beside a colour bar of this length."""
         shares = np.array([0, 0.05, 0.25, 0.5, 1] if self.square_root else [0, 0.25, 0.5, 0.75, 1], np.float32)
         texts = [f"{weight:.2g}" for weight in shares * np.float32(self.top)]
         return {"tickvals": length * self.places(np.array(texts, np.float32)), "ticktext": texts}
@@ -46,10 +46,7 @@ SQUARE_ROOT = WeightScale(square_root=True)
 
 
 def shrink(patterns: Array) -> Array:
-    """Patterns (L, H, Tq, Tk) with at most THUMBNAIL dots a side, fewer where there are many heads.
-
-    Each dot is the largest weight below it.
-    """
+    """Patterns (L, H, Tq, Tk) with at most THUMBNAIL dots a side, each the largest weight below it."""
     n_layers, n_heads, n_queries, n_keys = patterns.shape
     side = max(1, min(THUMBNAIL, int((MOST_DOTS / (n_layers * n_heads)) ** 0.5)))
     rows, columns = (max(1, -(-n // side)) for n in (n_queries, n_keys))  # that share a dot
@@ -62,14 +59,11 @@ def shrink(patterns: Array) -> Array:
 
 
 def map_height(n_queries: int) -> int:
-    """Pixels that a large map takes for so many rows."""
+    """Pixels of a large map."""
     return int(np.clip(150 + 22 * n_queries, 320, 620))
 
 
 def ranked_keys(row: Array, allowed: NDArray[np.bool_], pinned: Array | None = None, *, most: int = 20) -> list[int]:
-    """The keys that a query may attend to, from the heaviest weight in its row (T,) down; at most `most`.
-
-    Beside the same row of another run, the heavier of a key's two weights counts.
-    """
+    """The keys that a query may attend to, heaviest first; `pinned` is the same row of another run."""
     weights = row if pinned is None else np.maximum(row, pinned)
     return [int(key) for key in np.argsort(weights)[::-1] if allowed[key]][:most]

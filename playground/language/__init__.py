@@ -1,4 +1,4 @@
-"""The small English: sentences whose words constrain each other, and encoders of every architecture that learn it."""
+"""The small English: its sentences, and encoders of every architecture that learn it."""
 
 from playground.language.capabilities import CAPABILITIES, Capability, Example
 

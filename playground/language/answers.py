@@ -1,7 +1,4 @@
-"""What a network answers for a hidden word, and how much of the answer each head carries.
-
-Legend: L layers, H heads.
-"""
+"""What a network answers for a hidden word, and what each head adds. Legend: L layers, H heads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,12 +16,12 @@ from playground.text import Batch
 from playground.training.network import Tagger
 
 N_SEARCHED = 10
-"""Held-out sentences among which one is looked for that two networks answer differently."""
+"""Held-out sentences searched for a difference."""
 
 
 @torch.inference_mode()
 def score_word(network: Tagger, final: Array, place: int, word_id: int) -> Array:
-    """The probability of a word at one token, by the vectors that leave the encoder: (N, T, D) → (N,)."""
+    """Return a word's probability at one token, from final vectors: (N, T, D) → (N,)."""
     scores = network.head(torch.tensor(final[:, place]).to(network.head.weight))
     probabilities: Array = scores.softmax(-1)[:, word_id].cpu().numpy()
     return probabilities
@@ -33,10 +30,9 @@ def score_word(network: Tagger, final: Array, place: int, word_id: int) -> Array
 def head_costs(
     network: Tagger, batch: Batch, sentence: int, place: int, word_id: int, *, causal: bool = False
 ) -> Array:
-    """The probability that a word loses when one head is removed: (L, H), below 0 if the word becomes likelier.
+    """Return the probability that a word loses when one head is removed: (L, H).
 
-    The word is scored at token `place` of one `sentence` of the batch, both from 0, which has the mask there already.
-    `causal` hides later tokens. Raises as `run_variants`.
+    The word is at token `place` of a `sentence` of the batch, both from 0, masked already. Raises as `run_variants`.
     """
     config = network.encoder.config
     variants: list[Variant] = [[], *([head] for head in list_heads(config))]
@@ -49,19 +45,19 @@ def head_costs(
 
 @dataclass(frozen=True)
 class Answer:
-    """What a network answers for the hidden word of an example."""
+    """A network's answer for an example."""
 
     probabilities: Mapping[str, float]
     """By option."""
     layer: int
     head: int
-    """The head whose removal costs the right word most."""
+    """The head whose removal costs most."""
     cost: float
-    """The probability that the right word loses without that head."""
+    """The probability lost without it."""
 
 
 def write_masked(example: Example) -> str:
-    """Write an example as a sentence with [MASK] in the place of its word."""
+    """Write an example with [MASK] for its word."""
     return join_words([*example.words[: example.place], MASK, *example.words[example.place + 1 :]])
 
 
@@ -76,7 +72,7 @@ def answer_example(network: EnglishNetwork, example: Example) -> Answer:
 
 
 def find_difference(first: EnglishNetwork, second: EnglishNetwork, capability: Capability) -> Example:
-    """Return the first held-out sentence that only one of two networks gets right; if there is none, the first."""
+    """Return the first held-out sentence that only one of two networks gets right, else the first."""
     examples = capability.examples(N_SEARCHED)
     shares = ([share_right(each.network, each.spec, [example]) for each in (first, second)] for example in examples)
     differing = (example for example, (a, b) in zip(examples, shares, strict=True) if a != b)

@@ -1,7 +1,6 @@
 """What shortcuts reach without an encoder: rules learnt from training sentences, tested on held-out ones.
 
-A look-up table sees a few words of a sentence. It answers with the option that was right most often where it saw the
-same words, named either by its word or by its place among the options.
+A look-up table answers with the option, by word or by place, that was right most often beside the same words.
 """
 
 from collections import Counter, defaultdict
@@ -23,7 +22,6 @@ View = Callable[[Example], Hashable]
 """What a table sees of a sentence."""
 
 _REACH = 12
-"""How far from the start, and from the mask to either side, a table reads."""
 
 _NOUNS = frozenset(
     word for kind in (words.LIVING, words.THINGS, words.PLACES) for number in kind.values() for word in number
@@ -36,14 +34,13 @@ class Baselines:
 
     chance: float
     bigram: float
-    """A table of the two words beside the mask."""
+    """Table of the two words beside the mask."""
     bag_of_words: float
-    """A linear model of which words occur, and of how often each option does."""
+    """Linear model of the words and options."""
     nearest_noun: float
-    """A table of the last noun before the mask, or else the first behind it."""
+    """Table of the last noun before the mask, or the first behind it."""
     two_places: float
-    """The best table of any two places and the sentence's length, places counted from the start or from the mask; it
-    is chosen on one half of the sentences and scored on the other."""
+    """Best table of any two places and the length; chosen on one half, scored on the other."""
 
 
 def measure_baselines(capability: Capability, seed: int = 0) -> Baselines:
@@ -72,7 +69,6 @@ def measure_baselines(capability: Capability, seed: int = 0) -> Baselines:
 
 
 def _beside(example: Example, distance: int) -> str:
-    """The word so far from the mask; empty outside the sentence."""
     place = example.place + distance
     return example.words[place] if 0 <= place < len(example.words) else ""
 
@@ -83,7 +79,6 @@ def _nearest_noun(example: Example) -> str:
 
 
 def _readings(example: Example) -> tuple[str, ...]:
-    """The words that a table may read, and the sentence's length."""
     start = [_beside(example, i - example.place) if i != example.place else "" for i in range(_REACH)]
     return (*start, *(_beside(example, i) for i in range(-_REACH, _REACH + 1) if i), str(len(example.words)))
 
@@ -91,7 +86,6 @@ def _readings(example: Example) -> tuple[str, ...]:
 def _score_table(
     seen: Sequence[Hashable], training: Sequence[Example], test_seen: Sequence[Hashable], test: Sequence[Example]
 ) -> float:
-    """The share that a table gets right: what it sees of each sentence, in training and in the test."""
     by_word: dict[Hashable, Counter[str]] = defaultdict(Counter)
     by_place: dict[Hashable, Counter[int]] = defaultdict(Counter)
     for view, example in zip(seen, training, strict=True):
@@ -109,7 +103,7 @@ def _score_table(
 
 
 def _score_bag(training: Sequence[Example], test: Sequence[Example]) -> float:
-    """The share that a linear model of which words occur gets right, after 150 full steps of Adam."""
+    """150 full steps of Adam."""
     weight, bias = torch.zeros(len(IDS), len(IDS), requires_grad=True), torch.zeros(4, requires_grad=True)
     optimizer = torch.optim.Adam([weight, bias], lr=0.05)
     (bags, options, counts), answers = _bags(training), _answers(training)
@@ -123,7 +117,7 @@ def _score_bag(training: Sequence[Example], test: Sequence[Example]) -> float:
 
 
 def _bags(examples: Sequence[Example]) -> tuple[Tensor, Tensor, Tensor]:
-    """Which words occur, (N, V); each option's id, −1 where there are fewer (N, 3); and how often it occurs (N, 3)."""
+    """Which words occur, (N, V); each option's id, −1 for none (N, 3); how often it occurs (N, 3)."""
     bags = torch.zeros(len(examples), len(IDS))
     options, counts = torch.full((len(examples), 3), -1), torch.zeros(len(examples), 3, dtype=torch.int64)
     for i, example in enumerate(examples):

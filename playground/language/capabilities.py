@@ -1,7 +1,6 @@
-"""The capabilities: what takes an encoder to fill in a masked word, with sentences to learn from and to test on.
+"""The capabilities: what it takes to fill in a masked word, with sentences to learn from and to test on.
 
-Every sentence has two cues at least, whose places and distances vary, so that no single word and no fixed place gives
-the answer away; `playground.language.baselines` measures what such shortcuts reach.
+Every sentence has two cues, at varying places: no single word or place gives the answer away (see `baselines`).
 """
 
 import zlib
@@ -40,14 +39,14 @@ FUNCTION_WORDS = (
     *("well", "here", "who", "seemed", "they", "victim", "came", "than"),
     *(",", "."),
 )
-"""Words and marks that stand in these sentences and in no list of `words`."""
+"""Words in no list of `words`."""
 
 HELD_OUT = 8
-"""One in so many combinations of words is never learnt from."""
+"""One in so many combinations is never learnt from."""
 
 
 class Example(NamedTuple):
-    """A sentence with the word that is to be guessed."""
+    """A sentence with a word to guess."""
 
     words: tuple[str, ...]
     place: int
@@ -55,7 +54,7 @@ class Example(NamedTuple):
     options: tuple[str, ...]
     """What could stand there, the answer included."""
     combination: tuple[str, ...]
-    """The words that decide, in the order in which they were drawn."""
+    """The deciding words, as drawn."""
 
     @property
     def answer(self) -> str:
@@ -64,7 +63,7 @@ class Example(NamedTuple):
 
     @property
     def is_held_out(self) -> bool:
-        """Whether its combination of words is kept for testing."""
+        """Whether it is kept for testing."""
         return zlib.crc32(" ".join(sorted(self.combination)).encode()) % HELD_OUT == 0
 
 
@@ -75,19 +74,18 @@ class Capability:
     name: str
     title: str
     takes: str
-    """What it takes to get it right, in one sentence."""
     draw: Callable[[Random], Example]
     share: float = 1.0
-    """How often it occurs in the training text, beside the others."""
+    """How often it occurs in training."""
 
     def drawn(self, random: Random, *, held_out: bool) -> Example:
-        """The next sentence of one kind: of those that are learnt from, or of those that never are."""
+        """Draw a sentence for training, or a held-out one."""
         while (example := self.draw(random)).is_held_out != held_out:
             pass
         return example
 
     def examples(self, n: int, seed: int = 0) -> list[Example]:
-        """`n` held-out sentences, all different; the same for the same seed."""
+        """Return `n` different held-out sentences, by seed."""
         random, found = Random(f"{self.name} {seed}"), dict[tuple[str, ...], Example]()
         while len(found) < n:
             example = self.drawn(random, held_out=True)
@@ -96,7 +94,7 @@ class Capability:
 
 
 def training_text(n: int, seed: int) -> Iterator[Example]:
-    """`n` sentences to learn from, every capability as often as its share says."""
+    """Return `n` sentences to learn from, by each capability's share."""
     random = Random(f"training {seed}")
     capabilities = tuple(CAPABILITIES.values())
     sums = tuple(accumulate(each.share for each in capabilities))
@@ -114,14 +112,12 @@ def _noun(random: Random, nouns: Sequence[str]) -> list[str]:
 
 
 def _beside(random: Random, p: float, *kinds: Mapping[str, Sequence[str]]) -> list[str]:
-    """A phrase such as *near the old boxes*, or nothing."""
     if random.random() >= p:
         return []
     return [random.choice(NEAR), *_noun(random, random.choice(kinds or (THINGS, PLACES))[random.choice(("sg", "pl"))])]
 
 
 def _opening(random: Random, p_place: float = 0.4) -> list[str]:
-    """What a sentence may begin with: nothing, *well,* or where it is."""
     words = [*_some(random, 0.3, "well", ",")]
     if random.random() < p_place:
         words += ["in", *_noun(random, PLACES["sg"]), *_beside(random, 0.3), ","]

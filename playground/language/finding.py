@@ -1,4 +1,4 @@
-"""A trained network of the small English, wherever it is: shipped with the package, stored here, or trained now."""
+"""A trained network of the small English: shipped, stored here, or trained now."""
 
 import logging
 from functools import partial
@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 
 def find_network(spec: Spec, store: NetworkStore) -> EnglishNetwork | None:
-    """The shipped network of a spec, else the stored one, else None; a damaged shipped file is logged and left out."""
+    """Return the shipped network of a spec, else the stored one, else None."""
     if is_shipped(spec):
         try:
             return load_shipped(spec)
@@ -23,11 +23,7 @@ def find_network(spec: Spec, store: NetworkStore) -> EnglishNetwork | None:
 
 
 def find_or_train(spec: Spec, store: NetworkStore) -> EnglishNetwork:
-    """The network of a spec; one that is nowhere is trained here, which takes a minute or more, and stored.
-
-    Raises:
-        ConfigError, InputError: it can't be trained here, as `check_spec` says.
-    """
+    """Return the network of a spec, trained and stored if there is none; raises as `check_spec`."""
     check_spec(spec)
     found = find_network(spec, store)
     if found is None:

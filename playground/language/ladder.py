@@ -1,4 +1,4 @@
-"""The ladder from the encoder of 2017 to one of today: its rungs, what papers say of each, and the specs to train."""
+"""The ladder from the encoder of 2017 to one of today: its rungs, their papers, the specs to train."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -11,20 +11,18 @@ from playground.language.text import LONGEST
 Fields = Mapping[str, Any]
 
 START = "2017"
-"""The name of the encoder before the first rung."""
 
 
 @dataclass(frozen=True)
 class Rung:
-    """One change of an encoder, and what the paper that introduced it reports."""
+    """One change of an encoder, and what its paper reports."""
 
     name: str
     year: int
     """Of the paper that `source` names."""
     change: Callable[[ModelConfig, int], Fields]
-    """Return the fields to set, from the architecture before and the length of the longest sentence."""
+    """The fields to set, from the architecture and the longest sentence."""
     plain: str
-    """What changes, to stand after the name and a colon."""
     claim: str
     """What the paper measured."""
     source: str
@@ -116,16 +114,11 @@ RUNGS = (
         "Ainslie et al. 2023, table 1",
     ),
 )
-"""By year; each keeps the changes of the rungs before it."""
+"""By year; each keeps earlier changes."""
 
 
 def climb(start: ModelConfig, longest: int) -> tuple[ModelConfig, ...]:
-    """Return `start`, the encoder of 2017 in some size, and the encoder of each rung.
-
-    Args:
-        start: the encoder before the first rung.
-        longest: the longest sentence, in tokens; a local window is a quarter of it.
-    """
+    """Return `start` and the encoder of each rung; a local window is a quarter of the `longest` sentence."""
     configs = [start]
     for rung in RUNGS:
         configs.append(replace(configs[-1], **rung.change(configs[-1], longest)))
@@ -133,6 +126,6 @@ def climb(start: ModelConfig, longest: int) -> tuple[ModelConfig, ...]:
 
 
 def ladder_specs() -> dict[str, Spec]:
-    """Return the small English's base with the settings of 2017, and the encoder of each rung, by name."""
+    """Return the small English's base with the settings of 2017, and each rung's, by name."""
     start = replace(BASE, positions="sinusoidal", norm_placement="post", final_norm=False, activation="relu")
     return dict(zip((START, *(rung.name for rung in RUNGS)), map(Spec, climb(start, LONGEST)), strict=True))

@@ -1,7 +1,7 @@
-"""Learning the small English: a sentence hides one word, the network says which; whoever iterates decides when.
+"""Learning the small English: a sentence hides one word, the network says which.
 
-The recipe: batches of 64 sentences of similar length; Muon for the blocks' matrices (Jordan et al. 2024), Adam for
-everything else, one learning rate for both: up for 100 steps, then constant, then a line down to 0 over the last fifth.
+Batches of 64 sentences of similar length; Muon for the blocks' matrices (Jordan et al. 2024), Adam for the rest, one
+learning rate: up for 100 steps, constant, down to 0 over the last fifth.
 """
 
 import math
@@ -31,17 +31,17 @@ BATCH = 64
 LEARNING_RATE = 2e-3
 WARMUP = 100
 DECAY = 0.2
-"""Share of the steps, the last, in which the learning rate falls to 0."""
+"""The last share of the steps, in which the learning rate falls."""
 CLIP = 1.0
 N_SENTENCES = 60_000
 OTHER_WORDS = 0.12
-"""Share of the training sentences that hide any word of theirs instead of the one that their capability asks for."""
+"""Share of training sentences that hide any other word."""
 HELD_OUT_SENTENCES = 200
 """Of each capability, to measure on."""
 N_LOOKS = 10
-"""How often a learner measures itself and saves its attention on the way."""
+"""Measurements on the way."""
 SHOWN = "The animal didn't cross the street because it was too tired, so the [MASK] is old."
-"""The sentence whose attention is saved while the network learns."""
+"""The sentence whose attention is saved."""
 
 _CHUNK = 16
 """Batches whose sentences are sorted by length together."""
@@ -49,7 +49,7 @@ _CHUNK = 16
 
 @lru_cache(maxsize=2)
 def training_set(seed: int) -> tuple[Tensor, Tensor]:
-    """The sentences to learn from, (N, T) int16, nothing masked, and the place of each one's hidden word, (N,)."""
+    """Return sentences (N, T) int16 and the place of each one's hidden word, (N,)."""
     examples = list(training_text(N_SENTENCES, seed))
     random = Random(f"other words {seed}")
     examples = [
@@ -61,12 +61,12 @@ def training_set(seed: int) -> tuple[Tensor, Tensor]:
 
 
 def measure(network: Tagger, spec: Spec, n: int = HELD_OUT_SENTENCES) -> dict[str, float]:
-    """Share right by capability, over `n` held-out sentences of each; the network is in eval mode."""
+    """Share right by capability, over `n` held-out sentences each."""
     return {name: share_right(network, spec, each.examples(n)) for name, each in CAPABILITIES.items()}
 
 
 class MuonWithAdam:
-    """Muon for the matrices of an encoder's blocks, Adam for everything else, as one optimiser."""
+    """Muon for the blocks' matrices, Adam for the rest."""
 
     def __init__(self, network: nn.Module, lr: float) -> None:
         named = list(network.named_parameters())
@@ -78,7 +78,7 @@ class MuonWithAdam:
         ]
 
     def step(self, lr: float | None) -> None:
-        """Take a step with the gradients that there are, and forget them; with None, forget them only."""
+        """Take a step and forget the gradients; with None, forget them only."""
         for part in self.parts:
             if lr is not None:
                 for group in part.param_groups:
@@ -87,7 +87,7 @@ class MuonWithAdam:
             part.zero_grad()
 
     def state_dict(self) -> list[dict[str, Any]]:
-        """What `load_state_dict` of an equal optimiser goes on from."""
+        """Return what `load_state_dict` goes on from."""
         return [part.state_dict() for part in self.parts]
 
     def load_state_dict(self, states: list[dict[str, Any]]) -> None:
@@ -97,22 +97,22 @@ class MuonWithAdam:
 
 
 def learning_rate(step: int, steps: int) -> float:
-    """The learning rate of a step, counted from 1."""
+    """The learning rate of a step, from 1."""
     return LEARNING_RATE * min(1.0, step / WARMUP, (steps - step + 1) / (DECAY * steps))
 
 
 @dataclass
 class Learning:
-    """What is to be seen of a learner: it grows while it learns."""
+    """What a learner shows while it learns."""
 
     spec: Spec
     steps: int
     loss: list[float] = field(default_factory=list)
     """Of every step's batch, in nats."""
     shares: dict[int, dict[str, float]] = field(default_factory=dict)
-    """By step: the share right of each capability, over fewer sentences than at the end."""
+    """By step."""
     patterns: dict[int, Array] = field(default_factory=dict)
-    """By step: attention on `SHOWN`, (n_layers, H, T, T)."""
+    """By step: (n_layers, H, T, T)."""
     trained: EnglishNetwork | None = None
     """After the end, the network."""
 
@@ -129,13 +129,7 @@ class Learning:
 
 
 class Learner(ResumableComputation[Learning]):
-    """A network of the small English while it learns.
-
-    Args:
-        spec: what to train.
-        device: where; the CPU by default.
-        steps: optimisation steps; another number gives another network, which is for tests alone.
-    """
+    """A network of the small English while it learns; another number of steps is for tests."""
 
     def __init__(self, spec: Spec, device: torch.device | None = None, steps: int = STEPS) -> None:
         self.spec, self.steps, self.device = spec, steps, device or torch.device("cpu")
@@ -173,7 +167,7 @@ class Learner(ResumableComputation[Learning]):
         del self.network, self.optimizer, self._parameters
 
     def checkpoint(self) -> Any:
-        """All that an equal learner needs to go on from here."""
+        """Return what an equal learner goes on from."""
         return {
             "state": self.freeze("paused"),
             "weights": copy_to_cpu(dict(self.network.state_dict())),
@@ -181,13 +175,13 @@ class Learner(ResumableComputation[Learning]):
         }
 
     def restore(self, checkpoint: Any) -> None:
-        """Go on from a checkpoint instead of from the start."""
+        """Go on from a checkpoint."""
         self._state = checkpoint["state"]
         self.network.load_state_dict(checkpoint["weights"])
         self.optimizer.load_state_dict(checkpoint["optimizer"])
 
     def _learn(self, ids: Tensor, places: Tensor) -> None:
-        """Take one step downhill on sentences (B, T) that hide the word at their place."""
+        """One step on sentences (B, T) that hide the word at their place."""
         ids = ids[:, : int((ids != PAD_ID).sum(1).max())].to(self.device)
         places = places.to(self.device)
         targets = ids.gather(1, places[:, None])[:, 0]  # (B,)
@@ -212,7 +206,7 @@ class Learner(ResumableComputation[Learning]):
         self.network.train()
 
     def _finish(self) -> None:
-        """Round the weights as files hold them, and measure what is left."""
+        """Round the weights as files do, and measure."""
         network = self.spec.build(initial=False)
         weights = {name: tensor.detach().cpu().half().float() for name, tensor in self.network.state_dict().items()}
         fill_network(network, weights)
@@ -220,7 +214,7 @@ class Learner(ResumableComputation[Learning]):
 
 
 def _batches(ids: Tensor, seed: int, steps: int) -> Iterator[Tensor]:
-    """The rows of each step's batch: sentences of similar length, the batches in random order."""
+    """The rows of each step's batch."""
     lengths, random, n = (ids != PAD_ID).sum(1), torch.Generator().manual_seed(seed), 0
     while True:
         order = torch.randperm(len(ids), generator=random)
@@ -241,16 +235,16 @@ class LearningRequest(PortableRequest[Learning]):
     spec: Spec
 
     def build(self) -> Learner:
-        """The learner before its first step, in this process."""
+        """The learner before its first step."""
         return Learner(self.spec, torch.device(self.device))
 
     def prepare_process(self) -> None:
-        """Compute with as many threads as the request says."""
+        """Use as many threads as requested."""
         torch.set_num_threads(self.threads)
 
 
 def learn(spec: Spec, on_step: Callable[[Learning], object] | None = None) -> EnglishNetwork:
-    """Train a network to its end, here and now; `on_step` is called after every step."""
+    """Train to the end, here and now."""
     learner = Learner(spec)
     for _ in learner.run():
         if on_step is not None:

@@ -1,4 +1,4 @@
-"""An encoder of the small English with its head, what it fills in for a mask, and the file that carries it."""
+"""An encoder of the small English with its head, its answers, and its file."""
 
 import hashlib
 import json
@@ -23,31 +23,30 @@ from playground.training.trained_network import fill_network
 from playground.weights import read_metadata, read_tensors
 
 VERSION = "1"
-"""Of the language and of the recipe; raised when either changes, so that no older network passes for a newer one."""
+"""Of language and recipe."""
 
 BASE = ModelConfig(
     vocab_size=len(VOCABULARY), d_model=64, n_heads=4, n_layers=2, d_ff=128, max_len=64, dropout=0.0,
     positions="rotary", rotary_base=30, norm_placement="pre", final_norm=True, activation="gelu",
 )  # fmt: skip
-"""The architecture that every other one is compared with."""
+"""What every other one is compared with."""
 
 MAX_PARAMETERS, MAX_LAYERS = 1_000_000, 48
-"""Of an encoder that is trained on demand, its head included."""
+"""Of a network trained on demand."""
 
 
 @dataclass(frozen=True)
 class Spec:
-    """All that a network of the small English depends on, beside `VERSION`."""
+    """All that a network depends on, beside `VERSION`."""
 
     config: ModelConfig = BASE
     causal: bool = False
-    """Whether no token may attend to later ones, while it learns and afterwards."""
     seed: NonNegativeInt = 0
-    """Of the initial weights, the training text and its order."""
+    """Of weights, text and order."""
 
     @property
     def key(self) -> str:
-        """A name for files and caches: equal keys are equal networks."""
+        """A name for files and caches."""
         return hashlib.sha256(self.describe().encode()).hexdigest()[:32]
 
     def describe(self) -> str:
@@ -56,24 +55,24 @@ class Spec:
 
     @property
     def n_parameters(self) -> int:
-        """Parameters of the encoder and its head; nothing is built for it."""
+        """Of encoder and head."""
         return count_parameters(self.config).total + (self.config.d_model + 1) * len(VOCABULARY)
 
     def build(self, *, initial: bool = True) -> Tagger:
-        """The network before training; without `initial` its shapes alone."""
+        """The network before training; without `initial` its shapes."""
         return Tagger(self.config, len(VOCABULARY), self.seed if initial else None)
 
     def mask(self, is_token: Tensor) -> Tensor:
-        """Who may attend to whom in a batch: (B, T) → (B, 1 or T, T), True = may."""
+        """(B, T) → (B, 1 or T, T) bool, True = may attend."""
         return causal_and_padding(is_token) if self.causal else is_token[:, None]
 
 
 def check_spec(spec: Spec) -> None:
-    """Refuse what can't be trained on the small English here.
+    """Refuse what can't be trained here.
 
     Raises:
-        ConfigError: a field has a wrong type, or does not fit the language.
-        InputError: the network has more than `MAX_PARAMETERS`.
+        ConfigError: a field does not fit.
+        InputError: it has more than `MAX_PARAMETERS`.
     """
     check_fields(spec, ConfigError)
     if spec.config.vocab_size != len(VOCABULARY):
@@ -91,12 +90,12 @@ def check_spec(spec: Spec) -> None:
 
 @dataclass(frozen=True, eq=False)
 class EnglishNetwork:
-    """A trained encoder with its head; on the CPU, in eval mode and without gradients."""
+    """A trained encoder with its head, in eval mode, without gradients."""
 
     spec: Spec
     network: Tagger
     shares: Mapping[str, float]
-    """By capability: the share of held-out sentences whose right word is likelier than the other options."""
+    """By capability: share right of held-out sentences."""
 
     @property
     def encoder(self) -> Encoder:
@@ -115,11 +114,7 @@ class EnglishNetwork:
 
     @torch.inference_mode()
     def predict(self, text: str, n: int = 5) -> list[tuple[str, float]]:
-        """The `n` likeliest words for the one [MASK] of a sentence, with their probabilities, likeliest first.
-
-        Raises:
-            InputError: the sentence has no [MASK], or several.
-        """
+        """Return the `n` likeliest words for the one [MASK], likeliest first; InputError without exactly one."""
         ids = self.tokenizer.encode_batch([text]).ids
         places = (ids[0] == MASK_ID).nonzero().flatten().tolist()
         if len(places) != 1:
@@ -130,15 +125,12 @@ class EnglishNetwork:
 
 
 def untrained(spec: Spec) -> EnglishNetwork:
-    """A network before its training, which has no shares."""
+    """The network before its training."""
     return EnglishNetwork(spec, spec.build().eval().requires_grad_(False), {})
 
 
 def score_hidden(network: Tagger, spec: Spec, ids: Tensor, places: Tensor) -> Tensor:
-    """Every word's score at the place of each sentence, where the sentence is masked: ids (B, T), places (B,) → (B, C).
-
-    All are on the network's device.
-    """
+    """Every word's score at each sentence's masked place: ids (B, T), places (B,) → (B, C)."""
     rows = torch.arange(len(ids), device=ids.device)
     masked = ids.index_put((rows, places), torch.tensor(MASK_ID, device=ids.device))
     logits: Tensor = network(masked, spec.mask(masked != PAD_ID))[rows, places]
@@ -147,7 +139,7 @@ def score_hidden(network: Tagger, spec: Spec, ids: Tensor, places: Tensor) -> Te
 
 @torch.inference_mode()
 def share_right(network: Tagger, spec: Spec, examples: Sequence[Example]) -> float:
-    """The share of sentences whose right word has a higher score than each of its other options."""
+    """Share of sentences whose right word beats its other options."""
     ids, places = (tensor.to(network.head.weight.device) for tensor in encode(examples))
     logits = score_hidden(network, spec, ids, places).tolist()
     n_right = sum(
@@ -158,7 +150,7 @@ def share_right(network: Tagger, spec: Spec, examples: Sequence[Example]) -> flo
 
 
 def save(trained: EnglishNetwork) -> bytes:
-    """A safetensors file: the weights as float16, which they are already rounded to, and what they are of."""
+    """Write a safetensors file, weights as float16."""
     shares = json.dumps(dict(trained.shares))
     metadata = {"format": f"small-english-{VERSION}", "spec": trained.spec.describe(), "shares": shares}
     tensors = {name: tensor.half().contiguous().clone() for name, tensor in trained.network.state_dict().items()}
@@ -166,11 +158,7 @@ def save(trained: EnglishNetwork) -> bytes:
 
 
 def load(content: bytes, spec: Spec) -> EnglishNetwork:
-    """The network of a file that `save` has written for `spec`, or that claims it.
-
-    Raises:
-        WeightsError: the file is damaged, of another network, or of another version of the language.
-    """
+    """Read a file of `save`; WeightsError if it is damaged, another network's, or another version's."""
     tensors, metadata = read_tensors(content), read_metadata(content)
     if metadata.get("format") != f"small-english-{VERSION}":
         raise WeightsError("The file is not a network of this version of the small English.")

@@ -16,7 +16,7 @@ def _offered() -> tuple[tuple[Example, frozenset[str]], ...]:
 
 
 def nearest_sentences(text: str, n: int = 3) -> list[Example]:
-    """The `n` sentences with different options whose words, small ones aside, are most nearly those of a text."""
+    """Return the `n` sentences with different options that share most words with a text."""
     words = frozenset(english_tokenizer().encode_batch([text.lower()]).tokens[0]).difference(FUNCTION_WORDS)
     offered = sorted(_offered(), key=lambda each: -len(each[1] & words) / len(each[1] | words))
     found: dict[tuple[str, ...], Example] = {}

@@ -1,4 +1,4 @@
-"""The small English as tokens: its vocabulary, its tokenizer, and sentences as ids."""
+"""The small English as tokens."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -36,12 +36,12 @@ VOCABULARY = (*SPECIALS, *_list_words())
 IDS = {token: i for i, token in enumerate(VOCABULARY)}
 
 LONGEST = 48
-"""Tokens of the longest sentence that a capability makes, [CLS] and [SEP] included, or more."""
+"""Tokens of the longest sentence, [CLS] and [SEP] included."""
 
 
 @cache
 def english_tokenizer() -> Tokenizer:
-    """Words and punctuation marks, lower-cased; *didn't* is *did* and *n't*, and a written [MASK] is the mask."""
+    """Words and marks, lower-cased; *didn't* is *did* and *n't*."""
     backend = tokenizers.Tokenizer(models.WordLevel(IDS, UNKNOWN))
     backend.normalizer = normalizers.Sequence([normalizers.Replace("’", "'"), normalizers.Lowercase()])
     backend.pre_tokenizer = pre_tokenizers.Split(Regex(r"n't|\w+(?=n't)|\w+|[^\w\s]"), "removed", invert=True)
@@ -53,7 +53,7 @@ def english_tokenizer() -> Tokenizer:
 
 
 def join_words(written: Sequence[str]) -> str:
-    """Write words as a sentence that the tokenizer reads back: capitals, no blank before a comma or *n't*."""
+    """Write words as a sentence that the tokenizer reads back."""
     text = ""
     for word in written:
         blank = " " if text and word not in (".", ",", "n't") else ""
@@ -62,7 +62,7 @@ def join_words(written: Sequence[str]) -> str:
 
 
 def encode(examples: Sequence[Example]) -> tuple[Tensor, Tensor]:
-    """Sentences as ids (N, T) int64, padded, with nothing masked, and the place of each one's word (N,) in them."""
+    """Return ids (N, T) int64, nothing masked, and the place of each one's word (N,)."""
     rows = [[CLS_ID, *(IDS[word] for word in example.words), SEP_ID] for example in examples]
     width = max(map(len, rows), default=0)
     ids = torch.tensor([row + [PAD_ID] * (width - len(row)) for row in rows], dtype=torch.int64)
@@ -70,7 +70,7 @@ def encode(examples: Sequence[Example]) -> tuple[Tensor, Tensor]:
 
 
 def hide_word(batch: Batch, sentence: int, place: int) -> Batch:
-    """The batch with the mask in the place of one token; as it is where there is no such word."""
+    """Return the batch with one token masked, if there is one."""
     if place >= len(batch.tokens[sentence]) or batch.special[sentence][place]:
         return batch
     ids, tokens, unknown = batch.ids.clone(), [*map(list, batch.tokens)], [*map(list, batch.unknown)]

@@ -1,4 +1,4 @@
-"""The words of the small English, by what they do in its sentences."""
+"""The words of the small English, by what they do."""
 
 ANIMALS = {
     "sg": ("animal", "dog", "cat", "horse", "bird", "cow"),
@@ -21,9 +21,9 @@ LIVING = {number: ANIMALS[number] + PEOPLE[number] for number in ("sg", "pl")}
 GENDER = {word: ("he", "she")[i % 2] for i, word in enumerate(PEOPLE["sg"])}
 
 BLAMES_SUBJECT = ("called", "followed", "visited", "asked", "surprised")
-"""After these, *because he* or *she* is the one who did it."""
+"""*Because he* is the one who did it."""
 BLAMES_OBJECT = ("thanked", "praised", "blamed", "admired", "punished")
-"""After these, the one to whom it was done."""
+"""The one to whom it was done."""
 
 PARTICIPLES = {"bit": "bitten", "hit": "hit", "chased": "chased", "pushed": "pushed", "hunted": "hunted"}
 

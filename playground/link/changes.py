@@ -12,7 +12,7 @@ from typing import NamedTuple
 from playground.config import ModelConfig
 from playground.model.change_texts import read_change, write_change
 from playground.model.changes import Change
-from playground.model.interventions import divide_changes, find_idle
+from playground.model.interventions import divide_changes
 from playground.runs.forward_pass import intervention_subject
 from playground.text import Batch
 from playground.text.wording import quote_text
@@ -87,8 +87,6 @@ class FittedChanges(NamedTuple):
     applied: tuple[Change, ...] = ()
     reasons: Mapping[Change, str] = {}
     """Of those that cannot apply: why not, in one sentence each."""
-    idle: Mapping[Change, str] = {}
-    """Of those that are applied and change nothing that follows: what is off, as the rest of a sentence."""
 
 
 def fit_changes(
@@ -100,4 +98,4 @@ def fit_changes(
     """
     subject = intervention_subject(config, batch, sentence, causal=causal)
     applied, refused = divide_changes(subject, tuple(change for change, is_on in made if is_on))
-    return FittedChanges(applied, dict(refused), find_idle(applied, config.n_heads))
+    return FittedChanges(applied, dict(refused))

@@ -286,9 +286,8 @@ def trace_layer(source: Source, key: RunKey, layer: int) -> LayerRun:
     """The run of one sentence with all of one layer; raises as `Lab.run`."""
 
     def compute() -> LayerRun:
-        known = run_sentence(source, key)
         with turn_on_text(source, key) as (encoder, batch):
-            return encoder_run.trace_layer(encoder, batch, key.sentence, layer, known=known, **pass_options(key))
+            return encoder_run.trace_layer(encoder, batch, key.sentence, layer, **pass_options(key))
 
     return source.remember(trace_layer, (key, layer), compute)
 

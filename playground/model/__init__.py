@@ -1,4 +1,4 @@
-"""The transformer, from scratch: torch alone but for the first random weights, nothing of the app."""
+"""The transformer, from scratch."""
 
 from playground.model.attention import causal_and_padding, causal_mask
 from playground.model.encoder import Encoder

@@ -1,6 +1,4 @@
-"""Multi-head attention, of a sequence to itself or to another (Vaswani et al. 2017, section 3.2), and its masks.
-
-Masks are boolean, True = may attend; they are built once per pass, then only broadcast.
+"""Multi-head attention (Vaswani et al. 2017, section 3.2) and its masks: boolean, True = may attend.
 
 Legend: B sentences, T tokens, Tq/Tk queries/keys, H heads.
 """
@@ -22,38 +20,31 @@ from playground.model.trace import UNTRACED, Trace
 
 
 class AttentionMask:
-    """Who may attend to whom in a layer, and what its scores get by distance; what follows is computed at most once.
+    """Who may attend to whom in a layer, and what its scores get by distance.
 
     Args:
-        allowed: bool, broadcast to (B, H, Tq, Tk), True = may attend; None hides nothing.
-        bias: (1, H, Tq, Tk), added to the scores; None adds nothing.
+        allowed: bool, broadcast to (B, H, Tq, Tk); None hides nothing.
+        bias: (1, H, Tq, Tk), added to the scores.
     """
-
-    window = 0
-    """Tokens around it that a token may attend to, half of them to either side, as `allowed` says too; 0 = all."""
-    beside_window: Tensor | None = None
-    """What is allowed but for the window."""
 
     def __init__(self, allowed: Tensor | None = None, bias: Tensor | None = None) -> None:
         self.allowed, self.bias = allowed, bias
 
     def within(self, window: int, n_tokens: int, device: torch.device) -> "AttentionMask":
-        """The mask of a layer with a window; itself where the window hides nothing."""
+        """Return the mask of a layer with a window; itself if the window hides nothing."""
         if not window or window // 2 >= n_tokens - 1:
             return self
         near = window_mask(n_tokens, window, device)[:, None]
-        narrow = AttentionMask(near if self.allowed is None else near & self.allowed, self.bias)
-        narrow.window, narrow.beside_window = window, self.allowed
-        return narrow
+        return AttentionMask(near if self.allowed is None else near & self.allowed, self.bias)
 
     @cached_property
     def hidden(self) -> Tensor | None:
-        """The mask inverted, or None where it hides nothing."""
+        """The mask inverted; None if it hides nothing."""
         return None if self.allowed is None or bool(self.allowed.all()) else ~self.allowed
 
     @cached_property
     def empty_queries(self) -> Tensor | None:
-        """(B or 1, 1, Tq or 1, 1), True = a query that may attend to nothing; None where there is no such query."""
+        """(B or 1, 1, Tq or 1, 1), True = may attend to nothing; None if there is no such query."""
         if self.hidden is None:
             return None
         empty = self.hidden.all(dim=-1, keepdim=True)
@@ -61,7 +52,7 @@ class AttentionMask:
 
     @cached_property
     def biased(self) -> Tensor | None:
-        """(B or 1, H, Tq, Tk): the bias, and −∞ where a key is hidden from a query that has others."""
+        """(B or 1, H, Tq, Tk): the bias, −∞ where a key is hidden from a query that has others."""
         if self.bias is None or self.hidden is None:
             return self.bias
         hidden = self.hidden if self.empty_queries is None else self.hidden & ~self.empty_queries
@@ -69,7 +60,6 @@ class AttentionMask:
 
 
 UNMASKED = AttentionMask()
-"""Hides nothing: the default of every layer."""
 
 
 def causal_mask(n_tokens: int, device: torch.device | None = None) -> Tensor:
@@ -83,17 +73,12 @@ def causal_and_padding(key_mask: Tensor) -> Tensor:
 
 
 def over_heads(mask: Tensor | None, n_sentences: int, n_queries: int, n_keys: int) -> Tensor | None:
-    """Bring a mask to (B or 1, 1, Tq or 1, Tk), so that it broadcasts over heads.
+    """Bring a mask to (B or 1, 1, Tq or 1, Tk).
 
-    A mask (B, Tk) or (B or 1, 1, Tk) hides keys from every query, one of (B or 1, Tq, Tk) says who may look at whom,
-    None hides nothing.
-
-    Where there are as many sentences as tokens, a causal mask without its axis of sentences, (T, T), has the shape of
-    one over keys too. So a 2-D mask in which each row shows its own place and nothing after it is refused there: it may
-    also be the padding of sentences that have 1, 2, …, T tokens, and only the caller knows. Every other one is keys.
+    It is (B, Tk) or (B or 1, 1, Tk) over keys, or (B or 1, Tq, Tk) over pairs; None hides nothing.
 
     Raises:
-        InputError: the mask is not boolean, its shape fits no form, or it fits two as described.
+        InputError: the mask is not boolean, fits no form, or is a (T, T) that may be keys or causal, as B = T.
     """
     if mask is None:
         return None
@@ -101,10 +86,10 @@ def over_heads(mask: Tensor | None, n_sentences: int, n_queries: int, n_keys: in
         raise InputError(f"A mask is boolean, True = may attend; this one is {mask.dtype}.")
     shape = tuple(mask.shape)
     if shape == (n_sentences, n_keys):
-        if n_sentences == n_queries == n_keys > 1 and _hides_what_lies_ahead(mask):
+        if n_sentences == n_queries == n_keys > 1 and mask.diagonal().all() and not mask.triu(1).any():
             raise InputError(
-                f"This mask of shape {shape} may say which of {n_keys} tokens each of {n_sentences} sentences has, or "
-                "that no token looks ahead: pass mask[:, None] for the former, mask[None] for the latter."
+                f"A mask of shape {shape} may be over keys or causal: pass mask[:, None] for the former, mask[None] "
+                "for the latter."
             )
         return mask[:, None, None, :]
     if mask.ndim == 3 and shape[0] in (n_sentences, 1) and shape[1] in (n_queries, 1) and shape[2] == n_keys:
@@ -115,17 +100,8 @@ def over_heads(mask: Tensor | None, n_sentences: int, n_queries: int, n_keys: in
     )
 
 
-def _hides_what_lies_ahead(mask: Tensor) -> bool:
-    """Whether (T, T) is True on the whole diagonal and False everywhere above it."""
-    return bool(mask.diagonal().all()) and not bool(mask.triu(1).any())
-
-
 def decoder_mask(mask: Tensor | None, n_sentences: int, n_tokens: int, device: torch.device | None = None) -> Tensor:
-    """A target's mask over heads, (B or 1, 1, T, T): nobody looks ahead, unless the mask itself says who looks where.
-
-    A mask (B, T) or (B, 1, T) hides keys on top of what lies ahead, one of (B or 1, T, T) is taken as it is; errors as
-    `over_heads`.
-    """
+    """Return a causal mask (1, 1, T, T), on top of keys (B, T) or (B, 1, T); a mask (B or 1, T, T) replaces it."""
     given = over_heads(mask, n_sentences, n_tokens, n_tokens)
     ahead = causal_mask(n_tokens, device)[:, None]  # (1, 1, T, T)
     if given is None:
@@ -141,21 +117,20 @@ def attend(
     dropout: Dropout | None = None,
     trace: Trace = UNTRACED,
 ) -> Tensor:
-    """softmax(q kᵀ / √d_head + bias) v (equation 1).
+    """softmax(q kᵀ / √d_head + bias) v (equation 1); a query that may attend to nothing gets zeros.
 
     Args:
         q: (B, H, Tq, d_head). k, v: (B, H, Tk, d_head).
-        mask: who may attend to whom, and the bias, if any. A query that may attend to nothing gets zeros.
-        dropout: what zeroes weights of the pattern.
-        trace: notes `scores` and `pattern`; where neither it nor dropout does anything, torch's fused kernel computes
-            this.
+        mask: who may attend to whom, and the bias.
+        dropout: of the pattern's weights.
+        trace: notes `scores` and `pattern`; without it and without dropout, torch's fused kernel computes this.
 
     Returns:
         (B, H, Tq, d_head)
     """
-    dropping = dropout is not None and dropout.drops
-    if not (trace.recording or dropping):
-        return _attend_untraced(q, k, v, mask)
+    if not (trace.recording or (dropout is not None and dropout.drops)):
+        z = F.scaled_dot_product_attention(q, k, v, attn_mask=mask.allowed if mask.bias is None else mask.biased)
+        return z if mask.bias is None or mask.empty_queries is None else z.masked_fill(mask.empty_queries, 0.0)
     scores = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1)  # (B, H, Tq, Tk)
     if mask.bias is not None:
         scores = scores + mask.bias
@@ -169,56 +144,8 @@ def attend(
     return (pattern if dropout is None else dropout(pattern, trace, "weight_dropout")) @ v
 
 
-def _attend_untraced(q: Tensor, k: Tensor, v: Tensor, mask: AttentionMask) -> Tensor:
-    """`attend` by torch's fused kernels; arguments as there."""
-    if mask.bias is not None:
-        z = F.scaled_dot_product_attention(q, k, v, attn_mask=mask.biased)
-        return z if mask.empty_queries is None else z.masked_fill(mask.empty_queries, 0.0)
-    hides_keys_alone = mask.beside_window is None or mask.beside_window.shape[-2] == 1
-    if mask.window and hides_keys_alone and q.shape[-2] >= 2 * mask.window:
-        return attend_in_blocks(q, k, v, mask.window, mask.beside_window)
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask.allowed)
-
-
-def attend_in_blocks(q: Tensor, k: Tensor, v: Tensor, window: int, key_mask: Tensor | None = None) -> Tensor:
-    """`attend` within a window, without the scores outside it: queries in blocks, each with the keys that it may reach.
-
-    Args:
-        q, k, v: (B, H, T, d_head).
-        window: tokens that a query reaches, half of them to either side.
-        key_mask: (B or 1, 1, 1, T) bool, True = may be attended to; None hides nothing.
-
-    Returns:
-        (B, H, T, d_head)
-    """
-    B, H, T, d_head = q.shape  # noqa: N806
-    half = window // 2
-    size = max(64, 2 * half)  # queries in a block
-    n_blocks, width = -(-T // size), size + 2 * half
-    behind = n_blocks * size - T
-
-    def cut(x: Tensor) -> Tensor:
-        """(B, H, T, d_head) → (B · blocks, H, width, d_head): the keys or values that each block reaches."""
-        blocks = F.pad(x, (0, 0, half, half + behind)).unfold(2, width, size)  # (B, H, blocks, d_head, width)
-        return blocks.permute(0, 2, 1, 4, 3).reshape(B * n_blocks, H, width, d_head)
-
-    queries = F.pad(q, (0, 0, 0, behind)).view(B, H, n_blocks, size, d_head).transpose(1, 2).flatten(0, 1)
-    steps = torch.arange(width, device=q.device) - torch.arange(size, device=q.device)[:, None]  # key − query + half
-    near = (steps >= 0) & (steps <= 2 * half)  # (size, width)
-    there = torch.ones(1, T, dtype=torch.bool, device=q.device) if key_mask is None else key_mask[:, 0, 0]
-    keys = F.pad(there, (half, half + behind)).unfold(1, width, size)  # (B or 1, blocks, width)
-    allowed = (near & keys[:, :, None]).expand(B, -1, -1, -1).flatten(0, 1)[:, None]  # (B · blocks, 1, size, width)
-    z = F.scaled_dot_product_attention(queries, cut(k), cut(v), attn_mask=allowed)
-    return z.view(B, n_blocks, H, size, d_head).transpose(1, 2).flatten(2, 3)[:, :, :T]
-
-
 class Attention(nn.Module):
-    """Project to queries, keys and values, attend in every head, merge the heads, project back.
-
-    Args:
-        config: the architecture.
-        layer: which one, from 0; layers with a window may turn by another base.
-    """
+    """Project to queries, keys and values, attend in every head, merge the heads, project back."""
 
     def __init__(self, config: ModelConfig, layer: int = 0) -> None:
         super().__init__()
@@ -226,8 +153,7 @@ class Attention(nn.Module):
         self.head_merge, self.fused = config.head_merge, config.fused_qkv
         width, kv_width = self.n_heads * self.d_head, self.kv_heads * self.d_head
         if self.fused:
-            parts = ("q", "k", "v")
-            self.qkv = Linear(config.d_model, 3 * width, config.bias, parts=parts, n_heads=config.n_heads)
+            self.qkv = Linear(config.d_model, 3 * width, config.bias, n_parts=3)
         else:
             self.q = Linear(config.d_model, width, config.bias)
             self.k = Linear(config.d_model, kv_width, config.bias)
@@ -242,10 +168,7 @@ class Attention(nn.Module):
     def forward(
         self, x: Tensor, mask: AttentionMask = UNMASKED, trace: Trace = UNTRACED, memory: Tensor | None = None
     ) -> Tensor:
-        """x (B, Tq, d_model) attends to memory (B, Tk, d_model), or itself → (B, Tq, d_model); mask as in `attend`.
-
-        Of another sequence no distances are known: then nothing is turned.
-        """
+        """x (B, Tq, d_model) attends to memory (B, Tk, d_model), or itself → (B, Tq, d_model)."""
         q, k, v = self.project(trace.record("in", x), memory)
         base = self.rotary_base if memory is None else None
         if base is not None or self.q_norm is not None:
@@ -263,7 +186,7 @@ class Attention(nn.Module):
         return trace.record("out", self.dropout(self.o(self.merge(z)), trace))
 
     def project(self, x: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """From x (B, Tq, d_model) q (B, H, Tq, d_head); from memory, or x, k and v (B, kv_heads, Tk, d_head)."""
+        """q (B, H, Tq, d_head) of x (B, Tq, d_model); k, v (B, kv_heads, Tk, d_head) of memory, or x."""
         if self.fused:
             q, k, v = self.heads(self.qkv(x), 3 * self.d_head).chunk(3, dim=-1)
             if memory is not None:
@@ -273,11 +196,11 @@ class Attention(nn.Module):
         return self.heads(self.q(x)), self.heads(self.k(source)), self.heads(self.v(source))
 
     def heads(self, x: Tensor, width: int = 0) -> Tensor:
-        """(B, T, n · width) → (B, n, T, width), n heads; a head's own width by default."""
+        """(B, T, n · width) → (B, n, T, width); width is d_head by default."""
         return x.view(*x.shape[:2], -1, width or self.d_head).transpose(1, 2)
 
     def for_every_head(self, x: Tensor) -> Tensor:
-        """(B, kv_heads, T, d_head) → (B, H, T, d_head): each is read by n_heads / kv_heads heads in a row."""
+        """(B, kv_heads, T, d_head) → (B, H, T, d_head)."""
         return x.repeat_interleave(self.n_heads // self.kv_heads, dim=1)
 
     def merge(self, z: Tensor) -> Tensor:
@@ -289,19 +212,14 @@ class Attention(nn.Module):
 
 
 def maps_by_head(attention: Attention) -> dict[str, tuple[Tensor, Tensor]]:
-    """Weights (H, d_head, d_model) and biases (H, d_head) of `q`, `k` and `v`, fused or not; without biases, zeros.
-
-    Of keys and values that several heads read, each head has a copy.
-    """
+    """Return weights (H, d_head, d_model) and biases (H, d_head) of `q`, `k` and `v`."""
     found: dict[str, tuple[Tensor, Tensor]] = {}
-    for name in "qkv":
+    for i, name in enumerate("qkv"):
         linear: Linear = attention.qkv if attention.fused else getattr(attention, name)
-        weight: Tensor = linear.weight
-        bias: Tensor = weight.new_zeros(len(weight)) if linear.bias is None else linear.bias
-        if attention.fused:
-            weight, bias = linear.part_rows(weight)[name], linear.part_rows(bias)[name]
-        else:
-            weight, bias = weight.view(-1, attention.d_head, weight.shape[1]), bias.view(-1, attention.d_head)
+        bias: Tensor = linear.weight.new_zeros(linear.out_features) if linear.bias is None else linear.bias
+        n_parts, part = linear.n_parts, i if attention.fused else 0
+        weight: Tensor = linear.weight.view(-1, n_parts, attention.d_head, linear.in_features)[:, part]
+        bias = bias.view(-1, n_parts, attention.d_head)[:, part]
         copies = attention.n_heads // len(weight)
         if copies > 1:
             weight, bias = weight.repeat_interleave(copies, dim=0), bias.repeat_interleave(copies, dim=0)

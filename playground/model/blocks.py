@@ -20,15 +20,15 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu-tanh": partial(F.gelu, approximate="tanh"),
     "silu": F.silu,
 }
-"""max(0, x); x Φ(x), exact, and with Φ(x) ≈ ½ (1 + tanh(√(2/π) (x + 0.044715 x³))) (Hendrycks & Gimpel 2016); x σ(x)
+"""max(0, x); x Φ(x); the same with Φ(x) ≈ ½ (1 + tanh(√(2/π) (x + 0.044715 x³))) (Hendrycks & Gimpel 2016); x σ(x)
 (Elfwing et al. 2017)."""
 
 _UNWATCHED = {**ACTIVATIONS, "relu": torch.relu_}
-"""By name, for a pass that nobody traces: ReLU may overwrite its input, as its gradient needs its output alone."""
+"""Untraced, ReLU may overwrite its input."""
 
 
 class FeedForward(nn.Module):
-    """W₂ activation(W₁ x + b₁) + b₂ at every position; gated, W₂ (activation(W₁ x + b₁) ⊙ (W₃ x + b₃)) + b₂."""
+    """W₂ activation(W₁ x + b₁) + b₂; gated, W₂ (activation(W₁ x + b₁) ⊙ (W₃ x + b₃)) + b₂."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -55,44 +55,38 @@ Transform = Callable[[Tensor], Tensor]
 
 
 class ResidualBlock(nn.Module):
-    """What every block has around its sublayers: their residual connections and norms, as the config places them."""
+    """The residual connections and norms around sublayers."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.residual, self.post_norm = config.residual, config.norm_placement == "post"
 
     def connect(self, x: Tensor, f: Transform, norm: Transform, note: Transform) -> Tensor:
-        """norm(x + f(x)), which is post-norm, or x + f(norm(x)), pre-norm: (B, T, d_model) → (B, T, d_model).
+        """norm(x + f(x)), post-norm, or x + f(norm(x)), pre-norm: (B, T, d_model) → (B, T, d_model).
 
-        Post-norm is Vaswani et al. 2017, section 3.1, pre-norm Xiong et al. 2020. Without residual connections (He et
-        al. 2015), nothing is added to f. `note` records the sum.
+        Vaswani et al. 2017, section 3.1; Xiong et al. 2020. `note` records the sum.
         """
         if self.post_norm:
             return norm(note(self.add(x, f(x))))
         return note(self.add(x, f(norm(x))))
 
     def add(self, x: Tensor, sublayer: Tensor) -> Tensor:
-        """x + a sublayer's output, or that alone where the config has no residual connections."""
+        """x + sublayer, or the sublayer alone without residual connections."""
         return x + sublayer if self.residual else sublayer
 
 
 def build_post_norm(config: ModelConfig) -> nn.Module | None:
-    """The norm behind a sublayer that has one before it too, a sandwich; None where there is none."""
+    """Return the norm behind a sublayer in a sandwich, else None."""
     return build_norm(config) if config.norm_placement == "both" else None
 
 
 def sandwich(f: Transform, norm: nn.Module | None, trace: Trace) -> Transform:
-    """A sublayer and the norm behind it: norm(f(x)) (Ding et al. 2021); the sublayer itself where there is none."""
+    """norm(f(x)) (Ding et al. 2021), or f without such a norm."""
     return f if norm is None else lambda x: norm(f(x), trace)
 
 
 class EncoderBlock(ResidualBlock):
-    """One layer of an encoder.
-
-    Args:
-        config: the architecture.
-        layer: which one, from 0: the first may lack a norm, and windows and rotary bases differ.
-    """
+    """One layer of an encoder; `layer` counts from 0."""
 
     def __init__(self, config: ModelConfig, layer: int = 0) -> None:
         super().__init__(config)

@@ -1,4 +1,4 @@
-"""Changes in words, as `KINDS` has them: the text in a link, read and written; the name, the sentence, the formula."""
+"""A change's text in a link, its name, its formula, as `KINDS` has them."""
 
 import re
 from functools import cache
@@ -10,7 +10,7 @@ _FIELD = re.compile(r"\{(\w+)(\*?)(?::([^}]*))?\}")
 
 
 def read_change(text: str) -> Change | None:
-    """The change that a text is, as `write_change` writes it, whether or not any model can have it; None for none."""
+    """Read what `write_change` writes; None if it is no change."""
     halves = re.fullmatch(rf"([^~]*)(?:~({_SHARE}))?", text)
     for kind, spec in KINDS.items():
         for template, implied in spec.texts:
@@ -27,11 +27,7 @@ def read_change(text: str) -> Change | None:
 
 
 def write_change(change: Change) -> str:
-    """Its text, such as `3.1:zero~0.5`.
-
-    Raises:
-        ValueError: no text of its kind fits, such as for a patch of one head where heads have no vectors of their own.
-    """
+    """Return a change's text, such as `3.1:zero~0.5`; ValueError if no text of its kind fits."""
     template = find_text(change)
     if template is None:
         raise ValueError(f"{change} has no text.")
@@ -40,7 +36,7 @@ def write_change(change: Change) -> str:
 
 
 def find_text(change: Change) -> str | None:
-    """The first text of a change's kind that has a place for all that it is; None for a change that cannot be."""
+    """Return the first text of its kind that fits a change, None if none does."""
     for template, implied in change.spec.texts:
         fields = {found[1]: found for found in _FIELD.finditer(template)}
         names = ("layer", "head", *change.spec.args)
@@ -50,21 +46,13 @@ def find_text(change: Change) -> str | None:
 
 
 def name_change(change: Change, word: Words | None = None) -> str:
-    """What it changes in a few words, such as `layer 3, head 1: token 10 ↛ token 2`, with a strength below 1."""
-    strength = "" if change.strength == 1 else f" · {change.strength:.3g} of the way"
+    """Name a change, as `layer 3, head 1: token 10 ↛ token 2`, with a strength below 1."""
+    strength = "" if change.strength == 1 else f" · strength {change.strength:.3g}"
     return f"{change.spec.name(change, word or count_token)}{strength}"
 
 
-def explain_change(change: Change, word: Words | None = None) -> str:
-    """One sentence in plain text on which numbers become what."""
-    what = change.spec.sentence(change, word or count_token)
-    if change.strength == 1:
-        return f"{what}."
-    return f"{what}; it goes {change.strength:.3g} of the way there, where 0 is no change and 1 all of it."
-
-
 def write_formula(change: Change, symbol: str, write: WriteNumber) -> str:
-    r"""A change of the numbers that a symbol stands for as LaTeX: `z_t \leftarrow 0`."""
+    r"""Write a change of the numbers of a symbol as LaTeX: `z_t \leftarrow 0`."""
     if change["key"] is not None:
         symbol = symbol.replace("j", str(change["key"]))
     new = change.spec.formula(change, symbol, write)
@@ -77,7 +65,7 @@ def write_formula(change: Change, symbol: str, write: WriteNumber) -> str:
 
 
 def count_token(token: int | None) -> str:
-    """A token by its position alone."""
+    """Name a token by its position."""
     return "every token" if token is None else f"token {token}"
 
 
@@ -118,7 +106,6 @@ def _write_value(name: str, value: Arg) -> str:
 
 
 def _read_share(text: str) -> float:
-    """A number between 0 and 1; ValueError where it is none."""
     share = float(text)
     if not 0 <= share <= 1:
         raise ValueError(f"{share} is not between 0 and 1")
@@ -126,5 +113,5 @@ def _read_share(text: str) -> float:
 
 
 def _write_share(share: float) -> str:
-    """The shortest text of a number that is read back as the same one."""
+    """Return the shortest text that reads back as the same number."""
     return f"{share:g}" if float(f"{share:g}") == share else repr(float(share))

@@ -1,4 +1,4 @@
-"""Dropout that draws from a generator of its own, and can be set for each place where a model drops."""
+"""Dropout that draws from a generator of its own, and can be set for each place in a model."""
 
 from collections.abc import Mapping
 from typing import Literal, get_args
@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from playground.model.trace import UNTRACED, Trace
 
 Point = Literal["positions", "attention", "feed-forward", "residual"]
-"""Where a model drops: the embedded tokens, once positions are added; attention weights; the feed-forward's hidden
-layer; what each sublayer adds to the residual stream."""
+"""Embedded tokens with positions; attention weights; the feed-forward's hidden layer; what sublayers add to the stream.
+"""
 
 DROPOUT_POINTS: tuple[Point, ...] = get_args(Point)
 
@@ -18,7 +18,7 @@ DROPOUT_POINTS: tuple[Point, ...] = get_args(Point)
 class Dropout(nn.Module):
     """While training, zero each number with probability p and divide the others by 1 − p (Srivastava et al. 2014).
 
-    The zeros are drawn from `generator`; None is torch's own, which all threads of the process share.
+    `generator` None is torch's own, shared by all threads.
     """
 
     def __init__(self, p: float, point: Point) -> None:
@@ -32,7 +32,7 @@ class Dropout(nn.Module):
         return self.training and self.p > 0
 
     def forward(self, x: Tensor, trace: Trace = UNTRACED, name: str = "dropout") -> Tensor:
-        """x, of any shape, with its zeros; in train mode a trace notes both as `name`.in and `name`.out."""
+        """Drop numbers of x, of any shape; in train mode a trace notes `name`.in and `name`.out."""
         if not self.training:
             return x
         x = trace.record(f"{name}.in", x)
@@ -46,10 +46,9 @@ def set_dropout(
     probabilities: Mapping[Point, float] | None = None,
     generators: Mapping[Point, torch.Generator] | None = None,
 ) -> None:
-    """Set how often a model drops, and what it draws from, both by place.
+    """Set a model's dropout by place.
 
-    A place without a probability keeps its own; one without a generator draws from torch's. With a generator for each,
-    whether one place drops leaves the others their zeros.
+    A place without a probability keeps its own; one without a generator draws from torch's.
     """
     for module in model.modules():
         if isinstance(module, Dropout):

@@ -1,4 +1,4 @@
-"""The encoder: embeddings with their positions, N blocks, and a final norm where the config has one."""
+"""The encoder: embeddings with positions, N blocks, a final norm."""
 
 import math
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from playground.model.trace import UNTRACED, Trace, or_untraced
 
 
 class Embeddings(nn.Module):
-    """What stands between the tokens' ids and the first block (Vaswani et al. 2017, sections 3.4 and 3.5)."""
+    """From token ids to the first block (Vaswani et al. 2017, sections 3.4 and 3.5)."""
 
     sinusoids: Tensor
 
@@ -43,8 +43,7 @@ class Embeddings(nn.Module):
         """Embed ids (B, T) int64 → (B, T, d_model); `keys` as in `place`.
 
         Raises:
-            InputError: the model has no token table, ids are not (B, T) or none of its rows, or T is over the config's
-                max_len.
+            InputError: there is no token table, ids do not fit it, or T is over max_len.
         """
         if self.tokens is None:
             raise InputError("This encoder has vocab_size=0, no token table; give embed_vectors raw vectors instead.")
@@ -62,9 +61,9 @@ class Embeddings(nn.Module):
         return self.place(x, trace, keys)
 
     def place(self, x: Tensor, trace: Trace | None = UNTRACED, keys: Tensor | None = None) -> Tensor:
-        """Add positions and segments to vectors (B, T, width of the tables), then norm, dropout and the map to d_model.
+        """Add positions and segments to vectors (B, T, width), then norm, dropout and the map to d_model.
 
-        With an offset, positions skip padding wherever it stands, where `keys` (B, T), True = a token, says so.
+        With an offset and `keys` (B, T), True = a token, positions skip padding.
         """
         trace = or_untraced(trace)
         x = trace.record("tokens", x)
@@ -79,10 +78,10 @@ class Embeddings(nn.Module):
         return trace.record("out", x if self.project is None else self.project(x))
 
     def position_vectors(self, n_tokens: int, keys: Tensor | None = None) -> Tensor:
-        """Return the rows of the position table for T tokens: (T, width of the tables); `keys` as in `place`.
+        """Return the table's rows for T tokens, (T, width); with `keys` as in `place`.
 
         Raises:
-            InputError: T is over the config's max_len.
+            InputError: T is over max_len.
         """
         if n_tokens > self.config.max_len:
             raise InputError(
@@ -97,39 +96,32 @@ class Embeddings(nn.Module):
         return self.positions.weight[first : first + n_tokens]
 
     def position_table(self) -> Tensor | None:
-        """The table's rows of tokens, (max_len, width of the tables), or None where the config has no table."""
+        """The rows of tokens, (max_len, width), or None without a table."""
         return self.position_vectors(self.config.max_len) if self.config.has_position_table else None
 
 
 def check_vectors(x: Tensor, d_model: int) -> None:
-    """Refuse vectors that are not (B, T, d_model)."""
+    """Raise an InputError unless vectors are (B, T, d_model)."""
     if x.ndim != 3 or x.shape[-1] != d_model or not torch.is_floating_point(x):
         raise InputError(f"Vectors have shape (sentences, tokens, {d_model}); these have {tuple(x.shape)}.")
 
 
 def build_layers(config: ModelConfig, block: Callable[[ModelConfig, int], nn.Module]) -> nn.ModuleList:
-    """The blocks of a stack; where they share their weights, the first stands in every place."""
+    """Return a stack's blocks; shared weights are one block in every place."""
     if config.share_layers:
         return nn.ModuleList([block(config, 0)] * config.n_layers)
     return nn.ModuleList(block(config, i) for i in range(config.n_layers))
 
 
 def build_relative(config: ModelConfig) -> RelativePositions | None:
-    """The numbers that every layer of a stack adds to its scores, where the config has them."""
+    """Return the learned numbers by distance, None without them."""
     return RelativePositions(config) if config.positions == "relative" else None
 
 
 def layer_masks(
     config: ModelConfig, relative: RelativePositions | None, allowed: Tensor | None, x: Tensor
 ) -> list[AttentionMask]:
-    """What each layer of a stack is told of who may attend to whom, and of distances.
-
-    Args:
-        config: the stack's.
-        relative: as `build_relative` makes it.
-        allowed: the mask, as `over_heads` gives it.
-        x: (B, T, d_model), of the device and the type that the pass has.
-    """
+    """Return each layer's mask, from the mask over heads and x (B, T, d_model)."""
     n_tokens, bias = x.shape[1], None
     if relative is not None:
         bias = relative.between(n_tokens)
@@ -141,15 +133,11 @@ def layer_masks(
 
 
 class Encoder(nn.Module):
-    """A transformer encoder (Vaswani et al. 2017, section 3.1), in any of its config's variants.
-
-    It starts in eval mode, so that the same ids give the same numbers; call `train()` for dropout.
+    """A transformer encoder (Vaswani et al. 2017, section 3.1) in its config's variant, in eval mode.
 
     Args:
         config: the architecture.
-        seed: the initial weights, drawn on the CPU: the same everywhere, and each tensor's apart from the others', so
-            that a deeper or wider encoder shares what it can (see `initialise`). None draws and allocates no weights:
-            the model has their shapes alone (torch's meta device), to be counted or to have weights loaded.
+        seed: of the initial weights (see `initialise`). None allocates none (torch's meta device).
     """
 
     def __init__(self, config: ModelConfig, seed: int | None = 0) -> None:
@@ -162,20 +150,19 @@ class Encoder(nn.Module):
             self.relative = build_relative(config)
 
     def forward(self, ids: Tensor, mask: Tensor | None = None, trace: Trace | None = UNTRACED) -> Tensor:
-        """Encode token ids (B, T) int64 → (B, T, d_model); the output is the same with and without a trace.
+        """Encode token ids (B, T) int64 → (B, T, d_model); a trace changes no number.
 
-        The mask is boolean, True = may attend: (B, T) over keys, or (B or 1, T, T) over query-key pairs. Where B = T, a
-        causal (T, T) is refused, as it has both shapes: `attention.over_heads` says how to write what is meant.
+        The mask is boolean, True = may attend: (B, T) over keys, or (B or 1, T, T) over pairs (see `over_heads`).
 
         Raises:
-            InputError: ids or mask have another shape, or the sentence is longer than the config's max_len.
+            InputError: ids or mask have another shape, or T is over max_len.
         """
         trace = or_untraced(trace)
         keys = mask if mask is not None and mask.shape == ids.shape else None
         return self.encode(self.embed(ids, trace.scope("embed"), keys), mask, trace)
 
     def embed_vectors(self, x: Tensor, trace: Trace | None = UNTRACED) -> Tensor:
-        """Place raw vectors (B, T, width of the tables) as `embed` places rows of its table (tutorials B and C)."""
+        """Place raw vectors (B, T, width of the tables), as rows of the token table are placed (tutorials B and C)."""
         check_vectors(x, self.config.embedding_width)
         return self.embed.place(x, or_untraced(trace).scope("embed"))
 
@@ -188,10 +175,9 @@ class Encoder(nn.Module):
         first_layer: int = 0,
         end_layer: int | None = None,
     ) -> Tensor:
-        """Run embedded vectors (B, T, d_model) through the blocks and the final norm; mask and trace as in `forward`.
+        """Run embedded vectors (B, T, d_model) through blocks and final norm; mask and trace as in `forward`.
 
-        With a `first_layer`, the blocks before it are left out, and x is what would leave them. With an `end_layer`,
-        the pass ends before that block, without the final norm.
+        The pass starts at `first_layer`, and ends before `end_layer`, then without the final norm.
         """
         check_vectors(x, self.config.d_model)
         trace = or_untraced(trace)

@@ -1,4 +1,4 @@
-"""The whole transformer: an encoder, a decoder that reads from it, and a score for every next token.
+"""The whole transformer: an encoder, a decoder that reads from it, a score for every next token.
 
 Legend: B sentences, Ts/Tt source/target tokens.
 """
@@ -21,9 +21,8 @@ from playground.model.trace import UNTRACED, Trace, or_untraced
 class DecoderBlock(ResidualBlock):
     """One layer of a decoder: self-attention, cross-attention, feed-forward.
 
-    A trace gets `self_attn.…`, `cross_attn.…` and `ffn.…` as an encoder's block notes them, `norm1.…` to `norm3.…`, the
-    residual stream after each sublayer is added, `resid_mid`, `resid_cross` and `resid_post`, and `out`. Arguments
-    as of `EncoderBlock`.
+    A trace gets `self_attn.…`, `cross_attn.…`, `ffn.…`, `norm1.…` to `norm3.…`, `resid_mid`, `resid_cross`,
+    `resid_post` and `out`.
     """
 
     def __init__(self, config: ModelConfig, layer: int = 0) -> None:
@@ -44,10 +43,9 @@ class DecoderBlock(ResidualBlock):
         memory_mask: AttentionMask = UNMASKED,
         trace: Trace = UNTRACED,
     ) -> Tensor:
-        """The target's x (B, Tt, d_model), the encoder's memory (B, Ts, d_model) → (B, Tt, d_model).
+        """x (B, Tt, d_model), memory (B, Ts, d_model) → (B, Tt, d_model).
 
-        `mask` is over the target, (Tt, Tt), and `memory_mask` over the source, (Tt, Ts), both as in `attend`. No norm
-        of the decoder reads the memory.
+        `mask` is (Tt, Tt), `memory_mask` (Tt, Ts), as in `attend`. No norm reads the memory.
         """
         self_attn: Transform = partial(self.self_attn, mask=mask, trace=trace.scope("self_attn"))
         self_attn = sandwich(self_attn, self.post_norm1, trace.scope("post_norm1"))
@@ -68,12 +66,7 @@ class DecoderBlock(ResidualBlock):
 
 
 class Decoder(nn.Module):
-    """Target embeddings, N blocks, and a final norm where the config has one (Vaswani et al. 2017, section 3.1).
-
-    Args:
-        config: the architecture, of the encoder's fields; `vocab_size` is the source's.
-        tgt_vocab_size: rows of the target's token table.
-    """
+    """Target embeddings, N blocks, a final norm (Vaswani et al. 2017, section 3.1)."""
 
     def __init__(self, config: ModelConfig, tgt_vocab_size: int) -> None:
         super().__init__()
@@ -93,11 +86,10 @@ class Decoder(nn.Module):
     ) -> Tensor:
         """Decode target ids (B, Tt) beside memory (B, Ts, d_model) → (B, Tt, d_model).
 
-        `memory_mask` is boolean over source tokens, (B, Ts); `mask` over target keys, (B, Tt), on top of the causal
-        mask, or (B or 1, Tt, Tt) instead of it. True = may be looked at.
+        `memory_mask` is (B, Ts); `mask` (B, Tt) on top of the causal mask, or (B or 1, Tt, Tt) instead of it.
 
         Raises:
-            InputError: ids, memory or a mask have another shape, or the target is longer than the config's max_len.
+            InputError: ids, memory or a mask have another shape, or the target is over max_len.
         """
         x = self.embed(ids, trace.scope("embed"))
         check_vectors(memory, self.config.d_model)
@@ -113,18 +105,17 @@ class Decoder(nn.Module):
 
 
 class EncoderDecoder(nn.Module):
-    """A transformer (Vaswani et al. 2017, figure 1), both halves in the same config's variant.
+    """A transformer (Vaswani et al. 2017, figure 1) in its config's variant, in eval mode.
 
-    It starts in eval mode; call `train()` for dropout. Parameters are named `encoder.…`, as an `Encoder`'s;
-    `decoder.…`, whose blocks have `self_attn`, `cross_attn` and three norms; `fc.weight` and `fc.bias`.
+    Parameters are named `encoder.…`, as an `Encoder`'s; `decoder.…`; `fc.weight` and `fc.bias`.
 
     Args:
-        config: the architecture of both halves; `vocab_size` is the source's.
+        config: of both halves; `vocab_size` is the source's.
         tgt_vocab_size: words of the target language.
-        seed: as of `Encoder`, whose weights the encoder has at the same seed; None allocates nothing.
+        seed: as of `Encoder`.
 
     Raises:
-        ConfigError: there is no target word to predict.
+        ConfigError: there is no target word.
     """
 
     def __init__(self, config: ModelConfig, tgt_vocab_size: int, seed: int | None = 0) -> None:
@@ -145,19 +136,18 @@ class EncoderDecoder(nn.Module):
         tgt_mask: Tensor | None = None,
         trace: Trace | None = UNTRACED,
     ) -> Tensor:
-        """Score every target word as the one after each target token: (B, Ts), (B, Tt) int64 → (B, Tt, tgt_vocab_size).
+        """Score every target word as the next one: (B, Ts), (B, Tt) int64 → (B, Tt, tgt_vocab_size).
 
-        `src_mask` is boolean, (B, Ts), True = a source token; `tgt_mask` (B, Tt) over target keys, on top of the
-        causal mask, or (B or 1, Tt, Tt) instead of it, True = may attend. A trace notes `encoder.…`, `decoder.…` and
+        `src_mask` is (B, Ts); `tgt_mask` as `mask` in `Decoder.forward`. A trace notes `encoder.…`, `decoder.…` and
         `logits`.
 
         Raises:
-            InputError: ids or a mask have another shape, or a sentence is longer than the config's max_len.
+            InputError: ids or a mask have another shape, or a sentence is over max_len.
         """
         return self.decode(tgt_ids, self.encode(src_ids, src_mask, trace), src_mask, tgt_mask, trace)
 
     def encode(self, src_ids: Tensor, src_mask: Tensor | None = None, trace: Trace | None = UNTRACED) -> Tensor:
-        """Read the source once: (B, Ts) → memory (B, Ts, d_model); arguments as in `forward`."""
+        """Read the source once: (B, Ts) → memory (B, Ts, d_model)."""
         trace = or_untraced(trace)
         return self.encoder(src_ids, src_mask, trace.scope("encoder"))  # type: ignore[no-any-return]
 
@@ -169,7 +159,7 @@ class EncoderDecoder(nn.Module):
         tgt_mask: Tensor | None = None,
         trace: Trace | None = UNTRACED,
     ) -> Tensor:
-        """Score the words after the target, beside the memory from `encode` → logits (B, Tt, tgt_vocab_size)."""
+        """Score the words after the target → logits (B, Tt, tgt_vocab_size)."""
         trace = or_untraced(trace)
         x = self.decoder(tgt_ids, memory, src_mask, tgt_mask, trace.scope("decoder"))  # (B, Tt, d_model)
         return trace.record("logits", self.fc(x))

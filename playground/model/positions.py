@@ -1,4 +1,4 @@
-"""How attention is told of distances: a table of sines, queries and keys that turn, numbers added to scores, windows.
+"""Positions: a table of sines, queries and keys that turn, numbers added to scores, windows.
 
 Legend: T tokens, H heads.
 """
@@ -16,23 +16,19 @@ from playground.model.init import Embedding
 def frequencies(width: int, *, doubled: bool = False, base: float = 10_000.0) -> Tensor:
     """Radians per position of each sine-cosine pair: (⌈width / 2⌉,), float64.
 
-    Pair i turns at 1 / base^(2i / width) (Vaswani et al. 2017, section 3.5). `doubled` counts the exponent twice, as
-    tutorial B does: each frequency is then the square of the standard one.
+    1 / base^(2i / width) for pair i (Vaswani et al. 2017, section 3.5); `doubled` counts the exponent twice.
     """
     exponents = torch.arange(0, width, 2, dtype=torch.float64, device="cpu") / width
     return base ** -(2 * exponents if doubled else exponents)
 
 
 def wavelengths(width: int, *, doubled: bool = False) -> Tensor:
-    """Positions after which each sine-cosine pair repeats: (⌈width / 2⌉,), float64."""
+    """Positions after which each pair repeats: (⌈width / 2⌉,), float64."""
     return 2 * math.pi / frequencies(width, doubled=doubled)
 
 
 def sinusoids(n_positions: int, width: int, *, doubled: bool = False) -> Tensor:
-    """Sines in the even columns, cosines in the odd ones: (n_positions, width), float32.
-
-    An odd width ends on a sine. Always on the CPU, so that a model whose weights are not there yet has its table.
-    """
+    """Sines in even columns, cosines in odd ones: (n_positions, width), float32, on the CPU."""
     positions = torch.arange(n_positions, dtype=torch.float64, device="cpu")
     angles = positions[:, None] * frequencies(width, doubled=doubled)  # (n_positions, ⌈width / 2⌉)
     pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)  # (n_positions, ⌈width / 2⌉, 2)
@@ -41,7 +37,7 @@ def sinusoids(n_positions: int, width: int, *, doubled: bool = False) -> Tensor:
 
 @lru_cache(maxsize=32)
 def rotation(n_tokens: int, width: int, base: int, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Cosines and sines by which rotary positions turn, each (T, width / 2) (Su et al. 2021, equation 34)."""
+    """Cosines and sines of rotary positions, each (T, width / 2) (Su et al. 2021, equation 34)."""
     with torch.inference_mode(False):  # a pass with gradients may be the next to use them
         positions = torch.arange(n_tokens, dtype=torch.float64, device="cpu")
         angles = positions[:, None] * frequencies(width, base=base)  # (T, width / 2)
@@ -49,10 +45,9 @@ def rotation(n_tokens: int, width: int, base: int, device: torch.device, dtype: 
 
 
 def rotate(x: Tensor, base: int) -> Tensor:
-    """Turn pairs of features by the token's position times the pair's frequency: (…, T, width) → the same shape.
+    """Turn pairs of features by position · frequency: (…, T, width) → the same shape.
 
-    A product of two turned vectors depends on their distance alone. Feature i and feature i + width / 2 are a pair, as
-    in GPT-NeoX and Hugging Face's models; the paper pairs neighbours, which is another order of the features.
+    Features i and i + width / 2 are a pair, as in GPT-NeoX; the paper pairs neighbours.
     """
     cosines, sines = rotation(x.shape[-2], x.shape[-1], base, x.device, x.dtype)
     first, second = x.chunk(2, dim=-1)  # (…, T, width / 2)
@@ -60,9 +55,9 @@ def rotate(x: Tensor, base: int) -> Tensor:
 
 
 def alibi_slopes(n_heads: int) -> Tensor:
-    """What each head subtracts from a score for each token of distance: (H,), float64 (Press et al. 2022, section 3).
+    """What each head subtracts per token of distance: (H,), float64 (Press et al. 2022, section 3).
 
-    For a power of two, 2^(−8/H), 2^(−16/H), …; else those of the next lower power, and every second of the next higher.
+    2^(−8/H), 2^(−16/H), … for a power of two; else those of the next lower power, and every second of the next higher.
     """
     power = 2 ** (n_heads.bit_length() - 1)
     slopes = [2 ** (-8 * (head + 1) / power) for head in range(power)]
@@ -73,40 +68,39 @@ def alibi_slopes(n_heads: int) -> Tensor:
 def distance_buckets(distances: Tensor, n_buckets: int, farthest: int) -> Tensor:
     """The bucket of each distance key − query, int64, of any shape (Raffel et al. 2020, section 2.1).
 
-    The upper half of the buckets is for keys behind the query. Of each half, a half has one distance each; the others
-    grow with the logarithm up to `farthest`, from which on all share the last.
+    The upper half is for keys behind the query. Half of each half has one distance each, the rest grow logarithmically.
     """
     half = n_buckets // 2
     side = (distances > 0) * half
     size = distances.abs()
     exact = half // 2
-    # In fp32, as in the code that T5 was trained with: a distance between two buckets may fall into either.
+    # In fp32, as T5 was trained.
     scaled = torch.log(size.clamp(min=1).float() / exact) / math.log(farthest / exact) * (half - exact)
     return side + torch.where(size < exact, size, (exact + scaled.long()).clamp(max=half - 1))
 
 
 class RelativePositions(Embedding):
-    """A learned number for each bucket of distances and each head, which all layers add to their scores."""
+    """A learned number for each bucket of distances and each head, added to the scores of all layers."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config.relative_buckets, config.n_heads)
         self.farthest = config.relative_distance
 
     def between(self, n_tokens: int) -> Tensor:
-        """What is added to the scores of T tokens: (1, H, T, T)."""
+        """(1, H, T, T), to be added to scores."""
         buckets = distance_buckets(_distances(n_tokens, self.weight.device), self.num_embeddings, self.farthest)
         added: Tensor = self(buckets)  # (T, T, H)
         return added.permute(2, 0, 1)[None]
 
 
 def alibi(n_heads: int, n_tokens: int, like: Tensor) -> Tensor:
-    """What ALiBi adds to the scores of T tokens, alike to either side: (1, H, T, T), of a tensor's device and type."""
+    """(1, H, T, T), to be added to scores, with the device and type of `like`."""
     distances = _distances(n_tokens, like.device).abs()
     return -alibi_slopes(n_heads).to(like)[:, None, None] * distances[None, None].to(like.dtype)
 
 
 def window_mask(n_tokens: int, window: int, device: torch.device | None = None) -> Tensor:
-    """Who is within a window, half of it to either side: (1, T, T) bool (Beltagy et al. 2020, section 3.1)."""
+    """(1, T, T) bool: half of the window to either side (Beltagy et al. 2020, section 3.1)."""
     return (_distances(n_tokens, device).abs() <= window // 2)[None]
 
 

@@ -1,4 +1,4 @@
-"""What a forward pass computed, by name, handed to the caller who asked for it."""
+"""What a forward pass computed, by name, returned to the caller."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class ByName(dict[str, T]):
-    """Tensors or arrays by the names of a trace; asking for an unknown name lists the nearest ones."""
+    """Tensors or arrays by their names in a trace."""
 
     def __missing__(self, name: str) -> T:
         raise UnknownNameError(f"Nothing here is called {name!r}: {list_nearest(name, self)}.")
@@ -63,23 +63,22 @@ class Trace(Mapping[str, Tensor]):
     recording = True
 
     def __init__(self, keep: Callable[[str], bool] = lambda name: True) -> None:
-        """Record the tensors whose full name `keep` accepts; all of them by default."""
+        """Record the tensors whose full name `keep` accepts."""
         self._keep = keep
         self._tensors = ByName[Tensor]()
         self._prefix = ""
 
     def scope(self, name: str) -> "Trace":
-        """Return a view that records into this trace under `name.`."""
+        """Return a view that records under `name.`."""
         child = Trace(self._keep)
         child._tensors = self._tensors
         child._prefix = f"{self._prefix}{name}."
         return child
 
     def record(self, name: str, tensor: Tensor) -> Tensor:
-        """Note the tensor and hand it back, so that a traced line still reads as its equation.
+        """Note the tensor and return it, so that a traced line still reads as its equation.
 
-        A pass goes on with what is handed back: a trace that hands back another tensor changes the computation at
-        exactly this point (see `playground.model.interventions`).
+        A trace that returns another tensor changes the pass from here on (`playground.model.interventions`).
         """
         if self._keep(self._prefix + name):
             self._tensors[self._prefix + name] = tensor
@@ -99,7 +98,7 @@ class Trace(Mapping[str, Tensor]):
 
 
 class _Untraced(Trace):
-    """Records nothing, so that no line of a forward pass asks whether it is watched."""
+    """Records nothing."""
 
     recording = False
 
@@ -111,9 +110,8 @@ class _Untraced(Trace):
 
 
 UNTRACED = _Untraced()
-"""The default of every forward pass."""
 
 
 def or_untraced(trace: Trace | None) -> Trace:
-    """The trace, or `UNTRACED` for a caller of a whole model who passes None."""
+    """Return `UNTRACED` for None."""
     return UNTRACED if trace is None else trace

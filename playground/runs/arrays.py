@@ -11,17 +11,17 @@ from playground.model.trace import ByName
 Array = NDArray[np.float32]
 
 FLOAT32_ROUNDING = 1e-6
-"""Up to this share of their size, or of 1, numbers of two runs differ by the rounding of 32-bit floats alone."""
+"""Numbers of two runs may differ by this share of their size, or of 1, by rounding alone."""
 
 
 def freeze(*arrays: NDArray[np.generic]) -> None:
-    """Make arrays read-only, as several visitors' pages share them."""
+    """Make arrays read-only: visitors share them."""
     for array in arrays:
         array.flags.writeable = False
 
 
 def to_array(tensor: torch.Tensor, *, copy: bool = False) -> Array:
-    """A tensor's numbers, read-only. `copy` where the tensor is a part of something that need not stay in memory."""
+    """Return a tensor's numbers, read-only; `copy` if it is a part of something larger."""
     array: Array = tensor.detach().cpu().numpy()
     array = array.copy() if copy else array
     freeze(array)
@@ -29,13 +29,13 @@ def to_array(tensor: torch.Tensor, *, copy: bool = False) -> Array:
 
 
 def first_sentence(trace: Mapping[str, torch.Tensor]) -> dict[str, Array]:
-    """A trace without its sentence axis, read-only; names of the same tensor share one array."""
+    """Return a trace without its sentence axis, read-only."""
     arrays = {id(tensor): to_array(tensor[0]) for tensor in trace.values()}
     return ByName({name: arrays[id(tensor)] for name, tensor in trace.items()})
 
 
 def stack_layers(trace: Mapping[str, torch.Tensor], point: str, layers: Iterable[int]) -> Array:
-    """One point of several layers, of a trace's first sentence: (L, …), read-only; `{}` in the point is the layer."""
+    """Stack one point of several layers, of the first sentence: (L, …), read-only; `{}` is the layer."""
     array: Array = np.stack([trace[point.format(i)][0].cpu().numpy() for i in layers])
     freeze(array)
     return array

@@ -1,7 +1,6 @@
-"""What bounds a pass: the device, what a server refuses to run, and where a long computation may end early.
+"""What bounds a pass: the device, a server's limits, and where a long computation may end early.
 
-A pass through torch can't be stopped; between two passes, two tensors or two rows it can. Whoever computes calls
-`check_interrupted` there, and knows nothing of visitors; whoever starts the computation says what that checks.
+A computation calls `check_interrupted` between passes; who starts it says what that checks.
 """
 
 import time
@@ -20,7 +19,7 @@ T = TypeVar("T")
 
 
 def choose_device(wanted: str) -> torch.device:
-    """`auto`: CUDA where there is a working one, else the CPU; anything else as torch names it, if it is there."""
+    """`auto`: CUDA if it works, else the CPU; or as torch names it."""
     if wanted == "cpu" or not torch.cuda.is_available():
         return torch.device("cpu")
     device = torch.device("cuda" if wanted == "auto" else wanted)
@@ -28,7 +27,7 @@ def choose_device(wanted: str) -> torch.device:
 
 
 def time_pass(forward: Callable[[], T], device: torch.device) -> tuple[T, float]:
-    """A forward pass without gradients: what it returns, and the seconds that the device took."""
+    """Return a forward pass's result and its seconds, without gradients."""
     started = time.perf_counter()
     with torch.inference_mode():
         result = forward()
@@ -38,7 +37,7 @@ def time_pass(forward: Callable[[], T], device: torch.device) -> tuple[T, float]
 
 
 Check = Callable[[], None]
-"""Raises where the computation should end; it may raise anything that is not an error of the computation itself."""
+"""Raises if the computation should end."""
 
 
 def _nothing() -> None:
@@ -49,7 +48,7 @@ _CHECK: ContextVar[Check] = ContextVar("check", default=_nothing)
 
 
 def check_interrupted() -> None:
-    """Raise what the surrounding `interruptible` raises, where nobody waits for this computation any more."""
+    """Raise what the surrounding `interruptible` raises."""
     _CHECK.get()()
 
 
@@ -64,57 +63,50 @@ def interruptible(check: Check) -> Iterator[None]:
 
 
 MAX_PARAMETERS = 125_000_000
-"""Of a model that is run, where nobody sets another limit."""
+"""Of a model that is run, by default."""
 
 MAX_KEPT = 32_000_000
-"""Numbers that one run may hold, attention weights and vectors together: 128 MB in fp32."""
+"""Numbers that one run may hold: 128 MB in fp32."""
 
 _VECTORS = 7
-"""Vectors kept of every token in every layer: two sublayers' outputs, two sums, two norms' outputs, the block's."""
+"""Kept of every token in every layer."""
 
 
 def check_budget(config: ModelConfig, max_parameters: int) -> None:
-    """Refuse a model with more than `max_parameters`, before anything is allocated; counting it stays possible."""
-    n = count_parameters(config).total
-    if n > max_parameters:
+    """Raise a TooLargeError for a model with more than `max_parameters`; counting it stays possible."""
+    _check_parameters(count_parameters(config).total, max_parameters)
+
+
+def check_pair_budget(config: ModelConfig, tgt_vocab_size: int, max_parameters: int) -> None:
+    """Raise a TooLargeError for an encoder–decoder with more than `max_parameters`."""
+    _check_parameters(count_encoder_decoder(config, tgt_vocab_size).total, max_parameters)
+
+
+def _check_parameters(n: int, most: int) -> None:
+    if n > most:
         raise TooLargeError(
-            f"This model has {n:,} parameters, and this server runs at most {max_parameters:,}: it is counted on the "
-            f"Parameters page, but not built. Fewer layers, a smaller d_model, d_ff or token table would fit."
+            f"This model has {n:,} parameters, and this server runs at most {most:,}. Fewer layers, a smaller d_model, "
+            "d_ff or token table would fit."
         )
 
 
 def count_kept(config: ModelConfig, n_tokens: int) -> int:
-    """How many numbers a run of so many tokens holds: attention weights and vectors."""
+    """Count the attention weights and vectors that a run holds."""
     return config.n_layers * (config.n_heads * n_tokens**2 + _VECTORS * n_tokens * config.d_model)
 
 
 def check_kept(config: ModelConfig, n_tokens: int) -> None:
-    """Refuse a run whose attention patterns and vectors are too many to keep."""
-    kept = count_kept(config, n_tokens)
-    if kept > MAX_KEPT:
-        raise TooLargeError(
-            f"{config.n_layers} layers × ({config.n_heads} heads × {n_tokens}² attention weights + {_VECTORS} × "
-            f"{n_tokens} vectors of {config.d_model} numbers) are {kept:,} numbers, and at most {MAX_KEPT:,} of a "
-            f"sentence are kept. A shorter text or fewer layers would fit."
-        )
-
-
-def check_pair_budget(config: ModelConfig, tgt_vocab_size: int, max_parameters: int) -> None:
-    """Refuse an encoder–decoder with more than `max_parameters`, before anything is allocated."""
-    n = count_encoder_decoder(config, tgt_vocab_size).total
-    if n > max_parameters:
-        raise TooLargeError(
-            f"Both halves in this shape have {n:,} parameters, and this server runs at most {max_parameters:,}. "
-            f"Fewer layers, a smaller d_model or d_ff, or a tokenizer with fewer words would fit."
-        )
+    """Raise a TooLargeError for a run that holds too many numbers."""
+    _check_numbers(count_kept(config, n_tokens))
 
 
 def check_pair_patterns(config: ModelConfig, n_source: int, n_target: int) -> None:
-    """Refuse a pair whose three attentions are too many weights to keep."""
-    cells = config.n_layers * config.n_heads * (n_source**2 + n_target**2 + n_target * n_source)
-    if cells > MAX_KEPT:
+    """Raise a TooLargeError for a pair with too many attention weights."""
+    _check_numbers(config.n_layers * config.n_heads * (n_source**2 + n_target**2 + n_target * n_source))
+
+
+def _check_numbers(n: int) -> None:
+    if n > MAX_KEPT:
         raise TooLargeError(
-            f"{config.n_layers} layers × {config.n_heads} heads × "
-            f"({n_source}² + {n_target}² + {n_target} · {n_source}) token pairs are {cells:,} attention weights, "
-            f"and this server keeps at most {MAX_KEPT:,}. A shorter text or fewer layers would fit."
+            f"This run holds {n:,} numbers, and at most {MAX_KEPT:,} are kept. Fewer tokens or layers would fit."
         )

@@ -1,15 +1,12 @@
-"""One bounded pass: (encoder, batch, sentence) → `Run`, the arrays that every page draws from; one layer in full.
-
-While training, each number becomes 0 with probability p, and the others are divided by 1 − p, so that sums stay the
-same on average (Srivastava et al. 2014). In use, nothing is dropped.
+"""One bounded pass: (encoder, batch, sentence) → `Run`, the arrays of every page; one layer in full.
 
 Legend: T tokens, padding included; H heads; D = d_model.
 """
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -17,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from playground.config import ModelConfig
-from playground.model import Encoder, Trace, dropout
+from playground.model import Encoder, dropout
 from playground.model.attention import maps_by_head
 from playground.model.blocks import EncoderBlock
 from playground.model.changes import Change
@@ -29,61 +26,59 @@ from playground.runs.forward_pass import Sources, intervention_trace, read_rows,
 from playground.text import Batch
 
 _LEFT_OUT = (".q", ".k", ".v", "_projected", "_normed", ".scores", ".z", ".up", ".gate", ".hidden", ".normalized")
-"""Intermediates that no page needs of every layer at once; the rest of the trace is kept."""
+"""Intermediates that no page needs of every layer."""
 
 
 Hidden = Literal["", "padding query", "padding key", "causal", "window"]
-"""What hides a key from a query: one of the two is padding, or the mask is causal, or it is outside of the window."""
+"""What hides a key from a query."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What the encoder did with one sentence of a batch. T counts the batch's padding too, H heads, D = d_model."""
+    """What the encoder did with one sentence of a batch."""
 
     config: ModelConfig
     tokens: tuple[str, ...]
     """The sentence's pieces, and `[PAD]` up to T."""
     special: NDArray[np.bool_]
-    """(T,): tokens that the tokenizer added, padding included."""
+    """(T,): added by the tokenizer, padding included."""
     padding: NDArray[np.bool_]
     """(T,)"""
     allowed: NDArray[np.bool_]
-    """(T, T): which key each query may attend to, but for windows; `allowed_in` has these too."""
+    """(T, T): the keys that each query may attend to, before windows."""
     arrays: Mapping[str, Array]
-    """The trace without its sentence axis, by its names; read-only. See `Trace`."""
+    """The trace without its sentence axis, read-only."""
     device: str
     seconds: float
-    """Of the forward pass alone."""
     interventions: tuple[Change, ...] = ()
-    """What was changed on the way."""
     computed: Mapping[str, Array] = field(default_factory=dict)
-    """What the model itself computed where that was changed, by the names of `arrays`, which hold what came of it."""
+    """The original values at the changed points, under the same names."""
 
     @property
     def n_real(self) -> int:
-        """Tokens of the sentence, padding not counted; they come before the padding."""
+        """Tokens without padding, which comes last."""
         return int((~self.padding).sum())
 
     @property
     def real_tokens(self) -> list[str]:
-        """The sentence's tokens without padding."""
+        """The tokens without padding."""
         return list(self.tokens[: self.n_real])
 
     def pattern(self, layer: int) -> Array:
-        """One layer's attention: (H, T, T); padding's own rows are zero, nobody reads what padding attends to."""
+        """One layer's attention: (H, T, T); padding's own rows are zero."""
         return self.arrays[f"layers.{layer}.attn.pattern"] * ~self.padding[:, None]
 
     def allowed_in(self, layer: int) -> NDArray[np.bool_]:
-        """(T, T): which key each query may attend to in a layer, from 0: what a window hides is hidden as by a mask."""
+        """(T, T): the keys that each query may attend to in a layer."""
         window = self.config.window_of(layer)
         return self.allowed & window_mask(len(self.tokens), window)[0].numpy() if window else self.allowed
 
     def allowed_in_layers(self) -> NDArray[np.bool_]:
-        """(L, T, T): what `allowed_in` says of each layer."""
+        """(L, T, T), as `allowed_in`."""
         return np.stack([self.allowed_in(layer) for layer in range(self.config.n_layers)])
 
     def why_hidden(self, layer: int, query: int, key: int) -> Hidden:
-        """What hides a key from a query in a layer; empty where nothing does. Padding comes before all else."""
+        """What hides a key from a query in a layer; empty if nothing does."""
         if self.padding[query]:
             return "padding query"
         if self.padding[key]:
@@ -93,25 +88,25 @@ class Run:
         return "" if self.allowed_in(layer)[query, key] else "window"
 
     def changes_at(self, name: str) -> tuple[Change, ...]:
-        """What was changed at a point of the trace, in the order in which it was."""
+        """The changes at a point of the trace, in their order."""
         return tuple(sorted((each for each in self.interventions if each.point == name), key=lambda each: each.rank))
 
     def change(self, name: str) -> Array | None:
-        """What changes added at a point that is kept, of its shape; None where nothing was changed."""
+        """What changes added at a point; None if nothing was changed."""
         return self.arrays[name] - self.computed[name] if name in self.computed else None
 
     def patterns(self) -> Array:
-        """Every layer's attention, as `pattern` gives it: (n_layers, H, T, T)."""
+        """Every layer's attention: (L, H, T, T)."""
         return np.stack([self.pattern(layer) for layer in range(self.config.n_layers)])
 
 
 def residual_points(config: ModelConfig) -> list[str]:
-    """The trace's names of the residual stream: what the first block reads, and what leaves each block."""
+    """Names of the residual stream: what the first block reads, and what leaves each block."""
     return ["embed.out", *(f"layers.{i}.out" for i in range(config.n_layers))]
 
 
 def on_every_page(name: str) -> bool:
-    """Whether a point of the trace is among those that are kept of every layer."""
+    """Whether a point of the trace is kept of every layer."""
     return not name.endswith(_LEFT_OUT) and "dropout." not in name
 
 
@@ -126,16 +121,15 @@ def run(
     interventions: Sequence[Change] = (),
     sources: Sources | None = None,
 ) -> Run:
-    """Run one sentence of a batch through an encoder, padded as the batch is, in the encoder's mode, eval or train.
+    """Run one sentence of a batch through an encoder, padded as the batch is, in the encoder's mode.
 
-    `seed` is that of the words' vectors, where the encoder has no token table. `causal` hides later tokens. `keep` says
-    which points of the trace to keep, by name. `interventions` change the computation; each array is what came of it.
-    Patches among them take vectors from `sources`, and from untouched runs of the batch's sentences that are not there.
+    `seed` draws word vectors if there is no token table; `keep` chooses points of the trace. Patches take vectors from
+    `sources`, else from untouched runs of the batch.
 
     Raises:
-        InterventionError: an intervention cannot apply, alone or beside the others (see `intervention_subject`).
-        TooLargeError: the attention patterns would be too many to keep.
-        InputError: the sentence is longer than the config's max_len.
+        InterventionError: an intervention cannot apply.
+        TooLargeError: the run would hold too many numbers.
+        InputError: the sentence is over max_len.
     """
     n_tokens = batch.mask.shape[1]
     check_kept(encoder.config, n_tokens)
@@ -169,23 +163,21 @@ class LayerRun:
     """A pass, as one layer saw it."""
 
     run: Run
-    """The pass; its arrays are the whole trace of the embeddings and of this layer."""
+    """With the whole trace of the embeddings and this layer."""
     layer: int
-    """Which one, from 0."""
     merged: Array
-    """(T, D), the heads' results joined, before W_O; by the model's own merge."""
+    """(T, D): the heads' results joined, before W_O."""
     learned: Mapping[str, Array]
-    """Read-only, by name. `embed.positions` (T, D) and `embed.segments` (D,), where there are any; `gain` and `bias` of
-    `embed.norm`, `norm1`, `norm2`, `post_norm1`, `post_norm2`, `q_norm`, `k_norm`; of the linear maps only what the
-    first number of an output takes: `q.weight` (H, D) and `q.bias` (H,), a row a head, `k` and `v` alike, `o` and `up`
-    (1, D), `down` (1, d_ff), `embed.project` (1, d_embedding). Where there are no biases, they are zeros."""
+    """By name, read-only: `embed.positions`, `embed.segments`; `gain` and `bias` of norms; of linear maps what the
+    first number of an output takes, with biases: `q.weight` (H, D), `k`, `v` alike, `o`, `up`, `gate`, `embed.project`
+    (1, n), `down` (1, d_ff)."""
 
     def __getitem__(self, name: str) -> Array:
         """An array of this layer, such as `attn.q`."""
         return self.run.arrays[f"layers.{self.layer}.{name}"]
 
     def computed(self, name: str) -> Array:
-        """An array of this layer as the model itself computed it, where an intervention then set other numbers."""
+        """An array of this layer before interventions."""
         return self.run.computed.get(f"layers.{self.layer}.{name}", self[name])
 
 
@@ -199,26 +191,10 @@ def trace_layer(
     causal: bool = False,
     interventions: Sequence[Change] = (),
     sources: Sources | None = None,
-    known: Run | None = None,
 ) -> LayerRun:
-    """Run one sentence and keep all of one layer; arguments and errors as in `encoder_run.run`.
-
-    `known` is the same run with the points of every page, where it is at hand: then this layer alone is computed, from
-    what entered it. With interventions the whole sentence runs all the same, as each is checked beside the others.
-    """
-    if known is not None and not interventions:
-        result = _run_layer(encoder, batch, sentence, layer, known, seed=seed, causal=causal)
-    else:
-        result = run(
-            encoder,
-            batch,
-            sentence,
-            seed=seed,
-            causal=causal,
-            keep=lambda name: is_of_layer(name, layer),
-            interventions=interventions,
-            sources=sources,
-        )
+    """Run one sentence and keep all of one layer; arguments and errors as of `run`."""
+    options: dict[str, Any] = {"seed": seed, "causal": causal, "interventions": interventions, "sources": sources}
+    result = run(encoder, batch, sentence, keep=lambda name: is_of_layer(name, layer), **options)
     block: EncoderBlock = encoder.layers[layer]  # type: ignore[assignment]
     z = torch.tensor(result.arrays[f"layers.{layer}.attn.z"])
     merged = to_array(block.attn.merge(z[None])[0], copy=True)
@@ -226,21 +202,8 @@ def trace_layer(
     return LayerRun(result, layer, merged, {name: to_array(tensor, copy=True) for name, tensor in learned.items()})
 
 
-def _run_layer(
-    encoder: Encoder, batch: Batch, sentence: int, layer: int, known: Run, *, seed: int, causal: bool
-) -> Run:
-    """A run that is known, with all of its embeddings and of one layer instead of the points of every page."""
-    trace = Trace(lambda name: is_of_layer(name, layer))
-    rows = read_rows(encoder, batch, [sentence], seed=seed, causal=causal)
-    stream = run_rows(encoder, rows, trace, end=0)
-    if layer > 0:
-        stream = torch.tensor(known.arrays[f"layers.{layer - 1}.out"], device=stream.device)[None]
-    run_rows(encoder, rows.at(layer, stream), trace, end=layer + 1)
-    return replace(known, arrays=first_sentence(trace))
-
-
 def is_of_layer(name: str, layer: int) -> bool:
-    """Whether a point of the trace is the embeddings', this layer's, or what every layer's scores get."""
+    """Whether a point is the embeddings', this layer's, or every layer's bias."""
     return name.startswith(("embed.", "position_bias", f"layers.{layer}."))
 
 
@@ -286,7 +249,7 @@ DROPOUT_PLACES = {
     "inside the feed-forward": "layers.{}.ffn.hidden_dropout",
     "after the feed-forward": "layers.{}.ffn.dropout",
 }
-"""Where this model drops, in the order of the computation, and the name that a trace has for it; `{}` is the layer."""
+"""Where this model drops, in order, and the trace's name; `{}` is the layer."""
 
 TUTORIAL_DROPOUTS = {
     "A": tuple(DROPOUT_PLACES),
@@ -300,7 +263,7 @@ TUTORIAL_DROPOUTS = {
 
 @dataclass(frozen=True)
 class Drop:
-    """What one dropout was given and what it handed on; their shapes are equal."""
+    """What one dropout was given and what it handed on."""
 
     before: Array
     after: Array
@@ -311,19 +274,14 @@ class DroppedRun:
     """A pass in train mode."""
 
     run: Run
-    """Of its trace, what belongs to the layer."""
     drops: Mapping[str, Drop]
-    """By place; (H, T, T) for attention weights, (T, d_ff) inside the feed-forward, else (T, D)."""
+    """By place."""
 
 
 def run_with_dropout(
     encoder: Encoder, batch: Batch, sentence: int, layer: int, *, seed: int, causal: bool = False
 ) -> DroppedRun:
-    """Run one sentence in train mode and keep one layer's dropouts; errors as in `encoder_run.run`.
-
-    The encoder itself stays as it is, and so does torch's random state; on the same kind of device, the same seed drops
-    the same numbers. It is that of the words' vectors too, where the encoder has no token table.
-    """
+    """Run one sentence in train mode and keep one layer's dropouts; the encoder stays as it is."""
     weights = (*encoder.parameters(), *encoder.buffers())
     private = copy.deepcopy(encoder, {id(tensor): tensor for tensor in weights})  # own modules, the same weights
     generator = torch.Generator(next(encoder.parameters()).device).manual_seed(seed)

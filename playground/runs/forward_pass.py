@@ -1,6 +1,6 @@
-"""One pass of some rows through an encoder, or through some of its layers: what every run is made of, and is given.
+"""One pass of some rows through an encoder, or through some of its layers.
 
-Legend: B rows, each a sentence, or the same one with its own interventions; T tokens, padding included; D = d_model.
+Legend: B rows, each a sentence or one of its variants; T tokens, padding included; D = d_model.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,22 +20,21 @@ from playground.text import Batch
 from playground.text.tokenizer import draw_vectors
 
 EMBEDDINGS = -1
-"""Where a pass starts that starts before the layers, which count from 0."""
+"""The start of a whole pass; layers count from 0."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """What goes through an encoder together, on its device."""
+    """What goes through an encoder together."""
 
     x: Tensor
-    """Before the embeddings ids (B, T) int64, or raw vectors (B, T, width of the tables) where there is no token table;
-    else what the layer `start` reads, (B, T, D)."""
+    """Ids (B, T), or raw vectors (B, T, width) without a token table; else what layer `start` reads, (B, T, D)."""
     mask: Tensor
     """(B or 1, T or 1, T) bool, True = may attend."""
     start: int = EMBEDDINGS
 
     def at(self, layer: int, stream: Tensor) -> "Rows":
-        """These rows from a layer on, which reads `stream`, (B, T, D)."""
+        """These rows from a layer on, which reads `stream`."""
         return replace(self, x=stream, start=layer)
 
     def repeat(self, n: int) -> "Rows":
@@ -44,32 +43,26 @@ class Rows:
 
 
 def read_rows(encoder: Encoder, batch: Batch, sentences: Sequence[int], *, seed: int = 0, causal: bool = False) -> Rows:
-    """Sentences of a batch as an encoder reads them, padded as the batch is; `causal` hides later tokens.
+    """Return sentences of a batch as an encoder reads them; `causal` hides later tokens.
 
-    An encoder without a token table gets vectors of the words, drawn from the seed; padding's are zero.
+    Without a token table, word vectors are drawn from the seed; padding's are zero.
     """
     x = torch.stack([_read_sentence(encoder, batch, sentence, seed) for sentence in sentences])
     return Rows(x, read_mask(batch, sentences, causal=causal).to(x.device))
 
 
 def read_mask(batch: Batch, sentences: Sequence[int], *, causal: bool) -> Tensor:
-    """The mask of sentences of a batch, as `Rows` has it."""
+    """Return the mask of sentences of a batch."""
     keys = batch.mask[list(sentences)]  # (B, T)
     return causal_and_padding(keys) if causal else keys[:, None]
 
 
 @torch.inference_mode()
 def run_rows(encoder: Encoder, rows: Rows, trace: Trace = UNTRACED, *, end: int | None = None) -> Tensor:
-    """Run rows from where they start, without gradients → (B, T, D), what leaves the encoder.
-
-    Args:
-        encoder: in its mode, eval or train.
-        rows: what goes in, and where.
-        trace: says which points to keep; an `InterventionTrace` changes them on the way.
-        end: the layer before which the pass ends, without the final norm; with 0, nothing but the embeddings is run.
+    """Run rows without gradients → (B, T, D), what leaves the encoder, or enters layer `end`.
 
     Raises:
-        InputError: the sentences are longer than the config's max_len.
+        InputError: the sentences are over max_len.
     """
     x = rows.x
     if rows.start == EMBEDDINGS:
@@ -78,7 +71,7 @@ def run_rows(encoder: Encoder, rows: Rows, trace: Trace = UNTRACED, *, end: int 
 
 
 def _read_sentence(encoder: Encoder, batch: Batch, sentence: int, seed: int) -> Tensor:
-    """Ids (T,) of one sentence, or vectors (T, D) of its words."""
+    """Ids (T,), or word vectors (T, D)."""
     weights, width = next(encoder.parameters()), encoder.config.embedding_width
     ids, words = batch.ids[sentence], batch.tokens[sentence]
     if encoder.config.vocab_size:
@@ -88,11 +81,11 @@ def _read_sentence(encoder: Encoder, batch: Batch, sentence: int, seed: int) -> 
 
 
 Sources = Mapping[int, Mapping[str, Array]]
-"""By sentence, from 0, the arrays of the run that patches take its vectors from; see `Run.arrays`."""
+"""By sentence, the arrays that patches take from."""
 
 
 def intervention_subject(config: ModelConfig, batch: Batch, sentence: int = 0, *, causal: bool = False) -> Subject:
-    """What interventions on one sentence's run are checked against; `divide_changes` says which apply."""
+    """Return what interventions on one sentence's run are checked against."""
     n_tokens = batch.mask.shape[1]
     allowed = read_mask(batch, [sentence], causal=causal)[0].expand(n_tokens, n_tokens)
     return Subject(config, allowed, tuple(batch.mask.sum(dim=1).tolist()), sentence)
@@ -109,27 +102,19 @@ def intervention_trace(
     sources: Sources | None,
     keep: Callable[[str], bool] | None,
 ) -> Trace:
-    """A trace for one pass over copies of a sentence, a row each; a plain one where nothing is changed and all is kept.
+    """Return the trace of one pass over copies of a sentence, a row each.
 
     Raises:
         InterventionError: an intervention cannot apply beside the others of its row.
     """
-    for each in (each for interventions in rows for each in interventions):
-        if not isinstance(each, Change):
-            raise InterventionError(
-                f"Interventions are changes such as Change('zero', layer=3, head=1), not {each!r}: "
-                "`playground.model.change_texts.read_change` reads a link's text."
-            )
-    if keep is not None and not any(rows):
+    every = [each for interventions in rows for each in interventions if each.strength != 0]
+    if not every and keep is not None:
         return Trace(keep)
     subject = intervention_subject(encoder.config, batch, sentence, causal=causal)
     for interventions in rows:
         _, refused = divide_changes(subject, tuple(interventions))
         for _, reason in refused:
             raise InterventionError(reason)
-    every = [each for interventions in rows for each in interventions if each.strength != 0]
-    if not every and keep is not None:
-        return Trace(keep)
     device = next(encoder.parameters()).device
     moves = any(each.kind == "shuffle" for each in every)
     names: dict[int, set[str]] = {}
@@ -141,7 +126,7 @@ def intervention_trace(
         batch.mask[sentence].expand(len(rows), -1).to(device),
         positions=encoder.embed.position_vectors(batch.mask.shape[1]) if moves else None,
         sources={
-            number: _read_source(sources[number], wanted, encoder)
+            number: {name: torch.tensor(sources[number][name], device=device) for name in wanted}
             if sources and number in sources
             else _run_source(encoder, batch, number, wanted, seed=seed, causal=causal)
             for number, wanted in names.items()
@@ -153,20 +138,7 @@ def intervention_trace(
 def _run_source(
     encoder: Encoder, batch: Batch, sentence: int, names: set[str], *, seed: int, causal: bool
 ) -> dict[str, Tensor]:
-    """The points of a sentence's untouched pass, without their sentence axis."""
+    """The points of a sentence's untouched pass."""
     trace = Trace(names.__contains__)
     run_rows(encoder, read_rows(encoder, batch, [sentence], seed=seed, causal=causal), trace)
     return {name: tensor[0] for name, tensor in trace.items()}
-
-
-def _read_source(arrays: Mapping[str, Array], names: set[str], encoder: Encoder) -> dict[str, Tensor]:
-    """The points of a run that is at hand.
-
-    Raises:
-        InterventionError: that run has not kept one of them.
-    """
-    missing = sorted(names - set(arrays))
-    if missing:
-        raise InterventionError(f"The run that vectors are taken from has not kept {missing[0]}.")
-    weights = next(encoder.parameters())
-    return {name: torch.tensor(arrays[name]).to(weights) for name in names}

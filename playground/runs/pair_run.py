@@ -1,4 +1,4 @@
-"""One bounded pass of an encoder–decoder: (model, source, target) → `PairRun`, the arrays that its page draws from.
+"""One bounded pass of an encoder–decoder: (model, source, target) → `PairRun`.
 
 Legend: Ts/Tt source/target tokens, padding included; Tq/Tk queries/keys, L layers, H heads, V target words.
 """
@@ -24,12 +24,12 @@ ATTENTION_POINTS = {
     "decoder self": "decoder.layers.{}.self_attn.pattern",
     "cross": "decoder.layers.{}.cross_attn.pattern",
 }
-"""The three attentions, and where a trace notes each layer's weights."""
+"""The three attentions, and the trace's names."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One sentence, as one half of the model gets it: T tokens, `[PAD]` included, as its batch is padded."""
+    """One sentence, padded as its batch is."""
 
     tokens: tuple[str, ...]
     ids: NDArray[np.int64]
@@ -37,17 +37,15 @@ class Side:
 
     @property
     def n_real(self) -> int:
-        """How many tokens are not padding."""
+        """Tokens without padding."""
         return int((~self.padding).sum())
 
 
 @dataclass(frozen=True)
 class PairRun:
-    """What an encoder–decoder did with one source and one target sentence. Every array is read-only.
+    """What an encoder–decoder did with a source and a target; arrays are read-only.
 
-    Masks are (T…, T…) bool, True = may attend, by the names in `build_masks`; patterns (L, H, Tq, Tk), by those in
-    `ATTENTION_POINTS`; logits (Tt, V), a score for each target word as the one after each target token. `seconds` are
-    those of the forward pass alone.
+    Masks (T…, T…) as of `build_masks`; patterns (L, H, Tq, Tk) as of `ATTENTION_POINTS`; logits (Tt, V).
     """
 
     config: ModelConfig
@@ -60,19 +58,19 @@ class PairRun:
     seconds: float
 
     def sides(self, attention: str) -> tuple[Side, Side]:
-        """Who asks and who is asked, in one of the three attentions."""
+        """The queries' side and the keys' side of an attention."""
         queries = self.source if attention == "encoder self" else self.target
         return queries, self.target if attention == "decoder self" else self.source
 
     def allowed(self, attention: str) -> Mask:
-        """Which key each query may look at, (Tq, Tk)."""
+        """The keys that each query may attend to, (Tq, Tk)."""
         if attention == "decoder self":
             return self.masks["combined"]
         queries, keys = self.sides(attention)
         return np.broadcast_to(~keys.padding, (queries.padding.size, keys.padding.size))
 
     def next_words(self, position: int) -> NDArray[np.float64]:
-        """Softmax of the logits at one target position: each word's probability of coming next, (V,)."""
+        """Each word's probability of coming next after a target position, (V,)."""
         logits = self.logits[position].astype(np.float64)
         weights = np.exp(logits - logits.max())
         probabilities: NDArray[np.float64] = weights / weights.sum()
@@ -80,11 +78,9 @@ class PairRun:
 
 
 def build_masks(source_keys: Tensor, target_keys: Tensor) -> dict[str, Tensor]:
-    """The masks of one pair, True = may attend, from (1, Ts) and (1, Tt) bool, True = a token, not padding.
+    """Return the masks of one pair, True = may attend, from (1, Ts) and (1, Tt) bool.
 
-    Returns:
-        `source padding` (1, Tt, Ts) and `target padding` (1, Tt, Tt), one row for every query; `no peek` (1, Tt, Tt),
-        no key after its query; `combined` (1, Tt, Tt), the two before together.
+    `source padding` (1, Tt, Ts); `target padding`, `no peek` and `combined` (1, Tt, Tt).
     """
     n_tokens = target_keys.shape[1]
     return {
@@ -96,11 +92,11 @@ def build_masks(source_keys: Tensor, target_keys: Tensor) -> dict[str, Tensor]:
 
 
 def run_pair(model: EncoderDecoder, source: Batch, target: Batch, sentence: int = 0, line: int = 0) -> PairRun:
-    """Run one sentence of a source batch and one of a target batch, each padded as its batch is.
+    """Run one sentence of a source batch and one of a target batch.
 
     Raises:
-        TooLargeError: the attention patterns would be too many to keep.
-        InputError: a sentence is longer than the config's max_len.
+        TooLargeError: there are too many attention weights.
+        InputError: a sentence is over max_len.
     """
     config, device = model.config, next(model.parameters()).device
     check_pair_patterns(config, source.ids.shape[1], target.ids.shape[1])

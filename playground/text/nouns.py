@@ -1,4 +1,4 @@
-"""Which words of an English sentence may be nouns, by plain rules: a tagger would be a second model."""
+"""Which words of an English sentence may be nouns, by plain rules."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ _OPENERS = (
     "two three four about after against at before behind between by for from in into near of off on onto over than "
     "through to towards under with without and or although because if since though unless until when where while"
 )
-"""Words that a noun stands behind, at once or after adjectives."""
+"""A noun may follow."""
 
 _FUNCTION_WORDS = (
     "again ago almost already also always am are as back be been being but can could did didn do does doesn don down "
@@ -17,7 +17,7 @@ _FUNCTION_WORDS = (
     "our out she should so soon still them then there they today tomorrow too up us very was wasn we well were weren "
     "what why will won would yesterday yet you"
 )
-"""Words that a verb or an adjective stands behind, or nothing."""
+"""No noun follows."""
 
 _VERBS = (
     "ate became began bit bought broke brought built came caught chose cross cut drank drove eat fell felt fit found "
@@ -39,14 +39,7 @@ _NOUNS_IN_LY = frozenset({"assembly", "belly", "bully", "butterfly", "family", "
 
 
 def find_nouns(words: Sequence[str]) -> list[int]:
-    """The places of words that may be nouns, in their order.
-
-    Those are names, and what stands at the beginning, or behind a verb or a word such as *the*, *her*, *in* or
-    *because*: all but pronouns and common verbs, adjectives and adverbs. Another word is taken for a verb.
-
-    Args:
-        words: a sentence's, as they stand in it; marks of punctuation are words of their own.
-    """
+    """Return the places of names, and of words behind a determiner, preposition or verb that are not common others."""
     found, is_open = [], True
     for place, word in enumerate(words):
         lower = word.lower()
@@ -76,10 +69,7 @@ def _is_past(word: str) -> bool:
 
 
 def choose_pronoun(words: Sequence[str]) -> int | None:
-    """Return the place of the pronoun worth asking about, None without one.
-
-    It is one with two nouns before it, or else with most; then *it* or *they*; then the first.
-    """
+    """Return the place of the pronoun worth asking about: two nouns before it, then *it* or *they*, then the first."""
     nouns = find_nouns(words)
 
     def rank(place: int) -> tuple[int, bool]:

@@ -1,4 +1,4 @@
-"""Typed text → clean sentences, with a note on everything that was changed; their words, pronouns and script."""
+"""Typed text → clean sentences with notes on what was changed; their words, pronouns and script."""
 
 import re
 import unicodedata
@@ -17,17 +17,16 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class Sentences:
-    """The sentences of a text, and one plain sentence for each thing that had to change."""
+    """The sentences of a text, and a note on each thing that changed."""
 
     sentences: tuple[str, ...]
     notes: tuple[str, ...]
 
 
 def split_sentences(text: str, max_sentences: int = MAX_SENTENCES, name: str = "text") -> Sentences:
-    """Split `text` into sentences, one a line; blank lines are dropped. Never raises.
+    """Split `text` into sentences, one a line, within the limits; blank lines are dropped. Never raises.
 
-    Text past `MAX_CHARACTERS`, then sentences past `max_sentences`, are left out. Control characters become
-    spaces; lone surrogates become U+FFFD. `name` is what the notes call the text.
+    Control characters become spaces, lone surrogates U+FFFD. `name` is what the notes call the text.
     """
     notes = []
     if len(text) > MAX_CHARACTERS:
@@ -48,32 +47,28 @@ def split_sentences(text: str, max_sentences: int = MAX_SENTENCES, name: str = "
 
 
 def replace_surrogates(text: str) -> str:
-    """Put U+FFFD for each lone surrogate: such text can't be encoded as UTF-8. The length stays."""
+    """Replace lone surrogates by U+FFFD; the length stays."""
     return SURROGATE.sub("\ufffd", text)
 
 
 _CHUNK = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\s\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+"
 )
-"""A Chinese or Japanese character, which has no blanks around it, or what stands between blanks."""
 
 
 class Word(NamedTuple):
-    """A word's place in its sentence: its first character, and one past its last."""
+    """First character, and one past the last."""
 
     start: int
     end: int
 
     def overlaps(self, start: int, end: int) -> bool:
-        """Whether any of the characters from `start` up to `end` is the word's."""
+        """Whether any character from `start` up to `end` is the word's."""
         return start < self.end and end > self.start
 
 
 def split_words(sentence: str) -> list[Word]:
-    """What stands between blanks, in order; each punctuation mark at the ends of it is a word of its own.
-
-    `didn't` is one word, `(cat),` are four. Each Chinese or Japanese character is one.
-    """
+    """Split at blanks; punctuation at the ends, and each Chinese or Japanese character, is a word of its own."""
     words = []
     for chunk in _CHUNK.finditer(sentence):
         start, end = chunk.span()
@@ -89,7 +84,7 @@ def split_words(sentence: str) -> list[Word]:
 
 
 def leave_out(sentence: str, word: Word) -> str:
-    """The sentence without a word; the words around it stay apart, by one blank where there was any."""
+    """Return the sentence without a word, with one blank in its place."""
     before, after = sentence[: word.start], sentence[word.end :]
     if not before.strip() or not after.strip():
         return f"{before}{after}".strip()
@@ -101,27 +96,27 @@ def leave_out(sentence: str, word: Word) -> str:
 
 
 def is_punctuation(text: str) -> bool:
-    """Whether a text is punctuation marks and nothing else; an empty one is not."""
+    """Whether a text is punctuation alone."""
     return bool(text) and all(unicodedata.category(character).startswith("P") for character in text)
 
 
 PRONOUNS = frozenset({
     "he", "she", "it", "they", "him", "her", "them", "his", "its", "their", "who", "which",
 })  # fmt: skip
-"""Words that stand for another word, whose attention is worth a look; without *that*, mostly a conjunction."""
+"""Without *that*, mostly a conjunction."""
 
 
 _NAMES = {"CJK": "Chinese or Japanese", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean"}
-"""Scripts whose characters' Unicode names begin with another word than what people call them."""
+"""By the first word of a character's Unicode name."""
 
 
 def is_english(text: str) -> bool:
-    """Whether nothing speaks against a text's being English: neither its script nor its commonest words."""
+    """Whether neither script nor commonest words speak against English."""
     return foreign_script(text) is None and not looks_foreign(text)
 
 
 def foreign_script(text: str) -> str | None:
-    """The script of most of a text's letters, as `Arabic`; None where that is Latin, or there are no letters."""
+    """The script of most of a text's letters, as `Arabic`; None for Latin."""
     letters = Counter(_script(character) for character in text if character.isalpha())
     if not letters:
         return None
@@ -140,7 +135,6 @@ _ENGLISH = (
     "then there these they this those to too two under up very was we were what when where which who why will "
     "with would you your"
 )
-"""The commonest words of English."""
 
 _FOREIGN = {
     "German": "aber auf das dass dem der dich du ein eine einen es für gut heute ich ist mich mit nicht sehr sie sind "
@@ -161,19 +155,14 @@ _FOREIGN = {
     "Indonesian": "ini itu karena tidak yang",
     "Vietnamese": "của đã không là một nó",
 }
-"""Some of the commonest words of other languages in Latin letters; each may be a word or a name in English too."""
+"""Some of the commonest words of other languages."""
 
 _IN_NAMES = ("das", "de", "della", "der", "el", "la", "las", "le", "les", "los")
-"""Those of them that stand in names, before a capital: *Las Vegas*, *Oscar de la Renta*."""
+"""Those that stand in names: *Las Vegas*."""
 
 
 def looks_foreign(text: str) -> bool:
-    """Whether a text in Latin letters looks like another language than English, by the commonest words of both.
-
-    It has more of other languages' commonest words than of English ones: two or more, or one beside a word with
-    letters such as ü. Capitalised words are taken for names, but for the first. A text of a few words may have none of
-    either: it counts as English.
-    """
+    """Whether more of a Latin text's words are among other languages' commonest than among English ones."""
     words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)*", unicodedata.normalize("NFC", text).replace("’", "'"))
     words[:1] = [word.lower() for word in words[:1]]
     in_order = pairwise([*words, ""])

@@ -1,7 +1,4 @@
-"""One face for every tokenizer, sentences in, a padded `Batch` out, and the four that the app offers.
-
-B sentences, T tokens in the longest.
-"""
+"""One interface for every tokenizer, sentences in, a padded `Batch` out. B sentences, T tokens in the longest."""
 
 import sys
 from abc import ABC, abstractmethod
@@ -24,36 +21,36 @@ from playground.text.wording import quote_text
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences as padded ids for the model, and as unpadded lists (one item a token) for people."""
+    """Sentences as padded ids for the model, and as unpadded lists, one item a token."""
 
     ids: Tensor
-    """(B, T) int64; the tokenizer's `pad_id` where there is no token."""
+    """(B, T) int64."""
 
     mask: Tensor
-    """(B, T) bool; True where there is a token, False on padding."""
+    """(B, T) bool; False on padding."""
 
     tokens: list[list[str]]
-    """Each sentence's own pieces, made readable, without padding."""
+    """Each sentence's readable pieces."""
 
     offsets: list[list[tuple[int, int]]]
-    """Each token's place in its sentence: first character, one past the last; (0, 0) for special tokens."""
+    """First character and one past the last; (0, 0) for special tokens."""
 
     special: list[list[bool]]
-    """True for a token that the tokenizer added, such as [CLS] and [SEP]."""
+    """Added by the tokenizer, such as [CLS]."""
 
     unknown: list[list[bool]]
-    """True for a token that stands for text outside the vocabulary."""
+    """Outside the vocabulary."""
 
     sentences: list[str]
-    """The sentences that `offsets` point into."""
+    """What `offsets` point into."""
 
     truncated: list[int]
-    """How many tokens of each sentence were cut off because it was too long."""
+    """Tokens of each sentence that were cut off."""
 
 
 @dataclass(frozen=True)
 class EncodedSentence:
-    """One sentence as a tokenizer has it: lists as in `Batch`, one item a token, and how many tokens were cut off."""
+    """One sentence, as lists of `Batch`."""
 
     ids: list[int]
     tokens: list[str]
@@ -64,7 +61,7 @@ class EncodedSentence:
 
 
 def build_batch(sentences: list[str], encoded: Sequence[EncodedSentence], pad_id: int) -> Batch:
-    """The batch of encoded sentences, the shorter ones padded."""
+    """Return the batch of encoded sentences, padded."""
     lengths = torch.tensor([len(one.ids) for one in encoded], dtype=torch.int64)
     width = max(lengths.tolist(), default=0)
     ids = torch.full((len(sentences), width), pad_id)  # (B, T)
@@ -83,10 +80,7 @@ def build_batch(sentences: list[str], encoded: Sequence[EncodedSentence], pad_id
 
 
 def draw_vectors(words: Sequence[str], d_model: int, seed: int) -> Tensor:
-    """A vector of standard normal numbers for each word: (T, d_model) float32.
-
-    A word's vector depends on the seed and the word alone, so equal words have equal vectors, in every text.
-    """
+    """Draw a standard normal vector for each word, from the seed and the word alone: (T, d_model) float32."""
     drawn = {word: _draw_vector(word, d_model, seed) for word in set(words)}
     return torch.from_numpy(np.array([drawn[word] for word in words], np.float32).reshape(len(words), d_model))
 
@@ -109,12 +103,12 @@ VISIBLE = UNDECODABLE | CONTROL | {ord(" "): "␣", ord("\n"): "⏎", ord("\t"):
 
 
 def visible(piece: str) -> str:
-    """Show a piece with its blanks and control characters: "a b" → "a␣b", NUL → "⟨00⟩"."""
+    """Show blanks and control characters: "a b" → "a␣b", NUL → "⟨00⟩"."""
     return piece.translate(VISIBLE)
 
 
 def visible_bytes(piece: str) -> str:
-    """Show a byte-level piece as the text it stands for: "Ġstreet" → "␣street", half a character → "⟨E2⟩"."""
+    """Show a byte-level piece as its text: "Ġstreet" → "␣street", half a character → "⟨E2⟩"."""
     data = bytes(BYTE_OF_CHARACTER[character] for character in piece)
     return visible(data.decode("utf-8", errors="surrogateescape"))
 
@@ -126,7 +120,7 @@ PADS, UNKNOWNS = (PAD, "<pad>"), (UNKNOWN, "<unk>")
 
 @contextmanager
 def backend_errors(problem: str) -> Iterator[None]:
-    """Context in which what tokenizers raises for a text or a file, which has no type, becomes an InputError."""
+    """Context in which the library's untyped exceptions become an InputError."""
     try:
         yield
     except BaseException as error:
@@ -136,23 +130,19 @@ def backend_errors(problem: str) -> Iterator[None]:
 
 
 class Tokenizer(ABC):
-    """A tokenizer that many threads may share: encoding changes nothing in it."""
+    """A tokenizer that threads may share."""
 
     name: str
     """`wordpiece`, `unigram`, `word`, `char`, `bpe`, `trained`, `vocabulary` or `ids`."""
     vocab_size: int
     """One more than its highest id."""
     pad_id: int
-    """What stands in a batch where there is no token."""
 
     def encode_batch(self, sentences: Sequence[str], max_tokens: int = sys.maxsize) -> Batch:
-        """Tokenise sentences; one longer than `max_tokens` loses its end but not its closing special token.
-
-        By default nothing is cut. Lone surrogates are read as U+FFFD.
+        """Tokenise sentences; one over `max_tokens` loses its end but not its closing special token.
 
         Raises:
-            InputError: `sentences` is a single text, `max_tokens` leaves no room beside the special tokens, or a word
-                is outside a vocabulary that has no [UNK].
+            InputError: `sentences` is one text, `max_tokens` leaves no room, or a word is unknown without an [UNK].
         """
         if isinstance(sentences, str):
             raise InputError(f"encode_batch takes a list of sentences: write [{quote_text(sentences)}].")
@@ -161,7 +151,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def id_to_token(self, token_id: int) -> str:
-        """Return the readable piece with this id; raises IndexError outside the vocabulary."""
+        """Return the readable piece with this id; IndexError outside the vocabulary."""
 
     @abstractmethod
     def _encode(self, text: str, max_tokens: int) -> EncodedSentence:
@@ -177,8 +167,8 @@ class LibraryTokenizer(Tokenizer):
 
     Args:
         name: as the attribute.
-        backend: what does the work; its own padding and truncation are switched off.
-        show: makes a piece of the vocabulary readable.
+        backend: without its own padding and truncation.
+        show: makes a piece readable.
     """
 
     def __init__(self, name: str, backend: tokenizers.Tokenizer, show: Callable[[str], str] = visible):
@@ -192,12 +182,12 @@ class LibraryTokenizer(Tokenizer):
         self._show = show
 
     def id_to_token(self, token_id: int) -> str:
-        """Return the readable piece with this id; raises IndexError outside the vocabulary."""
+        """Return the readable piece with this id; IndexError outside the vocabulary."""
         self._check_id(token_id)
         return self._show(str(self._backend.id_to_token(token_id)))
 
     def _encode(self, text: str, max_tokens: int) -> EncodedSentence:
-        """Encode one sentence; what is cut off stands before the special tokens at its end."""
+        """Cut before the special tokens at the end."""
         if max_tokens <= self._backend.num_special_tokens_to_add(is_pair=False):
             raise InputError(f"max_tokens={max_tokens} leaves no room for the sentence's own tokens")
         with backend_errors(f"the {self.name} tokenizer can't encode {text[:40]!r}"):
@@ -218,31 +208,23 @@ class LibraryTokenizer(Tokenizer):
 
 
 def _find_id(backend: tokenizers.Tokenizer, spellings: Sequence[str]) -> int | None:
-    """The id of the first of these tokens that a tokenizer has."""
     found = (backend.token_to_id(spelling) for spelling in spellings)
     return next((token_id for token_id in found if token_id is not None), None)
 
 
 def english_texts() -> list[str]:
-    """Return the help topics, about 450,000 characters in all, in a fixed order.
-
-    The text changes a little from one minor version of Python to the next, and what is learnt from it too.
-    """
+    """Return Python's help topics, about 450,000 characters, in a fixed order."""
     return [topics[name] for name in sorted(topics)]
 
 
 MIN_BPE_VOCABULARY = 300
-"""[PAD], the 256 bytes, and some merges to look at."""
 
 MAX_BPE_VOCABULARY = 8_000
-"""The corpus runs out of pairs to merge a little above 9,000."""
+"""The corpus runs out of merges above 9,000."""
 
 
 def words(sentences: Sequence[str]) -> Tokenizer:
-    """Make a vocabulary of the sentences' own words and punctuation marks, in order of first appearance.
-
-    There are no special tokens: five different words are five ids. Encoding any other word raises InputError.
-    """
+    """Make a vocabulary of the sentences' own words and marks, in order; there are no special tokens and no [UNK]."""
     texts = map(replace_surrogates, sentences)
     splitter = pre_tokenizers.BertPreTokenizer()
     different = dict.fromkeys(word for text in texts for word, _ in splitter.pre_tokenize_str(text))
@@ -251,23 +233,20 @@ def words(sentences: Sequence[str]) -> Tokenizer:
 
 @lru_cache(maxsize=1)
 def characters() -> Tokenizer:
-    """One token a character: [PAD], [UNK], then printable ASCII; any other character is [UNK]."""
+    """One token a character: [PAD], [UNK], printable ASCII."""
     printable = map(chr, range(ord(" "), ord("~") + 1))
     return _tokenizer_of_words("char", [PAD, UNKNOWN, *printable], pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated"))
 
 
 def build_tokenizer(name: str, vocab_size: int, sentences: Sequence[str]) -> Tokenizer:
-    """The tokenizer `word` of these sentences, `bpe` with `vocab_size` tokens, or `char`; raises as `bpe`."""
+    """Return the tokenizer `word` of these sentences, `bpe`, or `char`."""
     if name == "word":
         return words(sentences)
     return bpe(vocab_size) if name == "bpe" else characters()
 
 
 def word_level_tokenizer(vocabulary: Sequence[str], *, blanks_between: bool) -> Tokenizer:
-    """The tokenizer of a network that is trained in the session: ids in the order of a vocabulary, which holds [UNK].
-
-    With `blanks_between`, tokens stand between blanks; else every character is one, and so is a whole "[MASK]".
-    """
+    """Return the tokenizer of a trained network, ids as in its vocabulary; without blanks, a character a token."""
     apart = pre_tokenizers.Split(Regex(r"\[MASK\]|[\s\S]"), "isolated")
     return _tokenizer_of_words("trained", vocabulary, pre_tokenizers.WhitespaceSplit() if blanks_between else apart)
 
@@ -281,12 +260,12 @@ def _tokenizer_of_words(name: str, vocabulary: Iterable[str], splitter: pre_toke
 
 @lru_cache(maxsize=8)
 def bpe(vocab_size: int) -> Tokenizer:
-    """Train byte-level byte-pair encoding on Python's help topics, in about 0.2 s; no text is unknown to it.
+    """Train byte-level byte-pair encoding on Python's help topics, in about 0.2 s.
 
     Sources: Sennrich et al. 2016, section 3.2 (merges); Radford et al. 2019, section 2.2 (bytes).
 
     Raises:
-        InputError: `vocab_size` lies outside 300 to 8,000.
+        InputError: `vocab_size` is outside 300 to 8,000.
     """
     if not MIN_BPE_VOCABULARY <= vocab_size <= MAX_BPE_VOCABULARY:
         raise InputError(f"vocab_size={vocab_size}: BPE takes {MIN_BPE_VOCABULARY} to {MAX_BPE_VOCABULARY:,} tokens")

@@ -1,10 +1,6 @@
-"""What a trained network answers: text that it writes, sequences that are new to it, a visitor's sentence.
+"""What a trained network answers: text, new sequences, a visitor's sentence; also with heads switched off.
 
-And what it still answers with heads switched off, such as those that reverse sequences: these look at the mirrored
-place, of token i of n at n − 1 − i, which shows as the anti-diagonal.
-
-Legend: B sequences, T tokens, Ts/Tt source/target tokens, L layers, H heads, C classes, S scored positions,
-D = d_model.
+Legend: B sequences, T tokens, Ts/Tt source/target tokens, L layers, H heads, C classes, S scored positions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,21 +37,19 @@ def generate(
     generator: torch.Generator,
     window: int | None = None,
 ) -> Iterator[int]:
-    """Write on: yield n tokens, each drawn after the prompt and all that was drawn before.
-
-    Special tokens are never drawn.
+    """Write on: yield n tokens, each drawn after the prompt and those before; never a special one.
 
     Args:
-        tagger: a network whose classes are its tokens, and which was trained not to look ahead.
-        ids: the prompt, one token at least.
+        tagger: trained not to look ahead.
+        ids: the prompt.
         n: how many tokens.
-        temperature: τ in softmax(logits / τ); 0 = always the most likely token.
-        top_k: how many of the most likely tokens may be drawn; 0 = all (Fan et al. 2018, section 5.1).
+        temperature: τ in softmax(logits / τ); 0 = the most likely.
+        top_k: candidates; 0 = all (Fan et al. 2018, section 5.1).
         generator: on the CPU.
-        window: how many of the last tokens the network reads, at most its max_len, which is the default.
+        window: last tokens that are read; max_len by default.
 
     Raises:
-        InputError: the prompt is empty, or a number is out of range; later, the network's scores are not finite.
+        InputError: the prompt is empty, a number is out of range, or scores are not finite.
     """
     if not ids:
         raise InputError("The network says what comes next, so that it needs something to start from: one character.")
@@ -79,17 +73,14 @@ def generate(
 
 
 def draw_token(logits: Tensor, temperature: float, top_k: int, generator: torch.Generator) -> int:
-    """One token that is not special, drawn by `next_token_probabilities` from its logits (C,)."""
+    """Draw a token from its logits (C,)."""
     tokens, probabilities = next_token_probabilities(logits, temperature, top_k)
     place = 0 if len(tokens) == 1 else int(probabilities.multinomial(1, generator=generator))
     return int(tokens[place])
 
 
 def next_token_probabilities(logits: Tensor, temperature: float, top_k: int) -> tuple[Tensor, Tensor]:
-    """The tokens that may be drawn, likeliest first, and their probabilities, which add up to 1: (K,), (K,) float64.
-
-    The logits, (C,), are of all tokens; special ones are left out. InputError where they are not finite.
-    """
+    """Candidates, likeliest first, and their probabilities: (K,), (K,); InputError if logits are not finite."""
     ordinary = logits[len(SPECIALS) :].to(torch.float64)
     if not ordinary.isfinite().all():
         raise InputError("The network's scores are no finite numbers: its training diverged, and it can say nothing.")
@@ -100,13 +91,10 @@ def next_token_probabilities(logits: Tensor, temperature: float, top_k: int) -> 
 
 
 def decode_greedily(model: EncoderDecoder, src_ids: Tensor, src_mask: Tensor | None, longest: int) -> Tensor:
-    """The target of each source, at every step the most likely token: (B, Ts) → (B, Tt), [EOS] included, 0 after it.
+    """Take the most likely token at every step: (B, Ts) → (B, Tt), [EOS] included, 0 after it.
 
-    Args:
-        model: a trained encoder–decoder.
-        src_ids: (B, Ts) int64.
-        src_mask: (B, Ts) bool, True = a token; None where there is no padding.
-        longest: most tokens of a target, which is cut off there; InputError where the position table is shorter.
+    Raises:
+        InputError: `longest` is over max_len.
     """
     target = torch.full((len(src_ids), 1), BOS_ID, device=src_ids.device)
     ended = torch.zeros(len(src_ids), 1, dtype=torch.bool, device=src_ids.device)
@@ -121,7 +109,7 @@ def decode_greedily(model: EncoderDecoder, src_ids: Tensor, src_mask: Tensor | N
 
 
 def write_targets(model: EncoderDecoder, vocabulary: Tokenizer, sources: Batch, longest: int) -> tuple[str, ...]:
-    """The target of each source in words, as `decode_greedily` finds it; [EOS] where it writes nothing before."""
+    """Return the target of each source in words."""
     device = next(model.parameters()).device
     ids = decode_greedily(model, sources.ids.to(device), sources.mask.to(device), longest)
     return tuple(" ".join(vocabulary.id_to_token(i) for i in row if i > EOS_ID) or EOS for row in ids.tolist())
@@ -134,26 +122,21 @@ class Sample:
     text: str
     """What the network reads."""
     right_answer: tuple[str, ...]
-    """A class for each position that is asked for."""
     answer: tuple[str, ...]
-    """The network's; of a decoder, it may be longer or shorter."""
 
     @property
     def n_wrong(self) -> int:
-        """Places at which the two answers differ, one that only one of them has included."""
+        """Places where the answers differ."""
         return sum(right != answer for right, answer in zip_longest(self.right_answer, self.answer))
 
 
 def answer_samples(network: Network, data: Data, recipe: Recipe, n: int = 8) -> list[Sample]:
-    """The answers of a network in eval mode to the first `n` validation sequences, behind the recipe's masks.
-
-    A decoder takes the likeliest token at every step.
-    """
+    """The answers to the first `n` validation sequences."""
     return answer_examples(network, data, data.validation[slice(0, n)], recipe)
 
 
 def answer_examples(network: Network, data: Data, examples: Examples, recipe: Recipe) -> list[Sample]:
-    """The network's answers to some sequences, as `answer_samples` has them."""
+    """The answers to some sequences."""
     batch = examples.to(next(network.parameters()).device)
     if isinstance(network, EncoderDecoder):
         mask, longest = batch.mask if recipe.mask_padding else None, examples.targets.shape[1]
@@ -170,27 +153,17 @@ def answer_examples(network: Network, data: Data, examples: Examples, recipe: Re
 
 
 def right_answer(data: Data, targets: Tensor) -> tuple[str, ...]:
-    """The classes that a row of targets (T',) asks for, by name; without a decoder's [EOS]."""
+    """The classes of a row of targets (T',), without [EOS]."""
     ids: list[int] = targets[targets != IGNORE].tolist()
     return tuple(data.labels[i] for i in (_before_eos(ids) if data.task.has_decoder else ids))
 
 
 def _before_eos(ids: list[int]) -> list[int]:
-    """The tokens before the first [EOS], or all of them."""
     return ids[: ids.index(EOS_ID)] if EOS_ID in ids else ids
 
 
 def right_answers(trained: TrainedNetwork, ids: list[int], unknown: list[bool]) -> list[int] | None:
-    """The right class of every token of a sentence; None where the network's task has no answer for it.
-
-    That is so for tasks of a decoder and of hidden characters, and for a sentence that is longer than the recipe's or
-    has symbols that were never learnt. The last token has `IGNORE` where the next one is asked.
-
-    Args:
-        trained: the network.
-        ids: the sentence's token ids, without padding.
-        unknown: which of them stand for what the vocabulary lacks.
-    """
+    """The right class of every token of a sentence, `IGNORE` if none is asked; None if the task has no answer."""
     task = trained.task
     if task.has_decoder or not ids or any(unknown) or len(ids) > trained.recipe.length:
         return None
@@ -203,7 +176,7 @@ def right_answers(trained: TrainedNetwork, ids: list[int], unknown: list[bool]) 
 
 
 def answer_probabilities(network: Tagger, final: Array) -> Array:
-    """What the network's head makes of vectors that have left its encoder: (T, D) → (T, C)."""
+    """The head's probabilities for final vectors: (T, D) → (T, C)."""
     x = torch.from_numpy(np.array(final)).to(network.head.weight)
     with torch.inference_mode():
         probabilities: Array = network.head(x).softmax(dim=-1).cpu().numpy()
@@ -211,7 +184,7 @@ def answer_probabilities(network: Tagger, final: Array) -> Array:
 
 
 MAX_TOKENS = 4_096
-"""Tokens of the sequences that effects are measured on: as many whole sequences as fit."""
+"""Tokens that effects are measured on."""
 
 
 @dataclass(frozen=True)
@@ -219,13 +192,12 @@ class TaskScore:
     """What a network's answers are worth."""
 
     accuracy: float
-    """The share of asked positions where the likeliest class is the right one."""
     probability: float
-    """The probability of the right class, averaged over the asked positions."""
+    """Of the right class, on average."""
 
 
 def first_sequences(examples: Examples) -> Examples:
-    """The first of some sequences, of at most `MAX_TOKENS` tokens, padding included; one at least."""
+    """The first sequences within `MAX_TOKENS`, one at least."""
     return examples[slice(0, max(1, MAX_TOKENS // examples.ids.shape[1]))]
 
 
@@ -233,11 +205,7 @@ def first_sequences(examples: Examples) -> Examples:
 def score_changed(
     network: Network, examples: Examples, recipe: Recipe, device: torch.device, interventions: Sequence[Change]
 ) -> TaskScore:
-    """What is right with the same interventions on the encoder in every sequence; the network is in eval mode.
-
-    A decoder is given the right beginning of every answer, as in training. Interventions name no token, as sequences
-    differ: heads and sublayers alone.
-    """
+    """Score with the same interventions in every sequence; a decoder is given the right beginning."""
     batch = examples.to(device)
     trace: Trace = UNTRACED
     if interventions:
@@ -249,7 +217,6 @@ def score_changed(
 
 
 def _scores(network: Network, batch: Examples, recipe: Recipe, trace: Trace) -> Tensor:
-    """As `network.scores`, with a trace of the encoder's own names: (B, T', C)."""
     if isinstance(network, EncoderDecoder):
         masks = (batch.mask[:, None], batch.decoder_mask[:, None])
         source_mask, target_mask = masks if recipe.mask_padding else (None, None)
@@ -260,7 +227,7 @@ def _scores(network: Network, batch: Examples, recipe: Recipe, trace: Trace) -> 
 
 
 MIRRORED = 0.5
-"""The share of its weight from which on a head is said to look at the mirrored place."""
+"""Mean weight from which on a head looks at the mirrored place."""
 
 
 class Head(NamedTuple):
@@ -275,35 +242,35 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True)
 class Reversal:
-    """What a network's heads do for the reversal; accuracies are shares of right answers."""
+    """What heads do for the reversal; accuracies are shares right."""
 
     weights: Array
-    """(L, H): the mean weight that each head gives to the mirrored place."""
+    """(L, H): mean weight on the mirrored place."""
     even: float
     """That weight where a head spreads it evenly."""
     accuracy: float
     first_off: Head
-    """The head that is switched off: the visitor's, or else the one that looks there most."""
+    """The visitor's head, or the most mirrored one."""
     accuracy_off: float
     """Without it."""
     second_off: Head | None
-    """The one that is then switched off, too: the visitor's, or else the next of the mirrored ones, if there is one."""
+    """The next, if there is one."""
     accuracy_both: float
     """Without both; `accuracy_off` where there is no second."""
     accuracy_none: float
     """Without all that look at the mirrored place."""
 
     pattern: Array
-    """(n, n): the attention of `first_off` on the first sequence, before anything is switched off."""
+    """(n, n): attention of `first_off` on the first sequence."""
 
     @property
     def ranked(self) -> list[Head]:
-        """All heads, the one that looks at the mirrored place most first."""
+        """Heads, most mirrored first."""
         return _rank(self.weights)
 
     @property
     def mirrored(self) -> list[Head]:
-        """The heads that look at the mirrored place, the one that does so most first."""
+        """The mirrored heads."""
         return [head for head in self.ranked if self.weights[head] >= MIRRORED]
 
 
@@ -313,7 +280,7 @@ def _rank(weights: Array) -> list[Head]:
 
 
 def mean_mirrored_weight(patterns: Array, n_tokens: Sequence[int]) -> Array:
-    """The mean weight of all tokens' mirrored places: (B, H, T, T), tokens of each sequence → (H,)."""
+    """(B, H, T, T) → (H,)."""
     total, n = np.zeros(patterns.shape[1], np.float32), 0
     for pattern, length in zip(patterns, n_tokens, strict=True):
         places = np.arange(length)
@@ -323,13 +290,7 @@ def mean_mirrored_weight(patterns: Array, n_tokens: Sequence[int]) -> Array:
 
 
 def measure_reversal(trained: TrainedNetwork, examples: Examples, off: Sequence[Head] = ()) -> Reversal:
-    """What heads do for the reversal of some sequences, on the CPU.
-
-    Args:
-        trained: a network without a decoder.
-        examples: the sequences.
-        off: the heads that the visitor has switched off, in that order; at most two are looked at.
-    """
+    """Measure what heads do for the reversal; `off` are the visitor's heads, two at most."""
     trace, lengths = Trace(), examples.mask.sum(dim=1).tolist()
     with torch.inference_mode():
         trained.encoder(examples.ids, attention_mask(examples, trained.recipe), trace)

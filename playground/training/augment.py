@@ -1,7 +1,4 @@
-"""Changed inputs, unchanged targets: five ways to keep a network from learning its training set by heart.
-
-Legend: B sequences, T tokens.
-"""
+"""Changed inputs, unchanged targets: five ways against learning by heart. Legend: B sequences, T tokens."""
 
 import torch
 from torch import Tensor
@@ -14,16 +11,14 @@ from playground.training.tasks import TASKS
 from playground.training.tasks.task import MASK_ID, PAD_ID, SPECIALS
 
 WINDOW = 4
-"""Tokens that shuffling may bring into another order: the first four of a sequence, the next four, …"""
+"""Tokens shuffled together."""
 
 
 def augment(ids: Tensor, recipe: Recipe, generator: torch.Generator, shuffler: torch.Generator) -> Tensor:
-    """Shuffle windows, swap neighbours, mask single tokens, then mask a span, as the recipe says: (B, T) → (B, T).
+    """Shuffle windows, swap neighbours, mask tokens, mask a span, as the recipe says: (B, T) → (B, T).
 
-    Padding and special tokens are never touched. Where the next token is asked, none is moved: the answer is what
-    stands one place further on, which another order would show. Both generators are on the CPU and of nothing else.
-    Shuffling draws from its own. The other three draw from theirs whether they are on or not: switching one on leaves
-    to the others the draws that they had.
+    Padding and special tokens stay; where the next token is asked, none is moved. Each way's draws do not depend on the
+    others.
     """
     can_move = not TASKS[recipe.task].predicts_next
     if recipe.shuffling > 0 and can_move:
@@ -40,13 +35,7 @@ def augment(ids: Tensor, recipe: Recipe, generator: torch.Generator, shuffler: t
 
 
 def shuffle_windows(ids: Tensor, chosen: Tensor, order: Tensor) -> Tensor:
-    """The tokens of chosen sequences in another order within windows of `WINDOW` places.
-
-    Args:
-        ids: (B, T); special tokens stay in place.
-        chosen: (B, 1) bool.
-        order: (B, T) in [0, 1): a window's tokens come in ascending order of it.
-    """
+    """Reorder chosen (B, 1) sequences' tokens (B, T) within windows, by ascending `order` (B, T)."""
     places, movable = torch.arange(ids.shape[1], device=ids.device), _is_ordinary(ids) & chosen
     windows = places // WINDOW + order
     last = ids.shape[1] + places  # what stays is sorted behind every window, in its own order
@@ -56,34 +45,28 @@ def shuffle_windows(ids: Tensor, chosen: Tensor, order: Tensor) -> Tensor:
 
 
 class NoisyDropout(Dropout):
-    """While training, add Gaussian noise to embedded tokens, then drop as before."""
+    """Gaussian noise on embedded tokens in training, then dropout."""
 
     def __init__(self, p: float, std: float, generator: torch.Generator) -> None:
         super().__init__(p, "positions")
         self.std, self.noise_generator = std, generator
 
     def forward(self, x: Tensor, trace: Trace = UNTRACED, name: str = "dropout") -> Tensor:
-        """x + std · N(0, 1) for each number, (B, T, d_model); x itself in eval mode."""
+        """x + std · N(0, 1); x in eval mode."""
         if self.training:
             x = x + self.std * torch.empty_like(x).normal_(generator=self.noise_generator)
         return super().forward(x, trace, name)
 
 
 def add_noise(encoder: Encoder, std: float, generator: torch.Generator) -> None:
-    """Let an encoder read noisy vectors while it trains, by the embeddings' dropout; at 0 it stays as it is."""
+    """Let an encoder read noisy vectors in training."""
     if std > 0:
         before = encoder.embed.dropout
         encoder.embed.dropout = NoisyDropout(before.p, std, generator).train(before.training)
 
 
 def swap_neighbours(ids: Tensor, from_odd: Tensor, chosen: Tensor) -> Tensor:
-    """Exchange the tokens of chosen pairs: of positions 0 and 1, 2 and 3, …, or of 1 and 2, 3 and 4, ….
-
-    Args:
-        ids: (B, T); special tokens stay in place.
-        from_odd: (B, 1) bool, whether a sequence's pairs begin at odd positions.
-        chosen: (B, T) bool, read at the first position of each pair.
-    """
+    """Exchange chosen pairs of tokens: 0 and 1, 2 and 3, …, or `from_odd` (B, 1), 1 and 2, …."""
     places, movable = torch.arange(ids.shape[1], device=ids.device), _is_ordinary(ids)
     begins = (places % 2 == from_odd) & chosen & movable & (places < ids.shape[1] - 1)  # (B, T)
     begins &= movable.roll(-1, 1)
@@ -92,13 +75,7 @@ def swap_neighbours(ids: Tensor, from_odd: Tensor, chosen: Tensor) -> Tensor:
 
 
 def draw_span(mask: Tensor, share: float, start: Tensor) -> Tensor:
-    """One run of tokens of each sequence, round(share · its length) long, (B, T) bool.
-
-    Args:
-        mask: (B, T) bool, True = a token.
-        share: of a sequence's tokens, at most 1.
-        start: (B, 1) in [0, 1): every place where the run fits is equally likely.
-    """
+    """A run of round(share · length) tokens of each sequence (B, T) bool, at `start` (B, 1) in [0, 1)."""
     lengths = mask.sum(1, keepdim=True)
     size = (share * lengths).round()
     first = (start * (lengths - size + 1)).floor()
@@ -107,5 +84,4 @@ def draw_span(mask: Tensor, share: float, start: Tensor) -> Tensor:
 
 
 def _is_ordinary(ids: Tensor) -> Tensor:
-    """Where a symbol or a character stands; the specials of a decoder never occur in what an encoder reads."""
     return ids >= len(SPECIALS)

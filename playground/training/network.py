@@ -1,7 +1,4 @@
-"""What is trained, and its scores: an encoder with a head that names a class for every token, or an encoder–decoder.
-
-A network is scored under a recipe's masks; a run's history has what it has shown so far, step by step.
-"""
+"""What is trained, and its scores: an encoder with a head, or an encoder–decoder; a run's history."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -23,14 +20,9 @@ from playground.training.tasks.task import IGNORE
 
 
 class Tagger(nn.Module):
-    """An encoder and a linear head: a score for each class at every token.
+    """An encoder and a linear head, a score for each class at every token; in eval mode.
 
-    It starts in eval mode. Parameters are named `encoder.…`, as an `Encoder`'s, and `head.weight`, `head.bias`.
-
-    Args:
-        config: the encoder's architecture.
-        n_classes: what the head chooses from.
-        seed: the initial weights, of which the encoder's are those of `Encoder(config, seed)`; None allocates nothing.
+    Parameters are named `encoder.…`, `head.weight`, `head.bias`; seed as of `Encoder`.
     """
 
     def __init__(self, config: ModelConfig, n_classes: int, seed: int | None = 0) -> None:
@@ -41,7 +33,7 @@ class Tagger(nn.Module):
             self.head = Linear(config.d_model, n_classes)
 
     def forward(self, ids: Tensor, mask: Tensor | None = None, trace: Trace | None = UNTRACED) -> Tensor:
-        """ids (B, T), mask and trace as of an encoder → logits (B, T, C); a trace notes `encoder.…` and `logits`."""
+        """ids (B, T) → logits (B, T, C); a trace notes `encoder.…` and `logits`."""
         trace = or_untraced(trace)
         x = self.encoder(ids, mask, trace.scope("encoder"))  # (B, T, d_model)
         return trace.record("logits", self.head(x))
@@ -51,19 +43,19 @@ Network = Tagger | EncoderDecoder
 
 
 def build_network(config: ModelConfig, task: Task, n_classes: int, seed: int | None) -> Network:
-    """The untrained network that a task needs; without a seed, its shapes alone."""
+    """The untrained network of a task; without a seed, its shapes."""
     return EncoderDecoder(config, n_classes, seed) if task.has_decoder else Tagger(config, n_classes, seed)
 
 
 def count_network(config: ModelConfig, task: Task, n_classes: int) -> int:
-    """The parameters of such a network: the encoder with its head, or both halves; nothing is allocated."""
+    """Parameters of such a network."""
     if task.has_decoder:
         return count_encoder_decoder(config, n_classes).total
     return count_parameters(config).total + (config.d_model + 1) * n_classes
 
 
 def count_head(config: ModelConfig, task: Task, n_classes: int) -> int:
-    """The parameters that such a network has beside its encoder: its output head's, or its whole decoder's."""
+    """Parameters beside its encoder."""
     return count_network(config, task, n_classes) - count_parameters(config).total
 
 
@@ -72,7 +64,7 @@ Measured = Literal["accuracy", "loss"]
 
 @dataclass(frozen=True)
 class Measure:
-    """Loss in nats and share of right answers, over the same positions."""
+    """Loss in nats and share right."""
 
     loss: float
     accuracy: float
@@ -80,56 +72,56 @@ class Measure:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Both sets, measured in eval mode with plain cross-entropy, whatever the training loss adds."""
+    """Both sets in eval mode, with plain cross-entropy."""
 
     step: int
     """Optimisation steps done before it."""
     train: Measure
-    """Of sequences that are learnt from, as many as there are for validation."""
+    """As many sequences as for validation."""
     validation: Measure
     """Of sequences that never are."""
     tokens_per_second: float
-    """Tokens learnt from since the evaluation before, for each second of learning; 0 at the start."""
+    """Learnt since the evaluation before."""
 
     @property
     def gap(self) -> float:
-        """Training accuracy − validation accuracy: how much was learnt by heart."""
+        """Training accuracy − validation accuracy."""
         return self.train.accuracy - self.validation.accuracy
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Attention on the first validation sequence after some steps."""
+    """Attention on the first validation sequence."""
 
     step: int
     """Optimisation steps done before it."""
     patterns: Mapping[str, Array]
-    """(n_layers, H, Tq, Tk) by name: `self`, or `encoder self`, `decoder self` and `cross`; read-only."""
+    """(n_layers, H, Tq, Tk): `self`, or `encoder self`, `decoder self`, `cross`."""
 
 
 @dataclass
 class History:
-    """Grows while training goes on: lists are appended to, never changed, so that another thread may copy them."""
+    """What a run has shown; lists only grow."""
 
     loss: list[float] = field(default_factory=list)
-    """Of every step's batch, with everything that the recipe adds to it; nats."""
+    """Of every step's batch, in nats."""
     lr: list[float] = field(default_factory=list)
     """The learning rate of every step."""
     grad_norm: list[float] = field(default_factory=list)
-    """Of every step's whole gradient, before it is clipped."""
+    """Before clipping."""
     evaluations: list[Evaluation] = field(default_factory=list)
     """At evenly spaced steps, the first before any."""
     snapshots: list[Snapshot] = field(default_factory=list)
-    """At the same steps, at fewer where attention is large, or at none where two would be too large."""
+    """At evaluations; fewer if attention is large."""
 
     @property
     def n_bytes(self) -> int:
-        """Memory that the curves and the attention take, in bytes."""
+        """Memory, in bytes."""
         patterns = sum(each.nbytes for snapshot in self.snapshots for each in snapshot.patterns.values())
         return patterns + 3 * 32 * len(self.loss)  # a float of Python's a step and curve, and the list's pointer to it
 
     def at(self, step: int) -> Evaluation | None:
-        """The evaluation after a step, if there was one."""
+        """The evaluation after a step."""
         return next((evaluation for evaluation in self.evaluations if evaluation.step == step), None)
 
     def series(self, measured: Measured) -> tuple[list[int], list[float], list[float]]:
@@ -196,11 +188,7 @@ def evaluate(network: Network, examples: Examples, recipe: Recipe, device: torch
 
 
 def evaluate_unbatched(network: Network, examples: Examples, recipe: Recipe, device: torch.device) -> Measure:
-    """Loss and accuracy with every sequence on its own, so without padding, and with later characters hidden.
-
-    With both masks that is what any batch measures; without one of them, it is what such a measurement hides. The
-    network is in eval mode.
-    """
+    """Measure every sequence alone, without padding, later characters hidden."""
     masked = replace(recipe, causal=True, mask_padding=True)
     lengths, loss, right, n = examples.mask.sum(1), 0.0, 0.0, 0
     for length in sorted(set(lengths.tolist())):  # those of one length pad each other as little as one alone
@@ -211,15 +199,12 @@ def evaluate_unbatched(network: Network, examples: Examples, recipe: Recipe, dev
 
 
 def evaluation_steps(steps: int, n: int = N_EVALUATIONS) -> frozenset[int]:
-    """The steps after which a run of `steps` is evaluated `n` times: evenly spaced, with the last, and 0 besides."""
+    """The `n` evenly spaced steps of a run that are evaluated, and 0."""
     return frozenset(round(steps * i / n) for i in range(n + 1))
 
 
 def snapshot_steps(config: ModelConfig, steps: int, data: Data) -> frozenset[int]:
-    """Of these steps, those whose attention a run saves: evenly spaced, with the first and the last.
-
-    There are as many as `MAX_SNAPSHOT_NUMBERS` allows, and none where it does not allow two.
-    """
+    """Of these steps, those whose attention is saved, within `MAX_SNAPSHOT_NUMBERS`."""
     sequence = data.validation[slice(0, 1)]
     n, n_target = sequence.ids.shape[1], sequence.targets.shape[1]
     pairs = n**2 + n_target**2 + n_target * n if data.task.has_decoder else n**2

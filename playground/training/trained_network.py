@@ -1,7 +1,4 @@
-"""What a training run leaves behind: a network that every page can look into, and that a file can carry.
-
-Beside the weights, a file has recipe, architecture and results, which a stranger may have written.
-"""
+"""What a training run leaves behind: a network for every page, and its file, which a stranger may have written."""
 
 import hashlib
 import json
@@ -29,11 +26,11 @@ from playground.weights import first_not_finite, read_metadata, read_tensors
 from playground.weights.load import check_tensors
 from playground.weights.recognise import MAX_COMPUTED_POSITIONS, RecognisedWeights
 
-FORMAT = "playground-trained-2"
+FORMAT = "playground-trained-3"
 """Which parts there are, and what they mean."""
 
-OTHER_WEIGHTS = "playground-trained-1"
-"""The format of files whose networks began with other weights than their seed gives today; the parts are the same."""
+OTHER_WEIGHTS = ("playground-trained-1", "playground-trained-2")
+"""Formats of files whose seed gives other initial weights now."""
 
 AT_FIRST = {
     "recipe": (
@@ -48,7 +45,7 @@ AT_FIRST = {
         *("fused_qkv", "head_merge", "residual"),
     ),
 }
-"""By part: fields that every file has. One without a later field was made at its default."""
+"""By part: fields of every file; later ones have defaults."""
 
 RunOutcome = Literal["finished", "stopped early", "diverged", "cancelled"]
 Steps = Annotated[int, (0, 10**9)]
@@ -64,13 +61,11 @@ class Results:
     steps: Steps
     """Optimisation steps done."""
     kept_step: Steps
-    """The step after which the network had the weights that were kept, which are those measured."""
+    """The step whose weights were kept."""
     baseline: Share
-    """Share of validation targets that the task's simple rule gets right."""
     validation_loss: Loss
     """In nats."""
     validation_accuracy: Share
-    """Share of validation targets that the network gets right."""
 
     def __post_init__(self) -> None:
         check_fields(self, ConfigError)
@@ -79,24 +74,20 @@ class Results:
 def write_description(
     recipe: Recipe, config: ModelConfig, results: Results, *, has_initial: bool = True
 ) -> dict[str, str]:
-    """The metadata of a file; `has_initial` as of `TrainedNetwork`."""
+    """The metadata of a file."""
     parts = {"recipe": asdict(recipe), "config": asdict(config), "results": asdict(results)}
-    written = FORMAT if has_initial else OTHER_WEIGHTS
+    written = FORMAT if has_initial else OTHER_WEIGHTS[-1]
     return {"format": written, **{name: json.dumps(part, sort_keys=True) for name, part in parts.items()}}
 
 
 def read_description(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, Results]:
-    """The metadata of a file, believed as far as each part alone can be checked.
-
-    Raises:
-        WeightsError: says in one sentence what is missing or makes no sense.
-    """
+    """Read a file's metadata, each part checked alone; WeightsError says what is wrong."""
     if "format" not in metadata:
         raise WeightsError(
             "This file was not saved by the Training page: it has weights but no recipe. Choose the weights `mine` in "
             "the sidebar to open it."
         )
-    if metadata["format"] not in (FORMAT, OTHER_WEIGHTS):
+    if metadata["format"] not in (FORMAT, *OTHER_WEIGHTS):
         raise WeightsError(
             f"This file says that it is {quote_text(metadata['format'])}; "
             f"this version of the playground reads {FORMAT}."
@@ -109,7 +100,6 @@ def read_description(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, 
 
 
 def _read_part(metadata: Mapping[str, str], name: str, kind: Any) -> Any:
-    """One part: its fields, all that files had at first; none of them larger or deeper than a setting can be."""
     try:
         values = read_json(metadata[name])
         json.dumps(values, ensure_ascii=False).encode()
@@ -139,7 +129,6 @@ def _read_part(metadata: Mapping[str, str], name: str, kind: Any) -> Any:
 
 
 def _is_setting(key: str, value: Any) -> bool:
-    """Whether a value could be one, so that an error may quote it."""
     if isinstance(value, str):
         return key == "text" or re.fullmatch(r"[\w -]{1,40}", value) is not None
     return isinstance(value, int | float) and abs(value) < 10**12
@@ -147,7 +136,7 @@ def _is_setting(key: str, value: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class TrainedNetwork:
-    """A network trained in this session, or read from a file; on the CPU, in eval mode and without gradients."""
+    """A trained network, in eval mode, without gradients."""
 
     recipe: Recipe
     config: ModelConfig
@@ -161,9 +150,9 @@ class TrainedNetwork:
     """A validation sequence as text."""
     results: Results
     key: str
-    """`trained-` and a hash of recipe, architecture and weights: equal keys are equal networks."""
+    """A hash of recipe, architecture and weights."""
     has_initial: bool = True
-    """Whether its seed gives the weights that it began with: not those of an older file."""
+    """Whether its seed gives its initial weights."""
 
     @property
     def task(self) -> Task:
@@ -177,12 +166,12 @@ class TrainedNetwork:
 
     @property
     def initial_key(self) -> str:
-        """What the network is known by as it was before training."""
+        """The same before training."""
         return self.key.replace("trained-", "initial-")
 
     @property
     def recognised(self) -> RecognisedWeights:
-        """The settings that it decides, in the form that an upload has: its shape and its seed."""
+        """Its shape and seed, as an upload has them."""
         known = asdict(self.config) | {"seed": self.recipe.seed}
         if self.task.predicts_next:
             known["causal"] = self.recipe.causal
@@ -190,16 +179,16 @@ class TrainedNetwork:
 
     @property
     def n_bytes(self) -> int:
-        """Memory that the weights take, and again those from before training, with which they can be compared."""
+        """Memory of both sets of weights."""
         return 2 * sum(parameter.nbytes for parameter in self.network.parameters())
 
     def initial(self) -> Network:
-        """The network as it was before training, from its seed, if `has_initial`."""
+        """The network before training."""
         return build_network(self.config, self.task, len(self.labels), self.recipe.seed).requires_grad_(False)
 
 
 def from_trainer(trainer: Trainer) -> TrainedNetwork:
-    """A copy of what a run has reached, between two of its steps: at its end, or where it was cancelled."""
+    """A copy of what a run has reached."""
     tensors = {name: tensor.detach().cpu().clone() for name, tensor in trainer.network.state_dict().items()}
     network = build_network(trainer.config, trainer.data.task, len(trainer.data.labels), None)
     fill_network(network, tensors)
@@ -217,23 +206,19 @@ def from_trainer(trainer: Trainer) -> TrainedNetwork:
 
 
 def save(trained: TrainedNetwork) -> bytes:
-    """A safetensors file of the network's own names, whose metadata says the rest."""
+    """Write a safetensors file."""
     metadata = write_description(trained.recipe, trained.config, trained.results, has_initial=trained.has_initial)
     tensors = {name: tensor.clone() for name, tensor in trained.network.state_dict().items()}  # layers may share some
     return safetensors.torch.save(tensors, metadata)
 
 
 def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
-    """The network of a file that `save` has written, or that claims it; all is checked before it costs anything.
-
-    Args:
-        content: the file's bytes.
-        max_parameters: of the largest encoder, or encoder–decoder, that may be built.
+    """Read a file of `save`; all is checked first.
 
     Raises:
         WeightsError: the file is damaged, of another kind, or does not fit itself.
-        RecipeError: its recipe's sequences do not fit its architecture, or can't be made.
-        TooLargeError: it has more parameters.
+        RecipeError: its recipe does not fit its architecture.
+        TooLargeError: it has more than `max_parameters`.
     """
     tensors = read_tensors(content)
     metadata = read_metadata(content)
@@ -264,7 +249,7 @@ def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
 
 
 def fill_network(network: Network, tensors: Mapping[str, Tensor]) -> None:
-    """Put tensors into a network of shapes; WeightsError for the first that does not fit."""
+    """Fill a network of shapes; WeightsError for a tensor that does not fit."""
     check_tensors(tensors, {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}, "network")
     wrong = first_not_finite(dict(tensors))
     if wrong is not None:

@@ -47,17 +47,14 @@ def cross_entropy(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Te
 
 
 def distillation(student: Tensor, teacher: Tensor, temperature: float) -> Tensor:
-    """τ² KL(softmax(teacher/τ) ‖ softmax(student/τ)), in nats, averaged (Hinton et al. 2015, section 2).
-
-    Both are logits (S, C). τ² keeps the gradient as large as the cross-entropy's, whatever the temperature.
-    """
+    """τ² KL(softmax(teacher/τ) ‖ softmax(student/τ)), averaged, of logits (S, C) (Hinton et al. 2015, section 2)."""
     log_p = (student / temperature).log_softmax(dim=-1)
     log_q = (teacher / temperature).log_softmax(dim=-1)
     return temperature**2 * (log_q.exp() * (log_q - log_p)).sum(dim=-1).mean()
 
 
 def build_optimizer(network: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
-    """The recipe's optimiser; only matrices and tables decay, biases and norms keep their size."""
+    """The recipe's optimiser; only matrices and tables decay."""
     decaying = {id(m.weight) for m in network.modules() if isinstance(m, Linear | Embedding) and recipe.weight_decay}
     parameters = list(network.parameters())
     groups = [
@@ -72,20 +69,14 @@ def build_optimizer(network: nn.Module, recipe: Recipe) -> torch.optim.Optimizer
 
 
 def learning_rate(step: int, recipe: Recipe) -> float:
-    """The learning rate of a step, counted from 1.
-
-    The paper's own schedule is that with the peak 1 / √(d_model · warmup) (Vaswani et al. 2017, equation 3).
-    """
+    """The learning rate of a step, from 1; the paper's peak is 1 / √(d_model · warmup) (Vaswani et al. 2017, eq. 3)."""
     if recipe.schedule == "constant":
         return recipe.lr
     return recipe.lr * min(step / recipe.warmup, math.sqrt(recipe.warmup / step))
 
 
 def clip_gradient(parameters: Iterable[Tensor], max_norm: float) -> Tensor:
-    """The norm of the whole gradient, (); where it is above `max_norm`, all of the gradient is scaled down to it.
-
-    Source: Pascanu et al. 2013, algorithm 1. With 0, it is only measured.
-    """
+    """Return the whole gradient's norm, (), scaled to `max_norm` if above it (Pascanu et al. 2013, algorithm 1)."""
     parameters = list(parameters)
     norm = torch.nn.utils.get_total_norm(p.grad for p in parameters if p.grad is not None)
     if max_norm > 0:
@@ -94,12 +85,9 @@ def clip_gradient(parameters: Iterable[Tensor], max_norm: float) -> Tensor:
 
 
 class BestWeights:
-    """A copy of a network's weights, to begin with the untrained ones.
+    """A copy of the best weights so far (lowest validation loss), without patience of the last good ones.
 
-    With patience it is of the best weights so far: those with the lowest validation loss. Without, it is of the last
-    good ones: those with no higher validation loss than the untrained network, or than guessing, which costs
-    ln(classes) nats, if that is worse. Patience is how many evaluations without a lower validation loss it takes until
-    it is time to stop (early stopping, Prechelt 1998); 0 waits for ever.
+    Good is no worse than untrained, or than guessing, ln(classes). Patience is early stopping's (Prechelt 1998).
     """
 
     def __init__(self, network: nn.Module, patience: int, guess_loss: float) -> None:
@@ -109,7 +97,7 @@ class BestWeights:
         self._copy = 0, _copy_weights(network)
 
     def update(self, network: nn.Module, step: int, validation_loss: float) -> None:
-        """Copy the weights after a step, of which 0 is the first, if they are better or good; the loss in nats."""
+        """Copy the weights after a step if they are better or good."""
         if not math.isfinite(validation_loss):
             return
         if step == 0:
@@ -126,7 +114,7 @@ class BestWeights:
         return 0 < self.patience <= self._n_not_lower
 
     def restore(self, network: nn.Module, step: int, *, diverged: bool) -> int:
-        """Give a network that has done `step` steps the weights that it should end with; returns their step."""
+        """Give a network its final weights; return their step."""
         if not (self.patience or diverged):
             return step
         copied_step, weights = self._copy
@@ -139,7 +127,7 @@ def _copy_weights(network: nn.Module) -> dict[str, Tensor]:
 
 
 def copy_to_cpu(nested: Any) -> Any:
-    """A copy of tensors inside dictionaries, lists and tuples, on the CPU; all else in there as it is."""
+    """Copy tensors inside dictionaries, lists and tuples to the CPU."""
     if isinstance(nested, Tensor):
         return nested.detach().to("cpu", copy=True)
     if isinstance(nested, dict):
@@ -152,33 +140,30 @@ def copy_to_cpu(nested: Any) -> Any:
 Outcome = Literal["", "finished", "stopped early", "diverged"]
 
 DIVERGED = 10
-"""A run is given up when its loss is this many times that of guessing, or of the untrained network if that is worse."""
+"""Ratio to guessing's loss at which a run is given up."""
 
 _RECENT = 10
 """Steps whose average loss decides that."""
 
 
 _NUMBERS = ("step", "kept_step", "outcome", "_seconds", "_tokens")
-"""Attributes of a trainer that change while it trains."""
 
 
 class Trainer:
     """A recipe applied to an architecture.
 
     Args:
-        config: the architecture; its `vocab_size` becomes the task's, its `dropout` gives way to the recipe's four.
+        config: its `vocab_size` becomes the task's, its `dropout` the recipe's.
         recipe: what to do.
-        device: where; the CPU by default.
-        data: the recipe's data, if it is there already.
-        watch: whether to evaluate and to save attention on the way; the weights come out the same.
+        device: the CPU by default.
+        data: the recipe's, if at hand.
+        watch: whether to evaluate on the way; weights come out the same.
 
     Attributes:
-        config: the architecture that is trained.
-        network: in train mode while it is learning and in eval mode afterwards.
-        teacher: the run that trains the teacher first, where the recipe distils.
-        step: optimisation steps done.
+        teacher: the run that trains the teacher first.
+        step: steps done.
         outcome: how it ended; empty before.
-        kept_step: the step after which the network had the weights that it has: at the end, perhaps an earlier one.
+        kept_step: the step of the final weights.
 
     Raises:
         RecipeError: the recipe does not fit its task or the architecture.
@@ -225,12 +210,12 @@ class Trainer:
 
     @property
     def progress(self) -> float:
-        """The share of all steps that is done, the teacher's included; 1 at the end."""
+        """Share of all steps done, the teacher's included."""
         own = 1.0 if self.outcome else self.step / self.recipe.steps
         return own if self.teacher is None else (self.teacher.progress + own) / 2
 
     def run(self) -> Iterator[int]:
-        """Train; yields after every step of the teacher, then of the network. One iterator for the whole run."""
+        """Train; yield after every step."""
         if self.teacher is not None and not self.teacher.outcome:
             yield from self.teacher.run()
         self.network.train()
@@ -246,7 +231,7 @@ class Trainer:
         self._end("finished")
 
     def message(self) -> str:
-        """One sentence on how the run ended, and one on its teacher's end if that was a bad one; empty before."""
+        """How the run, and its teacher, ended."""
         if not self.outcome:
             return ""
         if self.outcome == "diverged":
@@ -270,7 +255,7 @@ class Trainer:
         )
 
     def checkpoint(self) -> dict[str, Any]:
-        """All that a run needs to go on elsewhere, between two steps; `restore` gives it to an equal trainer."""
+        """Return what an equal trainer goes on from."""
         return {
             "numbers": {name: vars(self)[name] for name in _NUMBERS},
             "history": self.history.copy(),
@@ -282,7 +267,7 @@ class Trainer:
         }
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
-        """Go on from a checkpoint instead of from the start: every later number is as if nothing had happened."""
+        """Go on from a checkpoint."""
         vars(self).update(checkpoint["numbers"])
         vars(self.history).update(vars(checkpoint["history"].copy()))
         self.network.load_state_dict(checkpoint["weights"])
@@ -296,13 +281,12 @@ class Trainer:
             self.network.eval().requires_grad_(False)
 
     def _generators(self) -> list[torch.Generator]:
-        """All that training draws from, its order of batches left out: the trainer's, and each of the modules' once."""
         found = (value for module in self.network.modules() for value in vars(module).values())
         of_modules = dict.fromkeys(value for value in found if isinstance(value, torch.Generator))
         return [self._augmenting, self._shuffling, *of_modules]
 
     def _batches(self) -> Iterator[Tensor]:
-        """The rows of each step's batch: the training set, shuffled anew whenever it is used up."""
+        """The rows of each step's batch."""
         order = generator(self.recipe.seed, "order")
         n, size = len(self.data.train.ids), min(self.recipe.batch_size, len(self.data.train.ids))
         waiting = torch.empty(0, dtype=torch.int64)
@@ -313,7 +297,7 @@ class Trainer:
             yield rows
 
     def _learn(self, batch: Examples) -> bool:
-        """Take one step downhill; False, and no step, where the loss has run away."""
+        """One step downhill; False if the loss has run away."""
         started = time.perf_counter()
         seen = replace(batch, ids=augment(batch.ids, self.recipe, self._augmenting, self._shuffling))
         loss = self._loss(seen.to(self.device))
@@ -352,7 +336,6 @@ class Trainer:
         return sum(recent) / len(recent) > DIVERGED * max(self._guess_loss, self.history.loss[0])
 
     def _evaluate(self) -> None:
-        """Evaluate, save attention, and update the best weights, after the steps that are for that."""
         if self.step not in self._evaluation_steps:
             return
         self.network.eval()
@@ -371,7 +354,7 @@ class Trainer:
         self.network.train()
 
     def _end(self, outcome: Outcome) -> None:
-        """Put the weights to keep into the network: the last, unless the loss ran away or the best are wanted."""
+        """Put the final weights into the network."""
         self.kept_step = self._best_weights.restore(self.network, self.step, diverged=outcome == "diverged")
         self.network.eval().requires_grad_(False)
         self.optimizer.state.clear()

@@ -19,17 +19,6 @@ def name_change(change: Change, tokens: Sequence[str] = ()) -> str:
     return change_texts.name_change(change, partial(name_token, tokens))
 
 
-def explain_change(change: Change, tokens: Sequence[str]) -> str:
-    """One sentence in plain text on which numbers become what, with the tokens' words."""
-    return change_texts.explain_change(change, partial(name_token, tokens))
-
-
-def explain_changes(changes: Sequence[Change], tokens: Sequence[str]) -> str:
-    """One sentence on changes that are made together: one, or one and the same in every layer."""
-    told = explain_change(changes[0], tokens)
-    return told if len(changes) == 1 else told.replace(f"In layer {changes[0].layer},", "In every layer,", 1)
-
-
 def name_changes(changes: Sequence[Change], tokens: Sequence[str] = ()) -> str:
     """What changes that are made together change in a few words: one, or one and the same in every layer."""
     told = name_change(changes[0], tokens)

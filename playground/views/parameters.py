@@ -178,9 +178,10 @@ def show_formulas(scene: Costs) -> Iterator[Item]:
         compares=False,
     )
     if pinned is not None:
-        table = readable.comparison_table(pinned.parameters, now.parameters)
         yield Table(
-            key="parameter_differences", frame=lambda _: table, formats=COUNTED, shows_index=False, compares=False
+            key="parameter_differences",
+            frame=lambda costs: readable.component_table(costs.parameters),
+            formats=COUNTED,
         )
     if not config.vocab_size:
         yield Paragraph(
@@ -472,7 +473,7 @@ def _explain_grouping(config: ModelConfig) -> str:
 
 def show_costs(scene: Costs) -> Iterator[Item]:
     """The work for one sentence, how it grows with the sentence's length, and the memory."""
-    now, pinned = scene.now, scene.pinned
+    now = scene.now
     sums = now.flops.by(lambda term: term.component)
     yield show_size(scene)
     yield component_bars(
@@ -489,8 +490,7 @@ def show_costs(scene: Costs) -> Iterator[Item]:
         ),
     )
     yield _flops_by_length(now)
-    beside = None if pinned is None else (pinned.config, pinned.n_tokens)
-    memory = readable.memory_table(now.config, now.n_tokens, beside)
+    memory = readable.memory_table(now.config, now.n_tokens)
     widths = _fit_texts(memory)
     yield Table(key="parameter_memory", frame=lambda _: memory, widths=widths, shows_index=False, compares=False)
     yield Paragraph(

@@ -11,8 +11,6 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from playground import Encoder, EncoderDecoder, ModelConfig, Trace, count_parameters
 from playground.accounting import (
-    Count,
-    Term,
     attention_overtakes,
     count_attention_head,
     count_encoder_decoder,
@@ -68,21 +66,6 @@ def test_the_papers_base_blocks_total_what_torchs_do() -> None:
     assert blocks == sum(parameter.numel() for parameter in theirs.parameters()) == 44_140_544
 
 
-def test_sums_by_any_property_keep_the_order_of_first_appearance() -> None:
-    count = Count(
-        (
-            Term("b.x", "norms", "x", 1, "1", 1),
-            Term("a.x", "attention", "x", 0, "10", 10),
-            Term("b.y", "norms", "y", 1, "100", 100),
-        )
-    )
-    assert count.total == 111
-    assert list(count.by(lambda term: term.component).items()) == [("norms", 101), ("attention", 10)]
-    assert count.by(lambda term: term.part) == {"x": 11, "y": 100}
-    assert [term.name for term in count] == ["b.x", "a.x", "b.y"]
-    assert (Count(()).total, Count(()).by(lambda term: term.layer)) == (0, {})
-
-
 @pytest.mark.parametrize(
     ("config", "n_tokens", "n_sentences"),
     [
@@ -134,33 +117,6 @@ def test_memory_is_bytes_of_real_tensors(n_heads: int, n_kv_heads: int) -> None:
         for ends in (".pattern", ("k_projected", "v_projected") if n_kv_heads else (".k", ".v"))
     )
     assert [row.n_bytes for row in count_memory(config, 5)] == [weights, weights // 2, 4 * weights, kept, patterns]
-
-
-def test_adam_keeps_what_memory_says() -> None:
-    model = Encoder(SMALL)
-    optimizer = torch.optim.Adam(model.parameters())
-    model(torch.zeros(1, 4, dtype=torch.int64)).sum().backward()
-    optimizer.step()
-    moments = [s[key] for s in optimizer.state.values() for key in ("exp_avg", "exp_avg_sq")]
-    held = [*model.parameters(), *(p.grad for p in model.parameters() if p.grad is not None), *moments]
-    training = next(row for row in count_memory(SMALL, 4) if "Adam" in row.purpose)
-    assert training.n_bytes == sum(tensor.nbytes for tensor in held)
-
-
-def test_gpt_3_is_counted_without_being_built() -> None:
-    config = PRESETS["gpt-3"].config
-    flops, parameters = count_flops(config, 1).total, count_parameters(config).by(lambda term: term.component)
-    # About 2 operations a parameter and token (Kaplan et al. 2020, section 2.1).
-    assert flops / (parameters["attention"] + parameters["feed_forward"]) == pytest.approx(2, rel=1e-3)
-    weights = count_memory(config, 2_048)[0]
-    assert weights.n_bytes == 4 * 174_604_259_328
-
-
-@pytest.mark.parametrize("config", [small_config(), small_config(fused_qkv=True), small_config(n_heads=1)])
-def test_heads_are_a_layers_attention_without_the_bias_of_its_output(config: ModelConfig) -> None:
-    heads = config.n_heads * count_attention_head(config).total
-    attention = count_parameters(config).by(lambda term: term.component)["attention"]
-    assert config.n_layers * (heads + config.d_model) == attention
 
 
 def test_a_heads_parameters_are_those_that_nothing_depends_on_without_it() -> None:

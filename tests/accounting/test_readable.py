@@ -1,20 +1,16 @@
 """Counts as people read them."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
 from playground import ModelConfig, count_parameters
-from playground.accounting import count_flops, count_memory
+from playground.accounting import count_flops
 from playground.accounting.readable import (
     breakdown_table,
-    comparison_table,
     duration,
     in_millions,
     in_units,
-    listed,
-    memory_table,
     share,
     signed,
     substitute,
@@ -66,10 +62,6 @@ def test_numbers_as_people_read_them(write: Callable[[float], str], texts: dict[
     assert {number: write(number) for number in texts} == texts
 
 
-def test_listed_uses_the_labels_of_components() -> None:
-    assert listed([("feed_forward", 1_000), ("gpt-3", 2)]) == "feed-forward 1,000, gpt-3 2"
-
-
 @pytest.mark.parametrize("name", PRESETS)
 def test_table_rows_add_up_and_multiply_out(name: str) -> None:
     config = PRESETS[name].config
@@ -82,44 +74,5 @@ def test_table_rows_add_up_and_multiply_out(name: str) -> None:
         assert list(table["total"]) == list(count.by(lambda term: term.part).values())
 
 
-def test_table_shows_each_formula_with_the_configs_numbers() -> None:
-    table = breakdown_table(count_parameters(CONFIG), CONFIG).set_index("part")
-    query = table.loc["Q"]
-    assert query["component"] == "attention"
-    assert query["formula"] == "d_model² + d_model"
-    assert query["with these numbers"] == "384² + 384"
-    assert (query["each"], query["times"], query["total"]) == (147_840, 3, 443_520)
-
-
-def test_memory_table_says_what_memory_counts() -> None:
-    table = memory_table(CONFIG, 19)
-    n = count_parameters(CONFIG).total
-    assert list(table["size"]) == [in_units(row.n_bytes, "B") for row in count_memory(CONFIG, 19)]
-    assert table["with these numbers"][0] == f"4 · {n:,}"
-    assert table["with these numbers"].iloc[-1] == "4 · 3 · 12 · 19²"
-
-
 def test_differences_of_counts_keep_their_sign() -> None:
     assert [signed(n) for n in (3_548_160, -920, 0)] == ["+3.55 M", "−920", "±0"]
-
-
-def test_two_counts_stand_beside_each_other_with_a_sum() -> None:
-    before, after = count_parameters(CONFIG), count_parameters(replace(CONFIG, n_layers=5, norm="none"))
-    table = comparison_table(before, after).set_index("component")
-    assert table.loc["norms", "now"] == 0
-    assert list(table.loc["all"]) == [before.total, after.total, after.total - before.total]
-    parts = table.drop("all")
-    assert parts.sum().tolist() == list(table.loc["all"])
-    assert (parts["now"] - parts["pinned"]).tolist() == parts["now − pinned"].tolist()
-    work = comparison_table(count_flops(CONFIG, 5), count_flops(CONFIG, 5))
-    assert work["component"].tolist() == ["attention", "feed-forward", "all"]
-    assert not work["now − pinned"].any()
-
-
-def test_memory_beside_another_model_has_the_differences() -> None:
-    other = replace(CONFIG, n_layers=5, n_segments=2)
-    now, before = count_parameters(CONFIG), count_parameters(other)
-    memory = memory_table(CONFIG, 19, (other, 7))
-    assert list(memory["pinned"]) == [in_units(row.n_bytes, "B") for row in count_memory(other, 7)]
-    assert memory["now − pinned"][0] == f"−{in_units(4 * (before.total - now.total), 'B')}"
-    assert set(memory_table(CONFIG, 19, (CONFIG, 19))["now − pinned"]) == {"±0"}

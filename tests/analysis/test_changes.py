@@ -21,7 +21,7 @@ from playground.analysis.stream_sources import CHANGES, split_stream
 from playground.analysis.tex import number
 from playground.analysis.walkthrough import Walk, order
 from playground.errors import InputError
-from playground.model.change_texts import explain_change, write_formula
+from playground.model.change_texts import write_formula
 from playground.model.changes import Change
 from playground.model.interventions import divide_changes
 from playground.runs.encoder_run import run, trace_layer
@@ -76,19 +76,18 @@ SHARED = r"s_{t,4} \leftarrow \log \sum_{i \ne 4} e^{s_{t,i}} + \log \frac{w}{1 
 
 
 @pytest.mark.parametrize(
-    ("text", "formula", "told"),
+    ("text", "formula"),
     [
-        ("1.3:cut_2_4", r"s_{t,4} \leftarrow -\infty", "does not see"),
-        ("1.3:cut_2_4~0.5", rf"{SHARED}(1 - 0.5)\, a_{{t,4}} + 0.5 \cdot 0", "does not see"),
-        ("1.3:force_2_4", r"s_{t,i} \leftarrow -\infty \quad \text{for all } i \ne 4", "sees token 4 alone"),
-        ("1.3:weight_2_4_0.25", rf"{SHARED}0.25", "gives token 4 the weight 0.25"),
-        ("1.3:zero", r"s_{t,j} \leftarrow 0", "becomes 0."),
-        ("1.3:zero~0.5", r"s_{t,j} \leftarrow (1 - 0.5)\, s_{t,j} + 0.5 \cdot \left(0\right)", "goes 0.5 of the way"),
+        ("1.3:cut_2_4", r"s_{t,4} \leftarrow -\infty"),
+        ("1.3:cut_2_4~0.5", rf"{SHARED}(1 - 0.5)\, a_{{t,4}} + 0.5 \cdot 0"),
+        ("1.3:force_2_4", r"s_{t,i} \leftarrow -\infty \quad \text{for all } i \ne 4"),
+        ("1.3:weight_2_4_0.25", rf"{SHARED}0.25"),
+        ("1.3:zero", r"s_{t,j} \leftarrow 0"),
+        ("1.3:zero~0.5", r"s_{t,j} \leftarrow (1 - 0.5)\, s_{t,j} + 0.5 \cdot \left(0\right)"),
     ],
 )
-def test_a_formula_and_a_sentence_have_the_weight_and_the_strength(text: str, formula: str, told: str) -> None:
+def test_a_formula_has_the_weight_and_the_strength(text: str, formula: str) -> None:
     assert write_formula(made(text), "s_{t,j}", number) == formula
-    assert told in explain_change(made(text))
 
 
 @given(

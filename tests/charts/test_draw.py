@@ -12,10 +12,9 @@ import pytest
 from playground.charts import colour_scales
 from playground.charts import figure as figures
 from playground.charts.chart import Axis, Bars, Chart, Curves, Heatmap, Picture, Table, Vectors, token_axis
-from playground.charts.colour_scales import SAME_COLOUR
 from playground.charts.draw import compare_tables, draw_chart, draw_table
 from playground.charts.draw.vectors import MOST_VECTORS, SHOWN
-from playground.charts.figure import ROOM_ABOVE, ROUNDING, SAME_HEIGHT, Array, Curve
+from playground.charts.figure import ROUNDING, Array, Curve
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 
@@ -150,23 +149,6 @@ def test_what_belongs_to_tokens_has_no_difference_beside_other_tokens() -> None:
     assert alone.now.figure["data"][0]["x"] == ["&lt;b&gt;₀", "it₁"], "letter by letter"
 
 
-def test_numbers_that_differ_by_rounding_have_one_colour_and_one_height() -> None:
-    near = np.float32(2) + np.array([[0, ROUNDING / 2]], np.float32)
-    drawn = draw_chart(replace(HEATMAP, colours=colour_scales.between_ends), scene(near)).now
-    cells = drawn.figure["data"][0]
-    assert len(np.unique(cells["z"])) == 1
-    np.testing.assert_array_equal(cells["customdata"], near)
-    assert (cells["zmin"], drawn.caption.endswith(SAME_COLOUR)) == (0, True)
-    flat = replace(
-        CURVES, y=[lambda _: {"title": "length"}], curves=lambda v: [Curve("", np.arange(2), v[0], "#000000")]
-    )
-    drawn = draw_chart(flat, scene(near)).now
-    assert drawn.figure["layout"]["yaxis"]["rangemode"] == "tozero"
-    assert drawn.caption.endswith(SAME_HEIGHT)
-    apart = draw_chart(flat, scene(NOW)).now
-    assert "rangemode" not in apart.figure["layout"]["yaxis"]
-
-
 @pytest.mark.parametrize(
     ("scale", "ends"),
     [
@@ -225,39 +207,6 @@ def test_stacked_rows_have_the_pinned_ones_below_them_and_upright_bars_rings() -
     assert upright.cells.columns == ("layer", {0: 0, 1: 1, 2: 2})
 
 
-def test_marks_stand_at_their_numbers_and_their_names_where_there_is_room() -> None:
-    line = Curve("", np.array([1.0, 1000]), np.ones(2), "#000000", marker=0)
-    marks = (figures.Mark(3, "early"), figures.Mark(700, "late", "dash"))
-    for kind, places in (("log", [np.log10(3), np.log10(700)]), ("linear", [3, 700])):
-        axis = Axis[Array]("length", options={"type": kind})
-        chart = replace(CURVES, curves=lambda _: [line], x=axis, marks=marks)
-        layout = draw_chart(chart, scene()).now.figure["layout"]
-        assert [(each["x0"], each["line"]["dash"]) for each in layout["shapes"]] == [(3, "dot"), (700, "dash")]
-        assert [each["x"] for each in layout["annotations"]] == places
-        assert [each["xanchor"] for each in layout["annotations"]] == ["left", "right"]
-        assert [each["y1"] for each in layout["shapes"]] == [each["y"] for each in layout["annotations"]] == [0.9, 1]
-
-
-def test_no_line_of_a_mark_goes_through_the_name_of_another() -> None:
-    for at, side in ((400, "right"), (600, "right"), (800, "left")):
-        marks = (figures.Mark(at, "lower"), figures.Mark(700, "higher"))
-        lower, _ = figures.mark_places(marks, np.array([0, 1000]), is_log=False)["annotations"]
-        assert lower["xanchor"] == side, "to the left edge or to the other line, whichever is farther"
-        assert lower["xshift"] == (4 if side == "left" else -4)
-
-
-def test_ticks_stand_at_round_numbers() -> None:
-    steps = {n: figures.whole_ticks(n)["dtick"] for n in (1, 12, 13, 24, 25, 60, 61, 128, 256, 5000)}
-    assert list(steps.values()) == [1, 1, 2, 2, 5, 5, 10, 20, 50, 500]
-
-
-def test_what_is_not_compared_shows_the_present_subject_alone() -> None:
-    for chart in (HEATMAP, CURVES, BARS, STACK, VECTORS, PICTURE):
-        alone = draw_chart(replace(chart, compares=False, is_tabulated=False), scene(pinned=PINNED))
-        assert (alone.beside, alone.now.caption) == ((), draw_chart(chart, scene()).now.caption)
-        assert alone.now.table is None
-
-
 def test_vectors_stand_between_the_pinned_ones_and_the_differences_of_equally_long_ones() -> None:
     alone = draw_chart(VECTORS, scene()).now
     (cells,) = alone.figure["data"]
@@ -278,34 +227,6 @@ def test_vectors_stand_between_the_pinned_ones_and_the_differences_of_equally_lo
     assert len(draw_chart(many, scene()).now.figure["data"][0]["z"]) == MOST_VECTORS
 
 
-@pytest.mark.parametrize("value", [0.0, np.nan, np.inf])
-def test_a_scale_of_vectors_has_a_length_whatever_the_numbers(value: float) -> None:
-    cells = draw_chart(VECTORS, scene(np.full((1, 2), value, np.float32))).now.figure["data"][0]
-    assert np.isfinite(cells["zmax"])
-    assert cells["zmin"] < cells["zmax"]
-
-
-def test_places_without_bars_are_grey_where_both_subjects_have_none() -> None:
-    chart = replace(BARS, horizontal=False, grey=lambda values: (values[0] > 1).tolist())
-    for pinned, grey in ((None, [1]), (PINNED[:, 1:], []), (NOW, [1])):
-        drawn = draw_chart(chart, scene(pinned=pinned)).now
-        assert [(each["x0"], each["x1"]) for each in drawn.figure["layout"]["shapes"]] == [
-            (place - 0.5, place + 0.5) for place in grey
-        ]
-    assert drawn.figure["data"][1]["hovertemplate"].startswith("%{x}, weight, pinned: ")
-
-
-def test_a_map_with_a_least_width_of_cells_asks_for_it_with_its_margins_and_a_finger_scrolls_it() -> None:
-    assert draw_chart(HEATMAP, scene()).now.least_width == 0
-    rows: Axis[Array] = Axis("", lambda _: list("abc"), of_tokens=True)
-    columns: Axis[Array] = Axis("", lambda _: NAMES, of_tokens=True)
-    chart = replace(HEATMAP, rows=rows, columns=columns, flat_bar=True, least_cell=22)
-    drawn = draw_chart(chart, scene()).now
-    margin = drawn.figure["layout"]["margin"]
-    assert drawn.least_width == 22 * 2 + margin["l"] + margin["r"]
-    assert drawn.figure["layout"]["dragmode"] is False
-
-
 def test_tables_keep_rows_that_only_one_side_has() -> None:
     now, pinned = pd.DataFrame({"x": [1.0, 2], "name": ["a", "b"]}), pd.DataFrame({"x": [5.0, 6, 7]})
     both = compare_tables(now, pinned)
@@ -318,51 +239,22 @@ def test_tables_keep_rows_that_only_one_side_has() -> None:
     assert list(draw_table(replace(single, compares=False), scene(pinned=NOW))) == ["now"]
 
 
-def test_a_heatmaps_frames_go_around_whole_cells_and_a_mark_needs_no_name() -> None:
-    frame = figures.Frame((1, 2), (0, 1), "#112233", 9)
-    figure = draw_chart(replace(HEATMAP, frames=lambda _: [frame]), Scene(NOW, FOCUS)).now.figure
-    (shape,) = go.Figure(figure).layout.shapes
-    assert (shape.x0, shape.x1, shape.y0, shape.y1, shape.line.width) == (-0.5, 1.5, 0.5, 2.5, 9)
-    places = figures.mark_places([figures.Mark(3, colour="#112233")], np.arange(9), is_log=False)
-    assert (places["shapes"][0]["line"]["color"], places["annotations"]) == ("#112233", [])
-
-
-def test_numbers_may_stand_in_cells_below_their_bar_and_a_cell_may_be_the_pages_own_choice() -> None:
-    chart = replace(
-        HEATMAP, rows=Axis("", lambda _: list("abc"), place="page_row", numbers=lambda _: range(1, 4)),
-        columns=Axis("", lambda _: NAMES), written=".2f", flat_bar=True, chosen={"page_row": 2},
-    )  # fmt: skip
-    drawn = draw_chart(chart, scene()).now
-    figure = go.Figure(drawn.figure)
-    assert (figure.data[0].text[0][0], figure.data[0].colorbar.orientation) == (f"{NOW[0][0]:.2f}", "h")
-    assert figure.layout.margin.t == ROOM_ABOVE
-    assert drawn.cells is not None
-    assert (drawn.cells.rows, drawn.chosen) == (("page_row", {0: 1, 1: 2, 2: 3}), {"page_row": 2})
-    assert draw_chart(replace(chart, bar=""), scene()).now.figure["data"][0]["showscale"] is False
-    by_length = draw_chart(replace(chart, colours=colour_scales.between_ends_or_powers), scene(NOW * [[1, 1000]])).now
-    assert by_length.figure["data"][0]["text"][0][1] == f"{1000 * NOW[0][1]:.2f}", (
-        "the number, where colours are a power's"
+def test_differences_of_rounding_alone_are_none() -> None:
+    near = np.float32(2) + np.array([[0, ROUNDING / 2]], np.float32)
+    drawing = draw_chart(replace(HEATMAP, colours=colour_scales.between_ends), scene(near, near[:, ::-1]))
+    cells, difference = (each.figure["data"][0] for each in (drawing.now, drawing.beside[1]))
+    assert (cells["zmin"], cells["zmax"]) == pytest.approx((0, 4))
+    assert not difference["z"].any()
+    flat = replace(
+        CURVES, y=[lambda _: {"title": "length"}], curves=lambda v: [Curve("", np.arange(2), v[0], "#000000")]
     )
+    assert draw_chart(flat, scene(near)).now.figure["layout"]["yaxis"]["rangemode"] == "tozero"
+    assert "rangemode" not in draw_chart(flat, scene(NOW)).now.figure["layout"]["yaxis"]
 
 
-def test_numbers_are_written_into_cells_and_a_heatmap_may_have_a_table_of_its_own() -> None:
-    own = replace(HEATMAP, written=".2f", table=lambda values: pd.DataFrame({"mean": values.mean(axis=1)}))
-    drawing = draw_chart(own, scene(pinned=PINNED))
-    texts = [each.figure["data"][0]["text"][0][0] for each in (drawing.now, *drawing.beside)]
-    now, before = float(NOW[0][0]), float(PINNED[0][0])
-    assert texts == [f"{now:.2f}", f"{before:.2f}", f"{now - before:+.2f}".replace("-", "−")]
-    tables = [each.table() for each in (drawing.now, *drawing.beside) if each.table is not None]
-    assert [list(each) for each in tables] == [["mean"], ["mean"], [0, 1]]
-
-
-def test_curves_that_grow_are_marked_for_a_live_page() -> None:
-    assert draw_chart(replace(PICTURE, grows=True), scene()).now.grows
-    assert not draw_chart(PICTURE, scene()).now.grows
-
-
-def test_a_piece_that_is_called_as_its_row_has_no_name_of_its_own() -> None:
-    chart: Bars[Array] = Bars(
-        key="named", alt="", caption="", bars=lambda _: {"you": {"you": 1.0}, "part": {"you": 2.0}}, labels=Axis(""),
-        value={}, colours={"you": "#000000", "part": "#111111"}, stacked=True,
-    )  # fmt: skip
-    assert [trace["text"] for trace in draw_chart(chart, scene()).now.figure["data"]] == [[""], ["part"]]
+def test_marks_and_frames_stand_at_their_numbers() -> None:
+    layout = figures.mark_places([figures.Mark(10, "ten"), figures.Mark(100)], is_log=True)
+    assert [each["x0"] for each in layout["shapes"]] == [10, 100]
+    assert [(each["x"], each["text"]) for each in layout["annotations"]] == [(1, "ten")]
+    (shape,) = figures.draw_frames([figures.Frame((1, 2), (0, 1), "#112233", 9)])
+    assert (shape["x0"], shape["x1"], shape["y0"], shape["y1"]) == (-0.5, 1.5, 0.5, 2.5)

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
-from playground.charts.bars import LabelledRows
-from playground.charts.chart import Chart, HeadGrid, HeadLines, LabelledBars
-from playground.charts.draw import SavedHeads, draw_chart
-from playground.charts.head_lines import MOST_TOKENS, Lines, choose_tokens, head_lines, strongest_keys
+from playground.charts.chart import Chart, HeadLines
+from playground.charts.draw import draw_chart
+from playground.charts.head_lines import MOST_TOKENS, Lines, choose_tokens, head_lines
 from playground.charts.head_map import head_grid, head_map, weight_colours
 from playground.charts.label import chart_label
-from playground.charts.markdown import quote_place, quote_token
+from playground.charts.markdown import quote_token
 from playground.charts.names import text_width, token_labels, token_names
 from playground.charts.scene import Scene
 from playground.charts.weights import THUMBNAIL, WeightScale, shrink
@@ -69,19 +68,13 @@ def test_a_weight_has_the_same_colour_in_the_thumbnail_and_in_the_map(square_roo
             np.testing.assert_allclose(np.array(bar["tickvals"]) / length, scale.places(weights), atol=1e-6)
 
 
-def test_the_reason_of_grey_cells_has_the_window_where_there_is_one() -> None:
-    for window in (0, 2):
-        drawn = draw(a_map(window=lambda _, window=window: window), random_patterns(T, T)).now
-        assert ("window" in drawn.caption) == (window > 0)
-
-
 @pytest.mark.parametrize(
     ("allowed", "grey"),
     [
         (np.broadcast_to(INNER, (T, T)), "padding"),
         (np.broadcast_to(INNER[:, None], (T, T)), "padding"),
-        (CAUSAL, "tokens that a causal mask hides"),
-        (CAUSAL & INNER, "padding and tokens that a causal mask hides"),
+        (CAUSAL, "a causal mask"),
+        (CAUSAL & INNER, "padding and a causal mask"),
     ],
     ids=["padding as keys", "padding as queries", "causal", "both"],
 )
@@ -154,23 +147,6 @@ def test_the_mosaic_has_each_heads_strongest_weights_in_its_share(shape: tuple[i
     assert y_axis["ticktext"] == [str(layer) for layer in range(n_layers)]
 
 
-def test_all_heads_are_saved_in_place_of_their_thumbnails_and_a_click_opens_one() -> None:
-    patterns = random_patterns(2, 3, 30, 30)
-    chart = HeadGrid[Any](
-        key="grid", alt="Heads", caption="Every head.", click="The head.", thumbnails=shrink, weights=lambda p: p,
-        queries=lambda _: ["a"] * 30, keys=lambda _: ["a"] * 30,
-    )  # fmt: skip
-    drawing = draw(chart, patterns, patterns)
-    drawn = drawing.now
-    go.Figure(drawn.figure)
-    assert not drawing.beside
-    assert drawn.cells.is_mosaic
-    assert (drawn.cells.rows, drawn.cells.columns) == (("layer", {0: 0, 1: 1}), ("head", {0: 0, 1: 1, 2: 2}))
-    assert isinstance(drawn.live, SavedHeads)
-    assert drawn.live.weights() is patterns
-    assert drawn.live.n_heads == 6
-
-
 def test_lines_stand_in_a_row_with_the_pinned_ones_and_are_saved_with_their_weights() -> None:
     now, before = random_patterns(T, T), random_patterns(T, T, seed=1)
     every = np.ones(T, bool)
@@ -191,22 +167,6 @@ def test_lines_stand_in_a_row_with_the_pinned_ones_and_are_saved_with_their_weig
     assert sum(len(trace.x) for trace in figure.data[:-2]) == 3 * sum(len(each.edges) for each in pinned.live.strokes)
 
 
-def test_labelled_bars_are_of_the_present_alone_and_a_row_of_the_table_is_a_choice() -> None:
-    bars = LabelledRows(["<b>", "x"], [0.5, -1.25], ["red", "blue"], ["a", "b"], "part")
-    chart = LabelledBars[Any](
-        key="bars", alt="Bars", caption="How to read it.", bars=lambda _: bars,
-        table=lambda _: pd.DataFrame({"part": [0.5, -1.25]}, ["<b>", "x"]), on_row=lambda name: {"key": len(name)},
-        table_title="Click a row",
-    )  # fmt: skip
-    drawing = draw(chart, 0, 1)
-    assert not drawing.beside
-    assert drawing.now.live is bars
-    assert callable(drawing.now.plotted), "the figure is made for those who save it"
-    assert drawing.now.figure["data"][0]["y"] == ["&lt;b&gt;", "x"]
-    assert drawing.now.on_row("<b>") == {"key": 3}
-    assert draw(replace(chart, is_tabulated=False), 0).now.table is None
-
-
 EVERY = np.ones(T, dtype=bool)
 
 
@@ -224,71 +184,6 @@ def test_lines_lead_from_every_query_to_its_strongest_keys() -> None:
     expected = {(q, k) for q in range(T) for k in range(T) if pattern[q, k] > 0.02}
     assert sorted(lines_of(drawn)) == sorted(expected)
     assert drawn.names == token_names(TOKENS)
-
-
-def test_a_line_is_as_thick_as_its_weight_is_heavy_and_the_chosen_querys_stand_out() -> None:
-    pattern = np.diag(np.array([0.02, 0.1, 0.25, 0.5, 0.75, 1.0], dtype=np.float32))
-    strokes = head_lines(pattern, TOKENS, 2, 0, shown=EVERY).strokes
-    *strokes, chosen = strokes
-    widths = {stroke.edges[0][0]: stroke.width for stroke in strokes if stroke.edges[0][0] != 5}
-    assert widths == {0: 1, 1: 2, 2: 4, 3: 6, 4: 9}
-    assert [stroke.edges for stroke in strokes if stroke.colour == palette.ATTENTION] == [[(2, 2)]]
-    assert strokes[-1].colour == palette.ATTENTION  # above the others
-    assert (chosen.edges, chosen.width) == ([(2, 0)], 1), "the chosen key has a line though its weight is 0"
-
-
-def test_at_most_the_strongest_keys_are_drawn() -> None:
-    pattern = np.full((8, 8), 1 / 8, dtype=np.float32)
-    drawn = lines_of(head_lines(pattern, [f"t{i}" for i in range(8)], 0, 1, shown=np.ones(8, dtype=bool)))
-    assert len(drawn) == 8 * strongest_keys(8)
-
-
-def test_lines_leave_hidden_tokens_out() -> None:
-    shown = np.array([False, True, True, True, True, False])
-    drawn = head_lines(np.full((T, T), 1 / T, dtype=np.float32), TOKENS, 2, 3, shown=shown)
-    assert {end for line in lines_of(drawn) for end in line} == {0, 1, 2, 3}
-    assert drawn.names == token_names(TOKENS)[1:5]
-    assert drawn.positions == [1, 2, 3, 4]
-    assert lines_of(drawn, chosen=True) == [(1, 2)]
-    hidden = head_lines(np.eye(T, dtype=np.float32), TOKENS, 2, 0, shown=shown)
-    assert lines_of(hidden, chosen=True) == []
-    empty = head_lines(np.eye(T, dtype=np.float32), TOKENS, 2, 3, shown=np.zeros(T, dtype=bool))
-    assert lines_of(empty) == []
-
-
-@pytest.mark.parametrize("n_tokens", [1, 16, 68, 100, 101, 256])
-def test_names_never_overlap_and_all_lines_fit_two_screens(n_tokens: int) -> None:
-    shown = choose_tokens(np.full(n_tokens, 1 / n_tokens), 0, 0, shown=np.ones(n_tokens, bool))
-    drawn = head_lines(np.eye(n_tokens), ["token"] * n_tokens, 0, 0, shown=shown)
-    assert len(drawn.names) == min(n_tokens, MOST_TOKENS)
-    assert drawn.row_height >= 15, "as high as a name of 12 pixels needs"
-    assert drawn.row_height * len(drawn.names) <= 1_500
-    assert (drawn.row_height == 22) == (n_tokens <= 68)
-
-
-def test_of_a_long_sentence_the_querys_neighbours_and_strongest_keys_are_drawn() -> None:
-    weights = np.full(256, 1e-3)
-    weights[[0, 255]] = 0.3, 0.2
-    weights[7] = 0.9
-    shown = np.ones(256, bool)
-    shown[[7, 149]] = False
-    drawn = np.flatnonzero(choose_tokens(weights, 150, 20, shown=shown))
-    assert len(drawn) == MOST_TOKENS
-    assert {0, 255, 150, 20} <= set(drawn.tolist())
-    assert not {7, 149} & set(drawn.tolist()), "hidden tokens stay hidden"
-    neighbours = drawn[(drawn > 20) & (drawn < 255)]
-    assert np.ptp(neighbours) <= MOST_TOKENS
-    assert abs(neighbours.mean() - 150) < 1
-
-
-def test_a_short_sentence_is_drawn_whole_and_a_hidden_query_has_no_keys() -> None:
-    shown = np.ones(MOST_TOKENS, bool)
-    assert choose_tokens(np.zeros(MOST_TOKENS), 3, 0, shown=shown) is shown
-    long = np.ones(256, bool)
-    long[0] = False
-    weights = np.zeros(256)
-    weights[255] = 1
-    assert np.flatnonzero(choose_tokens(weights, 0, 9, shown=long)).tolist() == list(range(1, MOST_TOKENS + 1))
 
 
 THREE_TOKENS = ["[CLS]", "<b>", "it"]
@@ -324,21 +219,6 @@ def test_a_label_says_what_is_largest_and_where(drawing: figures.Figure, said: l
     assert all(part in label for part in said), label
 
 
-def test_a_label_adds_nothing_to_a_mask_nor_to_numbers_that_are_none() -> None:
-    mask = {"type": "heatmap", "z": ALL.astype(np.uint8), "zmin": 0, "zmax": 1}
-    assert chart_label("Mask", figure_of(mask)) == "Mask."
-    nothing = drawn_map(np.full((3, 3), np.nan, np.float32))
-    assert chart_label("Pattern", nothing) == "Pattern."
-
-
-def test_a_label_of_many_lines_says_how_many_it_leaves_out() -> None:
-    lines = figure_of(*({"type": "scatter", "y": [1, 2, n], "name": str(n)} for n in range(3, 13)))
-    label = chart_label("Ten", lines)
-    assert "10: from 1 at 0 to 10 at 2" in label
-    assert "11: from" not in label
-    assert label.endswith("2 more are drawn.")
-
-
 @pytest.mark.parametrize(
     ("token", "shown"),
     [
@@ -362,6 +242,10 @@ def test_nothing_gets_out_of_the_quotation(token: str) -> None:
     assert len(shown.splitlines()) == 1
 
 
-def test_a_place_is_its_token_with_its_position() -> None:
-    assert quote_place(["it", "`it`"], 1) == "`ˋitˋ`₁"
-    assert quote_place(["x" * 30] * 13, 12) == f"`{'x' * 17}…`₁₂"
+def test_of_a_long_sentence_the_nearest_tokens_are_drawn() -> None:
+    shown = np.ones(256, bool)
+    shown[149] = False
+    drawn = np.flatnonzero(choose_tokens(150, shown=shown))
+    assert len(drawn) == MOST_TOKENS
+    assert 149 not in drawn
+    assert np.ptp(drawn) == MOST_TOKENS

@@ -44,12 +44,6 @@ def test_a_name_from_right_to_left_ends_before_its_position(word: str) -> None:
     assert token_names(["it", word]) == ["it₀", f"\u2068{word}\u2069₁"]
 
 
-def test_a_table_shows_a_token_as_it_is_and_a_figure_needs_it_escaped() -> None:
-    tokens = ["<b>", "a & b", "x" * 30]
-    assert token_names(tokens) == ["<b>₀", "a & b₁", "x" * 17 + "…₂"]
-    assert token_labels(tokens) == ["&lt;b&gt;₀", "a &amp; b₁", "x" * 17 + "…₂"]
-
-
 def test_every_part_has_a_colour_and_a_name_of_its_own() -> None:
     assert palette.COMPONENTS.keys() == LABELS.keys()
     assert len({palette.Q, palette.K, palette.V, *palette.COMPONENTS.values()}) == 3 + len(palette.COMPONENTS)

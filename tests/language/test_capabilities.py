@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable
-from random import Random
 from typing import Any
 
 import pytest
@@ -16,15 +15,6 @@ each_capability = pytest.mark.parametrize("capability", CAPABILITIES.values(), i
 SENTENCES = list(training_text(6_000, 3))
 
 
-def test_there_are_ten_and_each_says_what_it_takes() -> None:
-    assert len(CAPABILITIES) == 10
-    assert [each.name for each in CAPABILITIES.values()] == list(CAPABILITIES)
-    for each in CAPABILITIES.values():
-        assert each.takes.endswith(".")
-        assert len(each.takes.split()) <= 22
-        assert each.share > 0
-
-
 @each_capability
 def test_its_sentences_ask_for_one_of_their_options(capability: Capability) -> None:
     for example in capability.examples(60):
@@ -33,15 +23,6 @@ def test_its_sentences_ask_for_one_of_their_options(capability: Capability) -> N
         assert len(set(example.options)) == len(example.options) >= 2
         assert set(example.words) <= set(VOCABULARY)
         assert len(example.words) + 2 <= LONGEST
-
-
-@each_capability
-def test_held_out_sentences_are_the_same_each_time_and_all_different(capability: Capability) -> None:
-    examples = capability.examples(80, 1)
-    assert examples == capability.examples(80, 1)
-    assert examples[:20] == capability.examples(20, 1)
-    assert examples != capability.examples(80, 2)
-    assert len({example.words for example in examples}) == 80
 
 
 def test_no_held_out_combination_is_in_the_training_text_in_any_order() -> None:
@@ -166,13 +147,6 @@ def test_the_answer_follows_from_the_sentence(capability: Capability) -> None:
         assert RULES[capability.name](example) == example.answer, join_words(example.words)
 
 
-@each_capability
-def test_both_answers_are_about_as_frequent(capability: Capability) -> None:
-    examples = capability.examples(200, 6)
-    firsts = sum(example.options.index(example.answer) == 0 for example in examples)
-    assert 60 <= firsts <= 140
-
-
 @pytest.mark.long
 @each_capability
 def test_no_shortcut_gets_far_above_chance(capability: Capability) -> None:
@@ -180,20 +154,6 @@ def test_no_shortcut_gets_far_above_chance(capability: Capability) -> None:
     assert 0.3 < baselines["chance"] <= 0.5
     above: dict[str, Any] = {name: share - baselines["chance"] for name, share in baselines.items()}
     assert {name: value for name, value in above.items() if value > 0.2} == {}
-
-
-def test_a_shortcut_that_works_is_found() -> None:
-    def draw(random: Random) -> Example:
-        noun, is_one = random.choice(list(words.THINGS["sg"])), random.random() < 0.5
-        shown = noun if is_one else f"{noun}s".replace("boxs", "boxes")
-        filler = random.choices((*words.STATES, *words.SIZES, *words.COLOURS), k=6)
-        return Example(("the", shown, "is" if is_one else "are", *filler, "."), 2, ("is", "are"), (shown, *filler))
-
-    found = measure_baselines(Capability("simple", "", "", draw))
-    assert found.nearest_noun > 0.95
-    assert found.bigram > 0.95
-    assert found.bag_of_words > 0.95
-    assert found.two_places > 0.95
 
 
 @each_capability

@@ -12,14 +12,13 @@ from playground.language.learner import (
     N_SENTENCES,
     SHOWN,
     Learner,
-    LearningRequest,
     _batches,
     learn,
     learning_rate,
     training_set,
 )
 from playground.language.network import BASE, Spec, load, save
-from playground.language.text import CLS_ID, IDS, PAD_ID, SEP_ID, UNKNOWN_ID, english_tokenizer
+from playground.language.text import CLS_ID, IDS, PAD_ID, SEP_ID, english_tokenizer
 
 TINY = Spec(replace(BASE, d_model=16, n_heads=2, d_ff=32, n_layers=1))
 
@@ -93,34 +92,6 @@ def test_a_learner_goes_on_where_an_equal_one_stopped() -> None:
     assert whole.trained is not None
     for name, tensor in whole.trained.network.state_dict().items():
         assert torch.equal(tensor, second.state.trained.network.state_dict()[name])
-
-
-def test_a_step_without_a_finite_gradient_is_left_out() -> None:
-    learner = Learner(TINY, steps=10)
-    steps = learner.run()
-    next(steps)
-    before = {name: tensor.clone() for name, tensor in learner.network.state_dict().items()}
-    with torch.no_grad():
-        kept = learner.network.head.bias.clone()
-        learner.network.head.bias.fill_(float("inf"))
-    next(steps)
-    with torch.no_grad():
-        learner.network.head.bias.copy_(kept)
-    for name, tensor in learner.network.state_dict().items():
-        assert torch.equal(tensor, before[name])
-
-
-def test_after_the_end_only_the_last_state_is_left() -> None:
-    learner = finish(Learner(TINY, steps=10))
-    learner.close("finished")
-    assert learner.state.trained is not None
-    assert not hasattr(learner, "network")
-    assert UNKNOWN_ID not in english_tokenizer().encode_batch([SHOWN]).ids
-
-
-def test_a_request_builds_its_learner() -> None:
-    learner = LearningRequest(spec=TINY).build()
-    assert (learner.spec, learner.state.progress) == (TINY, 0)
 
 
 @pytest.mark.long

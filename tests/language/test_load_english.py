@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 import torch
 
-from playground.errors import ConfigError, InputError
+from playground.errors import ConfigError
 from playground.language import CAPABILITIES, learner
 from playground.language.family import change
-from playground.language.network import MAX_PARAMETERS, check_spec
 from playground.pretrained import load
 from playground.weights.store import NetworkStore
 
@@ -45,15 +44,6 @@ def test_what_is_nowhere_is_trained_once(
     assert torch.equal(again.network.head.weight, network.network.head.weight)
 
 
-def test_what_is_set_wins_over_what_follows() -> None:
-    assert change(d_model=16).config.d_ff == 32
-    assert change(d_model=16, d_ff=48).config.d_ff == 48
-    assert change(d_model=4).config.n_heads == 2
-    assert change(d_model=4, n_heads=1).config.n_heads == 1
-    assert not change(norm_placement="both", final_norm=False).config.final_norm
-    assert change(norm_placement="post", final_norm=True).config.final_norm
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -75,20 +65,6 @@ def test_what_cannot_be_is_refused_in_a_sentence(settings: dict[str, Any], messa
     with pytest.raises(ConfigError) as raised:
         load("english", **settings)
     assert str(raised.value).startswith(message) or message in str(raised.value)
-
-
-def test_what_is_too_large_is_refused_before_it_is_built() -> None:
-    with pytest.raises(InputError, match="more than the 1,000,000 that are trained here"):
-        load("english", d_model=100_000)
-    spec = change(n_layers=2)
-    check_spec(spec)
-    assert spec.n_parameters == sum(p.numel() for p in spec.build(initial=False).parameters()) < MAX_PARAMETERS
-
-
-def test_other_sources_take_no_settings(tmp_path: Path) -> None:
-    for source in ("minilm", tmp_path):
-        with pytest.raises(InputError, match=r'Only load\("english"\) takes settings such as n_layers\.'):
-            load(source, n_layers=2)  # type: ignore[call-overload]
 
 
 def test_the_contract_of_capabilities() -> None:

@@ -18,8 +18,3 @@ def test_its_own_sentence_is_the_nearest() -> None:
     for each in CAPABILITIES.values():
         (own,) = each.examples(1)
         assert own in nearest_sentences(" ".join(own.words))
-
-
-def test_of_a_text_that_shares_nothing_there_are_three_too() -> None:
-    assert len(nearest_sentences("Zürich 北京 🙂")) == 3
-    assert len(nearest_sentences("")) == 3

@@ -15,7 +15,6 @@ from playground.language.text import (
     VOCABULARY,
     encode,
     english_tokenizer,
-    join_words,
 )
 
 
@@ -29,30 +28,12 @@ def test_the_vocabulary_has_the_special_tokens_first_and_every_word_once() -> No
     )
 
 
-def test_the_default_sentence_is_in_the_language() -> None:
-    text = "The animal didn't cross the street because it was too tired."
-    batch = english_tokenizer().encode_batch([text, text.replace("tired", "wide").replace("'", "’")])
-    assert batch.tokens[0] == [
-        *("[CLS]", "the", "animal", "did", "n't", "cross", "the", "street"),
-        *("because", "it", "was", "too", "tired", ".", "[SEP]"),
-    ]
-    assert not any(batch.unknown[0] + batch.unknown[1])
-    assert batch.special[0] == [True, *[False] * 13, True]
-    assert [text[start:end] for start, end in batch.offsets[0][1:6]] == ["The", "animal", "did", "n't", "cross"]
-
-
 def test_a_written_mask_is_the_mask_and_other_special_tokens_are_unknown_words() -> None:
     batch = english_tokenizer().encode_batch(["the [MASK] is [PAD] [CLS] old"])
     assert batch.ids[0].tolist().count(MASK_ID) == 1
     assert PAD_ID not in batch.ids[0].tolist()
     assert batch.ids[0].tolist().count(CLS_ID) == 1
     assert sum(batch.unknown[0]) == 6  # [, pad and ], twice
-
-
-def test_a_word_that_is_not_in_the_language_is_unknown() -> None:
-    batch = english_tokenizer().encode_batch(["the zebra isn't old"])
-    assert [token for token, unknown in zip(batch.tokens[0], batch.unknown[0], strict=True) if unknown] == ["[UNK]"]
-    assert batch.ids[0, 1:-1].tolist() == [IDS["the"], UNKNOWN_ID, IDS["is"], IDS["n't"], IDS["old"]]
 
 
 @pytest.mark.parametrize("text", ["", " ", "\x00", "n't" * 600, "'" * 2_000, "a" * 2_000, "[MASK]" * 300, "\ud800"])
@@ -62,12 +43,6 @@ def test_whatever_is_typed_is_read_at_once(text: str) -> None:
     assert batch.ids[0, 0] == CLS_ID
     assert batch.ids[0, -1] == SEP_ID
     assert time.process_time() - started < 1.0
-
-
-def test_words_are_joined_as_one_writes_them() -> None:
-    words = ("the", "cat", "did", "n't", "cross", ",", "so", "it", "is", "old", ".", "here", "it", "is", ".")
-    assert join_words(words) == "The cat didn't cross, so it is old. Here it is."
-    assert join_words(("[MASK]", "is", "old", ".")) == "[MASK] is old."
 
 
 def test_sentences_are_padded_to_the_longest_and_places_count_the_first_token() -> None:

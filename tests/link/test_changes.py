@@ -1,6 +1,5 @@
 """Changes survive a link and are made in its run; whatever else stands there is told of in a sentence."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,10 @@ from hypothesis import strategies as st
 
 from playground import open_link
 from playground.command_line import main
-from playground.link import changes as link_changes
 from playground.link.changes import MAX_CHANGES, Changes, MadeChange, read_changes
 from playground.link.query import write_query
-from playground.model import interventions
 from playground.model.change_texts import find_text, read_change, write_change
-from playground.model.changes import KINDS, PATCH_POINTS, SUBLAYERS, Change, Subject
+from playground.model.changes import KINDS, PATCH_POINTS, SUBLAYERS, Change
 from playground.runs.encoder_run import run
 from tests.changes import made
 
@@ -150,27 +147,6 @@ def test_a_links_changes_are_made_in_its_run_and_what_cannot_be_is_told() -> Non
     assert all(part in told for part in ("the model's layers are 0 to 1", "6 and 3 tokens", "is not a change"))
     assert plain.notices == ()
     assert open_link(write_query(view.values)).changes.applied == view.changes.applied
-
-
-def test_the_text_is_read_once_and_each_change_checked_once_on_the_way_to_the_pass(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    read, checked, check = [], [], interventions.check_change
-
-    def note_check(subject: Subject, wanted: Change, applied: Sequence[Change] = ()) -> None:
-        checked.append(wanted)
-        check(subject, wanted, applied)
-
-    def note_read(text: str) -> Change | None:
-        read.append(text)
-        return read_change(text)
-
-    monkeypatch.setattr(interventions, "check_change", note_check)
-    monkeypatch.setattr(link_changes, "read_change", note_read)
-    view = open_link(f"{SMALL}&seed=7&do=1.2:zero,0.0:zero,-0.1:zero")
-    assert view.run.interventions == (Change("zero", 1, 2), Change("zero", 0, 0))
-    assert read == ["1.2:zero", "0.0:zero", "0.1:zero"]
-    assert checked == [Change("zero", 1, 2), Change("zero", 0, 0)]
 
 
 def test_the_command_makes_changes_and_names_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,5 @@
 """What the encoder and the whole transformer promise as modules: modes, copies, precision; what the encoder refuses."""
 
-import copy
-
 import pytest
 import torch
 from torch import Tensor
@@ -49,38 +47,6 @@ def test_training_drops_numbers_reproducibly(traced: bool, pair: bool) -> None:
     assert torch.equal(out_of(model.eval()), still)
 
 
-@both
-def test_a_copy_is_independent(pair: bool) -> None:
-    model = new(pair, fused_qkv=True, embedding_norm=True, final_norm=True)
-    before = out_of(model)
-    twin = copy.deepcopy(model)
-    assert torch.equal(out_of(twin), before)
-    with torch.no_grad():
-        for parameter in twin.parameters():
-            parameter.add_(1)
-    assert torch.equal(out_of(model), before)
-    assert not torch.equal(out_of(twin), before)
-
-
-@both
-def test_an_empty_model_allocates_nothing_and_takes_loaded_weights(pair: bool) -> None:
-    source, empty = new(pair, seed=4), new(pair, seed=None)
-    assert all(parameter.is_meta for parameter in empty.parameters())
-    empty.load_state_dict(source.state_dict(), assign=True)
-    assert torch.equal(out_of(empty), out_of(source))
-
-
-def test_one_feature_and_one_head_are_enough() -> None:
-    out = out_of(new(d_model=1, n_heads=1))
-    assert out.shape == (2, 4, 1)
-    assert out.isfinite().all()
-
-
-def test_ids_without_a_token_table_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"vocab_size=0.*embed_vectors"):
-        out_of(new(vocab_size=0))
-
-
 @pytest.mark.parametrize("shape", [(4,), (2, 4, 8), ()])
 def test_ids_of_another_shape_are_named(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="sentences, tokens") as caught:
@@ -105,8 +71,3 @@ def test_vectors_of_another_shape_or_kind_are_refused(half: str, x: Tensor) -> N
     with pytest.raises(ValueError, match="sentences, tokens, 24") as caught:
         getattr(new(), half)(x)
     assert str(tuple(x.shape)) in str(caught.value)
-
-
-def test_a_mask_for_another_batch_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"\(2, 3\) fits neither keys \(2, 4\)"):
-        new()(IDS, torch.ones(2, 3, dtype=torch.bool))

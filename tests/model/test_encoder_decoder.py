@@ -9,45 +9,16 @@ from torch import Tensor
 from playground import EncoderDecoder, ModelConfig, Trace
 from playground.config import NormPlacement
 from playground.errors import ConfigError
-from tests.model.reference import scramble, small_config, vectors
+from tests.model.reference import scramble, small_config
 from tests.model.strategies import configs
 
 N_WORDS = 13
 SRC = torch.tensor([[4, 2, 8, 1, 5, 3], [7, 7, 1, 0, 0, 0]])
 TGT = torch.tensor([[1, 12, 3, 9], [5, 6, 0, 0]])
-SRC_MASK, TGT_MASK = SRC != 0, TGT != 0
-Shapes = dict[str, tuple[int, ...]]
 
 
 def new(**fields: object) -> EncoderDecoder:
     return EncoderDecoder(small_config(**fields), N_WORDS)
-
-
-def test_a_trace_names_both_halves_and_the_logits() -> None:
-    model, trace, encoder = new(final_norm=True), Trace(), Trace()
-    logits = model(SRC, TGT, SRC_MASK, TGT_MASK, trace)
-    memory = model.encoder(SRC, SRC_MASK, encoder)
-    stream, source = (2, 4, 24), (2, 3, 6, 8)
-    ends: Shapes = {"in": stream, "out": stream}
-    normed = ends | {"normalized": stream}
-    attention = ends | dict.fromkeys("qkvz", (2, 3, 4, 8)) | dict.fromkeys(("scores", "pattern"), (2, 3, 4, 4))
-    crossed = attention | {"k": source, "v": source} | dict.fromkeys(("scores", "pattern"), (2, 3, 4, 6))
-    ffn = ends | {"up": (2, 4, 40), "hidden": (2, 4, 40)}
-    parts = {"self_attn": attention, "cross_attn": crossed, "ffn": ffn} | dict.fromkeys(
-        ("norm1", "norm2", "norm3"), normed
-    )
-    block = {f"{part}.{name}": shape for part, names in parts.items() for name, shape in names.items()}
-    block |= dict.fromkeys(("resid_mid", "resid_cross", "resid_post", "out"), stream)
-    decoder: Shapes = dict.fromkeys(("embed.tokens", "embed.sum", "embed.out", "final"), stream)
-    decoder |= {f"final_norm.{name}": shape for name, shape in normed.items()}
-    decoder |= {f"layers.{i}.{name}": shape for i in (0, 1) for name, shape in block.items()}
-    expected: Shapes = {f"encoder.{name}": tuple(tensor.shape) for name, tensor in encoder.items()} | {
-        "logits": (2, 4, N_WORDS)
-    }
-    expected |= {f"decoder.{name}": shape for name, shape in decoder.items()}
-    assert {name: tuple(tensor.shape) for name, tensor in trace.items()} == expected
-    assert torch.equal(trace["logits"], logits)
-    assert torch.equal(trace["encoder.final"], memory)
 
 
 @given(configs(head_merge="transpose"), st.integers(1, 6), st.integers(0, 99), st.booleans())
@@ -78,22 +49,6 @@ def test_sentences_of_padding_alone_train_without_nan(norm_placement: NormPlacem
         assert not traced or not trace[f"decoder.layers.0.{attention}.z"].any()
 
 
-def test_the_halves_are_the_whole() -> None:
-    model, trace = scramble(new()), Trace()
-    memory = model.encode(SRC, SRC_MASK, trace)
-    assert torch.equal(memory, trace["encoder.final"])
-    logits = model.decode(TGT, memory, SRC_MASK, TGT_MASK, trace)
-    assert torch.equal(logits, trace["logits"])
-    assert torch.equal(model.encode(SRC, SRC_MASK), model.encoder(SRC, SRC_MASK))
-    torch.testing.assert_close(model(SRC, TGT, SRC_MASK, TGT_MASK), logits, atol=1e-5, rtol=1e-5)
-
-
-def test_raw_vectors_may_take_the_sources_place() -> None:
-    model = new(vocab_size=0)
-    memory = model.encoder.encode(model.encoder.embed_vectors(vectors(2, 5, 24)))
-    assert model.decode(TGT, memory).shape == (2, 4, N_WORDS)
-
-
 @pytest.mark.parametrize("tgt_vocab_size", [0, -1])
 def test_a_target_without_words_is_refused(tgt_vocab_size: int) -> None:
     with pytest.raises(ConfigError, match=rf"tgt_vocab_size={tgt_vocab_size} leaves no word to predict; 1 would work"):
@@ -121,8 +76,3 @@ def ones(*shape: int) -> Tensor:
 def test_what_does_not_fit_is_named(arguments: tuple[Tensor | None, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         new()(*arguments)
-
-
-def test_a_memory_of_another_width_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"\(sentences, tokens, 24\); these have \(2, 6, 23\)"):
-        new().decode(TGT, torch.zeros(2, 6, 23))

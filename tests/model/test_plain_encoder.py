@@ -10,9 +10,8 @@ from hypothesis import given
 from playground import Encoder, ModelConfig, Trace
 from playground.config import CHOICES
 from playground.errors import ConfigError
-from playground.model.attention import AttentionMask, attend, attend_in_blocks
 from tests.model.plain_encoder import encode
-from tests.model.reference import scramble, vectors
+from tests.model.reference import scramble
 from tests.model.strategies import Case, cases
 
 
@@ -98,24 +97,3 @@ def test_each_pair_of_fields_is_the_plain_pass(fields: dict[str, Any]) -> None:
         torch.testing.assert_close(untraced, expected, atol=1e-6, rtol=1e-6)
         for i, pattern in enumerate(patterns):
             torch.testing.assert_close(trace[f"layers.{i}.attn.pattern"], pattern, atol=1e-6, rtol=0)
-
-
-@pytest.mark.parametrize("window", [2, 10, 64, 130])
-@pytest.mark.parametrize("n_tokens", [5, 64, 130, 300])
-@pytest.mark.parametrize("padded", [False, True])
-def test_a_window_in_blocks_is_the_masked_matrix(window: int, n_tokens: int, padded: bool) -> None:
-    q, k, v = (vectors(2, 3, n_tokens, 8, seed=seed).double() for seed in range(3))
-    keys = (torch.rand(2, n_tokens, generator=torch.Generator().manual_seed(0)) < 0.4) if padded else None
-    everywhere = None if keys is None else keys[:, None, None]
-    whole = attend(q, k, v, AttentionMask(everywhere).within(window, n_tokens, q.device), trace=Trace())
-    torch.testing.assert_close(attend_in_blocks(q, k, v, window, everywhere), whole)
-    assert torch.equal(attend_in_blocks(q, k, v, window, everywhere) == 0, whole == 0), (
-        "a query without keys gets zeros"
-    )
-
-
-def test_a_far_window_uses_blocks_and_gives_the_same() -> None:
-    config = ModelConfig(vocab_size=9, d_model=8, n_heads=2, n_layers=2, d_ff=8, positions="rotary", window=8)
-    model, ids = Encoder(config), torch.arange(200).view(2, 100) % 9
-    keys = ids > 0
-    torch.testing.assert_close(model(ids, keys), model(ids, keys, Trace()), atol=1e-5, rtol=0)

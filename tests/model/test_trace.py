@@ -1,12 +1,8 @@
 """A trace holds what was asked for, under exact names, and nobody else keeps it."""
 
-import gc
-import weakref
-
 import torch
 
 from playground import Encoder, Trace
-from playground.model.trace import UNTRACED
 from tests.model.reference import small_config
 
 IDS = torch.tensor([[1, 2, 3]])
@@ -33,38 +29,6 @@ def test_a_scope_records_under_its_name() -> None:
     trace, tensor = Trace(), torch.ones(1)
     assert trace.scope("a").scope("b").record("c", tensor) is tensor
     assert dict(trace) == {"a.b.c": tensor}
-
-
-def test_untraced_records_nothing() -> None:
-    tensor = torch.ones(1)
-    assert UNTRACED.scope("a").record("b", tensor) is tensor
-    Encoder(small_config())(IDS)
-    assert len(UNTRACED) == 0
-
-
-def test_the_halves_record_what_the_whole_does() -> None:
-    model, whole, halves = Encoder(small_config()), Trace(), Trace()
-    model(IDS, trace=whole)
-    model.encode(model.embed(IDS, halves.scope("embed")), trace=halves)
-    assert list(halves) == list(whole)
-    assert all(torch.equal(halves[name], whole[name]) for name in whole)
-
-
-def test_raw_vectors_are_recorded_too() -> None:
-    model, trace = Encoder(small_config()), Trace()
-    out = model.embed_vectors(torch.ones(1, 3, 24), trace)
-    assert list(trace) == ["embed.tokens", "embed.sum", "embed.out"]
-    assert trace["embed.out"] is out
-
-
-def test_the_model_keeps_nothing_of_a_pass() -> None:
-    model, trace = Encoder(small_config()), Trace()
-    with torch.no_grad():
-        model(IDS, trace=trace)
-    left = [weakref.ref(tensor) for tensor in trace.values()]
-    del trace
-    gc.collect()
-    assert [reference() for reference in left if reference() is not None] == []
 
 
 def test_a_pass_in_train_mode_names_both_sides_of_every_dropout() -> None:

@@ -7,12 +7,9 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig
-from playground.analysis import positions
-from playground.analysis.steps import work_out
-from playground.analysis.walkthrough import Walk, order
 from playground.model import Trace, causal_and_padding
 from playground.presets import PRESETS
-from playground.runs.encoder_run import run, run_with_dropout, trace_layer
+from playground.runs.encoder_run import run
 from playground.runs.forward_pass import read_rows, run_rows
 from playground.text import words
 from playground.text.tokenizer import draw_vectors
@@ -49,47 +46,6 @@ def test_a_run_is_the_encoders_pass_over_the_vectors(config: ModelConfig, senten
     assert not np.array_equal(found.arrays["embed.tokens"], other.arrays["embed.tokens"])
 
 
-@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
-def test_every_stage_by_hand_starts_from_the_vector(config: ModelConfig) -> None:
-    layer = trace_layer(scramble(Encoder(config, seed=1)), BATCH, 0, 0, seed=5)
-    walk = Walk(layer, head=1, query=2, key=0)
-    for stage in order(config):
-        step = work_out(walk, stage)
-        assert step.off <= 1e-4 * np.max(np.abs(step.traced), where=np.isfinite(step.traced), initial=1), stage
-    embedding = work_out(walk, "embedding")
-    assert embedding.formulas[0].startswith("x = v")
-    assert r"\sqrt" not in embedding.numbers[0], "vectors are not scaled"
-
-
-def test_dropout_acts_on_the_same_vectors() -> None:
-    config = replace(B, dropout=0.25)
-    dropped = run_with_dropout(Encoder(config, seed=1), BATCH, 0, 0, seed=5)
-    np.testing.assert_array_equal(dropped.run.arrays["embed.tokens"], padded_vectors(config, 5)[0])
-
-
-@pytest.mark.parametrize("sentence", [0, 1])
-def test_words_that_change_places_take_their_vectors_along(sentence: int) -> None:
-    model = Encoder(B, seed=1)
-    swap = positions.swap_words(model, BATCH, sentence, 0, 1, seed=5)
-    x = padded_vectors(B, 5)[[sentence, sentence]]
-    x[1, [0, 1]] = x[1, [1, 0]]
-    before, after = model.encode(model.embed_vectors(x), BATCH.mask[[sentence, sentence]]).detach()
-    after[[0, 1]] = after[[1, 0]]
-    n_tokens = int(BATCH.mask[sentence].sum())
-    expected = (before - after).abs().amax(dim=-1)[:n_tokens]
-    np.testing.assert_allclose(swap.placed, expected, atol=1e-6)
-    assert swap.equivariant
-    assert swap.ordered
-
-
-def test_with_a_token_table_ids_go_in_and_the_seed_counts_for_nothing() -> None:
-    model = Encoder(replace(B, vocab_size=3), seed=1)
-    rows = read_rows(model, BATCH, [1], seed=5)
-    assert rows.x.tolist() == [[1, 0, 0, 0]]
-    assert torch.equal(rows.x, read_rows(model, BATCH, [1], seed=6).x)
-    assert torch.equal(run_rows(model, rows), model(BATCH.ids[1:], BATCH.mask[1:]))
-
-
 @pytest.mark.parametrize("config", [C, replace(B, vocab_size=3, n_layers=2, final_norm=True)], ids=["vectors", "ids"])
 @pytest.mark.parametrize("causal", [False, True])
 def test_a_pass_in_parts_is_the_whole_pass_bit_by_bit(config: ModelConfig, causal: bool) -> None:
@@ -108,13 +64,3 @@ def test_a_pass_in_parts_is_the_whole_pass_bit_by_bit(config: ModelConfig, causa
         assert torch.equal(stream, trace[f"layers.{layer}.out"])
         assert all(name.startswith(f"layers.{layer}.") for name in part), "neither other layers nor the final norm"
     assert torch.equal(run_rows(model, rows.at(config.n_layers, stream)), whole)
-
-
-def test_a_row_that_is_repeated_takes_no_more_memory_and_keeps_its_mask() -> None:
-    model = Encoder(replace(B, vocab_size=3), seed=1)
-    row = read_rows(model, BATCH, [1])
-    rows = row.repeat(3)
-    assert rows.x.untyped_storage().data_ptr() == row.x.untyped_storage().data_ptr()
-    out = run_rows(model, rows)
-    assert out.shape == (3, 4, B.d_model)
-    torch.testing.assert_close(out, run_rows(model, row).expand(3, -1, -1))

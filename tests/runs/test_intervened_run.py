@@ -7,7 +7,7 @@ from playground import Encoder, ModelConfig, Trace
 from playground.errors import InterventionError
 from playground.model.changes import Change
 from playground.model.interventions import divide_changes
-from playground.runs.encoder_run import run, trace_layer
+from playground.runs.encoder_run import run
 from playground.runs.forward_pass import intervention_subject, intervention_trace
 from playground.text import characters
 from tests.changes import made
@@ -35,15 +35,6 @@ def test_the_arrays_are_those_of_the_changed_pass() -> None:
         changed.arrays["final"][...] = 0
 
 
-def test_one_layer_of_a_changed_pass_has_the_same_numbers() -> None:
-    changed, layer = (
-        run(ENCODER, BATCH, interventions=SEVERAL),
-        trace_layer(ENCODER, BATCH, 0, 1, interventions=SEVERAL),
-    )
-    assert not layer["attn.z"][2].any()
-    assert np.array_equal(layer["out"], changed.arrays["layers.1.out"])
-
-
 def test_without_interventions_or_at_strength_0_the_trace_is_a_plain_one() -> None:
     zeros: list[Change] = [made("1.2:zero~0"), made("positions:shuffle_1~0")]
     for interventions in ([], zeros):
@@ -63,23 +54,6 @@ def test_a_patch_from_another_sentence_makes_its_run(causal: bool) -> None:
     assert changed.tokens != other.tokens
 
 
-def test_a_patch_from_the_own_sentence_restores_what_was_there() -> None:
-    cut: list[Change] = [made("0.*:zero")]
-    plain = run(ENCODER, BATCH)
-    restored = run(ENCODER, BATCH, interventions=[*cut, made("0.out:patch_*_1")])
-    assert np.array_equal(restored.arrays["final"], plain.arrays["final"])
-    assert not np.array_equal(restored.arrays["layers.0.attn.out"], plain.arrays["layers.0.attn.out"])
-
-
-def test_a_patch_takes_from_the_run_that_it_is_given() -> None:
-    elsewhere = run(scramble(Encoder(CONFIG, seed=8)), BATCH)
-    patch = made("1.out:patch_2_1")
-    changed = run(ENCODER, BATCH, interventions=[patch], sources={0: elsewhere.arrays})
-    assert np.array_equal(changed.arrays["layers.1.out"][2], elsewhere.arrays["layers.1.out"][2])
-    with pytest.raises(InterventionError, match=r"layers\.1\.attn\.z"):
-        run(ENCODER, BATCH, interventions=[made("1.z:patch_2_1")], sources={0: elsewhere.arrays})
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -96,17 +70,3 @@ def test_what_cannot_apply_is_refused_before_anything_runs(wrong: Change) -> Non
     assert len(refused) == 1
     with pytest.raises(InterventionError, match="cannot be made"):
         run(ENCODER, BATCH, interventions=[*SEVERAL, wrong])
-
-
-def test_the_subject_is_the_sentence_of_the_run() -> None:
-    for causal in (False, True):
-        subject = intervention_subject(ENCODER.config, BATCH, 0, causal=causal)
-        assert np.array_equal(subject.allowed.numpy(), run(ENCODER, BATCH, 0, causal=causal).allowed)
-        assert (subject.lengths, subject.n_tokens) == ((5, 5, 12), 5)
-
-
-def test_vectors_without_a_token_table_are_changed_too() -> None:
-    encoder = Encoder(ModelConfig(vocab_size=0, d_model=16, n_heads=4, n_layers=2, d_ff=32, max_len=16), seed=1)
-    changed = run(encoder, BATCH, seed=4, interventions=[made("embed:patch_*_2"), made("1.0:zero")])
-    other = run(encoder, BATCH, 1, seed=4, interventions=[made("1.0:zero")])
-    assert np.array_equal(changed.arrays["final"], other.arrays["final"])

@@ -11,8 +11,7 @@ import torch
 
 from playground import EncoderDecoder, ModelConfig, Trace
 from playground.errors import TooLargeError
-from playground.runs.budget import MAX_KEPT, check_budget, check_pair_budget, check_pair_patterns
-from playground.runs.encoder_run import run
+from playground.runs.budget import check_budget, check_pair_budget
 from playground.runs.pair_run import ATTENTION_POINTS, run_pair
 from playground.text import bpe, characters
 
@@ -39,16 +38,6 @@ def test_the_arrays_are_what_the_model_computes(sentence: int, line: int) -> Non
     assert 0 < run.seconds < 60
 
 
-def test_both_sides_know_their_tokens_and_padding() -> None:
-    run = run_pair(MODEL, SOURCE, TARGET, 0, 1)
-    assert run.source.tokens == ("a", "␣", "c", "a", "t", *["[PAD]"] * 7)
-    assert (run.source.n_real, run.target.n_real) == (5, len(TARGET.tokens[1]))
-    assert run.target.ids.tolist() == TARGET.ids[1].tolist()
-    assert run.target.padding.tolist() == (~TARGET.mask[1]).tolist()
-    assert [sides[0] is run.source for sides in map(run.sides, ATTENTION_POINTS)] == [True, False, False]
-    assert [sides[1] is run.source for sides in map(run.sides, ATTENTION_POINTS)] == [True, False, True]
-
-
 @pytest.mark.parametrize("line", [0, 1, 2])
 def test_the_masks_are_written_out_and_the_combined_one_is_both(line: int) -> None:
     run = run_pair(MODEL, SOURCE, TARGET, 0, line)
@@ -71,42 +60,6 @@ def test_weight_lies_where_the_masks_allow_it_and_nowhere_else(attention: str) -
     np.testing.assert_allclose(patterns.sum(axis=-1), 1, atol=1e-5)
 
 
-def test_next_words_are_the_softmax_of_one_positions_logits() -> None:
-    run = run_pair(MODEL, SOURCE, TARGET)
-    for position in range(len(run.target.tokens)):
-        expected = torch.from_numpy(run.logits[position].copy()).double().softmax(dim=0).numpy()
-        np.testing.assert_allclose(run.next_words(position), expected, rtol=1e-12)
-        assert run.next_words(position).sum() == pytest.approx(1)
-
-
-def test_a_run_cannot_be_changed() -> None:
-    run = run_pair(MODEL, SOURCE, TARGET)
-    sides = [array for side in (run.source, run.target) for array in (side.ids, side.padding)]
-    for array in (*run.masks.values(), *run.patterns.values(), run.logits, *sides, *map(run.allowed, ATTENTION_POINTS)):
-        with pytest.raises(ValueError, match="read-only"):
-            array[...] = 0
-    assert TARGET.ids.add(0).sum() > 0  # the batch itself is left as it was
-    assert np.array_equal(TARGET.ids[0].numpy(), run.target.ids)
-
-
-def test_running_leaves_shared_models_as_they_were() -> None:
-    before = {name: parameter.clone() for name, parameter in MODEL.named_parameters()}
-    attributes = {name: sorted(vars(module)) for name, module in MODEL.named_modules()}
-    run_pair(MODEL, SOURCE, TARGET)
-    run(MODEL.encoder, SOURCE, 0)
-    assert all(torch.equal(parameter, before[name]) for name, parameter in MODEL.named_parameters())
-    assert attributes == {name: sorted(vars(module)) for name, module in MODEL.named_modules()}
-    assert not MODEL.training
-
-
-def test_a_sentence_longer_than_the_position_table_is_refused() -> None:
-    long, short = characters().encode_batch(["x" * 17]), characters().encode_batch(["x"])
-    for refused in (lambda: run_pair(MODEL, long, short), lambda: run_pair(MODEL, short, long),
-                    lambda: run(MODEL.encoder, long)):  # fmt: skip
-        with pytest.raises(ValueError, match="max_len=16"):
-            refused()
-
-
 def test_the_budget_is_the_largest_model_that_runs() -> None:
     checks = {MODEL.encoder: partial(check_budget, CONFIG), MODEL: partial(check_pair_budget, CONFIG, 300)}
     for model, check in checks.items():
@@ -114,17 +67,3 @@ def test_the_budget_is_the_largest_model_that_runs() -> None:
         check(n)
         with pytest.raises(TooLargeError, match=rf"{n:,} parameters[\s\S]*at most {n - 1:,}[\s\S]*would fit"):
             check(n - 1)
-
-
-def test_too_many_attention_weights_are_refused_before_anything_runs() -> None:
-    wide = ModelConfig(vocab_size=10, d_model=64, n_heads=64, n_layers=8)
-    each = int((MAX_KEPT / (3 * 64 * 8)) ** 0.5)  # three attentions, of as many tokens on both sides
-    check_pair_patterns(wide, each, each)
-    with pytest.raises(TooLargeError, match=r"8 layers × 64 heads.*would fit"):
-        check_pair_patterns(wide, each + 1, each + 1)
-    model = EncoderDecoder(
-        ModelConfig(vocab_size=characters().vocab_size, d_model=96, n_heads=96, n_layers=2, d_ff=8), 97
-    )
-    longest = characters().encode_batch(["x" * 256])
-    with pytest.raises(TooLargeError, match="256² \\+ 256² \\+ 256 · 256"):
-        run_pair(model, longest, longest)

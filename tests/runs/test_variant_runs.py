@@ -10,7 +10,7 @@ from playground.presets import PRESETS
 from playground.runs import variant_runs
 from playground.runs.encoder_run import run
 from playground.runs.variant_runs import MAX_VECTORS, MAX_WORK, can_afford, count_affordable, run_batch, run_variants
-from playground.text import characters, words
+from playground.text import characters
 from tests.changes import made
 from tests.model.reference import scramble
 
@@ -54,14 +54,6 @@ def test_a_smaller_budget_takes_more_steps_to_the_same_numbers(monkeypatch: pyte
     np.testing.assert_allclose(np.concatenate([step.final for step in cut]), expected, atol=1e-5)
     monkeypatch.setattr(variant_runs, "MAX_AT_ONCE", 1)
     assert variant_runs.rows_at_once(encoder.config, 12) == 1
-
-
-def test_what_a_pass_holds_stays_within_the_budget() -> None:
-    for d_model, n_heads, n_tokens in ((384, 12, 32), (384, 12, 256), (64, 64, 128)):
-        config = ModelConfig(vocab_size=10, d_model=d_model, n_heads=n_heads, d_ff=4 * d_model)
-        rows = variant_runs.rows_at_once(config, n_tokens)
-        largest = max(n_tokens * config.d_ff, n_heads * n_tokens**2)
-        assert rows * largest <= variant_runs.MAX_AT_ONCE or rows == 1
 
 
 def test_what_cannot_be_is_refused() -> None:
@@ -111,31 +103,6 @@ def test_every_row_is_the_run_of_its_sentence(causal: bool, at_once: int, monkey
             alone = run(encoder, SENTENCES_BATCH, sentence, causal=causal, interventions=changes[sentence])
             for point in POINTS:
                 np.testing.assert_allclose(step.arrays[point][row], alone.arrays[point], atol=1e-4)
-
-
-def test_as_many_sentences_as_tokens_that_grow_by_one_are_no_causal_mask() -> None:
-    growing, encoder = characters().encode_batch(["a", "ab", "abc"]), Encoder(ModelConfig(**TWO_LAYERS))  # type: ignore[arg-type]
-    (step,) = run_batch(encoder, growing, keep="final".__eq__)
-    for row in range(3):
-        np.testing.assert_allclose(step.arrays["final"][row], run(encoder, growing, row).arrays["final"], atol=1e-4)
-
-
-def test_chosen_sentences_alone_are_run_and_vectors_are_those_of_the_seed() -> None:
-    tokenizer = words(SENTENCES)
-    batch = tokenizer.encode_batch(SENTENCES)
-    encoder = Encoder(ModelConfig(**TWO_LAYERS | {"vocab_size": 0}), seed=2)  # type: ignore[arg-type]
-    (step,) = run_batch(encoder, batch, keep="final".__eq__, seed=5, sentences=[2, 0])
-    assert step.sentences == (2, 0)
-    for row, sentence in enumerate(step.sentences):
-        alone = run(encoder, batch, sentence, seed=5).arrays["final"]
-        np.testing.assert_allclose(step.arrays["final"][row], alone, atol=1e-4)
-
-
-def test_a_sentence_over_the_memory_budget_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("playground.runs.budget.MAX_KEPT", 100)
-    encoder = Encoder(ModelConfig(**TWO_LAYERS), seed=2)  # type: ignore[arg-type]
-    with pytest.raises(TooLargeError):
-        list(run_batch(encoder, SENTENCES_BATCH, keep="final".__eq__))
 
 
 def test_as_many_sentences_are_affordable_as_both_limits_allow() -> None:

@@ -1,13 +1,9 @@
 """Lists and quotations in sentences."""
 
-import math
-
 import numpy as np
 import pytest
 
 from playground.text.wording import (
-    count_heads,
-    count_noun,
     join_words,
     quote_text,
     quote_word,
@@ -24,10 +20,6 @@ from tests.written_numbers import read_number
 )
 def test_words_are_joined_as_a_sentence_lists_them(words: list[str], joined: str) -> None:
     assert join_words(words) == joined
-
-
-def test_one_thing_is_counted_without_an_s() -> None:
-    assert [count_noun(n, "layer") for n in (0, 1, 2)] == ["0 layers", "1 layer", "2 layers"]
 
 
 def test_a_quoted_text_is_short_and_plain() -> None:
@@ -76,11 +68,6 @@ def test_rounded_parts_add_up_and_none_is_moved_by_more_than_a_digit(parts: tupl
     np.testing.assert_allclose(rounded, parts, atol=0.01)
 
 
-@pytest.mark.parametrize("parts", [(1.0, 2.0), (math.inf, 1.0), (math.nan, 1.0)])
-def test_parts_of_another_total_stay_as_they_are(parts: tuple[float, ...]) -> None:
-    np.testing.assert_array_equal(round_parts(parts, 7.0), parts)
-
-
 @pytest.mark.parametrize(
     ("x", "written"),
     [
@@ -91,8 +78,3 @@ def test_parts_of_another_total_stay_as_they_are(parts: tuple[float, ...]) -> No
 def test_a_small_or_large_number_has_a_power_of_ten(x: float, written: str) -> None:
     assert write_number(x).replace("\u00a0", " ") == written
     assert x != x or read_number(written.replace("∞", "inf")) == pytest.approx(x, rel=1e-2)
-
-
-def test_one_layer_and_one_head_are_no_plurals() -> None:
-    assert count_heads(1, 1) == "1 layer × 1 head"
-    assert count_heads(6, 12) == "6 layers × 12 heads"

@@ -277,7 +277,7 @@ def test_a_file_from_before_a_setting_was_there_has_its_default(part: str, field
 
 
 def test_a_file_of_the_first_format_has_no_initial_weights_to_draw() -> None:
-    old = load(described(format=trained_network.OTHER_WEIGHTS))
+    old = load(described(format=trained_network.OTHER_WEIGHTS[0]))
     assert not old.has_initial
     assert old.key == trained().key
     assert load(trained_network.save(old)).has_initial is old.has_initial

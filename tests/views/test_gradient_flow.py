@@ -177,7 +177,7 @@ def test_tutorial_ds_exercise_is_answered_by_its_gradients() -> None:
     assert [name for name, ratio in ratios.items() if ratio < 1e-3] == ["no norm, no residual"]
     assert max(ratios.values()) < 1e3
     assert verdicts(scene)[2:3] + verdicts(scene)[5:] == ["arrives, but huge", "vanishing"]
-    assert "10⁵" in str(table(items, "gradient_summary", scene).loc["**no norm**", "first"])
+    assert "10⁶" in str(table(items, "gradient_summary", scene).loc["**no norm**", "first"])
     assert "Does the gradient reach layer 0?** **Yes, in 5 of 6 encoders.**" in words(items)
     assert "The rows are 22.6 long here" in words(show(scene, view="loss"))
 

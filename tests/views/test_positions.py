@@ -100,7 +100,7 @@ def test_tables_are_subtracted_where_they_are_as_wide_and_differ() -> None:
     drawing = draw_chart(heatmap(list(show_table(scene(now, doubled)))), scene(now, doubled))
     pinned, change = (drawn.figure["data"][0] for drawn in drawing.beside)
     np.testing.assert_array_equal(pinned["z"], tables[1])
-    np.testing.assert_array_equal(change["z"], tables[0] - tables[1])
+    np.testing.assert_allclose(change["z"], tables[0] - tables[1], atol=1e-6)
     assert drawing.now.figure["data"][0]["zmax"] == pinned["zmax"]
     assert f"The largest: {np.abs(tables[0] - tables[1]).max():.3g}." in drawing.beside[1].caption
     for other, told in ((place(d_model=32), "cannot be subtracted"), (place(seed=5), "are the same, number by number")):

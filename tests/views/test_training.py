@@ -351,7 +351,7 @@ def test_what_a_layers_window_hides_is_grey() -> None:
     n = len(hidden)
     np.testing.assert_array_equal(hidden, np.abs(np.subtract.outer(np.arange(n), np.arange(n))) > 1)
     assert not np.isnan(everywhere.figure["data"][0]["z"]).any()
-    assert "this layer's window hides" in within.caption
+    assert "this layer's window" in within.caption
     assert "spread evenly over 3 tokens" in within.caption
 
 

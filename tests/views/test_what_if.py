@@ -12,7 +12,6 @@ from playground.accounting import count_flops
 from playground.analysis.attention import pattern_spread
 from playground.charts import palette
 from playground.charts.chart import Heatmap, Paragraph, Table
-from playground.charts.colour_scales import SAME_COLOUR
 from playground.charts.draw import draw_chart, draw_table
 from playground.charts.label import chart_label
 from playground.charts.scene import Scene
@@ -264,13 +263,6 @@ def test_maps_of_parts_show_their_numbers(kind: Any, key: str, shape: tuple[int,
     assert cells.colorbar.title.text == "change"
 
 
-def test_an_effect_below_rounding_has_one_colour() -> None:
-    for numbers in (np.full(8, 1e-8, np.float32), np.full(8, np.nan, np.float32)):
-        scene = parts(Effects(numbers, "told", "{}", ".1%"))
-        drawn = draw_chart(charts(show_heads(scene, SPREAD))["head_effects"], scene).now
-        assert (SAME_COLOUR in drawn.caption) == bool(np.isfinite(numbers).any())
-
-
 def test_the_answer_is_the_largest_effect_beside_the_median_then_those_that_follow() -> None:
     answers, nexts = zip(*([*show_heads(parts(each), SPREAD)][:2] for each in (PLAIN, SIGNED)), strict=True)
     plain, signed = (item.text for item in answers if isinstance(item, Paragraph) and item.kind == "answer")
@@ -294,7 +286,7 @@ def test_heads_are_points_and_the_chosen_one_stands_out() -> None:
     np.testing.assert_allclose(others.y, np.delete(np.abs(SIGNED.values), 6))
     assert others.customdata.tolist() == [[i, j] for i, j in np.ndindex(2, 4) if (i, j) != (1, 2)]
     assert chosen.marker.color == palette.FOCUS
-    assert chart_label("Heads", figure).startswith("Heads. every other head: 6 points, across from ")
+    assert chart_label("Heads", figure).startswith("Heads. every other head: 6, up to ")
 
 
 @pytest.mark.parametrize(("attention", "replaced"), [(0.9, False), (9.0, True)])

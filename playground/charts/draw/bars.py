@@ -1,4 +1,4 @@
-"""Bars of both subjects: side by side, in rows, or with rings where the pinned one's end."""
+"""Bars of both subjects: side by side, in rows, or with rings."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -10,7 +10,7 @@ import pandas as pd
 from playground.charts import figure as figures
 from playground.charts import palette
 from playground.charts.chart import Bars, CellRanges
-from playground.charts.draw.drawn import Drawn, compare_tables, find_places, join_sentences, scene_table
+from playground.charts.draw.drawn import Drawing, Drawn, compare_tables, find_places, join_sentences, scene_table
 from playground.charts.figure import PALE
 from playground.charts.markdown import escape_markdown
 from playground.charts.names import label
@@ -19,8 +19,8 @@ from playground.charts.scene import Scene
 S = TypeVar("S")
 
 
-def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawn:
-    """The present bars and, paler beside each, the pinned ones."""
+def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawing:
+    """The present bars and the pinned ones."""
     bars, before = chart.bars(scene.now), None if scene.pinned is None else chart.bars(scene.pinned)
     labels = _bar_labels(chart, bars, before or {})
     axis: dict[str, Any] = {"title": chart.labels.title, "type": "category"}
@@ -55,11 +55,10 @@ def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawn:
     table = partial(scene_table, chart, scene) if chart.table else partial(_bars_table, bars, before)
     pinned = "" if before is None else f"{paler}: {escape_markdown(scene.pinned_name)}."
     caption = join_sentences(chart.caption, chart.reading(scene.now), pinned)
-    return Drawn(chart, "", figure, caption, table, cells)
+    return Drawing(Drawn(chart, "", figure, caption, table, cells))
 
 
 def _bar_labels(chart: Bars[S], *subjects: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """The labels that any of the subjects has."""
     labels = dict.fromkeys(name for bars in subjects for numbers in bars.values() for name in numbers)
     return list(labels) if chart.order is None else sorted(labels, key=chart.order)
 
@@ -67,7 +66,7 @@ def _bar_labels(chart: Bars[S], *subjects: Mapping[str, Mapping[str, float]]) ->
 def _paired_bars(
     chart: Bars[S], bars: Mapping[str, Mapping[str, float]], before: Mapping[str, Mapping[str, float]] | None
 ) -> list[dict[str, Any]]:
-    """Each series, and behind it the pinned one, so that their bars stand side by side."""
+    """Each series beside its pinned one."""
     traces = []
     for series in dict.fromkeys((*bars, *(before or ()))):
         if series in bars:
@@ -80,7 +79,7 @@ def _paired_bars(
 
 
 def _stacked_rows(chart: Bars[S], scene: Scene[S], labels: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Pieces end to end, each with its series' name in it, and the rows that they lie in, from the top."""
+    """Pieces end to end, and their rows from the top."""
     sides = [("", scene.now, scene.pinned)]
     if scene.pinned is not None:
         sides.append((", pinned", scene.pinned, None))
@@ -108,7 +107,7 @@ def _stacked_rows(chart: Bars[S], scene: Scene[S], labels: Sequence[str]) -> tup
 
 
 def _rings(chart: Bars[S], before: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-    """Where a pinned subject's stacked bars end."""
+    """Where pinned stacked bars end."""
     ends: dict[str, float] = {}
     for numbers in before.values():
         for name, number in numbers.items():

@@ -8,15 +8,15 @@ import numpy as np
 
 from playground.charts import figure as figures
 from playground.charts.chart import CellRanges, Curves
-from playground.charts.draw.drawn import Drawn, find_places, join_sentences, scene_table
+from playground.charts.draw.drawn import Drawing, Drawn, find_places, join_sentences, scene_table
 from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
 
 S = TypeVar("S")
 
 
-def draw_curves(chart: Curves[S], scene: Scene[S]) -> Drawn:
-    """The present curves and, dotted, the pinned ones on the same axes."""
+def draw_curves(chart: Curves[S], scene: Scene[S]) -> Drawing:
+    """The present curves and, dotted, the pinned ones."""
     curves = list(chart.curves(scene.now))
     ghosts = [] if scene.pinned is None else list(chart.curves(scene.pinned))
     named: set[str] = set()
@@ -35,26 +35,30 @@ def draw_curves(chart: Curves[S], scene: Scene[S]) -> Drawn:
         numbers = [ends for each in shown for ends in (each.y, each.high) if ends is not None]
         top, bottom = bottom, bottom - room * share
         domain = {} if len(chart.y) == 1 else {"domain": [max(bottom, 0.0), top]}
-        layout[f"yaxis{panel + 1 if panel else ''}"] = {**axis(numbers), **domain}
+        flat = {"rangemode": "tozero"} if numbers and _differ_by_rounding(np.concatenate(numbers)) else {}
+        layout[f"yaxis{panel + 1 if panel else ''}"] = {**flat, **axis(numbers), **domain}
         bottom -= gap
     layout["xaxis"] = _curve_axis(chart, curves, ghosts)
     if chart.marks and curves:
-        x = np.concatenate([each.x for each in curves])
-        layout |= figures.mark_places(chart.marks, x, is_log=layout["xaxis"].get("type") == "log")
+        layout |= figures.mark_places(chart.marks, is_log=layout["xaxis"].get("type") == "log")
     figure = figures.style(traces, layout, height=chart.height or 380, legend=True)
-    note = figures.include_zero(figure)
     dotted = f"Dotted lines, on the same axes: {escape_markdown(scene.pinned_name)}." if ghosts else ""
     places = find_places(chart.x, scene.now, max((len(curve.x) for curve in curves), default=0))
     cells = CellRanges(None, places) if chart.click and places else None
-    caption = join_sentences(chart.caption, chart.reading(scene.now), dotted, note)
+    caption = join_sentences(chart.caption, chart.reading(scene.now), dotted)
     table = partial(scene_table, chart, scene) if chart.table else None
-    return Drawn(chart, "", figure, caption, table, cells)
+    return Drawing(Drawn(chart, "", figure, caption, table, cells))
+
+
+def _differ_by_rounding(numbers: figures.Array) -> bool:
+    finite = numbers[np.isfinite(numbers)]
+    return finite.size > 1 and bool(np.ptp(finite) <= figures.ROUNDING * np.abs(finite).max())
 
 
 def _curve_axis(
     chart: Curves[S], curves: Sequence[figures.Curve], ghosts: Sequence[figures.Curve]
 ) -> Mapping[str, Any]:
-    """The horizontal axis that all panels share, below the last of them."""
+    """The horizontal axis below the last panel."""
     last = len(chart.y)
     below: dict[str, Any] = {"title": chart.x.title, "anchor": f"y{last}" if last > 1 else "y"}
     names = np.concatenate([each.x for each in (*curves, *ghosts)]) if curves else np.zeros(0)

@@ -1,4 +1,4 @@
-"""What a renderer shows of a chart, and what all kinds of charts have: words, tables, places that a click chooses."""
+"""What a renderer shows of a chart, and what all kinds of charts share."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import pandas as pd
 
 from playground.charts.bars import LabelledRows
-from playground.charts.chart import Axis, CellRanges, Chart, HeadLines, Heatmap, Picture, Table
+from playground.charts.chart import Axis, CellRanges, Chart, Table
 from playground.charts.figure import Array, Figure
 from playground.charts.head_lines import Lines
 from playground.charts.scene import Scene
@@ -18,7 +18,7 @@ S = TypeVar("S")
 
 @dataclass(frozen=True)
 class SavedHeads:
-    """All heads' weights, to be saved in place of their thumbnails."""
+    """All heads' weights, saved in place of thumbnails."""
 
     weights: Callable[[], Array]
     queries: Sequence[str]
@@ -27,41 +27,33 @@ class SavedHeads:
 
 
 Side: TypeAlias = Literal["", "pinned", "difference"]
-"""Whose numbers are drawn: the present subject's, the pinned one's, or the difference of both."""
 
-_ALTS: Mapping[tuple[type, Side], str] = {
-    (Heatmap, "pinned"): "The same heatmap of the pinned settings.",
-    (Heatmap, "difference"): "Its change.",
-    (Picture, "pinned"): "The same chart of the pinned settings.",
-    (HeadLines, "pinned"): "The same lines of the pinned settings.",
-}
-"""What is drawn beside a chart is called, for whoever cannot see it, by the chart's kind."""
+_ALTS: Mapping[Side, str] = {"pinned": "The same chart of the pinned settings.", "difference": "Its change."}
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a renderer shows of one side of a chart."""
+    """One side of a chart, for a renderer."""
 
     chart: Chart[Any]
     side: Side
     plotted: Figure | Callable[[], Figure]
-    """The figure; or what makes it, where a live page draws the chart without Plotly and few ask for the figure."""
+    """The figure, or what makes it if few ask for it."""
     caption: str
-    """Markdown."""
     numbers: Callable[[], pd.DataFrame] | None = None
-    """Makes the table, which is shown where the chart has one below it."""
+    """Makes the table."""
     cells: CellRanges | None = None
-    """What a click on the figure chooses."""
+    """What a click chooses."""
     live: LabelledRows | Lines | SavedHeads | None = None
-    """What a live page draws without Plotly in place of the figure, or saves in its place."""
+    """Drawn by a live page, or saved, in place of the figure."""
     saved_table: Callable[[], pd.DataFrame] | None = None
-    """What is saved as numbers, where the figure does not have them."""
+    """Saved if the figure lacks the numbers."""
     least_width: int = 0
-    """Pixels: on a phone, a figure that is wider than the page is scrolled sideways; 0: it is as wide as the page."""
+    """Pixels; a phone scrolls a wider figure."""
 
     @cached_property
     def figure(self) -> Figure:
-        """What notebooks show and what is saved; on most pages also what is seen."""
+        """What notebooks show and what is saved."""
         return self.plotted() if callable(self.plotted) else self.plotted
 
     @property
@@ -71,12 +63,12 @@ class Drawn:
 
     @property
     def alt(self) -> str:
-        """Its name for whoever cannot see it."""
-        return _ALTS[type(self.chart), self.side] if self.side else self.chart.alt
+        """Its name for those who cannot see it."""
+        return _ALTS.get(self.side, self.chart.alt)
 
     @property
     def saved_as(self) -> str:
-        """Name of the saved files, without their ending; where it is empty, the key."""
+        """Name of the saved files; empty for the key."""
         chart = self.chart
         return f"{chart.saved_as or chart.beside_key or chart.key}_{self.side}" if self.side else chart.saved_as
 
@@ -97,12 +89,12 @@ class Drawn:
 
     @property
     def chosen(self) -> Mapping[str, int]:
-        """The numbers of places that are the page's own, where the frame stands."""
+        """The page's own places where the frame stands."""
         return {} if self.side else self.chart.chosen
 
     @property
     def grows(self) -> bool:
-        """Whether a live page draws it without Plotly, as it will change."""
+        """Whether a live page draws it without Plotly."""
         return self.chart.grows and not self.side
 
 
@@ -112,18 +104,15 @@ class Drawing:
 
     now: Drawn
     beside: tuple[Drawn, ...] = ()
-    """The pinned subject's, and the difference, to stand side by side below."""
+    """The pinned subject's, and the difference."""
     note: str = ""
-    """Why something of the pinned subject is not shown; markdown."""
+    """Why something is not shown; markdown."""
     in_one_row: bool = False
-    """Whether the pinned subject's stand in a row with the present one, and not below it."""
+    """Whether all stand in one row."""
 
 
 def compare_tables(now: pd.DataFrame, pinned: pd.DataFrame | None) -> pd.DataFrame:
-    """A table; beside a pinned one, with its numbers and the differences behind each column that both have.
-
-    Where the only column is called `now`, those of the pinned one and of the differences need no more of a name.
-    """
+    """A table; with a pinned one's numbers and the differences behind each shared column."""
     if pinned is None:
         return now
     columns: dict[str, Any] = {}
@@ -150,17 +139,17 @@ def draw_table(table: Table[S], scene: Scene[S]) -> pd.DataFrame:
 
 
 def scene_table(chart: Chart[S], scene: Scene[S]) -> pd.DataFrame:
-    """The table of a chart that has one, with the pinned subject's numbers and the differences."""
+    """A chart's table, with the pinned numbers and differences."""
     return draw_table(Table[S](key=chart.key, frame=chart.table or (lambda _: pd.DataFrame())), scene)
 
 
 def join_sentences(*sentences: str) -> str:
-    """A caption of these sentences, of which some may be empty."""
+    """A caption of sentences, some of them empty."""
     return " ".join(filter(None, (each.strip() for each in sentences)))
 
 
 def find_places(axis: Axis[S], subject: S, size: int) -> tuple[str, Mapping[int, int]] | None:
-    """The place that an axis's cells stand for: what Plotly calls a cell → the place's number."""
+    """The place of an axis, and Plotly's cell → its number."""
     if not axis.place:
         return None
     numbers = range(size) if axis.numbers is None else axis.numbers(subject)

@@ -22,7 +22,7 @@ S = TypeVar("S")
 
 
 def draw_picture(chart: Picture[S], scene: Scene[S]) -> Drawing:
-    """A figure of its own kind, and the pinned subject's beside it."""
+    """A figure of its own kind, the pinned subject's beside it."""
     table = partial(scene_table, chart, scene) if chart.table else None
     caption = join_sentences(chart.caption, chart.reading(scene.now))
     now = Drawn(chart, "", chart.figure(scene.now), caption, table)
@@ -33,28 +33,24 @@ def draw_picture(chart: Picture[S], scene: Scene[S]) -> Drawing:
     return Drawing(now, (Drawn(chart, "pinned", chart.figure(scene.pinned), caption),))
 
 
-def draw_head_grid(chart: HeadGrid[S], subject: S) -> Drawn:
-    """All heads as thumbnails; a click on one chooses its layer and head."""
-    thumbnails = chart.thumbnails(subject)
+def draw_head_grid(chart: HeadGrid[S], scene: Scene[S]) -> Drawing:
+    """All heads as thumbnails."""
+    subject, thumbnails = scene.now, chart.thumbnails(scene.now)
     n_layers, n_heads = thumbnails.shape[:2]
     figure = head_grid(thumbnails, chart.scale, height=chart.height)
     rows, columns = (
-        (place, {n: n for n in range(size)}) for place, size in zip(chart.places, thumbnails.shape[:2], strict=True)
+        (place, {n: n for n in range(size)}) for place, size in zip(chart.places, (n_layers, n_heads), strict=True)
     )
     heads = SavedHeads(partial(chart.weights, subject), chart.queries(subject), chart.keys(subject), n_layers * n_heads)
-    return Drawn(
-        chart,
-        "",
-        figure,
-        join_sentences(chart.caption, chart.reading(subject)),
-        partial(chart.table, subject) if chart.table else None,
-        CellRanges(rows, columns, is_mosaic=True, opens=chart.opens) if chart.click else None,
-        heads,
-    )
+    caption, table = join_sentences(chart.caption, chart.reading(subject)), None
+    if chart.table:
+        table = partial(chart.table, subject)
+    cells = CellRanges(rows, columns, is_mosaic=True, opens=chart.opens) if chart.click else None
+    return Drawing(Drawn(chart, "", figure, caption, table, cells, heads))
 
 
 def draw_head_lines(chart: HeadLines[S], scene: Scene[S]) -> Drawing:
-    """The present lines, and in a row with them the pinned ones."""
+    """The present lines, the pinned ones in a row with them."""
     table = partial(scene_table, chart, scene) if chart.table else None
     now = _lines_of(chart, "", scene.now, join_sentences(chart.caption, chart.reading(scene.now)), table)
     if scene.pinned is None:
@@ -72,17 +68,15 @@ def _lines_of(
     return Drawn(chart, side, figure, caption, table, live=lines, saved_table=weights)
 
 
-def draw_labelled_bars(chart: LabelledBars[S], subject: S) -> Drawn:
-    """The bars, whose figure is made where it is asked for."""
-    bars = chart.bars(subject)
-    caption = join_sentences(chart.caption, chart.reading(subject))
-    table = partial(chart.table, subject) if chart.table else None
-    figure = partial(_labelled_bars_figure, bars)
-    return Drawn(chart, "", figure, caption, table, live=bars)
+def draw_labelled_bars(chart: LabelledBars[S], scene: Scene[S]) -> Drawing:
+    """The bars; their figure is made when asked for."""
+    bars = chart.bars(scene.now)
+    caption = join_sentences(chart.caption, chart.reading(scene.now))
+    table = partial(chart.table, scene.now) if chart.table else None
+    return Drawing(Drawn(chart, "", partial(_labelled_bars_figure, bars), caption, table, live=bars))
 
 
 def _labelled_bars_figure(bars: LabelledRows) -> Figure:
-    """Labelled bars as a figure, for pictures and notebooks."""
     values = np.array(bars.values, np.float64)
     finite = np.append(values[np.isfinite(values)], 0)
     low, high = float(finite.min()), float(finite.max())

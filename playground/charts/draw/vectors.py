@@ -1,4 +1,4 @@
-"""Vectors below one another, each between the pinned one of its name and the difference."""
+"""Vectors, each between the pinned one of its name and the difference."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -10,7 +10,7 @@ import pandas as pd
 from playground.charts import colour_scales
 from playground.charts import figure as figures
 from playground.charts.chart import Vectors
-from playground.charts.draw.drawn import Drawn, join_sentences
+from playground.charts.draw.drawn import Drawing, Drawn, join_sentences
 from playground.charts.figure import Array, Figure
 from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
@@ -21,11 +21,10 @@ SHOWN = 8
 """Numbers of a vector that are drawn."""
 
 MOST_VECTORS = 16
-"""Vectors that one figure shows."""
 
 
-def draw_vectors(chart: Vectors[S], scene: Scene[S]) -> Drawn:
-    """The present vectors, each between the pinned one of its name and the difference."""
+def draw_vectors(chart: Vectors[S], scene: Scene[S]) -> Drawing:
+    """The present vectors, the pinned ones, the differences."""
     rows = dict(chart.rows(scene.now))
     paired = ""
     if scene.pinned is not None:
@@ -38,14 +37,11 @@ def draw_vectors(chart: Vectors[S], scene: Scene[S]) -> Drawn:
         cut = f"Drawn: the first {SHOWN} of {up_to}{max(lengths):,} numbers."
     caption = join_sentences(chart.caption, chart.reading(scene.now), paired, cut)
     table = partial(_vectors_table, rows)
-    return Drawn(chart, "", _vectors_figure(rows, chart.numbers), caption, table)
+    return Drawing(Drawn(chart, "", _vectors_figure(rows, chart.numbers), caption, table))
 
 
 def _vectors_figure(rows: Mapping[str, Array], numbers: str) -> Figure:
-    """At most MOST_VECTORS vectors, of any lengths, by their names: the first SHOWN numbers of each in its cells.
-
-    `numbers` is what a column is.
-    """
+    """The first SHOWN numbers of at most MOST_VECTORS vectors."""
     drawn = dict(list(rows.items())[:MOST_VECTORS])
     z = np.full((len(drawn), min(SHOWN, max(map(len, drawn.values())))), np.nan, np.float32)
     for cells, vector in zip(z, drawn.values(), strict=True):

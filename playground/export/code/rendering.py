@@ -209,7 +209,6 @@ def _architecture_values(config: ModelConfig, *, has_mask: bool) -> dict[str, An
         "activate": _activate(config.activation),
         "has_embeddings": has_embeddings(config),
         "has_tables": has_tables,
-        "has_normal": config.initialisation == "torch" and has_tables,
         "embedding_lines": _embedding_lines(config) if has_embeddings(config) else [],
         "mask": mask,
         "block_mask": "added" if adds else mask,

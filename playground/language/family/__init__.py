@@ -1,6 +1,6 @@
-"""The family: trained encoders of the small English that come with the package, and what each of them can do.
+"""The family: trained encoders that come with the package, and what each can do.
 
-`python -m playground.language.family` trains whatever is missing and writes the table.
+`python -m playground.language.family` trains what is missing and writes the table.
 """
 
 import hashlib
@@ -31,17 +31,16 @@ STOPS: dict[str, tuple[Any, ...]] = {
     "residual": (True, False),
     "causal": (False, True),
 }
-"""The settings of a small encoder, and the values that each of them has here."""
+"""The settings, and their values here."""
 
 SEEDS = (0, 1, 2)
-"""With which the base and every single change are trained; the weights of the first are shipped."""
+"""Of base and single changes; the first is shipped."""
 
 
 def implied(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that follow from these settings of the base and are not among them.
+    """The fields that follow from these settings.
 
-    The feed-forward network is twice as wide as the stream. A narrow stream has fewer heads, as rotary positions turn
-    pairs of features. There is a final norm if there are norms and they stand before sublayers.
+    The feed-forward is twice as wide as the stream; a narrow stream has fewer heads; pre-norm has a final norm.
     """
     width = settings.get("d_model", BASE.d_model)
     width = width if isinstance(width, int) else BASE.d_model  # the config will refuse it
@@ -55,11 +54,7 @@ def implied(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def change(*, causal: bool = False, seed: int = 0, **settings: Any) -> Spec:
-    """The base with some settings changed, and what follows from them unless it is among them.
-
-    Raises:
-        ConfigError: a name is not a setting, or the encoder can't be built.
-    """
+    """The base with some settings changed; ConfigError for an unknown one."""
     names = [*(field.name for field in fields(ModelConfig)), "causal", "seed"]
     for name, value in settings.items():
         if name not in names:
@@ -68,7 +63,7 @@ def change(*, causal: bool = False, seed: int = 0, **settings: Any) -> Spec:
 
 
 def single_changes() -> Iterator[tuple[str, Any]]:
-    """Every setting and every other value of it than the base's."""
+    """Every setting with every other value."""
     for name, values in STOPS.items():
         for value in values:
             if value != (False if name == "causal" else getattr(BASE, name)):
@@ -82,7 +77,7 @@ def compared_specs() -> list[Spec]:
 
 @cache
 def shipped_specs() -> tuple[Spec, ...]:
-    """What is shipped: the base, every single change, layers × heads, layers × positions, depth × norm placement."""
+    """The base, single changes, layers × heads, layers × positions, depth × norm placement."""
     few = [n for n in STOPS["n_layers"] if n <= 4]
     specs = compared_specs()
     specs += [change(n_layers=n, n_heads=heads) for n in few for heads in STOPS["n_heads"]]
@@ -92,7 +87,7 @@ def shipped_specs() -> tuple[Spec, ...]:
 
 
 def measured_specs() -> tuple[Spec, ...]:
-    """Return what the table has numbers of: what is shipped, other seeds of base and single changes, the ladder."""
+    """What is shipped, other seeds, the ladder."""
     more_seeds = (replace(spec, seed=seed) for seed in SEEDS[1:] for spec in compared_specs())
     ladder = (replace(spec, seed=seed) for seed in SEEDS for spec in ladder_specs().values())
     return (*shipped_specs(), *more_seeds, *ladder)
@@ -110,20 +105,20 @@ class Row:
 
 @cache
 def table() -> Mapping[str, Row]:
-    """The measured networks, by the key of their spec."""
+    """The measured networks, by spec key."""
     if not TABLE.is_file():
         return {}
     return {key: Row(**row) for key, row in json.loads(TABLE.read_text(encoding="utf-8")).items()}
 
 
 def seeds_of(spec: Spec) -> list[Row]:
-    """The rows of a spec, one for each seed with which it was measured."""
+    """The rows of a spec, one a seed."""
     rows = (table().get(replace(spec, seed=seed).key) for seed in SEEDS)
     return [row for row in rows if row is not None]
 
 
 def shares_of(spec: Spec) -> dict[str, list[float]]:
-    """The shares right of a spec by capability, a number for each seed; empty if it was not measured."""
+    """The shares right by capability, one number a seed."""
     rows = seeds_of(spec)
     return {name: [row.shares[name] for row in rows] for name in CAPABILITIES} if rows else {}
 
@@ -140,11 +135,7 @@ def path_of(spec: Spec) -> Path:
 
 
 def load_shipped(spec: Spec) -> EnglishNetwork:
-    """A network that is shipped.
-
-    Raises:
-        WeightsError: it is not, or its file is missing or is not the one that was shipped.
-    """
+    """Return a shipped network; WeightsError if it is missing or damaged."""
     row = table().get(spec.key)
     if row is None or not row.sha256:
         raise WeightsError("This network of the small English does not come with the package.")
@@ -159,7 +150,7 @@ def load_shipped(spec: Spec) -> EnglishNetwork:
 
 
 def nearest_shipped(config: ModelConfig, *, causal: bool) -> Spec:
-    """The shipped spec that differs in the fewest settings; of several, the one with the nearest numbers."""
+    """The shipped spec with the fewest, then smallest differences."""
 
     def distance(spec: Spec) -> tuple[int, float]:
         differing = [name for name in STOPS if name != "causal" and getattr(spec.config, name) != getattr(config, name)]
@@ -173,7 +164,6 @@ def nearest_shipped(config: ModelConfig, *, causal: bool) -> Spec:
 
 
 def _stop(name: str, value: Any) -> float:
-    """Where a value lies among the stops of its setting."""
     stops = STOPS[name]
     if value in stops:
         return stops.index(value)

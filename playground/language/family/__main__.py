@@ -1,4 +1,4 @@
-"""Train what is missing of the family and write its table; it goes on where it was stopped."""
+"""Train what is missing of the family and write its table."""
 
 import argparse
 import hashlib
@@ -46,14 +46,14 @@ def train(spec: Spec) -> EnglishNetwork:
 
 
 def train_in_processes(specs: list[Spec], n_processes: int) -> Iterator[EnglishNetwork]:
-    """Train networks in processes of their own; yields them in the order in which they are done."""
+    """Train in processes; yield networks as they are done."""
     with ProcessPoolExecutor(n_processes) as pool:
         for done in as_completed([pool.submit(train, spec) for spec in specs]):
             yield done.result()
 
 
 def train_on_cluster(specs: list[Spec], queue: ClusterQueue) -> Iterator[EnglishNetwork]:
-    """The same on a cluster; raises ClusterError if that can't be reached, or a training fails there."""
+    """The same on a cluster; ClusterError if that fails."""
     queue.connect()
     runs = SharedRuns(queue, max_results=0, max_bytes=0)
     members = [runs.join(spec, LearningRequest(spec=spec)) for spec in specs]
@@ -71,7 +71,7 @@ def train_on_cluster(specs: list[Spec], queue: ClusterQueue) -> Iterator[English
 
 
 def keep(trained: EnglishNetwork) -> Row:
-    """Write the file of a network that is shipped; return the row of any."""
+    """Write a shipped network's file; return its row."""
     content = save(trained)
     is_shipped = trained.spec in shipped_specs()
     if is_shipped:
@@ -80,7 +80,7 @@ def keep(trained: EnglishNetwork) -> Row:
 
 
 def write_table(rows: dict[str, Row]) -> None:
-    """Write the rows of measured networks, in the order of their specs, and delete files that no row names."""
+    """Write the rows, and delete files that no row names."""
     keys = [spec.key for spec in measured_specs()]
     kept = {key: asdict(rows[key]) for key in keys if key in rows}
     TABLE.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
@@ -90,10 +90,7 @@ def write_table(rows: dict[str, Row]) -> None:
 
 
 def markdown_table(named: Mapping[str, Spec]) -> str:
-    """Return the percentages right of these encoders, by their labels, as a Markdown table.
-
-    A cell has the mean of the seeds, or their range if they differ by 5 or more.
-    """
+    """Return percentages right as a Markdown table: the mean of the seeds, or their range from 5 on."""
 
     def cell(shares: list[float]) -> str:
         low, high = 100 * min(shares), 100 * max(shares)

@@ -1,4 +1,4 @@
-"""What can be learnt here: made-up sequences whose answer is known exactly, and text. Every task stands in `TASKS`."""
+"""What can be learnt here: made-up sequences whose answer is known, and text."""
 
 from playground.errors import RecipeError
 from playground.training.tasks.symbol_tasks import (
@@ -19,7 +19,7 @@ __all__ = ["TASKS", "Data", "Examples", "Task", "make_data"]
 
 
 MAX_TRAIN_TOKENS = 4_000_000
-"""Of all training sequences together: they are held at once, and with their targets each takes 16 bytes."""
+"""Of all training sequences; 16 bytes each."""
 
 _TASKS: tuple[Task, ...] = (
     Copy(),
@@ -36,15 +36,11 @@ _TASKS: tuple[Task, ...] = (
 )
 
 TASKS: dict[str, Task] = {task.name: task for task in _TASKS}
-"""By the name that a recipe uses, in the order of a menu."""
+"""By name, in the menu's order."""
 
 
 def make_data(recipe: DataRecipe) -> Data:
-    """Make a recipe's data: the same for the same task, text, sizes and seed, whatever else the recipe says.
-
-    Raises:
-        RecipeError: there are too few different sequences or too many tokens, or the text can't be learnt from.
-    """
+    """Make a recipe's data; RecipeError if there are too few sequences, too many tokens, or no text."""
     tokens = recipe.n_train * recipe.length
     if tokens > MAX_TRAIN_TOKENS:
         reason = f"sequences of up to {recipe.length} are {tokens:,} tokens, of which {MAX_TRAIN_TOKENS:,} are the most"

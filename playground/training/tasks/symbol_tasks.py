@@ -1,6 +1,6 @@
-"""Made-up sequences of letters and brackets, whose right answers are known exactly; no sequence occurs twice.
+"""Made-up sequences of letters and brackets, whose right answers are known; none occurs twice.
 
-Legend: N sequences, T tokens in the longest of them. Ids are 0 where a sequence has ended.
+Legend: N sequences, T tokens in the longest. Ids are 0 after a sequence's end.
 """
 
 import math
@@ -38,14 +38,13 @@ _MOST_NAMED = 3
 """Unknown symbols that an error names."""
 
 _PUNCTUATION = frozenset('.,;:!?"')
-"""What a typed sequence may have between its words."""
 
 _ROUND = 1_024
-"""Fewest sequences that are drawn at once; where so many bring nothing new, hardly anything new is left."""
+"""Fewest sequences drawn at once."""
 
 
 class MadeUpTask(Task):
-    """A task on random sequences of letters: a class for every token. Most tasks need no more than `answers`."""
+    """A task on random sequences of letters, a class for every token. Most need `answers` alone."""
 
     rule = "always answer with the symbol that is the commonest answer in the training set"
     ablation_sizes: ClassVar = {"length": 8, "n_symbols": 8}
@@ -53,29 +52,26 @@ class MadeUpTask(Task):
     specials: ClassVar[tuple[str, ...]] = SPECIALS
     """The tokens that its vocabulary begins with."""
     sequences_of: ClassVar[tuple[str, str]] = "sequences", "symbols"
-    """What an error calls its sequences, and what they consist of."""
+    """For errors."""
 
     @abstractmethod
     def answers(self, ids: Tensor, length: int) -> Tensor:
-        """The class of every token, (N, T) → (N, T); what stands after a sequence's end means nothing.
-
-        The first symbol's id is `first_id`, and `length` the longest sequence that the recipe allows.
-        """
+        """The class of every token, (N, T) → (N, T); the first symbol's id is `first_id`."""
 
     def symbols(self, n_symbols: int) -> tuple[str, ...]:
-        """What sequences consist of, in the order of their ids."""
+        """In the order of ids."""
         return tuple(ascii_lowercase[:n_symbols])
 
     def source_symbols(self, n_symbols: int) -> tuple[str, ...]:
-        """What the sequences to read consist of; where answers have symbols of their own, not all."""
+        """What is read, if answers have symbols of their own."""
         return self.symbols(n_symbols)
 
     def labels(self, length: int) -> tuple[str, ...] | None:
-        """What each class is called; None where classes are tokens."""
+        """Names of classes; None if classes are tokens."""
         return None
 
     def lengths(self, length: int) -> tuple[int, int]:
-        """Symbols of the shortest sequence and of the longest, where none may have more than `length`."""
+        """Fewest and most symbols of a sequence."""
         return max(2, length // 2), length
 
     def count_sequences(self, length: int, n_symbols: int) -> int:
@@ -84,7 +80,7 @@ class MadeUpTask(Task):
         return sum(n_symbols**n for n in range(shortest, longest + 1))
 
     def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
-        """Random sequences, some of them equal: (n, recipe.length) ids, 0 after the end; lengths are uniform."""
+        """Random sequences: (n, recipe.length) ids, lengths uniform."""
         shortest, longest = self.lengths(recipe.length)
         lengths = torch.randint(shortest, longest + 1, (n, 1), generator=random)
         end = self.first_id + recipe.n_symbols
@@ -92,7 +88,7 @@ class MadeUpTask(Task):
         return cut_off(ids.numpy(), lengths.numpy())
 
     def examples(self, ids: Tensor, length: int) -> Examples:
-        """What is asked about sequences (N, T), and the right answers."""
+        """Questions on sequences (N, T), and answers."""
         return Examples(ids, self.answers(ids, length).masked_fill(ids == PAD_ID, IGNORE))
 
     @property
@@ -101,11 +97,7 @@ class MadeUpTask(Task):
         return len(self.specials)
 
     def read(self, text: str, recipe: DataRecipe) -> Examples:
-        """A typed sequence with its right answer, split as `split_words` does; single letters need no blanks.
-
-        Raises:
-            InputError: it is empty, longer than the recipe's sequences, or has a symbol that the task does not have.
-        """
+        """Read a typed sequence with its answer; InputError if it is empty, too long, or has another symbol."""
         symbols = {symbol: i for i, symbol in enumerate(self.symbols(recipe.n_symbols), self.first_id)}
         known, (_, longest) = self.source_symbols(recipe.n_symbols), self.lengths(recipe.length)
         typed = split_words(text)
@@ -125,7 +117,7 @@ class MadeUpTask(Task):
         return self.examples(torch.tensor([[symbols[symbol] for symbol in typed]]), recipe.length)
 
     def describe_unusual(self, sequence: str, recipe: DataRecipe) -> str:
-        """What sets this sequence, its symbols between blanks, apart from all that are learnt from; else empty."""
+        """What sets a sequence apart from all training ones; else empty."""
         shortest, longest = self.lengths(recipe.length)
         if len(sequence.split()) >= shortest:
             return ""
@@ -139,18 +131,16 @@ class MadeUpTask(Task):
         return f"It has learnt from sequences of {lengths} of these: {known}."
 
     def make_data(self, recipe: DataRecipe) -> Data:
-        """Sequences with their answers; RecipeError where there are too few different ones."""
+        """Sequences with answers; RecipeError without enough."""
         vocabulary = (*self.specials, *self.symbols(recipe.n_symbols))
         train, validation = (self.examples(ids, recipe.length) for ids in self.sequences(recipe))
         example = self.join(vocabulary[i] for i in validation[:1].ids[0].tolist())
         return self.build_data(vocabulary, train, validation, example=example, labels=self.labels(recipe.length))
 
     def sequences(self, recipe: DataRecipe) -> tuple[Tensor, Tensor]:
-        """Sequences for training, (N, T) int64, and for validation; none occurs twice, nor in both.
+        """Sequences for training, (N, T) int64, and for validation; none occurs twice.
 
-        Lengths are uniform from half the recipe's to all of it, as long as there are sequences of each that are new.
-        Training has nearly all that validation leaves where the recipe asks for more; RecipeError where that is
-        nothing.
+        Lengths are uniform from half the recipe's on, while there are new ones; RecipeError if none are left.
         """
         self._check_variety(recipe)
         validation = self._distinct(recipe, recipe.n_validation, "validation", ())
@@ -158,7 +148,7 @@ class MadeUpTask(Task):
         return _as_ids(train), _as_ids(validation)
 
     def _distinct(self, recipe: DataRecipe, n: int, purpose: str, taken: Collection[bytes]) -> list[bytes]:
-        """Up to n different sequences that are not taken, each as the bytes of its ids, padded to the same length."""
+        """Up to n new sequences, as bytes of ids."""
         random, distinct = generator(recipe.seed, purpose), dict[bytes, None]()
         before = -1
         while before < len(distinct) < n:
@@ -190,13 +180,13 @@ class MadeUpTask(Task):
 
 
 def split_words(text: str) -> list[str]:
-    """What a visitor has typed, word by word in small letters; punctuation does not count, nor what cannot be seen."""
+    """Typed words in small letters, without punctuation."""
     kept = (" " if each.isspace() or each in _PUNCTUATION else each for each in text.lower())
     return "".join(each for each in kept if each.isprintable()).split()
 
 
 def cut_off(ids: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """The ids (N, T), 0 after each sequence's length, (N, 1)."""
+    """The ids (N, T), 0 after each length, (N, 1)."""
     return np.where(np.arange(ids.shape[1]) < lengths, ids, 0).astype(np.uint8)
 
 
@@ -221,11 +211,11 @@ class Copy(MadeUpTask):
 
 
 WRONG = 0.3
-"""The share of wrong answers among those that `CopyWithErrors` teaches."""
+"""Share of wrong answers in `CopyWithErrors`."""
 
 
 class CopyWithErrors(Copy):
-    """`Copy`, but some answers of the training set are another symbol; those of the validation set are right."""
+    """`Copy` with some wrong training answers."""
 
     name, title = "copy-with-errors", "Copy, taught with errors"
     question = (
@@ -237,7 +227,7 @@ class CopyWithErrors(Copy):
     ablation_small = 300
 
     def make_data(self, recipe: DataRecipe) -> Data:
-        """The data of `Copy`, with errors in the training answers; raises as there."""
+        """The data of `Copy`, with errors in training answers."""
         data = super().make_data(recipe)
         random, targets = generator(recipe.seed, "errors"), data.train.targets
         is_wrong = (torch.rand(targets.shape, generator=random) < WRONG) & (targets != IGNORE)
@@ -248,19 +238,19 @@ class CopyWithErrors(Copy):
 
 
 class Reverse(MadeUpTask):
-    """Each token's class is the token at the mirrored position."""
+    """The class is the token at the mirrored position."""
 
     name, title = "reverse", "Reverse"
     question = "Say at every position which symbol stands there when the sequence is read backwards."
 
     def answers(self, ids: Tensor, length: int) -> Tensor:
-        """Every sequence reversed within its own length: (N, T) → (N, T)."""
+        """(N, T) → (N, T)."""
         places = (ids > 0).sum(1, keepdim=True) - 1 - torch.arange(ids.shape[1])
         return ids.gather(1, places.clamp(min=0)).masked_fill(places < 0, 0)
 
 
 class Sort(MadeUpTask):
-    """Each token's class is the token that stands there in ascending order."""
+    """The class is the token in ascending order."""
 
     name, title = "sort", "Sort"
     question = "Say at every position which number stands there once the sequence is in ascending order."
@@ -270,14 +260,14 @@ class Sort(MadeUpTask):
         return tuple(map(str, range(n_symbols)))
 
     def answers(self, ids: Tensor, length: int) -> Tensor:
-        """Every sequence sorted by id: (N, T) → (N, T)."""
+        """(N, T) → (N, T)."""
         last = torch.iinfo(ids.dtype).max
         ordered = ids.masked_fill(ids == 0, last).sort(1).values
         return ordered.masked_fill(ordered == last, 0)
 
 
 class CountSymbols(MadeUpTask):
-    """Each token's class says how often its symbol occurs: class 0 is once."""
+    """The class says how often the symbol occurs: 0 is once."""
 
     name, title = "count", "Count"
     question = "Say at every position how often its symbol occurs in the whole sequence."
@@ -288,7 +278,7 @@ class CountSymbols(MadeUpTask):
         return tuple(str(n) for n in range(1, length + 1))
 
     def answers(self, ids: Tensor, length: int) -> Tensor:
-        """How often each token's symbol occurs in its sequence, less one: (N, T) → (N, T)."""
+        """(N, T) → (N, T)."""
         counts = torch.zeros(len(ids), int(ids.max()) + 1, dtype=torch.int64)  # (N, symbols)
         return counts.scatter_add(1, ids, torch.ones_like(ids)).gather(1, ids) - 1
 
@@ -311,7 +301,7 @@ class DecoderCopy(MadeUpTask):
         return ids
 
     def examples(self, ids: Tensor, length: int) -> Examples:
-        """The targets are the answer and [EOS]: (N, T) → (N, T + 1)."""
+        """Targets are the answer and [EOS]: (N, T) → (N, T + 1)."""
         answers = self.answers(ids, length).masked_fill(ids == PAD_ID, IGNORE)
         lengths = (ids != PAD_ID).sum(1, keepdim=True)
         return Examples(ids, F.pad(answers, (0, 1), value=IGNORE).scatter(1, lengths, EOS_ID))
@@ -325,14 +315,14 @@ class DecoderReverse(Reverse, DecoderCopy):
 
 
 BRACKETS = ("(", ")", "[", "]")
-"""Two kinds: symbol 2k opens the kind k, symbol 2k + 1 closes it."""
+"""2k opens the kind k, 2k + 1 closes it."""
 
 BROKEN = 0.2
-"""The share of bracket sequences in which one bracket is replaced by another."""
+"""Share of sequences with a replaced bracket."""
 
 
 class Brackets(MadeUpTask):
-    """Each bracket's class is the position of its partner; the last class is for a bracket without one."""
+    """The class is the partner's position; the last is none."""
 
     name, title = "brackets", "Match brackets"
     question = "Say for every bracket at which position, counted from 0, its partner stands, or that it has none."
@@ -351,11 +341,7 @@ class Brackets(MadeUpTask):
         return (*map(str, range(length)), "none")
 
     def answers(self, ids: Tensor, length: int) -> Tensor:
-        """The position of each bracket's partner, or `length` for none.
-
-        A closing bracket belongs to the innermost open one if that is of its kind. If not, it has no partner, and the
-        other one stays open.
-        """
+        """A closing bracket belongs to the innermost open one of its kind, else to none."""
         symbol = ids.numpy() - self.first_id
         n, n_tokens = symbol.shape
         kind, closes, token = symbol // 2, symbol % 2 == 1, symbol >= 0
@@ -373,18 +359,18 @@ class Brackets(MadeUpTask):
         return torch.from_numpy(partners)
 
     def lengths(self, length: int) -> tuple[int, int]:
-        """Brackets of the shortest sequence and of the longest: even numbers, as they come in pairs."""
+        """Even numbers."""
         shortest, longest = super().lengths(length)
         return shortest + shortest % 2, longest - longest % 2
 
     def count_sequences(self, length: int, n_symbols: int) -> int:
-        """How many balanced sequences there are: Catalan's number of shapes, and two kinds for each pair."""
+        """Catalan's number of shapes, two kinds for each pair."""
         shortest, longest = self.lengths(length)
         pairs = range(shortest // 2, longest // 2 + 1)
         return sum(math.comb(2 * n, n) // (n + 1) * 2**n for n in pairs)
 
     def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
-        """Balanced sequences of even length, all of one length equally likely; then some are broken.
+        """Balanced sequences, all of one length equally likely; some are broken.
 
         Source: Arnold & Sleep 1980, "Uniform random generation of balanced parenthesis strings".
         """

@@ -1,6 +1,4 @@
-"""Windows of text, a token a character: which character is hidden, and which one comes next.
-
-The end of the text is held back for validation.
+"""Windows of text, a token a character: which is hidden, which comes next. The end is held back.
 
 Legend: N windows, T characters in each.
 """
@@ -34,21 +32,20 @@ from playground.training.tasks.task import (
 )
 
 HIDDEN = 0.15
-"""The share of a window's characters that has to be guessed (Devlin et al. 2018, section 3.1)."""
+"""Share of hidden characters (Devlin et al. 2018, section 3.1)."""
 
 MAX_KINDS = 200
-"""Different characters of a visitor's own text that are tokens; any rarer one is [UNK]."""
+"""Different characters of a visitor's text; rarer ones are [UNK]."""
 
 HELD_BACK = 10
-"""One part in so many, the last, is for validation."""
+"""The last 1/HELD_BACK of the text is for validation."""
 
 PRINTABLE = tuple(map(chr, range(ord(" "), ord("~") + 1)))
 TYPEWRITTEN = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "…": "..."})
-"""The help topics' few characters outside ASCII that matter."""
 
 
 class MaskedCharacters(Task):
-    """Some characters are shown as [MASK]; each one's class is the character behind it."""
+    """The class of a [MASK] is the character behind it."""
 
     name, title = "masked", "Fill in the gaps"
     question = "Say which character each [MASK] hides, from the characters on both sides."
@@ -59,7 +56,7 @@ class MaskedCharacters(Task):
     reads_text = True
 
     def make_data(self, recipe: DataRecipe) -> Data:
-        """Windows with gaps; RecipeError where the text can't be learnt from."""
+        """Windows with gaps; RecipeError if the text can't be learnt from."""
         windows = cut_windows(recipe, recipe.length)
         train = hide_characters(windows.train, generator(recipe.seed, "training gaps"))
         validation = hide_characters(windows.validation, generator(recipe.seed, "validation gaps"))
@@ -69,7 +66,7 @@ class MaskedCharacters(Task):
 
 
 class NextCharacter(Task):
-    """Each character's class is the one that follows it."""
+    """The class is the next character."""
 
     name, title = "characters", "Next character"
     question = "Say at every position which character comes next, from this one and those before it."
@@ -81,7 +78,7 @@ class NextCharacter(Task):
     reads_text = True
 
     def make_data(self, recipe: DataRecipe) -> Data:
-        """Windows and what follows each character; RecipeError where the text can't be learnt from."""
+        """Windows and next characters; RecipeError if the text can't be learnt from."""
         windows = cut_windows(recipe, recipe.length + 1)
         train, validation = (
             Examples(ids[:, :-1].contiguous(), ids[:, 1:].contiguous()) for ids in (windows.train, windows.validation)
@@ -91,9 +88,9 @@ class NextCharacter(Task):
 
 
 def hide_characters(ids: Tensor, random: torch.Generator) -> Examples:
-    """[MASK] for 15 % of every window's tokens, one at least: (N, T) → examples that ask for what it hides.
+    """[MASK] for 15 % of every window's tokens, one at least: (N, T) → examples.
 
-    Unlike Devlin et al. 2018, section 3.1, no token is replaced by another one, or asked for without being hidden.
+    Unlike Devlin et al. 2018, section 3.1, no token is replaced by another.
     """
     n_hidden = max(1, round(HIDDEN * ids.shape[1]))
     places = torch.rand(ids.shape, generator=random).topk(n_hidden, dim=1).indices
@@ -102,7 +99,6 @@ def hide_characters(ids: Tensor, random: torch.Generator) -> Examples:
 
 
 def _commonest_follower_share(text: Tensor, validation: Examples) -> float:
-    """How often the commonest follower of the present character, in the training text, is the next one."""
     n = int(max(text.max(), validation.ids.max())) + 1
     counts = (text[:-1] * n + text[1:]).bincount(minlength=n * n).view(n, n)  # (character, follower)
     counts[counts.sum(1) == 0] = text.bincount(minlength=n)  # never seen there: the commonest of all
@@ -111,10 +107,10 @@ def _commonest_follower_share(text: Tensor, validation: Examples) -> float:
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows of a text for training, and of its end for validation, (N, T) int64; none is among both."""
+    """Windows for training and validation, (N, T) int64; none in both."""
 
     vocabulary: tuple[str, ...]
-    """The characters that are tokens, in the order of their ids."""
+    """In the order of ids."""
     train: Tensor
     validation: Tensor
     train_text: Tensor
@@ -124,11 +120,7 @@ class Windows:
 
 
 def cut_windows(recipe: DataRecipe, width: int) -> Windows:
-    """Windows of a recipe's text, `width` characters each, cut at random places.
-
-    Raises:
-        RecipeError: the text is blank, too short, one character again and again, or repeats itself throughout.
-    """
+    """Cut windows at random places; RecipeError for a text that is blank, too short or repeats itself."""
     text = clean(recipe.text) if recipe.text else help_topics()
     kinds = _kinds(recipe, text) if recipe.text else PRINTABLE
     _check_length(recipe, text, width)
@@ -153,21 +145,17 @@ def cut_windows(recipe: DataRecipe, width: int) -> Windows:
 
 @lru_cache(maxsize=1)
 def help_topics() -> str:
-    """Python's help topics, cleaned; they repeat each other, and a paragraph is kept once, lest validation be known."""
+    """Python's help topics, every paragraph once."""
     paragraphs = (" ".join(paragraph.split()) for topic in english_texts() for paragraph in topic.split("\n\n"))
     return clean(" ".join(dict.fromkeys(paragraphs)).translate(TYPEWRITTEN))
 
 
 def clean(text: str) -> str:
-    """A text as a sequence of characters: every run of white space and control characters is one blank.
-
-    A [MASK] is taken out: what stood there is not known, so that it can't be learnt.
-    """
+    """A text with single blanks, without [MASK]."""
     return " ".join(CONTROL.sub(" ", replace_surrogates(text)).replace(MASK, " ").split())
 
 
 def _kinds(recipe: DataRecipe, text: str) -> tuple[str, ...]:
-    """The characters of a visitor's text that become tokens, in the order of their code points."""
     kinds = Counter(text)
     if not kinds:
         raise _text_error(recipe, "is blank", "a text with letters")
@@ -209,7 +197,7 @@ def _encode(text: str, kinds: tuple[str, ...]) -> NDArray[np.int64]:
 def _starts(
     text: str, length: int, width: int, n: int, random: torch.Generator, taken: Collection[str]
 ) -> dict[str, int]:
-    """Up to n windows, and where they begin: their first `length` characters are all different, and none is taken."""
+    """Up to n different windows, and where they begin."""
     found: dict[str, int] = {}
     for start in torch.randperm(len(text) - width + 1, generator=random).tolist():
         window = text[start : start + length]

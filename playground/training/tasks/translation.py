@@ -1,6 +1,6 @@
-"""Short English sentences and their French, by a small grammar: words agree with their noun, and colours follow it.
+"""Short English sentences and their French, by a small grammar: words agree with their noun, colours follow it.
 
-Legend: N sentences, T words in the longest of them. Ids are 0 where a sentence has ended.
+Legend: N sentences, T words in the longest. Ids are 0 after the end.
 """
 
 import re
@@ -71,7 +71,7 @@ WORDS: dict[str, tuple[tuple[str, str, str], ...]] = {
         )
     ),
 }
-"""By class: an English word, its French with a masculine noun, and with a feminine one; a noun has one of the two."""
+"""By class: English, masculine French, feminine French."""
 
 WORD_CLASSES = tuple(WORDS)
 ENGLISH = tuple(english for words in WORDS.values() for english, _, _ in words)
@@ -83,7 +83,7 @@ PHRASES = (
     ("article", "colour", "noun"),
     ("article", "adjective", "colour", "noun"),
 )
-"""A sentence is a phrase, or several of them: a verb joins the first two, prepositions the others."""
+"""A verb joins the first two phrases, prepositions the others."""
 
 _SHORTEST = len(PHRASES[0])
 
@@ -92,7 +92,6 @@ _SENTENCE = re.compile(f"{_PHRASE}(?: verb {_PHRASE}(?: preposition {_PHRASE})*)
 """The classes of a sentence's words."""
 
 _CLASS = np.repeat(np.arange(len(WORD_CLASSES)), [len(words) for words in WORDS.values()])
-"""The word class of each English word, by its number."""
 
 _IS_FEMININE = torch.tensor([not masculine for words in WORDS.values() for _, masculine, _ in words]).long()
 """Of an English noun."""
@@ -104,11 +103,11 @@ _TRANSLATIONS = torch.tensor(
         for _, masculine, feminine in words
     ]
 )
-"""Symbol numbers: (English words, 2), with a masculine noun and with a feminine one."""
+"""(English words, 2): masculine, feminine."""
 
 
 class Translate(DecoderCopy):
-    """The target is the French of an English sentence, word for word, with each phrase's colour behind its noun."""
+    """The French of an English sentence, each colour behind its noun."""
 
     name, title = "seq2seq-translate", "Translate, with a decoder"
     question = "Read an English sentence with the encoder, and say it in French with the decoder, word by word."
@@ -122,7 +121,7 @@ class Translate(DecoderCopy):
     sequences_of = "sentences", "words"
 
     def symbols(self, n_symbols: int) -> tuple[str, ...]:
-        """The words of both languages, whatever the recipe says."""
+        """The words of both languages."""
         return (*ENGLISH, *FRENCH)
 
     def source_symbols(self, n_symbols: int) -> tuple[str, ...]:
@@ -130,7 +129,7 @@ class Translate(DecoderCopy):
         return ENGLISH
 
     def answers(self, ids: Tensor, length: int) -> Tensor:
-        """The French words, (N, T) → (N, T): an article, an adjective or a colour agrees with the next noun."""
+        """The French words, (N, T) → (N, T)."""
         word = self._word_numbers(ids)
         is_noun = _is_of_class(word, "noun")
         gender = torch.zeros_like(word)
@@ -142,7 +141,7 @@ class Translate(DecoderCopy):
         return french.gather(1, self.source_places(ids))
 
     def source_places(self, ids: Tensor) -> Tensor:
-        """For each French word the position of its English one, (N, T): a colour and its noun change places."""
+        """For each French word the position of its English one, (N, T)."""
         word = self._word_numbers(ids)
         swapped = (_is_of_class(word[:, :-1], "colour") & _is_of_class(word[:, 1:], "noun")).long()
         places = torch.arange(word.shape[1]).repeat(len(word), 1)
@@ -154,11 +153,11 @@ class Translate(DecoderCopy):
         return (ids - self.first_id).clamp(0, len(ENGLISH) - 1)
 
     def lengths(self, length: int) -> tuple[int, int]:
-        """Words of the shortest sentence and of the longest."""
+        """Of sentences, in words."""
         return _SHORTEST, length
 
     def describe_unusual(self, sequence: str, recipe: DataRecipe) -> str:
-        """That these words are no sentence of the grammar, which has none that is too short; else empty."""
+        """That these words are no sentence of the grammar; else empty."""
         if is_sentence(sequence.split()):
             return ""
         return "This is no sentence of the grammar that it has learnt: the right answer is word for word."
@@ -169,7 +168,7 @@ class Translate(DecoderCopy):
         return sum(_count_sentences(n, "verb") for n in range(shortest, longest + 1))
 
     def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
-        """Random sentences: lengths from two words are uniform, so are the phrases that fit, and a class's words."""
+        """Random sentences, lengths uniform from two words."""
         length = recipe.length
         shortest, longest = self.lengths(length)
         lengths = torch.randint(shortest, longest + 1, (n, 1), generator=random).numpy()
@@ -193,7 +192,6 @@ def _is_of_class(word: Tensor, word_class: str) -> Tensor:
 
 
 def _draw_classes(n_words: int, coins: list[float]) -> list[int]:
-    """The classes of a sentence's words; a number in [0, 1) decides which phrase begins at its place."""
     classes: list[int] = []
     joint = "verb"
     while True:
@@ -207,14 +205,13 @@ def _draw_classes(n_words: int, coins: list[float]) -> list[int]:
 
 @lru_cache(maxsize=256)
 def _fitting_phrases(room: int) -> tuple[tuple[int, ...], ...]:
-    """The phrases, as numbers of classes, that fill so many words, or leave enough for a joint and another phrase."""
+    """Phrases that fill so many words, or leave room for more."""
     fitting = (phrase for phrase in PHRASES if room == len(phrase) or room - len(phrase) > _SHORTEST)
     return tuple(tuple(map(WORD_CLASSES.index, phrase)) for phrase in fitting)
 
 
 @lru_cache(maxsize=1_024)
 def _count_sentences(n_words: int, joint: str) -> int:
-    """How many different sentences have so many words, where the first joint is a verb or a preposition."""
     n = 0
     for phrase in PHRASES:
         n_phrases = int(np.prod([len(WORDS[word_class]) for word_class in phrase]))

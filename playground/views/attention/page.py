@@ -254,16 +254,10 @@ def show_lines(scene: Heads, options: Options) -> Iterator[Item]:
     """Every query's strongest keys as lines, the focus's query in colour."""
     run, focus = scene.now.run, scene.focus
     query, visible = focus.query, visible_tokens(run, options) & ~run.padding
-    pattern = shown_pattern(run, focus, options)
-    drawn = choose_tokens(pattern[query], query, focus.key, shown=visible)
+    drawn = choose_tokens(query, shown=visible)
     n_drawn, n_visible = int(drawn.sum()), int(visible.sum())
     colour = f"In colour: {_name_query(run, focus)}." if visible[query] else f"{_name_query(run, focus)} is hidden."
-    left_out = (
-        f" Of {n_visible} tokens, {n_drawn} are drawn: the chosen key, those nearest to the query, and the keys "
-        "that it attends to most."
-        if n_drawn < n_visible
-        else ""
-    )
+    left_out = f" Of {n_visible} tokens, the {n_drawn} nearest to the query are drawn." if n_drawn < n_visible else ""
 
     def lines(subject: HeadsRun) -> Lines:
         return head_lines(shown_pattern(subject.run, focus, options), run.tokens, query, focus.key, shown=drawn)

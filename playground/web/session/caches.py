@@ -108,7 +108,7 @@ class AppSource(Source):
         if weights == "minilm":
             return _checkpoint()[0]
         if weights == "random":
-            return services().random_weights.encoder(config, seed)
+            return random_encoder(config, seed)
         if weights.startswith((AFTER, BEFORE)):
             return self.english_network(weights, config, seed).encoder
         if trained_slot.is_trained_network(weights):
@@ -166,6 +166,12 @@ def drop_layer(key: RunKey, layer: int) -> DroppedRun:
     """Run one sentence in train mode, in a model of its own and without the key's changes; raises as `run_sentence`."""
     with turn_on_text(key) as (model, batch):
         return run_with_dropout(model, batch, key.sentence, layer, seed=key.seed, causal=key.causal)
+
+
+@cache_for_everybody()
+def random_encoder(config: ModelConfig, seed: int) -> Encoder:
+    """The encoder with random weights of a seed."""
+    return Encoder(config, seed).requires_grad_(False).to(services().device)
 
 
 @load_once()

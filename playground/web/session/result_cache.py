@@ -9,12 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 from cachetools import LRUCache
-from cachetools.keys import hashkey
 from torch import nn
 
-from playground.config import ModelConfig
-from playground.model import Encoder
-from playground.model.init import InitialTensor, draw, share_weights
 from playground.runs.budget import check_interrupted
 
 R = TypeVar("R")
@@ -80,21 +76,3 @@ def size_in_bytes(value: object) -> int:
         case _ if is_dataclass(value):
             return ENTRY + sum(size_in_bytes(getattr(value, each.name)) for each in fields(value))
     return 8
-
-
-class RandomWeights:
-    """Encoders with random weights; those that differ in a slider share tensors, which lie in a cache."""
-
-    def __init__(self, cache: ResultCache, device: Callable[[], torch.device]) -> None:
-        self._cache, self._device = cache, device
-
-    def encoder(self, config: ModelConfig, seed: int) -> Encoder:
-        """Return the encoder that the seed gives; nobody may change its weights."""
-        encoder, device = Encoder(config, seed=None).requires_grad_(False), self._device()
-
-        def find(tensor: InitialTensor) -> torch.Tensor:
-            check_interrupted()
-            return self._cache.find(hashkey(tensor, seed), lambda: draw(tensor, seed).to(device))
-
-        share_weights(encoder, config.initialisation, find)
-        return encoder.to(device)

@@ -17,7 +17,7 @@ from playground.web.server.settings import Settings, read_settings
 from playground.web.server.visitors import Visitors
 from playground.web.session.memory_budget import MemoryBudget
 from playground.web.session.networks import EnglishNetworks
-from playground.web.session.result_cache import RandomWeights, ResultCache, size_in_bytes
+from playground.web.session.result_cache import ResultCache, size_in_bytes
 from playground.web.session.turns import Turns
 from playground.weights.store import NetworkStore, default_folder
 
@@ -35,7 +35,6 @@ class Services:
     readiness: Readiness
     turns: Turns
     results: ResultCache
-    random_weights: RandomWeights
     networks: EnglishNetworks
     backend: JobBackend
     runs: SharedRuns
@@ -70,7 +69,6 @@ def build_services(settings: Settings) -> Services:
         readiness=Readiness(visitors, meters),
         turns=Turns(PLACES, settings.busy_timeout, meters.wait_seconds.time),
         results=results,
-        random_weights=RandomWeights(results, device),
         networks=EnglishNetworks(NetworkStore(default_folder()), device),
         backend=backend,
         runs=runs,

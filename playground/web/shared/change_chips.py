@@ -12,7 +12,7 @@ from playground.model.changes import Change
 from playground.model.interventions import check_change
 from playground.pages import page_at
 from playground.runs.forward_pass import intervention_subject
-from playground.views.change_names import explain_changes, group_layers, name_changes, name_tokens
+from playground.views.change_names import group_layers, name_changes, name_tokens
 from playground.web.choices import changes
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
 from playground.web.components.rows import CHANGES_KEY, Chip, draw_chips
@@ -140,10 +140,10 @@ def draw_change_chips() -> None:
                 Chip(
                     _write_group(group),
                     name_changes(group, tokens),
-                    explain_changes(group, tokens),
+                    name_changes(group, tokens),
                     is_on,
                     name_tokens(next((fitted.reasons[each] for each in group if each in fitted.reasons), ""), tokens),
-                    waits if is_on and waits else _note_idle(group, fitted),
+                    waits if is_on else "",
                     is_on and bool(waits),
                 )
                 for group, is_on in groups
@@ -180,12 +180,6 @@ def _group(setup: Setup) -> list[tuple[tuple[Change, ...], bool]]:
     ]
     places = list(made)
     return sorted(groups, key=lambda found: places.index(found[0][0]))
-
-
-def _note_idle(group: Sequence[Change], fitted: FittedChanges) -> str:
-    """Why no change of these has an effect; empty where one may have."""
-    off = [fitted.idle.get(each) for each in group]
-    return f"No effect on what follows: {off[0]}." if off[0] and all(off) else ""
 
 
 def _switch() -> None:

@@ -25,7 +25,7 @@ from playground.link.state import RunKey, is_random
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
 from playground.training.network import Tagger
-from playground.views.change_names import count_changes, explain_change
+from playground.views.change_names import count_changes, name_change
 from playground.web.choices import widgets
 from playground.web.choices.english import choose_english
 from playground.web.choices.focus import choose_places, current_focus, move_focus
@@ -210,7 +210,7 @@ def draw_quick_changes() -> None:
                 reason=reason,
                 key=f"quick_{key}",
                 icon=":material/question_exchange:",
-                help_text=reason or explain_change(wanted, run.tokens),
+                help_text=reason or name_change(wanted, run.tokens),
             )
     for reason in dict.fromkeys(refused):
         st.caption(escape_markdown(reason))

@@ -1,16 +1,13 @@
-"""A changed pass is a plain pass with the same change made by hand, and goes on from each; no change is idle unseen."""
+"""A changed pass is a plain pass with the same change made by hand, and goes on from each."""
 
 import math
-from itertools import permutations
 
 import pytest
 import torch
 from torch import Tensor
 
-from playground import Encoder, ModelConfig, Trace
-from playground.model import causal_and_padding
-from playground.model.changes import HEAD_POINTS, PATCH_POINTS, Change, shuffled
-from playground.model.interventions import find_idle
+from playground import Trace
+from playground.model.changes import PATCH_POINTS, Change, shuffled
 from tests.changes import made
 from tests.model.changes.by_hand import (
     EVERY,
@@ -79,45 +76,6 @@ def test_cutting_pairs_before_the_softmax_is_a_mask(variant: str) -> None:
     assert all(torch.equal(trace[f"layers.{i}.attn.scores"], expected[f"layers.{i}.attn.scores"]) for i in range(2))
 
 
-def test_what_a_mask_hides_stays_hidden() -> None:
-    model, mask = build("post"), causal_and_padding(REAL)
-    together: list[Change] = [
-        made("0.*:weight_3_1_0.5"),
-        made("0.1:cut_2_0"),
-        made("1.*:uniform_*"),
-    ]
-    trace = changed_trace(model, [together], mask=mask)
-    for layer in range(2):
-        assert not trace[f"layers.{layer}.attn.pattern"][:, :, ~mask[0]].any()
-        assert torch.equal(trace[f"layers.{layer}.attn.scores"].isneginf()[0, 0], ~mask[0])
-    uniform = trace["layers.1.attn.pattern"][0, 2]
-    assert uniform[2].tolist() == pytest.approx([1 / 3] * 3 + [0] * 3)
-
-
-def test_strength_0_and_no_intervention_leave_every_bit() -> None:
-    model, plain = build("post"), Trace()
-    model(IDS, REAL, plain)
-    zeros: list[Change] = [
-        made("0.1:zero~0"),
-        made("0.1:cut_3_0~0"),
-        made("positions:shuffle_1~0"),
-        made("1.ffn:off~0"),
-        made("1.out:patch_2_2~0"),
-    ]
-    for interventions in ([], zeros):
-        trace = changed_trace(model, [interventions])
-        assert list(trace) == list(plain)
-        assert all(torch.equal(trace[name], plain[name]) for name in plain)
-
-
-def test_rows_of_a_batch_have_interventions_of_their_own() -> None:
-    model = build("post")
-    rows: list[list[Change]] = [[], [made("0.1:zero")], [made("1.ffn:off"), made("0.0:zero")]]
-    together = changed_trace(model, rows)["final"]
-    for row, alone in zip(together, rows, strict=True):
-        torch.testing.assert_close(row, changed_trace(model, [alone])["final"][0], atol=1e-12, rtol=0)
-
-
 def test_several_at_one_point_apply_in_their_documented_order() -> None:
     model, other = build("post"), Trace()
     model(OTHER_IDS, REAL, other)
@@ -131,31 +89,6 @@ def test_several_at_one_point_apply_in_their_documented_order() -> None:
     for pair in pairs:
         pattern = changed_trace(model, [pair])["layers.1.attn.pattern"][0, 0, 2]
         assert pattern.tolist() == [0.25, 0.25, 0.25, 0, 0, 0]
-
-
-def test_the_model_and_its_other_passes_stay_as_they_are() -> None:
-    model = build("post")
-    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    out = model(IDS, REAL)
-    changed_trace(model, [[made("0.*:zero"), made("positions:shuffle_3")]])
-    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
-    assert torch.equal(model(IDS, REAL), out)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_gradients_flow_through_a_changed_pass(dtype: torch.dtype) -> None:
-    config = ModelConfig(vocab_size=9, d_model=24, n_heads=3, n_layers=2, d_ff=40, max_len=8)
-    model = Encoder(config).to(dtype)
-    together: list[Change] = [
-        made("0.1:zero"),
-        made("0.0:weight_3_1_0.4"),
-        made("1.0:uniform_2"),
-        made("1.2:mean"),
-    ]
-    changed_trace(model, [together])["final"].sum().backward()  # type: ignore[no-untyped-call]
-    gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
-    assert gradients
-    assert all(gradient.isfinite().all() for gradient in gradients)
 
 
 def row_weight(head: int, query: int, key: int, weight: float) -> ByHand:
@@ -212,6 +145,7 @@ BY_HAND: dict[str, tuple[Change, str, ByHand]] = {
 }
 
 
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", BY_HAND)
 def test_an_intervention_is_the_same_change_made_by_hand(variant: str, name: str) -> None:
@@ -233,48 +167,3 @@ def test_a_weight_with_a_strength_is_a_blend_and_the_row_still_adds_up_to_1() ->
         assert row[0].item() == pytest.approx((1 - strength) * old[0].item() + strength * weight, abs=1e-9)
         assert row.sum().item() == pytest.approx(1, abs=1e-9)
         torch.testing.assert_close(row[1:4] / row[1], old[1:4] / old[1], atol=1e-9, rtol=0)
-
-
-CUT = made("1.2:cut_3_1")
-COPY = made("1.0:copy_*_2")
-EVEN = made("1.*:uniform_*")
-PATCHES: list[Change] = [Change("patch", 1, 2, (point, 2, 1)) for point in HEAD_POINTS]
-CASES: list[tuple[list[Change], list[Change]]] = [
-    ([made("1.2:zero"), CUT], [CUT]),
-    ([CUT, made("1.*:zero")], [CUT]),
-    ([made("1.2:zero"), made("1.2:hide_1")], [made("1.2:hide_1")]),
-    ([made("1.2:zero"), made("1.*:hide_1")], []),
-    ([made("1.2:zero~0.5"), CUT], []),
-    ([made("1.1:zero"), CUT], []),
-    ([made("0.2:zero"), CUT], []),
-    ([made("1.2:zero"), CUT, COPY], []),
-    ([made("1.attn:off"), CUT, COPY], [CUT, COPY]),
-    ([made("1.ffn:off"), CUT], []),
-    ([made("1.0:zero"), made("1.1:zero"), EVEN], []),
-    ([made("1.0:zero"), made("1.1:zero"), made("1.2:zero"), EVEN], [EVEN]),
-    (
-        [made("1.attn:off"), made("1.0:zero"), made("1.1:mean")],
-        [made("1.0:zero"), made("1.1:mean")],
-    ),
-    *[([made("1.2:zero"), each], [each]) for each in PATCHES],
-    ([made("1.2:zero"), made("1.attn:patch_2_2")], []),
-    ([made("1.attn:off"), one := made("1.attn:patch_2_2")], [one]),
-    ([made("1.ffn:off"), one := made("1.ffn:patch_2_2")], [one]),
-    ([made("1.ffn:off"), made("1.mid:patch_2_2")], []),
-    (
-        [made("1.attn:off"), made("embed:patch_2_2"), made("positions:shuffle_1")],
-        [],
-    ),
-]
-
-
-@pytest.mark.parametrize(("changes", "idle"), CASES)
-def test_what_is_idle_changes_nothing_that_follows_and_all_else_does(changes: list[Change], idle: list[Change]) -> None:
-    model = build("post")
-    for order in permutations(changes):
-        assert set(find_idle(order, 3)) == set(idle)
-    with torch.no_grad():
-        rows = [changes, *([other for other in changes if other != each] for each in changes)]
-        after = changed_trace(model, rows)["layers.1.out"]
-    for each, without in zip(changes, after[1:], strict=True):
-        assert torch.allclose(after[0], without, rtol=0, atol=1e-12) == (each in idle)

@@ -6,7 +6,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -19,11 +19,10 @@ from hypothesis import given
 from playground import Encoder, ModelConfig
 from playground.errors import UnavailableError
 from playground.link.state import EVERYBODY, MINILM, RANDOM, Owner, RunKey, TextKey, WeightsId
-from playground.model.init import InitialTensor, draw
 from playground.runs.budget import interruptible
 from playground.web.choices.setup import setup_of
-from playground.web.session import caches, result_cache, uploaded_files, weights_cache
-from playground.web.session.result_cache import RandomWeights, ResultCache, size_in_bytes
+from playground.web.session import caches, uploaded_files, weights_cache
+from playground.web.session.result_cache import ResultCache, size_in_bytes
 from playground.web.session.services import other_services
 from playground.web.session.uploaded_files import UploadedWeights
 from playground.web.session.weights_cache import (
@@ -114,28 +113,6 @@ def test_an_encoder_of_shared_tensors_is_the_encoder_bit_by_bit(config: ModelCon
     for name, tensor in alone.state_dict().items():
         assert torch.equal(shared.state_dict()[name].cpu(), tensor), name
     assert not any(parameter.requires_grad for parameter in shared.parameters())
-
-
-def test_encoders_that_differ_in_a_slider_share_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
-    names: list[str] = []
-
-    def count_drawn(tensor: InitialTensor, seed: int) -> torch.Tensor:
-        names.append(tensor.name)
-        return draw(tensor, seed)
-
-    monkeypatch.setattr(result_cache, "draw", count_drawn)
-    cache = ResultCache(10**8, size_in_bytes)
-    weights = RandomWeights(cache, lambda: torch.device("cpu"))
-    small = ModelConfig(vocab_size=50, d_model=16, n_heads=2, n_layers=1, d_ff=32, max_len=8)
-    shallow = weights.encoder(small, 0)
-    n_drawn, size = len(names), cache.size
-    deep = weights.encoder(replace(small, n_heads=4, n_layers=2), 0)
-    assert all(name.startswith("layers.1.") for name in names[n_drawn:])
-    places = [dict(model.named_parameters())["layers.0.attn.q.weight"].data_ptr() for model in (shallow, deep)]
-    assert places[0] == places[1]
-    assert size < cache.size < 2 * size + 20_000
-    with pytest.raises(LeftError), interruptible(leave):
-        weights.encoder(small, 1)
 
 
 class Key(NamedTuple):

@@ -1,16 +1,10 @@
 """Changes on request: their chips, names, and what is pinned beside them."""
 
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playground.link import changes as link_changes
-from playground.model import interventions
-from playground.model.change_texts import read_change, write_change
-from playground.model.changes import Change, Subject
-from playground.views.change_names import explain_change, group_layers, name_change
+from playground.views.change_names import group_layers, name_change
 from tests.changes import made
 from tests.web.app_test import (
     SMALL,
@@ -52,15 +46,6 @@ def test_a_text_that_no_run_can_have_leaves_the_chips() -> None:
     assert (chip["note"], chip["is_pending"]) == ("", False)
 
 
-def test_a_change_of_a_head_that_is_off_says_that_it_has_no_effect_and_is_made() -> None:
-    app = open_page("attention", **SMALL, do="1.1:zero,1.1:cut_4_2,1.2:cut_4_2,-0.attn:off,0.1:zero")
-    chips = component_data(app, "change_chips")["chips"]
-    assert [bool(chip["note"]) for chip in chips] == [False, True, False, False, False]
-    assert "head 1 of layer 1 is off" in chips[1]["note"]
-    assert not any(chip["reason"] or chip["is_pending"] for chip in chips)
-    assert "4 changes" in captions(app)
-
-
 def test_a_patch_between_sentences_of_other_lengths_is_told_of_and_the_rest_applies() -> None:
     app = open_page(
         "attention", **SMALL | {"text": "abcdef\nabc\nxyzuvw"}, do="0.out:patch_2_2,0.out:patch_3_3,1.1:zero"
@@ -89,32 +74,11 @@ def test_positions_shows_the_model_without_changes() -> None:
         assert traces == charts(two)[name]
 
 
-def test_a_page_reads_and_checks_the_changes_of_its_link_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    interventions.divide_changes.cache_clear()
-    read, checked, check = [], [], interventions.check_change
-
-    def note_read(text: str) -> Change | None:
-        read.append(text)
-        return read_change(text)
-
-    def note_check(subject: Subject, wanted: Change, applied: Sequence[Change] = ()) -> None:
-        checked.append(write_change(wanted))
-        check(subject, wanted, applied)
-
-    monkeypatch.setattr(link_changes, "read_change", note_read)
-    monkeypatch.setattr(interventions, "check_change", note_check)
-    app = without_error(open_page("norms", **SMALL, do="1.1:zero,-0.0:zero,0.2:mean", seed=911))
-    assert read == ["1.1:zero", "0.0:zero", "0.2:mean"]
-    assert checked == [read[0], read[2]]
-    without_error(app.run())
-    assert (len(read), len(checked)) == (3, 2)
-
-
 TOKENS = ["[CLS]", "the", "animal", "it", "a" * 300]
 
 NAMES = {
     "3.1:zero": "layer 3, head 1 off",
-    "3.*:zero~0.5": "layer 3, all heads off · 0.5 of the way",
+    "3.*:zero~0.5": "layer 3, all heads off · strength 0.5",
     "3.1:mean": "layer 3, head 1: mean over tokens",
     "2.ffn:off": "layer 2: feed-forward off",
     "3.1:cut_3_2": "layer 3, head 1: it₃ ↛ animal₂",
@@ -123,15 +87,14 @@ NAMES = {
     "3.1:force_3_2_after": "layer 3, head 1: it₃ → animal₂ 1, after the softmax",
     "3.1:cut_3_2_after": "layer 3, head 1: it₃ ↛ animal₂ 0, after the softmax",
     "3.1:hide_2": "layer 3, head 1: animal₂ hidden",
-    "3.*:hide_2~0.5": "layer 3, all heads: animal₂ hidden · 0.5 of the way",
+    "3.*:hide_2~0.5": "layer 3, all heads: animal₂ hidden · strength 0.5",
     "3.1:uniform_*": "layer 3, head 1: every token → all evenly",
     "3.1:copy_3_0": "layer 3, head 1: it₃ → as head 0",
     "positions:shuffle_7": "positions shuffled, seed 7",
-    "positions:shuffle_1": "positions shuffled",
-    "embed:patch_3_2": "embedding: it₃ as in sentence 2",
-    "3.1.z:patch_*_2": "layer 3, head 1's result: every token as in sentence 2",
-    "3.out:patch_2_2": "after layer 3: animal₂ as in sentence 2",
-    "3.mid:patch_*_1": "layer 3, after attention: every token as in sentence 1",
+    "embed:patch_3_2": "the embedding: it₃ as in sentence 2",
+    "3.1.z:patch_*_2": "layer 3, head 1, the heads' results: every token as in sentence 2",
+    "3.out:patch_2_2": "layer 3, the output: animal₂ as in sentence 2",
+    "3.mid:patch_*_1": "layer 3, the stream after attention: every token as in sentence 1",
     "3.k:patch_3_2": "layer 3, keys: it₃ as in sentence 2",
     "3.1:cut_99_2": "layer 3, head 1: token 99 ↛ animal₂",
 }
@@ -140,15 +103,6 @@ NAMES = {
 @pytest.mark.parametrize(("text", "name"), NAMES.items())
 def test_names_are_short_and_have_the_tokens_words(text: str, name: str) -> None:
     assert name_change(made(text), TOKENS) == name
-
-
-@pytest.mark.parametrize("text", NAMES)
-def test_a_sentence_says_what_becomes_of_which_token(text: str) -> None:
-    sentence = explain_change(made(text), TOKENS)
-    assert sentence.endswith(".")
-    assert "\n" not in sentence
-    names_animal = "patch_2_" in text if "patch" in text else "_2" in text
-    assert ("animal₂" in sentence) == names_animal
 
 
 @given(st.lists(st.text(max_size=400), min_size=4, max_size=4))

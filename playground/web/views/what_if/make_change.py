@@ -13,7 +13,7 @@ from playground.link.opening import Focus
 from playground.model.changes import HEAD_POINTS, KINDS, PATCH_POINTS, SUBLAYERS, Change
 from playground.runs.encoder_run import Run
 from playground.text.wording import lower_first
-from playground.views.change_names import explain_changes, name_token
+from playground.views.change_names import name_changes, name_token
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.shared.change_chips import draw_change_button, draw_followed_button, explain_refusal, is_same_place
 
@@ -68,7 +68,7 @@ def draw_first_changes(run: Run, focus: Focus, outcome: str) -> None:
                 reason=reason,
                 key=f"example_{place}",
                 icon=":material/play_arrow:",
-                help_text=escape_markdown(explain_changes(first.wanted, run.tokens)),
+                help_text=escape_markdown(name_changes(first.wanted, run.tokens)),
             )
 
 
@@ -111,7 +111,7 @@ def draw_change_maker(run: Run, focus: Focus) -> None:
     setup = current_setup()
     with st.container(key="compose"):
         wanted = compose_changes(focus, run.config, len(setup.text.sentences), setup.sentence)
-        st.markdown(escape_markdown(explain_changes(wanted, run.tokens)), width="content")
+        st.markdown(escape_markdown(name_changes(wanted, run.tokens)), width="content")
         _offer(setup, wanted)
 
 

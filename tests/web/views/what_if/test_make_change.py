@@ -79,8 +79,6 @@ def test_what_is_chosen_is_what_is_made(kind: str, choices: dict[str, Any], text
         ("switch a head off", {}, {"do": "1.2:mean"}, "already sets the same numbers; take that back first"),
         ("force a pair", {}, {"do": "1.2:force_5_1"}, "layer 1, head 2: f₅ → b₁ alone” already sets"),
         ("force a pair", {}, {"do": "1.2:force_5_1"}, "another weight of this row; take that back first"),
-        ("hide a token", {}, {"text": "ab", "key": "1", "query": "0", "do": "1.2:cut_0_0"},
-         "no other key left to share the rest of its attention; take “layer 1, head 2: a₀ ↛ a₀” back first"),
         ("hide a token", {}, {"n_layers": "96"}, "96 changes, and a link holds"),
         ("set what", {"row": "as another head"}, {"n_heads": "1", "head": "0"}, "already as it is itself"),
         ("switch a head off", {}, {"do": ",".join(f"9.{i}:mean" for i in range(MAX_CHANGES))},
@@ -130,7 +128,6 @@ HIDE = ["0.*:hide_3", "1.*:hide_3"]
     [
         ({}, [["1.2:zero"], ["1.2:cut_5_3"], HIDE]),
         ({"do": "0.0:mean"}, [["0.0:mean", "1.2:zero"], ["0.0:mean", "1.2:cut_5_3"], ["0.0:mean", *HIDE]]),
-        ({"text": "a"}, [["1.2:zero"], None, None]),
         ({"causal": "true", "query": "2"}, [["1.2:zero"], None, HIDE]),
         ({"n_layers": "96"}, [["1.2:zero"], ["1.2:cut_5_3"], ["1.*:hide_3"]]),
     ],
