@@ -25,11 +25,6 @@ def quote_place(tokens: Sequence[str], position: int) -> str:
     return name_place(quote_token(tokens[position]), position)
 
 
-def quote_beginning(text: str) -> str:
-    """A text in quotation marks, in one line and cut where it is long; nothing in it acts as markdown."""
-    return f"“{escape_markdown(shortened(_BREAKS_A_LINE.sub(' ', text).strip(), _LONGEST_QUOTE))}”"
-
-
 def escape_markdown(text: object) -> str:
     """A text in which nothing acts as markdown, such as an error's sentence that quotes somebody's words."""
     return _MARKUP.sub(r"\\\1", str(text))

@@ -36,13 +36,15 @@ def _learnt(view: LinkedView, capability: Place) -> float:
 @quantity(
     "network",
     "Of the network that this session trained last: its task, the steps it took, or the share of the validation set "
-    "that it, or the baseline, gets right.",
-    "task, steps, right or baseline",
+    "that it gets right, that it gets right `now`, with the present changes, or that the baseline does.",
+    "task, steps, right, now or baseline",
 )
 def _network(view: LinkedView, name: Place) -> float | str:
     trained: TrainedNetwork | None = getattr(view, "trained", None)
     if trained is None:
         raise InputError("No network has been trained in this session.")
+    if name == "now":
+        return float(view.share_right)  # type: ignore[attr-defined]
     results = trained.results
     found: dict[Place, float | str] = {
         "task": trained.task.name,

@@ -1,7 +1,7 @@
 """What this session has tried of each variant, and what it has found of each exercise."""
 
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -78,12 +78,6 @@ def change_attempt(key: str, number: int, **changes: Any) -> Attempt:
     if result != Result():
         st.session_state[_RESULTS] = {**current_results(), key: result}
     return attempt
-
-
-def current_codes(keys: Collection[str]) -> list[str]:
-    """The signed codes of what this session has found of these exercises."""
-    attempts: Mapping[tuple[str, int], Attempt] = st.session_state.get(_ATTEMPTS, {})
-    return [attempt.code for (key, _), attempt in attempts.items() if key in keys and attempt.code]
 
 
 def current_results() -> Results:

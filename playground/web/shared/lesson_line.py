@@ -42,7 +42,7 @@ def _draw_ways(lesson: Lesson, step: LessonStep, *, is_next_first: bool) -> None
     """The place in the lesson; on, back and out, in places that stay from step to step."""
     number, n = lesson_state.step_number(), len(lesson.steps)
     with st.container(key="lesson_buttons", horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(f"**{lesson.title}** · step {number} of {n}")
+        st.caption(f"**{lesson.title}** · step {number} of {n}", width="content")
         st.button(
             "Back", key="lesson_back", icon=":material/arrow_back:", type="tertiary", disabled=number == 1,
             on_click=lesson_state.go_to, args=(number - 1,),

@@ -6,28 +6,32 @@ Lesson and step lie in the session as plain values, as the focus does: `open_pag
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
 import streamlit as st
+import torch
 
 from playground.charts.markdown import escape_markdown
 from playground.errors import InputError, PlaygroundError, UnavailableError
 from playground.learn.formulas import Formula, Surroundings
 from playground.learn.lesson import Lesson, LessonStep, fill_numbers, find_lesson, find_problem
 from playground.link.opening import LinkedView, open_link
-from playground.link.params import PARAMS, TOUR
+from playground.link.params import PARAMS, TOUR, default_values
 from playground.model import Encoder
 from playground.pages import page_at
 from playground.runs.encoder_run import Run
 from playground.text import Batch
+from playground.training.answers import first_sequences, score_changed
 from playground.training.trained_network import TrainedNetwork
 from playground.web.choices.open_page import follow_link
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, setup_of, unpin
 from playground.web.choices.snapshots import restore_snapshot, take_snapshot
 from playground.web.components.without_picture import request_scroll
 from playground.web.session import caches, trained_slot
+from playground.web.session.experiments import validation_data
+from playground.web.session.services import services
 from playground.web.shared.navigation import request_page
 
 _HAD = "_lesson_had"
@@ -127,8 +131,9 @@ def leave() -> None:
         st.session_state[_LEFT_AT] = {**st.session_state.get(_LEFT_AT, {}), name: number if number < last else 1}
         had = st.session_state.pop(_HAD, None)
         if had is not None:
+            defaults = {key: value for key, value in default_values(had.values).items() if key in st.session_state}
             unpin()
-            restore_snapshot(had)
+            restore_snapshot(replace(had, values={**defaults, **had.values}))
     forget()
 
 
@@ -196,6 +201,15 @@ class SetupView(LinkedView):
     def trained(self) -> TrainedNetwork | None:
         """The network that this session has trained last."""
         return trained_slot.session_slot().trained
+
+    @cached_property
+    def share_right(self) -> float:
+        """The share of the validation set that a trained network gets right with the state's changes."""
+        trained = trained_slot.find_network(self.setup.weights)
+        examples = first_sequences(validation_data(trained.recipe).validation)
+        changes = [change for change in self.changes.applied if change.names_no_token]
+        with services().turns.take():
+            return score_changed(trained.network, examples, trained.recipe, torch.device("cpu"), changes).accuracy
 
 
 def _open_views(step: LessonStep) -> Mapping[str, LinkedView]:

@@ -39,7 +39,7 @@ from playground.views.change_names import count_changes, explain_change
 from playground.web.choices import widgets
 from playground.web.choices.english import choose_english
 from playground.web.choices.focus import choose_places, current_focus, move_focus
-from playground.web.choices.setup import Setup, current_setup, current_value, is_random, record_action
+from playground.web.choices.setup import Setup, current_setup, current_value, is_random
 from playground.web.components import rows
 from playground.web.components.without_picture import scroll_to
 from playground.web.session import caches, trained_slot
@@ -482,4 +482,3 @@ renderer.WIDGETS |= {
     "open_trained": draw_open_trained,
     "stream_reading": draw_stream_reading,
 }
-renderer.ON_CHANGE["attention_why"] = partial(record_action, "computation opened")
