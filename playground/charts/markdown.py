@@ -11,9 +11,6 @@ _BREAKS_A_LINE = re.compile(r"[\s\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069]+")
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+.!|~$:-])")
 """Characters that may act as markdown."""
 
-_LONGEST_QUOTE = 120
-"""Letters of a text that is quoted as a name."""
-
 
 def quote_token(token: str) -> str:
     """A token as code, in one line; an empty one as a space."""

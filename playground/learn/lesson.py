@@ -14,6 +14,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 import playground.learn.lesson_quantities  # noqa: F401  formulas name what it adds
+from playground.charts.markdown import escape_markdown
 from playground.errors import InputError
 from playground.learn.answers import COMPUTED, Option, check_formula, check_text
 from playground.learn.exercise import MAX_VARIANT, Exercise
@@ -112,6 +113,7 @@ class LessonStep(Record):
             raise ValueError("a step has something to do or to guess, not both")
         for option in self.guess:
             _check_quick(option.when)
+            _check_words(option.text)
         return self
 
     @property
@@ -142,7 +144,7 @@ def fill_numbers(text: str, views: Mapping[str, LinkedView]) -> str:
 
     def compute(found: re.Match[str]) -> str:
         value = Formula(found[1].strip()).compute(Surroundings(views))
-        return format(value, (found[2] or ".4g").strip()) if isinstance(value, int | float) else str(value)
+        return format(value, (found[2] or ".4g").strip()) if isinstance(value, int | float) else escape_markdown(value)
 
     return COMPUTED.sub(compute, text)
 

@@ -29,7 +29,7 @@ def _setting(view: LinkedView, key: Place) -> float | str:
 def _learnt(view: LinkedView, capability: Place) -> float:
     shares = shares_of(english.spec_of(view.values))
     if capability not in shares:
-        raise InputError(f"There is no share of {quote_word(str(capability))}: those are {join_words(list(shares))}.")
+        raise InputError(f"Nobody has measured {quote_word(str(capability))} for this encoder.")
     return fmean(shares[str(capability)])
 
 

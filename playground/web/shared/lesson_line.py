@@ -29,6 +29,7 @@ def draw_lesson_line() -> None:
         return
     if lesson is None or step is None:
         return
+    st.session_state["tour"] = lesson_state.step_number()  # a link may have asked for more steps than there are
     result = lesson_state.find_result()
     lesson_state.note_drawn(result)
     with st.container(key=KEY, border=True, gap="xsmall"):
