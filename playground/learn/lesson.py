@@ -21,7 +21,7 @@ from playground.learn.exercise import MAX_VARIANT, Exercise
 from playground.learn.formulas import Formula, Surroundings
 from playground.learn.reading import MAX_FILE, Key, Record, decode_base64url, encode_base64url, read_record
 from playground.link.opening import LinkedView, split_link
-from playground.link.params import MAX_LESSON, MAX_STEPS, TOUR
+from playground.link.params import MAX_LESSON, MAX_STEPS
 from playground.pages import MOVED, PAGES
 from playground.text.wording import quote_text
 
@@ -60,24 +60,8 @@ def _check_conclusion(text: str) -> str:
     return _check_words(text)
 
 
-def _check_page(page: str) -> str:
-    if page and page not in PAGES:
-        raise ValueError(f"there is no page {quote_text(page)}: those are {', '.join(PAGES)}")
-    return page
-
-
-def _shorten_link(link: str) -> str:
-    """The page and the parameters of a link, without the server and the lesson in which it was copied."""
-    found = re.fullmatch(r"(?:https?://|(?!\w+://))(?:[^?#\s]*/)?([\w-]*)(?:\?([^#]*))?(?:#.*)?", link.strip())
-    if not link or found is None or (found[1] or "overview") not in {*PAGES, *MOVED}:
-        return link  # what is wrong with it is said where it is opened
-    kept = [each for each in (found[2] or "").split("&") if each and each.partition("=")[0] not in TOUR]
-    return f"{found[1] or 'overview'}?{'&'.join(kept)}"
-
-
 Words = Annotated[str, Field(max_length=3_000), AfterValidator(_check_words)]
 """Markdown without HTML and pictures."""
-
 
 Container = Annotated[str, Field(pattern=r"^[a-z0-9_]*$", max_length=40)]
 """A container's key."""
@@ -87,9 +71,9 @@ class LessonStep(Record):
     """One step: words, and beside them a state of the app, a page, an exercise, or nothing."""
 
     words: Words = ""
-    link: Annotated[str, Field(max_length=MAX_LESSON), AfterValidator(_shorten_link)] = ""
+    link: str = Field(default="", max_length=MAX_LESSON)
     """What is opened: a link, as the button “Copy link” gives it, or a page's path and parameters."""
-    page: Annotated[str, AfterValidator(_check_page)] = ""
+    page: str = ""
     """A page, by its path, that is opened with what the visitor has set so far."""
     exercise: Key | None = None
     """What is asked: an exercise by its key."""
@@ -107,6 +91,8 @@ class LessonStep(Record):
 
     @model_validator(mode="after")
     def _check(self) -> "LessonStep":
+        if self.page and self.page not in PAGES:
+            raise ValueError(f"there is no page {quote_text(self.page)}: those are {', '.join(PAGES)}")
         if sum(map(bool, (self.link, self.page, self.exercise))) > 1:
             raise ValueError("a step has a link, a page or an exercise: put the other one into a step of its own")
         if self.done and self.guess:
@@ -135,8 +121,7 @@ def fill_numbers(text: str, views: Mapping[str, LinkedView]) -> str:
 
     Args:
         text: the conclusion.
-        views: the states that formulas name: `now`, the visitor's; `start`, that of the step's link; `other`, that
-            which the link pins.
+        views: the states that formulas name: `now`, the visitor's, and `start`, that of the step's link.
 
     Raises:
         InputError: a formula cannot be computed; and whatever its run raises.
@@ -204,13 +189,8 @@ def decode_lesson(code: str) -> Lesson:
     try:
         return Lesson.model_validate_json(unpacked)
     except ValidationError as error:
-        raise InputError(f"The link's lesson can't be read: {_describe(error)}") from error
-
-
-def _describe(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    *_, field = (each for each in ("this", *first["loc"]) if isinstance(each, str))
-    return f"{quote_text(field)}: {first['msg'].removeprefix('Value error, ')}."
+        first = error.errors(include_url=False, include_input=False)[0]["msg"].removeprefix("Value error, ")
+        raise InputError(f"The link's lesson can't be read: {first}.") from error
 
 
 _BROKEN = "The link's lesson is not whole: perhaps the link was cut when it was copied. Ask for it again."
@@ -245,7 +225,7 @@ def find_problem(step: LessonStep, exercises: Mapping[str, Exercise]) -> str:
     try:
         if step.address:
             split_link(step.address)
-        if step.link and step.link.partition("?")[0] not in {*PAGES, *MOVED}:
+        if step.link and step.link.partition("?")[0].rpartition("/")[2] not in {"", *PAGES, *MOVED}:
             return f"{quote_text(step.link)} opens no page: paste what “Copy link” gives."
     except InputError as error:
         return str(error)

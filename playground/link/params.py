@@ -246,13 +246,13 @@ MAX_STEPS = 20
 MAX_LESSON = 6_000
 """Characters of a lesson in a link."""
 
-TOUR: dict[str, Param] = {
+LESSON: dict[str, Param] = {
     "tour": Whole(0, 0, MAX_STEPS + 1),
     "lesson": Text("", longest=MAX_LESSON),
 }
 """The step that the visitor is at, from 1, and 0 in no lesson; and the lesson, by its key or as a whole."""
 
-UNBOUND: dict[str, Param] = {**FOCUS, **TOUR, **{key: SHARED[key] for key in ("mask", "run", "do")}}
+UNBOUND: dict[str, Param] = {**FOCUS, **LESSON, **{key: SHARED[key] for key in ("mask", "run", "do")}}
 """What lies in the session as a plain value, on every page, bound to no widget."""
 
 SENTENCE_PAIR = ("similarity_first", "similarity_second")

@@ -29,7 +29,7 @@ from playground.learn.lesson import (
     shipped_lessons,
 )
 from playground.link import opening
-from playground.link.opening import LinkedView, open_link
+from playground.link.opening import LinkedView, open_link, split_link
 from playground.link.params import MAX_LESSON
 
 SERVER = "https://somewhere.example"
@@ -133,23 +133,11 @@ def test_the_quantities_of_lessons_read_the_state() -> None:
             compute(wrong, now=view)
 
 
-@pytest.mark.parametrize(
-    ("link", "kept"),
-    [
-        ("/positions?v=2", "positions?v=2"),
-        ("//positions", "positions?"),
-        ("host.example/a/positions?v=2#x", "positions?v=2"),
-        ("ftp://host/positions?v=2", "ftp://host/positions?v=2"),
-        (f"{SERVER}/attention?text=a+b&lesson=x&tour=3&layer=2", "attention?text=a+b&layer=2"),
-        (f"{SERVER}/base/norms", "norms?"),
-        (f"  {SERVER}/?d_model=64#here ", "overview?d_model=64"),
-        ("what-if?do=3.1:zero&v=2", "what-if?do=3.1:zero&v=2"),
-        (f"{SERVER}/nothing?x=1", f"{SERVER}/nothing?x=1"),
-        ("", ""),
-    ],
-)
-def test_of_a_pasted_link_page_and_parameters_are_kept(link: str, kept: str) -> None:
-    assert LessonStep(link=link).link == kept
+@pytest.mark.parametrize("server", ["", "/", f"{SERVER}/", f"{SERVER}/base/"])
+def test_a_link_may_be_pasted_whole(server: str) -> None:
+    step = LessonStep(link=f"{server}positions?text=a+b&lesson=x&tour=3")
+    assert check_lesson(Lesson(title="x", steps=[step]), shipped_exercises(), computes=False) == []
+    assert split_link(step.address)[0] == "positions"
 
 
 @pytest.mark.parametrize(

@@ -60,10 +60,10 @@ def _draw_ways(lesson: Lesson, step: LessonStep, *, is_next_first: bool) -> None
             st.button(
                 label, key="lesson_open", icon=":material/replay:", type="tertiary", on_click=lesson_state.open_step
             )
-        told = "Brings back the text and settings that you had before." if lesson_state.brings_back() else None
         st.button(
-            "End", key="lesson_end", icon=":material/close:", type="tertiary", help=told, on_click=lesson_state.leave
-        )
+            "End", key="lesson_end", icon=":material/close:", type="tertiary", on_click=lesson_state.leave,
+            help="Brings back the text and settings that you had before the lesson.",
+        )  # fmt: skip
 
 
 def _draw_words(lesson: Lesson, step: LessonStep, result: str | None) -> None:

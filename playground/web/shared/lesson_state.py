@@ -18,7 +18,7 @@ from playground.errors import InputError, PlaygroundError, UnavailableError
 from playground.learn.formulas import Formula, Surroundings
 from playground.learn.lesson import Lesson, LessonStep, fill_numbers, find_lesson, find_problem
 from playground.link.opening import LinkedView, open_link
-from playground.link.params import PARAMS, TOUR, default_values
+from playground.link.params import LESSON, PARAMS, default_values
 from playground.model import Encoder
 from playground.pages import page_at
 from playground.runs.encoder_run import Run
@@ -27,7 +27,7 @@ from playground.training.answers import first_sequences, score_changed
 from playground.training.trained_network import TrainedNetwork
 from playground.web.choices.open_page import follow_link
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, setup_of, unpin
-from playground.web.choices.snapshots import restore_snapshot, take_snapshot
+from playground.web.choices.snapshots import Snapshot, restore_snapshot, take_snapshot
 from playground.web.components.without_picture import request_scroll
 from playground.web.session import caches, trained_slot
 from playground.web.session.experiments import validation_data
@@ -39,9 +39,6 @@ _HAD = "_lesson_had"
 
 _GUESS = "_lesson_guess"
 """Session key of the lesson, the step and the place in its list of what the visitor guessed last."""
-
-_LEFT_AT = "_lessons_left_at"
-"""Session key of the step at which the visitor has left each lesson."""
 
 _DRAWN = "_lesson_drawn"
 """Session key of the result that the line was drawn with last."""
@@ -73,18 +70,13 @@ def current_step() -> LessonStep | None:
     return lesson.steps[number - 1] if lesson is not None and number else None
 
 
-def step_left(name: str) -> int:
-    """Return the number of the step at which the visitor has left a lesson in this session; 1 if not before its end."""
-    return int(st.session_state.get(_LEFT_AT, {}).get(name, 1))
-
-
 def begin_lesson(name: str) -> None:
-    """Begin a lesson at its first step, or where it was left; for callbacks. Raises as `find_lesson`."""
+    """Begin a lesson; for callbacks. Raises as `find_lesson`."""
     find_lesson(name)
     if not lesson_name():
-        st.session_state[_HAD] = take_snapshot(PARAMS.keys() - TOUR.keys())
+        st.session_state[_HAD] = take_snapshot(PARAMS.keys() - LESSON.keys())
     st.session_state["lesson"] = name
-    go_to(step_left(name))
+    go_to(1)
 
 
 def go_to(number: int) -> None:
@@ -103,7 +95,7 @@ def open_step() -> None:
     if step is None or find_problem(step, caches.shipped_exercises()):
         return
     if step.address:
-        place = {key: st.session_state[key] for key in TOUR if key in st.session_state}
+        place = {key: st.session_state[key] for key in LESSON if key in st.session_state}
         request_page(follow_link(step.address))
         st.session_state.update(place)
     elif step.page:
@@ -113,27 +105,15 @@ def open_step() -> None:
 def guess(place: int) -> None:
     """Take the visitor's guess; for callbacks."""
     st.session_state[_GUESS] = (lesson_name(), step_number(), place)
-    step = current_step()
-    if step is not None and step.shows:
-        request_scroll(step.shows)
-
-
-def brings_back() -> bool:
-    """Whether leaving brings back what the visitor had: a lesson that came with a link began with its own state."""
-    return _HAD in st.session_state
 
 
 def leave() -> None:
-    """End the lesson: its step is kept, and what the visitor had before comes back; for callbacks."""
-    name = lesson_name()
-    if name:
-        number, last = step_number(), len(find_lesson(name).steps)
-        st.session_state[_LEFT_AT] = {**st.session_state.get(_LEFT_AT, {}), name: number if number < last else 1}
-        had = st.session_state.pop(_HAD, None)
-        if had is not None:
-            defaults = {key: value for key, value in default_values(had.values).items() if key in st.session_state}
-            unpin()
-            restore_snapshot(replace(had, values={**defaults, **had.values}))
+    """End the lesson, if in one, and bring back what the visitor had before; for callbacks."""
+    had: Snapshot | None = st.session_state.pop(_HAD, None)
+    if lesson_name() and had is not None:
+        defaults = {key: value for key, value in default_values(had.values).items() if key in st.session_state}
+        unpin()
+        restore_snapshot(replace(had, values={**defaults, **had.values}))
     forget()
 
 
@@ -213,20 +193,18 @@ class SetupView(LinkedView):
 
 
 def _open_views(step: LessonStep) -> Mapping[str, LinkedView]:
-    """Return what formulas can name: the present state, and those that the step's link shows and pins."""
+    """Return what formulas can name: the present state, and the one that the step began with."""
     views = {"now": _make_view({key: current_value(key) for key in PARAMS}, current_setup())}
     if step.link:
         with suppress(UnavailableError):  # a network that was trained elsewhere
-            found = _link_values(step.link)
-            views |= {name: _make_view(values, setup_of(values)) for name, values in found.items()}
+            values = _read_link(step.link)
+            views["start"] = _make_view(values, setup_of(values))
     return views
 
 
 @lru_cache(maxsize=64)
-def _link_values(link: str) -> Mapping[str, Mapping[str, Any]]:
-    view = open_link(link)
-    pinned = {} if view.pinned is None else {"other": view.pinned.values}
-    return {"start": view.values} | pinned
+def _read_link(link: str) -> Mapping[str, Any]:
+    return open_link(link).values
 
 
 def _make_view(values: Mapping[str, Any], setup: Setup) -> SetupView:

@@ -11,7 +11,6 @@ from playground.errors import InputError
 from playground.learn.lesson import (
     FOLDER,
     Lesson,
-    LessonStep,
     encode_lesson,
     find_lesson,
     is_code,
@@ -21,7 +20,6 @@ from playground.learn.lesson import (
 from playground.text.wording import count_noun, quote_text
 from playground.web.choices.setup import current_value
 from playground.web.components.without_picture import request_scroll
-from playground.web.session.caches import shipped_exercises
 from playground.web.shared import lesson_state, panels, uploads
 from playground.web.shared.navigation import current_server
 from playground.web.shared.renderer import render
@@ -55,8 +53,8 @@ def draw_lessons() -> None:
         _draw_lesson(name, lesson)
 
 
-def draw_cards(lessons: Mapping[str, Lesson], key: str, *, has_steps: bool = False) -> None:
-    """A card for each lesson, four in a row, in a container of this key; with a button to its steps on request."""
+def draw_cards(lessons: Mapping[str, Lesson], key: str, *, has_link: bool = False) -> None:
+    """A card for each lesson, four in a row, in a container of this key; with a button to its link on request."""
     with st.container(key=key):
         rows = [st.columns(_IN_A_ROW, gap="small") for _ in range(-(-len(lessons) // _IN_A_ROW))]
         columns = [column for row in rows for column in row]
@@ -67,15 +65,14 @@ def draw_cards(lessons: Mapping[str, Lesson], key: str, *, has_steps: bool = Fal
                 st.caption(_measure(lesson))
                 with st.container(horizontal=True):
                     _draw_begin_button(name)
-                    if has_steps:
-                        st.button("Its steps", key=f"look_{name}", type="tertiary", on_click=_open, args=(name,))
+                    if has_link:
+                        st.button("Link and file", key=f"look_{name}", type="tertiary", on_click=_open, args=(name,))
 
 
 def _draw_begin_button(name: str, key: str = "") -> None:
-    """The button that begins a lesson, by its key or code, or goes on with it."""
-    left = lesson_state.step_left(name)
+    """The button that begins a lesson, by its key or code."""
     st.button(
-        "Begin" if left == 1 else f"Continue at step {left}", key=key or f"begin_{name}", type="primary",
+        "Begin", key=key or f"begin_{name}", type="primary",
         icon=":material/play_arrow:", on_click=lesson_state.begin_lesson, args=(name,),
     )  # fmt: skip
 
@@ -97,7 +94,7 @@ def _draw_list(problem: str) -> None:
     st.caption(_BRINGS)
     if problem:
         st.warning(escape_markdown(problem))
-    draw_cards(lessons, "lessons_cards", has_steps=True)
+    draw_cards(lessons, "lessons_cards", has_link=True)
     st.header("Your own", anchor=False)
     st.markdown(
         "A lesson is a file in YAML: words, links and exercises, step by step. Save the file of one of these lessons, "
@@ -121,8 +118,6 @@ def _draw_lesson(name: str, lesson: Lesson) -> None:
     if lesson.steps and not lesson_state.lesson_name():
         _draw_begin_button(name, "lesson_begin")
         st.caption(_BRINGS)
-    st.header("Its steps", anchor=False)
-    st.markdown("\n".join(f"{number}. {_name_step(step)}" for number, step in enumerate(lesson.steps, 1)))
     st.header("For teachers", anchor=False)
     st.caption("The link for your students:")
     with st.container(key="lesson_link"):
@@ -132,19 +127,6 @@ def _draw_lesson(name: str, lesson: Lesson) -> None:
             "File", (FOLDER / f"{name}.yaml").read_bytes(), f"{name}.yaml", "application/yaml", key="lesson_file_save",
             icon=":material/download:", on_click="ignore",
         )  # fmt: skip
-
-
-def _name_step(step: LessonStep) -> str:
-    """A step in a line: its exercise's title, or its words' first sentence."""
-    exercises = shipped_exercises()
-    if step.exercise is not None:
-        return f"*{exercises[step.exercise].title if step.exercise in exercises else escape_markdown(step.exercise)}*"
-    first = " ".join(step.words.strip().partition("\n\n")[0].split()).lstrip("#*-> ").split(". ")[0]
-    return first if len(first) <= _LONGEST_NAME else f"{first[:_LONGEST_NAME].rsplit(' ', 1)[0]} …"
-
-
-_LONGEST_NAME = 240
-"""Characters of a step's line."""
 
 
 def _open(name: str) -> None:

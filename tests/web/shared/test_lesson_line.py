@@ -130,20 +130,13 @@ def test_a_lesson_opens_each_state_and_keeps_its_place() -> None:
     assert "Do more heads cost more?" in app.title[0].value
     app = press(app, "lesson_next")
     assert app.title[0].value == open_page("norms").title[0].value
-    app.session_state["do"] = read_changes("0.1:zero")
+    app.session_state["do"] = read_changes("0.1:zero")[0]
     app = press(press(app, "lesson_back"), "lesson_end")
     assert shown_step(app) == 0
     assert values(app, *OWN) == OWN
     assert not app.session_state["do"], "which the session did not have before"
     app = press(open_page("lessons", lesson=CODE, tour=2), "lesson_list")
     assert shown_step(app) == 0
-
-
-def test_a_lesson_that_was_left_goes_on_where_it_was() -> None:
-    app = press(press(open_page("lessons"), "begin_parts"), "lesson_next")
-    app = working(press(app, "lesson_end").switch_page("../../pages/lessons.py").run())
-    assert app.button(key="begin_parts").label == "Continue at step 2"
-    assert shown_step(press(app, "begin_parts")) == 2
 
 
 def test_a_lesson_that_came_with_a_link_leaves_its_state() -> None:

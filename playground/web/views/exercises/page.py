@@ -78,7 +78,7 @@ def draw_exercises() -> None:
             _draw_exercise(exercises[key], number)
         else:
             _draw_list(unknown=key)
-    keep_progress(has_file=key not in exercises)
+    keep_progress()
 
 
 def _open(key: str, number: int = 0) -> None:
