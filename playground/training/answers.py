@@ -253,7 +253,3 @@ def _scores(network: Network, batch: Examples, recipe: Recipe, trace: Trace) -> 
         return network.decode(batch.decoder_ids, memory, source_mask, target_mask)
     logits: Tensor = network.head(network.encoder(batch.ids, attention_mask(batch, recipe), trace))
     return logits
-
-
-MIRRORED = 0.5
-"""The share of its weight from which on a head is said to look at the mirrored place."""
