@@ -10,8 +10,6 @@ _BREAKS_A_LINE = re.compile(r"[\s\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069]+")
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+.!|~$:-])")
 
-_LONGEST_QUOTE = 120
-
 
 def quote_token(token: str) -> str:
     """A token as code, in one line."""
@@ -21,11 +19,6 @@ def quote_token(token: str) -> str:
 def quote_place(tokens: Sequence[str], position: int) -> str:
     """The token at a position as code, with its position below the line."""
     return name_place(quote_token(tokens[position]), position)
-
-
-def quote_beginning(text: str) -> str:
-    """A text's beginning in quotation marks, in one line."""
-    return f"“{escape_markdown(shortened(_BREAKS_A_LINE.sub(' ', text).strip(), _LONGEST_QUOTE))}”"
 
 
 def escape_markdown(text: object) -> str:

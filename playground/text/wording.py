@@ -92,11 +92,6 @@ def quote_text(text: str, longest: int = 60) -> str:
     return f"“{plain}{'…' if len(text) > longest else ''}”"
 
 
-def quote_sentence(sentence: str) -> str:
-    """A quoted sentence, with a full stop behind it if it has no mark."""
-    return f"“{sentence}”{'' if sentence.rstrip().endswith(('.', '!', '?', '…')) else '.'}"
-
-
 def quote_word(word: str, longest: int = 60) -> str:
     """A stranger's word in quotation marks, cut; markdown is not escaped."""
     seen = "".join(character for character in word[:longest] if character.isprintable())

@@ -1,4 +1,4 @@
-"""The visitor's choices as one `Lab`, which every run is made by; the pinned ones, notices, recent actions.
+"""The visitor's choices as one `Lab`, which every run is made by; the pinned ones, notices.
 
 The pinned settings lie in the session as one plain value, bound to no widget. As with the focus, `open_page` reads
 them from the link once, and `correct_address` writes them there: `b_` and the parameter's key, where they differ from
@@ -7,7 +7,7 @@ the present ones. `pinned=true` stands for them where they don't differ at all.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -31,30 +31,8 @@ from playground.web.session.uploaded_files import UploadedWeights, current_uploa
 from playground.web.session.weights_cache import this_session
 from playground.weights.recognise import RecognisedWeights
 
-Action = Literal["cell chosen", "computation opened", "link copied", "step done by its button"]
-
 Setup = Lab
 """The visitor's choices."""
-
-_ACTIONS = "_actions"
-"""Session key of the actions since they were cleared."""
-
-
-def record_action(action: Action) -> None:
-    """Note that the visitor did this."""
-    st.session_state[_ACTIONS] = recorded_actions() | {action}
-
-
-def recorded_actions() -> frozenset[Action]:
-    """What was done since the actions were cleared."""
-    actions: frozenset[Action] = st.session_state.get(_ACTIONS, frozenset())
-    return actions
-
-
-def clear_actions() -> None:
-    """Forget what was done."""
-    st.session_state[_ACTIONS] = frozenset()
-
 
 _PINNED = "_pinned"
 """Session key of the pinned values; None where nothing is pinned, nothing at all before the link was read."""

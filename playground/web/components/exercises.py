@@ -87,9 +87,7 @@ def draw_progress(
     *,
     is_read: bool,
     replaces: bool,
-    has_file: bool,
     on_read: Callable[[str], None],
-    on_open: Callable[[str], None],
 ) -> None:
     """Have the browser keep what a visitor has found, as a text, and say what it had kept before.
 
@@ -99,17 +97,10 @@ def draw_progress(
         session: a name of this session, which is told once what the browser has.
         is_read: whether it was told: only then is anything kept.
         replaces: whether the text takes the place of what the browser had, which could not be read.
-        has_file: whether to draw the link that saves the text, and the field that opens a saved one.
         on_read: takes what the browser had.
-        on_open: takes a file's text.
     """
-    data = {"progress": progress, "session": session, "isRead": is_read, "replaces": replaces, "hasFile": has_file}
-    _progress(
-        key=key,
-        data=data,
-        on_stored_change=lambda: _take(key, "stored", on_read),
-        on_opened_change=lambda: _take(key, "opened", on_open),
-    )
+    data = {"progress": progress, "session": session, "isRead": is_read, "replaces": replaces}
+    _progress(key=key, data=data, on_stored_change=lambda: _take(key, "stored", on_read))
 
 
 def _take(key: str, name: str, take: Callable[[Any], None]) -> None:

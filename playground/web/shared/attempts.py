@@ -1,16 +1,14 @@
 """What this session has tried of each variant, and what it has found of each exercise."""
 
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import streamlit as st
 
-from playground.charts.markdown import escape_markdown
 from playground.errors import InputError
 from playground.learn.progress import Result, Results, join_results, read_progress, write_progress
-from playground.text.wording import count_noun
 from playground.web.components.exercises import draw_progress
 
 ASKED = "_exercise_asked"
@@ -30,9 +28,6 @@ _IS_BROKEN = "_exercise_results_broken"
 
 _SESSION = "_exercise_session"
 """Session key of the session's name for the browser, which no other session has."""
-
-_FILE_NOTE = "_exercise_file_note"
-"""Session key, in the run after a file was opened: what became of it, and whether it could be read."""
 
 
 @dataclass(frozen=True)
@@ -80,57 +75,29 @@ def change_attempt(key: str, number: int, **changes: Any) -> Attempt:
     return attempt
 
 
-def current_codes(keys: Collection[str]) -> list[str]:
-    """The signed codes of what this session has found of these exercises."""
-    attempts: Mapping[tuple[str, int], Attempt] = st.session_state.get(_ATTEMPTS, {})
-    return [attempt.code for (key, _), attempt in attempts.items() if key in keys and attempt.code]
-
-
 def current_results() -> Results:
     """What became of the exercises in this browser, as far as this session knows."""
     results: Results = st.session_state.get(_RESULTS, {})
     return results
 
 
-def keep_progress(*, has_file: bool) -> None:
-    """Have the browser keep the results; with a link that saves them as a file and a field that opens one."""
-    note, is_right = st.session_state.pop(_FILE_NOTE, ("", True))
-    if note:
-        (st.success if is_right else st.error)(note)
+def keep_progress() -> None:
+    """Have the browser keep the results, beside those that it had kept before."""
     draw_progress(
         "exercise_progress",
         write_progress(current_results()),
         st.session_state.setdefault(_SESSION, secrets.token_hex(8)),
         is_read=bool(st.session_state.get(_IS_READ)),
         replaces=bool(st.session_state.get(_IS_BROKEN)),
-        has_file=has_file,
         on_read=_take_stored,
-        on_open=_take_file,
     )
 
 
 def _take_stored(text: object) -> None:
     st.session_state[_IS_READ] = True
     try:
-        _join(text)
+        results = read_progress(text if isinstance(text, str) else "")
     except InputError:  # somebody has written something else there; what is found from now on takes its place
         st.session_state[_IS_BROKEN] = True
-        st.session_state[_FILE_NOTE] = ("What this browser had kept of the exercises could not be read.", False)
-
-
-def _take_file(text: object) -> None:
-    try:
-        n = _join(text)
-    except InputError as error:
-        st.session_state[_FILE_NOTE] = (escape_markdown(error), False)
     else:
-        st.session_state[_FILE_NOTE] = (
-            f"The file's results of {count_noun(n, 'exercise')} are in.",
-            True,
-        )
-
-
-def _join(text: object) -> int:
-    results = read_progress(text if isinstance(text, str) else "")
-    st.session_state[_RESULTS] = join_results(current_results(), results)
-    return len(results)
+        st.session_state[_RESULTS] = join_results(current_results(), results)

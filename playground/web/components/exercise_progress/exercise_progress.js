@@ -1,6 +1,5 @@
 const PLACE = "progress of the exercises"
 const EMPTY = '{"version":1,"exercises":{}}'
-const LONGEST = 200000 // characters
 
 let asked = "" // the session that was told what the browser has: once is enough
 
@@ -30,12 +29,11 @@ const join = (one, other) => ({
 })
 
 export default function ({ data: [data], parentElement, setTriggerValue }) {
-  const frame = parentElement.querySelector(".frame"), link = frame.querySelector("a"), field = frame.querySelector("input")
+  const lost = parentElement.querySelector(".lost")
   const isKept = canStore()
-  frame.querySelector(".lost").hidden = isKept
-  frame.querySelector(".file").hidden = !data.hasFile
+  lost.hidden = isKept
   const element = parentElement.getRootNode().host.closest("[data-testid=stElementContainer]")
-  if (element) element.style.display = isKept && !data.hasFile ? "none" : "" // no room for what cannot be seen
+  if (element) element.style.display = isKept ? "none" : "" // no room for what cannot be seen
   if (isKept && !data.isRead && asked !== data.session) {
     asked = data.session
     setTriggerValue("stored", localStorage.getItem(PLACE) ?? EMPTY)
@@ -47,16 +45,7 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     try {
       localStorage.setItem(PLACE, JSON.stringify(stored))
     } catch {
-      frame.querySelector(".lost").hidden = false // it is full
+      lost.hidden = false // it is full
     }
-  }
-  URL.revokeObjectURL(link.href)
-  link.href = URL.createObjectURL(new Blob([data.progress], { type: "application/json" }))
-  field.onchange = async () => {
-    const [file] = field.files
-    if (!file) return
-    const text = file.size > 4 * LONGEST ? "x".repeat(LONGEST + 1) : await file.text()
-    setTriggerValue("opened", text.slice(0, LONGEST + 1))
-    field.value = ""
   }
 }

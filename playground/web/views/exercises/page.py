@@ -46,9 +46,9 @@ from playground.web.shared.attempts import (
     current_results,
     keep_progress,
 )
+from playground.web.shared.lesson_state import lesson_name
 from playground.web.shared.page_end import PageEndError
 from playground.web.shared.renderer import render
-from playground.web.shared.tour import current_lesson
 from playground.web.views.exercises.answers import draw_way_back, form_of, read_given, settings_of
 from playground.web.views.exercises.posed import (
     ServedVariant,
@@ -78,7 +78,7 @@ def draw_exercises() -> None:
             _draw_exercise(exercises[key], number)
         else:
             _draw_list(unknown=key)
-    keep_progress(has_file=key not in exercises)
+    keep_progress()
 
 
 def _open(key: str, number: int = 0) -> None:
@@ -299,7 +299,7 @@ def _is_right(variant: Variant, solved: LinkedView) -> bool:
 def _draw_ways_on(variant: Variant) -> None:
     exercise, exercises = variant.exercise, shipped_exercises()
     other = next_variant(variant)
-    in_lesson = bool(current_lesson())  # whose line leads on
+    in_lesson = bool(lesson_name())  # whose line leads on
     following = None if in_lesson else next_exercise(exercises, current_results(), after=exercise.key)
     with st.container(key="exercise_ways", horizontal=True):
         if other is not None:
