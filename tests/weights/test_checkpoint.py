@@ -1,6 +1,5 @@
 import hashlib
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -63,11 +62,6 @@ def test_the_trained_model_is_what_its_preset_says_and_read_only(minilm: Trained
     assert not encoder.training
     assert not any(parameter.requires_grad for parameter in parameters)
     assert {parameter.device.type for parameter in parameters} == {"cpu"}
-
-
-def test_the_package_is_found_without_running_its_code(minilm: Trained) -> None:
-    assert minilm_path() is not None
-    assert checkpoint.MINILM_PACKAGE not in sys.modules
 
 
 # A small BERT on disk, to be damaged.
@@ -141,11 +135,9 @@ def test_a_missing_or_damaged_file_is_named(folder: Path, name: str) -> None:
         ({"hidden_size": "8"}, "hidden_size is '8'"),
         ({"hidden_size": 16}, r"has shape \(6, 8\); the model needs \(6, 16\)"),
         ({"num_hidden_layers": 2}, r"encoder\.layer\.1\.attention\.self\.query\.weight is missing"),
-        ({"hidden_act": "mish"}, "asks for the activation function 'mish', which this encoder has not"),
-        ({"model_type": "gpt2"}, "describes a model of the type 'gpt2'; the types that open here are BERT, XLM-R"),
+        ({"hidden_act": "mish"}, "asks for hidden_act='mish', which"),
+        ({"model_type": "gpt2"}, "describes a model of the type 'gpt2'"),
         ({"model_type": ["bert"]}, "describes a model of the type"),
-        ({"position_embedding_type": "relative_key"}, "asks for positions of the type 'relative_key'"),
-        ({"is_decoder": True}, "asks for a decoder"),
         ({"vocab_size": 5}, "has 6 tokens, more than the 5"),
     ],
 )
