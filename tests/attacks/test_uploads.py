@@ -93,7 +93,7 @@ def test_a_forged_name_is_one_sentence_to_its_sender(target: Server, name: bytes
                 file_id=urls[0].file_id, name=name.decode("latin-1"), size=100, file_urls=urls[0]
             )
             await student._run(widget.fragment, state)
-            return status, [each for each in student.alerts if "can't be used" in each or "Choose one" in each]
+            return status, [each for each in student.alerts if "can't be used" in each or "Choose a" in each]
 
     status, sentences = run_coroutine(attack())
     assert status in {204, 400}

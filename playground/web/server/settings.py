@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from playground.learn.results import read_private_key
@@ -49,8 +48,6 @@ class Settings:
     """Bytes of random weights that all visitors share; more where the two models used last need it."""
     release_after: float = 150.0
     """Seconds without any visitor after which what they computed is dropped; Streamlit keeps a session for 120."""
-    weights_folder: Path | None = None
-    """Folder whose safetensors files every visitor may open; None: visitors bring their own."""
     max_trainings: int = field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2))
     """Networks that train at once; further visitors wait in a queue."""
     max_training_seconds: float = 300.0
@@ -98,12 +95,6 @@ def _seconds(text: str) -> float:
     return value
 
 
-def _folder(text: str) -> Path:
-    if not Path(text).is_absolute() or not Path(text).is_dir():
-        raise ValueError(f"{text!r} is not the full path of a folder")
-    return Path(text)
-
-
 def _cluster(text: str) -> str:
     if not re.fullmatch(r"auto|local|([\w.-]+|\[[\da-fA-F:]+\]):\d{1,5}", text):
         raise ValueError(f"{text!r} is none of auto, local, host:port")
@@ -149,6 +140,5 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "frame_ancestors": _sources,
     "ray": _cluster,
     "ray_gpus": _share,
-    "weights_folder": _folder,
 }
 """How a setting is read that is neither a count nor seconds."""

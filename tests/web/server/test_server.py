@@ -2,7 +2,6 @@
 
 import logging
 from dataclasses import fields
-from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
@@ -112,7 +111,7 @@ def test_where_there_is_no_page_an_answer_says_so_and_leads_to_the_front_page(ba
 # --- settings
 
 
-def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
+def test_settings_are_read_from_the_environment() -> None:
     texts = {
         "max_parameters": "5_000_000",
         "max_sessions": "3",
@@ -128,7 +127,6 @@ def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
         "max_cached_results": "8",
         "max_cached_weights": "9",
         "release_after": "90",
-        "weights_folder": str(tmp_path),
         "max_trainings": "4",
         "max_training_seconds": "60",
         "max_shared_runs": "5",
@@ -157,7 +155,6 @@ def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
         8,
         9,
         90.0,
-        tmp_path,
         4,
         60.0,
         5,
@@ -188,7 +185,6 @@ def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
         ("PLAYGROUND_RAY_GPUS", ["-1", "inf", "nan"]),
         ("PLAYGROUND_RESULT_KEY", ["", "secret", "A" * 44]),
         ("PLAYGROUND_MAX_TRAINING_SECONDS", ["0", "-3", "inf"]),
-        ("PLAYGROUND_WEIGHTS_FOLDER", ["", ".", "tests", "/there/is/no/such/folder", __file__]),
     ],
 )  # fmt: skip
 def test_a_bad_value_is_named_and_the_default_used(
