@@ -172,7 +172,7 @@ def test_a_change_of_one_attention_weight_or_output_is_noticed() -> None:
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        ({"weights": "mine"}, "weights"),
+        ({"weights": "mine"}, "weights='mine'"),
         ({"weights": "minilm"}, "shape"),
         ({"tokenizer": "morse"}, "morse"),
         ({"tokenizer": "vectors"}, "vocab_size"),
