@@ -124,15 +124,16 @@ def draw_data() -> None:
         f"{total:,} numbers, **{in_units(4 * total, 'B')}** before compression; at most {data.MOST_NUMBERS:,} fit. "
         "The file also says what it is of: link, configuration, seed, weights, changes (`do`), tokens and versions."
     )
+    names = data.name_arrays(run.config, points)
     with panels.explain_errors():
-        write = _prepare_file(setup, run, data.name_arrays(run.config, points))
+        write = _prepare_file(setup, run, names)
     name = f"run_{file_name(setup['weights'])}_seed{setup['seed']}.npz"
     _offer(
         name, in_turn(write, total / _NUMBERS_A_SECOND), "application/octet-stream", disabled=total > data.MOST_NUMBERS
     )
     st.code(
         f'import json, numpy as np\nrun = np.load("{name}", allow_pickle=False)\n'
-        'about, array = json.loads(str(run["about"])), run["final"]',
+        'about, array = json.loads(str(run["about"])), run["' + (names or ["final"])[-1] + '"]',
         language="python",
     )
 
