@@ -28,9 +28,12 @@ _ACTIVATIONS = {
 """Their names of activation functions, and ours."""
 
 _SIZE, _COUNT = (1, 1_000_000), (1, 1_000)
+_MOST_SHOWN = (1, 96)
+"""Layers and heads that the pages can show."""
 _BOUNDS: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("vocab_size", "d_model", "d_ff", "d_head", "d_embedding", "max_len", "window"), _SIZE),
-    **dict.fromkeys(("n_layers", "n_heads", "n_segments", "relative_buckets", "global_every"), _COUNT),
+    **dict.fromkeys(("n_layers", "n_heads"), _MOST_SHOWN),
+    **dict.fromkeys(("n_segments", "relative_buckets", "global_every"), _COUNT),
     "relative_distance": _SIZE,
     "position_offset": (0, 1_000_000),
     "dropout": (0.0, 0.999),

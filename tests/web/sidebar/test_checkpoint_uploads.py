@@ -79,10 +79,8 @@ def albert(**change: object) -> bytes:
         (("config.json",), {}, "Choose a safetensors file"),
         (("model.safetensors",), {"other_safetensors": b"x"}, "no safetensors file"),
         (("model.safetensors",), {"config_json": b"[" * 100_000}, "can't be read as JSON"),
-        (("model.safetensors",), {"config_json": b" " * 1_000_001}, "more than 1 MB"),
         (("model.safetensors", "config.json"), {"tokenizer_json": b"{}"}, "no tokenizer can be read"),
-        (("model.safetensors",), {"config_json": albert(num_hidden_layers=2**31 - 1)}, "whole number from 1 to 1,000"),
-        (("model.safetensors",), {"config_json": albert(num_attention_heads=512, hidden_size=512)}, "at most 96"),
+        (("model.safetensors",), {"config_json": albert(num_hidden_layers=2**31 - 1)}, "whole number from 1 to 96"),
         (("model.safetensors",), {"config_json": json.dumps({"model_type": "llama"}).encode()}, "llama"),
     ],
 )
