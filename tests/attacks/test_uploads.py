@@ -66,14 +66,12 @@ def test_a_file_above_the_limit_is_refused_before_it_is_read(target: Server) -> 
     "name",
     [
         b"program.exe",
-        b"vocabulary.txt",
         b"../../etc/passwd",
         b"a\0b.safetensors",
         b"",
         b"\xff\xfe\x80.safetensors",
         b"<img src=x onerror=alert(1)>.safetensors",
         b"x" * 5_000,
-        b"x.safetensors\xe2\x80\xaetxt",
     ],
 )
 def test_a_forged_name_is_one_sentence_to_its_sender(target: Server, name: bytes) -> None:

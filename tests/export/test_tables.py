@@ -7,26 +7,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-import pytest
 
 from playground.accounting.readable import ModelCosts
-from playground.analysis.attention import pattern_spread
 from playground.analysis.gradient_variants import VARIANTS
-from playground.charts.bars import LabelledRows
-from playground.charts.chart import Heatmap, LabelledBars, Picture
+from playground.charts.chart import Heatmap
 from playground.charts.draw import draw_chart
 from playground.charts.head_map import head_map
 from playground.charts.names import token_table
 from playground.charts.scene import Scene
-from playground.export.tables import all_weights, numbers_of, rows_of, write_csv
-from playground.link.opening import Focus
+from playground.export.tables import numbers_of, rows_of, write_csv
 from playground.views.gradient_flow import LAYER, draw_by_layer
 from playground.views.parameters import show_treemap
-from playground.views.steps.attention_stages import draw_projections
-from playground.views.what_if.parts import Effects, Parts, show_heads
 from tests.model.reference import small_config
 from tests.views.every_figure import every_figure
-from tests.views.scenes import parts_of, small_run, small_walk
 
 WORDS = ["=1+1", "+x", "-x", "@sum", "\tx", "＝x", 'a"b', "a,b", "a\nb", "|", "it's", "漢", "5", ""]
 
@@ -86,19 +79,6 @@ def test_lines_have_a_row_a_number_and_bands_their_own() -> None:
     assert len(low) == len(residual) - 1, "a block has an output, and the stream a state before the first"
 
 
-def test_a_points_layer_and_head_are_no_band() -> None:
-    run, _ = small_run("a<bc")
-    effects = Effects(np.linspace(0, 0.7, 8, dtype=np.float32), "moved", "{}", ".1%")
-    scene = Scene(Parts(run, effects), Focus(1, 2, 0, 1))
-    charts = [item for item in parts_of(show_heads(scene, {"whatif_spread": True})) if isinstance(item, Picture)]
-    header, *rows = numbers_of(go.Figure(draw_chart(charts[0], scene).now.figure))
-    assert header == ["line", "spread of the pattern (0 = one key, 1 = all keys evenly)", "number"]
-    assert [row[0] for row in rows] == [
-        f"{name} [size of the effect]" for name in ["every other head"] * 7 + ["layer 1, head 2"]
-    ]
-    assert rows[-1][1:] == pytest.approx([pattern_spread(run)[1, 2], 0.6])
-
-
 def test_what_a_logarithmic_axis_cannot_show_is_named() -> None:
     rows = numbers_of(go.Figure(draw_by_layer({VARIANTS[0]: np.array([1.0, 0.0, np.inf])}, "norm", LAYER)))
     assert ["post-norm [norm (log scale)]", 2, "∞"] in rows
@@ -113,32 +93,8 @@ def test_a_treemaps_numbers_add_up() -> None:
     assert sum(row[3] for row in rows if row[1] == "model") == total
 
 
-def test_bars_of_the_page_are_a_figure_with_their_numbers() -> None:
-    bars = LabelledRows(["<b>x</b>", "y"], [0.5, -2.0], ["#ff0000", "#00ff00"], ["+0.5", "-2"], "share")
-    chart = LabelledBars[None](key="bars", alt="", caption="", bars=lambda _: bars)
-    figure = draw_chart(chart, Scene(None)).now.figure
-    assert numbers_of(go.Figure(figure))[1:] == [["[share]", "<b>x</b>", 0.5], ["[share]", "y", -2.0]]
-
-
-def test_several_heatmaps_lie_below_each_other() -> None:
-    walk, trace = small_walk("abc", focus=Focus(1, 2, 0, 1))
-    header, *rows = numbers_of(go.Figure(draw_projections(walk)))
-    assert header[:2] == ["chart", "token \\ column [value]"]
-    np.testing.assert_allclose([row[2:] for row in rows[3:6]], trace["layers.1.attn.k"][0, 2], atol=1e-6)
-    assert {row[0] for row in rows} == {f"{name}, first 4" for name in "QKV"}
-
-
 def test_every_figure_of_every_page_has_numbers() -> None:
     for name, figure in every_figure().items():
         header, *rows = numbers_of(figure)
         assert all(len(row) == len(header) for row in rows), name
         assert header[0], name
-
-
-def test_all_heads_weights_are_listed() -> None:
-    patterns = RNG.dirichlet(np.full(30, 0.2), (2, 3, 30)).astype(np.float32)
-    header, *rows = all_weights(patterns, ["q"] * 30, ["k"] * 30)
-    assert len(rows) == 2 * 3 * 30
-    assert rows[30 * 4 + 7][:3] == [1, 1, "q₇"]
-    np.testing.assert_array_equal(rows[30 * 4 + 7][3:], patterns[1, 1, 7])
-    assert header[2:4] == ["query \\ key [weight]", "k₀"]

@@ -56,11 +56,6 @@ def test_an_id_that_no_word_has_is_shown_as_its_number() -> None:
             WORDS.id_to_token(token_id)
 
 
-def test_a_long_sentence_is_cut_before_its_words_are_looked_up() -> None:
-    batch = VocabularyTokenizer({"a": 0}).encode_batch(["a a a zebra"], max_tokens=2)
-    assert (batch.tokens, batch.truncated) == ([["a", "a"]], [2])
-
-
 @pytest.mark.parametrize("text", HARD_TEXTS)
 def test_any_text_is_a_batch(text: str) -> None:
     check(WORDS, WORDS.encode_batch([text, "the cat"]))
@@ -103,10 +98,6 @@ def dump(vocabulary: Any) -> bytes:
 )
 def test_words_and_their_ids_are_read(data: bytes) -> None:
     assert read_vocabulary(data, n_rows=3) == {"the": 0, "cat": 1, "sat": 2}
-
-
-def test_json_may_hold_a_blank_and_a_line_end() -> None:
-    assert read_vocabulary(dump({" ": 0, "\n": 1, "a": 2}), n_rows=3) == {" ": 0, "\n": 1, "a": 2}
 
 
 HOSTILE = {

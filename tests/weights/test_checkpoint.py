@@ -91,14 +91,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_folder_with_a_bert_checkpoint_loads(folder: Path) -> None:
-    encoder, tokenizer = load(folder)
-    assert encoder.config.d_model == 8
-    assert encoder.config.norm_eps == 1e-12
-    assert encoder(tokenizer.encode_batch(["one"]).ids).shape == (1, 1, 8)
-    assert load(str(folder))[0].config == encoder.config
-
-
 def lie(shape: str, begin: int, end: int, dtype: str = "F32") -> bytes:
     """Weights whose header says something else than the four bytes that follow."""
     header = f'{{"a":{{"dtype":"{dtype}","shape":[{shape}],"data_offsets":[{begin},{end}]}}}}'.encode()
@@ -132,12 +124,9 @@ def test_a_missing_or_damaged_file_is_named(folder: Path, name: str) -> None:
     [
         ({"hidden_size": None}, "has no 'hidden_size'"),
         ({"hidden_size": 9}, "n_heads=2"),
-        ({"hidden_size": "8"}, "hidden_size is '8'"),
         ({"hidden_size": 16}, r"has shape \(6, 8\); the model needs \(6, 16\)"),
-        ({"num_hidden_layers": 2}, r"encoder\.layer\.1\.attention\.self\.query\.weight is missing"),
         ({"hidden_act": "mish"}, "asks for hidden_act='mish', which"),
         ({"model_type": "gpt2"}, "describes a model of the type 'gpt2'"),
-        ({"model_type": ["bert"]}, "describes a model of the type"),
         ({"vocab_size": 5}, "has 6 tokens, more than the 5"),
     ],
 )
@@ -180,26 +169,6 @@ def test_other_files_than_the_published_ones_are_refused_unread(published: Path,
             checkpoint.read_minilm_tokenizer(published)
 
 
-@pytest.mark.parametrize("name", BROKEN)
-def test_a_file_that_is_replaced_while_it_is_checked_is_not_what_is_loaded(
-    published: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = published / name
-    whole, sha256 = file.read_bytes(), hashlib.sha256
-
-    def check_slowly(content: bytes) -> Any:
-        if content == whole:
-            file.write_bytes(whole[:100])  # in place, as a copy that runs out of space does
-        return sha256(content)
-
-    monkeypatch.setattr(hashlib, "sha256", check_slowly)
-    encoder, tokenizer = load("minilm")
-    assert all(bool((parameter == 1).all()) for parameter in encoder.parameters())
-    assert tokenizer.encode_batch(["two"]).ids.tolist() == [[5]]
-    with pytest.raises(PretrainedError, match="not the file that was published"):
-        load("minilm")
-
-
 @pytest.fixture
 def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without the weights' package, with an empty cache, and without a network."""
@@ -212,7 +181,6 @@ def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
     ("download", "error", "logged", "message"),
     [
         ("0", KeyError("unasked"), 0, "this machine; `pip"),
-        ("1", OSError("no network"), 0, "could not be downloaded; `pip"),
         ("1", httpx2.ConnectTimeout("slow"), 0, "could not be downloaded; `pip"),
         ("1", KeyError("x"), 1, "could not be downloaded; `pip"),
     ],

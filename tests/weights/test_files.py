@@ -60,11 +60,6 @@ def test_floats_become_float32(dtype: torch.dtype) -> None:
     assert found.tolist() == [1.5, -2.0]
 
 
-def test_metadata_and_tensors_without_axes_or_numbers_are_read() -> None:
-    tensors = {"scale": torch.tensor(2.0), "nothing": torch.zeros(0, 4)}
-    assert_same(read_tensors(save(tensors, metadata={"format": "pt", "../x": "../y"})), tensors)
-
-
 def test_what_is_not_finite_is_named() -> None:
     tensors = {"a": torch.ones(2), "b": torch.tensor([1.0, float("nan")])}
     found = read_tensors(save(tensors))
@@ -89,12 +84,6 @@ PICKLES = [
 def test_a_pickle_is_answered_with_how_to_save(data: bytes) -> None:
     with pytest.raises(WeightsError, match=r"This is a pickle, .*safetensors\.torch\.save_file"):
         read_tensors(data)
-
-
-def test_a_header_whose_length_looks_like_a_pickle_is_no_pickle() -> None:
-    data = file_of(json.dumps({"a": entry()}).encode().ljust(0x280), b"\0\0\0\0")
-    assert data.startswith(b"\x80\x02")
-    assert_same(read_tensors(data), {"a": torch.zeros(1)})
 
 
 DAMAGED = "The file is damaged"

@@ -76,30 +76,6 @@ def test_bert_names_reach_their_parameters_built_or_not(seed: int | None) -> Non
     assert not any(parameter.is_meta for parameter in model.parameters())
 
 
-def test_weights_are_copied_not_shared() -> None:
-    tensors = bert_tensors()
-    model = Encoder(bert_config(), seed=None)
-    load_weights(model, tensors, "bert")
-    model.state_dict()["embed.tokens.weight"].zero_()
-    assert tensors["embeddings.word_embeddings.weight"].any()
-    pointers = [parameter.untyped_storage().data_ptr() for parameter in model.parameters()]
-    assert len(set(pointers)) == len(pointers)
-
-
-def test_fused_rows_lie_head_by_head() -> None:
-    tensors = bert_tensors()
-    model = Encoder(bert_config(fused_qkv=True))
-    load_weights(model, tensors, "bert")
-    weight = model.state_dict()["layers.0.attn.qkv.weight"]
-    d_head = D_MODEL // N_HEADS
-    expected = [
-        tensors[f"encoder.layer.0.attention.self.{part}.weight"][head * d_head : (head + 1) * d_head]
-        for head in range(N_HEADS)
-        for part in ("query", "key", "value")
-    ]
-    assert torch.equal(weight, torch.cat(expected))
-
-
 KEY = "encoder.layer.1.attention.self.key.weight"
 
 
@@ -121,11 +97,6 @@ def test_a_tensor_that_does_not_fit_is_named_and_nothing_changes(
     with pytest.raises(WeightsError, match=message):
         load_weights(model, tensors, "bert")
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
-
-
-def test_a_parameter_that_the_scheme_does_not_know_is_named() -> None:
-    with pytest.raises(WeightsError, match=r"'bert' has no name for the model's final_norm\.gain"):
-        load_weights(Encoder(bert_config(final_norm=True)), bert_tensors(), "bert")
 
 
 def test_an_unknown_scheme_names_the_known_ones() -> None:

@@ -11,12 +11,11 @@ from torch import Tensor
 from playground import Encoder, ModelConfig
 from playground.errors import ConfigError, WeightsError
 from playground.presets import PRESETS
-from playground.weights import build_encoder, checkpoint, read_tensors
-from playground.weights.checkpoint import WEIGHTS, minilm_path
+from playground.weights import build_encoder
 from playground.weights.recognise import recognise
 from playground.weights.schemes import Shape
 from tests.model.strategies import configs
-from tests.test_oracles import ENCODERS, FILES, ON_OUTPUTS, assert_close, embed, mask_of, read
+from tests.test_oracles import FILES, read
 from tests.weights.bert import bert_shapes
 
 ANSWERS = {"n_heads": 4}
@@ -47,37 +46,9 @@ def test_a_tutorials_file_is_recognised(tutorial: str) -> None:
     )
 
 
-@pytest.mark.parametrize("tutorial", ENCODERS)
-def test_a_recognised_file_computes_the_tutorials_numbers(tutorial: str) -> None:
-    oracle = read(FILES[tutorial])
-    found = recognise(header(oracle.weights))
-    encoder = build_encoder(oracle.weights, found, found.config(**ANSWERS))
-    out = encoder.encode(embed(encoder, oracle.arrays), mask_of(oracle.arrays))
-    assert_close(out, oracle.arrays["output"], ON_OUTPUTS)
-
-
-def test_of_an_encoder_decoder_the_encoder_is_built() -> None:
-    oracle = read(FILES["tutorial-e"])
-    found = recognise(header(oracle.weights))
-    ids = oracle.arrays["ids"]
-    encoder = build_encoder(oracle.weights, found, found.config(**ANSWERS))
-    assert_close(encoder(ids, ids != 0), oracle.arrays["encoder_output"], ON_OUTPUTS)
-
-
 def bert_header(prefix: str = "", gain: str = "weight") -> dict[str, Shape]:
     shapes = bert_shapes(vocab_size=30, d_model=8, d_ff=12, max_len=9, n_layers=2)
     return {prefix + name.replace("LayerNorm.weight", f"LayerNorm.{gain}"): shape for name, shape in shapes.items()}
-
-
-def test_a_published_checkpoint_is_recognised() -> None:
-    folder = minilm_path()
-    assert folder is not None
-    tensors = read_tensors(folder / WEIGHTS)
-    found = recognise(header(tensors))
-    trained, tokenizer = checkpoint.load("minilm")
-    assert found.config() == trained.config
-    batch = tokenizer.encode_batch(["The street was too wide."])
-    assert torch.equal(build_encoder(tensors, found, found.config())(batch.ids), trained(batch.ids))
 
 
 @pytest.mark.parametrize(("prefix", "gain"), [("", "weight"), ("bert.", "gamma")])
@@ -110,12 +81,6 @@ def test_our_own_models_are_recognised_and_come_back_the_same(config: ModelConfi
     assert fields(found.config(**answers), *traceless) == fields(config, *traceless)
     again = build_encoder(tensors, found, found.config(**answers))
     assert all(torch.equal(tensor, tensors[name]) for name, tensor in again.state_dict().items())
-
-
-def test_suggested_heads_divide_the_width() -> None:
-    for d_model in (1, 7, 20, 384, 1000):
-        tensors = header(dict(Encoder(ModelConfig(vocab_size=3, d_model=d_model, n_heads=1), seed=None).state_dict()))
-        assert d_model % recognise(tensors).open_settings["n_heads"] == 0
 
 
 def test_what_is_known_goes_before_answers_and_answers_before_suggestions() -> None:
@@ -154,18 +119,14 @@ def build(weights: dict[str, Tensor]) -> Encoder:
 
 MISFITS: list[tuple[str, str, Tensor | None, str]] = [
     ("tutorial-a", "encoder.norm.bias", None, r"encoder\.norm\.bias is missing; the model needs it with shape \(1,\)"),
-    ("tutorial-a", "head.weight", torch.zeros(2), r"head\.weight is not a part of this model"),
     ("tutorial-a", "embedding.embedding.weight", torch.zeros(11), r"embedding\.embedding\.weight has shape \(11,\)"),
-    ("tutorial-b", "layers.1.norm2.weight", torch.zeros(3), r"layers\.1\.norm2\.weight has shape \(3,\); the model"),
     ("tutorial-b", "layers.0.feed_forward.0.weight", torch.tensor(1.0), r"feed_forward\.0\.weight is missing or no"),
     ("tutorial-b", "layers.0.feed_forward.0.weight", torch.zeros(0, 16), "These shapes describe no encoder: d_"),
     ("tutorial-b", "layers.999999999.norm2.bias", torch.zeros(16), r"layers\.2\.\S+ is missing"),
     ("tutorial-c", "encoder.layers.0.ffn.linear2.bias", torch.arange(16), r"linear2\.bias holds torch\.int64 numbers"),
-    ("tutorial-d", "encoder.layers.1.attention.W_Q.weight", None, r"encoder\.layers\.1\.attention\.W_Q\.weight is"),
     ("tutorial-d", "pos_encoding.pe", torch.zeros(1, 6, 8), r"pos_encoding\.pe has shape \(1, 6, 8\)"),
     ("tutorial-e", "decoder_embedding.weight", None, r"decoder_embedding\.weight is missing"),
     ("tutorial-e", "decoder_embedding.weight", torch.zeros(16), r"decoder_embedding\.weight has shape \(16,\)"),
-    ("tutorial-e", "decoder_layers.2.linear1.bias", torch.zeros(32), r"decoder_layers\.2\.linear1\.bias is not a part"),
 ]  # fmt: skip
 
 
@@ -192,11 +153,8 @@ def test_names_of_no_known_model_are_refused(names: list[str]) -> None:
     [
         ("tutorial-d", "pos_encoding.pe", (1, 300_000, 0)),
         ("tutorial-d", "pos_encoding.pe", (1, 300_000, 16)),
-        ("tutorial-d", "embedding.weight", (2**31 - 1, 0)),
-        ("tutorial-e", "encoder_embedding.weight", (2**31 - 1, 0)),
         ("tutorial-e", "decoder_embedding.weight", (2**62, 0)),
         ("bert", "embeddings.position_embeddings.weight", (2**31 - 1, 0)),
-        ("bert", "embeddings.token_type_embeddings.weight", (2**31 - 1, 0)),
     ],
 )
 def test_a_table_as_wide_as_no_vector_or_too_long_is_refused(tutorial: str, name: str, shape: Shape) -> None:

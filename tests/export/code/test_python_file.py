@@ -161,14 +161,6 @@ def test_the_assertions_can_fail(broken: str) -> None:
         run_here(code.replace(old, new))
 
 
-def test_a_change_of_one_attention_weight_or_output_is_noticed() -> None:
-    names = run_here(as_python(SMALL))
-    for tensor in (names["output"], names["patterns"][1]):
-        changed = tensor.clone()
-        changed.view(-1)[-7] += 1e-3
-        assert abs(float(names["checksum"](changed) - names["checksum"](tensor))) > 2.5e-5
-
-
 @pytest.mark.parametrize(
     ("options", "word"),
     [
@@ -178,16 +170,8 @@ def test_a_change_of_one_attention_weight_or_output_is_noticed() -> None:
         ({"tokenizer": "vectors"}, "vocab_size"),
         ({"text": " ".join(map(str, range(200)))}, "200"),
         ({"text": ""}, "0 sentences"),
-        ({"sentence": 3}, "sentence=3"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_written_is_one_sentence(options: dict[str, str], word: str) -> None:
     with pytest.raises(InputError, match=word):
         as_python(SMALL, **options)
-
-
-@pytest.mark.long
-def test_numbers_beyond_fp32_are_refused() -> None:
-    deep = replace(SMALL, norm="none", n_layers=200, d_model=64, d_ff=512, positions="none", fused_qkv=True)
-    with pytest.raises(InputError, match="fp32"):
-        as_python(deep)

@@ -10,7 +10,7 @@ from playground import ModelConfig
 from playground.export.code.training_export import export_training
 from playground.training.recipe import Recipe
 from playground.training.trainer import Trainer
-from tests.export.code.written import code_cells, complaints, run_here
+from tests.export.code.written import complaints, run_here
 
 TINY = ModelConfig(vocab_size=1, d_model=16, n_heads=2, n_layers=2, d_ff=24, max_len=32)
 ALL_AT_ONCE: dict[str, Any] = {
@@ -51,16 +51,3 @@ def test_files_need_no_formatter_and_no_linter(tmp_path: Path) -> None:
     for path, fields in zip(paths, RUNS, strict=True):
         path.write_text(export_training(TINY, recipe_of(fields)).python(), encoding="utf-8")
     assert complaints(*paths) == ""
-
-
-@pytest.mark.long
-def test_the_notebook_trains_too(capsys: pytest.CaptureFixture[str]) -> None:
-    exec("\n".join(code_cells(export_training(TINY, recipe_of({})).notebook())), {})
-    assert "The first losses are those of the page" in capsys.readouterr().out
-
-
-@pytest.mark.long
-def test_another_loss_is_noticed() -> None:
-    code = export_training(TINY, recipe_of({})).python()
-    with pytest.raises(AssertionError):
-        run_here(code.replace("steps=24,", "steps=24,\n    lr=0.003,"))

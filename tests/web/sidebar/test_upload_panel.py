@@ -2,53 +2,26 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save
 
-from playground import Encoder
 from playground.link.params import LOCKED, SHARED, SIZES
 from playground.link.query import model_config, settle
 from playground.presets import PRESETS
-from playground.runs.encoder_run import Run
-from playground.text.tokenizer import draw_vectors
 from playground.weights.recognise import RecognisedWeights, recognise
 from tests.link.test_link_values import values_of_the_sidebar
-from tests.test_oracles import FILES, ON_OUTPUTS, assert_close, read
+from tests.test_oracles import FILES, read
 from tests.web.app_test import (
-    PAGES,
     captions,
     choose,
     locked,
     open_page,
-    open_panels,
     sentences,
     values,
 )
 from tests.web.sidebar.own_files import IDS, open_mine, own_model, upload
-
-
-@pytest.mark.parametrize("tutorial", ["tutorial-b", "tutorial-c"])
-def test_it_needs_no_token_table_where_words_are_vectors(tutorial: str, passes: list[tuple[Encoder, Run]]) -> None:
-    oracle = read(FILES[tutorial])
-    app = open_mine(oracle.weights, seed="3", tokenizer="vectors")
-    assert not app.error
-    encoder, run = passes[-1]
-    assert encoder.embed.tokens is None
-    vectors = draw_vectors(run.tokens[: int((~run.padding).sum())], run.config.d_model, seed=3)
-    np.testing.assert_array_equal(run.arrays["embed.tokens"][~run.padding], vectors)
-    assert_close(encoder.encode(encoder.embed_vectors(oracle.arrays["x"])), oracle.arrays["output"], ON_OUTPUTS)
-    open_panels(app, "overview_more")
-    assert f"{sum(parameter.numel() for parameter in encoder.parameters()):,} parameters" in captions(app)
-
-
-def test_a_file_with_a_token_table_reads_words_instead_of_vectors() -> None:
-    app = open_mine(own_model(), tokenizer="vectors")
-    assert values(app, "tokenizer") == {"tokenizer": "word"}
-    assert not app.error
-
 
 # --- the sidebar follows the file
 
@@ -72,18 +45,10 @@ def test_what_is_asked_begins_with_the_tutorials_own() -> None:
     assert f"“model.safetensors”**: names of {PRESETS['tutorial-a'].title}, 35 tensors" in captions(app)
 
 
-def test_learned_positions_that_the_file_does_not_hold_are_not_to_be_had() -> None:
-    app = choose(open_mine(own_model()), positions="learned")
-    assert values(app, "positions") == {"positions": "sinusoidal"}
-    assert "Your file has no table of learned positions; sinusoidal is used instead." in sentences(app)
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("page", PAGES)
-def test_weights_that_are_not_numbers_are_shown_and_said(page: str) -> None:
+def test_weights_that_are_not_numbers_are_shown_and_said() -> None:
     weights = own_model()
     weights["layers.1.ffn.up.weight"][0, 0] = float("nan")
-    app = open_mine(weights, page, gradient_layers="2")
+    app = open_mine(weights)
     assert ":orange-badge[not finite] layers.1.ffn.up.weight holds NaN" in captions(app)
 
 
@@ -98,15 +63,6 @@ def test_five_words_fit_five_rows_and_six_do_not() -> None:
     assert len(app.error) == 1
     assert "word makes 6 different tokens of this, and your file's token table has 5 rows" in sentences(app)
     assert "word with at most 5 different words fits." in sentences(app)
-
-
-def test_another_tokenizer_that_is_too_large_says_what_fits() -> None:
-    app = choose(open_mine(own_model(vocab_size=200), text="any text"), tokenizer="wordpiece")
-    assert len(app.error) == 1
-    assert "wordpiece makes 30,522 different tokens" in sentences(app)
-    assert "word with at most 200 different words or char (97 tokens) fits." in sentences(app)
-    assert not choose(app, tokenizer="char").error
-    assert "8 tokens · 2 layers" in captions(app)
 
 
 @pytest.mark.parametrize(

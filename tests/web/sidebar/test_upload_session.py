@@ -1,10 +1,8 @@
 """A visitor's own file belongs to one session, within the server's limits; one that can't be used changes nothing."""
 
-import time
 import tomllib
 import weakref
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -27,7 +25,6 @@ from playground.weights import MAX_BYTES
 from tests.web.app_test import (
     SESSION,
     captions,
-    choose,
     locked,
     open_page,
     press,
@@ -47,13 +44,6 @@ def test_a_link_to_own_weights_opens_on_random_ones_of_that_shape() -> None:
     assert ":orange-badge[random weights]" in captions(app)
     assert "3 layers × 4 heads" in captions(app)
     assert not locked(app)
-
-
-def test_choosing_it_by_hand_needs_no_sentence_about_links() -> None:
-    app = choose(open_page(), weights="mine")
-    assert sentences(app) == ""
-    assert "until a file is open" in captions(app)
-    assert "save_model(" in app.code[0].value
 
 
 def test_closing_the_file_frees_everything(
@@ -103,25 +93,6 @@ def test_a_file_over_the_servers_limits_is_refused(changes: dict[str, int], reas
         app = upload(open_page(weights="mine"), save(own_model()))
     assert f"“model.safetensors” can't be used. {reason}" in sentences(app)
     assert uploaded_files.UPLOAD not in app.session_state
-
-
-def test_of_many_files_at_once_only_as_many_as_fit_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    def counted_slowly(_: uploaded_files.UploadedWeights) -> int:
-        time.sleep(0.01)  # time enough for another thread to come between
-        return 100
-
-    monkeypatch.setattr(uploaded_files.UploadedWeights, "n_bytes", property(counted_slowly))
-    data = save(own_model())
-
-    def open_one(_: int) -> uploaded_files.UploadedWeights | str:
-        try:
-            return uploaded_files.read_upload("one", [data])[0]
-        except WeightsError as error:
-            return str(error)
-
-    with limited(max_own_weights=2 * 100), ThreadPoolExecutor(8) as pool:
-        outcomes = list(pool.map(open_one, range(8)))
-    assert sum(isinstance(outcome, uploaded_files.UploadedWeights) for outcome in outcomes) == 2
 
 
 def test_a_refused_file_is_not_counted(n_memory_users: Callable[[], int]) -> None:

@@ -49,8 +49,6 @@ def ids_of(run: Run, encoder: Encoder) -> list[int]:
     [
         (LINES, "words.txt"),
         (json.dumps({word: i for i, word in enumerate(WORDS)}).encode(), "words.json"),
-        (json.dumps({word: i for i, word in reversed(list(enumerate(WORDS)))}, indent=1).encode(), "words.json"),
-        (json.dumps(WORDS).encode(), "words.json"),
     ],
 )
 def test_the_vocabulary_tokenises_the_text(data: bytes, name: str, passes: list[tuple[Encoder, Run]]) -> None:
@@ -61,13 +59,6 @@ def test_the_vocabulary_tokenises_the_text(data: bytes, name: str, passes: list[
     assert ids_of(run, encoder) == TEXT_IDS
     assert "11 words for 11 rows" in captions(app)
     assert "tokenizer" in locked(app)
-
-
-def test_until_a_vocabulary_is_open_the_sidebars_tokenizer_reads(passes: list[tuple[Encoder, Run]]) -> None:
-    app = open_words()
-    assert "tokenizer" not in locked(app)
-    assert ids_of(passes[-1][1], passes[-1][0]) == [0, 1, 2, 3, 4, 5]
-    assert "json.dump(word_to_id" in app.code[0].value
 
 
 def test_unknown_words_are_read_as_the_unknown_token(passes: list[tuple[Encoder, Run]]) -> None:
@@ -132,14 +123,6 @@ def test_the_vocabulary_goes_with_its_file(close: str, n_memory_users: Callable[
     assert not any(key in app.session_state for key in (TOKENIZER, upload_panel._READING))
     assert n_memory_users() == (0 if close == "button" else 1)
     assert vocabulary() is None
-
-
-def test_a_weights_file_that_can_not_be_used_leaves_the_open_one(passes: list[tuple[Encoder, Run]]) -> None:
-    app = open_vocabulary(open_words(), LINES)
-    upload(app, b"no weights", "other.safetensors")
-    assert "“other.safetensors” can't be used." in sentences(app)
-    assert "“model.safetensors”" in captions(app)
-    assert ids_of(passes[-1][1], passes[-1][0]) == TEXT_IDS
 
 
 def test_a_vocabulary_is_counted_and_a_full_server_keeps_the_one_before() -> None:
