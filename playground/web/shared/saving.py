@@ -71,15 +71,7 @@ def draw_save_menu(key: str, figure: Callable[[], go.Figure], *, title: str, sav
         if saved.has_picture:
             draw_picture_buttons(f"{key}_save_picture", chart=key, name=name)
         if not saved.no_numbers:
-            rows = saved.numbers or (lambda: numbers_of(figure()))
-            st.download_button(
-                "CSV",
-                in_turn(lambda: write_csv(rows())),
-                f"{name}.csv",
-                "text/csv",
-                key=f"{key}_save_csv",
-                on_click="ignore",
-            )
+            _draw_csv_button(f"{key}_save_csv", name, saved.numbers or (lambda: numbers_of(figure())))
     picture = "PNG and SVG are the chart as you see it." if saved.has_picture else ""
     menu.caption(f"{picture} {saved.no_numbers or 'CSV has the numbers.'}")
     menu.caption("As a live embed, on the sites that this server's operator has listed:")
@@ -94,16 +86,11 @@ def file_name(name: str) -> str:
 
 def draw_table_button(key: str, table: pd.DataFrame) -> None:
     """Draw the button that saves a table of the page."""
-    st.download_button(
-        "CSV",
-        in_turn(lambda: write_csv(rows_of(table))),
-        f"{file_name(key)}_numbers.csv",
-        "text/csv",
-        key=f"{key}_copy_csv",
-        icon=":material/download:",
-        type="tertiary",
-        on_click="ignore",
-    )
+    _draw_csv_button(f"{key}_copy_csv", f"{file_name(key)}_numbers", lambda: rows_of(table))
+
+
+def _draw_csv_button(key: str, name: str, rows: Callable[[], list[list[Any]]]) -> None:
+    st.download_button("CSV", in_turn(lambda: write_csv(rows())), f"{name}.csv", "text/csv", key=key, on_click="ignore")
 
 
 def saved_heads(
