@@ -114,8 +114,8 @@ def _read_shapes(scheme: str, given: Mapping[str, Shape], names: Names) -> tuple
     width = project[1] if len(project) == 2 else d_model
 
     def count_rows(table: str) -> int:
-        shape = shapes.get(f"embed.{table}.weight", (0, width))
-        return _count_rows(_their_name(f"embed.{table}.weight", names), shape, width) if shape != (0, width) else 0
+        name = f"embed.{table}.weight"
+        return _count_rows(_their_name(name, names), shapes[name], width) if name in shapes else 0
 
     settings: dict[str, Any] = {
         "vocab_size": count_rows("tokens"),

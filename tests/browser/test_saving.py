@@ -62,21 +62,6 @@ def test_each_kind_of_file_comes_from_the_attention_page_and_holds_its_weights(
         assert len(np.unique(np.asarray(image.convert("L")))) > 20, "the cells have colours"
 
 
-def test_a_picture_is_saved_by_keys_as_it_is_on_a_dark_page(visitor: Visitor, tmp_path: Path) -> None:
-    visitor.page.emulate_media(color_scheme="dark")
-    visitor.open("/norms")
-    expect(visitor.page.locator(".stApp")).to_have_css("background-color", "rgb(23, 22, 28)")
-    open_menu(visitor, "norms_by_layer")
-    visitor.widget("norms_by_layer_save_picture").get_by_role("button", name="SVG").focus()
-    visitor.page.keyboard.press("Shift+Tab")
-    with visitor.page.expect_download() as download:
-        visitor.page.keyboard.press("Enter")
-    assert download.value.suggested_filename == "norms_by_layer.png"
-    download.value.save_as(tmp_path / "file")
-    with Image.open(tmp_path / "file") as image:
-        assert image.convert("RGB").getpixel((0, 0)) == (23, 22, 28)
-
-
 def test_the_menu_takes_no_room_and_a_finger_opens_it(phone: Visitor) -> None:
     phone.open("/norms")
     caption = phone.widget("norms_by_layer").get_by_test_id("stCaptionContainer").bounding_box()

@@ -60,21 +60,3 @@ def test_no_file_of_millions_of_lists_is_built_here(reader: str, monkeypatch: py
     monkeypatch.setattr(foreign_json, "json", loads)
     with pytest.raises(PlaygroundError):
         READERS[reader](LISTS)
-
-
-@pytest.mark.parametrize(
-    ("data", "reason"),
-    [(b"[" * 100_000, "recursion"), (b"{" + b" " * SMALL, "Expecting"), (b"\xff" * SMALL * 2, "utf-8")],
-)
-def test_what_went_wrong_in_the_process_is_told(data: bytes, reason: str) -> None:
-    with pytest.raises(InputError, match=reason):
-        read_json(data)
-
-
-def test_a_process_that_can_not_start_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise BlockingIOError(11, "Resource temporarily unavailable")
-
-    monkeypatch.setattr(subprocess, "run", fail)
-    with pytest.raises(InputError, match="temporarily unavailable"):
-        read_json(LISTS)

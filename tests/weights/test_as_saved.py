@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from playground import Encoder, EncoderDecoder
+from playground import EncoderDecoder
 from playground.errors import WeightsError
 from playground.model.positions import sinusoids
 from playground.weights import build_encoder, load_weights, read_tensors, recognise_tensors
@@ -66,36 +66,6 @@ def test_a_file_is_recognised_and_its_encoder_is_the_one_that_was_saved(name: st
 # --- an encoder alone
 
 
-@pytest.mark.parametrize(
-    ("name", "missing"),
-    [
-        ("a_encoder", "layers.1.self_attention_block.w_k.bias"),
-        ("b_block", "feed_forward.0.weight"),
-        ("c_encoder", "layers.0.attention.qkv_layer.weight"),
-        ("e_transformer", "decoder_layers.1.cross_attn.W_v.weight"),
-    ],
-)
-def test_a_missing_tensor_is_called_as_in_the_file(name: str, missing: str) -> None:
-    state = read(name)
-    fewer = {other: tensor for other, tensor in state.tensors.items() if other != missing}
-    has_decoder = state.tutorial == "tutorial-e"
-    model = EncoderDecoder(state.config, TARGET_VOCABULARY) if has_decoder else Encoder(state.config)
-    with pytest.raises(WeightsError, match=f"^{missing} is missing; the model needs it"):
-        load_weights(model, fewer, state.tutorial)
-
-
-def test_two_spellings_of_one_tensor_are_refused() -> None:
-    norm = torch.ones(8)
-    with pytest.raises(WeightsError, match=r"embeddings\.LayerNorm\.weight is there twice"):
-        recognise_tensors(
-            {
-                "embeddings.LayerNorm.weight": norm,
-                "embeddings.LayerNorm.gamma": norm,
-                "embeddings.word_embeddings.weight": torch.ones(3, 8),
-            }
-        )
-
-
 # --- position tables
 
 
@@ -145,13 +115,3 @@ def test_a_table_that_was_trained_becomes_learned_positions(name: str) -> None:
 )
 def test_a_table_is_computed_or_learned(table: Tensor, kind: str) -> None:
     assert kind_of_positions(table) == kind
-
-
-@pytest.mark.long
-def test_a_table_computed_in_float32_as_tutorials_do_is_no_learned_one() -> None:
-    positions = torch.arange(5_000, dtype=torch.float32)[:, None]
-    steps = torch.exp(torch.arange(0, 512, 2).float() * (-torch.log(torch.tensor(10_000.0)) / 512))
-    powers = positions / 10_000 ** (torch.arange(0, 512, 2).float() / 512)
-    for angles in (positions * steps, powers):
-        table = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
-        assert kind_of_positions(table) == "sinusoidal"

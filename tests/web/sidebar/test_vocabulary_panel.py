@@ -10,8 +10,6 @@ from streamlit.testing.v1 import AppTest
 
 from playground import Encoder
 from playground.runs.encoder_run import Run
-from playground.web.session.memory_budget import MemoryBudget
-from playground.web.session.services import other_services, services
 from playground.web.session.uploaded_files import TOKENIZER
 from playground.web.sidebar import upload_panel
 from tests.web import app_test
@@ -59,13 +57,6 @@ def test_the_vocabulary_tokenises_the_text(data: bytes, name: str, passes: list[
     assert ids_of(run, encoder) == TEXT_IDS
     assert "11 words for 11 rows" in captions(app)
     assert "tokenizer" in locked(app)
-
-
-def test_unknown_words_are_read_as_the_unknown_token(passes: list[tuple[Encoder, Run]]) -> None:
-    open_vocabulary(open_words(text="the zebra sat\nthe cat sat"), LINES)
-    encoder, run = passes[-1]
-    assert run.tokens == ("the", "<unk>", "sat")
-    assert ids_of(run, encoder) == [7, 1, 9]
 
 
 def test_typed_ids_are_rows_of_the_table(passes: list[tuple[Encoder, Run]]) -> None:
@@ -123,11 +114,3 @@ def test_the_vocabulary_goes_with_its_file(close: str, n_memory_users: Callable[
     assert not any(key in app.session_state for key in (TOKENIZER, upload_panel._READING))
     assert n_memory_users() == (0 if close == "button" else 1)
     assert vocabulary() is None
-
-
-def test_a_vocabulary_is_counted_and_a_full_server_keeps_the_one_before() -> None:
-    app = open_vocabulary(open_words(), LINES)
-    assert app.session_state[TOKENIZER] in services().memory.users
-    with other_services(memory=MemoryBudget(1)):
-        open_vocabulary(app, b"a\nb")
-    assert app.session_state[TOKENIZER].tokenizer.ids["cat"] == 8
