@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import tokenizers
-import yaml
 
 from playground.errors import InputError
 from playground.text.foreign_json import read_json, try_apart
+from playground.text.tables import read_table
 from playground.text.tokenizer import (
     BYTE_OF_CHARACTER,
     LibraryTokenizer,
@@ -129,7 +129,7 @@ _CHECKS: dict[str, Check] = {
     "scored words": _is_list(_is_pair(_is_word, _is_score), MAX_VOCABULARY),
     "merges": _is_list(lambda each: _is_word(each) or _is_pair(_is_word, _is_word)(each), 2 * MAX_VOCABULARY),
 }
-_PARTS = yaml.safe_load(Path(__file__).with_name("tokenizer_parts.yaml").read_text(encoding="utf-8"))
+_PARTS = read_table(Path(__file__).with_name("tokenizer_parts.yaml"))
 _ADDED_FLAGS = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), _CHECKS["flag"])
 _ADDED = _is_list(_has(id=_is_id, content=lambda value: _is_word(value) and value != "", **_ADDED_FLAGS), 5_000)
 

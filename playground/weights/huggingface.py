@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from playground.config import ModelConfig
 from playground.errors import ConfigError, PretrainedError
+from playground.text.tables import read_table
 
 Given = Mapping[str, Any]
 """A config.json, with defaults."""
@@ -55,8 +54,7 @@ class Family:
     needed: dict[str, Any] = field(default_factory=dict)
 
 
-_FILE = Path(__file__).with_name("families.yaml")
-FAMILIES = {kind: Family(**each) for kind, each in yaml.safe_load(_FILE.read_text(encoding="utf-8")).items()}
+FAMILIES = {kind: Family(**each) for kind, each in read_table(Path(__file__).with_name("families.yaml")).items()}
 """By `model_type`."""
 
 

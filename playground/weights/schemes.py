@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
-
 from playground.errors import WeightsError
+from playground.text.tables import read_table
 
 Names = dict[str, tuple[str, ...]]
 """Our name → theirs; `{i}` stands for the layer. Three foreign names are queries, keys and values, which are our
@@ -69,10 +68,8 @@ def _read(
     return Scheme((*read, *([_inside(alone, read[0])] if alone else [])), ignored="|".join(ignored) or None, **rest)
 
 
-_FILE = Path(__file__).with_name("schemes.yaml")
-
 SCHEMES: dict[str, Scheme] = {
-    name: _read(**each) for name, each in yaml.safe_load(_FILE.read_text(encoding="utf-8")).items()
+    name: _read(**each) for name, each in read_table(Path(__file__).with_name("schemes.yaml")).items()
 }
 """The naming schemes that `load_weights` reads."""
 
