@@ -303,7 +303,8 @@ def _share_hashes(config: ModelConfig, salt: str) -> dict[str, str]:
 
 
 def _encoder_values(shown: ShownEncoder) -> dict[str, Any]:
-    has_mask = shown.causal or shown.n_padding > 0
+    n_padding = len(shown.ids) - len(shown.tokens)
+    has_mask = shown.causal or n_padding > 0
     salt = sha256(repr(shown.config).encode()).hexdigest()[:8]
     return {
         **_architecture_values(shown.config, has_mask=has_mask),
@@ -319,8 +320,8 @@ def _encoder_values(shown: ShownEncoder) -> dict[str, Any]:
         "tokens": shown.tokens,
         "n_tokens": len(shown.tokens),
         "ids": shown.ids,
-        "width": shown.width,
-        "n_padding": shown.n_padding,
+        "width": len(shown.ids),
+        "n_padding": n_padding,
         "n_cut": shown.n_cut,
         "pad_id": shown.ids[-1],
         "causal": shown.causal,

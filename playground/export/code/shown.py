@@ -32,18 +32,6 @@ FIRST = Place()
 
 
 @dataclass(frozen=True)
-class Expected:
-    """Numbers that the written code has to give."""
-
-    output: list[float]
-    """The first of the first token's output."""
-    pattern: list[float]
-    """The first of one query's attention weights."""
-    sums: list[float]
-    """Weighted sums of all numbers: of the output, and of each layer's patterns."""
-
-
-@dataclass(frozen=True)
 class ShownEncoder:
     """An encoder and a sentence: T tokens, padding included."""
 
@@ -61,18 +49,10 @@ class ShownEncoder:
     """Tokens of the sentence that were cut off as it is too long."""
     causal: bool
     place: Place
-    expected: Expected
+    expected: dict[str, list[float]]
+    """Numbers that the code has to give: the first of token 0's `output` and of one query's `pattern`, and weighted
+    `sums` of the output and of each layer's patterns."""
     own_weights: OwnWeights | None = None
-
-    @property
-    def width(self) -> int:
-        """T."""
-        return len(self.ids)
-
-    @property
-    def n_padding(self) -> int:
-        """Padding tokens after the sentence's own."""
-        return self.width - len(self.tokens)
 
 
 def show_encoder(
@@ -169,11 +149,11 @@ def of_run(
         n_cut=batch.truncated[sentence],
         causal=causal,
         place=place,
-        expected=Expected(
-            output=output[0, :SHOWN].tolist(),
-            pattern=patterns[place.layer][place.head, place.query, :SHOWN].tolist(),
-            sums=[checksum(array) for array in (output, *patterns)],
-        ),
+        expected={
+            "output": output[0, :SHOWN].tolist(),
+            "pattern": patterns[place.layer][place.head, place.query, :SHOWN].tolist(),
+            "sums": [_sum_weighted(array) for array in (output, *patterns)],
+        },
         own_weights=own_weights,
     )
 
@@ -184,7 +164,7 @@ def refuse_infinite(*arrays: np.ndarray) -> None:
         raise InputError("The numbers of this model grow beyond what fp32 holds: there is nothing to compare with.")
 
 
-def checksum(array: np.ndarray) -> float:
+def _sum_weighted(array: np.ndarray) -> float:
     """Return a sum of all numbers, each with its own weight from 1 to 3, as the written code computes it."""
     weights = 2 + np.cos(np.arange(array.size, dtype=np.float32)).astype(np.float64)
     return float(array.astype(np.float64).ravel() @ weights / np.sqrt(array.size))
