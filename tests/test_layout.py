@@ -203,7 +203,7 @@ def test_documents_name_only_what_is_there(document: str) -> None:
 
 NO_MODULES = re.compile(
     r"(KEY|attn|elements|embed|fc|head|json|q|run|runner|st|time|torch)\.\w+"
-    r"|model\.float|server\.(allowedHosts|baseUrlPath|corsAllowedOrigins)|tokenizer\.json"
+    r"|model\.float|server\.(allowedHosts|baseUrlPath|corsAllowedOrigins)|tokenizer\.json|\w+\.yaml"
 )
 """Names with a dot in docstrings that begin with no module and no class: points of a trace, libraries, settings."""
 

@@ -25,7 +25,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 
 
 def rows_of(table: pd.DataFrame) -> list[list[Any]]:
-    """The table's header and its rows; its index is the first column, unless it only counts them."""
+    """Return a table's header and rows; its index is the first column, unless it only counts the rows."""
     columns = [" ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in table.columns]
     counts = isinstance(table.index, pd.RangeIndex) and table.index.name is None
     across = table.columns.name
@@ -38,7 +38,7 @@ def rows_of(table: pd.DataFrame) -> list[list[Any]]:
 
 
 def write_csv(rows: Rows) -> bytes:
-    """Rows, the header first, as a file that spreadsheets and pandas read: UTF-8 with its mark; NaN is empty."""
+    """Return a file that spreadsheets and pandas read: UTF-8 with its mark; NaN is empty."""
     file = io.StringIO()
     csv.writer(file, lineterminator="\n").writerows([_csv_cell(cell) for cell in row] for row in rows)
     return ("\ufeff" + file.getvalue()).encode("utf-8", "replace")
@@ -58,7 +58,7 @@ MOST_WEIGHTS = 250_000
 
 
 def all_weights(patterns: Array, queries: Sequence[str], keys: Sequence[str]) -> list[list[Any]]:
-    """A row a query of every head, (L · H · Tq), a column a key; a header first."""
+    """Return a row a query of every head, (L · H · Tq), with a column a key; a header first."""
     header = ["layer", "head", "query \\ key [weight]", *token_names(keys)]
     names = token_names(queries)
     places = np.ndindex(patterns.shape[:3])
@@ -69,10 +69,7 @@ Row = list[Any]
 
 
 def numbers_of(figure: go.Figure) -> list[Row]:
-    """The numbers of a figure, a header first: a heatmap as it stands, lines and bars with a column each.
-
-    What shares no lower axis is one below the other, with its name in the first column.
-    """
+    """Return the numbers of a figure, a header first: a heatmap as it is, lines and bars with a row a number."""
     drawn = [trace for trace in figure.data if trace.hoverinfo != "skip" or trace.type == "heatmap"]
     heatmaps = [trace for trace in drawn if trace.type == "heatmap"]
     if drawn and drawn[0].type == "treemap":
@@ -105,52 +102,29 @@ def _cells(figure: go.Figure, trace: go.Heatmap, n: int, number: int) -> Iterato
 
 
 def _series(figure: go.Figure, traces: Sequence[Any]) -> list[Row]:
-    """A column a trace where all have the same places, else a row a number."""
-    if not traces:
-        return [["number"]]
-    named = [_Series(figure, trace) for trace in traces]
-    if all(each.places == named[0].places for each in named):
-        columns = [column for each in named for column in each.named_columns(with_unit=True)]
-        return [
-            [named[0].title, *(name for name, _ in columns)],
-            *map(list, zip(named[0].places, *(values for _, values in columns), strict=True)),
-        ]
-    units = list(dict.fromkeys(each.unit for each in named))
-    rows = [
-        [name, place, value]
-        for each in named
-        for name, values in each.named_columns(with_unit=len(units) > 1)
-        for place, value in zip(each.places, values, strict=True)
-    ]
-    return [["line", named[0].title, f"number [{units[0]}]" if len(units) == 1 else "number"], *rows]
-
-
-class _Series:
-    """A line or a row of bars as numbers."""
-
-    def __init__(self, figure: go.Figure, trace: Any) -> None:
+    """Return a row a number, with the name of its line or bars."""
+    rows: list[Row] = [["line", "place", "number"]]
+    for trace in traces:
         sideways = trace.type == "bar" and trace.orientation == "h"
-        self.name = plain_label(trace.name)
-        self.title = _axis(figure, trace, "y" if sideways else "x") or "place"
-        self.unit = _axis(figure, trace, "x" if sideways else "y") or "number"
-        values = list(trace.x if sideways else trace.y)
+        along, across = ("y", "x") if sideways else ("x", "y")
+        rows[0][1] = _axis(figure, trace, along) or "place"
+        unit = _axis(figure, trace, across)
+        name = plain_label(trace.name)
+        columns = {name: list(trace[across])}
         if trace.type == "scatter" and "text" in (trace.mode or "") and trace.customdata is not None:
-            values = [str(word) for word in trace.customdata]  # 0, ∞ and NaN, which have no height
-        places = _places(trace.y if sideways else trace.x, len(values))
-        self.places = [plain_label(place).replace("\n", " ") if isinstance(place, str) else place for place in places]
-        self._columns = [(self.name, values)]
+            columns = {name: list(map(str, trace.customdata))}  # 0, ∞ and NaN, which have no height
         if trace.meta == BAND:
             low, high = np.asarray(trace.customdata).T
-            self._columns += [
-                (f"{self.name} band from".strip(), list(low)),
-                (f"{self.name} band to".strip(), list(high)),
-            ]
+            columns |= {f"{name} band from": list(low), f"{name} band to": list(high)}
+        places = _places(trace[along], len(trace[across]))
+        for column, values in columns.items():
+            line = f"{column} [{unit}]".strip() if unit else column
+            rows += [[line, _plain(place), value] for place, value in zip(places, values, strict=True)]
+    return rows
 
-    def named_columns(self, *, with_unit: bool) -> list[tuple[str, list[Any]]]:
-        """Its numbers, and those of the band around it, with their names."""
-        if not with_unit:
-            return self._columns
-        return [(f"{name} [{self.unit}]" if name else self.unit, values) for name, values in self._columns]
+
+def _plain(place: Any) -> Any:
+    return plain_label(place).replace("\n", " ") if isinstance(place, str) else place
 
 
 _RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")

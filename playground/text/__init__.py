@@ -1,7 +1,7 @@
 """From typed text to a padded batch of token ids, with the pieces that a student can read."""
 
 from playground.text.own_tokens import IdTokenizer, VocabularyTokenizer, read_vocabulary
-from playground.text.published import published_tokenizer, wordpiece_of
+from playground.text.published import published_tokenizer
 from playground.text.sentences import Sentences, split_sentences
 from playground.text.tokenizer import (
     Batch,
@@ -26,6 +26,5 @@ __all__ = [
     "read_vocabulary",
     "split_sentences",
     "word_level_tokenizer",
-    "wordpiece_of",
     "words",
 ]

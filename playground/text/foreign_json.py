@@ -9,7 +9,7 @@ from playground.errors import InputError
 from playground.text import trial
 
 SMALL = 65_536
-"""Bytes from which on a process is worth its start: fewer can't take more than some megabytes."""
+"""Bytes that cannot take more than some megabytes: no process is needed."""
 
 MAX_VALUES = 200_000
 """Values of a file that describes a model or its tensors: BERT large's header has 4,000."""

@@ -11,9 +11,15 @@ from playground.text.tokenizer import EncodedSentence, Tokenizer, visible
 from playground.text.wording import join_words, quote_word
 
 UNKNOWN_NAMES = ("[UNK]", "<unk>", "<UNK>", "[unk]", "<oov>", "<OOV>", "UNK", "unk")
-"""What a vocabulary may call the token that stands for every other word; the first that is there counts."""
+"""Names of the token that stands for every other word; the first one in a vocabulary counts."""
 
 PAD_NAMES = ("[PAD]", "<pad>", "<PAD>", "[pad]")
+
+MAX_VOCABULARY_BYTES = 2 * 2**20
+"""Of one file: twice GPT-2's."""
+
+MAX_WORDS = 100_000
+"""Of one file; GPT-2's has 50,257."""
 
 _PIECE, _PART = re.compile(r"\S+"), re.compile(r"\w+|[^\w\s]")
 _ID = re.compile(r"[^\s,;()\[\]]+")
@@ -25,8 +31,8 @@ _NAMED = 5
 class VocabularyTokenizer(Tokenizer):
     """Words → the ids that a vocabulary gives them.
 
-    Text is cut at blanks; a piece that is no word of the vocabulary is cut around its punctuation too. A vocabulary in
-    which the blank is a token is one of characters: text is cut after each.
+    Text is cut at blanks, and around punctuation if a piece is no word of the vocabulary. With the blank as a token the
+    vocabulary is one of characters, and text is cut after each.
 
     Args:
         ids: each word's id; at least one.
@@ -42,14 +48,13 @@ class VocabularyTokenizer(Tokenizer):
         self._words = {token_id: word for word, token_id in ids.items()}
 
     def id_to_token(self, token_id: int) -> str:
-        """The word with this id, or the id where no word has it; raises IndexError outside the vocabulary."""
+        """Return the word with this id, or the id if no word has it; raises IndexError outside the vocabulary."""
         self._check_id(token_id)
         return visible(self._words.get(token_id, str(token_id)))
 
     def _encode(self, text: str, max_tokens: int) -> EncodedSentence:
         places = self._cut(text)
-        kept = places[:max_tokens]
-        words = [text[start:end] for start, end in kept]
+        words = [text[start:end] for start, end in places[:max_tokens]]
         strange = [word for word in words if word not in self.ids]
         if strange and self.unknown is None:
             named = [quote_word(word) for word in dict.fromkeys(strange)]
@@ -59,14 +64,8 @@ class VocabularyTokenizer(Tokenizer):
                 "instead: write words that it has."
             )
         known = [word if word in self.ids else str(self.unknown) for word in words]
-        return EncodedSentence(
-            ids=[self.ids[word] for word in known],
-            tokens=[visible(word) for word in known],
-            offsets=kept,
-            special=[False] * len(kept),
-            unknown=[word == self.unknown for word in known],
-            truncated=len(places) - len(kept),
-        )
+        ids = [self.ids[word] for word in known]
+        return _encoded(ids, [visible(word) for word in known], places, [word == self.unknown for word in known])
 
     def _cut(self, text: str) -> list[tuple[int, int]]:
         if self.of_characters:
@@ -91,37 +90,28 @@ class IdTokenizer(Tokenizer):
         self.pad_id = 0
 
     def id_to_token(self, token_id: int) -> str:
-        """The id itself; raises IndexError outside the vocabulary."""
+        """Return the id itself; raises IndexError outside the vocabulary."""
         self._check_id(token_id)
         return str(token_id)
 
     def _encode(self, text: str, max_tokens: int) -> EncodedSentence:
         pieces = list(_ID.finditer(text))
+        if not pieces:
+            raise InputError(f"{quote_word(text)} holds no id: write whole numbers, such as 0 1 2.")
         for piece in pieces:
             if not re.fullmatch("[0-9]+", piece[0]) or int(piece[0]) >= self.vocab_size:
                 raise InputError(
                     f"{quote_word(piece[0])} is no id of your file's token table: write whole numbers from 0 to "
                     f"{self.vocab_size - 1:,}, with blanks between them."
                 )
-        if not pieces:
-            raise InputError(f"{quote_word(text)} holds no id: write whole numbers, such as 0 1 2.")
-        kept = pieces[:max_tokens]
-        ids = [int(piece[0]) for piece in kept]
-        return EncodedSentence(
-            ids=ids,
-            tokens=[str(token_id) for token_id in ids],
-            offsets=[piece.span() for piece in kept],
-            special=[False] * len(kept),
-            unknown=[False] * len(kept),
-            truncated=len(pieces) - len(kept),
-        )
+        ids = [int(piece[0]) for piece in pieces[:max_tokens]]
+        return _encoded(ids, list(map(str, ids)), [piece.span() for piece in pieces], [False] * len(ids))
 
 
-MAX_VOCABULARY_BYTES = 2 * 2**20
-"""Of one file: twice GPT-2's."""
-
-MAX_WORDS = 100_000
-"""Of one file; GPT-2's has 50,257."""
+def _encoded(ids: list[int], tokens: list[str], places: list[tuple[int, int]], unknown: list[bool]) -> EncodedSentence:
+    """Return the tokens that are kept of those at `places`; none is special."""
+    n = len(ids)
+    return EncodedSentence(ids, tokens, places[:n], [False] * n, unknown, truncated=len(places) - n)
 
 
 def read_vocabulary(data: bytes, n_rows: int) -> dict[str, int]:
@@ -135,37 +125,34 @@ def read_vocabulary(data: bytes, n_rows: int) -> dict[str, int]:
         InputError: the file is too large, no text, or damaged; or a word or an id is there twice, or fits no row.
     """
     if len(data) > MAX_VOCABULARY_BYTES:
-        raise InputError(
-            f"It has {len(data) / 2**20:,.1f} MB; a vocabulary may have {MAX_VOCABULARY_BYTES // 2**20} MB."
-        )
-    text = _decode(data).rstrip("\r\n")
+        raise InputError(f"A vocabulary may have {MAX_VOCABULARY_BYTES // 2**20} MB.")
+    text = data.decode("utf-8-sig", errors="replace").rstrip("\r\n")
+    if "\0" in text or "\ufffd" in text:  # UTF-16 has NUL beside every letter
+        raise InputError('It is no UTF-8 text: write it with `open(…, "w", encoding="utf-8")`.')
     if not text.strip():
         raise InputError("There is no word in it.")
-    ids = _read_json(text) if re.match(r'\s*(\{|\[\s*")', text) else _number_words(_read_lines(text))
+    ids = _read_json(text) if re.match(r'\s*(\{|\[\s*")', text) else _read_lines(text)
     if len(ids) > MAX_WORDS:
         raise InputError(f"It has {len(ids):,} words; at most {MAX_WORDS:,} can be read.")
-    _check_ids(ids, n_rows)
+    words: dict[int, str] = {}
+    for word, token_id in ids.items():
+        if type(token_id) is not int or not 0 <= token_id < n_rows:
+            raise InputError(
+                f"The word {quote_word(word)} has {quote_word(str(token_id))} for an id: your file's token table has "
+                f"the rows 0 to {n_rows - 1:,}."
+            )
+        if token_id in words:
+            raise InputError(f"{quote_word(words[token_id])} and {quote_word(word)} have the same id, {token_id:,}.")
+        words[token_id] = word
     return ids
 
 
-def _decode(data: bytes) -> str:
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:  # which UTF-16 has beside every letter
-        raise InputError('It is no UTF-8 text: write it with `open(…, "w", encoding="utf-8")`.')
-    return text
-
-
-def _read_lines(text: str) -> list[str]:
+def _read_lines(text: str) -> dict[str, int]:
     words = [line.strip() for line in LINE_BREAK.split(text)]
     for number, word in enumerate(words, start=1):
-        if not word:
-            raise InputError(f"Line {number:,} is empty; JSON can hold a blank as a token.")
-        if len(word.split()) > 1:
-            raise InputError(f"Line {number:,}, {quote_word(word)}, has a blank inside: write one word a line.")
-    return words
+        if len(word.split()) != 1:
+            raise InputError(f"Line {number:,}, {quote_word(word)}, is not one word; JSON may hold blanks.")
+    return _unique_words([(word, number) for number, word in enumerate(words)])
 
 
 def _read_json(text: str) -> dict[str, int]:
@@ -174,11 +161,9 @@ def _read_json(text: str) -> dict[str, int]:
     except InputError:
         raise
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            "It begins like JSON, and is not valid JSON: `json.dump(word_to_id, file)` writes it."
-        ) from error
+        raise InputError("It is not valid JSON: `json.dump(word_to_id, file)` writes it.") from error
     if isinstance(found, list) and all(isinstance(word, str) for word in found):
-        return _number_words([replace_surrogates(word) for word in found])
+        return _unique_words([(word, number) for number, word in enumerate(found)])
     if not isinstance(found, dict) or not found:
         raise InputError("Its JSON is no dictionary from words to ids.")
     return found
@@ -192,27 +177,3 @@ def _unique_words(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
             raise InputError(f"The word {quote_word(word)} is there twice.")
         ids[word] = token_id
     return ids
-
-
-def _number_words(words: Sequence[str]) -> dict[str, int]:
-    return _unique_words([(word, number) for number, word in enumerate(words)])
-
-
-def _check_ids(ids: Mapping[str, Any], n_rows: int) -> None:
-    words: dict[int, str] = {}
-    for word, token_id in ids.items():
-        if isinstance(token_id, bool) or not isinstance(token_id, int):
-            raise InputError(
-                f"The word {quote_word(word)} has {quote_word(str(token_id))} for an id: ids are whole numbers."
-            )
-        if not 0 <= token_id < n_rows:
-            number = f"{token_id:,}" if abs(token_id) < 10**12 else "a huge number"
-            raise InputError(
-                f"The word {quote_word(word)} has the id {number}; your file's token table has {n_rows:,} rows, "
-                f"0 to {n_rows - 1:,}."
-            )
-        if token_id in words:
-            raise InputError(
-                f"The words {quote_word(words[token_id])} and {quote_word(word)} have the same id, {token_id:,}."
-            )
-        words[token_id] = word

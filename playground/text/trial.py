@@ -1,10 +1,10 @@
-"""Run by itself, as a process: read a stranger's file from standard input within limits, and fail if it asks for more.
+"""A process of its own that reads a stranger's file from standard input within limits, and fails beyond them.
 
-It imports nothing of the package, so that it starts at once. Tasks: `json N`, JSON of at most N values; `tokenizer`, a
-tokenizer that is built and encodes a text. macOS does not enforce the limit of memory; Windows has neither limit, only
-the parent's of `SECONDS`.
+It imports nothing of the package, to start at once. Tasks: `json N`, JSON of at most N values; `tokenizer`, one that is
+built and encodes a text. macOS does not enforce the limit of memory; Windows has only the parent's `SECONDS`.
 """
 
+import contextlib
 import json
 import sys
 
@@ -24,10 +24,8 @@ def limit() -> None:
     for kind, most in ((resource.RLIMIT_AS, _BYTES), (resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_CORE, 0)):
         hard = resource.getrlimit(kind)[1]
         least = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        try:
+        with contextlib.suppress(ValueError):  # macOS, for memory
             resource.setrlimit(kind, (least, least))
-        except ValueError:  # macOS, for memory
-            continue
 
 
 def count_values(data: bytes, most: int) -> None:
@@ -42,8 +40,7 @@ def count_values(data: bytes, most: int) -> None:
             raise ValueError(f"it holds more than {most:,} values")
 
 
-def main() -> None:
-    """Raise whatever JSON or the library raises."""
+if __name__ == "__main__":
     limit()
     task, data = sys.argv[1], sys.stdin.buffer.read()
     if task == "json":
@@ -52,7 +49,3 @@ def main() -> None:
         import tokenizers
 
         tokenizers.Tokenizer.from_str(data.decode()).encode(_TEXT)
-
-
-if __name__ == "__main__":
-    main()

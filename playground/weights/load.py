@@ -11,40 +11,35 @@ from playground.config import ModelConfig
 from playground.errors import WeightsError
 from playground.model import Encoder, EncoderDecoder
 from playground.model.positions import sinusoids
-from playground.weights.schemes import SCHEMES, Names, Scheme, encoder_prefix, names_of_file, respelled
+from playground.weights.schemes import SCHEMES, Names, Scheme, find_table, half_of, respell
 
 
 def kind_of_positions(table: Tensor) -> str:
-    """What `ModelConfig.positions` says of a table (L, d_model): `sinusoidal`, `sinusoidal-doubled`, or `learned`."""
+    """Return `sinusoidal`, `sinusoidal-doubled` or `learned` for a table (L, d_model), up to rounding."""
+    rounding = 1e-5 + 5e-7 * torch.arange(len(table))[:, None]  # (L, 1): float32 angles; later positions turn further
+    tolerance = rounding.clamp(min=torch.finfo(table.dtype).eps if table.is_floating_point() else 0)
     for kind, doubled in {"sinusoidal": False, "sinusoidal-doubled": True}.items():
-        if _agree(table, sinusoids(*table.shape, doubled=doubled)):
+        if ((table.float() - sinusoids(*table.shape, doubled=doubled)).abs() <= tolerance).all():
             return kind
     return "learned"
-
-
-def _agree(table: Tensor, computed: Tensor) -> bool:
-    """Whether a table equals one computed in float64, but for rounding: that of its type, and of float32's angles."""
-    rounded_angles = 1e-5 + 5e-7 * torch.arange(len(table))[:, None]  # (L, 1): a later position turns further
-    tolerance = rounded_angles.clamp(min=torch.finfo(table.dtype).eps if table.is_floating_point() else 0)
-    return bool(((table.float() - computed).abs() <= tolerance).all())
 
 
 def load_weights(model: Encoder | EncoderDecoder, tensors: Mapping[str, Tensor], scheme: str) -> None:
     """Copy tensors named in a scheme of `SCHEMES` into a model, as float32; nothing changes if anything is wrong.
 
-    "tutorial-e" is for an `EncoderDecoder`, the others for an `Encoder`. A file of an encoder alone leaves the model's
-    embeddings as they are. A model on the meta device (built with `seed=None`) gets the copies as its parameters.
+    "tutorial-e" is for an `EncoderDecoder`, the others for an `Encoder`. A file without embeddings leaves the model's
+    as they are. A model on the meta device (built with `seed=None`) gets the copies as its parameters.
 
     Raises:
-        WeightsError: names the first tensor that is missing, of another shape or type, or one too many; or the scheme
-            is unknown; or the model has a parameter that the scheme has no name for.
+        WeightsError: the scheme is unknown or has no name for a parameter, or a tensor is missing, of another shape or
+            type, or one too many.
     """
     if scheme not in SCHEMES:
         raise WeightsError(f"Unknown naming scheme {scheme!r}; the known ones are {', '.join(SCHEMES)}.")
-    given = _split(respelled(tensors, SCHEMES[scheme]), SCHEMES[scheme])
+    given = _split(respell(tensors, SCHEMES[scheme]), SCHEMES[scheme])
     if model.config.share_layers:  # our own files repeat the one block in every place
         given = {name: tensor for name, tensor in given.items() if not re.match(r"layers\.[1-9]", name)}
-    known = names_of_file(given, SCHEMES[scheme])
+    known = find_table(given, SCHEMES[scheme])
     known = known | _take_position_table(given, known, SCHEMES[scheme], model.config)
     shapes = _stacked_shapes(model)
     names = _names_in(shapes, known, scheme, model.config.n_layers)
@@ -69,7 +64,7 @@ def load_weights(model: Encoder | EncoderDecoder, tensors: Mapping[str, Tensor],
 
 
 def _split(given: dict[str, Tensor], scheme: Scheme) -> dict[str, Tensor]:
-    """Tensors that hold several of ours, cut into these."""
+    """Cut the tensors that hold several of ours."""
     for part, names in scheme.split.items():
         for whole in [name for name in given if part in name]:
             pieces = given.pop(whole).chunk(len(names))
@@ -78,7 +73,7 @@ def _split(given: dict[str, Tensor], scheme: Scheme) -> dict[str, Tensor]:
 
 
 def _take_position_table(given: dict[str, Tensor], known: Names, scheme: Scheme, config: ModelConfig) -> Names:
-    """Our names for the file's position table, where the model has learned positions; else it leaves `given`.
+    """Return our names for the file's position table if the model has learned positions; else remove it.
 
     Raises:
         WeightsError: the table is another model's, or was trained and the model computes its positions.
@@ -92,7 +87,7 @@ def _take_position_table(given: dict[str, Tensor], known: Names, scheme: Scheme,
     table = table.reshape(-1, config.d_model)  # (1, L, d_model), and (L, 1, d_model) where sentences come second
     if config.positions == "learned":
         given[name] = table
-        halves = ("encoder.", "decoder.") if encoder_prefix(known) else ("",)
+        halves = ("encoder.", "decoder.") if half_of(known) else ("",)
         return {f"{half}embed.positions.weight": (name,) for half in halves}
     if kind_of_positions(table) == "learned":
         raise WeightsError(f"{name} is no table of sines and cosines; a model with positions='learned' takes it.")
@@ -100,16 +95,13 @@ def _take_position_table(given: dict[str, Tensor], known: Names, scheme: Scheme,
 
 
 def _names_in(parameters: Collection[str], known: Names, scheme: str, n_layers: int) -> Names:
-    """Our name → theirs, for every parameter of the model that the file is to fill.
-
-    A file of an encoder alone has no name for any embedding: those of the model keep their values.
-    """
+    """Return our name → theirs for every parameter that the file fills: without embeddings if it has none."""
     each = {
         ours.format(i=i): tuple(name.format(i=i) for name in theirs)
         for i in range(n_layers)
         for ours, theirs in known.items()
     }
-    has_embeddings = any(ours.startswith(f"{encoder_prefix(known)}embed.") for ours in known)
+    has_embeddings = any(ours.startswith(f"{half_of(known)}embed.") for ours in known)
     wanted = [ours for ours in parameters if has_embeddings or not ours.startswith("embed.")]
     unknown = next((ours for ours in wanted if ours not in each), None)
     if unknown is not None:
@@ -118,7 +110,7 @@ def _names_in(parameters: Collection[str], known: Names, scheme: str, n_layers: 
 
 
 def _stacked_shapes(model: Encoder | EncoderDecoder) -> dict[str, tuple[int, ...]]:
-    """The shape of every parameter, with q, k and v as one `qkv`, one below the other, however the model has them."""
+    """Return every parameter's shape, with q, k and v as one `qkv`, one below the other."""
     shapes: dict[str, tuple[int, ...]] = {}
     for name, parameter in model.named_parameters():
         ours = re.sub(r"attn\.[qkv]\.", "attn.qkv.", name)
@@ -129,16 +121,12 @@ def _stacked_shapes(model: Encoder | EncoderDecoder) -> dict[str, tuple[int, ...
 
 
 def _head_rows(config: ModelConfig) -> list[int]:
-    """How many rows queries, keys and values have."""
     keys = config.kv_heads * config.head_width
     return [config.n_heads * config.head_width, keys, keys]
 
 
 def check_tensors(given: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]], model: str) -> None:
-    """Raise WeightsError for the first tensor that is missing, of another shape or type, or one too many.
-
-    `model` is what the message calls that which has these shapes.
-    """
+    """Raise WeightsError for the first tensor that is missing, of another shape or type, or one too many."""
     for name, shape in shapes.items():
         if name not in given:
             raise WeightsError(f"{name} is missing; the {model} needs it with shape {shape}.")

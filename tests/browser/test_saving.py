@@ -3,7 +3,6 @@
 import csv
 import io
 from pathlib import Path
-from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -63,36 +62,6 @@ def test_each_kind_of_file_comes_from_the_attention_page_and_holds_its_weights(
         assert len(np.unique(np.asarray(image.convert("L")))) > 20, "the cells have colours"
 
 
-def test_a_picture_is_saved_by_keys_as_it_is_on_a_dark_page(visitor: Visitor, tmp_path: Path) -> None:
-    visitor.page.emulate_media(color_scheme="dark")
-    visitor.open("/norms")
-    expect(visitor.page.locator(".stApp")).to_have_css("background-color", "rgb(23, 22, 28)")
-    open_menu(visitor, "norms_by_layer")
-    visitor.widget("norms_by_layer_save_picture").get_by_role("button", name="SVG").focus()
-    visitor.page.keyboard.press("Shift+Tab")
-    with visitor.page.expect_download() as download:
-        visitor.page.keyboard.press("Enter")
-    assert download.value.suggested_filename == "norms_by_layer.png"
-    download.value.save_as(tmp_path / "file")
-    with Image.open(tmp_path / "file") as image:
-        assert image.convert("RGB").getpixel((0, 0)) == (23, 22, 28)
-
-
-def test_a_text_of_any_letters_breaks_no_file_and_is_no_markup(visitor: Visitor, tmp_path: Path) -> None:
-    text = quote("<script>alert(1)</script> &amp; 漢 ελ ]]> \u202e")
-    visitor.open(f"/attention?tokenizer=words&weights=random&text={text}")
-    words = "".join(texts(save(visitor, "attention_pattern", "svg", tmp_path)[1]))
-    assert all(part in words for part in ("漢", "ε", "<", "script", "&"))
-    save(visitor, "attention_pattern", "png", tmp_path)
-
-
-def test_a_chart_that_plotly_does_not_draw_is_saved_as_numbers_alone(visitor: Visitor) -> None:
-    visitor.open("/attention")
-    open_menu(visitor, "why_parts")
-    expect(visitor.widget("why_parts_save_csv").get_by_role("button", name="CSV")).to_be_visible()
-    expect(visitor.widget("why_parts_save_picture")).to_have_count(0)
-
-
 def test_the_menu_takes_no_room_and_a_finger_opens_it(phone: Visitor) -> None:
     phone.open("/norms")
     caption = phone.widget("norms_by_layer").get_by_test_id("stCaptionContainer").bounding_box()
@@ -109,13 +78,3 @@ def test_the_menu_takes_no_room_and_a_finger_opens_it(phone: Visitor) -> None:
     with phone.page.expect_download() as download:
         button.tap()
     assert download.value.suggested_filename == "norms_by_layer.png"
-
-
-def test_a_table_is_saved(visitor: Visitor) -> None:
-    visitor.open("/attention")
-    visitor.open_panel("attention_closer")
-    visitor.widget("attention_lines_numbers").locator("summary").click()
-    visitor.settled()
-    with visitor.page.expect_download() as download:
-        visitor.widget("attention_lines_copy_csv").get_by_role("button").click()
-    assert download.value.suggested_filename == "attention_lines_numbers.csv"

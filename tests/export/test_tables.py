@@ -7,26 +7,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-import pytest
 
 from playground.accounting.readable import ModelCosts
-from playground.analysis.attention import pattern_spread
 from playground.analysis.gradient_variants import VARIANTS
-from playground.charts.bars import LabelledRows
-from playground.charts.chart import Heatmap, LabelledBars, Picture
+from playground.charts.chart import Heatmap
 from playground.charts.draw import draw_chart
 from playground.charts.head_map import head_map
 from playground.charts.names import token_table
 from playground.charts.scene import Scene
-from playground.export.tables import all_weights, numbers_of, rows_of, write_csv
-from playground.link.opening import Focus
+from playground.export.tables import numbers_of, rows_of, write_csv
 from playground.views.gradient_flow import LAYER, draw_by_layer
 from playground.views.parameters import show_treemap
-from playground.views.steps.attention_stages import draw_projections
-from playground.views.what_if.parts import Effects, Parts, show_heads
 from tests.model.reference import small_config
 from tests.views.every_figure import every_figure
-from tests.views.scenes import parts_of, small_run, small_walk
 
 WORDS = ["=1+1", "+x", "-x", "@sum", "\tx", "＝x", 'a"b', "a,b", "a\nb", "|", "it's", "漢", "5", ""]
 
@@ -53,19 +46,6 @@ def test_no_word_is_a_formula_and_each_comes_back() -> None:
     assert [row[0] if row else "" for row in body] == header
 
 
-def test_numbers_below_zero_stay_numbers() -> None:
-    assert read(write_csv([["x"], [-1.5], [np.float32(-0.1)], [-3], [np.float64(2e6)]])) == [
-        ["x"], ["-1.5"], ["-0.1"], ["-3"], ["2000000"],
-    ]  # fmt: skip
-
-
-def test_several_levels_of_names_and_equal_names_are_kept() -> None:
-    table = pd.DataFrame([[1, 2], [3, 4]], columns=pd.MultiIndex.from_tuples([("a", "b"), ("a", "b")]))
-    assert rows_of(table) == [["a b", "a b"], [1, 2], [3, 4]]
-    named = pd.DataFrame([[1.0]]).rename_axis("layer").rename_axis("head", axis=1)
-    assert rows_of(named) == [[r"layer \ head", "0"], [0, 1.0]]
-
-
 RNG = np.random.default_rng(5)
 
 
@@ -88,38 +68,21 @@ def test_a_heatmaps_numbers_are_the_weights_and_not_their_colours() -> None:
     assert list(table.columns) == ["a₀", "b₁", "c₂", "d₃", "e₄", "f₅"]
 
 
-@pytest.mark.long
-def test_lines_of_one_axis_have_a_column_each_and_others_a_row_a_number() -> None:
-    values = RNG.random(8)
-    lines = {variant: values * n for n, variant in enumerate(VARIANTS[:2], 1)}
-    table = read_table(numbers_of(go.Figure(draw_by_layer(lines, "norm", LAYER))))
-    assert list(table.columns) == ["post-norm [norm (log scale)]", "pre-norm [norm (log scale)]"]
-    np.testing.assert_array_equal(table.to_numpy(), np.stack([values, 2 * values], axis=1))
+def test_lines_have_a_row_a_number_and_bands_their_own() -> None:
     norms = every_figure()["norms norms_by_layer"]
     table = read_table(numbers_of(norms))
-    assert list(table.columns) == ["after layer (emb. = embeddings)", "number [median length]"]
-    residual = table.loc["residual stream", "number [median length]"].to_numpy(np.float32)
+    assert list(table.columns) == ["after layer (emb. = embeddings)", "number"]
+    residual = table.loc["residual stream [median length]", "number"].to_numpy(np.float32)
     line = next(trace for trace in norms.data if trace.name == "residual stream")
     np.testing.assert_array_equal(residual, line.y)
-    low = table.loc["attention band from", "number [median length]"].to_numpy(np.float32)
+    low = table.loc["attention band from [median length]", "number"].to_numpy(np.float32)
     assert len(low) == len(residual) - 1, "a block has an output, and the stream a state before the first"
-
-
-def test_a_points_layer_and_head_are_no_band() -> None:
-    run, _ = small_run("a<bc")
-    effects = Effects(np.linspace(0, 0.7, 8, dtype=np.float32), "moved", "{}", ".1%")
-    scene = Scene(Parts(run, effects), Focus(1, 2, 0, 1))
-    charts = [item for item in parts_of(show_heads(scene, {"whatif_spread": True})) if isinstance(item, Picture)]
-    header, *rows = numbers_of(go.Figure(draw_chart(charts[0], scene).now.figure))
-    assert header == ["line", "spread of the pattern (0 = one key, 1 = all keys evenly)", "number [size of the effect]"]
-    assert [row[0] for row in rows] == ["every other head"] * 7 + ["layer 1, head 2"]
-    assert rows[-1][1:] == pytest.approx([pattern_spread(run)[1, 2], 0.6])
 
 
 def test_what_a_logarithmic_axis_cannot_show_is_named() -> None:
     rows = numbers_of(go.Figure(draw_by_layer({VARIANTS[0]: np.array([1.0, 0.0, np.inf])}, "norm", LAYER)))
-    assert ["post-norm", 2, "∞"] in rows
-    assert ["post-norm", 1, "0"] in rows
+    assert ["post-norm [norm (log scale)]", 2, "∞"] in rows
+    assert ["post-norm [norm (log scale)]", 1, "0"] in rows
 
 
 def test_a_treemaps_numbers_add_up() -> None:
@@ -130,32 +93,8 @@ def test_a_treemaps_numbers_add_up() -> None:
     assert sum(row[3] for row in rows if row[1] == "model") == total
 
 
-def test_bars_of_the_page_are_a_figure_with_their_numbers() -> None:
-    bars = LabelledRows(["<b>x</b>", "y"], [0.5, -2.0], ["#ff0000", "#00ff00"], ["+0.5", "-2"], "share")
-    chart = LabelledBars[None](key="bars", alt="", caption="", bars=lambda _: bars)
-    figure = draw_chart(chart, Scene(None)).now.figure
-    assert numbers_of(go.Figure(figure)) == [["place", "share"], ["<b>x</b>", 0.5], ["y", -2.0]]
-
-
-def test_several_heatmaps_lie_below_each_other() -> None:
-    walk, trace = small_walk("abc", focus=Focus(1, 2, 0, 1))
-    header, *rows = numbers_of(go.Figure(draw_projections(walk)))
-    assert header[:2] == ["chart", "token \\ column [value]"]
-    np.testing.assert_allclose([row[2:] for row in rows[3:6]], trace["layers.1.attn.k"][0, 2], atol=1e-6)
-    assert {row[0] for row in rows} == {f"{name}, first 4" for name in "QKV"}
-
-
 def test_every_figure_of_every_page_has_numbers() -> None:
     for name, figure in every_figure().items():
         header, *rows = numbers_of(figure)
         assert all(len(row) == len(header) for row in rows), name
         assert header[0], name
-
-
-def test_all_heads_weights_are_listed() -> None:
-    patterns = RNG.dirichlet(np.full(30, 0.2), (2, 3, 30)).astype(np.float32)
-    header, *rows = all_weights(patterns, ["q"] * 30, ["k"] * 30)
-    assert len(rows) == 2 * 3 * 30
-    assert rows[30 * 4 + 7][:3] == [1, 1, "q₇"]
-    np.testing.assert_array_equal(rows[30 * 4 + 7][3:], patterns[1, 1, 7])
-    assert header[2:4] == ["query \\ key [weight]", "k₀"]

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +11,7 @@ import safetensors.torch
 import torch
 
 from playground.errors import InputError, PlaygroundError
-from playground.text import foreign_json, published_tokenizer, trial
+from playground.text import foreign_json, published_tokenizer
 from playground.text.foreign_json import SMALL, read_json
 from playground.training.trained_network import FORMAT, read_description
 from playground.web.session.uploaded_files import read_upload
@@ -61,32 +60,3 @@ def test_no_file_of_millions_of_lists_is_built_here(reader: str, monkeypatch: py
     monkeypatch.setattr(foreign_json, "json", loads)
     with pytest.raises(PlaygroundError):
         READERS[reader](LISTS)
-
-
-@pytest.mark.parametrize(
-    ("data", "reason"),
-    [(b"[" * 100_000, "recursion"), (b"{" + b" " * SMALL, "Expecting"), (b"\xff" * SMALL * 2, "utf-8")],
-)
-def test_what_went_wrong_in_the_process_is_told(data: bytes, reason: str) -> None:
-    with pytest.raises(InputError, match=reason):
-        read_json(data)
-
-
-def test_a_process_that_can_not_start_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise BlockingIOError(11, "Resource temporarily unavailable")
-
-    monkeypatch.setattr(subprocess, "run", fail)
-    with pytest.raises(InputError, match="temporarily unavailable"):
-        read_json(LISTS)
-
-
-def test_a_lower_limit_of_the_system_stays() -> None:
-    script = f"""
-import resource, runpy
-resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
-runpy.run_path({trial.__file__!r})["limit"]()
-print(resource.getrlimit(resource.RLIMIT_AS)[0] == 2**30, resource.getrlimit(resource.RLIMIT_CPU)[0])
-"""
-    ended = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, check=True, text=True)
-    assert ended.stdout.split() == ["True", str(trial.SECONDS)]

@@ -25,22 +25,12 @@ def test_words_get_the_vocabularys_ids() -> None:
     check(WORDS, batch)
 
 
-def test_a_word_with_punctuation_is_one_token_where_it_is_a_word_of_the_vocabulary() -> None:
-    batch = WORDS.encode_batch(["don't tired."])
-    assert batch.tokens == [["don't", "tired", "."]]
-
-
 def test_unknown_words_are_marked_and_read_as_the_unknown_token() -> None:
     batch = WORDS.encode_batch(["the zebra ate!"])
     assert batch.ids.tolist() == [[4, 1, 1, 1]]
     assert batch.tokens == [["the", "[UNK]", "[UNK]", "[UNK]"]]
     assert batch.unknown == [[False, True, True, True]]
     assert batch.offsets == [[(0, 3), (4, 9), (10, 13), (13, 14)]]
-
-
-@pytest.mark.parametrize("name", ["[UNK]", "<unk>", "<UNK>", "<oov>"])
-def test_the_unknown_token_has_several_names(name: str) -> None:
-    assert VocabularyTokenizer({"a": 0, name: 1}).encode_batch(["b a"]).ids.tolist() == [[1, 0]]
 
 
 def test_without_an_unknown_token_the_unknown_words_are_named() -> None:
@@ -66,19 +56,9 @@ def test_an_id_that_no_word_has_is_shown_as_its_number() -> None:
             WORDS.id_to_token(token_id)
 
 
-def test_a_long_sentence_is_cut_before_its_words_are_looked_up() -> None:
-    batch = VocabularyTokenizer({"a": 0}).encode_batch(["a a a zebra"], max_tokens=2)
-    assert (batch.tokens, batch.truncated) == ([["a", "a"]], [2])
-
-
 @pytest.mark.parametrize("text", HARD_TEXTS)
 def test_any_text_is_a_batch(text: str) -> None:
     check(WORDS, WORDS.encode_batch([text, "the cat"]))
-
-
-@given(st.text(max_size=200))
-def test_any_text_at_all_is_a_batch(text: str) -> None:
-    check(WORDS, WORDS.encode_batch([text]))
 
 
 # --- ids
@@ -93,20 +73,10 @@ def test_numbers_are_ids(text: str) -> None:
     check(tokenizer, batch)
 
 
-def test_ids_are_cut_after_the_longest_sentence() -> None:
-    batch = IdTokenizer(5).encode_batch(["1 2 3 4"], max_tokens=3)
-    assert (batch.ids.tolist(), batch.truncated) == ([[1, 2, 3]], [1])
-
-
 @pytest.mark.parametrize("text", ["5", "-1", "1.5", "0x1", "cat", "١", "²", "9" * 1_999, "1 2 x"])
 def test_anything_else_is_no_id(text: str) -> None:
     with pytest.raises(InputError, match=r"is no id of your file's token table: write whole numbers from 0 to 4, with"):
         IdTokenizer(5).encode_batch([text])
-
-
-def test_a_line_without_a_number_holds_no_id() -> None:
-    with pytest.raises(InputError, match="holds no id"):
-        IdTokenizer(5).encode_batch([", ;"])
 
 
 def dump(vocabulary: Any) -> bytes:
@@ -130,51 +100,22 @@ def test_words_and_their_ids_are_read(data: bytes) -> None:
     assert read_vocabulary(data, n_rows=3) == {"the": 0, "cat": 1, "sat": 2}
 
 
-def test_ids_may_leave_rows_out() -> None:
-    assert read_vocabulary(dump({"sat": 9, "été": 4}), n_rows=10) == {"sat": 9, "été": 4}
-
-
-def test_lines_may_begin_with_brackets() -> None:
-    assert read_vocabulary(b"[PAD]\n[UNK]\nthe\n[MASK]", n_rows=4) == {"[PAD]": 0, "[UNK]": 1, "the": 2, "[MASK]": 3}
-
-
-def test_json_may_hold_a_blank_and_a_line_end() -> None:
-    assert read_vocabulary(dump({" ": 0, "\n": 1, "a": 2}), n_rows=3) == {" ": 0, "\n": 1, "a": 2}
-
-
 HOSTILE = {
-    "nothing": (b"", "There is no word in it."),
     "blanks": (b" \n\n \n", "There is no word in it."),
-    "too large": (b"a" * (MAX_VOCABULARY_BYTES + 1), "It has 2.0 MB; a vocabulary may have 2 MB."),
+    "too large": (b"a" * (MAX_VOCABULARY_BYTES + 1), "A vocabulary may have 2 MB."),
     "too many words": (dump([str(i) for i in range(MAX_WORDS + 1)]), "It has 100,001 words; at most 100,000"),
-    "latin-1": ("été".encode("latin-1"), "It is no UTF-8 text"),
-    "utf-16": ("the\ncat".encode("utf-16"), "It is no UTF-8 text"),
     "utf-16 without a mark": ("the\ncat".encode("utf-16-le"), "It is no UTF-8 text"),
-    "a picture": (b"\x89PNG\r\n\x1a\n\x00\x00", "It is no UTF-8 text"),
-    "an empty line": (b"the\n\ncat", "Line 2 is empty"),
-    "a first empty line": (b"\nthe", "Line 1 is empty"),
-    "two words a line": (b"the\nthe cat", "Line 2, “the cat”, has a blank inside"),
-    "a table": (b"the\t0\ncat\t1", "Line 1, “the0”, has a blank inside"),
+    "an empty line": (b"the\n\ncat", "Line 2, “”, is not one word"),
+    "two words a line": (b"the\nthe cat", "Line 2, “the cat”, is not one word"),
     "a word twice": (b"the\ncat\nthe", "The word “the” is there twice."),
-    "a word twice in JSON": (b'{"the": 0, "the": 1}', "The word “the” is there twice."),
     "surrogates that become one": (b'{"\\ud800": 0, "\\ud801": 1}', "The word “\ufffd” is there twice."),
-    "an id twice": (dump({"the": 1, "cat": 1}), "The words “the” and “cat” have the same id, 1."),
-    "too many lines": (b"a\nb\nc\nd", "The word “d” has the id 3; your file's token table has 3 rows, 0 to 2."),
-    "an id too high": (dump({"the": 3}), "The word “the” has the id 3; your file's token table has 3 rows, 0 to 2."),
-    "an id below zero": (dump({"the": -1}), "The word “the” has the id -1; your file's token table has 3 rows"),
-    "a huge id": (dump({"the": 10**100}), "The word “the” has the id a huge number; your file's"),
-    "an id of a thousand digits": (b'{"the": ' + b"9" * 5_000 + b"}", "It begins like JSON, and is not valid JSON"),
-    "words by id": (dump({"0": "the"}), "The word “0” has “the” for an id: ids are whole numbers."),
-    "a fraction": (dump({"the": 1.0}), "The word “the” has “1.0” for an id"),
-    "true": (dump({"the": True}), "The word “the” has “True” for an id"),
-    "null": (dump({"the": None}), "The word “the” has “None” for an id"),
-    "not a number": (b'{"the": NaN}', "The word “the” has “nan” for an id"),
+    "an id twice": (dump({"the": 1, "cat": 1}), "“the” and “cat” have the same id, 1."),
+    "too many lines": (b"a\nb\nc\nd", "The word “d” has “3” for an id: your file's token table has the rows 0 to 2."),
+    "an id of a thousand digits": (b'{"the": ' + b"9" * 5_000 + b"}", "It is not valid JSON"),
+    "words by id": (dump({"0": "the"}), "The word “0” has “the” for an id"),
     "a nested one": (dump({"model": {"vocab": {"the": 0}}}), "The word “model” has “{'vocab': {'the': 0}}” for an id"),
-    "an empty dictionary": (b"{}", "Its JSON is no dictionary from words to ids."),
     "a mixed list": (b'["the", 1]', "Its JSON is no dictionary from words to ids."),
-    "Python's quotes": (b"{'the': 0}", "It begins like JSON, and is not valid JSON"),
-    "a broken end": (b'{"the": 0', "It begins like JSON, and is not valid JSON"),
-    "deep JSON": (b'{"a":' * 200_000, "It begins like JSON, and is not valid JSON"),
+    "deep JSON": (b'{"a":' * 200_000, "It is not valid JSON"),
 }  # fmt: skip
 
 

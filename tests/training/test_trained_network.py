@@ -169,9 +169,9 @@ def changed(**tensors: Tensor | None) -> bytes:
 HUGE = 2**31 - 1
 
 BAD: list[tuple[str, Callable[[], bytes]]] = [
-    ("is empty", lambda: b""),
+    ("no safetensors file", lambda: b""),
     ("is a pickle", lambda: b"PK\x03\x04" + bytes(100)),
-    ("the file is damaged", lambda: trained_network.save(trained())[:-7]),
+    ("The file is damaged", lambda: trained_network.save(trained())[:-7]),
     ("was not saved by the Training page", lambda: safetensors.torch.save(weights(trained().network))),
     ("“b2”", lambda: described(format="<b>2")),
     ("has no recipe", lambda: safetensors.torch.save({"a": torch.ones(1)}, {"format": trained_network.FORMAT})),

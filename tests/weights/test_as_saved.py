@@ -1,18 +1,15 @@
 """A tutorial's own state opens as it was saved, and computes what the tutorial's code computes with it."""
 
 from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from playground import Encoder, EncoderDecoder
+from playground import EncoderDecoder
 from playground.errors import WeightsError
 from playground.model.positions import sinusoids
-from playground.weights import SAVING_CELLS, build_encoder, load_weights, read_tensors, recognise_tensors
+from playground.weights import build_encoder, load_weights, read_tensors, recognise_tensors
 from playground.weights.load import kind_of_positions
 from tests.weights.as_saved import (
     FOLDER,
@@ -20,7 +17,6 @@ from tests.weights.as_saved import (
     ON_ATTENTION,
     ON_OUTPUTS,
     TARGET_VOCABULARY,
-    VOCABULARY,
     compute,
     load,
     read,
@@ -68,64 +64,6 @@ def test_a_file_is_recognised_and_its_encoder_is_the_one_that_was_saved(name: st
 
 
 # --- an encoder alone
-
-
-@pytest.mark.parametrize("name", OF_VECTORS)
-def test_an_encoder_alone_leaves_a_models_embeddings_as_they_are(name: str) -> None:
-    state = read(name)
-    model = Encoder(replace(state.config, vocab_size=VOCABULARY), seed=3)
-    before = model.state_dict()["embed.tokens.weight"].clone()
-    load_weights(model, state.tensors, state.tutorial)
-    assert torch.equal(model.state_dict()["embed.tokens.weight"], before)
-    assert largest_difference(compute(model, state)[0], state.arrays["output"]) <= ON_OUTPUTS
-
-
-def test_a_model_without_weights_does_not_stay_half_empty() -> None:
-    state = read("d_encoder")
-    model = Encoder(replace(state.config, vocab_size=VOCABULARY), seed=None)
-    with pytest.raises(
-        WeightsError, match=r"No tensor is embed\.tokens\.weight, and the model was built without weights"
-    ):
-        load_weights(model, state.tensors, state.tutorial)
-
-
-@pytest.mark.parametrize(
-    ("name", "missing"),
-    [
-        ("a_encoder", "layers.1.self_attention_block.w_k.bias"),
-        ("a_whole", "encoder.layers.1.self_attention_block.w_k.bias"),
-        ("b_block", "feed_forward.0.weight"),
-        ("c_encoder", "layers.0.attention.qkv_layer.weight"),
-        ("d_encoder", "norm.bias"),
-        ("e_transformer", "decoder_layers.1.cross_attn.W_v.weight"),
-        ("e_transformer", "decoder_embedding.embedding.weight"),
-    ],
-)
-def test_a_missing_tensor_is_called_as_in_the_file(name: str, missing: str) -> None:
-    state = read(name)
-    fewer = {other: tensor for other, tensor in state.tensors.items() if other != missing}
-    has_decoder = state.tutorial == "tutorial-e"
-    model = EncoderDecoder(state.config, TARGET_VOCABULARY) if has_decoder else Encoder(state.config)
-    with pytest.raises(WeightsError, match=f"^{missing} is missing; the model needs it"):
-        load_weights(model, fewer, state.tutorial)
-
-
-def test_one_block_is_no_stack_of_two() -> None:
-    state = read("b_block")
-    with pytest.raises(WeightsError, match=r"has no name for the model's layers\.1\."):
-        load_weights(Encoder(replace(state.config, n_layers=2)), state.tensors, "tutorial-b")
-
-
-def test_two_spellings_of_one_tensor_are_refused() -> None:
-    norm = torch.ones(8)
-    with pytest.raises(WeightsError, match=r"embeddings\.LayerNorm\.weight is there twice"):
-        recognise_tensors(
-            {
-                "embeddings.LayerNorm.weight": norm,
-                "embeddings.LayerNorm.gamma": norm,
-                "embeddings.word_embeddings.weight": torch.ones(3, 8),
-            }
-        )
 
 
 # --- position tables
@@ -177,63 +115,3 @@ def test_a_table_that_was_trained_becomes_learned_positions(name: str) -> None:
 )
 def test_a_table_is_computed_or_learned(table: Tensor, kind: str) -> None:
     assert kind_of_positions(table) == kind
-
-
-@pytest.mark.long
-def test_a_table_computed_in_float32_as_tutorials_do_is_no_learned_one() -> None:
-    positions = torch.arange(5_000, dtype=torch.float32)[:, None]
-    steps = torch.exp(torch.arange(0, 512, 2).float() * (-torch.log(torch.tensor(10_000.0)) / 512))
-    powers = positions / 10_000 ** (torch.arange(0, 512, 2).float() / 512)
-    for angles in (positions * steps, powers):
-        table = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
-        assert kind_of_positions(table) == "sinusoidal"
-
-
-def module_of(tensors: dict[str, Tensor]) -> nn.Module:
-    """A module whose state dict has these tensors by these names."""
-    root = nn.Module()
-    for name, tensor in tensors.items():
-        *folders, last = name.split(".")
-        inner = root
-        for folder in folders:
-            if folder not in dict(inner.named_children()):
-                inner.add_module(folder, nn.Module())
-            inner = inner.get_submodule(folder)
-        inner.register_buffer(last, tensor)
-    return root
-
-
-def variables_of(name: str) -> dict[str, Any]:
-    """What a follower of the tutorial has in a notebook."""
-    module = module_of(read(name).tensors)
-    variables: dict[str, dict[str, Any]] = {
-        "a_whole": dict(module.named_children()),
-        "a_encoder": {"encoder": module},
-        "b_block": {"block": module},
-        "c_encoder": {"encoder": module},
-        "d_model": {"model": module},
-        "d_encoder": {"model": SimpleNamespace(encoder=module)},
-        "e_transformer": {"transformer": module},
-    }
-    return variables[name]
-
-
-OBJECTS = ["a_whole", "a_encoder", "b_block", "c_encoder", "d_model", "d_encoder", "e_transformer"]
-"""In the order of the cells; the last cell is for any other model."""
-
-
-def test_there_is_a_cell_for_each_object() -> None:
-    assert sorted(OBJECTS) == NAMES
-    assert len(SAVING_CELLS) == len(OBJECTS) + 1
-
-
-@pytest.mark.parametrize(("name", "title"), list(zip(OBJECTS, SAVING_CELLS, strict=False)))
-def test_a_cell_saves_the_state_that_opens(
-    name: str, title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    exec(SAVING_CELLS[title], variables_of(name))
-    (file,) = tmp_path.glob("*.safetensors")
-    opened, saved = read_tensors(file), read(name).tensors
-    assert opened.keys() == saved.keys()
-    assert all(torch.equal(opened[key], tensor) for key, tensor in saved.items())

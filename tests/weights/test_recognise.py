@@ -6,17 +6,16 @@ from typing import Any
 import pytest
 import torch
 from hypothesis import given
-from torch import Tensor, nn
+from torch import Tensor
 
 from playground import Encoder, ModelConfig
-from playground.errors import ConfigError, WeightsError
+from playground.errors import WeightsError
 from playground.presets import PRESETS
-from playground.weights import build_encoder, checkpoint, read_tensors
-from playground.weights.checkpoint import WEIGHTS, minilm_path
-from playground.weights.recognise import MAX_COMPUTED_POSITIONS, recognise
+from playground.weights import build_encoder
+from playground.weights.recognise import recognise
 from playground.weights.schemes import Shape
 from tests.model.strategies import configs
-from tests.test_oracles import ENCODERS, FILES, ON_OUTPUTS, assert_close, embed, mask_of, read
+from tests.test_oracles import FILES, read
 from tests.weights.bert import bert_shapes
 
 ANSWERS = {"n_heads": 4}
@@ -47,64 +46,9 @@ def test_a_tutorials_file_is_recognised(tutorial: str) -> None:
     )
 
 
-@pytest.mark.parametrize("tutorial", FILES)
-def test_heads_placement_and_activation_are_always_asked(tutorial: str) -> None:
-    found = recognise(header(read(FILES[tutorial]).weights))
-    preset = PRESETS[tutorial].config
-    assert {"n_heads", "norm_placement", "activation", "positions", "scale_embeddings"} <= found.open_settings.keys()
-    assert all(
-        found.open_settings[key] == getattr(preset, key) for key in found.open_settings.keys() - {"n_heads", "max_len"}
-    )
-
-
-@pytest.mark.parametrize("tutorial", ENCODERS)
-def test_a_recognised_file_computes_the_tutorials_numbers(tutorial: str) -> None:
-    oracle = read(FILES[tutorial])
-    found = recognise(header(oracle.weights))
-    encoder = build_encoder(oracle.weights, found, found.config(**ANSWERS))
-    out = encoder.encode(embed(encoder, oracle.arrays), mask_of(oracle.arrays))
-    assert_close(out, oracle.arrays["output"], ON_OUTPUTS)
-
-
-def test_of_an_encoder_decoder_the_encoder_is_built() -> None:
-    oracle = read(FILES["tutorial-e"])
-    found = recognise(header(oracle.weights))
-    ids = oracle.arrays["ids"]
-    encoder = build_encoder(oracle.weights, found, found.config(**ANSWERS))
-    assert_close(encoder(ids, ids != 0), oracle.arrays["encoder_output"], ON_OUTPUTS)
-
-
-def test_a_library_encoder_is_recognised() -> None:
-    layer = nn.TransformerEncoderLayer(20, 5, 24, activation="gelu", batch_first=True)
-    stack = nn.TransformerEncoder(layer, 3, norm=nn.LayerNorm(20), enable_nested_tensor=False).eval()
-    found = recognise(header(stack.state_dict()))
-    assert found.scheme == "torch"
-    assert {
-        "vocab_size": 0,
-        "d_model": 20,
-        "d_ff": 24,
-        "n_layers": 3,
-        "final_norm": True,
-    }.items() <= found.settings.items()
-    config = found.config(n_heads=5, activation="gelu", positions="none")
-    x = torch.randn(2, 7, 20, generator=torch.Generator().manual_seed(1))
-    assert_close(build_encoder(stack.state_dict(), found, config).encode(x), stack(x).detach(), ON_OUTPUTS)
-
-
 def bert_header(prefix: str = "", gain: str = "weight") -> dict[str, Shape]:
     shapes = bert_shapes(vocab_size=30, d_model=8, d_ff=12, max_len=9, n_layers=2)
     return {prefix + name.replace("LayerNorm.weight", f"LayerNorm.{gain}"): shape for name, shape in shapes.items()}
-
-
-def test_a_published_checkpoint_is_recognised() -> None:
-    folder = minilm_path()
-    assert folder is not None
-    tensors = read_tensors(folder / WEIGHTS)
-    found = recognise(header(tensors))
-    trained, tokenizer = checkpoint.load("minilm")
-    assert found.config() == trained.config
-    batch = tokenizer.encode_batch(["The street was too wide."])
-    assert torch.equal(build_encoder(tensors, found, found.config())(batch.ids), trained(batch.ids))
 
 
 @pytest.mark.parametrize(("prefix", "gain"), [("", "weight"), ("bert.", "gamma")])
@@ -139,20 +83,6 @@ def test_our_own_models_are_recognised_and_come_back_the_same(config: ModelConfi
     assert all(torch.equal(tensor, tensors[name]) for name, tensor in again.state_dict().items())
 
 
-def test_suggested_heads_divide_the_width() -> None:
-    for d_model in (1, 7, 20, 384, 1000):
-        tensors = header(dict(Encoder(ModelConfig(vocab_size=3, d_model=d_model, n_heads=1), seed=None).state_dict()))
-        assert d_model % recognise(tensors).open_settings["n_heads"] == 0
-
-
-def test_what_is_known_goes_before_answers_and_answers_before_suggestions() -> None:
-    found = recognise(header(read(FILES["tutorial-a"]).weights))
-    config = found.config(n_layers=9, norm_placement="post")
-    assert (config.n_layers, config.norm_placement, config.norm) == (2, "post", "scalar")
-    with pytest.raises(ConfigError, match="n_heads=3"):
-        found.config(n_heads=3)
-
-
 def test_without_a_token_table_one_is_drawn_from_the_seed() -> None:
     oracle = read(FILES["tutorial-b"])
     found = recognise(header(oracle.weights))
@@ -181,18 +111,14 @@ def build(weights: dict[str, Tensor]) -> Encoder:
 
 MISFITS: list[tuple[str, str, Tensor | None, str]] = [
     ("tutorial-a", "encoder.norm.bias", None, r"encoder\.norm\.bias is missing; the model needs it with shape \(1,\)"),
-    ("tutorial-a", "head.weight", torch.zeros(2), r"head\.weight is not a part of this model"),
     ("tutorial-a", "embedding.embedding.weight", torch.zeros(11), r"embedding\.embedding\.weight has shape \(11,\)"),
-    ("tutorial-b", "layers.1.norm2.weight", torch.zeros(3), r"layers\.1\.norm2\.weight has shape \(3,\); the model"),
-    ("tutorial-b", "layers.0.feed_forward.0.weight", torch.tensor(1.0), r"feed_forward\.0\.weight has shape \(\); a"),
+    ("tutorial-b", "layers.0.feed_forward.0.weight", torch.tensor(1.0), r"feed_forward\.0\.weight is missing or no"),
+    ("tutorial-b", "layers.0.feed_forward.0.weight", torch.zeros(0, 16), "These shapes describe no encoder: d_"),
     ("tutorial-b", "layers.999999999.norm2.bias", torch.zeros(16), r"layers\.2\.\S+ is missing"),
     ("tutorial-c", "encoder.layers.0.ffn.linear2.bias", torch.arange(16), r"linear2\.bias holds torch\.int64 numbers"),
-    ("tutorial-d", "encoder.layers.1.attention.W_Q.weight", None, r"encoder\.layers\.1\.attention\.W_Q\.weight is"),
     ("tutorial-d", "pos_encoding.pe", torch.zeros(1, 6, 8), r"pos_encoding\.pe has shape \(1, 6, 8\)"),
-    ("tutorial-d", "embedding.weight", torch.zeros(0, 16), r"embedding\.weight is not a part of this model"),
-    ("tutorial-e", "decoder_embedding.weight", None, r"decoder_embedding\.weight is missing or not \(…, 16\)"),
-    ("tutorial-e", "decoder_embedding.weight", torch.zeros(16), r"decoder_embedding\.weight is missing or not"),
-    ("tutorial-e", "decoder_layers.2.linear1.bias", torch.zeros(32), r"decoder_layers\.2\.linear1\.bias is not a part"),
+    ("tutorial-e", "decoder_embedding.weight", None, r"decoder_embedding\.weight is missing"),
+    ("tutorial-e", "decoder_embedding.weight", torch.zeros(16), r"decoder_embedding\.weight has shape \(16,\)"),
 ]  # fmt: skip
 
 
@@ -203,21 +129,6 @@ def test_the_first_tensor_that_does_not_fit_is_named(
     weights = oracle_with(tutorial, **{name: tensor})
     with pytest.raises(WeightsError, match=reason):
         build(weights)
-
-
-def test_the_first_layers_missing_matrix_is_named() -> None:
-    weights = oracle_with("tutorial-d")
-    for i in range(2):
-        del weights[f"encoder.layers.{i}.feed_forward.linear1.weight"]
-    with pytest.raises(WeightsError, match=r"encoder\.layers\.0\.feed_forward\.linear1\.weight is missing; its shape"):
-        recognise(header(weights))
-
-
-@pytest.mark.parametrize("shape", [(32, 2**31), (2**31, 16), (10**30, 10**30), (0, 16)])
-def test_shapes_of_no_encoder_are_refused(shape: Shape) -> None:
-    shapes = header(read(FILES["tutorial-b"]).weights) | {"layers.0.feed_forward.0.weight": shape}
-    with pytest.raises(WeightsError, match="These shapes describe no encoder: d_"):
-        recognise(shapes)
 
 
 @pytest.mark.parametrize("names", [[], ["x"], ["sublayer.norm.weight", "ffn.linear1.weight"], ["../../etc/passwd"]])
@@ -234,14 +145,8 @@ def test_names_of_no_known_model_are_refused(names: list[str]) -> None:
     [
         ("tutorial-d", "pos_encoding.pe", (1, 300_000, 0)),
         ("tutorial-d", "pos_encoding.pe", (1, 300_000, 16)),
-        ("tutorial-d", "pos_encoding.pe", (300_000, 1, 16)),
-        ("tutorial-d", "pos_encoding.pe", (1, 6, 17)),
-        ("tutorial-d", "pos_encoding.pe", ()),
-        ("tutorial-d", "embedding.weight", (2**31 - 1, 0)),
-        ("tutorial-e", "encoder_embedding.weight", (2**31 - 1, 0)),
         ("tutorial-e", "decoder_embedding.weight", (2**62, 0)),
         ("bert", "embeddings.position_embeddings.weight", (2**31 - 1, 0)),
-        ("bert", "embeddings.token_type_embeddings.weight", (2**31 - 1, 0)),
     ],
 )
 def test_a_table_as_wide_as_no_vector_or_too_long_is_refused(tutorial: str, name: str, shape: Shape) -> None:
@@ -250,18 +155,6 @@ def test_a_table_as_wide_as_no_vector_or_too_long_is_refused(tutorial: str, name
     with pytest.raises(WeightsError, match=re.escape(name)) as refused:
         recognise(shapes | {name: shape})
     assert "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize("shape", [(0, 300, 16), (1, 0, 16)])
-def test_a_table_without_rows_is_refused(shape: Shape) -> None:
-    with pytest.raises(WeightsError, match="max_len=0"):
-        recognise(header(read(FILES["tutorial-d"]).weights) | {"pos_encoding.pe": shape})
-
-
-@pytest.mark.parametrize("before", [(), (1,)])
-def test_the_longest_table_of_positions_is_taken(before: Shape) -> None:
-    shapes = header(read(FILES["tutorial-d"]).weights) | {"pos_encoding.pe": (*before, MAX_COMPUTED_POSITIONS, 16)}
-    assert recognise(shapes).settings["max_len"] == MAX_COMPUTED_POSITIONS
 
 
 @pytest.mark.parametrize(

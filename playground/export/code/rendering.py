@@ -26,7 +26,7 @@ _PIECE = 100
 
 
 def string_literal(text: str) -> str:
-    """A string; a longer one in several pieces, between parentheses."""
+    """Return a string literal; a longer one in several pieces, between parentheses."""
     if len(quote(text)) <= _ROOM:
         return quote(text)
     pieces = []
@@ -39,35 +39,35 @@ def string_literal(text: str) -> str:
 
 
 def quote(text: str) -> str:
-    """A string in one line: in double quotes, or in single ones where that takes fewer escapes."""
+    """Return a literal in one line: in double quotes, or in single ones if that takes fewer escapes."""
     mark = "'" if text.count('"') > text.count("'") else '"'
     return mark + "".join(_escape(character, mark) for character in text) + mark
 
 
 def string_list(texts: Sequence[str]) -> str:
-    """A list of strings; a longer one in rows that the formatter is told to leave."""
+    """Return a list of strings; a longer one in rows that the formatter leaves."""
     return _list([quote(text) for text in texts])
 
 
 def number_list(numbers: Sequence[float], digits: int = 7) -> str:
-    """A list of numbers, whole ones as they are and others with so many digits."""
+    """Return a list of numbers, whole ones as they are and others with so many digits."""
     return _list([str(x) if isinstance(x, int) else json.dumps(float(f"{x:.{digits}g}")) for x in numbers])
 
 
 def id_tensor(ids: Sequence[int]) -> str:
-    """A call that makes a tensor (1, T) of ids."""
+    """Return a call that makes a tensor (1, T) of ids."""
     written = number_list(ids)
     return f"torch.tensor([{written}])".replace("]  # fmt: skip])", "]])  # fmt: skip")
 
 
 def build_call(name: str, settings: Any) -> str:
-    """A call that makes an equal dataclass, with an argument a line."""
+    """Return a call that makes an equal dataclass, with an argument a line."""
     arguments = _list_settings(settings)
     return "\n".join([f"{name}(", *(f"    {each}," for each in arguments), ")"]) if arguments else f"{name}()"
 
 
 def _list_settings(config: Any) -> list[str]:
-    """The arguments that make a dataclass, such as a config, without those that equal their defaults."""
+    """Return the arguments of a dataclass that differ from their defaults."""
     return [
         f"{each.name}={json.dumps(value) if isinstance(value, str) else repr(value)}"
         for each in fields(config)
@@ -302,7 +302,8 @@ def _share_hashes(config: ModelConfig, salt: str) -> dict[str, str]:
 
 
 def _encoder_values(shown: ShownEncoder) -> dict[str, Any]:
-    has_mask = shown.causal or shown.n_padding > 0
+    n_padding = len(shown.ids) - len(shown.tokens)
+    has_mask = shown.causal or n_padding > 0
     salt = sha256(repr(shown.config).encode()).hexdigest()[:8]
     return {
         **_architecture_values(shown.config, has_mask=has_mask),
@@ -318,8 +319,8 @@ def _encoder_values(shown: ShownEncoder) -> dict[str, Any]:
         "tokens": shown.tokens,
         "n_tokens": len(shown.tokens),
         "ids": shown.ids,
-        "width": shown.width,
-        "n_padding": shown.n_padding,
+        "width": len(shown.ids),
+        "n_padding": n_padding,
         "n_cut": shown.n_cut,
         "pad_id": shown.ids[-1],
         "causal": shown.causal,

@@ -1,17 +1,16 @@
-"""What a page shows, as far as a file has to make it again: tokens, weights, masks, and the numbers that come out."""
+"""What a page shows and a file makes again: tokens, weights, masks, and the numbers that come out."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from playground.config import ModelConfig
-from playground.errors import InputError, PretrainedError
+from playground.errors import InputError
 from playground.export.code.export import OwnWeights
 from playground.limits import MAX_TOKENS
 from playground.model import Encoder
 from playground.runs.encoder_run import Run, run
-from playground.text import Batch, Tokenizer, bpe, characters, split_sentences, words
+from playground.text import Batch, build_tokenizer, split_sentences
 from playground.weights import checkpoint
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
@@ -33,18 +32,6 @@ FIRST = Place()
 
 
 @dataclass(frozen=True)
-class Expected:
-    """Numbers that the written code has to give."""
-
-    output: list[float]
-    """The first of the first token's output."""
-    pattern: list[float]
-    """The first of one query's attention weights."""
-    sums: list[float]
-    """Weighted sums of all numbers: of the output, and of each layer's patterns."""
-
-
-@dataclass(frozen=True)
 class ShownEncoder:
     """An encoder and a sentence: T tokens, padding included."""
 
@@ -62,41 +49,61 @@ class ShownEncoder:
     """Tokens of the sentence that were cut off as it is too long."""
     causal: bool
     place: Place
-    expected: Expected
+    expected: dict[str, list[float]]
+    """Numbers that the code has to give: the first of token 0's `output` and of one query's `pattern`, and weighted
+    `sums` of the output and of each layer's patterns."""
     own_weights: OwnWeights | None = None
-
-    @property
-    def width(self) -> int:
-        """T."""
-        return len(self.ids)
-
-    @property
-    def n_padding(self) -> int:
-        """Padding tokens after the sentence's own."""
-        return self.width - len(self.tokens)
 
 
 def show_encoder(
     config: ModelConfig,
-    seed: int,
-    text: str,
-    tokenizer: str,
-    weights: str,
-    causal: bool,
-    sentence: int,
-    place: Place,
+    *,
+    seed: int = 0,
+    text: str = DEFAULT_TEXT,
+    tokenizer: str = "word",
+    weights: str = "random",
+    causal: bool = False,
+    sentence: int = 0,
+    place: Place = FIRST,
 ) -> ShownEncoder:
-    """Run one sentence of a text as a page does; arguments and errors as of `export_config`."""
+    """Run one sentence of a text as a page does.
+
+    Args:
+        config: the architecture; its `vocab_size` has to hold the tokenizer's tokens, and is 0 for raw vectors.
+        seed: of random weights, and of raw vectors.
+        text: one sentence a line; they are padded to the same length, as on a page.
+        tokenizer: `word`, `char`, `bpe`, or `vectors` if the config has no token table; the trained weights have their
+            own.
+        weights: `random`, or `minilm` for the trained encoder, whose config is `PRESETS["minilm-l6"].config`.
+        causal: whether later tokens are hidden.
+        sentence: which one the file is about, from 0.
+        place: whose attention it prints.
+
+    Raises:
+        InputError: text, tokenizer, weights and config do not fit each other, or a number is not finite.
+        PretrainedError: the trained weights are not on this machine.
+        TooLargeError: the attention patterns are too many to keep.
+    """
+    sentences = split_sentences(text).sentences
+    if not 0 <= sentence < len(sentences):
+        raise InputError(f"The text has {len(sentences)} sentences; sentence={sentence} is none of them.")
     if weights == "minilm":
-        encoder, _ = checkpoint.load("minilm")
+        encoder, cutter = checkpoint.load("minilm")
         tokenizer = "wordpiece"
         if config != encoder.config:
             raise InputError('The trained weights have a shape of their own: give PRESETS["minilm-l6"].config.')
-    elif weights != "random":
-        raise InputError(f"weights={weights!r} can't be written down; 'random' or 'minilm' can.")
-    batch, _ = cut_text(config, text, tokenizer, sentence)
-    if weights == "random":
+    elif weights != "random" or tokenizer not in ("word", "char", "bpe", "vectors"):
+        raise InputError(f"weights={weights!r} with tokenizer={tokenizer!r} can't be written down.")
+    else:
         encoder = Encoder(config, seed)
+        cutter = build_tokenizer("word" if tokenizer == "vectors" else tokenizer, config.vocab_size, sentences)
+    if (config.vocab_size == 0) != (tokenizer == "vectors") or 0 < config.vocab_size < cutter.vocab_size:
+        raise InputError(
+            f"The tokenizer {tokenizer} makes {cutter.vocab_size:,} different tokens, which does not go with "
+            f"vocab_size={config.vocab_size:,}."
+        )
+    longest = min(config.max_len, MAX_TOKENS) if config.has_position_table else MAX_TOKENS
+    batch = cutter.encode_batch(sentences, longest)
     computed = run(encoder, batch, sentence, seed=seed, causal=causal, keep=is_compared)
     return of_run(
         computed, batch, sentence, seed=seed, weights=weights, tokenizer=tokenizer, causal=causal, place=place
@@ -104,7 +111,7 @@ def show_encoder(
 
 
 def is_compared(name: str) -> bool:
-    """Whether a point of the trace is one whose numbers a file compares."""
+    """Return whether a file compares the numbers of this point of the trace."""
     return name == "final" or name.endswith("attn.pattern")
 
 
@@ -120,7 +127,7 @@ def of_run(
     place: Place,
     own_weights: OwnWeights | None = None,
 ) -> ShownEncoder:
-    """What is written down of a run that is there already, whose arrays have `final` and every layer's pattern."""
+    """Return what is written down of a run whose arrays have `final` and every layer's pattern."""
     config = computed.config
     n_tokens = len(batch.tokens[sentence])
     if not n_tokens:
@@ -142,31 +149,13 @@ def of_run(
         n_cut=batch.truncated[sentence],
         causal=causal,
         place=place,
-        expected=Expected(
-            output=output[0, :SHOWN].tolist(),
-            pattern=patterns[place.layer][place.head, place.query, :SHOWN].tolist(),
-            sums=[checksum(array) for array in (output, *patterns)],
-        ),
+        expected={
+            "output": output[0, :SHOWN].tolist(),
+            "pattern": patterns[place.layer][place.head, place.query, :SHOWN].tolist(),
+            "sums": [_sum_weighted(array) for array in (output, *patterns)],
+        },
         own_weights=own_weights,
     )
-
-
-def cut_text(
-    config: ModelConfig, text: str, tokenizer: str, sentence: int, *, of_table: bool = True
-) -> tuple[Batch, int]:
-    """A text's batch as pages make it, and the tokenizer's number of tokens, which the config's table has to hold.
-
-    Raises:
-        InputError: there is no such sentence or tokenizer, or they do not fit the config's token table.
-    """
-    sentences = split_sentences(text).sentences
-    if not 0 <= sentence < len(sentences):
-        raise InputError(f"The text has {len(sentences)} sentences; sentence={sentence} is none of them.")
-    cutter = _tokenizer(tokenizer, config, sentences)
-    if of_table:
-        _check_table(config, tokenizer, cutter)
-    longest = min(config.max_len, MAX_TOKENS) if config.has_position_table else MAX_TOKENS
-    return cutter.encode_batch(sentences, longest), cutter.vocab_size
 
 
 def refuse_infinite(*arrays: np.ndarray) -> None:
@@ -175,33 +164,7 @@ def refuse_infinite(*arrays: np.ndarray) -> None:
         raise InputError("The numbers of this model grow beyond what fp32 holds: there is nothing to compare with.")
 
 
-def checksum(array: np.ndarray) -> float:
-    """A sum of all numbers, each with a weight of its own from 1 to 3, as the written code computes it."""
+def _sum_weighted(array: np.ndarray) -> float:
+    """Return a sum of all numbers, each with its own weight from 1 to 3, as the written code computes it."""
     weights = 2 + np.cos(np.arange(array.size, dtype=np.float32)).astype(np.float64)
     return float(array.astype(np.float64).ravel() @ weights / np.sqrt(array.size))
-
-
-def _tokenizer(name: str, config: ModelConfig, sentences: Sequence[str]) -> Tokenizer:
-    if name in ("word", "vectors"):
-        return words(sentences)
-    if name == "char":
-        return characters()
-    if name == "bpe":
-        return bpe(config.vocab_size)
-    if name == "wordpiece":
-        folder = checkpoint.minilm_path()
-        if folder is None:
-            raise PretrainedError(f"The trained tokenizer is not on this machine; {checkpoint.HOW_TO_GET_MINILM}.")
-        return checkpoint.read_minilm_tokenizer(folder)
-    raise InputError(f"tokenizer={name!r} is unknown; word, char, bpe, wordpiece or vectors would work.")
-
-
-def _check_table(config: ModelConfig, name: str, cutter: Tokenizer) -> None:
-    if 0 < config.vocab_size < cutter.vocab_size:
-        raise InputError(
-            f"The tokenizer {name} makes {cutter.vocab_size:,} different tokens, and the token table has "
-            f"vocab_size={config.vocab_size:,} rows; {cutter.vocab_size:,} would work."
-        )
-    if (config.vocab_size == 0) != (name == "vectors"):
-        works = "'vectors'" if config.vocab_size == 0 else "a config with vocab_size=0"
-        raise InputError(f"tokenizer={name!r} does not go with vocab_size={config.vocab_size:,}; {works} would work.")

@@ -5,7 +5,6 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from playground.learn.results import read_private_key
@@ -38,8 +37,6 @@ class Settings:
     """Bytes of results and random weights that all visitors share; the least lately used go first."""
     release_after: float = 150.0
     """Seconds without any visitor after which what they computed is dropped; Streamlit keeps a session for 120."""
-    weights_folder: Path | None = None
-    """Folder whose safetensors files every visitor may open; None: visitors bring their own."""
     max_trainings: int = field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2))
     """Networks that train at once; further visitors wait in a queue."""
     max_training_seconds: float = 300.0
@@ -72,10 +69,6 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
 
 
 def _parse(name: str, text: str, default: Any) -> Any:
-    if name == "weights_folder":
-        if not Path(text).is_absolute() or not Path(text).is_dir():
-            raise ValueError(f"{text!r} is not the full path of a folder")
-        return Path(text)
     if isinstance(default, str):
         if not (text and text.isascii() and text.isprintable()) or set(text) & set(";,"):
             raise ValueError("it is empty, or has characters that no setting has")

@@ -1,18 +1,17 @@
-"""The files that a visitor opened, kept in that session alone and freed with it: weights, and a vocabulary for them.
+"""The files that a visitor opened, kept in that session alone and freed with it: weights, and how text becomes ids.
 
-The vocabulary, or ids that are typed as numbers, stand in the place of the sidebar's tokenizer; no link carries them.
+A tokenizer of the visitor's own replaces the sidebar's; no link carries it.
 """
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import streamlit as st
 from torch import Tensor
 
-from playground.config import SETTINGS, ModelConfig
+from playground.config import ModelConfig
 from playground.errors import InputError, UnavailableError
 from playground.model import Encoder
 from playground.runs.budget import check_budget
@@ -28,22 +27,29 @@ from playground.weights.recognise import RecognisedWeights
 UPLOAD = "_uploaded_weights"
 """Session key of the `UploadedWeights`."""
 
+TOKENIZER = "_own_tokenizer"
+"""Session key of the `OwnTokenizer`."""
+
+_PREFIX = "own-"
+"""How the keys of visitors' own tokenizers begin."""
+
+_BYTES_PER_WORD = 300
+
 
 @dataclass(frozen=True, eq=False)
 class UploadedWeights:
     """The weights of a visitor's own file."""
 
     file: str
-    """Its name."""
     sha256: str
-    """Of its bytes; what caches know the weights by."""
+    """Of its bytes; the key of the weights in caches."""
     tensors: Mapping[str, Tensor]
     """By the file's own names."""
     recognised: RecognisedWeights
     not_finite: str | None
     """The first tensor that holds NaN or an infinite number."""
-    tokenizer: Tokenizer | None = None
-    """Its own, where a tokenizer.json lay beside it."""
+    has_tokenizer: bool = False
+    """Whether a tokenizer.json came with it."""
 
     @property
     def n_bytes(self) -> int:
@@ -51,15 +57,36 @@ class UploadedWeights:
         return 2 * sum(tensor.nbytes for tensor in self.tensors.values())
 
 
+@dataclass(frozen=True, eq=False)
+class OwnTokenizer:
+    """How the text of an upload becomes ids: by its tokenizer.json, a vocabulary, or ids that are typed."""
+
+    file: str
+    key: str
+    """The key of its tokens in caches: it follows from the tokenizer alone."""
+    tokenizer: Tokenizer
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the words and ids."""
+        return 0 if isinstance(self.tokenizer, IdTokenizer) else _BYTES_PER_WORD * self.tokenizer.vocab_size
+
+
 def current_upload() -> UploadedWeights | None:
-    """The file that this session has open."""
+    """Return the file that this session has open."""
     upload: UploadedWeights | None = st.session_state.get(UPLOAD)
     return upload
 
 
+def current_tokenizer() -> OwnTokenizer | None:
+    """Return the tokenizer that this session has for its upload."""
+    own: OwnTokenizer | None = st.session_state.get(TOKENIZER)
+    return own if current_upload() else None
+
+
 @cache_in_session(max_entries=1)
 def uploaded_encoder(sha256: str, config: ModelConfig, seed: int) -> Encoder:
-    """The encoder of the upload; raises UnavailableError if this session has no such file open."""
+    """Return the encoder of the upload; raises UnavailableError if this session has no such file open."""
     upload = current_upload()
     if upload is None or upload.sha256 != sha256:
         raise UnavailableError("These weights are not open in your session; open their file in the sidebar.")
@@ -69,141 +96,84 @@ def uploaded_encoder(sha256: str, config: ModelConfig, seed: int) -> Encoder:
 
 def read_upload(
     file: str, data: Sequence[bytes], config_json: bytes | None = None, tokenizer_json: bytes | None = None
-) -> UploadedWeights:
-    """Read the bytes of one file or several; the encoder is built once, so that whatever does not fit is found now.
+) -> tuple[UploadedWeights, OwnTokenizer | None]:
+    """Read the bytes of one file or several, and build the encoder once, so that anything that does not fit shows now.
 
-    Beside the tensors may lie what Hugging Face saves with them: the config says what names and shapes leave open, and
-    the tokenizer how text becomes ids.
+    Args:
+        file: its name.
+        data: the safetensors files.
+        config_json: what Hugging Face saves with them, which says what names and shapes leave open.
+        tokenizer_json: how text becomes ids.
 
     Raises:
-        InputError, WeightsError, PretrainedError, TooLargeError: the file or its model can't be used here, in one
-            sentence.
+        InputError, WeightsError, PretrainedError, TooLargeError: the file or its model can't be used here.
     """
     check_size(sum(map(len, data)))
     tensors = encoder_half({name: tensor for part in data for name, tensor in read_tensors(part).items()})
     recognised = recognise_tensors(tensors) if config_json is None else _read_config(config_json)
     config = recognised.config()
     check_budget(config, services().settings.max_parameters)
-    tokenizer = None if tokenizer_json is None else published_tokenizer(tokenizer_json)
-    if tokenizer is not None and tokenizer.vocab_size > config.vocab_size:
-        n, rows = f"{tokenizer.vocab_size:,}", f"{config.vocab_size:,}"
-        raise InputError(f"The tokenizer.json has {n} tokens, and the token table {rows} rows: it is another model's.")
-    digest = hashlib.sha256(b"".join([*data, config_json or b"", tokenizer_json or b""])).hexdigest()
-    upload = UploadedWeights(file, digest, tensors, recognised, first_not_finite(tensors), tokenizer)
+    own = None
+    if tokenizer_json is not None:
+        own = _own("tokenizer.json", published_tokenizer(tokenizer_json), tokenizer_json)
+        if own.tokenizer.vocab_size > config.vocab_size:
+            n, rows = f"{own.tokenizer.vocab_size:,}", f"{config.vocab_size:,}"
+            raise InputError(f"The tokenizer.json has {n} tokens, and the token table {rows} rows.")
+    digest = hashlib.sha256(b"".join([*data, config_json or b""])).hexdigest()
+    upload = UploadedWeights(file, digest, tensors, recognised, first_not_finite(tensors), own is not None)
     services().memory.reserve(upload)
     build_encoder(tensors, recognised, config)
-    return upload
-
-
-MAX_CONFIG_BYTES = 1_000_000
-"""Of a config.json."""
+    return upload, own
 
 
 def _read_config(data: bytes) -> RecognisedWeights:
-    """What a config.json says: nothing is left open."""
-    if len(data) > MAX_CONFIG_BYTES:
-        raise InputError(f"The config.json has more than {MAX_CONFIG_BYTES // 1_000_000} MB.")
+    """Read a config.json, which leaves nothing open."""
     try:
         given = read_json(data)
     except ValueError as error:
         raise InputError(f"The config.json can't be read as JSON: {error}.") from error
     config, scheme = read_config(given)
-    for field in ("n_layers", "n_heads"):  # a file can't be so small that it has few parameters and many of these
-        most = int(SETTINGS[field].stops[-1])
-        if vars(config)[field] > most:
-            raise InputError(
-                f"The config.json asks for {field}={vars(config)[field]:,}; these pages show at most {most}."
-            )
     return RecognisedWeights(scheme, vars(config), {})
 
 
-Reading = Literal["tokenizer", "vocabulary", "ids"]
-
-READING = "_uploaded_reading"
-"""Session key of the `Reading`."""
-
-VOCABULARY = "_uploaded_vocabulary"
-"""Session key of the `UploadedVocabulary`."""
-
-_IDS, _WORDS, _PUBLISHED = "ids-", "vocabulary-", "published-"
-"""How the keys of a visitor's own tokenizers begin."""
-
-_BYTES_PER_WORD = 300
-
-
-@dataclass(frozen=True, eq=False)
-class UploadedVocabulary:
-    """The vocabulary of a visitor's own file."""
-
-    file: str
-    """Its name."""
-    key: str
-    """What caches know its tokens by: it follows from words and ids alone."""
-    tokenizer: VocabularyTokenizer
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory of the words and ids."""
-        return _BYTES_PER_WORD * len(self.tokenizer.ids)
+def _own(file: str, tokenizer: Tokenizer, content: bytes) -> OwnTokenizer:
+    return OwnTokenizer(file, f"{_PREFIX}{tokenizer.name}-{hashlib.sha256(content).hexdigest()}", tokenizer)
 
 
 def token_rows() -> int:
-    """The rows of the upload's token table; 0 without an upload, or where it has no table."""
+    """Return the rows of the upload's token table; 0 if there is none."""
     upload = current_upload()
     return upload.recognised.settings["vocab_size"] if upload else 0
 
 
-def current_reading() -> Reading:
-    """How the visitor wants text to become ids."""
-    reading: Reading = st.session_state.get(READING, "tokenizer")
-    return reading
-
-
-def current_vocabulary() -> UploadedVocabulary | None:
-    """The vocabulary that this session has for the upload."""
-    vocabulary: UploadedVocabulary | None = st.session_state.get(VOCABULARY)
-    return vocabulary
-
-
 def own_tokenizer_key() -> str:
-    """The key of the tokenizer that the upload has of its own; empty where the sidebar's reads the text."""
-    upload = current_upload()
-    if upload is not None and upload.tokenizer is not None:
-        return f"{_PUBLISHED}{upload.sha256}"
-    n_rows, reading, vocabulary = token_rows(), current_reading(), current_vocabulary()
-    if n_rows and reading == "ids":
-        return f"{_IDS}{n_rows}"
-    return vocabulary.key if n_rows and reading == "vocabulary" and vocabulary else ""
+    """Return the key of the upload's own tokenizer; empty if the sidebar's reads the text."""
+    own = current_tokenizer()
+    return own.key if own else ""
 
 
 def is_own_tokenizer(key: str) -> bool:
-    """Whether a text's tokenizer is the upload's own."""
-    return key.startswith((_IDS, _WORDS, _PUBLISHED))
+    """Return whether a text's tokenizer is an upload's own."""
+    return key.startswith(_PREFIX)
 
 
 def find_tokenizer(key: str) -> Tokenizer:
-    """The upload's own tokenizer with this key; UnavailableError if it is another session's vocabulary."""
-    if key.startswith(_IDS):
-        return IdTokenizer(int(key.removeprefix(_IDS)))
-    upload = current_upload()
-    if upload is not None and upload.tokenizer is not None and key == f"{_PUBLISHED}{upload.sha256}":
-        return upload.tokenizer
-    vocabulary = current_vocabulary()
-    if vocabulary is None or vocabulary.key != key:
+    """Return the upload's own tokenizer with this key; raises UnavailableError if it is another session's."""
+    own = current_tokenizer()
+    if own is None or own.key != key:
         raise UnavailableError("This vocabulary is not in your session; open its file in the sidebar.")
-    return vocabulary.tokenizer
+    return own.tokenizer
+
+
+def read_typed_ids() -> None:
+    """Take ids that are typed as the upload's text."""
+    n = token_rows()
+    st.session_state[TOKENIZER] = _own("", IdTokenizer(n), str(n).encode())
 
 
 def keep_vocabulary(file: str, data: bytes) -> None:
     """Read a vocabulary for the upload, and keep it in place of the one before; raises as `read_vocabulary`."""
     tokenizer = VocabularyTokenizer(read_vocabulary(data, token_rows()))
-    digest = hashlib.sha256(json.dumps(list(tokenizer.ids.items())).encode()).hexdigest()
-    vocabulary = UploadedVocabulary(file, f"{_WORDS}{digest}", tokenizer)
-    services().memory.reserve(vocabulary, replacing=current_vocabulary())
-    st.session_state[VOCABULARY] = vocabulary
-
-
-def forget_tokens() -> None:
-    """Forget the vocabulary, and how the upload's text was read."""
-    st.session_state.pop(READING, None)
-    st.session_state.pop(VOCABULARY, None)
+    own = _own(file, tokenizer, json.dumps(list(tokenizer.ids.items())).encode())
+    services().memory.reserve(own, replacing=current_tokenizer())
+    st.session_state[TOKENIZER] = own

@@ -1,10 +1,7 @@
 """Saving: charts as pictures, numbers as CSV files, and single charts in frames.
 
-Plotly draws a picture in the browser, of the chart as it is on the screen. The server makes a CSV file when its button
-is pressed, in a thread of its own.
-
-In a frame, the other charts are not sent, and the rest of the page is not seen. What stays beside the chart is the
-focus line, which moves it, the changes that it shows, and what the page has to say of a link that it could not follow.
+Plotly draws a picture in the browser, and the server makes a CSV file when its button is pressed. In a frame only one
+chart is sent; the focus line, the changes and the notices of its page stay beside it.
 """
 
 import re
@@ -30,25 +27,18 @@ from playground.web.shared.page_end import as_one_element
 
 
 def current_link() -> str:
-    """The whole address, with what differs from the defaults and the link's version."""
+    """Return the whole address, with what differs from the defaults and the link's version."""
     texts = parameters_to_copy(current_setup()) | current_parameters() | {"v": [VERSION]}
     address = urlsplit(st.context.url or "")
     return urlunsplit((address.scheme, address.netloc, address.path, urlencode(texts, doseq=True), ""))
 
 
 ROOM = 260
-"""Pixels that the focus line, a caption of a few lines and the way out take beside a chart."""
+"""Pixels for the focus line, a caption and the link beside a chart."""
 
 
 def write_snippet(key: str, link: str, title: str, height: int) -> str:
-    """A frame with the chart of this key and what moves it, as `single_chart` shows it.
-
-    Args:
-        key: the chart's.
-        link: to the view, with its query.
-        title: what the chart shows, for whoever cannot see it.
-        height: of the chart, in pixels.
-    """
+    """Return a frame with the chart of this key, of `height` pixels; `title` says what it shows."""
     source = f"{link}&{urlencode({'embed': 'true', 'only': key})}"
     attributes = f'title="{escape(title)}" width="100%" height="{height + ROOM}" loading="lazy" style="border: 0"'
     # In an attribute, HTML reads a plain `&` before a name and `=` as it is; other readers take `&amp;` for a name.
@@ -70,7 +60,7 @@ class Saved:
 
 
 def draw_save_menu(key: str, figure: Callable[[], go.Figure], *, title: str, saved: Saved) -> None:
-    """Draw the menu of the chart of this key; what is in it is made when it is opened."""
+    """Draw the menu of the chart of this key; its content is made when it is opened."""
     menu = st.popover(
         "Save this chart", icon=":material/download:", type="tertiary", key=f"{key}_save_menu", on_change="rerun"
     )
@@ -81,55 +71,39 @@ def draw_save_menu(key: str, figure: Callable[[], go.Figure], *, title: str, sav
         if saved.has_picture:
             draw_picture_buttons(f"{key}_save_picture", chart=key, name=name)
         if not saved.no_numbers:
-            rows = saved.numbers or (lambda: numbers_of(figure()))
-            st.download_button(
-                "CSV",
-                in_turn(lambda: write_csv(rows())),
-                f"{name}.csv",
-                "text/csv",
-                key=f"{key}_save_csv",
-                on_click="ignore",
-            )
+            _draw_csv_button(f"{key}_save_csv", name, saved.numbers or (lambda: numbers_of(figure())))
     picture = "PNG and SVG are the chart as you see it." if saved.has_picture else ""
     menu.caption(f"{picture} {saved.no_numbers or 'CSV has the numbers.'}")
-    menu.caption(
-        "To show this chart in a course page or on a slide, as a live embed. Browsers show it on the sites that this "
-        "server's operator has listed, and nothing elsewhere:"
-    )
+    menu.caption("As a live embed, on the sites that this server's operator has listed:")
     snippet = write_snippet(key, current_link(), title, int(figure().layout.height or 400))
     menu.code(snippet, language="html", wrap_lines=True)
 
 
 def file_name(name: str) -> str:
-    """A name that any system takes for a file: `layer 3, head 1` becomes `layer3_head1`."""
+    """Return a file name for any system: `layer 3, head 1` becomes `layer3_head1`."""
     return re.sub("[^a-z0-9_]+", "_", re.sub(r"(?<=[a-z]) (?=\d)", "", name.lower())).strip("_")
 
 
 def draw_table_button(key: str, table: pd.DataFrame) -> None:
-    """Draw the button that saves a table which the page shows under this key."""
-    st.download_button(
-        "CSV",
-        in_turn(lambda: write_csv(rows_of(table))),
-        f"{file_name(key)}_numbers.csv",
-        "text/csv",
-        key=f"{key}_copy_csv",
-        icon=":material/download:",
-        type="tertiary",
-        on_click="ignore",
-    )
+    """Draw the button that saves a table of the page."""
+    _draw_csv_button(f"{key}_copy_csv", f"{file_name(key)}_numbers", lambda: rows_of(table))
+
+
+def _draw_csv_button(key: str, name: str, rows: Callable[[], list[list[Any]]]) -> None:
+    st.download_button("CSV", in_turn(lambda: write_csv(rows())), f"{name}.csv", "text/csv", key=key, on_click="ignore")
 
 
 def saved_heads(
     file: str, patterns: Callable[[], Array], queries: Sequence[str], keys: Sequence[str], n_heads: int
 ) -> Saved:
-    """The picture of a grid of heads, and all their weights as numbers.
+    """Return the picture of a grid of heads, and all their weights as numbers.
 
     Args:
         file: file name without its ending.
-        patterns: makes the weights (L, H, Tq, Tk), when a file is asked for.
+        patterns: makes the weights (L, H, Tq, Tk).
         queries: the queries' tokens.
         keys: the keys' tokens.
-        n_heads: how many there are in all layers.
+        n_heads: of all layers together.
     """
     n = n_heads * len(queries) * len(keys)
     many = "" if n <= MOST_WEIGHTS else f"Its {n:,} weights are too many for a CSV file."
@@ -152,7 +126,7 @@ _DRAWN = "_charts_of_page"
 
 
 def asked_chart() -> str | None:
-    """The key of the chart that the address asks for; None where the whole page is shown."""
+    """Return the key of the chart that the address asks for; None for the whole page."""
     asked = st.query_params.get("only")
     if asked is None or not st.context.is_embedded:
         return None
@@ -161,7 +135,7 @@ def asked_chart() -> str | None:
 
 @as_one_element
 def begin_page() -> None:
-    """Hide what is not the asked chart; before the page draws anything."""
+    """Hide all but the asked chart, before the page draws anything."""
     st.session_state[_DRAWN] = []
     asked = asked_chart()
     if asked is not None:
@@ -170,7 +144,7 @@ def begin_page() -> None:
 
 
 def is_left_out(key: str) -> bool:
-    """Whether the chart of this key stays unsent; notes that the page has it."""
+    """Return whether the chart of this key is not sent; notes that the page has it."""
     drawn = st.session_state.setdefault(_DRAWN, [])
     if key not in drawn:
         drawn.append(key)
@@ -179,23 +153,19 @@ def is_left_out(key: str) -> bool:
 
 
 def draw_way_out(key: str) -> None:
-    """Below the asked chart, a way to the whole page as it is now; elsewhere nothing."""
+    """Draw a link to the whole page below the asked chart."""
     if asked_chart() == key:
         _draw_link()
 
 
 def end_page() -> None:
-    """Say which charts there are, where the address asks for another one; after the page has drawn all."""
+    """Say which charts there are if the address asks for another one, after the page has drawn all."""
     asked = asked_chart()
     if asked is None or asked in st.session_state[_DRAWN]:
         return
     known = ", ".join(f"`{key}`" for key in st.session_state[_DRAWN])
     with st.container(key=_NOTE):
-        st.info(
-            f"The chart that this frame asks for is not on the page now. There are {known}."
-            if known
-            else "No chart is on this page now that could stand in a frame alone."
-        )
+        st.info(f"The chart that this frame asks for is not on the page now. There are: {known or 'none'}.")
         _draw_link()
 
 

@@ -1,7 +1,7 @@
-"""File uploads: an uploader that keeps nothing, and one sentence where a file can't be used.
+"""File uploads: an uploader that keeps nothing, and one sentence if a file can't be used.
 
-Uploaders take files of any name, and whoever reads a file says what is wrong with it. Streamlit's own check of names
-would end the run with a traceback, where a request has another name than its page allows.
+Uploaders take files of any name, and their readers say what is wrong: Streamlit's own check of names would end the run
+with a traceback.
 """
 
 import logging
@@ -21,18 +21,17 @@ logger = logging.getLogger(__name__)
 
 
 def uploader_key(name: str) -> str:
-    """The key of an uploader: a new one after each file, since an uploader keeps its file."""
+    """Return the key of an uploader: a new one after each file, since an uploader keeps its file."""
     return f"{name}_{st.session_state.get(f'_{name}_uploads', 0)}"
 
 
 def take_file(name: str) -> UploadedFile | None:
-    """The uploaded file, of which the server keeps nothing more; None after a click on an uploader without a file."""
-    files = take_files(name)
-    return files[0] if files else None
+    """Return the uploaded file; None after a click on an uploader without a file."""
+    return next(iter(take_files(name)), None)
 
 
 def take_files(name: str) -> list[UploadedFile]:
-    """The uploaded files, of which the server keeps nothing more, of an uploader that takes one or several."""
+    """Return the uploaded files of an uploader that takes one or several; the server keeps nothing more of them."""
     uploaded: UploadedFile | list[UploadedFile] | None = st.session_state.get(uploader_key(name))
     files = uploaded if isinstance(uploaded, list) else [uploaded] if uploaded is not None else []
     if files:
@@ -46,10 +45,7 @@ def take_files(name: str) -> list[UploadedFile]:
 
 @contextmanager
 def explain_failure(problem: str, file: str) -> Iterator[None]:
-    """Context in which a file is opened; where that fails, the session gets one sentence on why.
-
-    `problem` is the session key of that sentence, which calls the file `file`; one on an earlier file is removed.
-    """
+    """Context in which `file` is opened; if that fails, the session key `problem` gets one sentence on why."""
     st.session_state.pop(problem, None)
     try:
         yield

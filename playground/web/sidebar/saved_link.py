@@ -35,8 +35,6 @@ def _open_file() -> None:
     if file is not None:
         with uploads.explain_failure(PROBLEM, quote_text(file.name)):
             link = file.getvalue().decode(errors="replace").strip()
-            if (
-                re.fullmatch(r"https?://\S+", link) is None
-            ):  # any text with a question mark could be read as a short link
+            if re.fullmatch(r"https?://\S+", link) is None:  # any text with a question mark could be a short link
                 raise InputError("A saved link is one line that begins with https:// or http://.")
             request_page(follow_link(link))

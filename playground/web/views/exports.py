@@ -12,7 +12,6 @@ from playground.training.recipe import Recipe
 from playground.web.choices.focus import current_focus
 from playground.web.choices.setup import Setup, current_setup, current_value
 from playground.web.session import caches
-from playground.web.session.caches import PairKey, translator
 from playground.web.session.experiments import training_data
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_for_everybody
@@ -20,8 +19,7 @@ from playground.web.views.encoder_decoder import find_example_pair, find_own_pai
 from playground.web.views.training import make_plan
 
 
-def encoder_on_screen() -> Export:
-    """The encoder and the sentence of the sidebar; raises PlaygroundError where it can't be written down."""
+def _export_encoder() -> Export:
     setup = _setup_with_text()
     run = caches.run_sentence(setup.untouched_key)
     focus = current_focus(run)
@@ -40,32 +38,14 @@ def encoder_on_screen() -> Export:
     return export_encoder(shown)
 
 
-def pair_on_screen() -> Export:
-    """Both halves and the pair of their page, its trained example or the visitor's; raises as `encoder_on_screen`."""
-    if translator() is not None and current_value("encdec_source") == "trained example":
-        return _export_pair(find_example_pair(), "encdec_example")
-    return _export_pair(find_own_pair(_setup_with_text()), "encdec")
-
-
-def _export_pair(pair: PairKey, widgets: str) -> Export:
-    run = caches.run_pair(pair)
+def _export_pair() -> Export:
+    is_example = caches.translator() is not None and current_value("encdec_source") == "trained example"
+    pair = find_example_pair() if is_example else find_own_pair(_setup_with_text())
+    widgets = "encdec_example" if is_example else "encdec"
     own = None if pair.weights == "random" else save_weights(caches.trained_pair(pair.weights))
     place = Place(current_value(f"{widgets}_layer"), current_value(f"{widgets}_head"))
-    return export_pair(run, caches.tokenizer(pair.target).vocab_size, seed=pair.seed, place=place, own_weights=own)
-
-
-def training_on_screen() -> Export:
-    """The run that the Training page's settings describe; raises PlaygroundError where it can't be written down."""
-    plan = make_plan()
-    return _export_training(plan.config, plan.recipe)
-
-
-VARIANTS: dict[str, Callable[[], Export]] = {
-    "encoder": encoder_on_screen,
-    "encoder–decoder": pair_on_screen,
-    "training run": training_on_screen,
-}
-"""By what the dialog calls them."""
+    n_words = caches.tokenizer(pair.target).vocab_size
+    return export_pair(caches.run_pair(pair), n_words, seed=pair.seed, place=place, own_weights=own)
 
 
 @cache_for_everybody(max_entries=8)
@@ -79,3 +59,11 @@ def _setup_with_text() -> Setup:
     if not setup.text.sentences:
         raise InputError("Type a sentence into “Your text”: the file is about what the encoder does with it.")
     return setup
+
+
+VARIANTS: dict[str, Callable[[], Export]] = {
+    "encoder": _export_encoder,
+    "encoder–decoder": _export_pair,
+    "training run": lambda: _export_training(make_plan().config, make_plan().recipe),
+}
+"""By title; each raises PlaygroundError if it can't be written down."""

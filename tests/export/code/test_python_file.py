@@ -3,7 +3,6 @@
 import dataclasses
 import itertools
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,6 @@ from playground import Encoder, ModelConfig
 from playground.config import CHOICES
 from playground.errors import ConfigError, InputError
 from playground.export import as_python
-from playground.presets import PRESETS
 from tests.export.code.setups import TEXTS, TOKENIZERS, Arguments, arguments, setups
 from tests.export.code.written import complaints, run_here
 from tests.model.strategies import SWITCHES
@@ -137,16 +135,6 @@ def test_files_need_no_formatter_and_no_linter(examples: list[Path]) -> None:
     assert complaints(*examples) == ""
 
 
-@pytest.mark.parametrize("name", ["tutorial-a", "tutorial-b", "tutorial-c", "tutorial-d", "minilm-l6"])
-def test_an_encoder_takes_at_most_150_lines_of_code(name: str) -> None:
-    small = replace(PRESETS[name].config, n_layers=1)
-    given = arguments(small, TEXTS[0], "word" if small.vocab_size else "vectors")
-    code = as_python(given.config, **given.options)
-    without_prose = re.sub(r'"""[\s\S]*?"""', "", code)
-    lines = [line for line in without_prose.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    assert len(lines) <= 150
-
-
 @pytest.mark.parametrize("broken", ["shown_output", "shown_pattern", "shown_sums", "n_heads", "seed", "assert sum"])
 def test_the_assertions_can_fail(broken: str) -> None:
     code = as_python(SMALL, causal=True)
@@ -161,33 +149,17 @@ def test_the_assertions_can_fail(broken: str) -> None:
         run_here(code.replace(old, new))
 
 
-def test_a_change_of_one_attention_weight_or_output_is_noticed() -> None:
-    names = run_here(as_python(SMALL))
-    for tensor in (names["output"], names["patterns"][1]):
-        changed = tensor.clone()
-        changed.view(-1)[-7] += 1e-3
-        assert abs(float(names["checksum"](changed) - names["checksum"](tensor))) > 2.5e-5
-
-
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        ({"weights": "mine"}, "weights"),
+        ({"weights": "mine"}, "weights='mine'"),
         ({"weights": "minilm"}, "shape"),
         ({"tokenizer": "morse"}, "morse"),
         ({"tokenizer": "vectors"}, "vocab_size"),
         ({"text": " ".join(map(str, range(200)))}, "200"),
         ({"text": ""}, "0 sentences"),
-        ({"sentence": 3}, "sentence=3"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_written_is_one_sentence(options: dict[str, str], word: str) -> None:
     with pytest.raises(InputError, match=word):
         as_python(SMALL, **options)
-
-
-@pytest.mark.long
-def test_numbers_beyond_fp32_are_refused() -> None:
-    deep = replace(SMALL, norm="none", n_layers=200, d_model=64, d_ff=512, positions="none", fused_qkv=True)
-    with pytest.raises(InputError, match="fp32"):
-        as_python(deep)

@@ -11,7 +11,8 @@ from playground import Encoder, ModelConfig, Trace
 from playground.diagnosis import diagnose
 from playground.export import as_python, data
 from playground.mistakes.saved import read_arrays, write_saving_code
-from playground.weights import SAVING_CELLS, read_tensors
+from playground.web.sidebar.upload_panel import _HOW_TO_SAVE
+from playground.weights import read_tensors
 from tests.export.code.setups import arguments
 from tests.export.code.written import run_here
 
@@ -55,16 +56,10 @@ def test_the_code_of_diagnosis_saves_what_an_exported_encoder_computes(
     assert diagnose(encoder, ids, saved, mask).first is None
 
 
-def test_the_code_of_diagnosis_runs_beside_an_encoder_that_returns_a_tensor() -> None:
-    encoder, ids = Encoder(SMALL, seed=1), torch.tensor([[3, 1, 4]])
-    exec(write_saving_code(SMALL, ids, None), {"encoder": encoder})
-    assert diagnose(encoder, ids, read_arrays(Path("mine.npz").read_bytes())).first is None
-
-
 @pytest.mark.parametrize("fields", ARCHITECTURES, ids=str)
 def test_the_cell_for_another_encoder_saves_an_exported_one(fields: dict[str, Any]) -> None:
     names, encoder = run_file(fields, "word", causal=False)
-    exec(list(SAVING_CELLS.values())[-1], {"model": names["encoder"]})
+    exec(_HOW_TO_SAVE, {"model": names["encoder"]})
     opened = read_tensors(Path("model.safetensors"))
     assert opened.keys() == encoder.state_dict().keys()  # what is shared stands there once, with its aliases
 

@@ -3,7 +3,6 @@
 import logging
 from contextlib import nullcontext
 from dataclasses import fields
-from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
@@ -83,16 +82,15 @@ def test_a_visitor_who_left_is_one_line_and_any_other_error_goes_on(
     assert [(record.levelname, record.exc_info) for record in caplog.records] == [("INFO", None)] * is_expected
 
 
-def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
-    texts = {"max_parameters": "5_000_000", "device": "cuda:1", "busy_timeout": "1.5", "weights_folder": str(tmp_path)}
+def test_settings_are_read_from_the_environment() -> None:
+    texts = {"max_parameters": "5_000_000", "device": "cuda:1", "busy_timeout": "1.5"}
     texts |= {"frame_ancestors": " 'self' https://*.school.example:8443 ", "ray_gpus": "0", "result_key": "A" * 43}
     assert texts.keys() < {field.name for field in fields(Settings)}
     assert read_settings({}) == Settings(threads=1)
     found = read_settings({f"PLAYGROUND_{name.upper()}": text for name, text in texts.items()})
     sources = "'self' https://*.school.example:8443"
     assert found == Settings(
-        5_000_000, device="cuda:1", busy_timeout=1.5, weights_folder=tmp_path, frame_ancestors=sources,
-        result_key="A" * 43,
+        5_000_000, device="cuda:1", busy_timeout=1.5, frame_ancestors=sources, result_key="A" * 43,
     )  # fmt: skip
     assert "A" * 43 not in repr(found)
 
@@ -105,7 +103,6 @@ def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
         ("PLAYGROUND_BUSY_TIMEOUT", ["0", "-3", "nan", "inf", "soon"]),
         ("PLAYGROUND_RAY_GPUS", ["-1", "inf", "nan"]),
         ("PLAYGROUND_RESULT_KEY", ["", "secret", "A" * 44]),
-        ("PLAYGROUND_WEIGHTS_FOLDER", ["", ".", "tests", "/there/is/no/such/folder", __file__]),
     ],
 )  # fmt: skip
 def test_a_bad_value_is_named_and_the_default_used(

@@ -2,13 +2,11 @@
 
 import pytest
 import torch
-from safetensors.torch import save
 
 from playground import Encoder
 from playground.model import EncoderDecoder
 from playground.runs.encoder_run import Run
-from playground.web.sidebar import upload_panel
-from tests.web.app_test import captions, choose, locked, open_page, values, widgets
+from tests.web.app_test import captions, choose, open_page, values, widgets
 from tests.web.sidebar.own_files import upload
 from tests.weights.as_saved import FOLDER, NAMES, ON_ATTENTION, ON_OUTPUTS, load, read
 
@@ -51,35 +49,7 @@ def test_a_model_of_vectors_runs_on_random_ones_and_the_panel_says_so(
     tables = [model.state_dict()["embed.tokens.weight"] for model in (encoder, drawn)]
     assert torch.equal(*tables)
     assert torch.equal(torch.tensor(run.arrays["embed.out"]), drawn.embed(torch.tensor([[0, 1, 2]]))[0])
-    positions = {"a": "with sinusoidal positions", "b": "with sinusoidal-doubled positions", "c": "without positions",
-                 "d": "with sinusoidal positions"}[name[0]]  # fmt: skip
-    assert (
-        f"no token table, so your model reads vectors and no words. Here it reads random vectors: one for each "
-        f"token, drawn from seed 3, {positions}" in captions(app)
-    )
+    assert "no token table: tokens are random vectors, drawn from seed 3" in captions(app)
     assert "own_reading" not in {box.key for box in app.selectbox}
     assert values(app, "seed") == {"seed": 3}
     assert "seed" in widgets(app), "the vectors are drawn from it"
-
-
-def test_a_trained_table_of_positions_is_locked_as_learned(passes: list[tuple[Encoder, Run]]) -> None:
-    table = "pos_encoding.positional_encoding"
-    tensors = dict(read("a_whole").tensors)
-    tensors[table] = tensors[table] + 0.5
-    app = choose(upload(open_page(weights="mine", text="a b c", tokenizer="word"), save(tensors)), n_heads=4)
-    assert values(app, "positions", "max_len") == {"positions": "learned", "max_len": 6}
-    assert {"positions", "max_len"} <= locked(app)
-    assert "it is used as learned positions" in captions(app)
-    assert torch.equal(passes[-1][0].state_dict()["embed.positions.weight"], tensors[table][0])
-
-
-@pytest.mark.long
-def test_the_panel_shows_the_cell_of_what_was_chosen() -> None:
-    app = open_page(weights="mine")
-    box = app.selectbox(key=upload_panel.CELL)
-    assert len(box.options) == len(NAMES) + 1
-    for title in box.options:
-        app.selectbox(key=upload_panel.CELL).set_value(title).run()
-        assert "from safetensors.torch import save_" in app.code[0].value
-    app.selectbox(key=upload_panel.CELL).set_value(box.options[5]).run()
-    assert 'save_file(model.encoder.state_dict(), "tutorial-d.safetensors")' in app.code[0].value

@@ -1,10 +1,8 @@
 """A visitor's own file belongs to one session, within the server's limits; one that can't be used changes nothing."""
 
-import time
 import tomllib
 import weakref
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -16,26 +14,23 @@ from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
 from playground import Encoder
-from playground.errors import WeightsError
 from playground.runs.encoder_run import Run
 from playground.web.server.settings import Settings
 from playground.web.session import uploaded_files
 from playground.web.session.memory_budget import MemoryBudget
 from playground.web.session.services import Services, other_services
-from playground.web.session.turns import Turns
 from playground.web.sidebar import upload_panel
 from playground.weights import MAX_BYTES
 from tests.web.app_test import (
     SESSION,
     captions,
-    choose,
     locked,
     open_page,
     press,
     sentences,
     values,
 )
-from tests.web.sidebar.own_files import IDS, open_mine, own_model, upload
+from tests.web.sidebar.own_files import open_mine, own_model, upload
 
 # --- links, sessions, limits
 
@@ -50,13 +45,6 @@ def test_a_link_to_own_weights_opens_on_random_ones_of_that_shape() -> None:
     assert not locked(app)
 
 
-def test_choosing_it_by_hand_needs_no_sentence_about_links() -> None:
-    app = choose(open_page(), weights="mine")
-    assert sentences(app) == ""
-    assert "until a file is open" in captions(app)
-    assert "save_file(" in app.code[0].value
-
-
 def test_closing_the_file_frees_everything(
     passes: list[tuple[Encoder, Run]], n_memory_users: Callable[[], int]
 ) -> None:
@@ -67,20 +55,6 @@ def test_closing_the_file_frees_everything(
     assert (n_memory_users(), encoder()) == (0, None)
     assert uploaded_files.UPLOAD not in app.session_state
     assert ":orange-badge[random weights]" in captions(app)
-
-
-def test_a_reset_chooses_the_trained_weights_and_its_undo_the_file_again() -> None:
-    app = press(open_mine(own_model()), "reset")
-    assert "trained weights" in captions(app)
-    assert values(press(app, "undo_reset"), "weights") == {"weights": "mine"}
-    assert "own weights" in captions(app)
-
-
-def test_another_file_takes_the_place_of_the_first(passes: list[tuple[Encoder, Run]]) -> None:
-    app = open_mine(own_model())
-    upload(app, save(own_model(n_layers=3)), "other.safetensors")
-    assert "“other.safetensors”" in captions(app)
-    assert passes[-1][1].config.n_layers == 3
 
 
 @pytest.mark.long
@@ -120,39 +94,6 @@ def test_a_file_over_the_servers_limits_is_refused(changes: dict[str, int], reas
     assert uploaded_files.UPLOAD not in app.session_state
 
 
-def test_a_file_and_its_encoder_are_both_counted() -> None:
-    n_bytes = sum(tensor.nbytes for tensor in own_model().values())
-    with limited(max_own_weights=2 * n_bytes - 1), pytest.raises(WeightsError, match="as many visitors' weights as it"):
-        uploaded_files.read_upload("one", [save(own_model())])
-    with limited(max_own_weights=2 * n_bytes):
-        assert uploaded_files.read_upload("one", [save(own_model())]).n_bytes == 2 * n_bytes
-
-
-def test_of_many_files_at_once_only_as_many_as_fit_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    def counted_slowly(_: uploaded_files.UploadedWeights) -> int:
-        time.sleep(0.01)  # time enough for another thread to come between
-        return 100
-
-    monkeypatch.setattr(uploaded_files.UploadedWeights, "n_bytes", property(counted_slowly))
-    data = save(own_model())
-
-    def open_one(_: int) -> uploaded_files.UploadedWeights | str:
-        try:
-            return uploaded_files.read_upload("one", [data])
-        except WeightsError as error:
-            return str(error)
-
-    with limited(max_own_weights=2 * 100), ThreadPoolExecutor(8) as pool:
-        outcomes = list(pool.map(open_one, range(8)))
-    assert sum(isinstance(outcome, uploaded_files.UploadedWeights) for outcome in outcomes) == 2
-
-
-def test_a_refused_file_is_not_counted(n_memory_users: Callable[[], int]) -> None:
-    with pytest.raises(WeightsError, match="is not a part of this model"):
-        uploaded_files.read_upload("one", [save({**own_model(), "head.weight": torch.zeros(2)})])
-    assert n_memory_users() == 0
-
-
 def test_the_servers_copy_of_an_upload_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
     managers: list[MemoryUploadedFileManager] = []
     add_file = MemoryUploadedFileManager.add_file
@@ -166,16 +107,6 @@ def test_the_servers_copy_of_an_upload_is_freed(monkeypatch: pytest.MonkeyPatch)
     upload(app, save(own_model()))
     assert len(managers) == 2
     assert not [file for manager in managers for files in manager.file_storage.values() for file in files.values()]
-
-
-def test_a_file_waits_for_its_turn_but_not_for_ever() -> None:
-    app = open_page(weights="mine")
-    with other_services(turns=Turns(n=1, timeout=0.01)) as busy, busy.turns.hold_long_place():
-        upload(app, save(own_model()))
-    assert "Many people are computing right now; open “model.safetensors” again in a few seconds." in sentences(app)
-    assert uploaded_files.UPLOAD not in app.session_state
-    upload(app, save(own_model()))
-    assert not app.error
 
 
 BAD = {
@@ -203,35 +134,3 @@ def test_a_file_that_can_not_be_used_says_why_and_changes_nothing(name: str) -> 
 def test_the_server_takes_files_as_large_as_can_be_opened(repository: Path) -> None:
     settings = tomllib.loads((repository / ".streamlit" / "config.toml").read_text("utf-8"))
     assert settings["server"]["maxUploadSize"] * 2**20 == MAX_BYTES
-
-
-# --- a folder on the server
-
-
-@pytest.mark.long
-def test_a_file_of_the_servers_folder_opens(tmp_path: Path, passes: list[tuple[Encoder, Run]]) -> None:
-    (tmp_path / "one.safetensors").write_bytes(save(own_model()))
-    (tmp_path / "broken.safetensors").write_bytes(b"")
-    (tmp_path / "secret.txt").write_text("no weights")
-    (tmp_path / "folder.safetensors").mkdir()
-    with limited(weights_folder=tmp_path):
-        app = open_page(weights="mine", text=IDS)
-        box = app.selectbox(key=upload_panel.CHOICE)
-        assert box.options == ["broken.safetensors", "one.safetensors"]
-        choose(box.set_value("one.safetensors").run(), n_heads=4)
-        assert "“one.safetensors”" in captions(app)
-        assert passes[-1][1].config.d_model == 20
-        app.selectbox(key=upload_panel.CHOICE).set_value("broken.safetensors").run()
-        assert "“broken.safetensors” can't be used. The file is empty." in sentences(app)
-        upload(app, save(own_model()))
-        assert app.selectbox(key=upload_panel.CHOICE).value is None
-        assert not app.error
-        app.selectbox(key=upload_panel.CHOICE).set_value("one.safetensors").run()
-        press(app, upload_panel.CLOSE)
-        assert app.selectbox(key=upload_panel.CHOICE).value is None
-        assert ":orange-badge[random weights]" in captions(app)
-
-
-def test_without_a_folder_there_is_no_box() -> None:
-    with limited():
-        assert upload_panel.CHOICE not in {box.key for box in open_page(weights="mine").selectbox}

@@ -10,12 +10,10 @@ from streamlit.testing.v1 import AppTest
 
 from playground import Encoder
 from playground.runs.encoder_run import Run
-from playground.web.session.memory_budget import MemoryBudget
-from playground.web.session.services import other_services, services
-from playground.web.session.uploaded_files import READING, VOCABULARY
+from playground.web.session.uploaded_files import TOKENIZER
 from playground.web.sidebar import upload_panel
 from tests.web import app_test
-from tests.web.app_test import PAGES, captions, choose, locked, open_page, press, sentences, uploader, values
+from tests.web.app_test import captions, choose, locked, open_page, press, sentences, uploader, values
 from tests.web.sidebar.own_files import upload
 from tests.weights.as_saved import FOLDER
 
@@ -49,8 +47,6 @@ def ids_of(run: Run, encoder: Encoder) -> list[int]:
     [
         (LINES, "words.txt"),
         (json.dumps({word: i for i, word in enumerate(WORDS)}).encode(), "words.json"),
-        (json.dumps({word: i for i, word in reversed(list(enumerate(WORDS)))}, indent=1).encode(), "words.json"),
-        (json.dumps(WORDS).encode(), "words.json"),
     ],
 )
 def test_the_vocabulary_tokenises_the_text(data: bytes, name: str, passes: list[tuple[Encoder, Run]]) -> None:
@@ -63,53 +59,6 @@ def test_the_vocabulary_tokenises_the_text(data: bytes, name: str, passes: list[
     assert "tokenizer" in locked(app)
 
 
-def test_until_a_vocabulary_is_open_the_sidebars_tokenizer_reads(passes: list[tuple[Encoder, Run]]) -> None:
-    app = open_words()
-    assert "tokenizer" not in locked(app)
-    assert ids_of(passes[-1][1], passes[-1][0]) == [0, 1, 2, 3, 4, 5]
-    assert "json.dump(word_to_id, file)" in app.code[0].value
-
-
-def test_unknown_words_are_marked_and_named(passes: list[tuple[Encoder, Run]]) -> None:
-    app = open_vocabulary(open_words(text="the zebra sat\nthe cat sat"), LINES)
-    encoder, run = passes[-1]
-    assert run.tokens == ("the", "<unk>", "sat")
-    assert ids_of(run, encoder) == [7, 1, 9]
-    assert (
-        ":orange-badge[unknown] It lacks 1 of this sentence's 3 tokens. They are read as `<unk>`: `zebra`"
-        in captions(app)
-    )
-    assert "badge[unknown]" not in captions(choose(app, sentence=2))
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("page", PAGES)
-def test_a_word_that_can_not_be_read_ends_no_page_in_an_exception(page: str) -> None:
-    app = open_vocabulary(open_words(page, text="the zebra! sat", gradient_layers="2"), b"the\ncat\nsat")
-    if page == "overview":
-        assert "Your vocabulary lacks “zebra” and “!”, and it has no [UNK]" in sentences(app)
-        press(app, upload_panel.VOCABULARY_EXAMPLE)
-        assert values(app, "text") == {"text": "the cat sat"}
-        assert not app.error
-
-
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize(
-    ("vocabulary", "example"),
-    [
-        ([" ", "a", "b", "\n", "<unk>"], "ab"),
-        (["[PAD]", "the", "x" * 5_000, "new york", "cat", "\u2028"], "the cat"),
-        (["<pad>", "[UNK]"], None),
-    ],
-)
-def test_an_example_is_made_of_words_that_can_be_typed(vocabulary: list[str], example: str | None) -> None:
-    app = open_vocabulary(open_words(), json.dumps(vocabulary).encode(), "words.json")
-    assert app.button(key=upload_panel.VOCABULARY_EXAMPLE).disabled == (example is None)
-    if example is not None:
-        assert values(press(app, upload_panel.VOCABULARY_EXAMPLE), "text") == {"text": example}
-        assert not app.error
-
-
 def test_typed_ids_are_rows_of_the_table(passes: list[tuple[Encoder, Run]]) -> None:
     app = choose(open_words(), own_reading="ids")
     assert "“this” is no id of your file's token table: write whole numbers from 0 to 10" in sentences(app)
@@ -118,30 +67,12 @@ def test_typed_ids_are_rows_of_the_table(passes: list[tuple[Encoder, Run]]) -> N
     assert ids_of(passes[-1][1], passes[-1][0]) == [7, 10, 0]
     choose(app, text="7 11")
     assert "“11” is no id" in sentences(app)
-    press(app, upload_panel.VOCABULARY_EXAMPLE)
-    assert values(app, "text") == {"text": "0 1 2 3 4 5 6 7"}
-    assert not app.error
 
 
-HOSTILE = {
-    "not JSON": (b'{"this": 0', "words.json", "It begins like JSON, and is not valid JSON"),
-    "wrong encoding": ("this".encode("utf-16"), "words.txt", "It is no UTF-8 text"),
-    "too large": (b"a" * (2**21 + 1), "words.txt", "It has 2.0 MB"),
-    "duplicates": (b"this\nthis", "words.txt", "The word “this” is there twice."),
-    "ids out of range": (b'{"this": 11}', "words.json", "The word “this” has the id 11; your file's token"),
-    "markup": (b"*a* <b>", "../<b>.txt", "Line 1, “*a* <b>”, has a blank inside"),
-}  # fmt: skip
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_vocabulary_that_can_not_be_used_says_why_and_loses_nothing(
-    name: str, passes: list[tuple[Encoder, Run]]
-) -> None:
-    data, file, reason = HOSTILE[name]
-    app = open_vocabulary(open_vocabulary(open_words(), LINES), data, file)
+def test_a_vocabulary_that_can_not_be_used_says_why_and_loses_nothing(passes: list[tuple[Encoder, Run]]) -> None:
+    app = open_vocabulary(open_vocabulary(open_words(), LINES), b"*a* <b>", "../<b>.txt")
     assert len(app.error) == 1
-    assert f"can't be used. {reason}" in sentences(app)
+    assert "“../b.txt” can't be used. Line 1, “*a* <b>”, is not one word" in sentences(app)
     assert "11 words for 11 rows" in captions(app)
     assert ids_of(passes[-1][1], passes[-1][0]) == TEXT_IDS
     assert not open_vocabulary(app, LINES).error
@@ -174,28 +105,12 @@ def test_the_link_does_not_change() -> None:
 @pytest.mark.parametrize("close", ["button", "file"])
 def test_the_vocabulary_goes_with_its_file(close: str, n_memory_users: Callable[[], int]) -> None:
     app = open_vocabulary(open_words(), LINES)
-    vocabulary = weakref.ref(app.session_state[VOCABULARY])
+    vocabulary = weakref.ref(app.session_state[TOKENIZER])
     if close == "button":
         press(app, upload_panel.CLOSE)
     else:
         upload(app, (FOLDER / "d_model.safetensors").read_bytes())
         assert values(app, "own_reading") == {"own_reading": "tokenizer"}
-    assert not any(key in app.session_state for key in (VOCABULARY, READING))
+    assert not any(key in app.session_state for key in (TOKENIZER, upload_panel._READING))
     assert n_memory_users() == (0 if close == "button" else 1)
     assert vocabulary() is None
-
-
-def test_a_weights_file_that_can_not_be_used_leaves_the_open_one(passes: list[tuple[Encoder, Run]]) -> None:
-    app = open_vocabulary(open_words(), LINES)
-    upload(app, b"no weights", "other.safetensors")
-    assert "“other.safetensors” can't be used." in sentences(app)
-    assert "“model.safetensors”" in captions(app)
-    assert ids_of(passes[-1][1], passes[-1][0]) == TEXT_IDS
-
-
-def test_a_vocabulary_is_counted_and_a_full_server_keeps_the_one_before() -> None:
-    app = open_vocabulary(open_words(), LINES)
-    assert app.session_state[VOCABULARY] in services().memory.users
-    with other_services(memory=MemoryBudget(1)):
-        open_vocabulary(app, b"a\nb")
-    assert app.session_state[VOCABULARY].tokenizer.ids["cat"] == 8

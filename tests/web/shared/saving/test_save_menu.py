@@ -76,19 +76,6 @@ def test_more_weights_than_a_table_takes_are_said_to_be_too_many() -> None:
     assert "1,500,000 weights are too many" in captions(app)
 
 
-def test_own_drawings_save_their_numbers_alone() -> None:
-    menus = ("attention_lines_save_menu", "why_parts_save_menu")
-    _, files, pictures = saved_files(
-        "attention", *menus, **SMALL, text="it was", layer=1, head=1, attention_closer=True, attention_steps=True
-    )
-    assert {"attention_lines_layer1_head1.csv", "why_parts.csv"} <= set(files)
-    assert pictures == []
-    rows = read(files["attention_lines_layer1_head1.csv"]())
-    assert rows[0][0] == "query \\ key [weight]"
-    weights = small_trace("it was")["layers.1.attn.pattern"][0, 1].numpy()
-    np.testing.assert_allclose(np.array([row[1:] for row in rows[1:]], np.float32), weights, rtol=1e-5)
-
-
 def test_an_open_table_is_a_file() -> None:
     _, files, _ = saved_files("norms", "norms_by_layer_open", **SMALL)
     assert "norms_by_layer_numbers.csv" in files
