@@ -58,7 +58,7 @@ _EASY = (
 )
 
 _LEFT_OUT = (
-    "dropout-left-on", "cross-attention-from-target", "eps-outside-root", "positions-twice", "positions-from-one",
+    "dropout-left-on", "eps-outside-root", "positions-twice", "positions-from-one",
     "sinusoids-in-halves", "exponent-per-column", "axes-exchanged", "output-projection-forgotten",
     "query-key-weights-swapped", "hides-itself", "causal-mask-left", "float-mask-added", "norm-over-sequence",
     "root-of-deviation", "other-eps", "gelu-by-tanh",
