@@ -231,20 +231,13 @@ def _always(config: ModelConfig, mask: Tensor | None) -> bool:
     return True
 
 
-def _has_table(config: ModelConfig, mask: Tensor | None) -> bool:
-    return config.has_position_table
-
-
-def _has_sinusoids(config: ModelConfig, mask: Tensor | None) -> bool:
-    return config.positions == "sinusoidal"
+def _with(**fields: Any) -> Applies:
+    """Require these values of a config."""
+    return lambda config, mask: all(getattr(config, name) == value for name, value in fields.items())
 
 
 def _has_heads(config: ModelConfig, mask: Tensor | None) -> bool:
     return config.n_heads > 1
-
-
-def _has_layer_norm(config: ModelConfig, mask: Tensor | None) -> bool:
-    return config.norm == "layer"
 
 
 def _has_norm(config: ModelConfig, mask: Tensor | None) -> bool:
@@ -269,13 +262,19 @@ MAKINGS: Mapping[str, tuple[Making, Applies]] = {
         _change_embeddings(lambda encoder: {"config": replace(encoder.config, scale_embeddings=False)}),
         lambda config, mask: config.scale_embeddings and config.vocab_size > 0,
     ),
-    "positions-not-added": (_change_positions(lambda embed, n: torch.zeros(n, 1)), _has_table),
-    "doubled-exponent": (_change_positions(_doubled_exponent), _has_sinusoids),
-    "integer-positions": (_change_positions(lambda embed, n: torch.arange(n).float()[:, None]), _has_table),
-    "positions-twice": (_change_positions(lambda embed, n: 2 * embed.position_vectors(n)), _has_table),
-    "positions-from-one": (_change_positions(_count_from_one), _has_table),
-    "sinusoids-in-halves": (_change_positions(_sines_first), _has_sinusoids),
-    "exponent-per-column": (_change_positions(_own_exponents), _has_sinusoids),
+    "positions-not-added": (_change_positions(lambda embed, n: torch.zeros(n, 1)), _with(has_position_table=True)),
+    "doubled-exponent": (_change_positions(_doubled_exponent), _with(positions="sinusoidal")),
+    "integer-positions": (
+        _change_positions(lambda embed, n: torch.arange(n).float()[:, None]),
+        _with(has_position_table=True),
+    ),
+    "positions-twice": (
+        _change_positions(lambda embed, n: 2 * embed.position_vectors(n)),
+        _with(has_position_table=True),
+    ),
+    "positions-from-one": (_change_positions(_count_from_one), _with(has_position_table=True)),
+    "sinusoids-in-halves": (_change_positions(_sines_first), _with(positions="sinusoidal")),
+    "exponent-per-column": (_change_positions(_own_exponents), _with(positions="sinusoidal")),
     "split-without-transpose": (_change_attention(_split_straight), _has_heads),
     "merge-without-transpose": (
         _change_attention(lambda _: {"head_merge": "reshape"}),
@@ -317,22 +316,22 @@ MAKINGS: Mapping[str, tuple[Making, Applies]] = {
         Making(scores=lambda s: replace(_show_all(s), product=s.product + s.allowed.to(s.product))),
         _has_mask,
     ),
-    "norm-over-sequence": (_change_norms(lambda _: {"axis": 1}), _has_layer_norm),
-    "unbiased-variance": (_change_norms(lambda _: {"correction": 1}), _has_layer_norm),
+    "norm-over-sequence": (_change_norms(lambda _: {"axis": 1}), _with(norm="layer")),
+    "unbiased-variance": (_change_norms(lambda _: {"correction": 1}), _with(norm="layer")),
     "eps-outside-root": (
         _change_norms(lambda _: {"root": lambda variance, eps: torch.sqrt(variance) + eps}),
-        _has_layer_norm,
+        _with(norm="layer"),
     ),
     "root-of-deviation": (
         _change_norms(lambda _: {"root": lambda variance, eps: torch.sqrt(torch.sqrt(variance) + eps)}),
-        _has_layer_norm,
+        _with(norm="layer"),
     ),
     "other-eps": (
         _change_norms(lambda config: {"eps": other_eps(config)}),
         _has_norm,
     ),
     "norm-order-swapped": (_change_blocks(lambda block, _: {"post_norm": not block.post_norm}), _has_norm),
-    "residual-forgotten": (_change_blocks(lambda block, _: {"residual": False}), lambda config, mask: config.residual),
+    "residual-forgotten": (_change_blocks(lambda block, _: {"residual": False}), _with(residual=True)),
     "residual-from-normed": (
         _change_blocks(lambda block, _: {"connect": _add_normed}),
         lambda config, mask: config.norm_placement == "pre" and config.norm != "none" and config.residual,

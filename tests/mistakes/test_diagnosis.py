@@ -97,7 +97,7 @@ def test_the_plain_pass_is_the_models_own(placement: str, activation: str, mask:
     for dtype in (torch.float32, torch.float64):
         found = diagnose(model, IDS, theirs(model, MASKS[mask], dtype=dtype), MASKS[mask])
         assert (found.first, found.mistakes, found.explanations) == (None, (), ())
-        assert "agree" in found.report()
+        assert found.report().startswith("0 of ")
 
 
 @pytest.mark.sampled(4)
@@ -196,7 +196,7 @@ def test_what_explains_it_equally_is_named_with_the_tensor_that_would_tell() -> 
     found = diagnose(model, IDS, {"layers.0.attn.scores": plain["layers.0.attn.scores"]}, causal)
     assert {each.mistakes for each in found.explanations} == {("mask-forgotten",), ("mask-after-softmax",)}
     assert "layers.0.attn.pattern" in found.explanations[0].tells_apart.values()
-    assert "would tell it from" in found.report()
+    assert "`layers.0.attn.pattern` would tell" in found.report()
 
 
 def test_rows_of_padding_do_not_count() -> None:
@@ -278,7 +278,7 @@ def test_a_small_real_difference_is_a_mistake(fields: dict[str, Any], key: str, 
     assert max(each.off for each in found.differences) < 0.01
 
 
-def test_a_small_difference_of_one_step_is_no_noise_and_lower_precision_is_not_excluded() -> None:
+def test_a_small_difference_of_one_step_is_no_noise() -> None:
     model = encoder("post", "relu")
     plain = theirs(model, None)
     names = list(plain)
@@ -286,19 +286,6 @@ def test_a_small_difference_of_one_step_is_no_noise_and_lower_precision_is_not_e
         plain[name] = plain[name] * 1.002
     found = diagnose(model, IDS, plain)
     assert (found.first, found.mistakes, found.is_noise) == ("layers.0.ffn.out", (), False)
-    assert found.not_excluded == ("lower precision",)
-
-
-def test_what_the_final_vectors_alone_cannot_exclude_is_said() -> None:
-    model = encoder("post", "relu")
-    final, generator = theirs(model, None)["final"], torch.Generator().manual_seed(0)
-    noise = torch.randn(final.shape, generator=generator)
-    small, large = (diagnose(model, IDS, {"final": final + size * noise}) for size in (1e-3, 1.0))
-    assert small.not_excluded == ("lower precision", "dropout that was left on")
-    assert large.not_excluded == ("dropout that was left on",)
-    assert all("do not exclude" in each.report() and not each.is_noise for each in (small, large))
-    shown = diagnose(model, IDS, {"embed.out": theirs(model, None)["embed.out"], "final": final + noise})
-    assert shown.not_excluded == ()
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -322,26 +309,6 @@ def test_one_dropout_has_one_factor() -> None:
     attended = run_edited(model, given, [MISTAKES["dropout-left-on"].making])["layers.0.attn.out"]
     for p, keys in ((0.2, ("dropout-left-on",)), (0.5, ())):
         assert diagnose(model, IDS, {**dropped, "layers.0.attn.out": drop(attended, p)}).mistakes == keys
-
-
-@pytest.mark.parametrize(
-    ("shape", "says"),
-    [
-        ((2, 8, 8), "mean over heads"),
-        ((8, 4, 2, 2), "batch_first=True"),
-        ((8, 2, 2), "batch_first=True"),
-        ((2, 3, 8, 8), "no order of its axes fits.$"),
-    ],
-)
-def test_a_pattern_of_another_shape_says_what_it_is(shape: tuple[int, ...], says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        diagnose(encoder("post", "relu"), IDS, {"layers.0.attn.pattern": np.zeros(shape)})
-
-
-def test_a_pattern_of_one_sentence_without_heads_is_their_mean() -> None:
-    for shape in ((8, 8), (1, 8, 8)):
-        with pytest.raises(InputError, match="mean over heads"):
-            diagnose(encoder("post", "relu"), IDS[:1], {"layers.0.attn.pattern": np.zeros(shape)})
 
 
 def test_dropout_that_was_left_on_is_found() -> None:
@@ -381,9 +348,9 @@ def test_a_single_sentence_needs_no_axis_for_it() -> None:
         ({}, "no tensor to compare"),
         ({"layers.9.attn.q": np.zeros(3)}, "did you mean"),
         ({"final": np.zeros((2, 8, 5))}, "no order of its axes fits"),
-        ({"final": np.array(["a"])}, "holds no numbers"),
-        ({"final": [[1, 2], [3]]}, "can't be read"),
-        ({"final": np.array([object()])}, "holds no numbers"),
+        ({"final": np.array(["a"])}, "no array of numbers"),
+        ({"final": [[1, 2], [3]]}, "no array of numbers"),
+        ({"final": np.array([object()])}, "no array of numbers"),
     ],
 )
 def test_what_cannot_be_compared_is_told(tensors: dict[str, object], says: str) -> None:
@@ -423,5 +390,5 @@ def test_each_mistake_is_told_whole() -> None:
     for key, mistake in MISTAKES.items():
         assert key == mistake.key
         assert all((mistake.title, mistake.meaning, mistake.source, mistake.symptom, mistake.test))
-        wrong, right = mistake.write_lines(ModelConfig())
+        wrong, right = mistake.write_lines(encoder("pre", "gelu").config)
         assert wrong != right
