@@ -60,7 +60,7 @@ def read_arrays(data: bytes) -> dict[str, NDArray[Any]]:
 def _read_npz(data: bytes) -> dict[str, NDArray[Any]]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entries = archive.infolist()
-    if len(entries) > MAX_ARRAYS + 1 or sum(entry.file_size for entry in entries) > MAX_BYTES:
+    if len(entries) > MAX_ARRAYS or sum(entry.file_size for entry in entries) > MAX_BYTES:
         raise InputError(f"The file unpacks to more than {MAX_ARRAYS:,} tensors or {MAX_BYTES:,} bytes. Save fewer.")
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files if name != "about"}  # which files of this app have
