@@ -96,29 +96,31 @@ def _show_maps(seen: Diagnosed) -> Iterator[Item]:
         return
     first = seen.found.differences[0]
     rows, columns = map(_choose_window, first.place[-2:], seen.ours.shape[-2:])
-    window = (*first.place[:-2], rows, columns)
-    theirs, ours = seen.theirs[window], seen.ours[window]
+    theirs, ours = (each[first.place[:-2]][rows, columns] for each in (seen.theirs, seen.ours))
     with np.errstate(invalid="ignore"):  # ∞ − ∞
-        apart = theirs - ours
+        apart: Array = theirs - ours
     names = token_names(seen.tokens)
-    are_tokens = first.name.endswith(("scores", "pattern"))
     across: Axis[Diagnosed] = Axis("number", first=columns.start)
-    if are_tokens:
+    if first.name.endswith(("scores", "pattern")):
         across = Axis("key", lambda _: names[columns])
     yield Paragraph(f"`{first.name}` ({name_point(first.name)}), around {first.where}.")
-    maps = {"given": (theirs, [theirs, ours]), "the model's": (ours, [theirs, ours]), "difference": (apart, [apart])}
+    maps = (
+        ("yours", "Given", theirs, [theirs, ours]),
+        ("ours", "The model's", ours, [theirs, ours]),
+        ("difference", "Difference", apart, [apart]),
+    )
     charts = (
         tensor_map(
             values,
             shared,
-            key=f"diagnosis_{title.removeprefix('the ').removesuffix("'s")}",
+            key=f"diagnosis_{key}",
             alt=f"{first.name}, {title}, as colours.",
-            caption=f"**{title.capitalize()}.** {describe_around_zero(shared)}",
+            caption=f"**{title}.** {describe_around_zero(shared)}",
             rows=Axis("token", lambda _: names[rows]),
             columns=across,
             height=360,
         )
-        for title, (values, shared) in maps.items()
+        for key, title, values, shared in maps
     )
     yield Columns(tuple((chart,) for chart in charts))
 

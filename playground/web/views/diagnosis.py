@@ -64,7 +64,8 @@ class _Given:
 class _Found:
     """What was found last, and with which model."""
 
-    given: _Given
+    name: str
+    is_example: bool
     key: caches.RunKey
     seen: Diagnosed
 
@@ -102,19 +103,15 @@ def _compare(given: _Given, model: _Model) -> _Found | None:
         return None
     ours = {name: tensor.numpy() for name, tensor in model.ours.items()}
     seen = diagnosed(found, ours, setup.batch.tokens[setup.sentence])
-    # A session keeps the first differing tensor alone.
-    return _Found(replace(given, read=_forgotten), model.key, replace(seen, found=replace(found, theirs={})))
-
-
-def _forgotten(_: _Model) -> tuple[Mapping[str, Any], float]:
-    return {}, TOLERANCE
+    seen = replace(seen, found=replace(found, theirs={}))  # a session keeps the first differing tensor alone
+    return _Found(given.name, given.is_example, model.key, seen)
 
 
 def _draw_found(model: _Model) -> None:
     """Draw the report on what was given last; before, what the page does."""
     found: _Found | None = st.session_state.get(_FOUND)
     label, kind = "Try another wrong encoder", "secondary"
-    if found is None or (found.given.is_example and found.key != model.key):
+    if found is None or (found.is_example and found.key != model.key):
         n = sum(mistake.applies(model.encoder.config, model.given.mask) for mistake in MISTAKES.values())
         render([Paragraph(
             "Is your own encoder wrong? Bring the numbers that it computes. This page finds the first wrong one, and "
@@ -124,7 +121,7 @@ def _draw_found(model: _Model) -> None:
     else:
         if found.key != model.key:
             st.info("The sidebar's model or sentence has changed since: bring your tensors again.")
-        st.caption(f"Checked: {escape_markdown(found.given.name)}.")
+        st.caption(f"Checked: {escape_markdown(found.name)}.")
         render(show_diagnosis(found.seen), Scene(found.seen))
     st.button(
         label, key="diagnosis_example", on_click=_take_example, icon=":material/bug_report:", type=kind,  # type: ignore[arg-type]

@@ -6,14 +6,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.mistakes.bug_lab import (
-    TESTS,
-    explain_innocence,
-    explain_suspect,
-    name_suspect,
-    open_lab,
-)
+from playground.mistakes.bug_lab import open_lab
+from playground.mistakes.lab_tests import TESTS
 from playground.mistakes.registry import MISTAKES
+from playground.views.bug_lab import explain_innocence, name_suspect
 from tests.web.app_test import answer, array, captions, charts, open_page, press, prose, sentences, without_error
 
 LAB = open_lab(2, "easy")
@@ -70,7 +66,7 @@ def test_a_wrong_accusation_is_answered_by_a_number() -> None:
 def test_who_finds_it_sees_the_lines() -> None:
     app = accuse(press(page(), "lab_test_score"), GUILTY)
     assert f"Found: **{name_suspect(GUILTY)}**" in prose(app)
-    assert f"# right\n{MISTAKES[GUILTY].write_lines(LAB.config)[1]}" in app.code[0].value
+    assert f"# right\n{MISTAKES[GUILTY].write_lines(LAB.case.config)[1]}" in app.code[0].value
     assert MISTAKES[GUILTY].source in prose(app)
 
 
@@ -86,7 +82,7 @@ def test_the_lines_of_a_solved_case_are_those_of_its_encoder(seed: int) -> None:
     (key,) = lab.case.mistakes
     assert callable(MISTAKES[key].right)
     app = page(lab_seed=seed, lab_level="any", lab_accused=[key])
-    wrong, right = MISTAKES[key].write_lines(lab.config)
+    wrong, right = MISTAKES[key].write_lines(lab.case.config)
     assert app.code[0].value == f"# wrong\n{wrong}\n\n# right\n{right}"
 
 
