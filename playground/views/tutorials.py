@@ -101,8 +101,8 @@ def answer_what_is_different(five: FiveTutorials, letter: str) -> str:
     distance = comparison.apart_by(five.traces[letter], five.traces[PAPER])
     reasons = [f" Mainly because {DEPARTURES[each.field, each.here][1]}." for each in _departures(five, letter)]
     return (
-        f"With the same random weights, outputs of **tutorial {letter}** and of the paper (Vaswani et al. 2017) differ by "
-        f"up to **{distance:.2f}**.{''.join(reasons[:1])}"
+        f"With the same random weights, outputs of **tutorial {letter}** and of the paper (Vaswani et al. 2017) differ "
+        f"by up to **{distance:.2f}**.{''.join(reasons[:1])}"
     )
 
 
