@@ -1,7 +1,6 @@
 """Which mistake did I make? A visitor's intermediates beside the model's own, and what explains the differences."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice, permutations
 from typing import Any
@@ -101,17 +100,17 @@ class Diagnosis:
         mended = (f"Write `{right}` instead of `{wrong}`." for wrong, right in self._lines())
         found = [f"Explained by {describe_mistakes(self.mistakes)}."] if self.mistakes else []
         noise = ["This looks like noise, such as lower precision."] if self.is_noise else []
-        return "\n".join([*self.describe_differences(), *found, *mended, *noise, *self.describe_alternatives()])
+        counts = f"{len(self.differences)} of {self.n_compared} tensors differ from the model's."
+        return "\n".join([counts, *self.describe_differences(), *found, *mended, *noise, *self.describe_alternatives()])
 
     def _lines(self) -> Iterator[list[str]]:
         for key in self.mistakes:
             yield [line.replace("\n", "; ") for line in MISTAKES[key].write_lines(self.config)]
 
     def describe_differences(self) -> Iterator[str]:
-        """Yield how many tensors differ, where, and which were read with other axes."""
+        """Yield where the first tensor differs, and which tensors were read with other axes."""
         for name, order in self.swapped_axes.items():
             yield f"`{name}` was read with its axes in the order {order}."
-        yield f"{len(self.differences)} of {self.n_compared} tensors differ from the model's."
         for each in self.differences[:1]:
             theirs, ours = (with_minus(f"{number:.6g}") for number in (each.theirs, each.ours))
             yield f"The first is `{each.name}`: most at {each.where} (from 0), {theirs} instead of {ours}."
@@ -260,7 +259,7 @@ class _Search:
 
     def explain(self, first: str) -> tuple[tuple[Explanation, ...], dict[str, str]]:
         """Return the smallest explanations, and what rules out each mistake that explains the first difference."""
-        parted = {each.key: self._find_parting([each]) for each in self._candidates}
+        parted = {each.key: self._find_parting(each) for each in self._candidates}
         found: list[tuple[Mistake, ...]] = [(MISTAKES[key],) for key, name in parted.items() if name is None]
         after = self._names[self._names.index(first) + 1 :]
         ruled_out = {key: name for key, name in parted.items() if name is not None and name in after}
@@ -280,22 +279,26 @@ class _Search:
             if one.part != other.part
         }
         ordered = [tuple(each for each in self._candidates if each.key in pair) for pair in pairs]
-        return [pair for pair in ordered if self._find_parting(pair) is None]
+        return [pair for pair in ordered if self._reproduces(pair)]
 
-    def _find_parting(self, mistakes: Sequence[Mistake]) -> str | None:
-        """Return the first given tensor that a pass with these mistakes does not have, at which it ends."""
-        parting = None
+    def _find_parting(self, mistake: Mistake) -> str | None:
+        """Return the first given tensor that a pass with this mistake does not have."""
+        ours, theirs = self._run([mistake]), self._given.theirs
+        return next((name for name in theirs if self._differs(name, theirs[name], ours[name], self.real)), None)
+
+    def _reproduces(self, mistakes: Sequence[Mistake]) -> bool:
+        """Return whether a pass with these mistakes has every given tensor; it ends at the first that it has not."""
 
         def watch(name: str, tensor: Tensor) -> None:
-            nonlocal parting
             theirs = self._given.theirs.get(name)
             if theirs is not None and self._differs(name, theirs, tensor.cpu(), self.real):
-                parting = name
                 raise _PartedError
 
-        with suppress(_PartedError):
+        try:
             self._run(mistakes, watch)
-        return parting
+        except _PartedError:
+            return False
+        return True
 
     def _run(self, mistakes: Sequence[Mistake], *watch: Callable[[str, Tensor], None]) -> Mapping[str, Tensor]:
         return run_edited(self._encoder, self._given, [each.making for each in mistakes], *watch)

@@ -55,9 +55,9 @@ def show_diagnosis(seen: Diagnosed) -> Iterator[Item]:
     for key in found.mistakes:
         yield from show_mistake(MISTAKES[key], found.config)
     yield Paragraph("Where the numbers first differ", "header")
-    yield from _show_maps(seen)
     told = [*found.describe_differences(), *found.describe_alternatives()]
     yield Paragraph("\n".join(f"- {sentence}" for sentence in told))
+    yield from _show_maps(seen)
     yield Table[Diagnosed](
         key="diagnosis_differences",
         frame=lambda _: _list_differences(found),
@@ -103,7 +103,6 @@ def _show_maps(seen: Diagnosed) -> Iterator[Item]:
     across: Axis[Diagnosed] = Axis("number", first=columns.start)
     if first.name.endswith(("scores", "pattern")):
         across = Axis("key", lambda _: names[columns])
-    yield Paragraph(f"`{first.name}` ({name_point(first.name)}), around {first.where}.")
     maps = (
         ("yours", "Given", theirs, [theirs, ours]),
         ("ours", "The model's", ours, [theirs, ours]),
