@@ -64,7 +64,10 @@ class Trap:
         (npz(final=np.array([Trap()], object)), "no readable file"),
         (npz(**ARRAYS)[:-30], "no readable file"),
         (archive("final.npy", b"\x93NUMPY\x01\x00 nothing"), "no readable file"),
-        (archive("final.npy", np.lib.format.MAGIC_PREFIX + b"\x01\x00" + b"\x76\x00{'descr': exec}"), "no readable file"),
+        (
+            archive("final.npy", np.lib.format.MAGIC_PREFIX + b"\x01\x00" + b"\x76\x00{'descr': exec}"),
+            "no readable file",
+        ),
         (archive("final.npy", np.lib.format.MAGIC_PREFIX + b"\x01\x00" + b"\x05\x00((((\n"), "no readable file"),
         (archive("final.npy", bytes(30 * 2**20)), "unpacks to more"),
         (b"x" * (saved.MAX_BYTES + 1), "at most"),
