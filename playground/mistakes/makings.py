@@ -348,4 +348,4 @@ MAKINGS: Mapping[str, tuple[Making, Applies]] = {
         lambda config, mask: config.n_layers > 1 and not config.share_layers,
     ),
 }
-"""By the keys of `registry.yaml`."""
+"""By the keys of registry.yaml."""

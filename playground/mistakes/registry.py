@@ -1,4 +1,4 @@
-"""The mistakes: `registry.yaml` describes each one, `makings.py` has how the model's own pass makes it.
+"""The mistakes: registry.yaml describes each one, makings.py has how the model's own pass makes it.
 
 To add one: an entry in both, and its line in `tests/mistakes/plain_pass.py`.
 """
@@ -76,7 +76,7 @@ _LINES: Mapping[str, Callable[[ModelConfig], Lines]] = {
     "relu-for-gelu": lambda c: _write_activation(c, swap_relu(c)),
     "gelu-by-tanh": lambda c: _write_activation(c, swap_tanh(c)),
 }
-"""Lines that depend on the architecture; the others stand in `registry.yaml`."""
+"""Lines that depend on the architecture; the others stand in registry.yaml."""
 
 
 def _build(key: str, wrong: str = "", right: str = "", **words: str) -> Mistake:

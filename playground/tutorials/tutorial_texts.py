@@ -1,4 +1,4 @@
-"""What each of the five tutorials teaches, and the mistakes found in it: `tutorial_texts.yaml` as records."""
+"""What each of the five tutorials teaches, and the mistakes found in it: tutorial_texts.yaml as records."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
