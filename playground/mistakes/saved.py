@@ -1,9 +1,6 @@
-"""A visitor's tensors: from a file of NumPy or safetensors, or as they were printed. Never from a pickle."""
+"""A visitor's tensors from a file of NumPy or safetensors, never from a pickle; and code that saves them."""
 
 import io
-import json
-import re
-import sys
 import tokenize
 import zipfile
 import zlib
@@ -22,11 +19,6 @@ MAX_BYTES = 8 * 2**20
 """Of a file, and of all that it unpacks to."""
 
 MAX_ARRAYS = 1_000
-MAX_PRINTED = 20_000
-"""Characters of a printed tensor."""
-
-_MARK = re.compile(r"\[|\]|[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,4})?|nan|inf)")
-
 _DAMAGED = (
     ValueError, OSError, EOFError, KeyError, RuntimeError, MemoryError, SyntaxError, TypeError, tokenize.TokenError,
     zipfile.BadZipFile, zlib.error, safetensors.SafetensorError,
@@ -67,52 +59,6 @@ def _read_npz(data: bytes) -> dict[str, NDArray[Any]]:
     if not all(isinstance(each, np.ndarray) for each in arrays.values()):  # as in a file of torch.save
         raise ValueError("not only arrays")
     return arrays
-
-
-def read_printed(text: str) -> tuple[NDArray[np.float64], float]:
-    """Return a tensor from how torch or NumPy prints it, and how far its numbers may be off due to rounding.
-
-    That is a share of the largest number, or of 1 if that is smaller.
-
-    Raises:
-        InputError: it is no tensor, or not all of it.
-    """
-    if len(text) > MAX_PRINTED:
-        raise InputError(f"This has {len(text):,} characters; at most {MAX_PRINTED:,} are read. Save a file instead.")
-    if "..." in text:
-        raise InputError(
-            "Numbers are left out of this (“...”): print all of them with torch.set_printoptions(threshold=10_000) or "
-            "np.set_printoptions(threshold=10_000)."
-        )
-    body = text[max(text.find("["), 0) : text.rfind("]") + 1]
-    marks = _MARK.findall(body)
-    parts = [mark if mark in "[]" else json.dumps(float(mark)) for mark in marks]
-    nested = re.sub(r"(?<!\[) (?!\])", ", ", " ".join(parts))
-    try:
-        if re.sub(r"[\s,]", "", _MARK.sub("", body)):
-            raise ValueError(body)
-        array = np.array(json.loads(nested), dtype=np.float64)
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            "This is no complete tensor: paste it from its first bracket to its last, with rows of equal length."
-        ) from error
-    return array, _share_rounded_off([mark for mark in marks if mark not in "[]"], array)
-
-
-def _share_rounded_off(numbers: list[str], array: NDArray[np.float64]) -> float:
-    """Return half a unit of the last printed place, as a share of the largest number, or of 1 if that is smaller.
-
-    All numbers have as many decimals as the longest: NumPy leaves out zeros at the end. If none has any, they are
-    whole, which torch and NumPy print as `3.`, and nothing was rounded.
-    """
-    written = [number.lower().partition("e") for number in numbers]  # digits, "e", power of ten
-    decimals = max((len(digits.partition(".")[2]) for digits, _, _ in written), default=0)
-    if not decimals:
-        return 0.0
-    powers = [int(power or 0) for digits, _, power in written if 0 < abs(float(digits)) < np.inf]
-    half = 0.5 * 10.0 ** (min(max(powers, default=0), sys.float_info.max_10_exp) - decimals)
-    largest = float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
-    return half / max(1.0, largest - half)  # the number that was printed may be smaller by as much
 
 
 def write_saving_code(config: ModelConfig, ids: Tensor, mask: Tensor | None) -> str:

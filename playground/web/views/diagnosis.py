@@ -1,4 +1,4 @@
-"""The page Diagnosis: tensors from a file, pasted or of an example, beside those of the sidebar's model."""
+"""The page Diagnosis: tensors from a file, or of an example, beside those of the sidebar's model."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -11,11 +11,11 @@ import torch
 from playground.charts.chart import Paragraph
 from playground.charts.markdown import escape_markdown, quote_token
 from playground.charts.scene import Scene
-from playground.diagnosis import TOLERANCE, diagnose
+from playground.diagnosis import diagnose
 from playground.errors import InputError, PlaygroundError
 from playground.mistakes.edits import Input, run_edited
 from playground.mistakes.registry import MISTAKES
-from playground.mistakes.saved import HOW_TO_SAVE, MAX_BYTES, read_arrays, read_printed, write_saving_code
+from playground.mistakes.saved import HOW_TO_SAVE, MAX_BYTES, read_arrays, write_saving_code
 from playground.model import Encoder
 from playground.runs.forward_pass import read_rows
 from playground.text.wording import quote_text, upper_first
@@ -55,8 +55,8 @@ class _Given:
     """What a visitor gave; it is read in a turn."""
 
     name: str
-    read: Callable[[_Model], tuple[Mapping[str, Any], float]]
-    """Return tensors and how far they may be off."""
+    read: Callable[[_Model], Mapping[str, Any]]
+    """Return the tensors."""
     is_example: bool = False
 
 
@@ -93,8 +93,7 @@ def _compare(given: _Given, model: _Model) -> _Found | None:
     setup = current_setup()
     try:
         with st.spinner("Looking for what explains it …"), services().turns.hold_long_place(), services().turns.take():
-            tensors, tolerance = given.read(model)
-            found = diagnose(model.encoder, model.given.ids, tensors, model.given.mask, tolerance=tolerance)
+            found = diagnose(model.encoder, model.given.ids, given.read(model), model.given.mask)
     except PlaygroundError as error:
         services().meters.count_refusal(error)
         st.error(
@@ -149,13 +148,6 @@ def _draw_ways_in(model: _Model) -> None:
         "A file of NumPy (.npz) or safetensors", key=uploads.uploader_key(_UPLOADER), on_change=_take_file,
         max_upload_size=MAX_BYTES // 2**20, help=f"Saved with {HOW_TO_SAVE}, by the names of step 2.",
     )  # fmt: skip
-    # A key of its own keeps it open while boxes above it come and go.
-    with st.expander(
-        "Or paste a printed tensor", icon=":material/content_paste:", key="diagnosis_paste", on_change="rerun"
-    ):
-        st.selectbox("Which one is it?", list(model.ours), index=len(model.ours) - 1, key="diagnosis_name")
-        st.text_area("As it was printed", key="diagnosis_text", placeholder="tensor([[[ 0.1234, -0.5678, …")
-        st.button("Compare", key="diagnosis_compare", on_click=_take_printed)
 
 
 def _give(given: _Given) -> None:
@@ -167,7 +159,7 @@ def _take_file() -> None:
     file = uploads.take_file(_UPLOADER)
     if file is not None:
         data = file.getvalue()
-        _give(_Given(quote_text(file.name), lambda _: (read_arrays(data), TOLERANCE)))
+        _give(_Given(quote_text(file.name), lambda _: read_arrays(data)))
 
 
 def _take_small() -> None:
@@ -182,16 +174,6 @@ def _take_example() -> None:
     _give(_Given("an example, the sidebar's model with one mistake", partial(_read_example, number), is_example=True))
 
 
-def _read_example(number: int, model: _Model) -> tuple[Mapping[str, Any], float]:
+def _read_example(number: int, model: _Model) -> Mapping[str, Any]:
     possible = [MISTAKES[key] for key in _EXAMPLES if MISTAKES[key].applies(model.encoder.config, model.given.mask)]
-    return run_edited(model.encoder, model.given, [possible[number % len(possible)].making]), TOLERANCE
-
-
-def _take_printed() -> None:
-    name, text = st.session_state["diagnosis_name"], st.session_state.get("diagnosis_text") or ""
-
-    def read(_: _Model) -> tuple[Mapping[str, Any], float]:
-        array, rounding = read_printed(text)
-        return {name: array}, TOLERANCE + rounding
-
-    _give(_Given("the pasted tensor", read))
+    return run_edited(model.encoder, model.given, [possible[number % len(possible)].making])

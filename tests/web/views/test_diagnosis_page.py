@@ -1,6 +1,7 @@
-"""The page Diagnosis without a browser: a file with a mistake, a right one, broken ones, and a pasted tensor."""
+"""The page Diagnosis without a browser: a file with a mistake, a right one and broken ones."""
 
 import io
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.link.opening import LinkedView, open_link
 from playground.mistakes.registry import MISTAKES
-from playground.mistakes.saved import read_printed
+from playground.mistakes.saved import read_arrays
 from playground.web.session import turns
 from tests.mistakes.plain_pass import plain_pass
 from tests.web.app_test import (
@@ -124,30 +125,15 @@ def test_names_and_shapes_that_are_not_the_models_are_told() -> None:
     assert "no order of its axes fits" in sentences(give(app, saved.getvalue()))
 
 
-def test_a_printed_tensor_is_compared_as_it_was_rounded() -> None:
-    app = open_page("diagnosis", **LINK)
-    app.text_area(key="diagnosis_text").set_value(repr(tensors()["final"]))
-    press(app, "diagnosis_compare")
-    assert answer(app).startswith("No mistake shows")
-    app.text_area(key="diagnosis_text").set_value(repr(tensors("residual-forgotten")["final"]))
-    press(app, "diagnosis_compare")
-    assert "input is not added" in answer(app)
-    app.text_area(key="diagnosis_text").set_value("tensor([[1, 2], [3")
-    press(app, "diagnosis_compare")
-    assert "no complete tensor" in sentences(app)
-
-
-def test_a_pasted_text_is_read_in_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_read_in_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     held = []
 
-    def read(text: str) -> tuple[NDArray[np.float64], float]:
+    def read(data: bytes) -> dict[str, NDArray[Any]]:
         held.append(turns._HOLDS_LONG_PLACE.get())
-        return read_printed(text)
+        return read_arrays(data)
 
-    monkeypatch.setattr("playground.web.views.diagnosis.read_printed", read)
-    app = open_page("diagnosis", **LINK)
-    app.text_area(key="diagnosis_text").set_value(repr(tensors()["final"]))
-    press(app, "diagnosis_compare")
+    monkeypatch.setattr("playground.web.views.diagnosis.read_arrays", read)
+    give(open_page("diagnosis", **LINK), file())
     assert held == [True]
 
 
