@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from playground.charts.chart import (
     Table,
     Widget,
     fill_panel,
-)  # fmt: skip
+)
 from playground.charts.scene import Scene
 from playground.config import Initialisation
 from playground.link.opening import LinkedView
@@ -32,17 +32,7 @@ from playground.model import Trace
 from playground.presets import PRESETS
 from playground.text.wording import upper_first
 from playground.tutorials import comparison
-from playground.tutorials.comparison import (
-    DEPARTURES,
-    NAMES,
-    PROPERTIES_OF_FIELDS,
-    SHORT_TITLES,
-    SIZES,
-    Cause,
-    Row,
-    build_table,
-    name_value,
-)  # fmt: skip
+from playground.tutorials.comparison import DEPARTURES, NAMES, SHORT_TITLES, SIZES, Cause, Row
 from playground.tutorials.tutorial_texts import TUTORIALS, Topic
 from playground.views.mistakes import show_mistake
 
@@ -83,17 +73,19 @@ def show_tutorials(scene: Scene[FiveTutorials], options: Options) -> Iterator[It
     if letter != PAPER:
         yield show_departures(letter)
     yield from show_topics(letter)
-    mistakes = f"Mistakes in its text and code: {len(TUTORIALS[letter].mistakes)}"
-    yield fill_panel(options, "tutorials_mistakes", mistakes, lambda: show_mistakes(letter), ":material/bug_report:")
-    yield fill_panel(options, "tutorials_five", "All five side by side", show_side_by_side, ":material/table_chart:")
-    yield fill_panel(
-        options,
-        "tutorials_differences",
-        "Where the numbers of the five part, and why",
-        lambda: show_differences(five, options["tutorials_against"]),
-        ":material/grid_on:",
-        closed=(AGAINST,),
-    )
+    shown: dict[str, tuple[str, Callable[[], Iterator[Item]]]] = {
+        "mistakes": (
+            f"Mistakes in its text and code: {len(TUTORIALS[letter].mistakes)}",
+            lambda: show_mistakes(letter),
+        ),
+        "five": ("All five side by side", show_side_by_side),
+        "differences": (
+            "Where the numbers of the five part, and why",
+            lambda: show_differences(five, options["tutorials_against"]),
+        ),
+    }
+    for name, (title, show) in shown.items():
+        yield fill_panel(options, f"tutorials_{name}", title, show, closed=(AGAINST,) if name == "differences" else ())
 
 
 def answer_what_is_different(five: FiveTutorials, letter: str) -> str:
@@ -115,14 +107,11 @@ def _departures(five: FiveTutorials, letter: str) -> list[Cause]:
 def show_departures(letter: str) -> LabelledBars[FiveTutorials]:
     """Return how far each thing that a tutorial does otherwise than the paper moves an output."""
 
-    def find(five: FiveTutorials) -> dict[str, float]:
-        return {DEPARTURES[cause.field, cause.here][0]: cause.effect for cause in _departures(five, letter)}
-
     def bars(five: FiveTutorials) -> LabelledRows:
-        found = find(five)
-        texts = [f"{value:.2f}" for value in found.values()]
-        colours = [palette.ATTENTION] * len(found)
-        return LabelledRows([*found], [*found.values()], colours, texts, "largest difference of an output")
+        causes = _departures(five, letter)
+        names, effects = [DEPARTURES[each.field, each.here][0] for each in causes], [each.effect for each in causes]
+        colours, texts = [palette.ATTENTION] * len(causes), [f"{effect:.2f}" for effect in effects]
+        return LabelledRows(names, effects, colours, texts, "largest difference of an output")
 
     return LabelledBars(
         key="tutorials_effects",
@@ -130,7 +119,7 @@ def show_departures(letter: str) -> LabelledBars[FiveTutorials]:
         caption="The largest change of any output if this one thing is done in the paper's encoder, in small untrained "
         "encoders whose outputs are about 1. The bars do not add up.",
         bars=bars,
-        table=lambda five: pd.DataFrame({"largest difference": find(five)}),
+        table=lambda five: pd.DataFrame({"largest difference": bars(five).values}, index=pd.Index(bars(five).labels)),
     )
 
 
@@ -169,7 +158,7 @@ def show_side_by_side() -> Iterator[Item]:
 
 def list_properties() -> pd.DataFrame:
     """Return a row a property, a column a tutorial, in markdown."""
-    rows = build_table()
+    rows = comparison.build_table()
     columns = {SHORT_TITLES[letter]: [_format_cell(row, letter) for row in rows] for letter in NAMES}
     columns["a difference changes"] = [row.changes for row in rows]
     return pd.DataFrame(columns, index=pd.Index([f"**{row.name}**" for row in rows]))
@@ -215,14 +204,25 @@ def list_causes(five: FiveTutorials, against: str) -> pd.DataFrame:
             {
                 "tutorial": SHORT_TITLES[cause.letter],
                 "first differs at": starts[cause.letter],
-                "property": PROPERTIES_OF_FIELDS[cause.field],
-                "there": name_value(cause.field, comparison.small_config(cause.letter)),
-                "instead of": name_value(cause.field, comparison.small_config(against)),
+                "property": comparison.PROPERTIES_OF_FIELDS[cause.field],
+                "there": comparison.name_value(cause.field, comparison.small_config(cause.letter)),
+                "instead of": comparison.name_value(cause.field, comparison.small_config(against)),
                 "output moves by": cause.effect if cause.effect > comparison.APART else 0.0,
             }
             for cause in sorted(five.find_causes(against), key=lambda cause: (cause.letter, -cause.effect))
         ]
     )
+
+
+_DIFFERENCES: Mapping[str, Any] = {
+    "bar": "largest",
+    "hover": "%{y}, %{x}<br>largest difference",
+    "more": "a larger difference",
+    "number": ".3g",
+    "gap": 1,
+    "height": 300,
+}
+"""Fields that both maps of differences share."""
 
 
 def differences_of_outputs() -> Heatmap[FiveTutorials]:
@@ -235,14 +235,9 @@ def differences_of_outputs() -> Heatmap[FiveTutorials]:
         values=lambda five: comparison.matrix(five.traces),
         rows=names,
         columns=names,
-        bar="largest",
-        hover="%{y}, %{x}<br>largest difference",
-        more="a larger difference",
-        number=".3g",
         written=".2f",
-        gap=1,
-        height=300,
         is_tabulated=False,
+        **_DIFFERENCES,
     )
 
 
@@ -256,11 +251,5 @@ def differences_by_point(against: str) -> Heatmap[FiveTutorials]:
         values=lambda five: np.stack(list(comparison.by_point(five.traces, against).values())),
         rows=Axis("tutorial", lambda _: [title for letter, title in SHORT_TITLES.items() if letter != against]),
         columns=Axis("point of the forward pass", lambda _: [point.removeprefix("layers.") for point in points]),
-        bar="largest",
-        hover="%{y}, %{x}<br>largest difference",
-        more="a larger difference",
-        number=".3g",
-        gap=1,
-        height=300,
-        table=lambda five: pd.DataFrame(comparison.by_point(five.traces, against), index=pd.Index(points)),
+        **_DIFFERENCES,
     )

@@ -49,17 +49,9 @@ IS_SOAK = "SOAK_MISTAKES" in os.environ
 
 def encoder(placement: Any, activation: Any, seed: int = 1) -> Encoder:
     config = ModelConfig(
-        vocab_size=12,
-        d_model=16,
-        n_heads=4,
-        n_layers=2,
-        d_ff=24,
-        positions="sinusoidal",
-        scale_embeddings=True,
-        norm_placement=placement,
-        activation=activation,
-        norm_eps=EPS,
-    )
+        vocab_size=12, d_model=16, n_heads=4, n_layers=2, d_ff=24, positions="sinusoidal", scale_embeddings=True,
+        norm_placement=placement, activation=activation, norm_eps=EPS,
+    )  # fmt: skip
     return randomise(Encoder(config, seed), seed)
 
 
@@ -222,18 +214,6 @@ def test_rows_of_nan_are_evidence(key: str, mask: str, given: list[str] | None) 
     assert given == ["final"] or len(found.explanations) == 1
 
 
-@pytest.mark.parametrize("with_q", [True, False])
-def test_exchanged_weights_are_told_from_exchanged_products_by_the_queries(with_q: bool) -> None:
-    model = encoder("post", "relu")
-    plain = theirs(model, None, "query-key-weights-swapped")
-    if not with_q:
-        plain = {name: tensor for name, tensor in plain.items() if not name.endswith((".q", ".k"))}
-    found = diagnose(model, IDS, plain)
-    both = {("query-key-weights-swapped",), ("query-key-swapped",)}
-    assert {each.mistakes for each in found.explanations} == ({("query-key-weights-swapped",)} if with_q else both)
-    assert with_q or "layers.0.attn.q" in found.explanations[0].tells_apart.values()
-
-
 ARCHITECTURES: list[dict[str, Any]] = [
     {"norm_placement": "pre", "final_norm": True, "first_norm": False},
     {"norm_placement": "both", "norm": "rms", "activation": "silu", "gated": True, "bias": False},
@@ -278,17 +258,7 @@ def test_a_small_real_difference_is_a_mistake(fields: dict[str, Any], key: str, 
     assert max(each.off for each in found.differences) < 0.01
 
 
-def test_a_small_difference_of_one_step_is_no_noise() -> None:
-    model = encoder("post", "relu")
-    plain = theirs(model, None)
-    names = list(plain)
-    for name in names[names.index("layers.0.ffn.out") :]:
-        plain[name] = plain[name] * 1.002
-    found = diagnose(model, IDS, plain)
-    assert (found.first, found.mistakes, found.is_noise) == ("layers.0.ffn.out", (), False)
-
-
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", ["layers.0.attn.out", "layers.0.ffn.out", "embed.out"])
 def test_a_relu_too_many_is_no_dropout(name: str, seed: int) -> None:
     model = encoder("post", "gelu", seed)
@@ -312,18 +282,12 @@ def test_one_dropout_has_one_factor() -> None:
 
 
 def test_dropout_that_was_left_on_is_found() -> None:
-    model = Encoder(
-        ModelConfig(vocab_size=12, d_model=16, n_heads=4, n_layers=2, d_ff=24, positions="sinusoidal", dropout=0.2), 1
-    )
-    model.train()
+    config = replace(encoder("post", "relu").config, dropout=0.2)
+    model, trace = Encoder(config, 1).train(), Trace()
     torch.manual_seed(3)
-    trace = Trace()
     with torch.no_grad():
         model(IDS, None, trace)
-    model.eval()
-    wanted = ("embed.out", "layers.0.attn.out", "layers.0.ffn.out", "layers.0.out", "layers.1.attn.out")
-    found = diagnose(model, IDS, {name: trace[name] for name in wanted[:1]})
-    assert found.mistakes == ("dropout-left-on",)
+    assert diagnose(model.eval(), IDS, {"embed.out": trace["embed.out"]}).mistakes == ("dropout-left-on",)
 
 
 def test_axes_in_another_order_are_said_and_read() -> None:
@@ -366,17 +330,6 @@ def test_nothing_finite_is_no_crash_and_no_agreement() -> None:
         assert found.first == "final"
         assert found.mistakes == ()
         assert found.report()
-
-
-def test_the_encoder_stays_as_it_is() -> None:
-    model = encoder("post", "relu")
-    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    trace, after = Trace(), Trace()
-    model(IDS, None, trace)
-    diagnose(model, IDS, theirs(model, None, "shared-layers"))
-    model(IDS, None, after)
-    assert all(torch.equal(trace[name], after[name]) for name in trace)
-    assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
 
 
 def test_a_test_of_ones_own_encoder_fails_with_the_report() -> None:
