@@ -1,7 +1,6 @@
 """Cases of the bug lab: a small encoder that somebody got wrong, and suspects, all from a seed and a level."""
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
@@ -9,11 +8,10 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import Tensor
 
 from playground.config import ModelConfig
-from playground.mistakes.edits import EditedTrace, Input, apply_makings, run_edited
+from playground.mistakes.edits import Input, run_edited
 from playground.mistakes.registry import MISTAKES
 from playground.model import Encoder
 from playground.text.data import load_data
@@ -29,8 +27,6 @@ WORDS = ("[PAD]", "a", "cat", "dog", "sees", "the", "old", "red", "bird", "and",
 """The vocabulary; the first is padding."""
 
 N_TOKENS, N_PADDING = 8, 2
-_BATCH, _N_STEPS = 16, 80
-"""Of a short training."""
 
 SEEN = 1e-3
 """Smaller differences do not count; as a share of the largest number, or of 1 if that is smaller."""
@@ -177,31 +173,6 @@ class Pass:
     def _run(self, ids: Tensor) -> Mapping[str, Tensor]:
         makings = [MISTAKES[key].making for key in self.mistakes]
         return run_edited(self.lab.encoder, Input(ids, self.lab.given.mask), makings)
-
-    @cached_property
-    def losses(self) -> Array:
-        """The losses of a short training: each token is to name the one before it; Adam, new sequences each step."""
-        lab, encoder = self.lab, deepcopy(self.lab.encoder)
-        head = nn.Linear(lab.case.config.d_model, len(WORDS))
-        generator = torch.Generator().manual_seed(lab.case.seed)
-        with torch.no_grad():
-            head.weight.copy_(0.1 * torch.randn(head.weight.shape, generator=generator))
-            head.bias.zero_()
-        edited, edits = apply_makings(encoder, [MISTAKES[key].making for key in self.mistakes])
-        mask = None if lab.given.mask is None else lab.given.mask.expand(_BATCH, *lab.given.mask.shape[1:])
-        optimizer = torch.optim.Adam([*encoder.parameters(), *head.parameters()], lr=3e-3)
-        losses = []
-        for _ in range(_N_STEPS):
-            ids = torch.randint(1, len(WORDS), (_BATCH, N_TOKENS), generator=generator)
-            ids[:, lab.n_real :] = 0
-            final = edited(ids, mask, EditedTrace(edits, edited, mask))
-            logits, answers = head(final[:, 1 : lab.n_real]), ids[:, : lab.n_real - 1]
-            loss = F.cross_entropy(logits.flatten(0, 1), answers.flatten())
-            optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            losses.append(loss.item())
-        return np.array(losses, np.float32)
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,14 +65,13 @@ class EditedTrace(Trace):
         edits: Sequence[Edit],
         encoder: Encoder,
         mask: Tensor | None,
-        dropped: Mapping[str, Tensor] | None = None,
-        *,
-        gives_nan: bool = False,
-        watch: Callable[[str, Tensor], None] = lambda name, tensor: None,
+        dropped: Mapping[str, Tensor],
+        gives_nan: bool,
+        watch: Callable[[str, Tensor], None],
     ) -> None:
         super().__init__()
         self._edits, self._encoder, self._mask = edits, encoder, mask
-        self._dropped, self._gives_nan, self._watch = dropped or {}, gives_nan, watch
+        self._dropped, self._gives_nan, self._watch = dropped, gives_nan, watch
         self._current: list[Scores] = []
         self._factors: list[float] = []  # of the dropout of tensors that replaced the model's, all alike
 
@@ -174,27 +173,21 @@ def run_edited(
     watch: Callable[[str, Tensor], None] = lambda name, tensor: None,
 ) -> Mapping[str, Tensor]:
     """Return every intermediate of a pass with these mistakes, by its name in a trace, on the CPU."""
-    making = list(making)
-    encoder, edits = apply_makings(encoder, making)
-    drops = given.theirs if any(each.drops for each in making) else {}
-    device = device_of(encoder)
+    makings, device = list(making), device_of(encoder)
+    for each in makings:
+        if each.module is not None:
+            encoder = each.module(encoder)
+    edits = [each.scores for each in makings if each.scores is not None]
+    drops = given.theirs if any(each.drops for each in makings) else {}
     ids, mask = given.ids.to(device), None if given.mask is None else given.mask.to(device)
     dropped = {name: tensor.to(device) for name, tensor in drops.items()}
     gives_nan = any(bool(tensor.isnan().any()) for tensor in given.theirs.values())
-    trace = EditedTrace(edits, encoder, mask, dropped, gives_nan=gives_nan, watch=watch)
+    trace = EditedTrace(edits, encoder, mask, dropped, gives_nan, watch)
     if ids.is_floating_point():
         encoder.encode(encoder.embed_vectors(ids, trace), mask, trace)
     else:
         encoder(ids, mask, trace)
     return {name: tensor.cpu() for name, tensor in trace.items()}
-
-
-def apply_makings(encoder: Encoder, makings: Sequence[Making]) -> tuple[Encoder, list[Edit]]:
-    """Return the encoder with every wrong module, and the edits of scores for its trace."""
-    for each in makings:
-        if each.module is not None:
-            encoder = each.module(encoder)
-    return encoder, [each.scores for each in makings if each.scores is not None]
 
 
 def device_of(encoder: Encoder) -> torch.device:

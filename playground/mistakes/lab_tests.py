@@ -41,7 +41,7 @@ class LabTest:
     """What it shows, for students who choose among tests."""
     sentence: str = "Largest difference from a right encoder with the same weights: **{most:.2f}**."
     draws: str = "both numbers"
-    """Which charts its numbers are, if any: a map with rows of `numbers` or over `tokens`, `both`, or `curves`."""
+    """Words on the map of its numbers, if there is one: columns of `numbers` or `tokens`; `both` encoders."""
     masks: Sequence[str] = ("none", "padding", "causal")
     """Cases in which it can be done."""
 
@@ -163,7 +163,6 @@ _MEASURES: Mapping[str, tuple[Callable[[Pass], Array], Callable[[Array], NDArray
     "permute": (_reverse_words, _is_there),
     "last-word": (_change_last_word, _is_there),
     "padding": (_change_padding, _is_there),
-    "train": (lambda run: run.losses, np.asarray),
 }
 """What each test measures, and what of it tells; the tests beside a right encoder measure a tensor each."""
 

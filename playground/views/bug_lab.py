@@ -1,17 +1,13 @@
 """The page Bug lab: an encoder with a mistake, what was tested of it, suspects, and in the end what it was."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-import numpy as np
-
 from playground.analysis.comparison import name_point
-from playground.charts import colour_scales, palette
-from playground.charts import figure as figures
-from playground.charts.chart import Axis, Columns, Control, Group, Item, Options, Panel, Paragraph, Picture, Widget
-from playground.charts.figure import Array, Figure
+from playground.charts import colour_scales
+from playground.charts.chart import Axis, Columns, Control, Group, Item, Options, Panel, Paragraph, Widget
 from playground.charts.head_map import tensor_map
 from playground.charts.scene import Scene
 from playground.config import ACTIVATION_NAMES
@@ -185,15 +181,7 @@ def _show_evidence(attempt: Attempt) -> Iterator[Item]:
 def _show_finding(test: LabTest, found: Finding) -> Iterator[Item]:
     yield Paragraph(found.sentence)
     key = f"lab_{test.key.replace('-', '_')}"
-    if test.draws == "curves":
-        yield Picture[Attempt](
-            key=f"{key}_curves",
-            alt="Two lines: the loss by step, of this encoder and of a right one.",
-            caption="**Loss by step**, the mean over a batch, in nats.",
-            figure=lambda _: _draw_losses(found),
-            compares=False,
-        )
-    elif test.draws:
+    if test.draws:
         both = {"this encoder": found.theirs, "a right one": found.right}
         maps = both if "both" in test.draws else {"this encoder": found.theirs}
         of_tokens = "tokens" in test.draws
@@ -212,16 +200,3 @@ def _show_finding(test: LabTest, found: Finding) -> Iterator[Item]:
 
 def _name_tokens(attempt: Attempt) -> list[str]:
     return [f"{token} ({place})" for place, token in enumerate(attempt.lab.tokens)]
-
-
-def _draw_losses(found: Finding) -> Figure:
-    curves: Sequence[tuple[str, Array, str]] = (
-        ("this encoder", found.theirs, palette.CHANGE),
-        ("a right one", found.right, palette.MUTED),
-    )
-    steps = np.arange(1, len(found.theirs) + 1)
-    drawn = [
-        figures.curve_traces(figures.Curve(name, steps, losses, colour, marker=0)) for name, losses, colour in curves
-    ]
-    axes = {"xaxis": {"title": "step"}, "yaxis": {"title": "loss, nats", "rangemode": "tozero"}}
-    return figures.style([trace for traces in drawn for trace in traces], axes, height=280, legend=True)

@@ -1,7 +1,6 @@
 """The page Bug lab: its turn to compute, and buttons that set the link's parameters."""
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import Any
 
 import streamlit as st
@@ -21,11 +20,7 @@ def draw_bug_lab() -> None:
     """Draw the page below its heading."""
     st.session_state.update({key: current_value(key) for key in _WITHOUT_WIDGET})
     options = read_options("lab")
-    with panels.explain_errors(), ExitStack() as held:
-        if "train" in options["lab_tests"]:
-            held.enter_context(st.spinner("Training two small encoders …"))
-            held.enter_context(services().turns.hold_long_place())
-        held.enter_context(services().turns.take())
+    with panels.explain_errors(), services().turns.take():
         scene = read_attempt(options)
         items = list(show_bug_lab(scene, {}))
     render(items, scene)

@@ -31,7 +31,7 @@ def test_a_newcomer_reads_nothing_of_the_mistake() -> None:
     assert not charts(app)
     assert MISTAKES[GUILTY].symptom not in prose(app)
     (fold,) = (each for each in app.expander if each.label == "More tests")
-    assert "lab_test_train" in [each.key for each in fold.button]
+    assert "lab_test_score" in [each.key for each in fold.button]
 
 
 def test_tests_show_what_they_show_in_their_order() -> None:
