@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, get_args
 
 import numpy as np
@@ -60,9 +59,18 @@ def trace_tutorials(seed: int) -> dict[str, Trace]:
     return {letter: comparison.trace_of(comparison.small_config(letter), seed) for letter in NAMES}
 
 
+def read_five(
+    seed: int,
+    trace: Callable[[int], Mapping[str, Trace]] = trace_tutorials,
+    find_causes: Callable[[str, int], Sequence[Cause]] = comparison.causes,
+) -> Scene[FiveTutorials]:
+    """Return the five with weights of a seed; the app caches what `trace` and `find_causes` compute."""
+    return Scene(FiveTutorials(seed, trace(seed), lambda letter: find_causes(letter, seed)))
+
+
 def linked_tutorials(view: LinkedView) -> Scene[FiveTutorials]:
     """Return what a link's page looks at."""
-    return Scene(FiveTutorials(view.seed, trace_tutorials(view.seed), partial(comparison.causes, seed=view.seed)))
+    return read_five(view.seed)
 
 
 def show_tutorials(scene: Scene[FiveTutorials], options: Options) -> Iterator[Item]:

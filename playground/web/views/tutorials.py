@@ -1,14 +1,12 @@
 """The page Tutorials: its caches, and the buttons that open a topic's page."""
 
-from functools import partial
-
 import streamlit as st
 
 from playground.charts.scene import Scene
 from playground.link.query import needed_panels
 from playground.tutorials import comparison
 from playground.tutorials.tutorial_texts import Topic
-from playground.views.tutorials import FiveTutorials, trace_tutorials
+from playground.views.tutorials import FiveTutorials, read_five, trace_tutorials
 from playground.web.choices.setup import current_setup
 from playground.web.choices.shortcuts import apply_preset, use_task_defaults
 from playground.web.components.without_picture import request_scroll
@@ -22,8 +20,7 @@ _find_causes = cache_for_everybody(max_entries=20)(comparison.causes)
 
 def tutorials_scene() -> Scene[FiveTutorials]:
     """Return the five, with weights from the sidebar's seed."""
-    seed = current_setup()["seed"]
-    return Scene(FiveTutorials(seed, _trace_tutorials(seed), partial(_find_causes, seed=seed)))
+    return read_five(current_setup()["seed"], _trace_tutorials, _find_causes)
 
 
 def draw_topic(topic: Topic, key: str, preset: str) -> None:
