@@ -95,7 +95,7 @@ def test_a_diagnosis(capsys: pytest.CaptureFixture[str]) -> None:
     q, pattern = trace["layers.0.attn.q"], trace["layers.0.attn.pattern"]
     names = run(block_with("docs/package.md", "diagnose("), encoder=encoder, ids=ids, q=q, pattern=pattern, out=out)
     assert (names["found"].first, names["found"].mistakes) == (None, ())
-    assert "3 tensors agree" in capsys.readouterr().out
+    assert "0 of 3 tensors differ" in capsys.readouterr().out
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:

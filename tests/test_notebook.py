@@ -30,7 +30,7 @@ CHARTS = {
                         "encdec_mask_source_padding", "encdec_mask_target_padding"},
     "gradient-flow": {"gradient_by_layer", "gradient_lengths", "gradient_six_by_layer"},
     "parts": {"capability_table"},
-    "bug-lab": {"lab_pattern_0", "lab_train_curves"},
+    "bug-lab": {"lab_pattern_0"},
     "tutorials": {"tutorials_effects", "tutorials_matrix", "tutorials_where"},
 }  # fmt: skip
 
@@ -42,7 +42,7 @@ def test_every_view_is_shown_with_its_charts_beside_pinned_settings(page: str, m
     displayed: list[Any] = []
     monkeypatch.setattr(notebook, "_display_chart", shown.append)
     monkeypatch.setattr(notebook, "_put", displayed.append)
-    show(f"http://host/{page}?{SMALL}&b_n_layers=3&do=0.1:zero&lab_tests=pattern&lab_tests=train&{FOLDS}")
+    show(f"http://host/{page}?{SMALL}&b_n_layers=3&do=0.1:zero&lab_tests=pattern&{FOLDS}")
     assert {each.key for each in shown} == CHARTS[page]
     assert all(go.Figure(each.figure).data for each in shown), "Plotly takes what was drawn"
     texts = [each.data for each in displayed if isinstance(each, Markdown)]

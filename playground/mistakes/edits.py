@@ -1,21 +1,15 @@
-"""A mistake made in the model's own pass: copies of its modules that share their weights, and a trace that changes it.
-
-Most mistakes are another attribute or another method of one module; those inside of attention change what the trace is
-handed, from which the pass goes on.
-"""
+"""A pass with mistakes: modules that are wrong, and a trace that changes scores and weights on their way."""
 
 import copy
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from playground.model import Encoder, Trace
-from playground.model.attention import Attention, over_heads
-from playground.model.blocks import EncoderBlock, FeedForward
+from playground.model.attention import over_heads
 from playground.model.positions import window_mask
 
 Edit = Callable[["Scores"], "Scores"]
@@ -27,27 +21,27 @@ MASKED = -1e8
 
 @dataclass(frozen=True)
 class Scores:
-    """What one layer's attention computes between its projections and its weighted sum, as an edit may change it."""
+    """One layer's attention between its projections and its weighted sum, as an edit may change it."""
 
     product: Tensor
-    """q kᵀ / √d_head and what they get by distance, not masked: (B, H, T, T)."""
+    """q kᵀ / √d_head plus position bias, not masked: (B, H, T, T)."""
     allowed: Tensor
-    """Who may attend to whom: (B, H, T, T), bool."""
+    """(B, H, T, T) bool, True = may attend."""
     d_model: int
     d_head: int
     axis: int = -1
-    """Along which the softmax adds up to 1."""
+    """Of the softmax."""
     kept: Tensor | None = None
     """What is kept of the pattern after the softmax; None: all of it."""
     gives_nan: bool = False
-    """Whether a softmax of masked scores alone is NaN, as with −∞, or even, as with −1e9."""
+    """Whether a row that hides everything is NaN, as with −∞, or even, as with −1e9."""
 
     def masked(self) -> Tensor:
-        """The scores that the softmax reads."""
+        """Return the scores that the softmax reads."""
         return self.product.masked_fill(~self.allowed, -math.inf)
 
     def pattern(self) -> Tensor:
-        """The weights."""
+        """Return the weights."""
         scores = self.masked()
         empty = scores.isneginf().all(dim=self.axis, keepdim=True)
         pattern = scores.masked_fill(empty, math.nan if self.gives_nan else 0.0).softmax(dim=self.axis)
@@ -55,15 +49,15 @@ class Scores:
 
 
 class EditedTrace(Trace):
-    """Records a pass in which attention makes mistakes, and in which numbers were dropped as they were for somebody.
+    """Record a pass and change it: scores by edits, and whole tensors by somebody's that are dropped ones of these.
 
     Args:
         edits: of every layer's scores, in this order.
         encoder: whose pass it is.
-        mask: of the pass, as `Encoder.forward` takes it.
-        dropped: tensors by name, which take the place of the model's where they are the model's but for dropout.
-        gives_nan: as of `Scores`.
-        watch: told of each point's name and tensor; what it raises ends the pass.
+        mask: as `Encoder.forward` takes it.
+        dropped: tensors by name; one replaces the model's if dropout is all that distinguishes them.
+        gives_nan: see `Scores`.
+        watch: is handed each point's name and tensor, and may raise to end the pass.
     """
 
     def __init__(
@@ -71,16 +65,15 @@ class EditedTrace(Trace):
         edits: Sequence[Edit],
         encoder: Encoder,
         mask: Tensor | None,
-        dropped: Mapping[str, Tensor] | None = None,
-        *,
-        gives_nan: bool = False,
-        watch: Callable[[str, Tensor], None] = lambda name, tensor: None,
+        dropped: Mapping[str, Tensor],
+        gives_nan: bool,
+        watch: Callable[[str, Tensor], None],
     ) -> None:
         super().__init__()
         self._edits, self._encoder, self._mask = edits, encoder, mask
-        self._dropped, self._gives_nan, self._watch = dropped or {}, gives_nan, watch
+        self._dropped, self._gives_nan, self._watch = dropped, gives_nan, watch
         self._current: list[Scores] = []
-        self._factors: list[float] = []  # of what was taken over, all alike
+        self._factors: list[float] = []  # of the dropout of tensors that replaced the model's, all alike
 
     def scope(self, name: str) -> Trace:
         """Return a view that records and edits under `name.`."""
@@ -95,12 +88,12 @@ class EditedTrace(Trace):
         return twin
 
     def take_over(self, other: "EditedTrace", show: Callable[[str, Tensor], Tensor]) -> None:
-        """Note a trace's tensors as `show` makes them of a point's name and its tensor; nothing is edited."""
+        """Record another trace's tensors, each as `show` transforms it; nothing is edited."""
         for name, tensor in other.items():
             self._note(name, show(name.removeprefix(self._prefix), tensor))
 
     def record(self, name: str, tensor: Tensor) -> Tensor:
-        """Note the tensor as the mistakes make it, and hand that on."""
+        """Record the tensor as the mistakes make it, and return that."""
         if self._edits and name == "scores":
             self._current[:] = [self._edit_scores(tensor)]
             tensor = self._current[0].masked()
@@ -135,10 +128,7 @@ class EditedTrace(Trace):
 
 
 def dropout_factor(theirs: Tensor, ours: Tensor) -> float:
-    """Return 1 / (1 − p), by which a tensor is another one but for zeros, a share p of it; 0 if it is not so.
-
-    A ReLU too many leaves zeros too, and the factor 1.
-    """
+    """Return 1 / (1 − p) if `theirs` is `ours` after dropout with p, else 0; a ReLU leaves zeros too, and factor 1."""
     if theirs.shape != ours.shape:
         return 0.0
     zero = (theirs == 0) & (ours != 0)
@@ -152,81 +142,27 @@ def dropout_factor(theirs: Tensor, ours: Tensor) -> float:
     return factor if abs(share - p) < 6 * math.sqrt(p * (1 - p) / zero.numel()) else 0.0
 
 
-# --- copies of modules, which share their weights
-
-
-def copy_module(module: nn.Module, **attributes: Any) -> nn.Module:
-    """The module with other attributes; parameters and parts are the same objects, unless they are among these."""
-    twin = copy.copy(module)
-    twin.__dict__ = dict(module.__dict__)
-    twin._modules = dict(module._modules)
-    twin._buffers = dict(module._buffers)
-    for name, value in attributes.items():
-        if isinstance(value, nn.Module):
-            twin._modules[name] = value
-        else:
-            twin.__dict__[name] = value  # a function takes the place of the class's method
-    return twin
-
-
-def change_embeddings(encoder: Encoder, **attributes: Any) -> Encoder:
-    """The encoder with other attributes of what embeds."""
-    return cast(Encoder, copy_module(encoder, embed=copy_module(encoder.embed, **attributes)))
-
-
-def change_blocks(encoder: Encoder, change: Callable[[EncoderBlock], nn.Module]) -> Encoder:
-    """The encoder with each of its blocks changed."""
-    blocks = nn.ModuleList(change(cast(EncoderBlock, block)) for block in encoder.layers)
-    return cast(Encoder, copy_module(encoder, layers=blocks))
-
-
-def change_attention(encoder: Encoder, change: Callable[[Attention], Mapping[str, Any]]) -> Encoder:
-    """The encoder with other attributes of each block's attention."""
-    return change_blocks(encoder, lambda block: copy_module(block, attn=copy_module(block.attn, **change(block.attn))))
-
-
-def change_feed_forward(encoder: Encoder, change: Callable[[FeedForward], Mapping[str, Any]]) -> Encoder:
-    """The encoder with other attributes of each block's feed-forward network."""
-    return change_blocks(encoder, lambda block: copy_module(block, ffn=copy_module(block.ffn, **change(block.ffn))))
-
-
-def change_norms(encoder: Encoder, change: Callable[[nn.Module], nn.Module]) -> Encoder:
-    """The encoder with each of its norms changed."""
-    changed = change_blocks(
-        encoder, lambda block: copy_module(block, norm1=change(block.norm1), norm2=change(block.norm2))
-    )
-    if changed.embed.norm is not None:
-        changed = change_embeddings(changed, norm=change(changed.embed.norm))
-    if changed.final_norm is not None:
-        changed = cast(Encoder, copy_module(changed, final_norm=change(changed.final_norm)))
-    return changed
-
-
-# --- a whole pass
-
-
 @dataclass(frozen=True)
 class Making:
-    """How a mistake is made; either part may be nothing."""
+    """How the model's own pass makes a mistake."""
 
     module: Callable[[Encoder], Encoder] | None = None
-    """The encoder with the mistake, its weights shared."""
+    """Return the encoder with the mistake, which shares its weights."""
     scores: Edit | None = None
-    """What is wrong between projections and weights."""
     drops: bool = False
-    """Whether numbers were dropped at random: they can only be taken over from who dropped them."""
+    """Whether numbers are dropped at random, which can only be copied from somebody's tensors."""
 
 
 @dataclass(frozen=True)
 class Input:
-    """What an encoder reads."""
+    """The input of an encoder."""
 
     ids: Tensor
     """(B, T) int64, or raw vectors (B, T, d_model)."""
     mask: Tensor | None = None
     """As `Encoder.forward` takes it."""
     theirs: Mapping[str, Tensor] = field(default_factory=dict)
-    """Somebody's tensors by name, of which dropped numbers are taken over; NaN among them says that −∞ masks."""
+    """Somebody's tensors by name, from which dropout is copied; NaN among them means that −∞ masks."""
 
 
 @torch.inference_mode()
@@ -236,15 +172,17 @@ def run_edited(
     making: Iterable[Making],
     watch: Callable[[str, Tensor], None] = lambda name, tensor: None,
 ) -> Mapping[str, Tensor]:
-    """Every intermediate of a pass that makes these mistakes, by its name in a trace, on the CPU; see `EditedTrace`."""
-    making = list(making)
-    encoder, edits = apply_makings(encoder, making)
-    drops = given.theirs if any(each.drops for each in making) else {}
-    device = device_of(encoder)
+    """Return every intermediate of a pass with these mistakes, by its name in a trace, on the CPU."""
+    makings, device = list(making), device_of(encoder)
+    for each in makings:
+        if each.module is not None:
+            encoder = each.module(encoder)
+    edits = [each.scores for each in makings if each.scores is not None]
+    drops = given.theirs if any(each.drops for each in makings) else {}
     ids, mask = given.ids.to(device), None if given.mask is None else given.mask.to(device)
     dropped = {name: tensor.to(device) for name, tensor in drops.items()}
     gives_nan = any(bool(tensor.isnan().any()) for tensor in given.theirs.values())
-    trace = EditedTrace(edits, encoder, mask, dropped, gives_nan=gives_nan, watch=watch)
+    trace = EditedTrace(edits, encoder, mask, dropped, gives_nan, watch)
     if ids.is_floating_point():
         encoder.encode(encoder.embed_vectors(ids, trace), mask, trace)
     else:
@@ -252,14 +190,6 @@ def run_edited(
     return {name: tensor.cpu() for name, tensor in trace.items()}
 
 
-def apply_makings(encoder: Encoder, makings: Sequence[Making]) -> tuple[Encoder, list[Edit]]:
-    """The encoder with every wrong module in its place, and the edits of scores for its trace."""
-    for each in makings:
-        if each.module is not None:
-            encoder = each.module(encoder)
-    return encoder, [each.scores for each in makings if each.scores is not None]
-
-
 def device_of(encoder: Encoder) -> torch.device:
-    """Where its weights are."""
+    """Return where its weights are."""
     return next(encoder.parameters()).device

@@ -1,7 +1,8 @@
-"""How the model's own pass makes each mistake, and in which models each can be made."""
+"""How the model's own pass makes each mistake, and which models can make it."""
 
+import copy
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,48 +13,82 @@ from torch import Tensor, nn
 from playground.config import ModelConfig
 from playground.mistakes.edits import (
     EditedTrace,
+    Making,
     Scores,
-    change_embeddings,
-    change_feed_forward,
-    change_norms,
-    copy_module,
     device_of,
 )
 from playground.model import Encoder
 from playground.model.attention import Attention
 from playground.model.blocks import ACTIVATIONS, Transform
 from playground.model.encoder import Embeddings
-from playground.model.encoder_decoder import EncoderDecoder
 from playground.model.norms import LayerNorm, scale
-from playground.model.positions import frequencies
+from playground.model.positions import frequencies, sinusoids
 from playground.model.trace import UNTRACED, Trace
 
-# --- how each is made
+Applies = Callable[[ModelConfig, Tensor | None], bool]
+"""Whether a model of this config can make a mistake in a pass with this mask."""
+
+# --- modules with other attributes, which share their weights
 
 
-def change_positions(change: Callable[[Embeddings, int], Tensor]) -> Callable[[Encoder], Encoder]:
-    """Return what makes an encoder add other rows to n tokens."""
+def _copy_module(module: Any, **attributes: Any) -> Any:
+    """Return the module with other attributes; parameters and parts are the same objects, unless among these."""
+    twin = copy.copy(module)
+    twin.__dict__ = dict(module.__dict__)
+    twin._modules = dict(module._modules)
+    twin._buffers = dict(module._buffers)
+    for name, value in attributes.items():
+        # A function takes the place of the class's method.
+        (twin._modules if isinstance(value, nn.Module) else twin.__dict__)[name] = value
+    return twin
+
+
+def _change_embeddings(change: Callable[[Encoder], Mapping[str, Any]]) -> Making:
+    return Making(lambda encoder: _copy_module(encoder, embed=_copy_module(encoder.embed, **change(encoder))))
+
+
+def _change_blocks(change: Callable[[Any, ModelConfig], Mapping[str, Any]]) -> Making:
+    def make(encoder: Encoder) -> Encoder:
+        blocks = nn.ModuleList(_copy_module(block, **change(block, encoder.config)) for block in encoder.layers)
+        changed: Encoder = _copy_module(encoder, layers=blocks)
+        return changed
+
+    return Making(make)
+
+
+def _change_attention(change: Callable[[Attention], Mapping[str, Any]]) -> Making:
+    return _change_blocks(lambda block, _: {"attn": _copy_module(block.attn, **change(block.attn))})
+
+
+# --- positions
+
+
+def _change_positions(change: Callable[[Embeddings, int], Tensor]) -> Making:
+    """Add other rows to n tokens."""
 
     def rows(encoder: Encoder, n: int) -> Tensor:
         return change(encoder.embed, n).to(device_of(encoder))
 
-    return lambda encoder: change_embeddings(encoder, position_vectors=lambda n, _=None: rows(encoder, n))
+    return _change_embeddings(lambda encoder: {"position_vectors": lambda n, _=None: rows(encoder, n)})
 
 
-def from_one(embed: Embeddings, n: int) -> Tensor:
-    """The rows from the second on; behind a table's end, its last one again."""
+def _count_from_one(embed: Embeddings, n: int) -> Tensor:
+    """The rows from the second on; after a table's end, its last one again."""
     rows = embed.position_vectors(min(n + 1, embed.config.max_len))
     return torch.cat([rows[1:], rows[-1:]])[:n]
 
 
-def sines_first(embed: Embeddings, n: int) -> Tensor:
-    """All sines, then all cosines."""
+def _doubled_exponent(embed: Embeddings, n: int) -> Tensor:
+    return sinusoids(n, embed.config.embedding_width, doubled=True)
+
+
+def _sines_first(embed: Embeddings, n: int) -> Tensor:
     width = embed.config.embedding_width
     angles = torch.arange(n)[:, None] * frequencies(width)  # (n, ⌈width / 2⌉)
     return torch.cat([angles.sin(), angles.cos()], dim=-1)[:, :width].float()
 
 
-def own_exponents(embed: Embeddings, n: int) -> Tensor:
+def _own_exponents(embed: Embeddings, n: int) -> Tensor:
     """Cosines whose waves are half a step longer than those of their sines."""
     width = embed.config.embedding_width
     angles = torch.arange(n)[:, None] * frequencies(width)  # (n, ⌈width / 2⌉)
@@ -61,7 +96,10 @@ def own_exponents(embed: Embeddings, n: int) -> Tensor:
     return torch.stack([angles.sin(), cosines], dim=-1).flatten(1)[:, :width].float()
 
 
-def split_straight(attention: Attention) -> Mapping[str, Any]:
+# --- attention
+
+
+def _split_straight(attention: Attention) -> Mapping[str, Any]:
     """Cut heads in the order of memory."""
 
     def heads(x: Tensor, width: int = 0) -> Tensor:
@@ -71,7 +109,7 @@ def split_straight(attention: Attention) -> Mapping[str, Any]:
     return {"heads": heads}
 
 
-def swap_projections(attention: Attention) -> Mapping[str, Any]:
+def _swap_projections(attention: Attention) -> Mapping[str, Any]:
     """Compute queries with the weights of the keys, and the reverse."""
 
     def project(x: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
@@ -81,7 +119,7 @@ def swap_projections(attention: Attention) -> Mapping[str, Any]:
     return {"project": project}
 
 
-def attend_over_batch(attention: Attention) -> Mapping[str, Any]:
+def _attend_over_batch(attention: Attention) -> Mapping[str, Any]:
     """Attend to the tokens at the same place in all sentences; of scores and weights a sentence's own are shown."""
 
     def show(name: str, tensor: Tensor) -> Tensor:
@@ -103,45 +141,48 @@ def attend_over_batch(attention: Attention) -> Mapping[str, Any]:
     return {"forward": forward}
 
 
-def show_all(scores: Scores) -> Tensor:
-    """A mask that hides nothing."""
-    return torch.ones_like(scores.allowed)
+# --- masks
 
 
-def mask_rows(scores: Scores) -> Scores:
+def _show_all(scores: Scores) -> Scores:
+    return replace(scores, allowed=torch.ones_like(scores.allowed))
+
+
+def _mask_rows(scores: Scores) -> Scores:
     """Hide padded tokens as queries instead of keys; what else is hidden stays."""
     padded = ~scores.allowed.any(dim=-2, keepdim=True)  # (B, H, 1, T)
-    every = show_all(scores)
-    visible = (scores.allowed | padded).tril().eq(every.tril())
-    looks_back = bool(visible.all()) and not bool(scores.allowed.triu(1).any())
-    base = every.tril() if looks_back and every.shape[-1] > 1 else every
-    return replace(scores, allowed=base & ~padded.transpose(-2, -1))
+    every = torch.ones_like(scores.allowed)
+    is_causal = every.shape[-1] > 1 and not bool(scores.allowed.triu(1).any())
+    return replace(scores, allowed=(every.tril() if is_causal else every) & ~padded.transpose(-2, -1))
 
 
-def shift_causal(scores: Scores, diagonal: int) -> Scores:
+def _shift_causal(scores: Scores, diagonal: int) -> Scores:
     """Begin the causal mask at another diagonal."""
     padded = ~scores.allowed.any(dim=-2, keepdim=True)
-    return replace(scores, allowed=show_all(scores).tril(diagonal) & ~padded)
+    return replace(scores, allowed=torch.ones_like(scores.allowed).tril(diagonal) & ~padded)
 
 
-def change_norm(**attributes: Any) -> Callable[[Encoder], Encoder]:
-    """The encoder whose norms have other attributes: `eps`, or for layer norms those that `_normalise` reads."""
-
-    def change(norm: nn.Module) -> nn.Module:
-        twin = copy_module(norm, **attributes)
-        return copy_module(twin, forward=partial(_normalise, twin)) if isinstance(twin, LayerNorm) else twin
-
-    return lambda encoder: change_norms(encoder, change)
+# --- blocks
 
 
-def change_activation(choose: Callable[[ModelConfig], str]) -> Callable[[Encoder], Encoder]:
-    """The encoder with another activation; `none` leaves it out."""
+def _change_norms(change: Callable[[ModelConfig], Mapping[str, Any]]) -> Making:
+    """Give norms other attributes: `eps`, or for layer norms those that `_normalise` reads."""
 
-    def change(encoder: Encoder) -> Encoder:
-        activation = ACTIVATIONS.get(choose(encoder.config), lambda x: x)
-        return change_feed_forward(encoder, lambda ffn: {"activation": activation})
+    def copied(module: Any, names: Sequence[str], config: ModelConfig) -> Any:
+        norms = {name: getattr(module, name) for name in names}
+        twins = {name: _copy_module(norm, **change(config)) for name, norm in norms.items() if norm is not None}
+        for twin in twins.values():
+            if isinstance(twin, LayerNorm):
+                twin.forward = partial(_normalise, twin)  # type: ignore[method-assign]
+        return _copy_module(module, **twins)
 
-    return change
+    def make(encoder: Encoder) -> Encoder:
+        config = encoder.config
+        blocks = nn.ModuleList(copied(block, ["norm1", "norm2"], config) for block in encoder.layers)
+        changed: Encoder = copied(encoder, ["final_norm"], config)
+        return _copy_module(changed, embed=copied(encoder.embed, ["norm"], config), layers=blocks)  # type: ignore[no-any-return]
+
+    return Making(make)
 
 
 def _normalise(norm: LayerNorm, x: Tensor, trace: Trace = UNTRACED) -> Tensor:
@@ -152,43 +193,159 @@ def _normalise(norm: LayerNorm, x: Tensor, trace: Trace = UNTRACED) -> Tensor:
     return trace.record("out", scale(normalized, norm.gain, norm.bias))
 
 
-def add_normed(x: Tensor, f: Transform, norm: Transform, note: Transform) -> Tensor:
+def other_eps(config: ModelConfig) -> float:
+    """Return the eps that others use: PyTorch's 1e-5, or BERT's 1e-12 where the config has PyTorch's or more."""
+    return 1e-5 if config.norm_eps < 1e-5 else 1e-12
+
+
+def _add_normed(x: Tensor, f: Transform, norm: Transform, note: Transform) -> Tensor:
     """Add to the normed input instead of the input."""
     normed = norm(x)
     return note(normed + f(normed))
 
 
-def attend_to_target(model: EncoderDecoder) -> EncoderDecoder:
-    """The decoder whose cross-attention reads the target instead of the encoder's output."""
+def _change_activation(choose: Callable[[ModelConfig], str]) -> Making:
+    """Apply another activation; `none` leaves it out."""
 
-    def change(block: nn.Module) -> nn.Module:
-        cross = block.cross_attn
-        assert isinstance(cross, Attention)  # noqa: S101
+    def change(block: Any, config: ModelConfig) -> Mapping[str, Any]:
+        activation = ACTIVATIONS.get(choose(config), lambda x: x)
+        return {"ffn": _copy_module(block.ffn, activation=activation)}
 
-        def forward(x: Tensor, mask: Any = None, trace: Trace = UNTRACED, memory: Tensor | None = None) -> Tensor:
-            return Attention.forward(cross, x, trace=trace)
-
-        return copy_module(block, cross_attn=copy_module(cross, forward=forward))
-
-    decoder = copy_module(model.decoder, layers=nn.ModuleList(map(change, model.decoder.layers)))
-    twin = copy_module(model, decoder=decoder)
-    assert isinstance(twin, EncoderDecoder)  # noqa: S101
-    return twin
+    return _change_blocks(change)
 
 
-# --- where each can be made
+def swap_relu(config: ModelConfig) -> str:
+    """Return GELU where the config has ReLU, else ReLU."""
+    return "gelu" if config.activation == "relu" else "relu"
 
 
-def has_mask(_: ModelConfig, mask: Tensor | None) -> bool:
-    """Whether the mask hides anything."""
+def swap_tanh(config: ModelConfig) -> str:
+    """Return the other one of the two GELUs."""
+    return "gelu-tanh" if config.activation == "gelu" else "gelu"
+
+
+# --- which models can make it
+
+
+def _always(config: ModelConfig, mask: Tensor | None) -> bool:
+    return True
+
+
+def _with(**fields: Any) -> Applies:
+    """Require these values of a config."""
+    return lambda config, mask: all(getattr(config, name) == value for name, value in fields.items())
+
+
+def _has_heads(config: ModelConfig, mask: Tensor | None) -> bool:
+    return config.n_heads > 1
+
+
+def _has_norm(config: ModelConfig, mask: Tensor | None) -> bool:
+    return config.norm != "none"
+
+
+def _has_mask(_: ModelConfig, mask: Tensor | None) -> bool:
     return mask is not None and not bool(mask.all())
 
 
-def has_padding(_: ModelConfig, mask: Tensor | None) -> bool:
+def _has_padding(_: ModelConfig, mask: Tensor | None) -> bool:
     """Whether no query may attend to some token."""
     return mask is not None and not bool((mask if mask.ndim == 2 else mask.any(dim=-2)).all())
 
 
-def is_causal(_: ModelConfig, mask: Tensor | None) -> bool:
-    """Whether the mask hides all that comes later."""
+def _is_causal(_: ModelConfig, mask: Tensor | None) -> bool:
     return mask is not None and mask.ndim == 3 and mask.shape[-1] > 1 and not bool(mask.triu(1).any())
+
+
+MAKINGS: Mapping[str, tuple[Making, Applies]] = {
+    "no-embedding-scale": (
+        _change_embeddings(lambda encoder: {"config": replace(encoder.config, scale_embeddings=False)}),
+        lambda config, mask: config.scale_embeddings and config.vocab_size > 0,
+    ),
+    "positions-not-added": (_change_positions(lambda embed, n: torch.zeros(n, 1)), _with(has_position_table=True)),
+    "doubled-exponent": (_change_positions(_doubled_exponent), _with(positions="sinusoidal")),
+    "integer-positions": (
+        _change_positions(lambda embed, n: torch.arange(n).float()[:, None]),
+        _with(has_position_table=True),
+    ),
+    "positions-twice": (
+        _change_positions(lambda embed, n: 2 * embed.position_vectors(n)),
+        _with(has_position_table=True),
+    ),
+    "positions-from-one": (_change_positions(_count_from_one), _with(has_position_table=True)),
+    "sinusoids-in-halves": (_change_positions(_sines_first), _with(positions="sinusoidal")),
+    "exponent-per-column": (_change_positions(_own_exponents), _with(positions="sinusoidal")),
+    "split-without-transpose": (_change_attention(_split_straight), _has_heads),
+    "merge-without-transpose": (
+        _change_attention(lambda _: {"head_merge": "reshape"}),
+        lambda config, mask: config.n_heads > 1 and config.head_merge == "transpose",
+    ),
+    "output-projection-forgotten": (
+        _change_attention(lambda _: {"o": nn.Identity()}),
+        lambda config, mask: config.n_heads * config.head_width == config.d_model,
+    ),
+    "query-key-weights-swapped": (
+        _change_attention(_swap_projections),
+        lambda config, mask: config.kv_heads == config.n_heads,
+    ),
+    "axes-exchanged": (
+        _change_attention(_attend_over_batch),
+        lambda config, mask: mask is None and config.window == 0 and not config.has_position_bias,
+    ),
+    "query-key-swapped": (Making(scores=lambda s: replace(s, product=s.product.transpose(-2, -1))), _always),
+    "no-score-scale": (
+        Making(scores=lambda s: replace(s, product=s.product * math.sqrt(s.d_head))),
+        lambda config, mask: config.head_width > 1,
+    ),
+    "scale-by-d-model": (
+        Making(scores=lambda s: replace(s, product=s.product * math.sqrt(s.d_head / s.d_model))),
+        _has_heads,
+    ),
+    "softmax-over-queries": (Making(scores=lambda s: replace(s, axis=-2)), _always),
+    "mask-forgotten": (Making(scores=_show_all), _has_mask),
+    "mask-inverted": (Making(scores=lambda s: replace(s, allowed=~s.allowed)), _has_mask),
+    "mask-after-softmax": (Making(scores=lambda s: replace(_show_all(s), kept=s.allowed)), _has_mask),
+    "masked-query-rows": (Making(scores=_mask_rows), _has_padding),
+    "no-peek-off-by-one": (Making(scores=lambda s: _shift_causal(s, 1)), _is_causal),
+    "hides-itself": (Making(scores=lambda s: _shift_causal(s, -1)), _is_causal),
+    "causal-mask-left": (
+        Making(scores=lambda s: replace(s, allowed=s.allowed.tril())),
+        lambda config, mask: not _is_causal(config, mask),
+    ),
+    "float-mask-added": (
+        Making(scores=lambda s: replace(_show_all(s), product=s.product + s.allowed.to(s.product))),
+        _has_mask,
+    ),
+    "norm-over-sequence": (_change_norms(lambda _: {"axis": 1}), _with(norm="layer")),
+    "unbiased-variance": (_change_norms(lambda _: {"correction": 1}), _with(norm="layer")),
+    "eps-outside-root": (
+        _change_norms(lambda _: {"root": lambda variance, eps: torch.sqrt(variance) + eps}),
+        _with(norm="layer"),
+    ),
+    "root-of-deviation": (
+        _change_norms(lambda _: {"root": lambda variance, eps: torch.sqrt(torch.sqrt(variance) + eps)}),
+        _with(norm="layer"),
+    ),
+    "other-eps": (
+        _change_norms(lambda config: {"eps": other_eps(config)}),
+        _has_norm,
+    ),
+    "norm-order-swapped": (_change_blocks(lambda block, _: {"post_norm": not block.post_norm}), _has_norm),
+    "residual-forgotten": (_change_blocks(lambda block, _: {"residual": False}), _with(residual=True)),
+    "residual-from-normed": (
+        _change_blocks(lambda block, _: {"connect": _add_normed}),
+        lambda config, mask: config.norm_placement == "pre" and config.norm != "none" and config.residual,
+    ),
+    "activation-forgotten": (_change_activation(lambda _: "none"), _always),
+    "relu-for-gelu": (_change_activation(swap_relu), lambda config, mask: config.activation != "silu"),
+    "gelu-by-tanh": (
+        _change_activation(swap_tanh),
+        lambda config, mask: config.activation in ("gelu", "gelu-tanh"),
+    ),
+    "dropout-left-on": (Making(drops=True), _always),
+    "shared-layers": (
+        Making(lambda encoder: _copy_module(encoder, layers=nn.ModuleList([encoder.layers[0]] * len(encoder.layers)))),
+        lambda config, mask: config.n_layers > 1 and not config.share_layers,
+    ),
+}
+"""By the keys of registry.yaml."""

@@ -1,29 +1,19 @@
-"""The mistakes: what each does, how it shows, what cannot show it, and the lines that mend it.
+"""The mistakes: registry.yaml describes each one, makings.py has how the model's own pass makes it.
 
-To add one: a `Mistake` here, and in `tests/mistakes/` its line in the plain pass.
+To add one: an entry in both, and its line in `tests/mistakes/plain_pass.py`.
 """
 
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 
-import torch
-from torch import Tensor, nn
-
 from playground.config import ModelConfig
-from playground.mistakes import lines
-from playground.mistakes import makings as make
-from playground.mistakes.edits import Making, change_attention, change_blocks, change_embeddings, copy_module
-from playground.model.encoder_decoder import EncoderDecoder
-from playground.model.positions import sinusoids
+from playground.mistakes.edits import Making
+from playground.mistakes.makings import MAKINGS, Applies, other_eps, swap_relu, swap_tanh
+from playground.text.data import load_data
 
-Applies = Callable[[ModelConfig, Tensor | None], bool]
-"""Whether a model of this config can make it in a pass with this mask."""
-
-
-Line = str | Callable[[ModelConfig], str]
-"""A line of code; where it follows from the architecture, a function of that."""
+Lines = tuple[str, str]
+"""Code with the mistake, and without it."""
 
 
 @dataclass(frozen=True)
@@ -32,620 +22,70 @@ class Mistake:
 
     key: str
     title: str
-    """What was done, in a few words."""
+    """The mistake in a few words."""
     meaning: str
-    """What that means, in a sentence, for whoever has not met it."""
-    source: str
-    """Who makes it."""
-    part: str
-    """The part of the code that it is in; of one part there is one mistake at a time."""
-    shows: str
-    """The first tensor that is wrong, by a part of its name in a trace; in post-norm where it depends on that."""
+    """What that means, in a sentence."""
     symptom: str
-    """What its maker sees."""
+    """What its maker notices."""
     test: str
     """The cheapest test that finds it."""
-    hidden_from: str
-    """What cannot show it."""
-    wrong: Line
-    right: Line
-    """The lines, wrong and right; see `write_lines`."""
+    source: str
+    """Where it was seen."""
+    part: str
+    """The part of the code; two mistakes of one part exclude each other."""
+    shows: str
+    """The first tensor that is wrong, as a part of its name in a trace; for post-norm where the placement matters."""
     making: Making
-    """How the model's own pass makes it; of a decoder's: see `decoder`."""
-    applies: Applies = lambda config, mask: True
-    decoder: Callable[[EncoderDecoder], EncoderDecoder] | None = None
-    """How a decoder makes it, where it is none of an encoder's."""
-
-    def write_lines(self, config: ModelConfig) -> tuple[str, str]:
-        """Return the lines, wrong and right, for an encoder of this config."""
-        wrong, right = (line if isinstance(line, str) else line(config) for line in (self.wrong, self.right))
-        return wrong, right
+    applies: Applies
+    """Whether a model of this config can make it in a pass with this mask."""
+    write_lines: Callable[[ModelConfig], Lines]
+    """Return the lines, wrong and right, for an encoder of a config."""
 
 
-_ALL = (
-    Mistake(
-        "no-embedding-scale",
-        "token vectors are not scaled",
-        "A token's vector is not multiplied by √d_model before its position is added.",
-        "often; the paper has it in section 3.4 alone",
-        "embedding",
-        "embed.tokens",
-        "At the start of training, vectors say more about positions than about words.",
-        "Compare the length of a token's vector with that of a position's.",
-        "Shapes; the training loss, which falls all the same.",
-        "x = embedding(ids)",
-        "x = embedding(ids) * math.sqrt(d_model)",
-        Making(lambda encoder: change_embeddings(encoder, config=replace(encoder.config, scale_embeddings=False))),
-        lambda config, mask: config.scale_embeddings and config.vocab_size > 0,
-    ),
-    Mistake(
-        "positions-not-added",
-        "positions are computed and not added",
-        "The table of positions is there, but the sum with the tokens' vectors is not used.",
-        "often: the module returns the table instead of the sum",
-        "positions",
-        "embed.sum",
-        "A word enters the first layer with the same vector wherever it stands.",
-        "Compare what enters the first layer for a word that stands twice: without positions both are the same.",
-        "Shapes; a task that needs no order.",
-        "positions(x)",
-        "x = x + positions(x)",
-        Making(make.change_positions(lambda embed, n: torch.zeros(n, 1))),
-        lambda config, mask: config.has_position_table,
-    ),
-    Mistake(
-        "doubled-exponent",
-        "the exponent counts i twice",
-        "The waves of the position table get longer twice as fast as they should.",
-        "tutorial B · Encoder Block",
-        "positions",
-        "embed.sum",
-        "Nothing fails; far positions are told apart by fewer columns.",
-        "Print the wavelengths: from one pair to the next they grow by 10000^(4/d), not 10000^(2/d).",
-        "Shapes; the loss; the first columns, which are the same.",
-        "for i in range(0, d, 2): angle = pos / 10000 ** (2 * i / d)",
-        "for i in range(0, d, 2): angle = pos / 10000 ** (i / d)",
-        Making(make.change_positions(lambda embed, n: sinusoids(n, embed.config.embedding_width, doubled=True))),
-        lambda config, mask: config.positions == "sinusoidal",
-    ),
-    Mistake(
-        "integer-positions",
-        "the position itself is added to every number",
-        "Word 5 gets 5 added to each of its numbers, not a row of waves.",
-        "often, as the first idea",
-        "positions",
-        "embed.sum",
-        "Vectors grow with the position, and norms take most of it away.",
-        "Look at one column of what was added: it climbs in steps of 1.",
-        "Shapes; short sentences.",
-        "x = x + torch.arange(T)[:, None]",
-        "x = x + table[:T]",
-        Making(make.change_positions(lambda embed, n: torch.arange(n).float()[:, None])),
-        lambda config, mask: config.has_position_table,
-    ),
-    Mistake(
-        "positions-twice",
-        "positions are added twice",
-        "A word gets the row of its position two times.",
-        "often: once in the embedding, once more in the encoder",
-        "positions",
-        "embed.sum",
-        "Vectors say more about positions than they should.",
-        "Subtract the tokens' vectors from what enters the first layer: one row of the table must be left.",
-        "Shapes; the loss.",
-        "x = x + table[:T]\nx = x + table[:T]",
-        "x = x + table[:T]",
-        Making(make.change_positions(lambda embed, n: 2 * embed.position_vectors(n))),
-        lambda config, mask: config.has_position_table,
-    ),
-    Mistake(
-        "positions-from-one",
-        "positions are counted from 1",
-        "The first word gets the row of the second position, and so on.",
-        "often: torch.arange(1, T + 1)",
-        "positions",
-        "embed.sum",
-        "Trained weights answer a little worse.",
-        "Look at what is added to the first word: sinusoidal rows start with 0, 1, 0, 1.",
-        "Shapes; training from the start, for which either will do.",
-        "x = x + table[1 : T + 1]",
-        "x = x + table[:T]",
-        Making(make.change_positions(make.from_one)),
-        lambda config, mask: config.has_position_table,
-    ),
-    Mistake(
-        "sinusoids-in-halves",
-        "sines and cosines are in halves",
-        "All sines come first, then all cosines; the paper has them in turn.",
-        "often, as Google's own first code (tensor2tensor) does it too",
-        "positions",
-        "embed.sum",
-        "Nothing in training; weights that were trained with the other order fail.",
-        "Print row 0 of the table: it must read 0, 1, 0, 1.",
-        "Shapes; the loss.",
-        "table = torch.cat([angles.sin(), angles.cos()], dim=-1)",
-        "table = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)",
-        Making(make.change_positions(make.sines_first)),
-        lambda config, mask: config.positions == "sinusoidal",
-    ),
-    Mistake(
-        "exponent-per-column",
-        "every column has an exponent of its own",
-        "A sine and the cosine beside it should have the same wavelength.",
-        "often: i / d for every column i",
-        "positions",
-        "embed.sum",
-        "Nothing fails; a shift of positions is no rotation any more.",
-        "Square a column and the one beside it: they must sum to 1.",
-        "Shapes; the loss; the even columns, which are the same.",
-        "table[pos, i + 1] = math.cos(pos / 10000 ** ((i + 1) / d))",
-        "table[pos, i + 1] = math.cos(pos / 10000 ** (i / d))",
-        Making(make.change_positions(make.own_exponents)),
-        lambda config, mask: config.positions == "sinusoidal",
-    ),
-    Mistake(
-        "split-without-transpose",
-        "heads are cut without a transpose",
-        "A head should get its share of each token's numbers; numbers are cut in the order of memory.",
-        "a frequent mistake",
-        "split",
-        "attn.q",
-        "A head sees pieces of several tokens as one.",
-        "Change one token: the queries of other positions must not move.",
-        "Shapes, which are right; the loss, which falls.",
-        "q = q.view(B, H, T, d_head)",
-        "q = q.view(B, T, H, d_head).transpose(1, 2)",
-        Making(lambda encoder: change_attention(encoder, make.split_straight)),
-        lambda config, mask: config.n_heads > 1,
-    ),
-    Mistake(
-        "merge-without-transpose",
-        "heads are joined without a transpose",
-        "The heads' results should stand side by side for each token; they are read in the order of memory.",
-        "tutorial C · Explanation",
-        "merge",
-        "attn.out",
-        "Positions leak into each other, even through a causal mask.",
-        "Change the last token under a causal mask: outputs before it must not move.",
-        "Shapes, which are right; the loss, which falls.",
-        "z = z.reshape(B, T, H * d_head)",
-        "z = z.transpose(1, 2).reshape(B, T, H * d_head)",
-        Making(lambda encoder: change_attention(encoder, lambda _: {"head_merge": "reshape"})),
-        lambda config, mask: config.n_heads > 1 and config.head_merge == "transpose",
-    ),
-    Mistake(
-        "output-projection-forgotten",
-        "heads are joined and not projected",
-        "The output projection W_O, which mixes the heads, is left out.",
-        "often: a text explains heads up to the concatenation",
-        "output",
-        "attn.out",
-        "A head writes only to its own share of the numbers.",
-        "Count the parameters of attention: with biases, 4 (d_model² + d_model).",
-        "Shapes; the loss, for a while.",
-        "out = concatenated",
-        "out = w_o(concatenated)",
-        Making(lambda encoder: change_attention(encoder, lambda _: {"o": nn.Identity()})),
-        lambda config, mask: config.n_heads * config.head_width == config.d_model,
-    ),
-    Mistake(
-        "query-key-weights-swapped",
-        "W_Q and W_K are exchanged",
-        "Queries are computed with the weights of the keys, and keys with those of the queries.",
-        "often, where weights are copied by hand",
-        "product",
-        "attn.q",
-        "Each row of the scores holds what should stand in a column.",
-        "Compare one query with W_Q times its input.",
-        "Shapes; the loss: training learns the other way round.",
-        "q, k = w_k(x), w_q(x)",
-        "q, k = w_q(x), w_k(x)",
-        Making(lambda encoder: change_attention(encoder, make.swap_projections)),
-        lambda config, mask: config.kv_heads == config.n_heads,
-    ),
-    Mistake(
-        "axes-exchanged",
-        "attention runs over the batch",
-        "A token attends to the tokens at its place in other sentences, not to its own sentence.",
-        "often: nn.MultiheadAttention and nn.Transformer expect (T, B, d_model) unless batch_first=True",
-        "mask",
-        "attn.z",
-        "A sentence on its own attends to nothing else: every token only to itself.",
-        "Change one token: the other tokens of its sentence must move.",
-        "Shapes of outputs, which are right.",
-        "attention = nn.MultiheadAttention(d_model, H)",
-        "attention = nn.MultiheadAttention(d_model, H, batch_first=True)",
-        Making(lambda encoder: change_attention(encoder, make.attend_over_batch)),
-        lambda config, mask: mask is None and config.window == 0 and not config.has_position_bias,
-    ),
-    Mistake(
-        "query-key-swapped",
-        "queries and keys are exchanged",
-        "The score of a query and a key stands at the place of the key and the query.",
-        "a frequent mistake",
-        "product",
-        "attn.scores",
-        "Each row holds what should stand in a column.",
-        "Compare the scores with their transpose.",
-        "Shapes; the loss: training learns the other way round.",
-        "scores = k @ q.transpose(-2, -1) / math.sqrt(d_head)",
-        "scores = q @ k.transpose(-2, -1) / math.sqrt(d_head)",
-        Making(scores=lambda scores: replace(scores, product=scores.product.transpose(-2, -1))),
-    ),
-    Mistake(
-        "no-score-scale",
-        "scores are not divided by √d_head",
-        "The products of queries and keys go into the softmax as they are.",
-        "often; tutorial texts name it and code forgets it",
-        "scale",
-        "attn.scores",
-        "The softmax is sharper, the more so the wider a head is.",
-        "Compare the deviation of the scores: it is √d_head times too large.",
-        "Shapes; small heads.",
-        "scores = q @ k.transpose(-2, -1)",
-        "scores = q @ k.transpose(-2, -1) / math.sqrt(d_head)",
-        Making(scores=lambda scores: replace(scores, product=scores.product * math.sqrt(scores.d_head))),
-        lambda config, mask: config.head_width > 1,
-    ),
-    Mistake(
-        "scale-by-d-model",
-        "scores are divided by √d_model",
-        "The divisor is made of the model's width, not of one head's.",
-        "often, where d_k is taken for d_model",
-        "scale",
-        "attn.scores",
-        "The softmax is flatter, the more so the more heads there are.",
-        "Compare the deviation of the scores: it is √n_heads times too small.",
-        "Shapes; a single head, for which both are the same.",
-        "scores = q @ k.transpose(-2, -1) / math.sqrt(d_model)",
-        "scores = q @ k.transpose(-2, -1) / math.sqrt(d_head)",
-        Making(scores=lambda s: replace(s, product=s.product * math.sqrt(s.d_head / s.d_model))),
-        lambda config, mask: config.n_heads > 1,
-    ),
-    Mistake(
-        "softmax-over-queries",
-        "the softmax adds up over queries",
-        "The softmax runs along the wrong axis of the scores.",
-        "often: a wrong dim",
-        "softmax",
-        "attn.pattern",
-        "Columns add up to 1 instead of rows.",
-        "Add up a row of the weights.",
-        "Shapes; the loss.",
-        "pattern = scores.softmax(dim=-2)",
-        "pattern = scores.softmax(dim=-1)",
-        Making(scores=lambda scores: replace(scores, axis=-2)),
-    ),
-    Mistake(
-        "mask-forgotten",
-        "the mask is not handed on",
-        "The mask says who may look at whom; it never reaches attention.",
-        "tutorial C · Explanation: the block passes mask=None always",
-        "mask",
-        "attn.scores",
-        "A token looks at padding, or at what comes after it.",
-        "Change a hidden token: nothing may move.",
-        "Shapes; a single sentence without padding.",
-        "out = attention(x, mask=None)",
-        "out = attention(x, mask=mask)",
-        Making(scores=lambda scores: replace(scores, allowed=make.show_all(scores))),
-        make.has_mask,
-    ),
-    Mistake(
-        "mask-inverted",
-        "the mask hides what it should show",
-        "“May look” and “may not look” are exchanged.",
-        "often: True means hidden in one library and shown in another",
-        "mask",
-        "attn.scores",
-        "Tokens attend to padding alone, or to what lies ahead alone.",
-        "Look at the weights of hidden keys: they are to be 0.",
-        "Shapes.",
-        "scores = scores.masked_fill(mask, -math.inf)",
-        "scores = scores.masked_fill(~mask, -math.inf)",
-        Making(scores=lambda scores: replace(scores, allowed=~scores.allowed)),
-        make.has_mask,
-    ),
-    Mistake(
-        "mask-after-softmax",
-        "weights are masked after the softmax",
-        "Hidden weights become 0 only after all of them were made to add up to 1.",
-        "a frequent mistake",
-        "mask",
-        "attn.scores",
-        "Rows add up to less than 1.",
-        "Add up a row of the weights beside a hidden key.",
-        "Shapes; the loss.",
-        "pattern = scores.softmax(-1).masked_fill(~mask, 0)",
-        "pattern = scores.masked_fill(~mask, -math.inf).softmax(-1)",
-        Making(scores=lambda scores: replace(scores, kept=scores.allowed, allowed=make.show_all(scores))),
-        make.has_mask,
-    ),
-    Mistake(
-        "masked-query-rows",
-        "padding is masked as queries, not as keys",
-        "The mask hides the rows of padding instead of its columns.",
-        "tutorial E · From Scratch",
-        "mask",
-        "attn.scores",
-        "Padded rows are even, and padded keys are attended to.",
-        "Change a padded token: nothing but its own row may move.",
-        "Shapes; sentences without padding.",
-        "mask = padding[:, None, :, None]",
-        "mask = padding[:, None, None, :]",
-        Making(scores=make.mask_rows),
-        make.has_padding,
-    ),
-    Mistake(
-        "no-peek-off-by-one",
-        "each token sees one token ahead",
-        "The causal mask begins one place too late.",
-        "often: diagonal=1 on the wrong side",
-        "mask",
-        "attn.scores",
-        "Learning to predict the next token is suddenly easy.",
-        "Change the last token under a causal mask: the one before must not move.",
-        "Shapes; the training loss, which looks better.",
-        "mask = torch.ones(T, T).tril(1).bool()",
-        "mask = torch.ones(T, T).tril().bool()",
-        Making(scores=lambda scores: make.shift_causal(scores, 1)),
-        make.is_causal,
-    ),
-    Mistake(
-        "hides-itself",
-        "no token sees itself",
-        "The causal mask begins one place too early.",
-        "often: tril(-1), or triu() as the mask of what is hidden",
-        "mask",
-        "attn.scores",
-        "The first token sees nothing: its weights are NaN, or even over all tokens.",
-        "Look at the diagonal of the weights: it must be above 0.",
-        "Shapes.",
-        "mask = torch.ones(T, T).tril(-1).bool()",
-        "mask = torch.ones(T, T).tril().bool()",
-        Making(scores=lambda scores: make.shift_causal(scores, -1)),
-        make.is_causal,
-    ),
-    Mistake(
-        "causal-mask-left",
-        "a causal mask is left in",
-        "Tokens of an encoder may look ahead; a mask hides what comes later.",
-        "often: attention is copied from a GPT",
-        "mask",
-        "attn.scores",
-        "The first word has the same vector whatever follows it.",
-        "Change the last word: the first one's vector must move.",
-        "Shapes; the loss.",
-        "out = attention(x, mask=causal_mask)",
-        "out = attention(x, mask=padding_mask)",
-        Making(scores=lambda scores: replace(scores, allowed=scores.allowed.tril())),
-        lambda config, mask: not make.is_causal(config, mask),
-    ),
-    Mistake(
-        "float-mask-added",
-        "a mask of 1 and 0 is added to the scores",
-        "What may be seen gets 1 more, what should be hidden 0: nothing is hidden.",
-        "often: PyTorch adds a float mask, and hides where a boolean one is True",
-        "mask",
-        "attn.scores",
-        "A token looks at padding, or at what comes after it, a little less.",
-        "Change a hidden token: nothing may move.",
-        "Shapes; the loss; a single sentence without padding.",
-        "scores = scores + mask.float()",
-        "scores = scores.masked_fill(~mask, -math.inf)",
-        Making(scores=lambda s: replace(s, product=s.product + s.allowed.to(s.product), allowed=make.show_all(s))),
-        make.has_mask,
-    ),
-    Mistake(
-        "norm-over-sequence",
-        "the norm runs over the sequence",
-        "Mean and variance are of one feature over all tokens, not of one token over its features.",
-        "often: a wrong dim, or a norm made for images",
-        "variance",
-        "norm1.normalized",
-        "A token's vector depends on all others even without attention.",
-        "Change one token: the norm of the others must not move.",
-        "Shapes.",
-        "mean, variance = x.mean(1, keepdim=True), x.var(1, correction=0, keepdim=True)",
-        "mean, variance = x.mean(-1, keepdim=True), x.var(-1, correction=0, keepdim=True)",
-        Making(make.change_norm(axis=1)),
-        lambda config, mask: config.norm == "layer",
-    ),
-    Mistake(
-        "unbiased-variance",
-        "the variance is divided by d − 1",
-        "A norm divides the sum of d squares by d − 1, not by d.",
-        "tutorial A · Implementing an Encoder, and every x.std() of PyTorch",
-        "variance",
-        "norm1.normalized",
-        "Vectors are a little too short.",
-        "Normalise one vector of two numbers by hand.",
-        "Shapes; the loss; wide vectors, for which both are nearly the same.",
-        "x = (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, keepdim=True) + eps)",
-        "x = (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, correction=0, keepdim=True) + eps)",
-        Making(make.change_norm(correction=1)),
-        lambda config, mask: config.norm == "layer",
-    ),
-    Mistake(
-        "eps-outside-root",
-        "eps is added to the deviation",
-        "A norm adds its small number eps behind the root, not under it.",
-        "tutorial A · Implementing an Encoder",
-        "root",
-        "norm1.normalized",
-        "Nothing, unless eps is large.",
-        "Normalise a vector whose numbers are nearly equal.",
-        "Nearly everything: with a small eps both are the same to seven digits.",
-        "x = (x - mean) / (std + eps)",
-        "x = (x - mean) / torch.sqrt(variance + eps)",
-        Making(make.change_norm(root=lambda variance, eps: torch.sqrt(variance) + eps)),
-        lambda config, mask: config.norm == "layer",
-    ),
-    Mistake(
-        "root-of-deviation",
-        "the root is taken of the deviation",
-        "The standard deviation is a root already; a norm takes the root once more.",
-        "often: torch.sqrt(std + eps), after a text that has σ² there",
-        "root",
-        "norm1.normalized",
-        "Normed vectors keep some of their length.",
-        "Print the variance of a normed vector: it must be 1.",
-        "Shapes; the loss; vectors whose deviation is 1.",
-        "x = (x - mean) / torch.sqrt(torch.sqrt(variance) + eps)",
-        "x = (x - mean) / torch.sqrt(variance + eps)",
-        Making(make.change_norm(root=lambda variance, eps: torch.sqrt(torch.sqrt(variance) + eps))),
-        lambda config, mask: config.norm == "layer",
-    ),
-    Mistake(
-        "other-eps",
-        "the norms have another eps",
-        "The small number under a norm's root is not the model's.",
-        "often: PyTorch's default is 1e-5, BERT has 1e-12",
-        "root",
-        "norm1.normalized",
-        "Outputs agree in three or four digits, and not in more.",
-        "Print eps of every norm.",
-        "Shapes; the loss; vectors with a large variance.",
-        lambda config: f"norm.eps = {lines.other_eps(config):g}",
-        lambda config: f"norm.eps = {config.norm_eps:g}",
-        Making(lambda encoder: make.change_norm(eps=lines.other_eps(encoder.config))(encoder)),
-        lambda config, mask: config.norm != "none",
-    ),
-    Mistake(
-        "norm-order-swapped",
-        "norms stand on the other side of the sublayers",
-        "A norm stands before attention and feed-forward where it should stand behind them, or the other way round.",
-        "often: a text says one order and its code has the other, as in tutorial D · Notebook 05",
-        "residual",
-        "attn.in",
-        "Lengths grow through the layers where they should not, or do not where they should.",
-        "Print the length of a token's vector after each layer.",
-        "Shapes; the number of parameters; shallow models' loss.",
-        lambda config: lines.write_sublayer(config, is_swapped=True),
-        lines.write_sublayer,
-        Making(lambda encoder: change_blocks(encoder, lambda block: copy_module(block, post_norm=not block.post_norm))),
-        lambda config, mask: config.norm != "none",
-    ),
-    Mistake(
-        "residual-forgotten",
-        "a sublayer's input is not added to its output",
-        "Attention, or the feed-forward network, replaces what it reads instead of adding to it.",
-        "a frequent mistake",
-        "residual",
-        "resid_mid",
-        "Deep models do not learn.",
-        "Set a sublayer's weights to 0: its input must come out.",
-        "Shapes; shallow models.",
-        lambda config: lines.write_sublayer(config, residual=False),
-        lines.write_sublayer,
-        Making(lambda encoder: change_blocks(encoder, lambda block: copy_module(block, residual=False))),
-        lambda config, mask: config.residual,
-    ),
-    Mistake(
-        "residual-from-normed",
-        "the normed input is added instead of the input",
-        "What attention adds to has gone through the norm already.",
-        "often: x is overwritten",
-        "residual",
-        "resid_mid",
-        "It is no pre-norm any more: lengths do not grow.",
-        "Print the length of a token's vector after each layer.",
-        "Shapes; the loss of shallow models.",
-        "x = norm(x)\nx = x + f(x)",
-        "x = x + f(norm(x))",
-        Making(lambda encoder: change_blocks(encoder, lambda block: copy_module(block, connect=make.add_normed))),
-        lambda config, mask: config.norm_placement == "pre" and config.norm != "none" and config.residual,
-    ),
-    Mistake(
-        "activation-forgotten",
-        "the feed-forward network has no activation",
-        "Its two linear maps follow each other directly.",
-        "often, in layers that are written by hand",
-        "activation",
-        "ffn.hidden",
-        "The feed-forward network is one linear map.",
-        "Give it x and −x: without biases it must not give the same with the other sign.",
-        "Shapes; the loss, for a while.",
-        lambda config: lines.write_hidden(config, "none"),
-        lambda config: lines.write_hidden(config, config.activation),
-        Making(make.change_activation(lambda _: "none")),
-    ),
-    Mistake(
-        "relu-for-gelu",
-        "ReLU and GELU are exchanged",
-        "Where one of these two activations is meant, the other is computed.",
-        "often: weights of the one are loaded into the other",
-        "activation",
-        "ffn.hidden",
-        "Trained weights answer a little worse.",
-        "Compare the hidden layer where its input is just below 0.",
-        "Shapes; training from the start, for which either will do.",
-        lambda config: lines.write_hidden(config, lines.swap_relu(config)),
-        lambda config: lines.write_hidden(config, config.activation),
-        Making(make.change_activation(lines.swap_relu)),
-        lambda config, mask: config.activation != "silu",
-    ),
-    Mistake(
-        "gelu-by-tanh",
-        "GELU and its approximation by tanh are exchanged",
-        "Where one of the two is meant, the other is computed.",
-        "often: libraries name both of them gelu",
-        "activation",
-        "ffn.hidden",
-        "Outputs agree in three digits, and not in more.",
-        "Compare the hidden layer where its input is near −2.",
-        "Nearly everything: the two differ by less than 0.0005.",
-        lambda config: lines.write_hidden(config, lines.swap_tanh(config)),
-        lambda config: lines.write_hidden(config, config.activation),
-        Making(make.change_activation(lines.swap_tanh)),
-        lambda config, mask: config.activation in ("gelu", "gelu-tanh"),
-    ),
-    Mistake(
-        "dropout-left-on",
-        "dropout is left on",
-        "Random numbers are set to 0 outside training too.",
-        "tutorial A · Implementing an Encoder, in its printed output",
-        "dropout",
-        "out",
-        "The same input gives other numbers each time.",
-        "Run it twice.",
-        "Shapes; a single run.",
-        "model(ids)",
-        "model.eval()\nmodel(ids)",
-        Making(drops=True),
-    ),
-    Mistake(
-        "shared-layers",
-        "all layers are one layer",
-        "Each layer should have weights of its own.",
-        "often: [block] * n copies the reference",
-        "layers",
-        "layers.1.",
-        "The model has the parameters of one layer.",
-        "Count the parameters.",
-        "Shapes; a model of one layer; freshly copied layers.",
-        "layers = nn.ModuleList([block] * n)",
-        "layers = nn.ModuleList(Block() for _ in range(n))",
-        Making(lambda encoder: change_blocks(encoder, lambda _: encoder.layers[0])),
-        lambda config, mask: config.n_layers > 1 and not config.share_layers,
-    ),
-    Mistake(
-        "cross-attention-from-target",
-        "cross-attention reads the target",
-        "The decoder's attention to the source reads the target itself.",
-        "the “self-attention” of tutorial B · Encoder Block, the other way round",
-        "cross-attention",
-        "cross_attn.k",
-        "The translation does not depend on the source.",
-        "Change the source: the scores must move.",
-        "Shapes, where source and target are equally long; the loss of a small target language.",
-        "x = x + cross(x, x, x)",
-        "x = x + cross(x, memory, memory)",
-        Making(),
-        lambda config, mask: False,
-        decoder=make.attend_to_target,
-    ),
+_CALLS = {
+    "relu": "F.relu(up(x))",
+    "gelu": "F.gelu(up(x))",
+    "gelu-tanh": 'F.gelu(up(x), approximate="tanh")',
+    "silu": "F.silu(up(x))",
+    "none": "up(x)",
+}
+
+
+def _write_activation(config: ModelConfig, activation: str) -> Lines:
+    """Return the line of the hidden layer, with another activation and with the config's."""
+    gate = " * gate(x)" if config.gated else ""
+    wrong, right = (f"hidden = {_CALLS[each]}{gate}" for each in (activation, config.activation))
+    return wrong, right
+
+
+def _write_sublayer(config: ModelConfig, *, swaps: bool = False, residual: bool = True) -> str:
+    """Return the line of a sublayer with its norms; `swaps` puts them on the other side."""
+    has_norm = config.norm != "none"
+    is_post = (config.norm_placement == "post") != swaps
+    line = "f(norm(x))" if has_norm and not is_post else "f(x)"
+    line = f"post_norm({line})" if has_norm and config.norm_placement == "both" else line
+    line = f"x + {line}" if residual and config.residual else line
+    return f"x = norm({line})" if has_norm and is_post else f"x = {line}"
+
+
+_LINES: Mapping[str, Callable[[ModelConfig], Lines]] = {
+    "other-eps": lambda c: (f"norm.eps = {other_eps(c):g}", f"norm.eps = {c.norm_eps:g}"),
+    "norm-order-swapped": lambda c: (_write_sublayer(c, swaps=True), _write_sublayer(c)),
+    "residual-forgotten": lambda c: (_write_sublayer(c, residual=False), _write_sublayer(c)),
+    "activation-forgotten": lambda c: _write_activation(c, "none"),
+    "relu-for-gelu": lambda c: _write_activation(c, swap_relu(c)),
+    "gelu-by-tanh": lambda c: _write_activation(c, swap_tanh(c)),
+}
+"""Lines that depend on the architecture; the others stand in registry.yaml."""
+
+
+def _build(key: str, wrong: str = "", right: str = "", **words: str) -> Mistake:
+    making, applies = MAKINGS[key]
+    lines = _LINES.get(key, lambda _: (wrong, right))
+    return Mistake(key=key, **words, making=making, applies=applies, write_lines=lines)
+
+
+MISTAKES: Mapping[str, Mistake] = MappingProxyType(
+    {key: _build(key, **words) for key, words in load_data(__file__).items()}
 )
-
-MISTAKES: Mapping[str, Mistake] = MappingProxyType({mistake.key: mistake for mistake in _ALL})
 """By key, in the order of the computation."""

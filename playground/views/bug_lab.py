@@ -1,244 +1,202 @@
-"""The page Bug lab: an encoder with a mistake, what was tested of it, who is suspected, and what it was."""
+"""The page Bug lab: an encoder with a mistake, what was tested of it, suspects, and in the end what it was."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
-import numpy as np
-
 from playground.analysis.comparison import name_point
-from playground.charts import colour_scales, palette
-from playground.charts import figure as figures
-from playground.charts.chart import (
-    Axis,
-    Columns,
-    Control,
-    Group,
-    Heatmap,
-    Item,
-    Options,
-    Panel,
-    Paragraph,
-    Picture,
-    Widget,
-)
-from playground.charts.figure import Array, Figure
+from playground.charts import colour_scales
+from playground.charts.chart import Axis, Columns, Control, Group, Item, Options, Panel, Paragraph, Widget
 from playground.charts.head_map import tensor_map
 from playground.charts.scene import Scene
 from playground.config import ACTIVATION_NAMES
 from playground.link.opening import LinkedView
-from playground.mistakes.bug_lab import (
-    DECOYS,
-    Attempt,
-    Finding,
-    Lab,
-    LabTest,
-    explain_innocence,
-    explain_suspect,
-    name_suspect,
-    open_lab,
-    simplest_tests,
-)
+from playground.mistakes.bug_lab import DECOYS, MAX_SEED, Lab, open_lab
+from playground.mistakes.lab_tests import EFFORTS, Attempt, Finding, LabTest, offered_tests, simplest_tests
 from playground.mistakes.registry import MISTAKES
-from playground.text.wording import count_noun, join_words, upper_first
+from playground.text.wording import join_words, upper_first
 from playground.views.mistakes import show_mistake
 
-
-@dataclass(frozen=True, eq=False)
-class ShownLab:
-    """What the page looks at."""
-
-    lab: Lab
-    attempt: Attempt
+EVIDENCE, VERDICT = "lab_evidence", "lab_verdict"
+"""Keys of the groups with what tests have shown, and with why a suspect is innocent."""
 
 
-def read_lab(values: Any) -> ShownLab:
-    """What a link's values say: the case, and how far somebody is."""
+def read_attempt(values: Mapping[str, Any]) -> Scene[Attempt]:
+    """Return what a link's values say: the case, and what was tested and accused."""
     lab = open_lab(values["lab_seed"], values["lab_level"])
-    return ShownLab(lab, Attempt(lab.case, tuple(values["lab_tests"]), tuple(values["lab_accused"])))
+    return Scene(Attempt(lab, tuple(values["lab_tests"]), tuple(values["lab_accused"])))
 
 
-def linked_lab(view: LinkedView) -> Scene[ShownLab]:
-    """What a link's page looks at."""
-    return Scene(read_lab(view.values))
+def linked_lab(view: LinkedView) -> Scene[Attempt]:
+    """Return what a link's page looks at."""
+    return read_attempt(view.values)
 
 
-def show_bug_lab(scene: Scene[ShownLab], _: Options) -> Iterator[Item]:
-    """The case, what can be tested beside what was found by now and who is suspected, and at the end what it was."""
-    shown = scene.now
-    attempt, lab = shown.attempt, shown.lab
-    yield Paragraph(answer_how_far(shown), "answer")
-    ways_on = Group("lab_case", (Control("lab_level", "Level"), Widget("lab_next", {"attempt": attempt})), is_row=True)
-    case = Paragraph(_describe_case(lab))
-    parts = Panel("", "What the encoder should be, part by part", (Paragraph(_describe_parts(lab)),))
+def show_bug_lab(scene: Scene[Attempt], _: Options) -> Iterator[Item]:
+    """Yield the case, its tests beside what they have shown and the suspects, and at the end what it was."""
+    attempt = scene.now
+    lab = attempt.lab
+    yield Paragraph(answer_how_far(attempt), "answer")
+    ways_on = Group("lab_case", (Control("lab_level", "Level"), *_show_ways_on(attempt)), is_row=True)
+    case = Paragraph(
+        f"**Case {lab.case.seed}.** A small encoder with random weights reads *{' '.join(lab.tokens)}*. "
+        f"Mask: {_MASKS[lab.case.mask]}."
+    )
+    parts = Panel("", "What the encoder should be", (Paragraph(_describe_parts(lab)),))
+    evidence = tuple(_show_evidence(attempt))
     if attempt.is_solved:
         yield ways_on
-        yield from _reveal(lab)
+        for key in lab.case.mistakes:
+            yield from show_mistake(MISTAKES[key], lab.case.config)
+        yield from (Paragraph(f"**Looks wrong, and is right:** {explain_innocence(lab, key)}") for key in _decoys(lab))
         yield case
         yield parts
-        yield Group(EVIDENCE, tuple(_show_evidence(shown)))
+        yield Group(EVIDENCE, evidence)
     else:
         yield case
-        evidence = Group(EVIDENCE, (*_show_evidence(shown), *_show_suspects(shown)))
-        yield Columns(((Widget("lab_tests", {"attempt": attempt}), parts), (evidence,)), (2, 3))
+        tests = (*_show_tests(attempt), parts)
+        yield Columns((tests, (Group(EVIDENCE, (*evidence, *_show_suspects(attempt))),)), (2, 3))
         yield ways_on
 
 
-EVIDENCE = "lab_evidence"
-"""Key of the group of all that tests have shown, and of who is suspected then."""
-
-VERDICT = "lab_verdict"
-"""Key of the group that says why those are none who were accused wrongly."""
-
-_IN_A_ROW = 2
-"""Suspects side by side."""
+_MASKS = {
+    "none": "none, every token looks at every token",
+    "padding": "padding, the last two tokens should not be looked at",
+    "causal": "causal, no token should look at a later one",
+}
 
 
-def _show_suspects(shown: ShownLab) -> Iterator[Item]:
-    """A card each: what it is suspected to be, and what that means; above, why those are none that were accused."""
-    attempt = shown.attempt
-    n = len(attempt.case.mistakes) - len(attempt.found)
-    left = "Which is it?" if n == len(attempt.case.mistakes) == 1 else "Which is the other?" if n == 1 else "Which two?"
-    yield Paragraph(f"**Suspects. {left}** Some sound like mistakes but are correct choices.")
+def _decoys(lab: Lab) -> list[str]:
+    return [key for key in lab.case.suspects if key in DECOYS]
+
+
+def name_suspect(key: str) -> str:
+    """Return the title of a mistake or a decoy."""
+    return (DECOYS[key] if key in DECOYS else MISTAKES[key]).title
+
+
+def answer_how_far(attempt: Attempt) -> str:
+    """Return how many mistakes there are, or which ones they were."""
+    mistakes = attempt.lab.case.mistakes
+    if attempt.is_solved:
+        best = join_words([f"“{test.title}”" for test in dict.fromkeys(simplest_tests(attempt.lab))])
+        return f"Found: {join_words([f'**{name_suspect(key)}**' for key in mistakes])}. Simplest test: {best}."
+    found = f", found: {len(attempt.found)}" if attempt.found else ""
+    return (
+        f"This encoder runs, but somebody got it wrong. Mistakes in it: **{len(mistakes)}**{found}. "
+        "Test it, then press the suspect that explains what you see."
+    )
+
+
+def _describe_parts(lab: Lab) -> str:
+    config = lab.case.config
+    parts = (
+        "2 layers of 4 heads; both are counted from 0",
+        "token vectors of 16 numbers (d_model), 4 of them for each head (d_head)",
+        f"feed-forward networks of 32 numbers (d_ff), with {ACTIVATION_NAMES[config.activation]}",
+        f"{config.norm_placement}-norm around attention and the feed-forward network",
+        "sinusoidal positions, added to token vectors that are multiplied by √d_model",
+    )
+    return "\n".join(f"- {part}." for part in parts)
+
+
+# --- what is pressed
+
+
+def _button(label: str, key: str, values: Mapping[str, Any], scroll: str, **options: Any) -> Widget:
+    """Return a button that sets parameters of the link and scrolls to a container."""
+    key = f"lab_{key.replace('-', '_')}"
+    return Widget("lab_button", {"label": label, "key": key, "values": values, "scroll": scroll, **options})
+
+
+def _show_tests(attempt: Attempt) -> Iterator[Item]:
+    """Yield a button for each test: the simple ones in sight, the others folded."""
+    efforts = {effort: tuple(tests) for effort, tests in groupby(offered_tests(attempt.lab.case), attrgetter("effort"))}
+    buttons = {effort: [_offer_test(attempt, test) for test in tests] for effort, tests in efforts.items()}
+    yield Paragraph("**Tests.** Each shows one finding.")
+    yield Group("lab_tests_offered", tuple(buttons.pop(1)), gap="xsmall")
+    more = [Group("", (Paragraph(EFFORTS[effort]), *each), gap="xsmall") for effort, each in buttons.items()]
+    yield Panel("", "More tests", tuple(more))
+
+
+def _offer_test(attempt: Attempt, test: LabTest) -> Widget:
+    values = {"lab_tests": (*attempt.tests, test.key)}
+    is_done = test.key in attempt.tests
+    return _button(test.title, f"test_{test.key}", values, EVIDENCE, help=test.shows, disabled=is_done)
+
+
+def _show_suspects(attempt: Attempt) -> Iterator[Item]:
+    """Yield a button for each suspect with its meaning, after why those are innocent that were accused."""
+    yield Paragraph("**Suspects.** Some sound like mistakes but are correct choices.")
     if attempt.wrong:
-        told = [_explain_innocence(shown, key) for key in reversed(attempt.wrong)]
+        told = [Paragraph(f"**Not:** {explain_innocence(attempt.lab, key)}") for key in reversed(attempt.wrong)]
         yield Group(VERDICT, tuple(told), is_card=True)
-    cards = [_show_suspect(shown, key) for key in attempt.case.suspects]
-    for first in range(0, len(cards), _IN_A_ROW):
-        yield Columns(tuple((each,) for each in cards[first : first + _IN_A_ROW]), gap="small")
+    cards = [_show_suspect(attempt, key) for key in attempt.lab.case.suspects]
+    yield from (
+        Columns(tuple((each,) for each in cards[first : first + 2]), gap="small") for first in range(0, len(cards), 2)
+    )
 
 
-def _show_suspect(shown: ShownLab, key: str) -> Group:
-    button = Widget("lab_suspect", {"key": key, "attempt": shown.attempt})
-    items = (button, Paragraph(explain_suspect(key), "caption"))
-    return Group(f"lab_suspect_{key.replace('-', '_')}", items, gap="xsmall")
+def _show_suspect(attempt: Attempt, key: str) -> Group:
+    suspect = DECOYS[key] if key in DECOYS else MISTAKES[key]
+    values, scroll = {"lab_accused": (*attempt.accused, key)}, "answer" if key in attempt.lab.case.mistakes else VERDICT
+    button = _button(upper_first(suspect.title), f"accuse_{key}", values, scroll, disabled=key in attempt.accused)
+    return Group("", (button, Paragraph(suspect.meaning, "caption")), gap="xsmall")
 
 
-def _explain_innocence(shown: ShownLab, key: str) -> Paragraph:
-    reason = upper_first(explain_innocence(shown.lab, key, _name_tensor))
-    return Paragraph(f"**Not “{upper_first(name_suspect(key))}”.** {reason}")
-
-
-def _name_tensor(name: str) -> str:
+def explain_innocence(lab: Lab, key: str) -> str:
+    """Return why a suspect is none, by numbers of this case where it is a mistake of others."""
+    if key in DECOYS:
+        return f"{DECOYS[key].title}. {DECOYS[key].why}"
+    name, n_others, n = lab.find_alibi(key) or ("", 0, 0)
     layer, _, point = name_point(name).partition(", ")
-    return f"{point} of {layer}" if point else layer
+    tensor = f"{point} of {layer}" if point else layer
+    return f"{MISTAKES[key].title}. It would change **{n_others}** of {n} numbers of {tensor}."
 
 
-def _show_evidence(shown: ShownLab) -> Iterator[Item]:
-    """What every test has shown, the newest first; the others are a line each, to be opened."""
-    taken = list(enumerate(shown.attempt.taken, start=1))
-    if not taken:
-        yield Paragraph("**What you see** will stand here. Each test adds one finding.", "caption")
-        return
-    yield Paragraph("**What you have seen**, the newest first:")
+def _show_ways_on(attempt: Attempt) -> Iterator[Item]:
+    seed, fresh = attempt.lab.case.seed, {"lab_tests": (), "lab_accused": ()}
+    kind = "primary" if attempt.is_solved else "tertiary"
+    following = {"lab_seed": (seed + 1) % (MAX_SEED + 1), **fresh}
+    yield _button("Next case", "next", following, "answer", type=kind, width="content")
+    if attempt.tests or attempt.accused:
+        yield _button("Start this case again", "again", fresh, "answer", type="tertiary", width="content")
+
+
+# --- what tests have shown
+
+
+def _show_evidence(attempt: Attempt) -> Iterator[Item]:
+    """Yield what every test has shown, the newest first; the others are folded."""
+    taken = list(enumerate(attempt.taken, start=1))
     for number, test in reversed(taken):
-        found = test.run(shown.lab)
-        title, items = f"**{number}. {test.title}**", tuple(_show_finding(test, found))
+        title, items = f"**{number}. {test.title}**", tuple(_show_finding(test, test.run(attempt.lab)))
         if number == len(taken):
             yield Group(f"lab_finding_{number}", (Paragraph(title), *items), is_card=True)
         else:
             yield Panel("", title, items)
 
 
-def answer_how_far(shown: ShownLab) -> str:
-    """What is to be found, or was found."""
-    attempt = shown.attempt
-    n, n_found = len(attempt.case.mistakes), len(attempt.found)
-    if attempt.is_solved:
-        titles = join_words([f"**{name_suspect(key)}**" for key in attempt.case.mistakes])
-        best = join_words([f"“{test.title}”" for test in dict.fromkeys(simplest_tests(shown.lab))])
-        return f"Found: {titles}. Simplest {'test that shows it' if n == 1 else 'tests that show them'}: {best}."
-    what = "one mistake" if n == 1 else "two mistakes"
-    goal = f"Somebody's encoder runs, but it has **{what}**: find {'it' if n == 1 else 'both'} with few tests."
-    found = f"One is found: **{name_suspect(attempt.found[0])}**." if n_found else ""
-    return f"{goal} {found or 'Press a suspect that would explain what you see.'}"
-
-
-_MASKS = {
-    "none": "no mask: every token looks at every token",
-    "padding": "a padding mask: nobody should look at the last two tokens, which are padding",
-    "causal": "a causal mask: no token should look at a later one",
-}
-
-_PLACES = {"pre": "before", "post": "after"}
-"""Where a norm stands, by its placement."""
-
-
-def _describe_case(lab: Lab) -> str:
-    """What it reads."""
-    return (
-        f"**Case {lab.case.seed}.** A small encoder with random weights reads *{' '.join(lab.tokens)}*, with "
-        f"{_MASKS[lab.case.mask]}."
-    )
-
-
-def _describe_parts(lab: Lab) -> str:
-    """What its maker meant it to be."""
-    config = lab.config
-    parts = (
-        f"{count_noun(config.n_layers, 'layer')} of {count_noun(config.n_heads, 'head')} each; both are counted from 0",
-        f"each token is a vector of {config.d_model} numbers (d_model); a head works with {config.head_width} of them "
-        "(d_head)",
-        f"the feed-forward network has {config.d_ff} numbers in between (d_ff), and "
-        f"{ACTIVATION_NAMES[config.activation]} as its activation",
-        f"{config.norm_placement}-norm: a norm stands {_PLACES[config.norm_placement]} each sublayer, that is, "
-        "attention and the feed-forward network",
-        "sinusoidal positions: a row of waves is added to each token's vector, after that is multiplied by √d_model",
-    )
-    return "\n".join(f"- {part}." for part in parts)
-
-
 def _show_finding(test: LabTest, found: Finding) -> Iterator[Item]:
-    """A test's result: its sentence, then its maps or curves."""
     yield Paragraph(found.sentence)
-    key = test.key.replace("-", "_")
-    shared = list(found.maps.values())
-    for place, (title, values) in enumerate(found.maps.items()):
-        yield _draw_map(f"lab_{key}_{place}", title, values, shared, of_tokens=found.of_tokens)
-    if found.curves:
-        yield Picture[ShownLab](
-            key=f"lab_{key}_curves",
-            alt="Two lines: the loss by step, of this encoder and of a right one.",
-            caption="**Loss by step**, the mean over a batch, in nats: both learn from the same sequences.",
-            figure=lambda _: _draw_losses(found),
-            compares=False,
-        )
+    key = f"lab_{test.key.replace('-', '_')}"
+    if test.draws:
+        both = {"this encoder": found.theirs, "a right one": found.right}
+        maps = both if "both" in test.draws else {"this encoder": found.theirs}
+        of_tokens = "tokens" in test.draws
+        columns: Axis[Attempt] = Axis("key", _name_tokens) if of_tokens else Axis("number")
+        for place, (title, values) in enumerate(maps.items()):
+            yield tensor_map(
+                values,
+                list(maps.values()),
+                key=f"{key}_{place}",
+                alt=f"{test.title}, {title}, as colours.",
+                caption=f"**{upper_first(title)}.** {colour_scales.describe_around_zero(list(maps.values()))}",
+                rows=Axis("query" if of_tokens else "token", _name_tokens),
+                columns=columns,
+            )
 
 
-def _draw_map(key: str, title: str, values: Array, shared: Sequence[Array], *, of_tokens: bool) -> Heatmap[ShownLab]:
-    what = "a query, the token that looks; a column a key, the token looked at" if of_tokens else "a token"
-    return tensor_map(
-        values,
-        shared,
-        key=key,
-        alt=f"{title}, as colours.",
-        caption=f"**{upper_first(title)}.** A row is {what}. {colour_scales.describe_around_zero(shared)}",
-        rows=Axis("query" if of_tokens else "token", _name_tokens),
-        columns=Axis("key", _name_tokens) if of_tokens else Axis("number"),
-    )
-
-
-def _name_tokens(shown: ShownLab) -> list[str]:
-    return [f"{token} ({place})" for place, token in enumerate(shown.lab.tokens)]
-
-
-def _draw_losses(found: Finding) -> Figure:
-    colours = (palette.CHANGE, palette.MUTED)
-    traces = [
-        trace
-        for (name, losses), colour in zip(found.curves.items(), colours, strict=True)
-        for trace in figures.curve_traces(
-            figures.Curve(name, np.arange(1, len(losses) + 1), np.asarray(losses, np.float32), colour, marker=0)
-        )
-    ]
-    axes = {"xaxis": {"title": "step"}, "yaxis": {"title": "loss, nats", "rangemode": "tozero"}}
-    return figures.style(traces, axes, height=280, legend=True)
-
-
-def _reveal(lab: Lab) -> Iterator[Item]:
-    """Each mistake: its lines, how it shows, and what cannot show it; then the decoy."""
-    for key in lab.case.mistakes:
-        yield from show_mistake(MISTAKES[key], lab.config)
-    for key in lab.case.suspects:
-        if key in DECOYS:
-            yield Paragraph(f"**Looks wrong, and is right:** {name_suspect(key)}. {explain_innocence(lab, key)}")
+def _name_tokens(attempt: Attempt) -> list[str]:
+    return [f"{token} ({place})" for place, token in enumerate(attempt.lab.tokens)]

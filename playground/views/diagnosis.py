@@ -1,4 +1,4 @@
-"""What the page Diagnosis says of somebody's tensors: where they part from the model's, and what explains it."""
+"""The page Diagnosis: where somebody's tensors differ from the model's, and which mistakes explain it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,18 +7,17 @@ import numpy as np
 import pandas as pd
 
 from playground.analysis.comparison import name_point
-from playground.charts.chart import Axis, Columns, Item, Options, Paragraph, Table
+from playground.charts.chart import Axis, Columns, Item, Paragraph, Table
 from playground.charts.colour_scales import describe_around_zero
 from playground.charts.figure import Array
 from playground.charts.head_map import tensor_map
 from playground.charts.names import token_names
-from playground.charts.scene import Scene
 from playground.diagnosis import Diagnosis
 from playground.mistakes.registry import MISTAKES
-from playground.text.wording import join_words, upper_first
+from playground.text.wording import join_words
 from playground.views.mistakes import show_mistake
 
-_MOST = 64
+_MOST_CELLS = 64
 """Rows and columns of a map."""
 
 _MOST_NAMED = 4
@@ -27,166 +26,111 @@ _MOST_NAMED = 4
 
 @dataclass(frozen=True, eq=False)
 class Diagnosed:
-    """Somebody's tensors beside the model's."""
+    """What was found in somebody's tensors, and the first of them that differs, beside the model's."""
 
     found: Diagnosis
-    theirs: Mapping[str, Array]
-    """With the model's axes."""
-    ours: Mapping[str, Array]
+    theirs: Array | None
+    ours: Array | None
     tokens: Sequence[str]
-    """Of the sentence."""
-    missing: Sequence[str] = ()
+    missing: Sequence[str]
     """Names between the last given tensor that agrees and the first that differs."""
-    is_example: bool = False
-    """Whether nobody brought them: they go with the model that they were made of."""
-
-    @property
-    def whose(self) -> str:
-        """Before *numbers*, in a sentence."""
-        return "the example's" if self.is_example else "your"
-
-    @property
-    def owner(self) -> str:
-        """Without a noun behind it."""
-        return "the example's" if self.is_example else "yours"
 
 
-def show_diagnosis(scene: Scene[Diagnosed], _: Options) -> Iterator[Item]:
-    """What explains the tensors, the first of them that differs, and how all of that was found."""
-    found = scene.now.found
-    yield Paragraph(answer_what_is_wrong(scene.now), "answer")
+def diagnosed(found: Diagnosis, ours: Mapping[str, Array], tokens: Sequence[str]) -> Diagnosed:
+    """Return what the page shows of a diagnosis; `ours` are the model's tensors in the order of the computation."""
+    if found.first is None:
+        return Diagnosed(found, None, None, tokens, ())
+    before = list(ours)[: list(ours).index(found.first)]
+    last_right = max((place for place, name in enumerate(before) if name in found.theirs), default=-1)
+    theirs = found.theirs[found.first].float().numpy()
+    return Diagnosed(found, theirs, ours[found.first], tokens, before[last_right + 1 :])
+
+
+def show_diagnosis(seen: Diagnosed) -> Iterator[Item]:
+    """Yield what explains the tensors, the first of them that differs, and the alternatives."""
+    found = seen.found
+    yield Paragraph(answer_what_is_wrong(seen), "answer")
     if found.first is None:
         return
     for key in found.mistakes:
         yield from show_mistake(MISTAKES[key], found.config)
-    yield Paragraph(f"Where {scene.now.whose} numbers first differ", "header")
-    yield from _show_maps(scene.now)
-    yield Paragraph("How this was found", "header")
-    yield Paragraph(
-        "\n".join(f"- {sentence}" for sentence in found.report(tells_best=False, whose=scene.now.whose).splitlines())
-    )
+    yield Paragraph("Where the numbers first differ", "header")
+    told = [*found.describe_differences(), *found.describe_alternatives()]
+    yield Paragraph("\n".join(f"- {sentence}" for sentence in told))
+    yield from _show_maps(seen)
     yield Table[Diagnosed](
         key="diagnosis_differences",
-        frame=lambda diagnosed: _list_differences(diagnosed),
-        formats={"largest difference": "%.3g", scene.now.owner: "%.6g", "the model's": "%.6g"},
+        frame=lambda _: _list_differences(found),
+        formats={"largest difference": "%.3g", "given": "%.6g", "the model's": "%.6g"},
         shows_index=False,
         is_folded=True,
         title="Every tensor that differs",
     )
 
 
-def answer_what_is_wrong(diagnosed: Diagnosed) -> str:
-    """The page's answer, and where nothing explains it what to do next."""
-    found = diagnosed.found
+def answer_what_is_wrong(seen: Diagnosed) -> str:
+    """Return the verdict, how many tensors differ, and if nothing explains it what to bring next."""
+    found = seen.found
+    counts = f"**{len(found.differences)}** of {found.n_compared} tensors differ from the model's"
     if found.first is None:
-        if found.n_compared == 1:
-            return "No mistake shows: the tensor agrees with the model's."
-        return f"No mistake shows: all **{found.n_compared}** tensors agree with the model's."
-    first = f"`{found.first}` ({name_point(found.first)})"
+        return f"No mistake shows: {counts}."
+    told = f"{counts}, first `{found.first}` ({name_point(found.first)})."
     if found.mistakes:
-        titles = " and ".join(f"**{MISTAKES[key].title}**" for key in found.mistakes)
-        which, others = found.explanations[0].which, len(found.explanations) - 1
-        also = f" {others} other explanation{' fits' if others == 1 else 's fit'} as well: see below." if others else ""
-        told = f"With {which} the model computes {diagnosed.whose} numbers."
-        return f"Found: {titles}. {told} The first to differ is {first}.{also}"
+        return f"Found: {join_words([f'**{MISTAKES[key].title}**' for key in found.mistakes])}. {told}"
     if found.is_noise:
-        largest = max(each.off for each in found.differences)
-        return (
-            f"No mistake, only noise: {diagnosed.whose} numbers differ from {first} on. None is off by more than "
-            f"{largest:.1g} of the largest in its tensor."
-        )
-    told = f"{upper_first(diagnosed.whose)} numbers first differ in {first}. No mistake that is known here explains it."
-    if found.not_excluded:
-        told += f" That does not exclude {' or '.join(found.not_excluded)}."
-    return f"{told} {_narrow_down(diagnosed)}"
+        return f"No mistake, only noise, such as lower precision. {told}"
+    named = [f"`{name}`" for name in seen.missing[:: -(-len(seen.missing) // _MOST_NAMED) or 1]]
+    more = f" Bring what was computed before it too: {join_words(named)}." if named else ""
+    return f"No known mistake explains it, alone or in a pair. {told}{more}"
 
 
-def _narrow_down(diagnosed: Diagnosed) -> str:
-    """A sentence on what to bring, or to read, next."""
-    missing = diagnosed.missing
-    if not missing:
-        return "Compare your lines that compute it with the model's: nothing that you brought before it differs."
-    named = [f"`{name}`" for name in missing[:: -(-len(missing) // _MOST_NAMED)]]
-    return f"To narrow it down, bring what was computed before it too, such as {join_words(named)}."
+def _list_differences(found: Diagnosis) -> pd.DataFrame:
+    names = {"name": "tensor", "off": "largest difference", "where": "at", "theirs": "given", "ours": "the model's"}
+    rows = [{title: getattr(each, name) for name, title in names.items()} for each in found.differences]
+    return pd.DataFrame(rows)
 
 
-def _list_differences(diagnosed: Diagnosed) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {
-                "tensor": each.name,
-                "largest difference": each.off,
-                "at": each.where,
-                diagnosed.owner: each.theirs,
-                "the model's": each.ours,
-            }
-            for each in diagnosed.found.differences
-        ]
-    )
-
-
-def _show_maps(diagnosed: Diagnosed) -> Iterator[Item]:
-    """The first differing tensor around its largest difference: theirs, ours, and the difference."""
-    first = diagnosed.found.differences[0]
-    place, shape = first.place[:-2], diagnosed.ours[first.name].shape
-    rows, columns = map(_choose_window, first.place[-2:], shape[-2:])
-    theirs, ours = (
-        np.asarray(tensors[first.name][place], np.float32)[rows.start : rows.stop, columns.start : columns.stop]
-        for tensors in (diagnosed.theirs, diagnosed.ours)
-    )
+def _show_maps(seen: Diagnosed) -> Iterator[Item]:
+    """Yield the first differing tensor around its largest difference: given, the model's, and the difference."""
+    if seen.theirs is None or seen.ours is None:
+        return
+    first = seen.found.differences[0]
+    rows, columns = map(_choose_window, first.place[-2:], seen.ours.shape[-2:])
+    theirs, ours = (each[first.place[:-2]][rows, columns] for each in (seen.theirs, seen.ours))
     with np.errstate(invalid="ignore"):  # ∞ − ∞
-        apart = theirs - ours
-    are_tokens = first.name.endswith(("scores", "pattern"))
-    row_names = _name_rows(diagnosed, shape[-2])[rows.start : rows.stop]
-    column_names = _name_rows(diagnosed, shape[-1])[columns.start : columns.stop]
-    where = f"`{first.name}` ({name_point(first.name)}){f', head {place[1]}' if len(place) > 1 else ''}"
-    for window, n, what in ((rows, shape[-2], "tokens"), (columns, shape[-1], "tokens" if are_tokens else "numbers")):
-        where += f", {what} {window.start} to {window.stop - 1} of {n}" if len(window) < n else ""
-    yield Paragraph(f"In {where}.")
-    mine = upper_first(diagnosed.owner)
+        apart: Array = theirs - ours
+    names = token_names(seen.tokens)
+    across: Axis[Diagnosed] = Axis("number", first=columns.start)
+    if first.name.endswith(("scores", "pattern")):
+        across = Axis("key", lambda _: names[columns])
     maps = (
-        ("yours", mine, theirs, [theirs, ours], " The model's has these colours too."),
-        ("ours", "The model's", ours, [theirs, ours], f" {mine} has these colours too."),
-        (
-            "difference",
-            f"{mine} − the model's",
-            apart,
-            [apart],
-            " The other two have colours of their own.",
-        ),
+        ("yours", "Given", theirs, [theirs, ours]),
+        ("ours", "The model's", ours, [theirs, ours]),
+        ("difference", "Difference", apart, [apart]),
     )
-    yield Columns(
-        tuple(
-            (
-                Paragraph(f"**{title}**"),
-                tensor_map(
-                    values,
-                    shared,
-                    key=f"diagnosis_{key}",
-                    alt=f"{title} of {first.name}, as colours.",
-                    caption=f"**{title}.** {describe_around_zero(shared)}{note}",
-                    rows=Axis("token", lambda _: row_names),
-                    columns=Axis("key", lambda _: column_names) if are_tokens else Axis("number", first=columns.start),
-                    height=360,
-                ),
-            )
-            for key, title, values, shared, note in maps
+    charts = (
+        tensor_map(
+            values,
+            shared,
+            key=f"diagnosis_{key}",
+            alt=f"{first.name}, {title}, as colours.",
+            caption=f"**{title}.** {describe_around_zero(shared)}",
+            rows=Axis("token", lambda _: names[rows]),
+            columns=across,
+            height=360,
         )
+        for key, title, values, shared in maps
     )
+    yield Columns(tuple((chart,) for chart in charts))
 
 
-def _choose_window(place: int, n: int) -> range:
-    """The cells along an axis of `n` that a map shows: from the first on, or else around a place."""
-    start = max(0, min(place - _MOST // 2, n - _MOST)) if place >= _MOST else 0
-    return range(start, min(start + _MOST, n))
-
-
-def _name_rows(diagnosed: Diagnosed, n: int) -> list[str]:
-    names = token_names(diagnosed.tokens)[:n]
-    return [*names, *(str(i) for i in range(len(names), n))]
+def _choose_window(place: int, n: int) -> slice:
+    """Return the cells that a map shows along an axis of `n`: the first ones, or else those around a place."""
+    start = max(0, min(place - _MOST_CELLS // 2, n - _MOST_CELLS)) if place >= _MOST_CELLS else 0
+    return slice(start, start + _MOST_CELLS)
 
 
 def describe_names(ours: Mapping[str, Array]) -> pd.DataFrame:
-    """The names that a tensor may have, what each is, and the shapes of this sentence."""
+    """Return the names that a tensor may have, in words, with the shapes of this sentence."""
     rows = [{"name": name, "what it is": name_point(name), "shape": str(array.shape)} for name, array in ours.items()]
     return pd.DataFrame(rows)

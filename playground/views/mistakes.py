@@ -15,7 +15,6 @@ def show_mistake(mistake: Mistake, config: ModelConfig) -> Iterator[Item]:
     yield Code(f"# wrong\n{wrong}\n\n# right\n{right}", wraps=True)
     yield Paragraph(
         f"- **What you notice:** {mistake.symptom}\n"
-        f"- **What looks right all the same:** {mistake.hidden_from}\n"
         f"- **A test for your own code:** {mistake.test}\n"
         f"- **Seen in practice:** {mistake.source}."
     )

@@ -15,7 +15,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from playground import Encoder, EncoderDecoder, ModelConfig, Trace
+from playground import Encoder, ModelConfig, Trace
 from playground.diagnosis import diagnose
 from playground.errors import InputError
 from playground.mistakes.edits import Input, run_edited
@@ -49,17 +49,9 @@ IS_SOAK = "SOAK_MISTAKES" in os.environ
 
 def encoder(placement: Any, activation: Any, seed: int = 1) -> Encoder:
     config = ModelConfig(
-        vocab_size=12,
-        d_model=16,
-        n_heads=4,
-        n_layers=2,
-        d_ff=24,
-        positions="sinusoidal",
-        scale_embeddings=True,
-        norm_placement=placement,
-        activation=activation,
-        norm_eps=EPS,
-    )
+        vocab_size=12, d_model=16, n_heads=4, n_layers=2, d_ff=24, positions="sinusoidal", scale_embeddings=True,
+        norm_placement=placement, activation=activation, norm_eps=EPS,
+    )  # fmt: skip
     return randomise(Encoder(config, seed), seed)
 
 
@@ -97,7 +89,7 @@ def test_the_plain_pass_is_the_models_own(placement: str, activation: str, mask:
     for dtype in (torch.float32, torch.float64):
         found = diagnose(model, IDS, theirs(model, MASKS[mask], dtype=dtype), MASKS[mask])
         assert (found.first, found.mistakes, found.explanations) == (None, (), ())
-        assert "agree" in found.report()
+        assert found.report().startswith("0 of ")
 
 
 @pytest.mark.sampled(4)
@@ -114,7 +106,7 @@ def test_every_mistake_is_named(placement: str, activation: str, mask: str) -> N
 
 
 @pytest.mark.sampled(12)
-@pytest.mark.parametrize("key", [key for key, mistake in MISTAKES.items() if mistake.decoder is None])
+@pytest.mark.parametrize("key", MISTAKES)
 def test_the_models_own_pass_makes_the_same_mistake(key: str) -> None:
     """In every number, rows of padding too."""
     mistake, n = MISTAKES[key], 0
@@ -196,7 +188,7 @@ def test_what_explains_it_equally_is_named_with_the_tensor_that_would_tell() -> 
     found = diagnose(model, IDS, {"layers.0.attn.scores": plain["layers.0.attn.scores"]}, causal)
     assert {each.mistakes for each in found.explanations} == {("mask-forgotten",), ("mask-after-softmax",)}
     assert "layers.0.attn.pattern" in found.explanations[0].tells_apart.values()
-    assert "would tell it from" in found.report()
+    assert "`layers.0.attn.pattern` would tell" in found.report()
 
 
 def test_rows_of_padding_do_not_count() -> None:
@@ -220,18 +212,6 @@ def test_rows_of_nan_are_evidence(key: str, mask: str, given: list[str] | None) 
     found = diagnose(model, IDS, {name: plain[name] for name in given or plain}, MASKS[mask])
     assert (key,) in [each.mistakes for each in found.explanations]
     assert given == ["final"] or len(found.explanations) == 1
-
-
-@pytest.mark.parametrize("with_q", [True, False])
-def test_exchanged_weights_are_told_from_exchanged_products_by_the_queries(with_q: bool) -> None:
-    model = encoder("post", "relu")
-    plain = theirs(model, None, "query-key-weights-swapped")
-    if not with_q:
-        plain = {name: tensor for name, tensor in plain.items() if not name.endswith((".q", ".k"))}
-    found = diagnose(model, IDS, plain)
-    both = {("query-key-weights-swapped",), ("query-key-swapped",)}
-    assert {each.mistakes for each in found.explanations} == ({("query-key-weights-swapped",)} if with_q else both)
-    assert with_q or "layers.0.attn.q" in found.explanations[0].tells_apart.values()
 
 
 ARCHITECTURES: list[dict[str, Any]] = [
@@ -278,30 +258,7 @@ def test_a_small_real_difference_is_a_mistake(fields: dict[str, Any], key: str, 
     assert max(each.off for each in found.differences) < 0.01
 
 
-def test_a_small_difference_of_one_step_is_no_noise_and_lower_precision_is_not_excluded() -> None:
-    model = encoder("post", "relu")
-    plain = theirs(model, None)
-    names = list(plain)
-    for name in names[names.index("layers.0.ffn.out") :]:
-        plain[name] = plain[name] * 1.002
-    found = diagnose(model, IDS, plain)
-    assert (found.first, found.mistakes, found.is_noise) == ("layers.0.ffn.out", (), False)
-    assert found.not_excluded == ("lower precision",)
-
-
-def test_what_the_final_vectors_alone_cannot_exclude_is_said() -> None:
-    model = encoder("post", "relu")
-    final, generator = theirs(model, None)["final"], torch.Generator().manual_seed(0)
-    noise = torch.randn(final.shape, generator=generator)
-    small, large = (diagnose(model, IDS, {"final": final + size * noise}) for size in (1e-3, 1.0))
-    assert small.not_excluded == ("lower precision", "dropout that was left on")
-    assert large.not_excluded == ("dropout that was left on",)
-    assert all("do not exclude" in each.report() and not each.is_noise for each in (small, large))
-    shown = diagnose(model, IDS, {"embed.out": theirs(model, None)["embed.out"], "final": final + noise})
-    assert shown.not_excluded == ()
-
-
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", ["layers.0.attn.out", "layers.0.ffn.out", "embed.out"])
 def test_a_relu_too_many_is_no_dropout(name: str, seed: int) -> None:
     model = encoder("post", "gelu", seed)
@@ -324,39 +281,13 @@ def test_one_dropout_has_one_factor() -> None:
         assert diagnose(model, IDS, {**dropped, "layers.0.attn.out": drop(attended, p)}).mistakes == keys
 
 
-@pytest.mark.parametrize(
-    ("shape", "says"),
-    [
-        ((2, 8, 8), "mean over heads"),
-        ((8, 4, 2, 2), "batch_first=True"),
-        ((8, 2, 2), "batch_first=True"),
-        ((2, 3, 8, 8), "no order of its axes fits.$"),
-    ],
-)
-def test_a_pattern_of_another_shape_says_what_it_is(shape: tuple[int, ...], says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        diagnose(encoder("post", "relu"), IDS, {"layers.0.attn.pattern": np.zeros(shape)})
-
-
-def test_a_pattern_of_one_sentence_without_heads_is_their_mean() -> None:
-    for shape in ((8, 8), (1, 8, 8)):
-        with pytest.raises(InputError, match="mean over heads"):
-            diagnose(encoder("post", "relu"), IDS[:1], {"layers.0.attn.pattern": np.zeros(shape)})
-
-
 def test_dropout_that_was_left_on_is_found() -> None:
-    model = Encoder(
-        ModelConfig(vocab_size=12, d_model=16, n_heads=4, n_layers=2, d_ff=24, positions="sinusoidal", dropout=0.2), 1
-    )
-    model.train()
+    config = replace(encoder("post", "relu").config, dropout=0.2)
+    model, trace = Encoder(config, 1).train(), Trace()
     torch.manual_seed(3)
-    trace = Trace()
     with torch.no_grad():
         model(IDS, None, trace)
-    model.eval()
-    wanted = ("embed.out", "layers.0.attn.out", "layers.0.ffn.out", "layers.0.out", "layers.1.attn.out")
-    found = diagnose(model, IDS, {name: trace[name] for name in wanted[:1]})
-    assert found.mistakes == ("dropout-left-on",)
+    assert diagnose(model.eval(), IDS, {"embed.out": trace["embed.out"]}).mistakes == ("dropout-left-on",)
 
 
 def test_axes_in_another_order_are_said_and_read() -> None:
@@ -381,9 +312,9 @@ def test_a_single_sentence_needs_no_axis_for_it() -> None:
         ({}, "no tensor to compare"),
         ({"layers.9.attn.q": np.zeros(3)}, "did you mean"),
         ({"final": np.zeros((2, 8, 5))}, "no order of its axes fits"),
-        ({"final": np.array(["a"])}, "holds no numbers"),
-        ({"final": [[1, 2], [3]]}, "can't be read"),
-        ({"final": np.array([object()])}, "holds no numbers"),
+        ({"final": np.array(["a"])}, "no array of numbers"),
+        ({"final": [[1, 2], [3]]}, "no array of numbers"),
+        ({"final": np.array([object()])}, "no array of numbers"),
     ],
 )
 def test_what_cannot_be_compared_is_told(tensors: dict[str, object], says: str) -> None:
@@ -401,17 +332,6 @@ def test_nothing_finite_is_no_crash_and_no_agreement() -> None:
         assert found.report()
 
 
-def test_the_encoder_stays_as_it_is() -> None:
-    model = encoder("post", "relu")
-    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    trace, after = Trace(), Trace()
-    model(IDS, None, trace)
-    diagnose(model, IDS, theirs(model, None, "shared-layers"))
-    model(IDS, None, after)
-    assert all(torch.equal(trace[name], after[name]) for name in trace)
-    assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
-
-
 def test_a_test_of_ones_own_encoder_fails_with_the_report() -> None:
     model = encoder("post", "relu")
     assert_matches(model, IDS, theirs(model, KEYS), KEYS)
@@ -422,18 +342,6 @@ def test_a_test_of_ones_own_encoder_fails_with_the_report() -> None:
 def test_each_mistake_is_told_whole() -> None:
     for key, mistake in MISTAKES.items():
         assert key == mistake.key
-        texts = (mistake.title, mistake.source, mistake.symptom, mistake.test, mistake.hidden_from)
-        assert all(texts)
-        assert mistake.wrong != mistake.right
-
-
-def test_a_decoder_whose_cross_attention_reads_the_target_does_not_see_the_source() -> None:
-    config = ModelConfig(vocab_size=12, d_model=16, n_heads=4, n_layers=1, d_ff=24, positions="sinusoidal")
-    model = EncoderDecoder(config, 12, seed=1)
-    change = MISTAKES["cross-attention-from-target"].decoder
-    assert change is not None
-    wrong, target = change(model), IDS[:1, :5]
-    with torch.inference_mode():
-        for each, moves in ((model, True), (wrong, False)):
-            outputs = [each(source, target) for source in (IDS[:1], IDS[1:])]
-            assert torch.equal(*outputs) is not moves
+        assert all((mistake.title, mistake.meaning, mistake.source, mistake.symptom, mistake.test))
+        wrong, right = mistake.write_lines(encoder("pre", "gelu").config)
+        assert wrong != right

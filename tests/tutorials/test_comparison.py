@@ -1,26 +1,19 @@
 """The comparison is fair: the same weights and words for all, so that what is left is the architecture."""
 
-import ast
-import math
 import re
-from dataclasses import fields, replace
-from pathlib import Path
-from unittest import mock
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from playground import Encoder, ModelConfig
 from playground.mistakes.registry import MISTAKES
 from playground.presets import PRESETS
-from playground.tutorials import comparison as module
 from playground.tutorials.comparison import (
     APART,
     COMPARED_POINTS,
     NAMES,
     SIZES,
-    Cause,
     Row,
     apart_by,
     build,
@@ -35,7 +28,6 @@ from playground.tutorials.comparison import (
     trace_of,
 )
 from playground.tutorials.tutorial_texts import TUTORIALS
-from tests.tutorials.changes import change_field
 
 TRACES = {letter: trace_of(small_config(letter), 0) for letter in NAMES}
 
@@ -63,11 +55,6 @@ def test_a_fused_variant_computes_the_same_queries_keys_and_values() -> None:
     assert list(fused) == list(apart)
     for name in apart:
         torch.testing.assert_close(fused[name], apart[name], rtol=0, atol=1e-12)
-
-
-def test_another_seed_means_other_weights() -> None:
-    config = small_config("E")
-    assert apart_by(trace_of(config, 1), trace_of(config, 2)) > 0.1
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**31 - 1])
@@ -131,37 +118,10 @@ def test_the_causes_are_the_fields_that_differ_each_tried_alone() -> None:
         assert cause.effect == apart_by(changed, TRACES["E"])
 
 
-@pytest.mark.parametrize("against", NAMES)
-def test_each_of_the_others_has_a_cause_that_changes_numbers(against: str) -> None:
-    found = causes(against, 0)
-    for letter in NAMES:
-        mine: list[Cause] = [cause for cause in found if cause.letter == letter]
-        assert any(cause.effect > APART for cause in mine) == (letter != against)
-
-
 def test_torchs_tables_dwarf_tutorial_as_positions() -> None:
     assert position_share("torch", 0) == pytest.approx(0.03, abs=0.003)
     assert position_share("xavier", 0) == pytest.approx(0.71, abs=0.02)
 
-
-def test_tables_drawn_here_have_the_deviation_that_the_page_names_and_not_glorots() -> None:
-    table = Encoder(ModelConfig(vocab_size=1_000, d_model=64, n_heads=4, n_layers=1, d_ff=64)).embed.tokens
-    assert table is not None
-    assert float(table.weight.detach().std()) == pytest.approx(1 / math.sqrt(64), rel=0.01)
-    assert math.sqrt(2 / (1_000 + 64)) < 0.4 / math.sqrt(64)
-
-
-@pytest.mark.long
-def test_every_field_but_sizes_and_dropout_is_looked_at() -> None:
-    preset, config = PRESETS["tutorial-b"], PRESETS["tutorial-e"].config
-    for field in ModelConfig.__dataclass_fields__.keys() - SIZES - {"dropout", "initialisation"}:
-        changed = change_field(config, field)
-        with mock.patch.dict(PRESETS, {"tutorial-b": replace(preset, config=changed)}):
-            found = [(cause.field, cause.here) for cause in causes("E", 0) if cause.letter == "B"]
-        assert found == [(field, getattr(changed, field))]
-
-
-ROOT = Path(__file__).resolve().parents[2]
 
 # Written out once by hand, from the description of the tutorials; the order of cells is A to E.
 EXPECTED = {
@@ -178,30 +138,10 @@ EXPECTED = {
     "vocabulary": ["5", "–", "–", "10,000", "10,000"],
     "parameters": ["18,904,602", "3,280", "15,761,920", "24,035,328", "24,034,304"],
 }
-SAID = {
-    *(
-        "activation",
-        "d_ff",
-        "d_model",
-        "final_norm",
-        "fused_qkv",
-        "head_merge",
-        "initialisation",
-        "n_heads",
-        "n_layers",
-    ),
-    *("norm", "norm_eps", "norm_placement", "positions", "scale_embeddings", "vocab_size"),
-}
-UNSAID = {field.name for field in fields(ModelConfig)} - SAID - {"max_len", "dropout"}  # the same in all five
 
 
 def rows() -> dict[str, Row]:
     return {row.name: row for row in build_table()}
-
-
-def test_every_tutorial_has_its_letter() -> None:
-    assert list(NAMES) == ["A", "B", "C", "D", "E"]
-    assert set(NAMES.values()) == {name for name in PRESETS if name.startswith("tutorial-")}
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -215,77 +155,10 @@ def test_what_stands_out_is_marked() -> None:
     assert rows()["dropout"].unusual() == {"B", "C", "E"}
 
 
-def test_notes_belong_to_rows_and_letters() -> None:
-    assert all(row.notes.keys() <= NAMES.keys() for row in build_table())
-    assert module._NOTES.keys() <= rows().keys()
-
-
-def test_a_changed_preset_changes_its_cells() -> None:
-    before, config = rows(), PRESETS["tutorial-e"].config
-    for field in SAID:
-        other = replace(PRESETS["tutorial-e"], config=change_field(config, field))
-        with mock.patch.dict(PRESETS, {"tutorial-e": other}):
-            after = rows()
-        assert any(after[name].cells["E"] != before[name].cells["E"] for name in before), field
-        assert all(after[name].cells["A"] == before[name].cells["A"] for name in before)
-
-
-def test_fields_without_a_row_are_the_same_in_all_five() -> None:
-    for field in UNSAID:
-        assert len({getattr(PRESETS[preset].config, field) for preset in NAMES.values()}) == 1
-
-
-def test_nothing_stands_out_where_no_cell_is_the_most_common() -> None:
-    assert Row("r", {"A": "1", "B": "1", "C": "2", "D": "2", "E": "3"}, "all").unusual() == set()
-    assert Row("r", dict.fromkeys("ABCDE", "1"), "nothing").unusual() == set()
-    assert Row("r", {"A": "1", "B": "1", "C": "2", "D": "3", "E": "1"}, "some").unusual() == {"C", "D"}
-
-
-IN_LINKS = ("as tutorial B",)
-"""Words that links hold, whose captions have the title."""
-
-
-def texts_of(source: str) -> list[str]:
-    """A module's strings, each with its f-string's fixed parts, without its docstrings."""
-    tree = ast.parse(source)
-    unread = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    parts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in unread]
-    return [node.value for node in parts if isinstance(node.value, str) and node.value not in IN_LINKS]
-
-
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("folder", ["pages", "playground"])
-def test_a_letter_never_stands_without_its_title(folder: str) -> None:
-    files = [file for file in (ROOT / folder).rglob("*") if file.suffix in {".py", ".md"}]
-    read = {file: file.read_text(encoding="utf-8") for file in files}
-    texts = {file: texts_of(text) if file.suffix == ".py" else [text] for file, text in read.items()}
-    alone = re.compile(r"\b[Tt]utorials? [A-E]\b(?! ·|:)")
-    assert texts
-    assert not [(file.name, text) for file, found in texts.items() for text in found if alone.search(text)]
-
-
-def test_all_five_are_there() -> None:
-    assert TUTORIALS.keys() == NAMES.keys()
-
-
-@pytest.mark.parametrize("letter", TUTORIALS)
-def test_every_lesson_has_a_page(letter: str, repository: Path) -> None:
-    topics = TUTORIALS[letter].topics
-    assert topics
-    pages = {path.stem.replace("_", "-") for path in repository.glob("pages/*.py")}
-    assert {topic.page for topic in topics} <= pages - {"tutorials"}
-
-
 def test_the_number_of_mistakes_found() -> None:
     assert {letter: len(tutorial.mistakes) for letter, tutorial in TUTORIALS.items()} == {
         "A": 5, "B": 2, "C": 4, "D": 5, "E": 10,
     }  # fmt: skip
-
-
-def test_what_stands_in_quotation_marks_stands_in_the_tutorial() -> None:
-    printed = " ".join(mistake.printed for tutorial in TUTORIALS.values() for mistake in tutorial.mistakes)
-    quoted = {"we used pre-norm", "attention is permutation invariant", "(should be ~1)", "like BERT-base"}
-    assert set(re.findall("“(.*?)”", printed)) == quoted
 
 
 @pytest.mark.parametrize("letter", TUTORIALS)
@@ -296,10 +169,9 @@ def test_every_mistake_is_shown_where_there_is_something_to_compute(letter: str)
         if mistake.demonstration is None:
             assert mistake.happens == "NameError."
         else:
-            told = mistake.demonstration()
-            assert told == mistake.demonstration()
-            assert "\n" not in told
-            assert "nan" not in told
+            told = mistake.demonstrate()
+            assert told == mistake.demonstrate()
+            assert not {"\n", "nan", "{"} & set(told.split())
 
 
 def test_a_tutorials_mistakes_are_those_of_the_registry_that_name_it() -> None:

@@ -1,6 +1,4 @@
-"""The tutorials page's caches, and what only a live page has: the boxes of the data's way, and buttons."""
-
-from functools import partial
+"""The page Tutorials: its caches, and the buttons that open a topic's page."""
 
 import streamlit as st
 
@@ -8,10 +6,9 @@ from playground.charts.scene import Scene
 from playground.link.query import needed_panels
 from playground.tutorials import comparison
 from playground.tutorials.tutorial_texts import Topic
-from playground.views.tutorials import FiveTutorials, trace_tutorials
+from playground.views.tutorials import FiveTutorials, read_five, trace_tutorials
 from playground.web.choices.setup import current_setup
 from playground.web.choices.shortcuts import apply_preset, use_task_defaults
-from playground.web.components.rows import draw_data_flow
 from playground.web.components.without_picture import request_scroll
 from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.shared.navigation import page_named
@@ -22,13 +19,12 @@ _find_causes = cache_for_everybody(max_entries=20)(comparison.causes)
 
 
 def tutorials_scene() -> Scene[FiveTutorials]:
-    """The five, with weights from the sidebar's seed."""
-    seed = current_setup()["seed"]
-    return Scene(FiveTutorials(seed, _trace_tutorials(seed), partial(_find_causes, seed=seed)))
+    """Return the five, with weights from the sidebar's seed."""
+    return read_five(current_setup()["seed"], _trace_tutorials, _find_causes)
 
 
 def draw_topic(topic: Topic, key: str, preset: str) -> None:
-    """A topic's sentence, and behind it a button that opens its page, with the preset and the topic's settings."""
+    """Draw a topic's sentence, and a button that opens its page with the preset and the topic's settings."""
     page = page_named(topic.page)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         st.markdown(topic.text, width="stretch")
@@ -37,10 +33,7 @@ def draw_topic(topic: Topic, key: str, preset: str) -> None:
 
 
 def _set_topic(topic: Topic, preset: str) -> None:
-    """Set the sidebar to the tutorial's preset and a page's own choices to what the topic is about, and open its panel.
-
-    The mask is causal for a topic that asks for it alone: the one opened before may have left it on.
-    """
+    """Set the sidebar to the preset, and the topic's settings; the mask is causal only if the topic asks for it."""
     panels = needed_panels({*topic.settings, topic.target})
     trains = "training_task" in topic.settings
     apply_preset(preset, small=trains, **{"causal": False, **panels, **topic.settings})
@@ -50,4 +43,4 @@ def _set_topic(topic: Topic, preset: str) -> None:
         request_scroll(topic.target)
 
 
-WIDGETS |= {"tutorial_flow": draw_data_flow, "tutorial_topic": draw_topic}
+WIDGETS |= {"tutorial_topic": draw_topic}

@@ -15,17 +15,15 @@ from playground.pages import PAGES
 from playground.presets import PRESETS
 from playground.training.tasks import TASKS
 from playground.tutorials import comparison
-from playground.tutorials.comparison import NAMES, SHORT_TITLES
+from playground.tutorials.comparison import NAMES
 from playground.tutorials.tutorial_texts import TUTORIALS, Topic
 from playground.web.sidebar.controls import EXPERT
 from tests.web.app_test import (
     array,
-    block_boxes,
     captions,
     charts,
     choose,
     component_data,
-    formulas,
     open_page,
     open_panels,
     press,
@@ -39,23 +37,21 @@ TITLES = {path: page.title for path, page in PAGES.items()}
 
 
 @pytest.mark.long
-def test_the_page_has_this_seeds_numbers_and_follows_its_choices() -> None:
-    app = without_error(open_page("tutorials", seed="7"))
-    assert sentences(app) == ""
-    assert not charts(app)
-    open_panels(app, "tutorials_differences", "tutorials_five")
-    traces = {letter: comparison.trace_of(comparison.small_config(letter), 7) for letter in NAMES}
-    np.testing.assert_allclose(array(charts(app)["tutorials_matrix"]), comparison.matrix(traces), rtol=1e-6)
-    assert "seed 7" in prose(app)
-    where = charts(choose(app, tutorials_against="B"))["tutorials_where"]
-    np.testing.assert_allclose(array(where), list(comparison.by_point(traces, "B").values()), rtol=1e-6)
-    assert list(app.table[0].value.columns) == [*SHORT_TITLES.values(), "a difference changes"]
+def test_every_topic_has_its_door() -> None:
+    app = without_error(open_page("tutorials"))
     for letter, tutorial in TUTORIALS.items():
         text = prose(without_error(choose(app, tutorials_letter=letter)))
         assert all(topic.text in text for topic in tutorial.topics)
         doors = {str(button.key): button.label for button in app.button if "tutorials_open_" in str(button.key)}
         topics = {f"tutorials_open_{i}": TITLES[topic.page] for i, topic in enumerate(tutorial.topics, start=1)}
         assert doors == {"tutorials_open_overview": "Start"} | topics
+
+
+def test_a_link_to_a_comparison_opens_its_panel() -> None:
+    traces = {letter: comparison.trace_of(comparison.small_config(letter), 7) for letter in NAMES}
+    drawn = charts(open_page("tutorials", tutorials_against="B", seed="7"))
+    np.testing.assert_allclose(array(drawn["tutorials_matrix"]), comparison.matrix(traces), rtol=1e-6)
+    assert "tutorials_where" in drawn
 
 
 @pytest.mark.sampled(1)
@@ -69,12 +65,6 @@ def test_open_as_preset_sets_the_sidebar_and_opens_the_page(letter: str) -> None
     assert values(app, *expected) == expected
     assert app.title[0].value == "What happens to a sentence in an encoder?"
     assert f"{preset.config.n_layers} layers × {preset.config.n_heads} heads" in captions(app)
-
-
-def test_a_door_leads_to_the_topics_page() -> None:
-    app = press(open_page("tutorials", tutorials_letter="D"), "tutorials_open_3")
-    assert app.title[0].value == "Where do the parameters sit?"
-    assert "matches: Tutorial D" in captions(open_panels(app, EXPERT))
 
 
 def open_topic(letter: str, words: str, **query: object) -> AppTest:
@@ -130,18 +120,6 @@ def keys_of(delta: Delta) -> list[str]:
 
 
 @pytest.mark.long
-def test_the_promised_views_have_what_the_topics_are_about() -> None:
-    assert r"\hat{x}_i" in formulas(open_topic("D", "LayerNorm by hand"))[0]
-    layers = charts(open_topic("D", "Parameters by layer"))["parameter_breakdown"]
-    assert any("0" in map(str, trace["x"]) for trace in layers), "a bar a block"
-    assert "(30, 200, 512)" in "\n".join(code.value for code in open_topic("C", "Every shape").code)
-    assert "(1, 5, 512)" in "\n".join(code.value for code in open_topic("A", "(1, 5, 512)").code)
-    fused = open_topic("C", "One projection")
-    assert "One learned map" in prose(fused)
-    assert np.isfinite(array(charts(fused)["step_projections"])).all()
-
-
-@pytest.mark.long
 def test_the_masks_open_with_padding_in_source_and_target() -> None:
     app = open_topic("E", "Source padding", text="mine", sentence=1)
     masks = {name: array(charts(app)[f"encdec_mask_{name}_padding"]).astype(bool) for name in ("source", "target")}
@@ -169,13 +147,6 @@ def test_tutorial_bs_walk_opens_on_its_own_path_and_input() -> None:
     assert "**(5, 3, 8)**" in captions(app)
 
 
-@pytest.mark.long
-def test_the_decoder_block_has_the_presets_shape() -> None:
-    app = open_topic("D", "Exercise 2")
-    assert values(app, "encdec_source") == {"encdec_source": "your text"}
-    assert "6 layers × 8 heads in each half" in captions(app)
-
-
 def test_the_next_step_is_the_task_next_character_with_its_defaults() -> None:
     app = open_topic("D", "Its next step", training_length=20)
     assert app.title[0].value == "How does a transformer learn?"
@@ -194,19 +165,6 @@ def test_what_topics_set_are_words_of_the_pages_own_parameters(letter: str) -> N
             assert PARAMS[key].read(write(value)) == (value, None)
 
 
-def test_the_block_is_drawn_where_the_text_has_another_order() -> None:
-    app = open_page("tutorials", tutorials_letter="D", tutorials_mistakes=True)
-    assert block_boxes(app) == [
-        (True, ["attention", "add"]), (False, ["norm"]), (True, ["feed-forward", "add"]), (False, ["norm"]),
-    ]  # fmt: skip
-    drawn = component_data(app, "data_flow")
-    assert [box["title"] for box in drawn["after"]] == ["final norm", "vectors"]
-    assert not drawn["opens"]
-    choose(app, tutorials_letter="A")
-    assert block_boxes(app) == [(True, ["norm", "attention", "add"]), (True, ["norm", "feed-forward", "add"])]
-    assert not component_data(choose(app, tutorials_letter="E"), "data_flow")
-
-
 def test_tutorial_a_comes_with_its_text_from_the_sidebar_too() -> None:
     app = open_page("overview", text="mine", weights="random", tokenizer="char")
     for preset, text, tokenizer in (
@@ -216,10 +174,6 @@ def test_tutorial_a_comes_with_its_text_from_the_sidebar_too() -> None:
         choose(app, preset=preset)
         assert values(app, "preset", "text", "tokenizer") == {"preset": None, "text": text, "tokenizer": tokenizer}
     assert "5 tokens ·" in captions(app)
-
-
-def test_a_link_to_a_comparison_opens_its_panel() -> None:
-    assert "tutorials_where" in charts(open_page("tutorials", tutorials_against="B"))
 
 
 def test_a_wrong_link_is_told() -> None:
