@@ -34,8 +34,7 @@ REGULARISERS = {
     9: "#7f9425",
     10: "#4a7bd0",
 }
-"""By their number among the ten; all dropout has one colour, and its places are told apart by dashes."""
-ALL_REGULARISERS = "#c93756"
+"""By their number among the ten; both kinds of dropout have one colour."""
 CURVES = ("#4a7bd0", "#3fa65c", "#b8860b", "#c93756")
 """Of lines that are told apart by a number, such as a head's, from the first to the last."""
 FOCUS = "#e5174b"

@@ -351,7 +351,7 @@ REVERSE = Tour(
             _is_trained,
             page="training",
             target="training_buttons",
-            hides=("training_loss", "training_reset"),
+            hides=("training_loss",),
             result=_say_accuracy,
             scrolls=True,
             meanwhile="answer",

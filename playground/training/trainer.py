@@ -7,8 +7,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -138,17 +137,6 @@ def _copy_weights(network: nn.Module) -> dict[str, Tensor]:
     return {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
 
 
-def copy_to_cpu(nested: Any) -> Any:
-    """A copy of tensors inside dictionaries, lists and tuples, on the CPU; all else in there as it is."""
-    if isinstance(nested, Tensor):
-        return nested.detach().to("cpu", copy=True)
-    if isinstance(nested, dict):
-        return {key: copy_to_cpu(value) for key, value in nested.items()}
-    if isinstance(nested, list | tuple):
-        return type(nested)(map(copy_to_cpu, nested))
-    return nested
-
-
 Outcome = Literal["", "finished", "stopped early", "diverged"]
 
 DIVERGED = 10
@@ -156,10 +144,6 @@ DIVERGED = 10
 
 _RECENT = 10
 """Steps whose average loss decides that."""
-
-
-_NUMBERS = ("step", "kept_step", "outcome", "_seconds", "_tokens")
-"""Attributes of a trainer that change while it trains."""
 
 
 class Trainer:
@@ -231,12 +215,11 @@ class Trainer:
 
     def run(self) -> Iterator[int]:
         """Train; yields after every step of the teacher, then of the network. One iterator for the whole run."""
-        if self.teacher is not None and not self.teacher.outcome:
+        if self.teacher is not None:
             yield from self.teacher.run()
         self.network.train()
-        if not self.step:
-            self._evaluate()
-        for rows in islice(self._batches(), self.step, None):
+        self._evaluate()
+        for rows in self._batches():
             if not self._learn(self.data.train[rows]):
                 return self._end("diverged")
             self._evaluate()
@@ -268,38 +251,6 @@ class Trainer:
             f"{end} The loss of its teacher had run away at step {self.teacher.step:,}: it taught with the weights of "
             f"step {self.teacher.kept_step:,}."
         )
-
-    def checkpoint(self) -> dict[str, Any]:
-        """All that a run needs to go on elsewhere, between two steps; `restore` gives it to an equal trainer."""
-        return {
-            "numbers": {name: vars(self)[name] for name in _NUMBERS},
-            "history": self.history.copy(),
-            "weights": copy_to_cpu(dict(self.network.state_dict())),
-            "optimizer": copy_to_cpu(self.optimizer.state_dict()),
-            "random": [each.get_state() for each in self._generators()],
-            "best weights": copy_to_cpu(vars(self._best_weights)),
-            "teacher": None if self.teacher is None else self.teacher.checkpoint(),
-        }
-
-    def restore(self, checkpoint: dict[str, Any]) -> None:
-        """Go on from a checkpoint instead of from the start: every later number is as if nothing had happened."""
-        vars(self).update(checkpoint["numbers"])
-        vars(self.history).update(vars(checkpoint["history"].copy()))
-        self.network.load_state_dict(checkpoint["weights"])
-        self.optimizer.load_state_dict(checkpoint["optimizer"])
-        for each, state in zip(self._generators(), checkpoint["random"], strict=True):
-            each.set_state(state)
-        vars(self._best_weights).update(checkpoint["best weights"])
-        if self.teacher is not None:
-            self.teacher.restore(checkpoint["teacher"])
-        if self.outcome:
-            self.network.eval().requires_grad_(False)
-
-    def _generators(self) -> list[torch.Generator]:
-        """All that training draws from, its order of batches left out: the trainer's, and each of the modules' once."""
-        found = (value for module in self.network.modules() for value in vars(module).values())
-        of_modules = dict.fromkeys(value for value in found if isinstance(value, torch.Generator))
-        return [self._augmenting, self._shuffling, *of_modules]
 
     def _batches(self) -> Iterator[Tensor]:
         """The rows of each step's batch: the training set, shuffled anew whenever it is used up."""

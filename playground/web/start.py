@@ -85,7 +85,7 @@ def need_no_temporary_folder() -> None:
 def connect_cluster() -> None:
     """Connect to the cluster that trains, if there is one; a run tries again where that fails."""
     with contextlib.suppress(ClusterError):  # it is in the log
-        services().backend.connect()
+        services().pool.connect()
 
 
 async def release_when_empty(here: Services) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from playground.jobs import JobBackend, JobQueue, SharedRuns
-from playground.jobs.cluster import ClusterQueue
+from playground.jobs import JobPool
+from playground.jobs.cluster import ClusterPool
 from playground.runs.budget import choose_device
 from playground.web.server.monitoring import Meters, Readiness
 from playground.web.server.settings import Settings, read_settings
@@ -51,10 +51,8 @@ class Services:
     """Encoders with random weights."""
     networks: EnglishNetworks
     """Trained encoders of the small English."""
-    backend: JobBackend
-    """Runs the experiments of all visitors."""
-    runs: SharedRuns
-    """The runs that they take part in, and the results that are kept for whoever asks for the same."""
+    pool: JobPool
+    """Runs the experiments of all visitors, and keeps results for whoever asks for the same."""
     memory: MemoryBudget
     """What visitors' weights and trainings take."""
 
@@ -68,7 +66,7 @@ class Services:
         self.results.clear()
         self.few_results.clear()
         self.random_weights.clear()
-        self.runs.forget_results()
+        self.pool.forget_results()
 
 
 def build_services(settings: Settings) -> Services:
@@ -85,8 +83,7 @@ def build_services(settings: Settings) -> Services:
         results.clear()
         random_weights.clear()
 
-    backend = choose_backend(settings)
-    runs = SharedRuns(backend, settings.max_shared_runs, settings.max_shared_bytes)
+    pool = choose_pool(settings)
     return Services(
         settings=settings,
         meters=meters,
@@ -100,19 +97,17 @@ def build_services(settings: Settings) -> Services:
         loaded=FunctionCaches(),
         random_weights=random_weights,
         networks=EnglishNetworks(NetworkStore(default_folder()), lambda: choose_device(settings.device)),
-        backend=backend,
-        runs=runs,
-        memory=MemoryBudget(settings.max_own_weights, (runs.forget_results,)),
+        pool=pool,
+        memory=MemoryBudget(settings.max_own_weights, (pool.forget_results,)),
     )
 
 
-def choose_backend(settings: Settings) -> JobBackend:
-    """Threads of this process, or the cluster that the settings name."""
+def choose_pool(settings: Settings) -> JobPool:
+    """Return threads of this process, or the cluster that the settings name."""
+    kept = settings.max_shared_runs, settings.max_shared_bytes
     if not settings.ray:
-        return JobQueue(settings.max_trainings)
-    return ClusterQueue(
-        settings.ray, cpus=settings.ray_cpus, gpus=settings.ray_gpus, max_running=settings.max_trainings
-    )
+        return JobPool(settings.max_trainings, *kept)
+    return ClusterPool(settings.ray, settings.ray_cpus, settings.ray_gpus, *kept)
 
 
 _LOCK = threading.Lock()

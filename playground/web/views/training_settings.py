@@ -19,7 +19,6 @@ from playground.training.recipe import Recipe
 from playground.training.regularisers import (
     REGULARISERS,
     Regulariser,
-    explain_regulariser,
     reason_without_effect,
 )
 from playground.training.tasks import TASKS
@@ -157,24 +156,18 @@ def _choose_another_seed(plan: TrainingPlan) -> None:
 def _regularisers(task: str) -> None:
     """Draw the regularisers' widgets if their panel is open or one is set: other values need no widget to last."""
     chosen = {name: current_value(f"{PAGE}_{name}") for name in STRENGTHS}
-    changed = {name for name, param in STRENGTHS.items() if chosen[name] != param.default}
-    recipe = without_idle(Recipe(task=task, **chosen))
-    n_set = sum(vars(recipe)[name] == chosen[name] for name in changed)
     panel = _fold("regularisers", "Regularisers", STRENGTHS)
-    st.caption(f"Regularisers that differ from the usual: {n_set or 'none'}.")
-    if panel.open or changed:
+    if panel.open or any(chosen[name] != param.default for name, param in STRENGTHS.items()):
+        recipe, norm = without_idle(Recipe(task=task, **chosen)), current_setup().asked["norm"]
         with panel:
-            norm = current_setup().asked["norm"]
             for regulariser in REGULARISERS.values():
-                explanation = explain_regulariser(regulariser, norm)
-                _strength(regulariser, explanation, reason_without_effect(regulariser, recipe, norm))
+                _strength(regulariser, reason_without_effect(regulariser, recipe, norm))
 
 
-def _strength(regulariser: Regulariser, explanation: str, reason: str) -> None:
-    """Draw one regulariser's widget; grey, with the reason, where it can change nothing."""
-    scale = f" Its strength: {regulariser.scale}." if regulariser.scale else ""
+def _strength(regulariser: Regulariser, reason: str) -> None:
+    """Draw one regulariser's widget; grey, with the reason, if it can change nothing."""
     no_effect = f" It changes nothing here: {reason}." if reason else ""
-    help_text = f"{explanation} Where: {regulariser.where}.{scale}{no_effect}"
+    help_text = f"{regulariser.explanation} Where: {regulariser.where}.{no_effect}"
     label = f"{regulariser.title} · `{regulariser.field}`"
     widgets.draw(f"training_{regulariser.field}", label, help_text=help_text, disabled=bool(reason))
     if regulariser.field == "distill":
