@@ -11,11 +11,11 @@ from playground.web.shared import panels
 from playground.web.views import regularisers
 
 panels.draw_heading("What does each ingredient of training change?")
-above = st.container()  # drawn once the settings are known, from which it may differ by now
+answer = st.container()  # drawn once the settings are known, from which the runs may differ by now
 plan = regularisers.draw_settings()
-with above:
+with answer:
     regularisers.draw_answer(plan)
-    regularisers.draw_runs(plan)
+regularisers.draw_runs(plan)
 regularisers.draw_ready()
 regularisers.draw_explanations()
 sources = (regulariser_runs, VariantTraining, evaluate_unbatched, augment, cross_entropy, distillation, clip_gradient)

@@ -52,6 +52,9 @@ from playground.web.shared.renderer import WIDGETS, read_options, render
 
 PAGE = "regularisers"
 
+BUTTONS = f"{PAGE}_buttons"
+"""Key of the row of buttons, below which runs can be watched."""
+
 SEEDS_HELP = (
     "A seed decides the sequences, the initial weights, the order of batches and all that regularisers draw. With 3, "
     "everything runs with the sidebar's seed and the next two."
@@ -110,7 +113,7 @@ def draw_settings() -> Comparison | None:
     _draw_strengths()
     plan = experiment_buttons.plan_or_error(make_plan)
     start = "Start" if plan is None else f"Start {len(plan.runs)} runs"
-    experiment_buttons.draw_buttons(PAGE, plan, lambda plan: join_variants(plan.runs), start=start, scrolls_to="answer")
+    experiment_buttons.draw_buttons(PAGE, plan, lambda plan: join_variants(plan.runs), start=start, scrolls_to=BUTTONS)
     if plan is not None:
         left_out = (f"{REGULARISERS[field].choice} is left out: {reason}." for field, reason in plan.left_out.items())
         steps, n_train = plan.runs[0].recipe.steps, len(training_data(plan.runs[0].recipe).train)
@@ -166,7 +169,7 @@ def draw_start(ready: ReadyComparison) -> None:
 def _start_ready(settings: Mapping[str, Any]) -> None:
     st.session_state.update(settings)
     with suppress(PlaygroundError):  # the page draws the same plan, and says what is wrong with it
-        experiment_buttons.start_experiment(PAGE, partial(join_variants, make_plan().runs), "answer")
+        experiment_buttons.start_experiment(PAGE, partial(join_variants, make_plan().runs), BUTTONS)
 
 
 def draw_runs(plan: Comparison | None) -> None:
