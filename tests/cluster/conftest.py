@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from playground.jobs.cluster import ClusterQueue
-from tests.waiting import job_threads, until
+from tests.waiting import running_jobs, until
 
 OBJECT_STORE = 80 << 20
 """Bytes of each node."""
@@ -68,6 +68,6 @@ def two_nodes() -> Iterator[TwoNodes]:
         with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as stranger:
             yield TwoNodes(cluster, queue, added, stranger)
             stranger.kill()
-        until(lambda: not job_threads())
+        until(lambda: not running_jobs())
         queue.disconnect()
         cluster.shutdown()

@@ -26,7 +26,7 @@ from playground.web.session.experiments import (
 from playground.web.session.memory_budget import MemoryBudget, MemoryReservation
 from playground.web.session.services import other_services, services
 from playground.web.shared.experiment_buttons import pending_sentence
-from tests.waiting import job_threads, until
+from tests.waiting import running_jobs, until
 from tests.web.experiment_pages import TEXT, recipe, run
 
 pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
@@ -177,7 +177,7 @@ def test_nothing_comes_of_a_discarded_experiment(end: str, calls: list[JobStatus
     experiments.discard("training")  # there is none yet
     start(experiments, count, ends=ends)
     ENDS[end](count, experiments)
-    until(lambda: not job_threads())
+    until(lambda: not running_jobs())
     assert (experiments.get("training") is None) == (end == "discard")
     assert [status for _, status in ends] == calls
 
@@ -295,4 +295,4 @@ def test_it_gives_up_and_so_does_the_run() -> None:
     hurried = replace(services().settings, busy_timeout=0.2)
     with other_services(settings=hurried), pytest.raises(BusyError):
         compute_on_cluster("slow", Count(9, free=False))
-    until(lambda: not job_threads())
+    until(lambda: not running_jobs())

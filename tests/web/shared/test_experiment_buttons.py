@@ -17,7 +17,7 @@ from playground.web.session import experiments
 from playground.web.session.experiments import EXPERIMENTS
 from playground.web.session.services import services
 from playground.web.views import regularisers, training
-from tests.waiting import job_threads, until
+from tests.waiting import running_jobs, until
 from tests.web.app_test import (
     SESSION,
     array,
@@ -194,7 +194,7 @@ def test_while_it_runs_it_takes_the_memory_of_its_largest_run(page: str) -> None
     assert trainer.teacher is not None
     assert reservation.n_bytes == experiments.training_bytes(trainer.config, asked, trainer.data)
     press(app, f"{page}_cancel")
-    until(lambda: set(services().memory.users) == before and not job_threads())
+    until(lambda: set(services().memory.users) == before and not running_jobs())
 
 
 WITHOUT_EFFECT: dict[str, dict[str, Any]] = {

@@ -7,7 +7,7 @@ from playground.web.session import experiments
 from playground.web.session.services import services
 from playground.web.session.trained_slot import SLOT
 from playground.web.views import regularisers
-from tests.waiting import job_threads, until
+from tests.waiting import running_jobs, until
 from tests.web.app_test import captions, charts, press, prose, status_text, working
 from tests.web.experiment_pages import (
     OWN_TEXT,
@@ -51,9 +51,9 @@ def test_who_pauses_or_cancels_leaves_and_the_run_goes_on(page: str, monkeypatch
     press(first, f"{page}_cancel")
     assert status_text(first).startswith("Cancelled")
     assert SHARED not in status_text(working(second.run()))
-    assert len(job_threads()) == 1
+    assert len(running_jobs()) == 1
     press(second, f"{page}_cancel")
-    until(lambda: not job_threads())
+    until(lambda: not running_jobs())
     if page == "training":
         networks = [app.session_state[SLOT].trained for app in (first, second)]
         assert networks[0].results.kept_step < networks[1].results.kept_step
@@ -64,7 +64,7 @@ def test_who_comes_later_has_the_same_network_and_curves_at_once() -> None:
     first, second = measured(training_page()), training_page()
     assert "**Start** shows that run at once; **another seed** makes one to watch." in prose(second)
     press(second, "training_start")
-    assert not job_threads()
+    assert not running_jobs()
     assert status_text(second).startswith("All 5 steps are done. The same run had been computed here before; this is")
     assert second.session_state[SLOT].trained is first.session_state[SLOT].trained
     assert "What does it answer?" in "".join(header.value for header in working(second.run()).header)

@@ -27,7 +27,7 @@ from playground.web.session.trained_slot import SLOT, TrainedSlot
 from playground.web.views import training
 from tests.training.trained import CONFIG, trainer
 from tests.views.scenes import unmarked
-from tests.waiting import job_threads, until
+from tests.waiting import running_jobs, until
 from tests.web.app_test import (
     array,
     captions,
@@ -280,7 +280,7 @@ def test_of_a_cancelled_run_one_step_is_kept_and_measured_and_what_is_reset_leav
     assert "has not been reached" in captions(choose(app, training_moment=10))
     good = app.session_state[SLOT].trained
     press(until_step(press(choose(app, training_lr=0.01), "training_start")), "training_reset")
-    until(lambda: not job_threads())
+    until(lambda: not running_jobs())
     assert app.session_state[SLOT].trained is good
     assert f"with the weights of step {step}:" in captions(working(app.run()))
 
