@@ -286,6 +286,7 @@ class JobPool:
         if not keep or status != "finished":
             for key in [key for key, each in self._jobs.items() if each is job]:
                 del self._jobs[key]
+        job.handles.clear()  # a finished job is freed with the last handle, without the garbage collector
         job.over.set()
         self._trim(self.max_results, self.max_bytes)
 
