@@ -164,8 +164,8 @@ def test_a_clock_that_jumps_stops_nothing_and_makes_no_time_negative(troubled: S
             left = re.findall(r"about (\S+ \S+) to go", student.progress)
             assert left
             assert not re.search(r"-\d|inf|nan|h ", left[0])
-        await student.press("training_cancel")
-        await training(student, "Cancelled after step")
+        await student.press("training_stop")
+        await training(student, "Stopped at step")
 
     follow(troubled, "training", train, **RUN)
     assert troubled.tracebacks() == []

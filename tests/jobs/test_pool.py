@@ -1,5 +1,6 @@
 """Equal jobs are computed once, for everybody who asks; whoever stops leaves, and the last one ends the job."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -128,7 +129,7 @@ def test_jobs_run_in_order_in_a_thread_of_lower_priority_and_the_position_counts
     assert [handle.status for handle in handles] == ["finished", "cancelled", "finished"]
     assert requests[2].__dict__["thread"] is not threading.main_thread()
     calls: list[tuple[int, int, int]] = []
-    monkeypatch.setattr(module.os, "setpriority", lambda *each: calls.append(each))
+    monkeypatch.setattr(os, "setpriority", lambda *each: calls.append(each))
     module._lower_priority()
     assert not calls or calls[0][2] <= 19
 

@@ -214,7 +214,7 @@ def test_a_run_is_the_plain_one_with_one_field_changed(field: str) -> None:
     for recipe in (Recipe(), replace(Recipe(), clip=2.0, dropout_residual=0.5, causal=False, patience=9)):
         plain, turned = (run.recipe for run in regulariser_runs(CONFIG, recipe, [field]))
         assert plain == Recipe()
-        wanted = False if regulariser.on_by_default else getattr(recipe, field) or regulariser.usual
+        wanted: Any = False if regulariser.on_by_default else getattr(recipe, field) or regulariser.usual
         assert turned == replace(plain, **{field: wanted})
         assert type(getattr(turned, field)) is type(getattr(plain, field))
 
@@ -240,7 +240,8 @@ def test_what_cannot_matter_is_named_and_does_not() -> None:
     for field, recipe, norm in (("causal", BASE, "layer"), ("layer_norm", BASE, "none")):
         assert reason_without_effect(REGULARISERS[field], recipe, norm)
         config = replace(CONFIG, norm=norm)  # type: ignore[arg-type]
-        on, off = (train(replace(recipe, steps=3, **{field: each}), config).history.loss for each in (True, False))
+        changes: list[dict[str, Any]] = [{field: each} for each in (True, False)]
+        on, off = (train(replace(recipe, steps=3, **each), config).history.loss for each in changes)
         assert on == off
     assert not reason_without_effect(REGULARISERS["causal"], COINS, "none")
     assert not reason_without_effect(REGULARISERS["clip"], BASE, "none")
