@@ -36,11 +36,8 @@ POLL = 0.25
 ANSWER_TIMEOUT = 60.0
 """Seconds that a call waits for a worker, which may be in a slow step."""
 
-SLICE = 0.25
+SLICE = 0.5
 """Seconds between two reports of a worker, at least."""
-
-SHARE = 20
-"""How many times as long as making a report took the next one is off: they cost 5 % at most."""
 
 ENVIRONMENT = {"RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0"}
 """Set before Ray is imported, unless they are: only who has the cluster's token takes part; nothing is sent to Ray."""
@@ -53,12 +50,10 @@ class ClusterPool(JobPool):
 
     Args:
         address: as Ray has it: `auto` and host:port are a cluster that runs, `local` starts one on this machine.
-        cpus: cores of a worker; a fraction lets several share one.
+        cpus: cores of a worker, or a fraction.
         gpus: GPUs of a worker, or a fraction; 0: it computes on the CPU.
         max_results: as of `JobPool`, and `max_bytes`.
     """
-
-    is_remote = True
 
     def __init__(
         self, address: str, cpus: float = 1, gpus: float = 0, max_results: int = 0, max_bytes: int = 0
@@ -192,21 +187,19 @@ class RunWorker:
     """Builds a computation where it is, and computes it."""
 
     def __init__(self, request: Request[Any]) -> None:
-        self._request, self._slice = request, SLICE
+        self._request = request
         self._begun: tuple[Computation[Any], Generator[object]] | None = None
 
     def advance(self) -> Report:
         """Take steps for a while; whatever goes wrong is in the report."""
         try:
             computation, steps = self._begin()
-            deadline, done = time.monotonic() + self._slice, False
+            deadline, done = time.monotonic() + SLICE, False
             while not done and time.monotonic() < deadline:
                 done = next(steps, self) is self
             if done:
                 computation.close("finished")
-            begun, state = time.monotonic(), computation.state
-            self._slice = max(SLICE, SHARE * (time.monotonic() - begun))
-            return Report(state, done)
+            return Report(computation.state, done)
         except Exception as problem:
             logger.exception("A computation failed")
             return Report(error=explain(problem))

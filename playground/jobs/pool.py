@@ -9,13 +9,14 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, Generic
 
 from playground.errors import PlaygroundError, explain
 from playground.jobs.computation import Computation, JobStatus, Request, S
 
 NICENESS = 10
-"""How far the priority of a job's thread, and of those that torch starts for it, is lowered (Linux only)."""
+"""How far the priority of a job's thread, and of those that torch starts for it, is lowered."""
 
 LAST_STEP = 5.0
 """Seconds that whoever stops a job waits for its current step."""
@@ -83,21 +84,19 @@ class JobHandle(Generic[S]):
     Attributes:
         job: the job.
         joined: its status when this visitor asked for it; None for the first, who started it.
-        left: whether the visitor left while the job went on for others; what was reached until then stays.
-        note: what `on_end` had to say, in one sentence or none.
+        left: whether the visitor left while the job went on for others.
+        reached: the state, and the seconds, of that moment.
+        note: what `on_end` had to say, or why it failed, in one sentence or none.
     """
 
     def __init__(self, pool: "JobPool", job: Job[S], on_end: OnEnd[S] | None, joined: JobStatus | None) -> None:
         self.job, self.joined, self.note, self.left = job, joined, "", False
-        self._pool, self._on_end, self._failure = pool, on_end, ""
-        self._last: S | None = None
-        self._seconds = 0.0
+        self._pool, self._on_end = pool, on_end
+        self.reached: tuple[S | None, float] = (None, 0.0)
 
     @property
     def status(self) -> JobStatus:
         """Return how it stands for this visitor; `cancelled` as soon as that is certain."""
-        if self._failure:
-            return "failed"
         return "cancelled" if self.left or (self.job.stopping.is_set() and not self.ended) else self.job.status
 
     @property
@@ -108,12 +107,12 @@ class JobHandle(Generic[S]):
     @property
     def error(self) -> str:
         """Return why it failed, in one sentence; empty if it did not."""
-        return self._failure or self.job.error
+        return self.job.error
 
     @property
     def state(self) -> S | None:
         """Return what is to be seen; None before the first step."""
-        return self._last if self.left else self.job.state
+        return self.reached[0] if self.left else self.job.state
 
     @property
     def progress(self) -> float:
@@ -124,7 +123,7 @@ class JobHandle(Generic[S]):
     @property
     def seconds(self) -> float:
         """Return how long it has run."""
-        return self._seconds if self.left else self.job.seconds
+        return self.reached[1] if self.left else self.job.seconds
 
     @property
     def position(self) -> int:
@@ -147,10 +146,6 @@ class JobHandle(Generic[S]):
         self._on_end = None
         self.stop()
 
-    def freeze(self) -> None:
-        """Leave with what is reached by now."""
-        self._last, self._seconds, self.left = self.job.state, self.job.seconds, True
-
     def deliver(self, status: JobStatus) -> None:
         """Hand over the last state, once."""
         on_end, self._on_end = self._on_end, None
@@ -161,7 +156,7 @@ class JobHandle(Generic[S]):
             self.note = on_end(state, status) or ""
         except Exception as problem:
             logger.exception("The end of a job failed for one visitor")
-            self._failure = explain(problem)
+            self.note = explain(problem)
 
 
 class JobPool:
@@ -173,14 +168,12 @@ class JobPool:
         max_bytes: how much memory their states may take; a larger one is not kept at all.
     """
 
-    is_remote = False
-    """Whether other machines compute."""
-
     def __init__(self, max_running: int, max_results: int = 0, max_bytes: int = 0) -> None:
         self.max_results, self.max_bytes = max_results, max_bytes
         self._lock = threading.RLock()
         self._jobs: OrderedDict[Hashable, Job[Any]] = OrderedDict()
-        self._threads = ThreadPoolExecutor(max_running, "job", initializer=_lower_priority)
+        lower_priority = partial(os.nice, NICENESS) if sys.platform == "linux" else None  # there it is of one thread
+        self._threads = ThreadPoolExecutor(max_running, "job", initializer=lower_priority)
 
     def connect(self) -> None:
         """Be ready for the first job; ClusterError if the machines cannot be reached, which every job tries again."""
@@ -236,7 +229,7 @@ class JobPool:
             if handle.ended:
                 return
             if handle.others:
-                handle.freeze()
+                handle.reached, handle.left = (job.state, job.seconds), True
                 return
             job.stopping.set()
             if job.future is not None and job.future.cancel():
@@ -298,11 +291,3 @@ class JobPool:
             for number, (key, _) in enumerate(over):
                 if len(over) - number > max_results or sum(sizes[number:]) > max_bytes:
                     del self._jobs[key]
-
-
-def _lower_priority() -> None:
-    """Lower the priority of this thread; the threads that it starts inherit it (setpriority(2))."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):  # a hardened container may refuse it
-            own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), min(own + NICENESS, 19))

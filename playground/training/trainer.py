@@ -229,28 +229,21 @@ class Trainer:
         self._end("finished")
 
     def message(self) -> str:
-        """One sentence on how the run ended, and one on its teacher's end if that was a bad one; empty before."""
+        """Return how the run ended, in a sentence or two; empty before."""
         if not self.outcome:
             return ""
         if self.outcome == "diverged":
-            end = (
-                f"The loss ran away at step {self.step:,} with a learning rate of {self.recipe.lr:g}; the weights of "
+            return (
+                f"The loss diverged at step {self.step:,} with a learning rate of {self.recipe.lr:g}; the weights of "
                 f"step {self.kept_step:,} are kept. A smaller learning rate, a longer warm-up or clipping would help."
             )
-        elif self.outcome == "stopped early":
-            end = (
+        if self.outcome == "stopped early":
+            return (
                 f"The validation loss had not fallen for {self.recipe.patience} evaluations at step {self.step:,}; "
                 f"the weights of step {self.kept_step:,}, the best, are back."
             )
-        else:
-            kept = f" The best weights, of step {self.kept_step:,}, are back." if self.kept_step != self.step else ""
-            end = f"All {self.step:,} steps are done.{kept}"
-        if self.teacher is None or self.teacher.outcome != "diverged":
-            return end
-        return (
-            f"{end} The loss of its teacher had run away at step {self.teacher.step:,}: it taught with the weights of "
-            f"step {self.teacher.kept_step:,}."
-        )
+        kept = f" The best weights, of step {self.kept_step:,}, are back." if self.kept_step != self.step else ""
+        return f"All {self.step:,} steps are done.{kept}"
 
     def _batches(self) -> Iterator[Tensor]:
         """The rows of each step's batch: the training set, shuffled anew whenever it is used up."""

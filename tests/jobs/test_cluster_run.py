@@ -105,7 +105,6 @@ def one_step_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
     """A slice is one step."""
     ticks = iter(range(10**6))
     monkeypatch.setattr(cluster, "SLICE", 1.5)
-    monkeypatch.setattr(cluster, "SHARE", 0)
     monkeypatch.setattr(cluster, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
 
 

@@ -75,12 +75,12 @@ def untrained_sentence(differences: list[str]) -> str:
 Plan = TypeVar("Plan")
 
 
-def plan_or_error(make_plan: Callable[[], Plan], explain: Callable[[PlaygroundError], str] = str) -> Plan | None:
+def plan_or_error(make_plan: Callable[[], Plan]) -> Plan | None:
     """Return what the page's settings describe; None, with an error on the page, if that is nothing to start."""
     try:
         return make_plan()
     except PlaygroundError as error:
-        st.error(escape_markdown(explain(error)))
+        st.error(escape_markdown(str(error)))
     return None
 
 
