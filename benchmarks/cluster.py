@@ -44,7 +44,7 @@ def measure() -> Iterable[Result]:
         note = f"{min(times['side by side']):.1f} s / {min(times['one after the other']):.1f} s"
         yield Result("two trainings side by side / one after the other", ratio, 0.75, note=note)
     finally:
-        pool.disconnect()
+        pool.close()
 
 
 def wait(job: JobHandle[TrainingState]) -> None:

@@ -95,11 +95,11 @@ class ClusterPool(JobPool):
                 if threading.current_thread() is threading.main_thread() and sigterm is not None:
                     signal.signal(signal.SIGTERM, sigterm)
 
-    def disconnect(self) -> None:
-        """Leave the cluster; one that was started here ends."""
-        with self._connecting:
-            if self._ray is not None:
-                self._ray.shutdown()
+    def close(self) -> None:
+        """Stop every job, and leave the cluster; one that was started here ends."""
+        super().close()
+        if self._ray is not None:
+            self._ray.shutdown()
 
     def start(self, request: Request[Any]) -> Any:
         """Return a new `RunWorker`, which may have to wait for its room."""
@@ -164,7 +164,7 @@ class ClusterRun(Computation[S]):
     def _take_report(self, part: _Part, report: "Report") -> None:
         if report.error:
             raise ClusterError(report.error)
-        if part.state is None or report.done or report.state.progress >= part.state.progress:  # no step back is shown
+        if part.state is None or report.state.progress >= part.state.progress:  # no step back is shown
             part.state = report.state
         part.done = report.done
         if part.done:

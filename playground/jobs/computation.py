@@ -7,20 +7,9 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 JobStatus = Literal["waiting", "running", "finished", "cancelled", "failed"]
 
 
-class State(Protocol):
-    """What is to be seen of a computation: a picture that never changes; it can be pickled."""
-
-    @property
-    def progress(self) -> float:
-        """The share that is done; 1 at the end."""
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory that it takes, in bytes."""
-
-
-S = TypeVar("S", bound=State)
-S_co = TypeVar("S_co", bound=State, covariant=True)
+S = TypeVar("S")
+"""What is to be seen of a computation: a record with `progress` and `n_bytes` that never changes and can be pickled."""
+S_co = TypeVar("S_co", covariant=True)
 
 
 class Computation(Protocol[S_co]):

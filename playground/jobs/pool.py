@@ -68,9 +68,10 @@ class Job(Generic[S]):
             level = logging.WARNING if isinstance(problem, PlaygroundError) else logging.ERROR
             logger.log(level, "A job failed", exc_info=True)
         try:
-            if self.computation is not None:
-                self.computation.close(status)
-            self.on_over(self.state)
+            with contextlib.ExitStack() as stack:  # whatever fails, `on_over` is called
+                stack.callback(lambda: self.on_over(self.state))
+                if self.computation is not None:
+                    self.computation.close(status)
         except Exception as problem:
             logger.exception("The end of a job failed")
             status, self.error = "failed", explain(problem)
@@ -117,8 +118,8 @@ class JobHandle(Generic[S]):
     @property
     def progress(self) -> float:
         """Return the share that is done; 1 at the end."""
-        state = self.state
-        return 0.0 if state is None else state.progress
+        state: Any = self.state
+        return 0.0 if state is None else float(state.progress)
 
     @property
     def seconds(self) -> float:
@@ -262,19 +263,15 @@ class JobPool:
             job.over.wait(max(0.0, deadline - time.monotonic()))
 
     def _run(self, job: Job[Any], keep: bool) -> None:
-        outcome, served = job.compute(self.build), 0
-        while not job.over.is_set():
-            with self._lock:
-                handles = job.handles[served:]
-                if not handles:
-                    self._end(job, outcome, keep=keep)
-            for handle in handles:
-                served += 1
+        outcome = job.compute(self.build)
+        with self._lock:  # nobody joins or leaves meanwhile
+            for handle in job.handles:
                 if not handle.left:
                     handle.deliver(outcome)
+            self._end(job, outcome, keep=keep)
 
     def _end(self, job: Job[Any], status: JobStatus, *, keep: bool = False) -> None:
-        """With the lock held: let a job be over, and keep its result or not."""
+        """Let a job be over, and keep its result or not; with the lock held."""
         job.status = status
         if not keep or status != "finished":
             for key in [key for key, each in self._jobs.items() if each is job]:

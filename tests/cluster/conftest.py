@@ -68,5 +68,4 @@ def two_nodes() -> Iterator[TwoNodes]:
             yield TwoNodes(cluster, pool, added, stranger)
             stranger.kill()
         pool.close()
-        pool.disconnect()
         cluster.shutdown()

@@ -53,6 +53,13 @@ class Counting(Computation[Count]):
         self._state = Count(self._state.done, self._state.n, status)
 
 
+class Broken(Counting):
+    """One that cannot be closed."""
+
+    def close(self, status: JobStatus) -> None:
+        raise MemoryError
+
+
 class Steps(Request[Count]):
     """To count to n; free to run, or one step for each that is allowed."""
 
@@ -235,6 +242,12 @@ def test_what_surrounds_a_job_is_called_where_it_runs_and_may_refuse_it(pool: Jo
     refused = pool.join("other", Steps(), on_start=refuse)
     ended(refused)
     assert (refused.status, refused.state) == ("failed", None)
+    calls.clear()
+    broken = Steps(1)
+    broken.__dict__["build"] = lambda: Broken(1, broken.gate, None)  # type: ignore[attr-defined]
+    failed = pool.join("broken", broken, on_over=calls.append)
+    ended(failed)
+    assert (failed.status, calls) == ("failed", [Count(1, 1)])
 
 
 def test_presses_of_many_at_once_end_with_everybody_served() -> None:

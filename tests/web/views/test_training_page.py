@@ -172,12 +172,6 @@ def test_what_can_not_be_trained_is_said_in_one_sentence_in_which_nothing_acts_a
     assert "start" in grey_buttons(app, "training")
 
 
-def test_advice_is_a_stop_of_the_slider() -> None:
-    app = training_page(training_length=256, training_n_train=16_384)
-    assert "; 8192 would work." in sentences(app)
-    assert "would work" not in sentences(choose(app, training_n_train=8192))
-
-
 # --- a run
 
 
