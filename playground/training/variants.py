@@ -194,23 +194,23 @@ class Effect:
     run: VariantRun
     """That of the first seed."""
     n_seeds: int
-    train: Measure
-    """Of sequences that are learnt from."""
-    validation: Measure
-    """Of sequences that never are."""
-    unbatched: Measure
-    """As of `VariantResult`; what the changes are of."""
+    training: float
+    """Share of right answers to sequences that are learnt from."""
+    validation: float
+    """To sequences that never are."""
+    accuracy: float
+    """To these, as of `VariantResult.unbatched`; what the changes are of."""
     accuracy_change: float
-    """Right answers more, as a share of all."""
     accuracy_spread: float
     """The seeds' highest change less their lowest."""
+    loss: float
+    """In nats, also unbatched."""
     loss_change: float
-    """Nats; below 0 if the loss is lower."""
 
     @property
     def gap(self) -> float:
-        """Training accuracy − validation accuracy: how much was memorised."""
-        return self.train.accuracy - self.validation.accuracy
+        """Training − validation: how much was memorised."""
+        return self.training - self.validation
 
 
 def measure_effects(state: VariantsState) -> dict[str, Effect]:
@@ -230,28 +230,19 @@ def _compare(results: Sequence[VariantResult], baseline: Sequence[VariantResult]
     own, other = ([each.unbatched for each in some if each.unbatched] for some in (results, baseline))
     if not own or not other:
         return None
-    accuracy = [a.accuracy - b.accuracy for a, b in zip(own, other, strict=True)]
-    train, validation = mean_evaluation(results)
+    changes = [a.accuracy - b.accuracy for a, b in zip(own, other, strict=True)]
+    evaluations = [result.evaluation for result in results if result.evaluation is not None]
     return Effect(
         run=results[0].run,
         n_seeds=len(own),
-        train=train,
-        validation=validation,
-        unbatched=_mean(own),
-        accuracy_change=fmean(accuracy),
-        accuracy_spread=max(accuracy) - min(accuracy),
+        training=fmean(each.train.accuracy for each in evaluations),
+        validation=fmean(each.validation.accuracy for each in evaluations),
+        accuracy=fmean(each.accuracy for each in own),
+        accuracy_change=fmean(changes),
+        accuracy_spread=max(changes) - min(changes),
+        loss=fmean(each.loss for each in own),
         loss_change=fmean(a.loss - b.loss for a, b in zip(own, other, strict=True)),
     )
-
-
-def mean_evaluation(results: Sequence[VariantResult]) -> tuple[Measure, Measure]:
-    """Return the mean of what was measured on the training and on the validation set."""
-    evaluations = [result.evaluation for result in results if result.evaluation is not None]
-    return _mean([each.train for each in evaluations]), _mean([each.validation for each in evaluations])
-
-
-def _mean(measures: Sequence[Measure]) -> Measure:
-    return Measure(fmean(each.loss for each in measures), fmean(each.accuracy for each in measures))
 
 
 def difference_noise(share: float, n_answers: int) -> float:
@@ -276,13 +267,13 @@ def tabulate_effects(state: VariantsState) -> pd.DataFrame:
         row: dict[str, object] = {"outcome": ", ".join(dict.fromkeys(outcomes))}
         if effect is not None:
             row |= {
-                "training %": 100 * effect.train.accuracy,
-                "validation %": 100 * effect.validation.accuracy,
+                "training %": 100 * effect.training,
+                "validation %": 100 * effect.validation,
                 "gap": 100 * effect.gap,
-                "in use %": 100 * effect.unbatched.accuracy,
+                "in use %": 100 * effect.accuracy,
                 "± points": 100 * effect.accuracy_change,
                 "spread": 100 * effect.accuracy_spread if effect.n_seeds > 1 else math.nan,
-                "loss": effect.unbatched.loss,
+                "loss": effect.loss,
                 "± nats": effect.loss_change,
             }
         rows.append({column: row.get(column, math.nan) for column in TABLE_COLUMNS})

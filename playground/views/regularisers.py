@@ -134,7 +134,7 @@ def answer_variants(state: VariantsState) -> str:
     if not effects:
         return "The plain run is training: its share of right answers comes here."
     plain, *others = effects
-    usual, n_seeds = plain.unbatched.accuracy, plain.n_seeds
+    usual, n_seeds = plain.accuracy, plain.n_seeds
     if not others:
         return f"The **plain run** gives **{usual:.1%}** right answers to sequences that it never saw."
     most = max(others, key=lambda effect: abs(effect.accuracy_change))
@@ -146,7 +146,7 @@ def answer_variants(state: VariantsState) -> str:
             f"Means of {n_seeds} seeds, whose changes lie {spread:.1f} points apart; up to {noise:.1f} can be chance."
         )
     return (
-        f"Largest change of {len(others)}: **{most.run.title}** gives **{most.unbatched.accuracy:.1%}** right answers "
+        f"Largest change of {len(others)}: **{most.run.title}** gives **{most.accuracy:.1%}** right answers "
         f"to sequences that it never saw, the plain run **{usual:.1%}**. {sure}"
     )
 

@@ -174,7 +174,7 @@ def test_an_effect_over_seeds_is_the_mean_of_the_paired_changes_and_their_range(
         assert effect.accuracy_change == pytest.approx(sum(changes) / 3)
         assert effect.accuracy_spread == pytest.approx(max(changes) - min(changes))
         assert effect.loss_change == pytest.approx(-10 * sum(changes) / 3)
-        assert effect.unbatched.accuracy == pytest.approx(0.45 + sum(changes) / 3)
+        assert effect.accuracy == pytest.approx(0.45 + sum(changes) / 3)
         assert effect.gap == pytest.approx(0.3)
 
 

@@ -120,11 +120,11 @@ def test_the_answer_has_the_numbers_of_what_changed_most() -> None:
     plain, *others = measure_effects(watched.state).values()
     most = max(others, key=lambda effect: abs(effect.accuracy_change))
     answer = answer_variants(watched.state)
-    for number in (f"{most.unbatched.accuracy:.1%}", f"{plain.unbatched.accuracy:.1%}", most.run.title):
+    for number in (f"{most.accuracy:.1%}", f"{plain.accuracy:.1%}", most.run.title):
         assert f"**{number}**" in answer
     assert f"{100 * most.accuracy_spread:.1f} points apart" in answer
     alone = watch("clip", n_done=N_STEPS + 2).state
-    assert f"**{measure_effects(alone)['none'].unbatched.accuracy:.1%}**" in answer_variants(alone)
+    assert f"**{measure_effects(alone)['none'].accuracy:.1%}**" in answer_variants(alone)
     assert answer_variants(VariantsState(watched.state.runs))
 
 
