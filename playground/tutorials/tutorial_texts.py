@@ -193,8 +193,7 @@ TUTORIALS: dict[str, Tutorial] = {
             Topic("Dropout in the feed-forward and on residual connections.", "step-by-step", "step_drops", _DROPOUT),
             Topic(
                 "Regularisers of training: weight decay, label smoothing, early stopping, gradient clipping, "
-                "knowledge distillation, and data augmentation: adding noise, shuffling, masking tokens, swapping "
-                "tokens, masking spans.",
+                "knowledge distillation, and, of five kinds of data augmentation, masking tokens.",
                 "regularisers",
                 "regularisers_chosen",
             ),

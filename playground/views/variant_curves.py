@@ -78,5 +78,6 @@ def run_lines(watched: WatchedVariants, name: str, measured: Measured, looks: Lo
                 "y": values[np.isfinite(values)][-1:],
                 "name": title,
                 "marker": {"symbol": "x", "size": 10, "color": look["color"]},
+                "line": {"color": look["color"], "width": 0},
                 "hovertemplate": f"diverged at step {step}<extra>{title}</extra>",
             }

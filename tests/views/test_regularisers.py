@@ -87,6 +87,7 @@ def test_where_a_run_diverged_its_chart_has_a_cross(measured: Measured) -> None:
     away = replace(none, outcome="diverged", history=replace(none.history, loss=none.history.loss[:2]))
     shown = replace(watched, state=replace(watched.state, results=(away, other)))
     cross = lines_of(shown, "train", measured)[2]
+    assert curve_data(draw_runs(shown, "train", measured))["lines"][2]["cross"]
     assert cross["x"].tolist() == [2]
     assert cross["y"].tolist() == pytest.approx([getattr(none.history.evaluations[-1].train, measured)])
 
