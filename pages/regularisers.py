@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from playground.training.augment import augment
+from playground.training.augment import mask_tokens
 from playground.training.network import evaluate_unbatched
 from playground.training.regularisers import regulariser_runs
 from playground.training.trainer import clip_gradient, cross_entropy, distillation
@@ -18,5 +18,13 @@ with answer:
 regularisers.draw_runs(plan)
 regularisers.draw_ready()
 regularisers.draw_explanations()
-sources = (regulariser_runs, VariantTraining, evaluate_unbatched, augment, cross_entropy, distillation, clip_gradient)
+sources = (
+    regulariser_runs,
+    VariantTraining,
+    evaluate_unbatched,
+    mask_tokens,
+    cross_entropy,
+    distillation,
+    clip_gradient,
+)
 panels.code_behind("regularisers", *sources)

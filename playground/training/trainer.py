@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from playground.config import ModelConfig
 from playground.model.dropout import DROPOUT_POINTS, set_dropout
 from playground.model.init import Embedding, Linear
-from playground.training.augment import add_noise, augment
+from playground.training.augment import mask_tokens
 from playground.training.network import (
     Evaluation,
     History,
@@ -181,7 +181,6 @@ class Trainer:
         self.data = make_data(recipe) if data is None else data
         self.config = architecture(config, recipe, self.data)
         self.network = build_network(self.config, self.data.task, len(self.data.labels), recipe.seed).to(self.device)
-        add_noise(self.network.encoder, recipe.noise, generator(recipe.seed, "noise", self.device))
         set_dropout(
             self.network,
             {
@@ -200,7 +199,7 @@ class Trainer:
         self.step = self.kept_step = 0
         self.history = History()
         self.outcome: Outcome = ""
-        self._augmenting, self._shuffling = (generator(recipe.seed, purpose) for purpose in ("augment", "shuffle"))
+        self._augmenting = generator(recipe.seed, "augment")
         self._guess_loss = math.log(len(self.data.labels))
         self._best_weights = BestWeights(self.network, recipe.patience, self._guess_loss)
         self._evaluation_steps = evaluation_steps(recipe.steps) if watch or recipe.patience else frozenset()
@@ -259,7 +258,7 @@ class Trainer:
     def _learn(self, batch: Examples) -> bool:
         """Take one step downhill; False, and no step, where the loss has run away."""
         started = time.perf_counter()
-        seen = replace(batch, ids=augment(batch.ids, self.recipe, self._augmenting, self._shuffling))
+        seen = replace(batch, ids=mask_tokens(batch.ids, self.recipe.token_masking, self._augmenting))
         loss = self._loss(seen.to(self.device))
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
