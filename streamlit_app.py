@@ -47,6 +47,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     yield
     for task in tasks:
         task.cancel()
+    await asyncio.to_thread(here.pool.close)
 
 
 def explain_script_error(error: Exception) -> bool:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from benchmarks.results import Result, interleaved, paired_ratio, seconds
 from benchmarks.training import CONFIG
-from playground.jobs import Member, SharedRuns
-from playground.jobs.cluster import ClusterQueue
+from playground.jobs import JobHandle
+from playground.jobs.cluster import ClusterPool
 from playground.training.recipe import Recipe
 from playground.training.run_state import TrainingRequest, TrainingState
 
@@ -20,39 +20,38 @@ ROUNDS = 2
 def measure() -> Iterable[Result]:
     """Start a cluster, measure, end it."""
     before = children_bytes()
-    queue = ClusterQueue("local", cpus=1, gpus=0, max_running=1)
-    started = seconds(queue.connect)
+    pool = ClusterPool("local")
+    started = seconds(pool.connect)
     try:
         yield Result("a Ray cluster on this machine: start", started, unit="s")
         yield Result("… its processes' memory while nothing runs", (children_bytes() - before) / 1e6, unit="MB")
         seed = iter(range(10**6))
 
-        def start() -> Member[TrainingState]:
+        def start() -> JobHandle[TrainingState]:
             recipe = replace(RECIPE, seed=next(seed))
-            return SharedRuns(queue, 1, 1).join(recipe, TrainingRequest(CONFIG, recipe))
+            return pool.join(recipe, TrainingRequest(CONFIG, recipe))
 
         def one_after_the_other() -> None:
             for _ in range(2):
                 wait(start())
 
         def side_by_side() -> None:
-            for member in [start(), start()]:
-                wait(member)
+            for job in [start(), start()]:
+                wait(job)
 
         times = interleaved({"side by side": side_by_side, "one after the other": one_after_the_other}, ROUNDS)
         ratio = paired_ratio(times["side by side"], times["one after the other"])
         note = f"{min(times['side by side']):.1f} s / {min(times['one after the other']):.1f} s"
         yield Result("two trainings side by side / one after the other", ratio, 0.75, note=note)
     finally:
-        queue.disconnect()
+        pool.close()
 
 
-def wait(member: Member[TrainingState]) -> None:
+def wait(job: JobHandle[TrainingState]) -> None:
     """Wait for the end of a run, which has to be a good one."""
-    while not member.ended:
-        member.run.job.wait(0.05)
-    if member.status != "finished":
-        raise RuntimeError(f"A run {member.status}: {member.error}")
+    job.job.over.wait()
+    if job.status != "finished":
+        raise RuntimeError(f"A run {job.status}: {job.error}")
 
 
 def children_bytes() -> int:

@@ -19,7 +19,7 @@ PRESSES = 6
 
 
 def measure() -> Iterator[Result]:
-    """Choose head after head, while somebody else's training goes on and while it is paused, in turns."""
+    """Choose head after head, while somebody else's training goes on and while it is stopped, in turns."""
     with serve("streamlit_app.py") as app, sync_playwright() as playwright:
         browser = launch(playwright)
         looking, training = Visitor(browser, Relay(app.port)), new_page(browser)
@@ -31,12 +31,12 @@ def measure() -> Iterator[Result]:
             training.get_by_text("Training: step").wait_for()
             looking.open(16, head=0)
             beside += [looking.next_head() for _ in range(PRESSES)]
-            press(training, "Pause")
-            training.get_by_text("Paused: step").wait_for()
+            press(training, "Stop")
+            training.get_by_text("Stopped at step").wait_for()
             looking.open(16, head=0)
             alone += [looking.next_head() for _ in range(PRESSES)]
-            press(training, "Resume")
-        press(training, "Cancel")
+            press(training, "Start")
+        press(training, "Stop")
         browser.close()
     note = f"{statistics.median(beside):.0f} ms / {statistics.median(alone):.0f} ms"
     what = "another head, while another visitor trains / while nobody does"

@@ -1,11 +1,13 @@
 """Waiting for what another thread does."""
 
 import asyncio
-import threading
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
+
+from playground.jobs.pool import Job
+from playground.web.session.services import services
 
 R = TypeVar("R")
 
@@ -18,9 +20,9 @@ def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
         time.sleep(0.002)
 
 
-def job_threads() -> list[threading.Thread]:
-    """The threads of background jobs."""
-    return [thread for thread in threading.enumerate() if thread.name == "job"]
+def running_jobs() -> list[Job[Any]]:
+    """The background jobs that have not ended."""
+    return [job for job in services().pool._jobs.values() if not job.over.is_set()]
 
 
 def run_coroutine(coroutine: Coroutine[Any, Any, R]) -> R:

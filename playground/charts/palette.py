@@ -31,8 +31,7 @@ REGULARISERS = {
     9: "#7f9425",
     10: "#4a7bd0",
 }
-"""By number; all dropout has one colour."""
-ALL_REGULARISERS = "#c93756"
+"""By their number among the ten; both kinds of dropout have one colour."""
 CURVES = ("#4a7bd0", "#3fa65c", "#b8860b", "#c93756")
 """Of lines told apart by a number."""
 FOCUS = "#e5174b"

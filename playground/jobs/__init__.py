@@ -1,16 +1,6 @@
 """Long work in the background."""
 
-from playground.jobs.job import JobBackend, JobHandle, JobStatus, PortableRequest, Request
-from playground.jobs.queue import JobQueue
-from playground.jobs.shared_runs import Member, SharedRuns
+from playground.jobs.computation import Computation, JobStatus, Request
+from playground.jobs.pool import JobHandle, JobPool
 
-__all__ = [
-    "JobBackend",
-    "JobHandle",
-    "JobQueue",
-    "JobStatus",
-    "Member",
-    "PortableRequest",
-    "Request",
-    "SharedRuns",
-]
+__all__ = ["Computation", "JobHandle", "JobPool", "JobStatus", "Request"]

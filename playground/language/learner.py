@@ -8,15 +8,12 @@ import math
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import islice
 from random import Random
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from playground.jobs import JobStatus, PortableRequest
-from playground.jobs.job import ResumableComputation
+from playground.jobs import Computation, JobStatus, Request
 from playground.language.capabilities import CAPABILITIES, training_text
 from playground.language.network import EnglishNetwork, Spec, score_hidden, share_right
 from playground.language.text import PAD_ID, encode, english_tokenizer
@@ -24,7 +21,7 @@ from playground.model import Trace
 from playground.runs.arrays import Array, stack_layers
 from playground.training.network import Tagger, evaluation_steps
 from playground.training.trained_network import fill_network
-from playground.training.trainer import clip_gradient, copy_to_cpu, cross_entropy
+from playground.training.trainer import clip_gradient, cross_entropy
 
 STEPS = 2_400
 BATCH = 64
@@ -86,15 +83,6 @@ class MuonWithAdam:
                 part.step()
             part.zero_grad()
 
-    def state_dict(self) -> list[dict[str, Any]]:
-        """Return what `load_state_dict` goes on from."""
-        return [part.state_dict() for part in self.parts]
-
-    def load_state_dict(self, states: list[dict[str, Any]]) -> None:
-        """Go on from there."""
-        for part, state in zip(self.parts, states, strict=True):
-            part.load_state_dict(state)
-
 
 def learning_rate(step: int, steps: int) -> float:
     """The learning rate of a step, from 1."""
@@ -128,8 +116,14 @@ class Learning:
         return weights + 32 * len(self.loss) + sum(each.nbytes for each in list(self.patterns.values()))
 
 
-class Learner(ResumableComputation[Learning]):
-    """A network of the small English while it learns; another number of steps is for tests."""
+class Learner(Computation[Learning]):
+    """A network of the small English while it learns.
+
+    Args:
+        spec: what to train.
+        device: where; the CPU by default.
+        steps: optimisation steps; another number gives another network, which is for tests alone.
+    """
 
     def __init__(self, spec: Spec, device: torch.device | None = None, steps: int = STEPS) -> None:
         self.spec, self.steps, self.device = spec, steps, device or torch.device("cpu")
@@ -141,44 +135,24 @@ class Learner(ResumableComputation[Learning]):
 
     @property
     def state(self) -> Learning:
-        """Its curves, and after the end its network."""
-        return self._state
+        """Return its curves by now, and after the end its network."""
+        state = self._state
+        return replace(state, loss=list(state.loss), shares=dict(state.shares), patterns=dict(state.patterns))
 
     def run(self) -> Generator[object]:
         """Learn; yields after every step."""
-        if not self._state.loss:
-            self._look()
+        self._look()
         ids, places = training_set(self.spec.seed)
-        for rows in islice(_batches(ids, self.spec.seed, self.steps), len(self._state.loss), None):
+        for rows in _batches(ids, self.spec.seed, self.steps):
             self._learn(ids[rows].long(), places[rows])
             if len(self._state.loss) in self._looks:
                 self._look()
             yield None
         self._finish()
 
-    def freeze(self, status: JobStatus) -> Learning:
-        """What it has reached, which does not grow."""
-        state = self._state
-        return replace(state, loss=list(state.loss), shares=dict(state.shares), patterns=dict(state.patterns))
-
     def close(self, status: JobStatus) -> None:
         """Free everything but the last state."""
-        self._state = self.freeze(status)
         del self.network, self.optimizer, self._parameters
-
-    def checkpoint(self) -> Any:
-        """Return what an equal learner goes on from."""
-        return {
-            "state": self.freeze("paused"),
-            "weights": copy_to_cpu(dict(self.network.state_dict())),
-            "optimizer": copy_to_cpu(self.optimizer.state_dict()),
-        }
-
-    def restore(self, checkpoint: Any) -> None:
-        """Go on from a checkpoint."""
-        self._state = checkpoint["state"]
-        self.network.load_state_dict(checkpoint["weights"])
-        self.optimizer.load_state_dict(checkpoint["optimizer"])
 
     def _learn(self, ids: Tensor, places: Tensor) -> None:
         """One step on sentences (B, T) that hide the word at their place."""
@@ -229,7 +203,7 @@ def _batches(ids: Tensor, seed: int, steps: int) -> Iterator[Tensor]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningRequest(PortableRequest[Learning]):
+class LearningRequest(Request[Learning]):
     """A learner in words."""
 
     spec: Spec
@@ -237,10 +211,6 @@ class LearningRequest(PortableRequest[Learning]):
     def build(self) -> Learner:
         """The learner before its first step."""
         return Learner(self.spec, torch.device(self.device))
-
-    def prepare_process(self) -> None:
-        """Use as many threads as requested."""
-        torch.set_num_threads(self.threads)
 
 
 def learn(spec: Spec, on_step: Callable[[Learning], object] | None = None) -> EnglishNetwork:

@@ -25,29 +25,21 @@ TASK_TITLES: dict[str, str] = {task.title: name for name, task in TASKS.items()}
 """A task's title, which is its word in the link → its name."""
 
 _DROPOUT = Size(0.0, (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6))
-_AUGMENTATION = Size(0.0, (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5))
 
 STRENGTHS: dict[str, Param] = {
     "dropout_attention": _DROPOUT,
-    "dropout_feedforward": _DROPOUT,
-    "dropout_positions": _DROPOUT,
-    "mask_padding": Switch(True),
     "causal": Switch(True),
     "weight_decay": Size(0.0, (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)),
     "layer_norm": Switch(True),
     "label_smoothing": Size(0.0, (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)),
     "patience": Whole(0, 0, 20),
-    "token_masking": _AUGMENTATION,
-    "token_swapping": _AUGMENTATION,
-    "span_masking": _AUGMENTATION,
-    "noise": Size(0.0, (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)),
-    "shuffling": _AUGMENTATION,
+    "token_masking": Size(0.0, (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)),
     "clip": Size(0.0, (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0)),
     "distill": Size(0.0, (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)),
     "dropout_residual": _DROPOUT,
     "temperature": Size(2.0, (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)),
 }
-"""How strong each regulariser may be, by the recipe's field; off, or as a transformer has it by nature, by default."""
+"""How strong each regulariser may be, by the recipe's field; off, or as a transformer has it, by default."""
 
 _OPTIMIZER = {
     "label": "optimiser · `optimizer`",
@@ -70,7 +62,7 @@ RECIPE: dict[str, Param] = {
     "warmup": Size(100, (1, 10, 20, 50, 100, 200, 300, 400, 500, 1000, 2000, 4000)),
     **STRENGTHS,
 }
-"""A recipe's fields, but for its task and its seed."""
+"""A recipe's fields that can be set, but for its task and its seed."""
 
 SMALL = {"d_model": 64, "n_heads": 4, "n_layers": 2, "d_ff": 256}
 """Sizes small enough to train while one waits."""
@@ -94,14 +86,7 @@ TRAINING: dict[str, Param] = {
 FIELDS = {regulariser.choice: field for field, regulariser in REGULARISERS.items()}
 """What can be chosen for a comparison, which is its word in the link → the recipe's field."""
 
-TO_BEGIN_WITH = (
-    "Dropout on attention weights",
-    "Without padding mask",
-    "Weight decay",
-    "Label smoothing",
-    "Early stopping",
-    "Token swapping",
-)
+TO_BEGIN_WITH = ("Dropout on attention weights", "Weight decay", "Label smoothing", "Early stopping")
 
 
 def _strength(field: str) -> Param:
@@ -114,7 +99,7 @@ def _strength(field: str) -> Param:
 
 COMPARED: dict[str, Param] = {
     field: _strength(field) for field, regulariser in REGULARISERS.items() if not regulariser.on_by_default
-} | {"temperature": STRENGTHS["temperature"]}
+}
 """How strong each regulariser is, by the recipe's field, once it is chosen."""
 
 ABLATION: dict[str, Param] = {

@@ -1,6 +1,5 @@
 """What a training run will cost, before it starts: seconds on this machine, and numbers held in memory."""
 
-import math
 import statistics
 import time
 from dataclasses import dataclass, replace
@@ -40,11 +39,11 @@ class Speed:
     """Seconds for each floating-point operation on top."""
 
     def slowed(self, factor: float) -> "Speed":
-        """Of a machine where all takes so many times as long."""
+        """Return the speed of a machine that is `factor` times slower."""
         return Speed(self.layer * factor, self.operation * factor)
 
     def seconds(self, config: ModelConfig, recipe: Recipe) -> float:
-        """How long a run takes, its teacher's included."""
+        """Return how long a run takes, its teacher's included."""
         teacher = self.seconds(teacher_config(config), replace(recipe, distill=0.0)) if recipe.distill > 0 else 0.0
         size = min(recipe.batch_size, recipe.n_train)
         evaluated = N_EVALUATIONS * (recipe.n_validation + min(recipe.n_train, recipe.n_validation))
@@ -64,7 +63,7 @@ def measure_speed(device: torch.device) -> Speed:
 
 
 def check_cost(config: ModelConfig, recipe: Recipe, speed: Speed, *, max_seconds: float, max_parameters: int) -> float:
-    """How many seconds a run takes; refuse one that is beyond the server's limits.
+    """Return how many seconds a run takes; refuse one beyond the server's limits.
 
     Raises:
         TooLargeError: says what to make smaller.
@@ -75,20 +74,15 @@ def check_cost(config: ModelConfig, recipe: Recipe, speed: Speed, *, max_seconds
         check_pair_budget(largest, largest.vocab_size, max_parameters)
     numbers = count_activations(largest, recipe)
     if numbers > MAX_ACTIVATIONS:
-        fits = max(1, min(recipe.batch_size, recipe.n_train) * MAX_ACTIVATIONS // numbers)
         raise TooLargeError(
             f"One step would hold {numbers:,} numbers for its backward pass, and this server holds at most "
-            f"{MAX_ACTIVATIONS:,}: a batch of {fits} sequences would fit, or shorter ones, or fewer layers."
+            f"{MAX_ACTIVATIONS:,}: choose a smaller batch, shorter sequences or fewer layers."
         )
     seconds = speed.seconds(config, recipe)
     if seconds > max_seconds:
-        one = speed.seconds(config, replace(recipe, steps=1))  # measuring included, which costs the same at any length
-        steps = math.floor(1 + (max_seconds - one) * (recipe.steps - 1) / (seconds - one)) if one < max_seconds else 0
-        smaller = "smaller d_model, length or batch"
-        advice = f"{steps:,} steps would fit, or a {smaller}." if steps > 0 else f"A {smaller} would fit."
         raise TooLargeError(
             f"This would train for about {duration(seconds)} here, and this server trains for at most "
-            f"{duration(max_seconds)}. {advice}"
+            f"{duration(max_seconds)}: choose fewer steps, or a smaller d_model, length or batch."
         )
     return seconds
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from playground.config import ModelConfig
 from playground.training.network import History
-from playground.training.recipe import Recipe
+from playground.training.recipe import FORMER, Recipe
 from playground.training.tasks import TASKS
 from playground.training.trained_network import FORMAT, TrainedNetwork
 
@@ -19,7 +19,7 @@ Origin = Literal["trained", "stored", "opened"]
 
 def run_key(config: ModelConfig, recipe: Recipe) -> str:
     """Return a hash of all that a run depends on; the architecture's dropout does not count, the recipe's do."""
-    parts = [FORMAT, asdict(replace(config, dropout=0.0)), asdict(recipe)]
+    parts = [FORMAT, asdict(replace(config, dropout=0.0)), asdict(recipe) | FORMER]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 

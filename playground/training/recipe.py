@@ -63,14 +63,6 @@ class Recipe(DataRecipe):
     """Evaluations without a lower validation loss until training stops and the best weights come back."""
     token_masking: Annotated[float, (0, 0.95)] = 0.0
     """Probability that a token is shown as [MASK]."""
-    token_swapping: Annotated[float, (0, 1)] = 0.0
-    """Probability that a token changes places with its neighbour."""
-    span_masking: Annotated[float, (0, 0.95)] = 0.0
-    """Share of each sequence that is masked in one piece."""
-    noise: Annotated[float, (0, 10)] = 0.0
-    """Standard deviation of Gaussian noise on each number of the embedded tokens that the encoder reads."""
-    shuffling: Annotated[float, (0, 1)] = 0.0
-    """Probability that a sequence's tokens change their order within windows of four."""
     clip: Annotated[float, (0, 1_000_000)] = 0.0
     """Largest norm of the whole gradient; a longer one is shortened to it (Pascanu et al. 2013)."""
     distill: Annotated[float, (0, 1)] = 0.0
@@ -87,6 +79,10 @@ class Recipe(DataRecipe):
             works = f"{_MAX_TEXT:,} characters"
             raise RecipeError("text", f"{self.text[:20]}…", f"has {len(self.text):,} characters", (works,))
         check_fields(self, RecipeError)
+
+
+FORMER = dict.fromkeys(("noise", "shuffling", "span_masking", "token_swapping"), 0.0)
+"""Fields that recipes once had, each off: they still count in a run's key, and older files name them."""
 
 
 def architecture(config: ModelConfig, recipe: Recipe, data: Data) -> ModelConfig:

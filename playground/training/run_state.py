@@ -2,13 +2,11 @@
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 
 from playground.config import ModelConfig
-from playground.jobs import JobStatus, PortableRequest
-from playground.jobs.job import ResumableComputation
+from playground.jobs import Computation, JobStatus, Request
 from playground.training.network import History, Measure
 from playground.training.recipe import Recipe
 from playground.training.tasks import Data
@@ -16,9 +14,9 @@ from playground.training.trained_network import TrainedNetwork, from_trainer
 from playground.training.trainer import Outcome, Trainer
 
 
-@dataclass
+@dataclass(frozen=True)
 class TrainingState:
-    """What is to be seen of a run: no weights while it trains, no training set after its end."""
+    """What is to be seen of a run: no weights while it trains, no training set."""
 
     config: ModelConfig
     recipe: Recipe
@@ -38,7 +36,7 @@ class TrainingState:
     kept: Measure | None = None
     """After the end, how these weights do on the validation set."""
     trained: TrainedNetwork | None = None
-    """After the end, the network; None where no step was done."""
+    """After the end, the network; None if no step was done."""
 
     @property
     def n_bytes(self) -> int:
@@ -46,75 +44,58 @@ class TrainingState:
         return self.history.n_bytes + (0 if self.trained is None else self.trained.n_bytes)
 
 
-class Training(ResumableComputation[TrainingState]):
+class Training(Computation[TrainingState]):
     """A trainer that others look at while it trains; after its end, nothing but its last state."""
 
     def __init__(
         self, config: ModelConfig, recipe: Recipe, device: torch.device | None = None, data: Data | None = None
     ) -> None:
-        self._trainer: Trainer | None = Trainer(config, recipe, device, data=data)
-        data = self._trainer.data
+        trainer = Trainer(config, recipe, device, data=data)
+        self._trainer: Trainer | None = trainer
+        data = trainer.data
         shown = replace(data, train=data.train[torch.arange(0)], validation=data.validation[torch.arange(1)])
-        self._state = TrainingState(self._trainer.config, recipe, shown, self._trainer.history)
+        self._state = TrainingState(trainer.config, recipe, shown, trainer.history)
 
     @property
     def state(self) -> TrainingState:
-        """What is to be seen of the run."""
-        return self._state
-
-    def run(self) -> Generator[None]:
-        """Train, step by step."""
+        """Return what is to be seen by now."""
         trainer = self._trainer
-        if trainer is not None:
-            for _ in trainer.run():
-                self._record_progress(trainer)
-                yield
+        if trainer is None:
+            return self._state
+        teacher = trainer.teacher
+        return replace(
+            self._state,
+            history=trainer.history.copy(),
+            progress=trainer.progress,
+            step=trainer.step,
+            teacher_step=None if teacher is None or teacher.outcome else teacher.step,
+        )
 
-    def freeze(self, status: JobStatus) -> TrainingState:
-        """What it has reached, with a copy of the network unless the run is paused or has failed."""
-        trainer, picture = self._trainer, replace(self._state, history=self._state.history.copy())
-        if trainer is None or status == "paused":
-            return picture
-        frozen = replace(picture, kept_step=trainer.kept_step, outcome=trainer.outcome, message=trainer.message())
-        if status != "failed" and frozen.step:
-            trained = from_trainer(trainer)
-            frozen.trained = trained
-            frozen.kept = Measure(trained.results.validation_loss, trained.results.validation_accuracy)
-        return frozen
-
-    def checkpoint(self) -> dict[str, Any] | None:
-        """All that a run needs to go on elsewhere, between two steps; None after the end."""
-        return None if self._trainer is None else self._trainer.checkpoint()
-
-    def restore(self, checkpoint: dict[str, Any]) -> None:
-        """Go on from a checkpoint instead of from the start."""
+    def run(self) -> Generator[int]:
+        """Train, step by step."""
         if self._trainer is not None:
-            self._trainer.restore(checkpoint)
-            self._record_progress(self._trainer)
+            yield from self._trainer.run()
 
     def close(self, status: JobStatus) -> None:
-        """Keep what it has reached, and free everything else."""
-        if self._trainer is not None:
-            self._record_progress(self._trainer)
-            self._state, self._trainer = self.freeze(status), None
-
-    def _record_progress(self, trainer: Trainer) -> None:
-        teacher = trainer.teacher
-        self._state.teacher_step = None if teacher is None or teacher.outcome else teacher.step
-        self._state.step, self._state.progress = trainer.step, trainer.progress
+        """Keep what it has reached, with a copy of the network, and free everything else."""
+        trainer, last = self._trainer, self.state
+        if trainer is None:
+            return
+        last = replace(last, kept_step=trainer.kept_step, outcome=trainer.outcome, message=trainer.message())
+        if status != "failed" and last.step:
+            trained = from_trainer(trainer)
+            kept = Measure(trained.results.validation_loss, trained.results.validation_accuracy)
+            last = replace(last, trained=trained, kept=kept)
+        self._state, self._trainer = last, None
 
 
 @dataclass(frozen=True)
-class TrainingRequest(PortableRequest[TrainingState]):
+class TrainingRequest(Request[TrainingState]):
     """A training run in words; its `data` are the recipe's."""
 
     config: ModelConfig
     recipe: Recipe
 
     def build(self) -> Training:
-        """The run before its first step; raises as `Trainer`."""
+        """Return the run before its first step; raises as `Trainer`."""
         return Training(self.config, self.recipe, torch.device(self.device), self.data)
-
-    def prepare_process(self) -> None:
-        """Set up a process that computes this and nothing else."""
-        torch.set_num_threads(self.threads)

@@ -19,7 +19,7 @@ from playground.text import Tokenizer
 from playground.text.foreign_json import read_json
 from playground.text.wording import quote_text
 from playground.training.network import Network, build_network, count_network, evaluate
-from playground.training.recipe import Recipe, architecture
+from playground.training.recipe import FORMER, Recipe, architecture
 from playground.training.tasks import TASKS, Data, Task, make_data
 from playground.training.trainer import Trainer
 from playground.weights import first_not_finite, read_metadata, read_tensors
@@ -37,7 +37,7 @@ AT_FIRST = {
         *("task", "text", "length", "n_symbols", "n_train", "n_validation", "seed", "steps", "batch_size"),
         *("optimizer", "schedule", "lr", "warmup", "dropout_attention", "dropout_feedforward", "dropout_residual"),
         *("dropout_positions", "mask_padding", "causal", "weight_decay", "layer_norm", "label_smoothing", "patience"),
-        *("token_masking", "token_swapping", "span_masking", "clip", "distill", "temperature"),
+        *("token_masking", "clip", "distill", "temperature"),
     ),
     "config": (
         *("vocab_size", "d_model", "n_heads", "n_layers", "d_ff", "max_len", "dropout", "norm_placement", "norm"),
@@ -112,6 +112,7 @@ def _read_part(metadata: Mapping[str, str], name: str, kind: Any) -> Any:
     if not isinstance(values, dict):
         raise WeightsError(f"The file's {name} is not a list of settings: the file is damaged.")
     known = [field.name for field in fields(kind)]
+    values = {key: value for key, value in values.items() if key not in FORMER or value != FORMER[key]}
     for key, value in values.items():
         if key not in known:
             raise WeightsError(f"The file's {name} has a setting {quote_text(key)}, which is not known here.")

@@ -7,8 +7,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +15,7 @@ from torch import Tensor, nn
 from playground.config import ModelConfig
 from playground.model.dropout import DROPOUT_POINTS, set_dropout
 from playground.model.init import Embedding, Linear
-from playground.training.augment import add_noise, augment
+from playground.training.augment import mask_tokens
 from playground.training.network import (
     Evaluation,
     History,
@@ -126,17 +125,6 @@ def _copy_weights(network: nn.Module) -> dict[str, Tensor]:
     return {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
 
 
-def copy_to_cpu(nested: Any) -> Any:
-    """Copy tensors inside dictionaries, lists and tuples to the CPU."""
-    if isinstance(nested, Tensor):
-        return nested.detach().to("cpu", copy=True)
-    if isinstance(nested, dict):
-        return {key: copy_to_cpu(value) for key, value in nested.items()}
-    if isinstance(nested, list | tuple):
-        return type(nested)(map(copy_to_cpu, nested))
-    return nested
-
-
 Outcome = Literal["", "finished", "stopped early", "diverged"]
 
 DIVERGED = 10
@@ -144,9 +132,6 @@ DIVERGED = 10
 
 _RECENT = 10
 """Steps whose average loss decides that."""
-
-
-_NUMBERS = ("step", "kept_step", "outcome", "_seconds", "_tokens")
 
 
 class Trainer:
@@ -182,7 +167,6 @@ class Trainer:
         self.data = make_data(recipe) if data is None else data
         self.config = architecture(config, recipe, self.data)
         self.network = build_network(self.config, self.data.task, len(self.data.labels), recipe.seed).to(self.device)
-        add_noise(self.network.encoder, recipe.noise, generator(recipe.seed, "noise", self.device))
         set_dropout(
             self.network,
             {
@@ -201,7 +185,7 @@ class Trainer:
         self.step = self.kept_step = 0
         self.history = History()
         self.outcome: Outcome = ""
-        self._augmenting, self._shuffling = (generator(recipe.seed, purpose) for purpose in ("augment", "shuffle"))
+        self._augmenting = generator(recipe.seed, "augment")
         self._guess_loss = math.log(len(self.data.labels))
         self._best_weights = BestWeights(self.network, recipe.patience, self._guess_loss)
         self._evaluation_steps = evaluation_steps(recipe.steps) if watch or recipe.patience else frozenset()
@@ -215,13 +199,12 @@ class Trainer:
         return own if self.teacher is None else (self.teacher.progress + own) / 2
 
     def run(self) -> Iterator[int]:
-        """Train; yield after every step."""
-        if self.teacher is not None and not self.teacher.outcome:
+        """Train; yields after every step of the teacher, then of the network. One iterator for the whole run."""
+        if self.teacher is not None:
             yield from self.teacher.run()
         self.network.train()
-        if not self.step:
-            self._evaluate()
-        for rows in islice(self._batches(), self.step, None):
+        self._evaluate()
+        for rows in self._batches():
             if not self._learn(self.data.train[rows]):
                 return self._end("diverged")
             self._evaluate()
@@ -231,59 +214,21 @@ class Trainer:
         self._end("finished")
 
     def message(self) -> str:
-        """How the run, and its teacher, ended."""
+        """Return how the run ended, in a sentence or two; empty before."""
         if not self.outcome:
             return ""
         if self.outcome == "diverged":
-            end = (
-                f"The loss ran away at step {self.step:,} with a learning rate of {self.recipe.lr:g}; the weights of "
+            return (
+                f"The loss diverged at step {self.step:,} with a learning rate of {self.recipe.lr:g}; the weights of "
                 f"step {self.kept_step:,} are kept. A smaller learning rate, a longer warm-up or clipping would help."
             )
-        elif self.outcome == "stopped early":
-            end = (
+        if self.outcome == "stopped early":
+            return (
                 f"The validation loss had not fallen for {self.recipe.patience} evaluations at step {self.step:,}; "
                 f"the weights of step {self.kept_step:,}, the best, are back."
             )
-        else:
-            kept = f" The best weights, of step {self.kept_step:,}, are back." if self.kept_step != self.step else ""
-            end = f"All {self.step:,} steps are done.{kept}"
-        if self.teacher is None or self.teacher.outcome != "diverged":
-            return end
-        return (
-            f"{end} The loss of its teacher had run away at step {self.teacher.step:,}: it taught with the weights of "
-            f"step {self.teacher.kept_step:,}."
-        )
-
-    def checkpoint(self) -> dict[str, Any]:
-        """Return what an equal trainer goes on from."""
-        return {
-            "numbers": {name: vars(self)[name] for name in _NUMBERS},
-            "history": self.history.copy(),
-            "weights": copy_to_cpu(dict(self.network.state_dict())),
-            "optimizer": copy_to_cpu(self.optimizer.state_dict()),
-            "random": [each.get_state() for each in self._generators()],
-            "best weights": copy_to_cpu(vars(self._best_weights)),
-            "teacher": None if self.teacher is None else self.teacher.checkpoint(),
-        }
-
-    def restore(self, checkpoint: dict[str, Any]) -> None:
-        """Go on from a checkpoint."""
-        vars(self).update(checkpoint["numbers"])
-        vars(self.history).update(vars(checkpoint["history"].copy()))
-        self.network.load_state_dict(checkpoint["weights"])
-        self.optimizer.load_state_dict(checkpoint["optimizer"])
-        for each, state in zip(self._generators(), checkpoint["random"], strict=True):
-            each.set_state(state)
-        vars(self._best_weights).update(checkpoint["best weights"])
-        if self.teacher is not None:
-            self.teacher.restore(checkpoint["teacher"])
-        if self.outcome:
-            self.network.eval().requires_grad_(False)
-
-    def _generators(self) -> list[torch.Generator]:
-        found = (value for module in self.network.modules() for value in vars(module).values())
-        of_modules = dict.fromkeys(value for value in found if isinstance(value, torch.Generator))
-        return [self._augmenting, self._shuffling, *of_modules]
+        kept = f" The best weights, of step {self.kept_step:,}, are back." if self.kept_step != self.step else ""
+        return f"All {self.step:,} steps are done.{kept}"
 
     def _batches(self) -> Iterator[Tensor]:
         """The rows of each step's batch."""
@@ -299,7 +244,7 @@ class Trainer:
     def _learn(self, batch: Examples) -> bool:
         """One step downhill; False if the loss has run away."""
         started = time.perf_counter()
-        seen = replace(batch, ids=augment(batch.ids, self.recipe, self._augmenting, self._shuffling))
+        seen = replace(batch, ids=mask_tokens(batch.ids, self.recipe.token_masking, self._augmenting))
         loss = self._loss(seen.to(self.device))
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]

@@ -66,7 +66,7 @@ def _measure_in_turn() -> None:
 def connect_cluster() -> None:
     """Connect to the cluster that trains, if there is one; a run tries again if that fails."""
     with contextlib.suppress(ClusterError):  # it is in the log
-        services().backend.connect()
+        services().pool.connect()
 
 
 async def release_when_empty(here: Services) -> None:

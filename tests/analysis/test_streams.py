@@ -28,11 +28,6 @@ def small(**fields: object) -> ModelConfig:
     return ModelConfig(**defaults | fields)  # type: ignore[arg-type]
 
 
-def note(config: ModelConfig) -> str:
-    result = run_of(config)
-    return streams.describe_growth(result, streams.lengths(result))
-
-
 def test_l2_is_torchs_norm_and_zero_at_zero() -> None:
     vectors = np.random.default_rng(0).normal(size=(3, 4, 7)).astype(np.float32)
     vectors[0, 0] = 0

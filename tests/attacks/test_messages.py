@@ -79,7 +79,7 @@ def test_no_message_touches_what_others_do(target: Server) -> None:
                 await hostile.close()
             assert await steps(student) > before
             assert cached_bytes(target) >= cached
-            await student.press("training_cancel")
+            await student.press("training_stop")
 
     run_coroutine(attack())
     assert target.log.read_text().count("refused message") == ROUNDS  # one line a connection

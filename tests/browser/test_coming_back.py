@@ -118,8 +118,8 @@ def test_pages_come_back_as_they_were(stack: ExitStack, folder: Path, browser: B
     visitor.widget("training_start").get_by_role("button").click()
     expect(bar).to_contain_text(re.compile("Training: step [0-9]"))
     expect(lost).to_have_count(0)
-    visitor.widget("training_cancel").get_by_role("button").click()
-    expect(bar).to_contain_text("Cancelled after step")
+    visitor.widget("training_stop").get_by_role("button").click()
+    expect(bar).to_contain_text("Stopped at step")
 
     visitor.open("/attention")
     assert "The trained weights are not on this server" in visitor.notices()

@@ -59,7 +59,7 @@ def final_loss(visitor: Visitor) -> str:
 
 
 def test_two_students_share_one_seat(student: Callable[[], Visitor]) -> None:
-    """They watch, pause, leave the page, come back, go on, cancel, reset, and close a tab."""
+    """They watch, leave the page, come back, stop, start again, and close a tab."""
     first, second = (student().open(f"/training?training_task=Copy&training_steps=5000&seed={n}") for n in range(2))
     press(first, "start")
     chart = first.widget("training_loss").locator("svg[role=figure]")
@@ -69,30 +69,22 @@ def test_two_students_share_one_seat(student: Callable[[], Visitor]) -> None:
     first.eventually(lambda: len(str(curve.get_attribute("d"))) > len(begun), "a curve that grows")
     assert picture.evaluate("svg => svg.isConnected"), "the chart was made anew, and blinked"
     press(second, "start")
-    expect_status(second, "Waiting: next in the queue")
-    press(first, "pause")
-    expect_status(first, "Paused: step")
-    expect_status(second, "Training: step")
-    before = batches(first.settled())
+    expect_status(second, "Waiting: number 1 in the queue")
     first.go_to("Norms")
     first.go_to("Training")
-    expect_status(first, "Paused: step")
-    assert batches(first) == before
-
-    press(second, "cancel")
-    expect_status(second, "Cancelled after step [0-9,]+; the weights of that step are kept")
-    expect(second.widget("training_trials")).to_be_visible(timeout=PATIENT)
-    press(second, "reset")
-    expect(second.page.get_by_test_id("stProgress")).to_have_count(0)
-    press(first, "resume")
     expect_status(first, "Training: step")
-    press(second, "start")
-    expect_status(second, "Waiting: next in the queue")
-    first.assert_well()
-    first.page.close()
+    press(first, "stop")
+    expect_status(first, "Stopped at step [0-9,]+; the weights of that step are kept")
     expect_status(second, "Training: step")
-    press(second, "cancel")
-    expect_status(second, "Cancelled")
+    before = batches(first.settled())
+    assert before > 0
+    press(first, "start")
+    expect_status(first, "Waiting: number 1 in the queue")
+    second.assert_well()
+    second.page.close()
+    expect_status(first, "Training: step")
+    press(first, "stop")
+    expect_status(first, "Stopped")
 
 
 def test_a_connection_that_breaks_ends_the_run_and_leaves_its_curves(student: Callable[[], Visitor]) -> None:
@@ -106,7 +98,7 @@ def test_a_connection_that_breaks_ends_the_run_and_leaves_its_curves(student: Ca
     press(visitor, "start")
     expect_status(visitor, "Training: step [0-9]{2,}")
     sockets[-1].close()
-    expect_status(visitor, "The connection to your browser broke, and the run was cancelled after step [0-9,]+")
+    expect_status(visitor, "Stopped at step [0-9,]+")
     assert len(sockets) == 2, "it did not connect again"
     expect(visitor.widget("training_trials")).to_be_visible(timeout=PATIENT)
     assert batches(visitor.settled()) >= 10
@@ -115,8 +107,8 @@ def test_a_connection_that_breaks_ends_the_run_and_leaves_its_curves(student: Ca
     visitor.errors.clear()
     press(visitor, "start")
     expect_status(visitor, "Training: step")
-    press(visitor, "cancel")
-    expect_status(visitor, "Cancelled after step")
+    press(visitor, "stop")
+    expect_status(visitor, "Stopped at step")
 
 
 def test_the_browser_asks_before_a_reload_while_a_run_goes_on(student: Callable[[], Visitor]) -> None:
@@ -131,8 +123,8 @@ def test_the_browser_asks_before_a_reload_while_a_run_goes_on(student: Callable[
         visitor.page.close(run_before_unload=True)
         visitor.eventually(lambda: visitor.errors == ["dialog: "], "the browser's question")
         visitor.errors.clear()
-    press(visitor, "cancel")
-    expect_status(visitor, "Cancelled after step")
+    press(visitor, "stop")
+    expect_status(visitor, "Stopped at step")
     expect(asks).to_have_count(0)
     visitor.settled().assert_well()
     visitor.page.close(run_before_unload=True)
@@ -194,5 +186,5 @@ def test_what_was_learnt_goes_to_every_page_and_a_link_repeats_it(student: Calla
 
     classmate = student().open(link)
     assert classmate.notices() == ""
-    expect_status(classmate, "All 400 steps are done. The same run had been computed here before")
+    expect_status(classmate, "All 400 steps are done. This run had been computed here before")
     expect(classmate.page.locator("body")).to_contain_text(f"Validation loss {loss} nats", timeout=PATIENT)

@@ -12,9 +12,8 @@ def test_the_panel_stays_as_it_is_while_a_student_sets_what_is_in_it(visitor: Vi
     visitor.settled()
     clip = visitor.slider("training_clip")
     expect(clip).to_be_visible()
-    for presses, n in ((("ArrowRight",), "1"), (("ArrowRight",), "1"), (("Home",), "none"), (("ArrowRight",), "1")):
+    for presses in (("ArrowRight",), ("ArrowRight",), ("Home",), ("ArrowRight",)):
         visitor.press("training_clip", *presses)
-        expect(visitor.page.locator("body")).to_contain_text(f"Regularisers that differ from the usual: {n}.")
         visitor.settled()
         expect(clip).to_be_visible()
         expect(panel.locator("details[open]")).to_have_count(1)
@@ -23,13 +22,9 @@ def test_the_panel_stays_as_it_is_while_a_student_sets_what_is_in_it(visitor: Vi
     visitor.settled()
     expect(clip).not_to_be_visible()
     assert visitor.query()["training_clip"] == ["0.1"]
-    visitor.open(visitor.copied_link())
-    assert "Regularisers that differ from the usual: 1." in visitor.text()
 
 
 def test_what_a_link_sets_in_a_closed_panel_outlasts_a_visit_elsewhere(visitor: Visitor) -> None:
     visitor.open("/training?training_clip=0.5")
-    assert "Regularisers that differ from the usual: 1." in visitor.text()
     visitor.go_to("Norms").go_to("Training")
-    assert "Regularisers that differ from the usual: 1." in visitor.text()
     assert visitor.query()["training_clip"] == ["0.5"]

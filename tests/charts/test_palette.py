@@ -8,7 +8,7 @@ PAGES = {"light": "#ffffff", "dark": "#17161c"}
 LINES = (
     palette.POST_NORM, palette.PRE_NORM, palette.NO_NORM, palette.TRAINING, palette.VALIDATION, palette.BATCHES,
     palette.POST_NORM_ALONE, palette.PRE_NORM_ALONE, palette.NO_NORM_ALONE,
-    *palette.CURVES, palette.RESIDUAL, palette.ALL_REGULARISERS, *palette.REGULARISERS.values(),
+    *palette.CURVES, palette.RESIDUAL, *palette.REGULARISERS.values(),
 )  # fmt: skip
 
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from playground.jobs.cluster import ClusterQueue
-from tests.waiting import job_threads, until
+from playground.jobs.cluster import ClusterPool
 
 OBJECT_STORE = 80 << 20
 """Bytes of each node."""
@@ -19,9 +18,9 @@ OBJECT_STORE = 80 << 20
 STRANGER = """
 import sys
 from playground.errors import ClusterError
-from playground.jobs.cluster import ClusterQueue
+from playground.jobs.cluster import ClusterPool
 try:
-    ClusterQueue(sys.argv[1], cpus=1, gpus=0, max_running=1).connect()
+    ClusterPool(sys.argv[1]).connect()
 except ClusterError as error:
     print(error)
 """
@@ -32,7 +31,7 @@ class TwoNodes:
     """The cluster, of which a node may be killed."""
 
     cluster: Any
-    queue: ClusterQueue
+    pool: ClusterPool
     nodes: list[Any]
     stranger: subprocess.Popen[str]
     """Somebody with another token, who tries to connect, and says what comes of it."""
@@ -58,16 +57,15 @@ def two_nodes() -> Iterator[TwoNodes]:
             head_node_args={"num_cpus": 0, "include_dashboard": False, "object_store_memory": OBJECT_STORE},
         )
         added = [cluster.add_node(wait=False, num_cpus=1, object_store_memory=OBJECT_STORE) for _ in range(2)]
-        queue = ClusterQueue(cluster.address, cpus=1, gpus=0, max_running=1)
+        pool = ClusterPool(cluster.address)
         cluster.wait_for_nodes()
         before = signal.getsignal(signal.SIGTERM)
-        queue.connect()
+        pool.connect()
         assert signal.getsignal(signal.SIGTERM) is before, "the server ends in its own way"
         environment = os.environ | {"RAY_AUTH_TOKEN": "another-token-of-32-characters-x"}
         command = [sys.executable, "-c", STRANGER, cluster.address]
         with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as stranger:
-            yield TwoNodes(cluster, queue, added, stranger)
+            yield TwoNodes(cluster, pool, added, stranger)
             stranger.kill()
-        until(lambda: not job_threads())
-        queue.disconnect()
+        pool.close()
         cluster.shutdown()

@@ -23,7 +23,7 @@ class ShortRequest(LearningRequest):
 def test_the_cluster_trains_the_same_networks(two_nodes: TwoNodes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "LearningRequest", ShortRequest)
     specs = [TINY, replace(TINY, seed=1)]
-    there = {trained.spec: trained for trained in command.train_on_cluster(specs, two_nodes.queue)}
+    there = {trained.spec: trained for trained in command.train_on_cluster(specs, two_nodes.pool)}
     assert there.keys() == set(specs)
     here = ShortRequest(spec=TINY).build()
     for _ in here.run():

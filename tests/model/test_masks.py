@@ -52,8 +52,10 @@ def test_a_flat_mask_that_may_be_keys_or_causal_is_refused_and_both_can_be_writt
     flat = causal_mask(3)[0]
     with pytest.raises(ValueError, match=r"pass mask\[:, None\] for the former, mask\[None\] for the latter"):
         over_heads(flat, 3, 3, 3)
-    assert torch.equal(over_heads(flat[:, None], 3, 3, 3), flat[:, None, None])
-    assert torch.equal(over_heads(flat[None], 3, 3, 3), flat[None, None])
+    for mask in (flat[:, None], flat[None]):
+        widened = over_heads(mask, 3, 3, 3)
+        assert widened is not None
+        assert torch.equal(widened, mask[:, None])
     assert over_heads(flat.flip(0), 3, 3, 3) is not None, "other lengths are keys"
 
 

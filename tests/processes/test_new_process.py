@@ -93,30 +93,6 @@ def test_no_import_builds_them_and_those_who_ask_at_once_get_the_same(repository
     assert done.stdout.splitlines()[-1] == "0 1"
 
 
-# --- its end
-
-
-def test_python_shuts_down_in_the_middle_of_a_step(repository: Path) -> None:
-    """A thread inside torch while Python ends would abort the process."""
-    program = """
-import time, torch
-from playground.jobs import JobQueue
-def work():
-    numbers = torch.ones(600, 600)
-    while True:
-        numbers @ numbers
-        yield
-queue = JobQueue(1)
-paused = queue.submit(work)
-paused.pause()
-job = queue.submit(work)
-while job.seconds < 0.1:
-    time.sleep(0.01)
-"""
-    done = subprocess.run([sys.executable, "-c", program], cwd=repository, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 # --- its log
 
 

@@ -153,4 +153,4 @@ def test_a_layer_in_full_is_the_encoders_own_trace() -> None:
         np.testing.assert_allclose(found[name], trace[f"layers.1.{name}"][0].detach(), atol=1e-5)
     merged = trace["layers.1.attn.z"][0].transpose(0, 1).reshape(5, 16)
     np.testing.assert_allclose(found.merged, merged.detach(), atol=1e-5)
-    np.testing.assert_array_equal(found.learned["up.weight"][0], encoder.layers[1].ffn.up.weight[0].detach())
+    np.testing.assert_array_equal(found.learned["up.weight"][0], encoder.state_dict()["layers.1.ffn.up.weight"][0])

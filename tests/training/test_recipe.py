@@ -96,22 +96,13 @@ def test_heads_count_among_activations() -> None:
     assert count_activations(replace(USUAL, n_heads=8), Recipe()) > count_activations(USUAL, Recipe())
 
 
-def test_a_run_that_takes_too_long_is_told_how_many_steps_fit() -> None:
-    with pytest.raises(TooLargeError, match="trains for at most 20 s") as caught:
-        check(recipe=Recipe(steps=100_000), max_seconds=20)
-    fits = int(str(caught.value).split(". ")[1].split(" steps")[0].replace(",", ""))
-    assert check(recipe=Recipe(steps=fits), max_seconds=20) <= 20
-    with pytest.raises(TooLargeError, match=f" {fits:,} steps would fit"):
-        check(recipe=Recipe(steps=fits + 1), max_seconds=20)
-
-
-def test_a_batch_that_needs_too_much_memory_is_told_what_fits() -> None:
-    recipe = Recipe(length=256, batch_size=512, n_train=10_000, steps=1)
-    with pytest.raises(TooLargeError, match=f"at most {MAX_ACTIVATIONS:,}") as caught:
-        check(recipe=recipe)
-    fits = int(str(caught.value).split("a batch of ")[1].split(" ")[0])
-    assert count_activations(USUAL, replace(recipe, batch_size=fits)) <= MAX_ACTIVATIONS
-    assert count_activations(USUAL, replace(recipe, batch_size=fits + 1)) > MAX_ACTIVATIONS
+def test_a_run_that_takes_too_long_or_a_batch_that_needs_too_much_memory_is_refused() -> None:
+    seconds = check(recipe=Recipe(steps=1_000))
+    assert check(recipe=Recipe(steps=1_000), max_seconds=seconds) == seconds
+    with pytest.raises(TooLargeError, match="choose fewer steps"):
+        check(recipe=Recipe(steps=1_000), max_seconds=0.99 * seconds)
+    with pytest.raises(TooLargeError, match=f"at most {MAX_ACTIVATIONS:,}"):
+        check(recipe=Recipe(length=256, batch_size=512, n_train=10_000, steps=1))
 
 
 @pytest.mark.parametrize("task", ["reverse", "seq2seq-reverse"])
@@ -129,11 +120,6 @@ def test_a_teacher_counts_against_the_budget() -> None:
     check(config, Recipe(steps=1))
     with pytest.raises(TooLargeError, match="10,000,000"):
         check(config, Recipe(steps=1, distill=0.5))
-
-
-def test_where_measuring_alone_takes_too_long_no_number_of_steps_is_suggested() -> None:
-    with pytest.raises(TooLargeError, match=r"at most 1 s\. A smaller d_model"):
-        check(recipe=Recipe(steps=1), max_seconds=0.001)
 
 
 def test_a_machine_s_speed_is_measured() -> None:

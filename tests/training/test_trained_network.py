@@ -276,6 +276,13 @@ def test_a_file_from_before_a_setting_was_there_has_its_default(part: str, field
     assert getattr(load(old), part) == getattr(trained(), part)
 
 
+def test_a_file_may_name_what_recipes_once_had_if_it_was_off() -> None:
+    off: dict[str, Any] = {"noise": 0.0, "token_swapping": 0.0}
+    assert load(forged("recipe", **off)).recipe == trained().recipe
+    with pytest.raises(WeightsError, match="noise"):
+        load(forged("recipe", noise=0.3))
+
+
 def test_a_file_of_the_first_format_has_no_initial_weights_to_draw() -> None:
     old = load(described(format=trained_network.OTHER_WEIGHTS[0]))
     assert not old.has_initial

@@ -112,6 +112,7 @@ def test_statistics_and_the_norm_by_hand_are_of_every_norm() -> None:
     run, trace = small_run("abcab")
     table = chart(show("statistics", Scene(run, FOCUS)), "norm_statistics")
     assert isinstance(table, Curves)
+    assert table.table is not None
     assert list(table.table(run).index) == [
         "embed.norm", *(f"layers.{i}.norm{n}" for i in (0, 1) for n in (1, 2)),
     ]  # fmt: skip

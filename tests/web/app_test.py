@@ -245,7 +245,7 @@ def press(app: AppTest, key: str) -> AppTest:
 
 def grey_buttons(app: AppTest, page: str) -> set[str]:
     """The buttons of a page's experiment that can't be pressed."""
-    keys = {f"{page}_{name}": name for name in ("start", "pause", "resume", "cancel", "reset")}
+    keys = {f"{page}_{name}": name for name in ("start", "stop")}
     return {keys[button.key] for button in app.button if button.disabled and button.key in keys}
 
 

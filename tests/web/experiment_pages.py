@@ -12,11 +12,11 @@ from streamlit.testing.v1 import AppTest
 from playground.config import ModelConfig
 from playground.presets import PRESETS
 from playground.training.recipe import Recipe
-from playground.training.regularisers import Amount, ablation_recipe
+from playground.training.regularisers import Amount, comparison_recipe
 from playground.training.trained_network import TrainedNetwork
 from playground.training.trainer import Trainer
 from playground.web.session.trained_slot import SLOT
-from tests.waiting import job_threads, until
+from tests.waiting import running_jobs, until
 from tests.web.app_test import grey_buttons, open_page, press, status_text, working
 
 SIZES = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32}
@@ -41,8 +41,8 @@ def regularisers_page(*chosen: str, **query: object) -> AppTest:
 
 def ended(app: AppTest, page: str = "training") -> AppTest:
     """The page once its run is over."""
-    until(lambda: not job_threads())
-    assert "cancel" in grey_buttons(working(app.run()), page)
+    until(lambda: not running_jobs())
+    assert "stop" in grey_buttons(working(app.run()), page)
     return app
 
 
@@ -70,15 +70,15 @@ def train(app: AppTest) -> TrainedNetwork:
     return found
 
 
-def short_ablation(task: str, amount: Amount, seed: int, strengths: dict[str, Any]) -> Recipe:
+def short_comparison(task: str, amount: Amount, seed: int, strengths: dict[str, Any]) -> Recipe:
     """The Regularisers page's recipe, but soon over."""
-    recipe = ablation_recipe(task, amount, seed, strengths)
+    recipe = comparison_recipe(task, amount, seed, strengths)
     return replace(recipe, n_train=min(recipe.n_train, 200), n_validation=40, steps=N_STEPS)
 
 
-def endless_ablation(*args: Any) -> Recipe:
+def endless_comparison(*args: Any) -> Recipe:
     """The Regularisers page's recipe, which does not end while a test runs."""
-    return replace(short_ablation(*args), steps=5_000)
+    return replace(short_comparison(*args), steps=5_000)
 
 
 def recipe(**changes: Any) -> Recipe:

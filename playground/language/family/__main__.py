@@ -17,8 +17,7 @@ from rich.logging import RichHandler
 from rich.progress import track
 
 from playground.errors import ClusterError
-from playground.jobs import SharedRuns
-from playground.jobs.cluster import ClusterQueue
+from playground.jobs.cluster import ClusterPool
 from playground.language import CAPABILITIES
 from playground.language.family import (
     FOLDER,
@@ -52,22 +51,21 @@ def train_in_processes(specs: list[Spec], n_processes: int) -> Iterator[EnglishN
             yield done.result()
 
 
-def train_on_cluster(specs: list[Spec], queue: ClusterQueue) -> Iterator[EnglishNetwork]:
-    """The same on a cluster; ClusterError if that fails."""
-    queue.connect()
-    runs = SharedRuns(queue, max_results=0, max_bytes=0)
-    members = [runs.join(spec, LearningRequest(spec=spec)) for spec in specs]
+def train_on_cluster(specs: list[Spec], pool: ClusterPool) -> Iterator[EnglishNetwork]:
+    """The same on a cluster; raises ClusterError if that can't be reached, or a training fails there."""
+    pool.connect()
+    jobs = [pool.join(spec, LearningRequest(spec=spec)) for spec in specs]
     try:
-        while members:
-            for member in [each for each in members if each.ended]:
-                if member.state is None or member.state.trained is None:
-                    raise ClusterError(member.error)
-                members.remove(member)
-                yield member.state.trained
+        while jobs:
+            for job in [each for each in jobs if each.ended]:
+                if job.state is None or job.state.trained is None:
+                    raise ClusterError(job.error)
+                jobs.remove(job)
+                yield job.state.trained
             time.sleep(0.2)
     finally:
-        for member in members:
-            member.cancel()
+        for job in jobs:
+            job.stop()
 
 
 def keep(trained: EnglishNetwork) -> Row:
@@ -120,7 +118,7 @@ def main() -> None:
     missing = [spec for spec in measured_specs() if spec.key not in rows]
     logger.info("%s of %s networks are missing.", len(missing), len(measured_specs()))
     if options.ray:
-        networks = train_on_cluster(missing, ClusterQueue(options.ray, cpus=1, gpus=0, max_running=1))
+        networks = train_on_cluster(missing, ClusterPool(options.ray))
     else:
         networks = train_in_processes(missing, options.processes)
     for trained in track(networks, "Training", total=len(missing), console=console):

@@ -150,15 +150,12 @@ class Task(ABC):
 
     @property
     def unused_fields(self) -> dict[str, str]:
-        """Fields that change nothing here, with the reason."""
-        shown = "the answer is the next character, which another order would show" if self.predicts_next else ""
+        """The recipe's fields that change nothing in this task, each with the reason."""
         reasons = {
             "text": "" if self.reads_text else "its sequences are made up",
             "n_symbols": "" if self.counts_symbols else "its symbols are given",
             "causal": "" if self.predicts_next else "nothing comes next that would have to be hidden",
             "mask_padding": "windows of text are equally long, so that nothing is padded" if self.reads_text else "",
-            "token_swapping": shown,
-            "shuffling": shown,
         }
         return {field: reason for field, reason in reasons.items() if reason}
 

@@ -1,83 +1,66 @@
-"""A visitor's experiments: run in the background, shown on every page, cancelled when the connection breaks.
+"""A visitor's experiments: run in the background, shown on every page, stopped when the connection breaks.
 
 At the end stands what they need before they start: data, this machine's speed, and how much memory they will take.
 """
 
 import secrets
-import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 import streamlit as st
 
 from playground.accounting import count_flops
 from playground.config import ModelConfig
-from playground.errors import BusyError, ClusterError
-from playground.jobs import JobStatus, Member, Request
+from playground.jobs import JobHandle, JobStatus, Request
+from playground.jobs.computation import S
+from playground.jobs.pool import OnEnd
 from playground.language.learner import Learning, LearningRequest
 from playground.language.network import Spec, save
-from playground.training.ablation import AblationRequest, AblationState, AblationTraining, seeds_of
 from playground.training.cost import Speed, measure_speed
 from playground.training.network import count_network
 from playground.training.recipe import Recipe, teacher_config
 from playground.training.tasks import TASKS, Data, make_data
 from playground.training.tasks.task import DataRecipe
-from playground.web.server.visitors import browser_of
+from playground.training.variants import VariantRun, VariantsRequest, VariantsState, seeds_of
 from playground.web.session.memory_budget import MemoryReservation, MemoryUser
 from playground.web.session.services import services
-from playground.web.session.turns import BUSY, leave_turn
 from playground.web.session.weights_cache import cache_for_everybody, load_once
 
 EXPERIMENTS = "_experiments"
 """Session key of the `SessionExperiments`."""
 
-_POLL = 0.05
-"""Seconds between two looks at a run that a page waits for."""
-
-S = TypeVar("S")
-
-ACTIVE = ("waiting", "running", "paused")
-"""Statuses of an experiment that can still go on."""
-
-OnEnd = Callable[[S, JobStatus], str | None]
-"""Called with what the visitor keeps and how it ended; returns what the page should say of that, if anything."""
+DELAY = 2.0
+"""How many times as long as measured a run takes: its thread has the lower priority, and pages are drawn beside it."""
 
 
 class Experiment(Generic[S]):
-    """A visitor's part in a run; creating one starts the run, or joins it where an equal one is there.
+    """A visitor's part in a job; creating one starts the job, or joins it if an equal one is there.
 
     Args:
         inputs: everything that the computation depends on, to be compared with the page's settings later.
         request: what to compute.
-        on_end: called once, where the job runs or here; not if nothing was built, or the experiment is discarded.
-        reservation: the memory that the run takes, paused or not, from its first step to its end; the job fails where
-            the server has less.
-        key: all that the run's numbers depend on; experiments of equal keys share one run. None: it is nobody else's.
-        seconds: how long the run is likely to take.
+        on_end: as of `JobPool.join`.
+        n_bytes: memory that the run takes from its first step to its end; the job fails if the server has less.
+        key: all that the run's numbers depend on; experiments of equal keys share one job.
         keep: whether the result may stay for others, once this visitor is gone.
         kept: the part of the last state that goes on taking memory which counts.
     """
-
-    disconnected = False
-    """Whether the connection to the visitor broke while it was active."""
 
     def __init__(
         self,
         inputs: Any,
         request: Request[S],
         on_end: OnEnd[S] | None = None,
-        reservation: MemoryReservation | None = None,
         *,
-        key: Hashable = None,
-        seconds: float = 0.0,
+        n_bytes: int,
+        key: Hashable,
         keep: bool = True,
         kept: Callable[[S], MemoryUser | None] | None = None,
     ) -> None:
         self.inputs = inputs
-        memory = MemoryReservation(0) if reservation is None else reservation
-        budget, runs = services().memory, services().runs
+        memory, budget = MemoryReservation(n_bytes), services().memory
 
         def over(state: S | None) -> None:
             user = None if state is None or kept is None else kept(state)
@@ -87,16 +70,8 @@ class Experiment(Generic[S]):
             finally:
                 budget.release(memory)
 
-        self.job: Member[S] = runs.join(
-            object() if key is None else key,
-            request,
-            on_end,
-            seconds=seconds,
-            keep=keep and key is not None,
-            on_start=partial(budget.reserve, memory),
-            on_over=over,
-            client=current_client(),
-        )
+        on_start = partial(budget.reserve, memory)
+        self.job: JobHandle[S] = services().pool.join(key, request, on_end, keep=keep, on_start=on_start, on_over=over)
 
     @property
     def state(self) -> S | None:
@@ -104,59 +79,14 @@ class Experiment(Generic[S]):
         return self.job.state
 
     @property
-    def progress(self) -> float:
-        """The share that is done; 1 at the end."""
-        return 1.0 if self.job.status == "finished" else self.job.progress
-
-    @property
     def active(self) -> bool:
         """Whether it can still go on."""
-        return self.job.status in ACTIVE
-
-    @property
-    def cancelling(self) -> bool:
-        """Whether it is cancelled, but still in its last step."""
-        return self.job.status == "cancelled" and not self.job.ended
+        return self.job.status in ("waiting", "running")
 
     @property
     def in_progress(self) -> bool:
-        """Whether it changes without the visitor's doing."""
-        return self.job.status in ("waiting", "running") or self.cancelling
-
-    def disconnect(self) -> None:
-        """Cancel it, as its visitor is gone, without waiting."""
-        self.disconnected = self.disconnected or self.active
-        self.job.cancel(timeout=0)
-
-    def discard(self) -> None:
-        """Cancel it, and keep nothing of its results."""
-        self.job.discard()
-
-
-def current_client() -> Hashable:
-    """Who asks, whatever the number of their tabs: a browser, by Streamlit's own cookie; without it, an address."""
-    return browser_of(st.context.cookies) or st.context.ip_address or ""
-
-
-def compute_on_cluster(key: Hashable, request: Request[S]) -> S:
-    """The last state of a run that a page waits for, which others of equal keys share.
-
-    Raises:
-        BusyError: it has not ended after the seconds that a visitor waits for a turn; it is given up then.
-        ClusterError: it failed, in the words of its failure.
-    """
-    member = services().runs.join(key, request, keep=False)
-    deadline = time.monotonic() + services().settings.busy_timeout
-    leave_turn()
-    while not member.ended:
-        if time.monotonic() > deadline:
-            member.discard()
-            raise BusyError(BUSY)
-        time.sleep(_POLL)
-    state = member.state
-    if member.status != "finished" or state is None:
-        raise ClusterError(member.error)
-    return state
+        """Whether it changes without the visitor's doing: also in its last step, after it was stopped."""
+        return not self.job.ended
 
 
 class SessionExperiments:
@@ -181,19 +111,19 @@ class SessionExperiments:
             self._experiments[page] = create()
 
     def discard(self, page: str) -> None:
-        """Cancel a page's experiment and forget it."""
+        """Stop a page's experiment and forget it."""
         experiment = self._experiments.pop(page, None)
         if experiment is not None:
-            experiment.discard()
+            experiment.job.discard()
 
     def disconnect(self) -> None:
-        """Cancel everything; the results so far stay."""
+        """Stop everything; the results so far stay."""
         for experiment in self._experiments.values():
-            experiment.disconnect()
+            experiment.job.stop(timeout=0)
 
 
 def session_experiments() -> SessionExperiments:
-    """The session's experiments; they are cancelled when the connection breaks, and found again by who comes back."""
+    """The session's experiments; they are stopped when the connection breaks, and found again by who comes back."""
     experiments: SessionExperiments = _until_disconnect(st.session_state.setdefault(EXPERIMENTS, SessionExperiments()))
     return experiments
 
@@ -226,19 +156,13 @@ def _cached_data(recipe: Recipe) -> Data:
 
 
 def machine_speed() -> Speed:
-    """How fast runs train here: as measured, and as much slower as the latest run was than that let expect.
-
-    A run has the lower priority while pages are drawn, and the measurement has not.
-
-    Raises:
-        BusyError: no turn to measure it came free.
-    """
-    return _measured_speed().slowed(services().runs.delay)
+    """Return how fast runs train here, beside pages that are drawn; BusyError if no turn to measure it came free."""
+    return _measured_speed().slowed(DELAY)
 
 
 def most_seconds() -> float:
-    """How long a run may be expected to take by `machine_speed`: the server's limit is for one that nothing delays."""
-    return services().settings.max_training_seconds * services().runs.delay
+    """Return how long a run may be expected to take by `machine_speed`."""
+    return services().settings.max_training_seconds * DELAY
 
 
 @load_once(seconds=600.0)
@@ -259,23 +183,20 @@ def without_idle(recipe: Recipe) -> Recipe:
     return replace(recipe, **{name: defaults[name] for name in names})
 
 
-def ablation_seconds(trainings: Sequence[AblationTraining]) -> float:
-    """How long these trainings are likely to take here, one after the other; raises as `machine_speed`."""
+def seconds_of(runs: Sequence[VariantRun]) -> float:
+    """Return how long these runs are likely to take here, one after the other; raises as `machine_speed`."""
     speed = machine_speed()
-    return sum(speed.seconds(training.config, training.recipe) for training in trainings)
+    return sum(speed.seconds(run.config, run.recipe) for run in runs)
 
 
-def join_ablation(page: str, trainings: tuple[AblationTraining, ...]) -> Experiment[AblationState]:
-    """Take part in trainings for a page; start them in the background if nobody has yet."""
-    data = {seed: training_data(replace(trainings[0].recipe, seed=seed)) for seed in seeds_of(trainings)}
-    n_bytes = max(training_bytes(training.config, training.recipe, *data.values()) for training in trainings)
-    threads = services().settings.threads
+def join_variants(runs: tuple[VariantRun, ...]) -> Experiment[VariantsState]:
+    """Take part in these runs; start them in the background if nobody has yet."""
+    data = {seed: training_data(replace(runs[0].recipe, seed=seed)) for seed in seeds_of(runs)}
     return Experiment(
-        trainings,
-        AblationRequest(trainings, device=str(services().device), threads=threads, data=data),
-        reservation=MemoryReservation(n_bytes),
-        key=(page, trainings),
-        seconds=ablation_seconds(trainings),
+        runs,
+        VariantsRequest(runs, device=str(services().device), threads=services().settings.threads, data=data),
+        n_bytes=max(training_bytes(run.config, run.recipe, *data.values()) for run in runs),
+        key=runs,
     )
 
 
@@ -304,9 +225,8 @@ def join_learning(spec: Spec) -> Experiment[Learning]:
         spec,
         LearningRequest(spec=spec, device=str(services().device), threads=services().settings.threads),
         keep,
-        MemoryReservation(_TRAINING_BYTES * spec.n_parameters + _TEXT_BYTES),
-        key=(LEARNING, spec),
-        seconds=learning_seconds(spec),
+        n_bytes=_TRAINING_BYTES * spec.n_parameters + _TEXT_BYTES,
+        key=spec,
     )
 
 

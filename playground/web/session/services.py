@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from playground.jobs import JobBackend, JobQueue, SharedRuns
-from playground.jobs.cluster import ClusterQueue
+from playground.jobs import JobPool
+from playground.jobs.cluster import ClusterPool
 from playground.runs.budget import choose_device
 from playground.web.server.monitoring import Meters, Readiness
 from playground.web.server.settings import Settings, read_settings
@@ -36,8 +36,8 @@ class Services:
     turns: Turns
     results: ResultCache
     networks: EnglishNetworks
-    backend: JobBackend
-    runs: SharedRuns
+    pool: JobPool
+    """Runs the experiments of all visitors, and keeps results for whoever asks for the same."""
     memory: MemoryBudget
 
     @property
@@ -48,7 +48,7 @@ class Services:
     def forget_results(self) -> None:
         """Free what visitors computed and everybody may use."""
         self.results.clear()
-        self.runs.forget_results()
+        self.pool.forget_results()
 
 
 def build_services(settings: Settings) -> Services:
@@ -58,10 +58,9 @@ def build_services(settings: Settings) -> Services:
         return choose_device(settings.device)
 
     results, visitors = ResultCache(settings.max_cached, size_in_bytes), Visitors(settings.max_sessions)
-    meters, backend = Meters(settings.slow_seconds), choose_backend(settings)
+    meters, pool = Meters(settings.slow_seconds), choose_pool(settings)
     meters.watch("playground_visitors", "Open pages.", lambda: visitors.open)
     meters.watch("playground_cache_bytes", "Bytes of shared results.", lambda: results.size)
-    runs = SharedRuns(backend, settings.max_shared_runs, settings.max_shared_bytes)
     return Services(
         settings=settings,
         meters=meters,
@@ -70,19 +69,17 @@ def build_services(settings: Settings) -> Services:
         turns=Turns(PLACES, settings.busy_timeout, meters.wait_seconds.time),
         results=results,
         networks=EnglishNetworks(NetworkStore(default_folder()), device),
-        backend=backend,
-        runs=runs,
-        memory=MemoryBudget(settings.max_own_weights, (runs.forget_results,)),
+        pool=pool,
+        memory=MemoryBudget(settings.max_own_weights, (pool.forget_results,)),
     )
 
 
-def choose_backend(settings: Settings) -> JobBackend:
+def choose_pool(settings: Settings) -> JobPool:
     """Return threads of this process, or the cluster that the settings name."""
+    kept = settings.max_shared_runs, settings.max_shared_bytes
     if not settings.ray:
-        return JobQueue(settings.max_trainings)
-    return ClusterQueue(
-        settings.ray, cpus=settings.ray_cpus, gpus=settings.ray_gpus, max_running=settings.max_trainings
-    )
+        return JobPool(settings.max_trainings, *kept)
+    return ClusterPool(settings.ray, settings.ray_cpus, settings.ray_gpus, *kept)
 
 
 _LOCK, _in_use = threading.Lock(), list[Services]()

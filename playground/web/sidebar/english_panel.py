@@ -133,13 +133,14 @@ def follow_learning() -> None:
     if running is None and experiments.active_page() is None and STAYS < seconds_since_move() < LEAVES:
         experiments.start(LEARNING, partial(join_learning, spec))
     elif running is not None and running.active:
-        st.progress(running.progress, pending_sentence(running) or f"Training: {running.progress:.0%}")
-        st.button("Cancel", key="cancel_english", on_click=running.job.cancel, icon=":material/stop:")
+        progress = running.job.progress
+        st.progress(progress, pending_sentence(running) or f"Training: {progress:.0%}")
+        st.button("Stop", key="stop_english", on_click=running.job.stop, icon=":material/stop:")
         if running.state is not None and running.state.patterns:
             _draw_patterns(running.state)
     else:
         if running is not None:
-            st.caption(running.job.error or "Cancelled.")
+            st.caption(running.job.error or "Stopped.")
         label, is_busy = f"Train it, about {duration(learning_seconds(spec))}", experiments.active_page() is not None
         icon = ":material/play_arrow:"
         st.button(label, key="train_english", on_click=_start, args=(spec,), disabled=is_busy, icon=icon)

@@ -13,13 +13,13 @@ from playground.analysis.gradient_variants import (
     LONGEST,
     Comparison,
     DepthNorms,
-    SweepRequest,
     Variant,
     check_layers,
     common_config,
     compare,
     draw_vocabulary,
     scale_weights,
+    sweep_variants,
 )
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
@@ -27,9 +27,8 @@ from playground.errors import PlaygroundError
 from playground.link import query
 from playground.link.state import TextKey
 from playground.model import Encoder
-from playground.training.ablation import AblationState, AblationTraining
 from playground.training.kept_run import list_changed_settings
-from playground.views.ablation_curves import WatchedAblation
+from playground.training.variants import VariantRun, VariantsState
 from playground.views.gradient_flow import LAYERS, SixEncoders, list_depths, show_gradient_flow
 from playground.views.gradient_training import (
     SIZES,
@@ -38,14 +37,14 @@ from playground.views.gradient_training import (
     pair_trainings,
     show_pair,
 )
+from playground.views.variant_curves import WatchedVariants
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup, current_value
 from playground.web.session import caches
 from playground.web.session.experiments import (
     Experiment,
-    ablation_seconds,
-    compute_on_cluster,
-    join_ablation,
+    join_variants,
+    seconds_of,
     session_experiments,
     training_data,
 )
@@ -108,7 +107,7 @@ def compare_variants(key: ComparisonKey) -> Comparison:
 def compare_depths(key: ComparisonKey) -> DepthNorms:
     """The first layer's gradient norms in the six, at `SWEEP_DEPTHS` and at their full depth.
 
-    Raises as `compare_variants`, and ClusterError where a cluster has to compute it and can't.
+    Raises as `compare_variants`.
     """
     full, n_layers = compare_variants(key).full_depth, key.config.n_layers
     shallow = _sweep(key, list_depths(n_layers)[:-1])
@@ -119,21 +118,18 @@ def compare_depths(key: ComparisonKey) -> DepthNorms:
 
 
 def _sweep(key: ComparisonKey, depths: tuple[int, ...]) -> DepthNorms:
-    """The norms at depths below the page's own; on the cluster, where there is one."""
+    """Return the norms at depths below the page's own."""
     if not depths:
         return {}
-    config = replace(key.config, n_layers=depths[-1])
-    ids = tuple(_token_ids(key).tolist())
-    request = SweepRequest(config, key.seed, key.scale, ids, depths, _draw_vocabulary(key), key.causal)
-    if services().backend.is_remote:
-        return compute_on_cluster(
-            ("depth sweep", key, depths), replace(request, threads=services().settings.threads)
-        ).norms
-    with services().turns.hold_long_place():
-        sweep = replace(request, device=str(services().device), data=_weights(replace(key, config=config))).build()
-        for _ in sweep.run():
-            pass
-    return sweep.state.norms
+    device, vectors = services().device, _draw_vocabulary(key)
+    with services().turns.take():
+        return sweep_variants(
+            _weights(replace(key, config=replace(key.config, n_layers=depths[-1]))),
+            _token_ids(key).to(device),
+            depths,
+            vectors=None if vectors is None else vectors.to(device),
+            causal=key.causal,
+        )
 
 
 def _weights(key: ComparisonKey) -> Encoder:
@@ -174,7 +170,7 @@ def chosen_pair() -> tuple[Variant, ...]:
     return tuple(dict.fromkeys(BY_NAME[current_value(f"gradient_{which}")] for which in ("first", "second")))
 
 
-def plan_pair() -> tuple[AblationTraining, ...]:
+def plan_pair() -> tuple[VariantRun, ...]:
     """The training of the chosen pair; raises ConfigError, RecipeError."""
     recipe = pair_recipe(current_value("seed"))
     data = training_data(recipe)
@@ -186,9 +182,9 @@ def train_both() -> None:
     """Draw what trains the two chosen encoders, and what they have learnt by now."""
     plan = experiment_buttons.plan_or_error(plan_pair)
     # The choice is drawn in a fragment of its own, which may have run since: what counts is the one at the click.
-    experiment_buttons.draw_buttons(PAGE, plan, lambda _: join_ablation(PAGE, plan_pair()), start="Train both")
+    experiment_buttons.draw_buttons(PAGE, plan, lambda _: join_variants(plan_pair()), start="Start both")
     if plan is not None and session_experiments().get(PAGE) is None:
-        st.caption(f"About **{duration(ablation_seconds(plan))}** here.")
+        st.caption(f"About **{duration(seconds_of(plan))}** here.")
     experiment_buttons.follow(follow_pair, PAGE)
 
 
@@ -201,23 +197,24 @@ def note_other_pair() -> None:
         trained, now = experiment.inputs, plan_pair()
         if trained == now:
             return
-        was, chosen = (" and ".join(f"*{each.title}*" for each in pair) for pair in (trained, now))
-        differences = [f"the choice is {chosen} now"] if was != chosen else []
+        chosen = " and ".join(f"*{each.title}*" for each in now)
+        differences = (
+            [f"{chosen} are chosen now"] if {each.title for each in trained} != {each.title for each in now} else []
+        )
         for old, new in zip(trained, now, strict=False):
             if old.title == new.title:
                 settings = ((each.config, each.recipe) for each in (old, new))
                 differences += list_changed_settings(*settings)
-        listed = list(dict.fromkeys(differences))
-        st.info(experiment_buttons.difference_sentence(experiment, was, listed, start="Train both"))
+        st.info(experiment_buttons.untrained_sentence(list(dict.fromkeys(differences))))
 
 
-def follow_pair(experiment: Experiment[AblationState]) -> None:
+def follow_pair(experiment: Experiment[VariantsState]) -> None:
     """Draw how far both are, and what they have learnt."""
-    status = experiment_buttons.ablation_status(experiment)
-    experiment_buttons.show_progress(experiment, experiment.progress, status)
+    status = experiment_buttons.variants_status(experiment)
+    experiment_buttons.show_progress(experiment, experiment.job.progress, status)
     state, data = experiment.state, training_data(experiment.inputs[0].recipe)
     if state is not None:
-        scene = Scene(WatchedAblation(state, data, experiment.in_progress))
+        scene = Scene(WatchedVariants(state, data, experiment.in_progress))
         render(show_pair(scene), scene)
 
 

@@ -59,15 +59,13 @@ from playground.web.session.experiments import (
     validation_data,
     without_idle,
 )
-from playground.web.session.memory_budget import MemoryReservation
 from playground.web.session.services import services
 from playground.web.session.trained_slot import TrainedSlot
 from playground.web.session.weights_cache import cache_in_session
 from playground.web.shared import experiment_buttons, panels, uploads
 from playground.web.shared.experiment_buttons import (
-    cancelled_clause,
-    continuing_sentence,
     pending_sentence,
+    running_sentence,
     untrained_sentence,
 )
 from playground.web.shared.navigation import page_named
@@ -93,9 +91,6 @@ CHUNK = 5
 
 N_BARS = 10
 """Characters in the chart of what may come next."""
-
-_RESTART = " Start begins again at step 0, with the seed's first weights; Pause keeps your place."
-"""What comes after a cancelled run that does not go on for others."""
 
 _OPENED = "_training_head_opened"
 """Session key of the layer and head that the page has opened by itself; None once the visitor has chosen by hand."""
@@ -161,9 +156,8 @@ def create_experiment(plan: TrainingPlan) -> Experiment[TrainingState]:
             plan.config, plan.recipe, device=str(services().device), threads=services().settings.threads, data=data
         ),
         partial(keep_network, slot),
-        MemoryReservation(training_bytes(plan.config, plan.recipe, data)),
+        n_bytes=training_bytes(plan.config, plan.recipe, data),
         key=plan.key,
-        seconds=plan.seconds,
         keep=not plan.recipe.text,  # what a visitor typed is nobody else's
         kept=lambda state: state.trained,
     )
@@ -171,7 +165,7 @@ def create_experiment(plan: TrainingPlan) -> Experiment[TrainingState]:
 
 def is_known(plan: TrainingPlan) -> bool:
     """Whether the server still has what this run has shown to somebody."""
-    return services().runs.has_result(plan.key)
+    return services().pool.has_result(plan.key)
 
 
 def show_training_again() -> None:
@@ -211,11 +205,11 @@ def draw_answer(plan: TrainingPlan | None) -> None:
     `plan` is what the page's settings describe, None where they describe nothing to start.
     """
 
-    def name_untrained(config: ModelConfig, recipe: Recipe, *, is_active: bool = False) -> str:
+    def name_untrained(config: ModelConfig, recipe: Recipe) -> str:
         before = replace(config, dropout=0.0), recipe
         if plan is None:
             return ""
-        return untrained_sentence(list_changed_settings(before, plan.inputs), is_active=is_active)
+        return untrained_sentence(list_changed_settings(before, plan.inputs))
 
     def follow_answer(experiment: Experiment[TrainingState]) -> None:
         """Draw what the network does now."""
@@ -223,7 +217,7 @@ def draw_answer(plan: TrainingPlan | None) -> None:
             render([Paragraph(NO_ANSWER_YET, "answer")])
         else:
             scene = Scene(watch(experiment.state, experiment.job.seconds, grows=experiment.in_progress))
-            render(show_progress(scene, name_untrained(*experiment.inputs, is_active=experiment.active)), scene)
+            render(show_progress(scene, name_untrained(*experiment.inputs)), scene)
 
     if session_experiments().get(PAGE) is None:
         trained = trained_slot.session_slot().trained
@@ -259,7 +253,7 @@ def follow_curves(experiment: Experiment[TrainingState]) -> None:
     """Draw the progress bar and the curves so far."""
     state = experiment.state
     diverged = state is not None and state.outcome == "diverged"
-    share = state.step / state.recipe.steps if state is not None and diverged else experiment.progress
+    share = state.step / state.recipe.steps if state is not None and diverged else experiment.job.progress
     experiment_buttons.show_progress(experiment, share, status_sentence(experiment))
     if experiment.job.status == "failed":
         st.error(experiment.job.error)
@@ -285,10 +279,8 @@ def status_sentence(experiment: Experiment[TrainingState]) -> str:
     if run is None or status == "failed":
         return "It failed."
     if status == "cancelled":
-        end = "before its own first step; it has no weights to keep."
-        if run.step:
-            end = f"after step {run.step:,}; the weights of that step are kept."
-        return f"{cancelled_clause(experiment)} {end}{'' if experiment.job.left else _RESTART}"
+        kept = "the weights of that step are kept" if run.trained else "no weights are kept"
+        return f"Stopped at step {run.step:,}; {kept}. Start begins again at step 0, with the seed's initial weights."
     if run.outcome == "diverged":
         return f"Ended at step {run.step:,} of {run.recipe.steps:,}."
     if status == "finished":
@@ -296,7 +288,7 @@ def status_sentence(experiment: Experiment[TrainingState]) -> str:
     at = f"step {run.step:,} of {run.recipe.steps:,}"
     if run.teacher_step is not None:
         at = f"its teacher, twice as wide, learns first: step {run.teacher_step:,} of {run.recipe.steps:,}"
-    return continuing_sentence(experiment, at)
+    return running_sentence(experiment, at)
 
 
 @fragment

@@ -1,25 +1,19 @@
 """The Training page's settings and buttons: task, data, sizes, optimiser, regularisers."""
 
 from collections.abc import Iterable
-from dataclasses import replace
-from functools import partial
-from itertools import count
 
 import streamlit as st
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from playground.accounting.readable import duration
 from playground.charts.scene import Scene
-from playground.errors import ConfigError, PlaygroundError
-from playground.link.kinds import Size
-from playground.link.params import ARCHITECTURE, OWN, SMALL, STRENGTHS, TASK_TITLES
+from playground.link.params import ARCHITECTURE, SMALL, STRENGTHS, TASK_TITLES
 from playground.link.query import shape_to_train, trains_small
 from playground.training.answers import right_answer
 from playground.training.recipe import Recipe
 from playground.training.regularisers import (
     REGULARISERS,
     Regulariser,
-    explain_regulariser,
     reason_without_effect,
 )
 from playground.training.tasks import TASKS
@@ -51,18 +45,7 @@ def pick_task() -> None:
 
 def plan_or_error() -> TrainingPlan | None:
     """The run that the settings describe; None, with an error on the page, where there can be none."""
-    return experiment_buttons.plan_or_error(make_plan, _suggest_slider_stop)
-
-
-def _suggest_slider_stop(error: PlaygroundError) -> str:
-    """An error's sentence; a value that would work but is no stop of the slider is replaced by the next lower stop."""
-    if not isinstance(error, ConfigError):
-        return str(error)
-    param, most = OWN.get(f"{PAGE}_{error.field}"), error.works[0]
-    if not isinstance(param, Size) or not isinstance(most, int) or most in param.options:
-        return str(error)
-    stop = max((option for option in param.options if option <= most), default=most)
-    return str(error).replace(f"; {most} would work", f"; {stop} would work")
+    return experiment_buttons.plan_or_error(make_plan)
 
 
 def show_question(plan: TrainingPlan | None) -> None:
@@ -137,44 +120,32 @@ def start_row(plan: TrainingPlan | None) -> None:
 
 
 def _offer_another_seed(plan: TrainingPlan) -> None:
-    """Draw the button that makes a run which nobody has seen; not where a trained network decides on the seed."""
+    """Draw the button that makes a run to watch; not where a trained network decides on the seed."""
     if not is_trained_network(current_value("weights")):
         st.button(
             "Another seed, to watch it learn",
             key="training_another_seed",
             icon=":material/casino:",
-            on_click=partial(_choose_another_seed, plan),
+            on_click=shortcuts.choose_values,
+            args=({"seed": (plan.recipe.seed + 1) % 2**31},),
         )
-
-
-def _choose_another_seed(plan: TrainingPlan) -> None:
-    """Choose the next seed whose run nobody has computed here."""
-    seeds = (seed % 2**31 for seed in count(plan.recipe.seed + 1))
-    unknown = (seed for seed in seeds if not is_known(replace(plan, recipe=replace(plan.recipe, seed=seed))))
-    shortcuts.choose_values({"seed": next(unknown)})
 
 
 def _regularisers(task: str) -> None:
     """Draw the regularisers' widgets if their panel is open or one is set: other values need no widget to last."""
     chosen = {name: current_value(f"{PAGE}_{name}") for name in STRENGTHS}
-    changed = {name for name, param in STRENGTHS.items() if chosen[name] != param.default}
-    recipe = without_idle(Recipe(task=task, **chosen))
-    n_set = sum(vars(recipe)[name] == chosen[name] for name in changed)
     panel = _fold("regularisers", "Regularisers", STRENGTHS)
-    st.caption(f"Regularisers that differ from the usual: {n_set or 'none'}.")
-    if panel.open or changed:
+    if panel.open or any(chosen[name] != param.default for name, param in STRENGTHS.items()):
+        recipe, norm = without_idle(Recipe(task=task, **chosen)), current_setup().state.asked["norm"]
         with panel:
-            norm = current_setup().state.asked["norm"]
             for regulariser in REGULARISERS.values():
-                explanation = explain_regulariser(regulariser, norm)
-                _strength(regulariser, explanation, reason_without_effect(regulariser, recipe, norm))
+                _strength(regulariser, reason_without_effect(regulariser, recipe, norm))
 
 
-def _strength(regulariser: Regulariser, explanation: str, reason: str) -> None:
-    """Draw one regulariser's widget; grey, with the reason, where it can change nothing."""
-    scale = f" Its strength: {regulariser.scale}." if regulariser.scale else ""
+def _strength(regulariser: Regulariser, reason: str) -> None:
+    """Draw one regulariser's widget; grey, with the reason, if it can change nothing."""
     no_effect = f" It changes nothing here: {reason}." if reason else ""
-    help_text = f"{explanation} Where: {regulariser.where}.{scale}{no_effect}"
+    help_text = f"{regulariser.explanation} Where: {regulariser.where}.{no_effect}"
     label = f"{regulariser.title} · `{regulariser.field}`"
     widgets.draw(f"training_{regulariser.field}", label, help_text=help_text, disabled=bool(reason))
     if regulariser.field == "distill":

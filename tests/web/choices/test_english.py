@@ -165,8 +165,8 @@ def test_a_training_starts_by_itself_once_the_visitor_stays_after_a_move(
 
     def start(spec: Spec) -> Mock:
         started.append(spec)
-        job = Mock(status="running")
-        return Mock(inputs=spec, active=True, in_progress=True, cancelling=False, progress=0.25, state=None, job=job)
+        job = Mock(status="running", progress=0.25)
+        return Mock(inputs=spec, active=True, in_progress=True, state=None, job=job)
 
     monkeypatch.setattr(choices, "monotonic", lambda: seconds[0])
     monkeypatch.setattr(english_panel, "join_learning", start)
@@ -179,7 +179,7 @@ def test_a_training_starts_by_itself_once_the_visitor_stays_after_a_move(
         without_error(app.run())
     buttons = {button.key for button in without_error(app.run()).button}
     assert started == [change(n_layers=3, seed=9)] * starts
-    assert buttons & {"cancel_english", "train_english"} == {"cancel_english" if starts else "train_english"}
+    assert buttons & {"stop_english", "train_english"} == {"stop_english" if starts else "train_english"}
 
 
 def test_what_would_be_trained_for_too_long_is_not_offered(own_store: NetworkStore) -> None:

@@ -7,19 +7,19 @@ from playground.web.session import experiments
 from playground.web.session.services import services
 from playground.web.session.trained_slot import SLOT
 from playground.web.views import regularisers
-from tests.waiting import job_threads, until
+from tests.waiting import running_jobs
 from tests.web.app_test import captions, charts, press, prose, status_text, working
 from tests.web.experiment_pages import (
     OWN_TEXT,
     ended,
-    endless_ablation,
+    endless_comparison,
     measured,
     regularisers_page,
     training_page,
     until_step,
 )  # fmt: skip
 
-SHARED = "You share this run with 1 other visitor"
+SHARED = "Shared with 1 other"
 
 
 @pytest.fixture(autouse=True)
@@ -34,56 +34,49 @@ def opened(page: str, **query: object) -> AppTest:
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("page", ["training", "regularisers"])
-def test_who_pauses_or_cancels_leaves_and_the_run_goes_on(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regularisers, "ablation_recipe", endless_ablation)
+def test_who_stops_leaves_and_the_run_goes_on(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regularisers, "comparison_recipe", endless_comparison)
     first, second = (opened(page, training_steps=5_000) for _ in range(2))
     until_step(press(first, f"{page}_start"))
     assert SHARED not in status_text(first)
     press(second, f"{page}_start")
     assert SHARED in status_text(working(second.run()))
     assert SHARED in status_text(working(first.run()))
-    press(first, f"{page}_pause")
-    paused = status_text(first)
-    assert paused.startswith("Paused for you")
-    assert "goes on for 1 other visitor" in paused
+    press(first, f"{page}_stop")
+    stopped = status_text(first)
+    assert stopped.startswith("Stopped")
     until_step(second, "Training", at_least=5)
-    assert status_text(working(first.run())) == paused
-    press(first, f"{page}_cancel")
-    assert status_text(first).startswith("Cancelled")
+    assert status_text(working(first.run())) == stopped
     assert SHARED not in status_text(working(second.run()))
-    assert len(job_threads()) == 1
-    press(second, f"{page}_cancel")
-    until(lambda: not job_threads())
+    assert len(running_jobs()) == 1
+    press(second, f"{page}_stop")
+    assert not running_jobs()
     if page == "training":
-        networks = [app.session_state[SLOT].trained for app in (first, second)]
-        assert networks[0].results.kept_step < networks[1].results.kept_step
-        assert f"after step {networks[0].results.kept_step}; the weights of that step are kept." in status_text(first)
+        assert first.session_state[SLOT].trained is None
+        assert second.session_state[SLOT].trained is not None
 
 
 def test_who_comes_later_has_the_same_network_and_curves_at_once() -> None:
     first, second = measured(training_page()), training_page()
     assert "**Start** shows that run at once; **another seed** makes one to watch." in prose(second)
     press(second, "training_start")
-    assert not job_threads()
-    assert status_text(second).startswith("All 5 steps are done. The same run had been computed here before; this is")
+    assert not running_jobs()
+    assert status_text(second).startswith("All 5 steps are done. This run had been computed here before.")
     assert second.session_state[SLOT].trained is first.session_state[SLOT].trained
     assert "What does it answer?" in "".join(header.value for header in working(second.run()).header)
     assert charts(second)["training_loss"] == charts(first)["training_loss"]
     assert prose(second) == prose(working(first.run()))
 
 
-def test_another_seed_is_one_that_nobody_has_computed_here() -> None:
-    first, second = measured(training_page(seed=4)), training_page(seed=3)
-    assert "training_another_seed" not in {button.key for button in second.button}
-    measured(second)
-    third = press(press(training_page(seed=3), "training_start"), "training_another_seed")
-    assert third.session_state["seed"] == 5
-    assert "About **" in captions(third)
-    assert first.session_state[SLOT].trained is not None
+def test_another_seed_is_a_run_to_watch() -> None:
+    app = press(measured(training_page(seed=4)), "training_start")
+    app = press(app, "training_another_seed")
+    assert app.session_state["seed"] == 5
+    assert "About **" in captions(app)
 
 
 def test_a_text_of_ones_own_is_kept_for_nobody() -> None:
     app = measured(training_page(**OWN_TEXT))
-    assert not services().runs._results
-    ended(press(press(app, "training_reset"), "training_start"))
+    assert not services().pool._jobs
+    ended(press(app, "training_start"))
     assert status_text(app) == "All 5 steps are done."

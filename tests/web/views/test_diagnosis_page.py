@@ -129,7 +129,7 @@ def test_a_file_is_read_in_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     held = []
 
     def read(data: bytes) -> dict[str, NDArray[Any]]:
-        held.append(turns._HOLDS_LONG_PLACE.get())
+        held.append(turns._HELD.get() is not None)
         return read_arrays(data)
 
     monkeypatch.setattr("playground.web.views.diagnosis.read_arrays", read)

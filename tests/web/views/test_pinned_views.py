@@ -15,8 +15,8 @@ from playground.link.changes import Changes, MadeChange
 from playground.link.params import SHARED
 from playground.model.changes import Change
 from playground.model.positions import sinusoids
+from playground.views.scenes import Difference, list_differences
 from playground.web.choices.shortcuts import preset_values
-from playground.web.shared.pinning import Difference, list_differences
 from tests.web.app_test import (
     SMALL,
     SMALL_CONFIG,

@@ -1,0 +1,290 @@
+"""Background jobs in threads of this process: equal jobs are computed once, for everybody who asks for them."""
+
+import contextlib
+import logging
+import os
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import Any, Generic
+
+from playground.errors import PlaygroundError, explain
+from playground.jobs.computation import Computation, JobStatus, Request, S
+
+NICENESS = 10
+"""How far the priority of a job's thread, and of those that torch starts for it, is lowered."""
+
+LAST_STEP = 5.0
+"""Seconds that whoever stops a job waits for its current step."""
+
+OnEnd = Callable[[S, JobStatus], str | None]
+"""Called once with the last state and how the job ended; returns what the visitor should be told, if anything."""
+
+logger = logging.getLogger(__name__)
+
+
+def _do_nothing(*_: object) -> None:
+    pass
+
+
+class Job(Generic[S]):
+    """One computation, and the handles of all who take part in it."""
+
+    def __init__(self, request: Request[S], on_start: Callable[[], None], on_over: Callable[[S | None], None]) -> None:
+        self.request, self.on_start, self.on_over = request, on_start, on_over
+        self.status: JobStatus = "waiting"
+        self.error = ""
+        self.stopping, self.over = threading.Event(), threading.Event()
+        self.computation: Computation[S] | None = None
+        self.handles: list[JobHandle[S]] = []
+        self.future: Future[None] | None = None
+        self._started = self._ended = 0.0
+
+    @property
+    def state(self) -> S | None:
+        """Return what is to be seen by now; None before the first step."""
+        return None if self.computation is None else self.computation.state
+
+    @property
+    def seconds(self) -> float:
+        """Return how long it has run."""
+        return (self._ended or time.monotonic()) - self._started if self._started else 0.0
+
+    def compute(self, build: Callable[[Request[S]], Computation[S]]) -> JobStatus:
+        """Take steps until there is none left, one fails, or the job is stopped; return how it ended."""
+        self._started, status = time.monotonic(), self.status
+        try:
+            self.status = "running"
+            self.on_start()
+            self.computation = build(self.request)
+            with contextlib.closing(self.computation.run()) as steps:
+                status = "cancelled" if any(self.stopping.is_set() for _ in steps) else "finished"
+        except BaseException as problem:  # whatever it is, it ends this job alone
+            status, self.error = "failed", explain(problem)
+            level = logging.WARNING if isinstance(problem, PlaygroundError) else logging.ERROR
+            logger.log(level, "A job failed", exc_info=True)
+        try:
+            with contextlib.ExitStack() as stack:  # whatever fails, `on_over` is called
+                stack.callback(lambda: self.on_over(self.state))
+                if self.computation is not None:
+                    self.computation.close(status)
+        except Exception as problem:
+            logger.exception("The end of a job failed")
+            status, self.error = "failed", explain(problem)
+        self._ended = time.monotonic()
+        return status
+
+
+class JobHandle(Generic[S]):
+    """A job as one visitor sees it: who stops leaves it, and the last one to leave ends it.
+
+    Attributes:
+        job: the job.
+        joined: its status when this visitor asked for it; None for the first, who started it.
+        left: whether the visitor left while the job went on for others.
+        reached: the state, and the seconds, of that moment.
+        note: what `on_end` had to say, or why it failed, in one sentence or none.
+    """
+
+    def __init__(self, pool: "JobPool", job: Job[S], on_end: OnEnd[S] | None, joined: JobStatus | None) -> None:
+        self.job, self.joined, self.note, self.left = job, joined, "", False
+        self._pool, self._on_end = pool, on_end
+        self.reached: tuple[S | None, float] = (None, 0.0)
+
+    @property
+    def status(self) -> JobStatus:
+        """Return how it stands for this visitor; `cancelled` as soon as that is certain."""
+        return "cancelled" if self.left or (self.job.stopping.is_set() and not self.ended) else self.job.status
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing can change any more; a job that was stopped may still be in its last step."""
+        return self.left or self.job.over.is_set()
+
+    @property
+    def error(self) -> str:
+        """Return why it failed, in one sentence; empty if it did not."""
+        return self.job.error
+
+    @property
+    def state(self) -> S | None:
+        """Return what is to be seen; None before the first step."""
+        return self.reached[0] if self.left else self.job.state
+
+    @property
+    def progress(self) -> float:
+        """Return the share that is done; 1 at the end."""
+        state: Any = self.state
+        return 0.0 if state is None else float(state.progress)
+
+    @property
+    def seconds(self) -> float:
+        """Return how long it has run."""
+        return self.reached[1] if self.left else self.job.seconds
+
+    @property
+    def position(self) -> int:
+        """Return the place in the queue, 1 = next; 0 if it does not wait."""
+        return self._pool.position(self.job) if self.status == "waiting" else 0
+
+    @property
+    def others(self) -> int:
+        """Return for how many others the job goes on without this visitor."""
+        return 0 if self.job.over.is_set() else sum(not each.left for each in self.job.handles if each is not self)
+
+    def stop(self, timeout: float = LAST_STEP) -> None:
+        """Leave with what is reached; if nobody else takes part, end the job and wait for that."""
+        self._pool.leave(self)
+        if not self.left:
+            self.job.over.wait(timeout)
+
+    def discard(self) -> None:
+        """Stop, and keep nothing of it."""
+        self._on_end = None
+        self.stop()
+
+    def deliver(self, status: JobStatus) -> None:
+        """Hand over the last state, once."""
+        on_end, self._on_end = self._on_end, None
+        state = self.state
+        if on_end is None or state is None:
+            return
+        try:
+            self.note = on_end(state, status) or ""
+        except Exception as problem:
+            logger.exception("The end of a job failed for one visitor")
+            self.note = explain(problem)
+
+
+class JobPool:
+    """The jobs of all visitors, by all that their numbers depend on.
+
+    Args:
+        max_running: how many jobs run at once; the others wait, first come, first served.
+        max_results: how many finished jobs are kept for whoever asks for the same; the one used longest ago goes first.
+        max_bytes: how much memory their states may take; a larger one is not kept at all.
+    """
+
+    def __init__(self, max_running: int, max_results: int = 0, max_bytes: int = 0) -> None:
+        self.max_results, self.max_bytes = max_results, max_bytes
+        self._lock = threading.RLock()
+        self._jobs: OrderedDict[Hashable, Job[Any]] = OrderedDict()
+        lower_priority = partial(os.nice, NICENESS) if sys.platform == "linux" else None  # there it is of one thread
+        self._threads = ThreadPoolExecutor(max_running, "job", initializer=lower_priority)
+
+    def connect(self) -> None:
+        """Be ready for the first job; ClusterError if the machines cannot be reached, which every job tries again."""
+
+    def build(self, request: Request[S]) -> Computation[S]:
+        """Return the computation of a request; called where the job runs."""
+        return request.build()
+
+    def join(
+        self,
+        key: Hashable,
+        request: Request[S],
+        on_end: OnEnd[S] | None = None,
+        *,
+        keep: bool = True,
+        on_start: Callable[[], None] = _do_nothing,
+        on_over: Callable[[S | None], None] = _do_nothing,
+    ) -> JobHandle[S]:
+        """Take part in the job of this key; the first who asks for it starts it.
+
+        Args:
+            key: all that the numbers depend on; equal keys come with equal requests.
+            request: what to compute.
+            on_end: called in the job's thread, or here at once.
+            keep: whether the result may stay for others, after all who took part have gone.
+            on_start: called where the job runs, before the computation is built; if it raises, the job fails.
+            on_over: called where the job ran, with the last state or None, before anybody gets it.
+        """
+        with self._lock:
+            job: Job[S] | None = self._jobs.get(key)
+            if job is None or job.stopping.is_set():
+                job = Job(request, on_start, on_over)
+                handle = JobHandle(self, job, on_end, None)
+                job.handles.append(handle)
+                self._jobs[key] = job
+                self._jobs.move_to_end(key)
+                job.future = self._threads.submit(self._run, job, keep)
+                return handle
+            handle = JobHandle(self, job, on_end, job.status)
+            is_over = job.over.is_set()
+            if is_over:
+                self._jobs.move_to_end(key)
+            else:
+                job.handles.append(handle)
+        if is_over:
+            handle.deliver(job.status)
+        return handle
+
+    def leave(self, handle: JobHandle[Any]) -> None:
+        """Let a visitor out of a job that goes on for others; stop one that does not."""
+        job = handle.job
+        with self._lock:
+            if handle.ended:
+                return
+            if handle.others:
+                handle.reached, handle.left = (job.state, job.seconds), True
+                return
+            job.stopping.set()
+            if job.future is not None and job.future.cancel():
+                self._end(job, "cancelled")
+
+    def position(self, job: Job[Any]) -> int:
+        """Return a waiting job's place in the queue, 1 = next; 0 if it does not wait."""
+        with self._lock:
+            waiting = [each for each in self._jobs.values() if each.status == "waiting"]
+            return waiting.index(job) + 1 if job in waiting else 0
+
+    def has_result(self, key: Hashable) -> bool:
+        """Whether the finished job of this key is kept, so that who joins it has its result at once."""
+        with self._lock:
+            return key in self._jobs and self._jobs[key].over.is_set()
+
+    def forget_results(self) -> None:
+        """Keep no finished job but for those who took part in it."""
+        self._trim(0, 0)
+
+    def close(self) -> None:
+        """Stop every job, and wait for the current steps: Python must not end while a thread is inside torch."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        deadline = time.monotonic() + LAST_STEP
+        with self._lock:
+            jobs = [job for job in self._jobs.values() if job.status == "running"]
+        for job in jobs:
+            job.stopping.set()
+        for job in jobs:
+            job.over.wait(max(0.0, deadline - time.monotonic()))
+
+    def _run(self, job: Job[Any], keep: bool) -> None:
+        outcome = job.compute(self.build)
+        with self._lock:  # nobody joins or leaves meanwhile
+            for handle in job.handles:
+                if not handle.left:
+                    handle.deliver(outcome)
+            self._end(job, outcome, keep=keep)
+
+    def _end(self, job: Job[Any], status: JobStatus, *, keep: bool = False) -> None:
+        """Let a job be over, and keep its result or not; with the lock held."""
+        job.status = status
+        if not keep or status != "finished":
+            for key in [key for key, each in self._jobs.items() if each is job]:
+                del self._jobs[key]
+        job.handles.clear()  # a finished job is freed with the last handle, without the garbage collector
+        job.over.set()
+        self._trim(self.max_results, self.max_bytes)
+
+    def _trim(self, max_results: int, max_bytes: int) -> None:
+        """Let go of finished jobs beyond these bounds."""
+        with self._lock:
+            over = [(key, job.state) for key, job in self._jobs.items() if job.over.is_set()]
+            sizes = [0 if state is None else state.n_bytes for _, state in over]
+            for number, (key, _) in enumerate(over):
+                if len(over) - number > max_results or sum(sizes[number:]) > max_bytes:
+                    del self._jobs[key]
