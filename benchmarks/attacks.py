@@ -137,7 +137,8 @@ async def attack(port: int, process_id: int, attackers: Attack, seconds: float) 
     damage, end = Damage(), asyncio.Event()
     async with _watching(process_id, damage):
         student = asyncio.create_task(study(port, damage, end))
-        await asyncio.sleep(min(3.0, seconds / 4))
+        while not damage.seconds and not student.done():  # until it works
+            await asyncio.sleep(SAMPLE)
         tasks = [asyncio.ensure_future(each) for each in attackers(port, damage)]
         await asyncio.sleep(seconds)
         end.set()
