@@ -43,7 +43,7 @@ KEYS = [key for key in SHARED if key not in ("text", "untrained")]
 _WEIGHTS = ("minilm", "english", "random")
 """What can be had outside of a browser."""
 
-COMMANDS = ("lesson", "results")
+COMMANDS = ("lesson",)
 """What commands for teachers begin with; `playground.learn.command` has them, which brings charts and pages along."""
 
 SITE = "http://localhost:8501"
