@@ -44,7 +44,7 @@ _WEIGHTS = ("minilm", "english", "random")
 """What can be had outside of a browser."""
 
 COMMANDS = ("lesson",)
-"""What commands for teachers begin with; `playground.learn.command` has them, which brings charts and pages along."""
+"""First words of commands for teachers, in `playground.learn.command`, which brings charts and pages along."""
 
 SITE = "http://localhost:8501"
 """Where `make run` serves the pages."""

@@ -47,8 +47,8 @@ def check_answer(exercise: str, answer: Any, variant: int = 0) -> str:
 
     Args:
         exercise: by its key.
-        answer: a number, a word or words, the names or numbers of a place, five heights, or what the exercise's
-            settings are to be: a link, or a mapping of changed parameters.
+        answer: a number, a word or words, the names or numbers of a place, or the settings: a link, or a mapping of
+            changed parameters.
         variant: its number.
 
     Raises:

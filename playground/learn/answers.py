@@ -175,7 +175,7 @@ class Click(Record):
 
     def is_right(self, given: tuple[int, ...], posed: Posed) -> bool:
         """Whether no place has a larger number."""
-        return given == posed.truth.best
+        return bool(given == posed.truth.best)
 
     def names(self, given: tuple[int, ...], posed: Posed) -> Mapping[str, Any]:
         """Return the names of a mistake's condition."""

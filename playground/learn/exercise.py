@@ -76,7 +76,7 @@ class Exercise(Record):
     """Parameters of the link."""
     other: dict[Parameter, Value] | None = None
     """What differs in a second state, whose quantities have `other.` before them."""
-    cases: list[dict[str, str | int | float]] = Field(default_factory=lambda: [{}], min_length=1, max_length=40)
+    cases: list[dict[str, str | int | float]] = Field(default=[{}], min_length=1, max_length=40)
     """What variants 0, 1 … put in the place of `{name}`."""
     shown: list[str] = Field(default_factory=list)
     """Keys of the page's charts that are seen before the answer."""

@@ -11,6 +11,7 @@ from nbformat import v4
 
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
+from playground.learn.answers import Choose, Click, Number
 from playground.learn.exercise import Exercise, Variant
 from playground.learn.lesson import Lesson, LessonStep, find_problem
 
@@ -53,12 +54,33 @@ def _ask(variant: Variant, *, has_answers: bool) -> Iterator[str]:
     try:
         yield f"### {variant.fill(variant.exercise.title)}"
         yield variant.fill(variant.exercise.question)
-        yield variant.exercise.answer.ask_on_paper(variant)
+        yield _ask_on_paper(variant)
         if has_answers:
-            yield f"**Answer.** {variant.exercise.answer.describe_truth(variant)}"
-            yield f"**Why.** {variant.explain(variant.exercise.explanation)}"
+            yield f"**Answer.** {describe_truth(variant)}"
+            yield f"**Why.** {variant.explanation}"
     except PlaygroundError as error:
         yield f"*{escape_markdown(error)}*"
+
+
+def _ask_on_paper(variant: Variant) -> str:
+    match variant.exercise.answer:
+        case Choose(options=options):
+            return "\n".join(f"- ☐ {variant.fill(option.text)} (`{word}`)" for word, option in options.items())
+        case Number(unit=unit):
+            return f"Answer, a number: \\_\\_\\_\\_\\_\\_ {unit}".rstrip()
+    return "Answer: \\_\\_\\_\\_\\_\\_"
+
+
+def describe_truth(variant: Variant) -> str:
+    """Return what is right, in words."""
+    match variant.exercise.answer:
+        case Choose(options=options):
+            return " ".join(f"☑ {variant.fill(options[word].text)}" for word in variant.truth)
+        case Number(unit=unit):
+            return f"{variant.truth:,.4g} {unit}".rstrip()
+        case Click():
+            return escape_markdown(variant.truth.name(variant.truth.best))
+    return f"One way: {variant.exercise.solved}"
 
 
 def write_notebook(lesson: Lesson, exercises: Mapping[str, Exercise], server: str) -> str:
@@ -91,6 +113,6 @@ def write_notebook(lesson: Lesson, exercises: Mapping[str, Exercise], server: st
 def _ask_in_cells(variant: Variant) -> Iterator[Any]:
     exercise = variant.exercise
     asked = f"**{variant.fill(exercise.title)}** {variant.fill(exercise.question)}"
-    yield v4.new_markdown_cell(f"{asked}\n\n{exercise.answer.explain_form(variant)}")
+    yield v4.new_markdown_cell(f"{asked}\n\n{_ask_on_paper(variant)}")
     number = f", variant={variant.number}" if variant.number else ""
     yield v4.new_code_cell(f"answer = ...\ncheck_answer({exercise.key!r}, answer{number})")

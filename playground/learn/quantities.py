@@ -115,8 +115,9 @@ def _token(view: LinkedView, place: Place) -> int:
 
 def _map(view: LinkedView, layer: Place, head: Place) -> Array:
     """Return a head's weights: (T, T)."""
-    weights: Array = view.run.pattern(_number(layer, view.config.n_layers, "layer"))
-    return weights[_number(head, view.config.n_heads, "head")]
+    number, of_head = _number(layer, view.config.n_layers, "layer"), _number(head, view.config.n_heads, "head")
+    weights: Array = view.run.pattern(number)[of_head]
+    return weights
 
 
 def _pattern(view: LinkedView, layer: Place, head: Place, query: Place, key: Place | None = None) -> float | Numbers:
@@ -354,7 +355,7 @@ def _train(config: ModelConfig, recipe: Recipe) -> float:
     return float(evaluate(trainer.network, trainer.data.validation, recipe, trainer.device).accuracy)
 
 
-QUANTITIES: Mapping[str, Callable[..., Any]] = {
+QUANTITIES: dict[str, Callable[..., Any]] = {
     # attention
     "pattern": _pattern,
     "pattern.total": lambda view, layer, head: _map(view, layer, head).sum(dtype=np.float64),

@@ -30,7 +30,7 @@ def as_python(config: ModelConfig, **options: Any) -> str:
 
 
 def as_notebook(config: ModelConfig, **options: Any) -> str:
-    """The configuration as a notebook, the text of an `.ipynb` file (nbformat 4.5), with exercises at its end.
+    """The configuration as a notebook, the text of an `.ipynb` file (nbformat 4.5).
 
     Each section of the file is a cell with its explanation. Options and errors as of `export_config`.
     """

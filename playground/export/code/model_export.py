@@ -4,8 +4,8 @@ from playground.errors import InputError
 from playground.export.code.export import Export, OwnWeights, Section
 from playground.export.code.rendering import (
     build_call,
+    comparison_sections,
     encoder_sections,
-    exercise_sections,
     id_tensor,
     number_list,
     render_sections,
@@ -17,8 +17,8 @@ from playground.text.wording import count_noun
 
 
 def export_encoder(shown: ShownEncoder) -> Export:
-    """The sections of an encoder and its sentence, and tutorial D's exercises on it."""
-    return Export("encoder", _describe(shown), encoder_sections(shown), exercise_sections(shown), shown.own_weights)
+    """Return the sections of an encoder and its sentence."""
+    return Export("encoder", _describe(shown), encoder_sections(shown), comparison_sections(shown), shown.own_weights)
 
 
 def _describe(shown: ShownEncoder) -> str:

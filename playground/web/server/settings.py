@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playground.learn.results import read_private_key
 from playground.runs.budget import MAX_PARAMETERS
 
 logger = logging.getLogger(__name__)
@@ -65,8 +64,6 @@ class Settings:
     """Cores of one training there, or the share of one."""
     ray_gpus: float = 0.0
     """GPUs of one training there, or the share of one; 0: it trains on the CPU."""
-    result_key: str = field(default="", repr=False)
-    """The private key that signs result codes of exercises; empty: there are none."""
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
@@ -137,15 +134,9 @@ def _sources(text: str) -> str:
     return text
 
 
-def _key(text: str) -> str:
-    read_private_key(text)
-    return text
-
-
 _PARSERS: dict[str, Callable[[str], Any]] = {
     "address_share": _part,
     "device": _device,
-    "result_key": _key,
     "frame_ancestors": _sources,
     "ray": _cluster,
     "ray_gpus": _share,

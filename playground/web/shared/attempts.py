@@ -1,17 +1,16 @@
 """What this session has tried of each variant, and what it has found of each exercise."""
 
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import streamlit as st
 
-from playground.charts.markdown import escape_markdown
 from playground.errors import InputError
-from playground.learn.progress import Result, Results, join_results, read_progress, write_progress
-from playground.text.wording import count_noun
-from playground.web.components.exercises import draw_progress
+from playground.learn.progress import Result, Results, join_results, read_progress, result_of, write_progress
+from playground.web.components.exercises import keep_in_browser
 
 ASKED = "_exercise_asked"
 """Session key of the page whose settings an exercise asks to change, and of its question."""
@@ -23,16 +22,10 @@ _RESULTS = "_exercise_results"
 """Session key of what was found, by the exercise's key: the browser keeps it."""
 
 _IS_READ = "_exercise_results_read"
-"""Session key of whether the browser has said what it had kept."""
-
-_IS_BROKEN = "_exercise_results_broken"
-"""Session key of whether what it had kept could not be read."""
+"""Session key of whether the browser has told what it had kept."""
 
 _SESSION = "_exercise_session"
-"""Session key of the session's name for the browser, which no other session has."""
-
-_FILE_NOTE = "_exercise_file_note"
-"""Session key, in the run after a file was opened: what became of it, and whether it could be read."""
+"""Session key of the session's name for the browser."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +42,6 @@ class Attempt:
     """On the last answer, in markdown."""
     complaint: str = ""
     """Why the last answer could not be checked, in markdown."""
-    code: str = ""
-    """The signed code of a right answer; empty where there is none."""
 
     @property
     def is_over(self) -> bool:
@@ -59,78 +50,43 @@ class Attempt:
 
 
 def current_attempt(key: str, number: int) -> Attempt:
-    """What this session has done with a variant."""
+    """Return what this session has done with a variant."""
     attempts: Mapping[tuple[str, int], Attempt] = st.session_state.get(_ATTEMPTS, {})
     return attempts.get((key, number), Attempt())
 
 
-def change_attempt(key: str, number: int, **changes: Any) -> Attempt:
-    """Note what was done with a variant; what was found or given up is noted for its exercise too."""
+def change_attempt(key: str, number: int, **changes: Any) -> None:
+    """Note what was done with a variant, and the result of its exercise."""
     before = current_attempt(key, number)
     attempt = replace(before, **changes)
     st.session_state[_ATTEMPTS] = {**st.session_state.get(_ATTEMPTS, {}), (key, number): attempt}
-    result = current_results().get(key, Result())
+    result = result_of(key, current_results())
     result = Result(
         found=result.found or attempt.outcome == "found",
         given_up=result.given_up or attempt.outcome == "given up",
         tries=result.tries + attempt.tries - before.tries,
     )
-    if result != Result():
-        st.session_state[_RESULTS] = {**current_results(), key: result}
-    return attempt
-
-
-def current_codes(keys: Collection[str]) -> list[str]:
-    """The signed codes of what this session has found of these exercises."""
-    attempts: Mapping[tuple[str, int], Attempt] = st.session_state.get(_ATTEMPTS, {})
-    return [attempt.code for (key, _), attempt in attempts.items() if key in keys and attempt.code]
+    st.session_state[_RESULTS] = {**current_results(), key: result}
 
 
 def current_results() -> Results:
-    """What became of the exercises in this browser, as far as this session knows."""
+    """Return what became of the exercises in this browser, as far as this session knows."""
     results: Results = st.session_state.get(_RESULTS, {})
     return results
 
 
-def keep_progress(*, has_file: bool) -> None:
-    """Have the browser keep the results; with a link that saves them as a file and a field that opens one."""
-    note, is_right = st.session_state.pop(_FILE_NOTE, ("", True))
-    if note:
-        (st.success if is_right else st.error)(note)
-    draw_progress(
+def keep_progress() -> None:
+    """Have the browser keep the results."""
+    keep_in_browser(
         "exercise_progress",
         write_progress(current_results()),
         st.session_state.setdefault(_SESSION, secrets.token_hex(8)),
         is_read=bool(st.session_state.get(_IS_READ)),
-        replaces=bool(st.session_state.get(_IS_BROKEN)),
-        has_file=has_file,
         on_read=_take_stored,
-        on_open=_take_file,
     )
 
 
 def _take_stored(text: object) -> None:
     st.session_state[_IS_READ] = True
-    try:
-        _join(text)
-    except InputError:  # somebody has written something else there; what is found from now on takes its place
-        st.session_state[_IS_BROKEN] = True
-        st.session_state[_FILE_NOTE] = ("What this browser had kept of the exercises could not be read.", False)
-
-
-def _take_file(text: object) -> None:
-    try:
-        n = _join(text)
-    except InputError as error:
-        st.session_state[_FILE_NOTE] = (escape_markdown(error), False)
-    else:
-        st.session_state[_FILE_NOTE] = (
-            f"The file's results of {count_noun(n, 'exercise')} are in.",
-            True,
-        )
-
-
-def _join(text: object) -> int:
-    results = read_progress(text if isinstance(text, str) else "")
-    st.session_state[_RESULTS] = join_results(current_results(), results)
-    return len(results)
+    with suppress(InputError):  # somebody has written something else there
+        st.session_state[_RESULTS] = join_results(current_results(), read_progress(str(text)))

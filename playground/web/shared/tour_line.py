@@ -15,7 +15,7 @@ from playground.web.choices.shortcuts import choose_values
 from playground.web.components.without_picture import announce, hide, scroll_to
 from playground.web.session.caches import shipped_exercises
 from playground.web.shared import tour as session_tour
-from playground.web.shared.attempts import current_codes, current_results
+from playground.web.shared.attempts import current_results
 from playground.web.shared.navigation import page_named, request_page
 from playground.web.shared.page_end import as_one_element
 
@@ -241,7 +241,7 @@ def _draw_end(tour: Tour, gather_evidence: Callable[[], Evidence], draw_copy_lin
 
 
 def _draw_found(tour: Tour) -> None:
-    """Which of a lesson's exercises were found, and the codes that say so to whoever asks."""
+    """Say which of a lesson's exercises were found."""
     results = current_results()
     found = [key for key in tour.exercises if key in results and results[key].found]
     n = len(tour.exercises)
@@ -251,10 +251,6 @@ def _draw_found(tour: Tour) -> None:
     missing = [f"*{exercises[key].title}*" for key in tour.exercises if key in exercises and key not in found]
     said += f" Still missing: {join_words(missing)}." if missing else ""
     _say(f"**{tour.title}.** That was the last step.{said}")
-    codes = current_codes(found)
-    if codes:
-        st.caption("A code for each answer that you found in this visit, signed by this server:")
-        st.code("\n".join(codes), language=None, wrap_lines=True)
 
 
 def _draw_conclusion(

@@ -133,9 +133,7 @@ def draw_python(variants: Variants) -> None:
 def draw_notebook(variants: Variants) -> None:
     """Draw the notebook's code and its download."""
     export = chosen_export(variants)
-    more = "Three exercises stand at the end, each with a cell that checks your answer. " if export.exercises else ""
-    if export.needs_playground:
-        more = "Put it into the folder of the playground's code, which it installs, too. "
+    more = "Put it into the folder of the playground's code, which it installs, too. " * export.needs_playground
     st.markdown(
         "The same as a Jupyter notebook: one concept a cell, with an explanation above it. Its first cell installs "
         f"what is missing. {more}It opens in Jupyter, Colab and VS Code."
@@ -143,10 +141,9 @@ def draw_notebook(variants: Variants) -> None:
     _offer(f"{export.name}.ipynb", export.notebook(), "application/x-ipynb+json")
     _offer_weights(export)
     with st.container(height=440):
-        for section in [*export.sections, *export.exercises]:
+        for section in [*export.sections, *export.appendix]:
             st.markdown(f"##### {section.title}\n\n{section.explanation}")
-            for cell in section.cells:
-                st.code(cell, language="python")
+            st.code(section.code, language="python")
 
 
 TABS: dict[str, Callable[[Variants], None]] = {

@@ -136,7 +136,6 @@ def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
         "ray": "head.school.example:6379",
         "ray_cpus": "0.5",
         "ray_gpus": "0.25",
-        "result_key": "A" * 43,
     }
     assert list(texts) == [field.name for field in fields(Settings)]
     assert read_settings({}) == Settings(threads=1)
@@ -186,7 +185,6 @@ def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
         ("PLAYGROUND_RAY", ["", "yes", "host", "host:port", "ray://host:10001", "a b:1"]),
         ("PLAYGROUND_RAY_CPUS", ["0", "-1", "all", "nan"]),
         ("PLAYGROUND_RAY_GPUS", ["-1", "inf", "nan"]),
-        ("PLAYGROUND_RESULT_KEY", ["", "secret", "A" * 44]),
         ("PLAYGROUND_MAX_TRAINING_SECONDS", ["0", "-3", "inf"]),
         ("PLAYGROUND_WEIGHTS_FOLDER", ["", ".", "tests", "/there/is/no/such/folder", __file__]),
     ],
