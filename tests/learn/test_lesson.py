@@ -17,7 +17,7 @@ from playground.errors import InputError
 from playground.learn.answers import ANSWER_KINDS
 from playground.learn.checks import check_lesson
 from playground.learn.exercise import Variant, shipped_exercises
-from playground.learn.handout import write_handout, write_notebook
+from playground.learn.handout import describe_truth, write_handout, write_notebook
 from playground.learn.lesson import (
     Lesson,
     LessonStep,
@@ -198,7 +198,7 @@ def test_a_handout_asks_and_answers_only_where_it_is_to() -> None:
     variant = Variant(shipped_exercises()["sqrt-d-head"], 2)
     assert f"{SERVER}/attention?text=dogs+bark&layer=2" in asked
     assert variant.fill(variant.exercise.question) in asked
-    for told in (variant.exercise.answer.describe_truth(variant), variant.explain(variant.exercise.explanation)):
+    for told in (describe_truth(variant), variant.explain(variant.exercise.explanation)):
         assert told in answered
         assert told not in asked
     assert "- one\n- two" in asked

@@ -5,16 +5,12 @@ from typing import Any
 import pytest
 
 from playground.errors import InputError
-from playground.learn.exercise import Exercise, Variant
+from playground.learn.exercise import Exercise
 from playground.learn.progress import (
-    MAX_PROGRESS,
     Result,
-    answer_where_to_begin,
-    ask_where_to_begin,
     join_results,
     missing,
     next_exercise,
-    next_variant,
     read_progress,
     sort_exercises,
     write_progress,
@@ -54,13 +50,11 @@ def test_two_browsers_results_are_joined_without_counting_twice() -> None:
         '{"version": 1, "exercises": {"a": {"tries": 1e9}}}',
         '{"version": 1, "exercises": {"a": {"more": 1}}}',
         "[" * 100_000,
-        "x" * (MAX_PROGRESS + 1),
     ],
 )
 def test_anything_else_gets_one_short_sentence(text: str) -> None:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError):
         read_progress(text)
-    assert 20 < len(str(caught.value)) < 300
 
 
 _REST: dict[str, Any] = {
@@ -69,6 +63,7 @@ _REST: dict[str, Any] = {
     "question": "How many?",
     "answer": {"kind": "number", "truth": "parameters.total"},
     "hints": ["one", "two"],
+    "solved": 1,
     "explanation": "So many.",
 }
 
@@ -94,13 +89,8 @@ def found(*keys: str) -> dict[str, Result]:
     return {key: Result(found=True, tries=1) for key in keys}
 
 
-def test_the_list_goes_by_level_topic_and_what_rests_on_what() -> None:
+def test_the_list_goes_by_level_and_topic() -> None:
     assert [each.key for each in sort_exercises(ALL)] == ["a", "b", "e", "c", "d"]
-
-
-def test_a_topic_on_which_more_rests_comes_first() -> None:
-    few = {each.key: each for each in (exercise("a", 1, topic="z"), exercise("b", 2, "a"), exercise("c", 1, topic="y"))}
-    assert [each.key for each in sort_exercises(few)] == ["a", "c", "b"]
 
 
 def test_next_is_what_rests_on_nothing_unknown() -> None:
@@ -122,26 +112,3 @@ def test_what_was_given_up_is_known_and_comes_back_last() -> None:
 def test_next_after_an_exercise_is_another_one_while_there_is_one() -> None:
     assert getattr(next_exercise(ALL, {}, after="a"), "key", None) == "e"
     assert getattr(next_exercise(ALL, found("b", "c", "d", "e"), after="a"), "key", None) == "a"
-
-
-def test_the_answer_counts_only_exercises_that_are_there() -> None:
-    assert "**What of a?**" in answer_where_to_begin(ALL, {})
-    asked = [ask_where_to_begin(ALL, results) for results in ({}, {"a": Result(tries=2)}, found(*ALL))]
-    assert asked == ["Where do I begin?", "Where do I go on?", "Which exercises are there?"]
-    assert "**1** of 5" in answer_where_to_begin(ALL, found("a", "of-another-server"))
-    assert answer_where_to_begin(ALL, found(*ALL)) == "You have found all 5 answers."
-    assert "**0** of 5" in answer_where_to_begin(ALL, {"a": Result(tries=2)})
-
-
-def test_another_variant_has_another_case() -> None:
-    alone = Variant(exercise("one", 1, cases=[{"n": 1}]), 0)
-    assert next_variant(alone) is None
-    several = exercise("several", 1, cases=[{"n": 1}, {"n": 2}, {"n": 3}])
-    number, seen = 0, set()
-    for _ in range(30):
-        following = next_variant(Variant(several, number))
-        assert following is not None
-        assert Variant(several, following).case != Variant(several, number).case
-        number = following
-        seen.add(Variant(several, number).case["n"])
-    assert seen == {"1", "2", "3"}

@@ -4,9 +4,9 @@ import re
 
 import nbclient
 import nbformat
+from tests.export.code.test_exercises import LENGTHS, PLAIN, POST_NORM, SHARES
 
 from playground.export import as_notebook
-from tests.export.code.test_exercises import LENGTHS, PLAIN, POST_NORM, SHARES
 from tests.export.code.test_python_file import SMALL
 
 

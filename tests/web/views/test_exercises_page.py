@@ -7,11 +7,12 @@ from unittest import mock
 
 import pytest
 import streamlit as st
+from playground.learn.results import make_keys, verify_result
+from playground.web.views.exercises.state_charts import find_items
 from streamlit.testing.v1 import AppTest
 
 from playground.learn import exercise
 from playground.learn.exercise import Exercise, Variant, read_exercise
-from playground.learn.results import make_keys, verify_result
 from playground.link.opening import LinkedView, open_link
 from playground.web.session import caches
 from playground.web.session.caches import shipped_exercises
@@ -19,7 +20,6 @@ from playground.web.session.services import other_services, services
 from playground.web.session.turns import Turns
 from playground.web.views.exercises import answers
 from playground.web.views.exercises.posed import ServedVariant, pose_variant
-from playground.web.views.exercises.state_charts import find_items
 from playground.weights import checkpoint
 from tests.web.app_test import (
     answer,
