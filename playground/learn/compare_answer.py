@@ -22,8 +22,7 @@ def compare_answer(variant: Variant, given: Any) -> Iterator[Item]:
     match variant.exercise.answer:
         case Choose(options=options):
             lines = [
-                f"- {'✓' if word in truth else '✗'} {variant.fill(option.text)} "
-                f"{':green-badge[true]' if word in truth else ':gray-badge[not so]'}"
+                f"- {'✓' if word in truth else '✗'} {variant.fill(option.text)}"
                 f"{' :violet-badge[your answer]' if word in (given or ()) else ''}"
                 for word, option in options.items()
             ]

@@ -81,8 +81,9 @@ def _draw_list(unknown: str) -> None:
     for level, of_level in groupby(sort_exercises(exercises), lambda each: each.level):
         st.header(f"Level {level}", anchor=False)
         for topic, of_topic in groupby(of_level, lambda each: each.topic):
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.caption(topic, width=120)
+            name, buttons = st.columns([1, 6], vertical_alignment="center")
+            name.caption(topic)
+            with buttons.container(horizontal=True, gap="small"):
                 for each in of_topic:
                     st.button(
                         each.title, key=f"exercise_open_{each.key}", on_click=_open, args=(each.key,),
@@ -132,7 +133,7 @@ def _describe(attempt: Attempt) -> str:
     if attempt.outcome == "found":
         return f"You have found it, in **{tries}**."
     if attempt.outcome == "given up":
-        return f"You have given up, after {tries}."
+        return "You have given up."
     return (
         f"Not yet, after {tries}." if attempt.tries else "What do you expect? Answer first; then the app computes it."
     )
