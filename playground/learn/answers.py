@@ -1,4 +1,4 @@
-"""The kinds of answers to exercises: what is right, and how an answer is read.
+"""The kinds of answers to exercises: what is right, and how an answer is read. `variant` is the `Variant` that asks.
 
 To add a kind: a record here and in `Answer`; `playground/learn/compare_answer.py` draws an answer beside the truth,
 `playground/web/views/exercises/answers.py` has the forms.
@@ -6,8 +6,7 @@ To add a kind: a record here and in `Answer`; `playground/learn/compare_answer.p
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Protocol, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field
 
@@ -57,24 +56,6 @@ Parameter = Annotated[str, AfterValidator(_check_parameter)]
 """A key of the link."""
 
 
-class Posed(Protocol):
-    """A question with its states: a `Variant`."""
-
-    @property
-    def truth(self) -> Any:
-        """What `find_truth` returned."""
-
-    @property
-    def view(self) -> LinkedView:
-        """The state that the question is about."""
-
-    def compute(self, formula: str, given: Any = None) -> Any:
-        """Compute a formula; of the given state if that is the answer."""
-
-    def open(self, changed: Mapping[str, Any]) -> LinkedView:
-        """Return the question's state with other values of these parameters."""
-
-
 class Option(Record):
     """One of several possible answers."""
 
@@ -90,27 +71,23 @@ class Choose(Record):
     options: dict[Key, Option] = Field(min_length=2, max_length=8)
     several: bool = False
 
-    def find_truth(self, posed: Posed) -> tuple[str, ...]:
+    def find_truth(self, variant: Any) -> tuple[str, ...]:
         """Return the words of the options that are right."""
-        right = tuple(word for word, option in self.options.items() if posed.compute(option.when))
+        right = tuple(word for word, option in self.options.items() if variant.compute(option.when))
         if not right or (len(right) > 1 and not self.several):
             raise InputError(f"The right options are: {join_words(right) or 'none'}.")
         return right
 
-    def read(self, answer: Any, _: Posed) -> tuple[str, ...]:
+    def read(self, answer: Any, _: Any) -> tuple[str, ...]:
         """Read the words of the chosen options."""
         words = (answer,) if isinstance(answer, str) else tuple(map(str, answer))
         if not words or not set(words) <= set(self.options):
             raise InputError(f"An answer here is made of {join_words(list(self.options))}.")
         return words
 
-    def is_right(self, given: tuple[str, ...], posed: Posed) -> bool:
+    def is_right(self, given: tuple[str, ...], variant: Any) -> bool:
         """Whether all right options are chosen and no other."""
-        return set(given) == set(posed.truth)
-
-    def names(self, given: tuple[str, ...], _: Posed) -> Mapping[str, Any]:
-        """Return the names of a mistake's condition."""
-        return {"answer": given if self.several else given[0]}
+        return set(given) == set(variant.truth)
 
 
 class Number(Record):
@@ -124,11 +101,11 @@ class Number(Record):
     """How far it may differ besides, in the number's own unit."""
     unit: str = Field("", max_length=40)
 
-    def find_truth(self, posed: Posed) -> float:
+    def find_truth(self, variant: Any) -> float:
         """Return the number."""
-        return float(posed.compute(self.truth))
+        return float(variant.compute(self.truth))
 
-    def read(self, answer: Any, _: Posed) -> float:
+    def read(self, answer: Any, _: Any) -> float:
         """Read a finite number."""
         number = float(answer)
         if not math.isfinite(number):
@@ -139,13 +116,9 @@ class Number(Record):
         """Whether two numbers differ by no more than an answer may."""
         return math.isclose(one, other, rel_tol=self.tolerance, abs_tol=self.within)
 
-    def is_right(self, given: float, posed: Posed) -> bool:
+    def is_right(self, given: float, variant: Any) -> bool:
         """Whether a number is near enough."""
-        return self.is_near(given, posed.truth)
-
-    def names(self, given: float, _: Posed) -> Mapping[str, Any]:
-        """Return the names of a mistake's condition."""
-        return {"answer": given}
+        return self.is_near(given, variant.truth)
 
 
 class Click(Record):
@@ -158,35 +131,26 @@ class Click(Record):
     of: FormulaText
     """`Numbers` along one or two axes."""
 
-    def find_truth(self, posed: Posed) -> Numbers:
+    def find_truth(self, variant: Any) -> Numbers:
         """Return the numbers of which a place is asked."""
-        numbers = posed.compute(self.of)
+        numbers = variant.compute(self.of)
         if not isinstance(numbers, Numbers):
             raise InputError(f"`{self.of}` is one number, and numbers along an axis are asked for.")
         return numbers
 
-    def read(self, answer: Any, posed: Posed) -> tuple[int, ...]:
+    def read(self, answer: Any, variant: Any) -> tuple[int, ...]:
         """Read the place of a row and a column, or of a token: numbers from 0, or names."""
         parts = (answer,) if isinstance(answer, str | int) else tuple(answer)
-        axes = [names for names in (posed.truth.rows, posed.truth.columns) if names]
-        if len(parts) != len(axes):
-            raise InputError(f"A place here has {len(axes)} parts.")
-        return tuple(map(_find_place, parts, axes))
+        axes = [names for names in (variant.truth.rows, variant.truth.columns) if names]
+        pairs = list(zip(parts, axes, strict=True))
+        places = tuple(part if isinstance(part, int) else names.index(part) for part, names in pairs)
+        if not all(0 <= place < len(names) for place, names in zip(places, axes, strict=True)):
+            raise InputError("There is no such place.")
+        return places
 
-    def is_right(self, given: tuple[int, ...], posed: Posed) -> bool:
+    def is_right(self, given: tuple[int, ...], variant: Any) -> bool:
         """Whether no place has a larger number."""
-        return bool(given == posed.truth.best)
-
-    def names(self, given: tuple[int, ...], posed: Posed) -> Mapping[str, Any]:
-        """Return the names of a mistake's condition."""
-        return {"row": given[0], "row_name": posed.truth.rows[given[0]], "column": given[-1]}
-
-
-def _find_place(part: Any, names: Sequence[str]) -> int:
-    place = part if isinstance(part, int) else names.index(part) if part in names else -1
-    if not 0 <= place < len(names):
-        raise InputError(f"There is no {quote_text(str(part))} among {quote_text(', '.join(names), 200)}.")
-    return place
+        return bool(given == variant.truth.best)
 
 
 class Settings(Record):
@@ -197,27 +161,23 @@ class Settings(Record):
     keep: list[Parameter] = Field(default_factory=list)
     """Parameters of the link that have to stay as they are."""
 
-    def find_truth(self, posed: Posed) -> bool:
+    def find_truth(self, variant: Any) -> bool:
         """Return False: the first state does not fulfil the condition."""
-        if posed.compute(self.until):
+        if variant.compute(self.until):
             raise InputError("The state fulfils the condition from the start.")
         return False
 
-    def read(self, answer: Any, posed: Posed) -> LinkedView:
+    def read(self, answer: Any, variant: Any) -> LinkedView:
         """Read a state, or the parameters that were changed."""
-        return answer if isinstance(answer, LinkedView) else posed.open(answer)
+        return answer if isinstance(answer, LinkedView) else variant.open(answer)
 
-    def find_changed(self, given: LinkedView, posed: Posed) -> list[str]:
+    def find_changed(self, given: LinkedView, variant: Any) -> list[str]:
         """Return the parameters that should have stayed and did not."""
-        return [key for key in self.keep if given.values[key] != posed.view.values[key]]
+        return [key for key in self.keep if given.values[key] != variant.view.values[key]]
 
-    def is_right(self, given: LinkedView, posed: Posed) -> bool:
+    def is_right(self, given: LinkedView, variant: Any) -> bool:
         """Whether the condition holds, and all stayed that should."""
-        return not self.find_changed(given, posed) and bool(posed.compute(self.until, given))
-
-    def names(self, _: LinkedView, __: Posed) -> Mapping[str, Any]:
-        """Return no names: quantities are of the given state."""
-        return {}
+        return not self.find_changed(given, variant) and bool(variant.compute(self.until, given))
 
 
 Answer: TypeAlias = Annotated[Choose | Number | Click | Settings, Field(discriminator="kind")]
@@ -225,34 +185,19 @@ ANSWER_KINDS = ("choose", "number", "click", "settings")
 
 
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
 
 
 def parse_number(text: str) -> float:
-    """Return the number that a text says.
-
-    Raises:
-        InputError: it says none.
-    """
-    number = _parse(text)
-    if number is None or not math.isfinite(number):
-        said = f"{quote_text(text.strip(), longest=24)} is no number" if text.strip() else "There is no number yet"
-        raise InputError(f"{said}: 0.25, 1/4 and 25 % would be one.")
+    """Return the number of a text such as 0.25, 0,25, 1/4, 25 % or 1,024; raises `InputError`."""
+    plain = re.sub(r"[\s_]", "", text).replace("−", "-").replace("–", "-")
+    parts = plain.removesuffix("%").split("/", 1)
+    try:
+        above, below = (
+            float(part.replace(",", "" if _THOUSANDS.fullmatch(part) else ".")) for part in (*parts, "1")[:2]
+        )
+        number = above / below / (100 if plain.endswith("%") else 1)
+    except (ValueError, ZeroDivisionError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{quote_text(text.strip(), longest=24)} is no number: 0.25, 1/4 and 25 % would be one.")
     return number
-
-
-def _parse(text: str) -> float | None:
-    text = re.sub(r"[\s_]", "", text).replace("−", "-").replace("–", "-")
-    above, slash, below = text.removesuffix("%").partition("/")
-    numerator, denominator = _parse_plain(above), _parse_plain(below) if slash else 1.0
-    if numerator is None or not denominator:
-        return None
-    return numerator / denominator / (100 if text.endswith("%") else 1)
-
-
-def _parse_plain(text: str) -> float | None:
-    if _THOUSANDS.fullmatch(text):
-        text = text.replace(",", "")
-    elif text.count(",") == 1 and "." not in text:
-        text = text.replace(",", ".")  # as half of Europe writes it
-    return float(text) if _NUMBER.fullmatch(text) else None

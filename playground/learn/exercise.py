@@ -17,6 +17,8 @@ from playground.learn.answers import (
     COMPUTED,
     PLACE,
     Answer,
+    Choose,
+    Click,
     FormulaText,
     Given,
     Number,
@@ -240,6 +242,10 @@ class Variant:
         views = {"now": given if isinstance(given, LinkedView) else self.view, "start": self.view}
         if self.other is not None:
             views["other"] = self.other
-        names = {} if given is None else kind.names(given, self)
+        names = {"answer": given}
+        if isinstance(kind, Choose) and given and not kind.several:
+            names = {"answer": given[0]}
+        elif isinstance(kind, Click) and given:
+            names = {"row": given[0], "column": given[-1], "row_name": self.truth.rows[given[0]]}
         near = {"is_near": kind.is_near} if isinstance(kind, Number) else {}
         return Formula(self.fill(formula)).compute(Surroundings(views, names, **near))

@@ -4,7 +4,6 @@ Python's own parser reads a formula; the nodes below are computed here, and noth
 """
 
 import ast
-import difflib
 import math
 import operator
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -64,15 +63,10 @@ class Formula:
                 state, _, name = path.partition(".")
                 known = name if state in states else path
                 if known not in (*QUANTITIES, *variables, *_FUNCTIONS, "near"):
-                    nearest = difflib.get_close_matches(known, QUANTITIES, n=1, cutoff=0)
-                    raise InputError(f"There is no quantity `{path}`; `{nearest[0]}` is one.")
+                    raise InputError(f"There is no quantity `{path}`.")
 
     def compute(self, around: Surroundings) -> Any:
-        """Return the formula's number, truth, word or `Numbers`.
-
-        Raises:
-            InputError: it cannot be computed in this state; and whatever a quantity's run raises.
-        """
+        """Return a number, truth, word or `Numbers`; raises `InputError`, and whatever a quantity's run raises."""
         with _explain_errors(self.text):
             return _compute(_parse(self.text), around)
 

@@ -90,11 +90,6 @@ def test_what_is_no_formula_is_one_sentence_at_once(text: str) -> None:
     assert time.process_time() - start < 1
 
 
-def test_a_name_that_is_not_there_is_told_with_one_that_is() -> None:
-    with pytest.raises(InputError, match=r"no quantity `paterns`; `pattern` is one"):
-        compute("paterns[1,2]")
-
-
 @given(st.text(alphabet="ab01.*/+-()[],'<>= pn", max_size=40))
 def test_any_text_is_a_number_or_a_sentence(text: str) -> None:
     with suppress(InputError):

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from playground.errors import InputError
-from playground.learn.progress import Result, Results, join_results, read_progress, result_of, write_progress
+from playground.learn.progress import Results, join_results, read_progress, write_progress
 from playground.web.components.exercises import keep_in_browser
 
 ASKED = "_exercise_asked"
@@ -33,7 +33,7 @@ class Attempt:
     """What a visitor has done with one variant."""
 
     answer: Any = None
-    """The last one that was checked, as `Variant.read` takes it; None before."""
+    """The last one that was checked."""
     tries: int = 0
     hints: int = 0
     """How many were asked for."""
@@ -57,16 +57,10 @@ def current_attempt(key: str, number: int) -> Attempt:
 
 def change_attempt(key: str, number: int, **changes: Any) -> None:
     """Note what was done with a variant, and the result of its exercise."""
-    before = current_attempt(key, number)
-    attempt = replace(before, **changes)
+    attempt = replace(current_attempt(key, number), **changes)
     st.session_state[_ATTEMPTS] = {**st.session_state.get(_ATTEMPTS, {}), (key, number): attempt}
-    result = result_of(key, current_results())
-    result = Result(
-        found=result.found or attempt.outcome == "found",
-        given_up=result.given_up or attempt.outcome == "given up",
-        tries=result.tries + attempt.tries - before.tries,
-    )
-    st.session_state[_RESULTS] = {**current_results(), key: result}
+    if attempt.outcome != "open":
+        st.session_state[_RESULTS] = join_results(current_results(), {key: attempt.outcome})
 
 
 def current_results() -> Results:

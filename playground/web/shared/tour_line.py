@@ -243,7 +243,7 @@ def _draw_end(tour: Tour, gather_evidence: Callable[[], Evidence], draw_copy_lin
 def _draw_found(tour: Tour) -> None:
     """Say which of a lesson's exercises were found."""
     results = current_results()
-    found = [key for key in tour.exercises if key in results and results[key].found]
+    found = [key for key in tour.exercises if results.get(key) == "found"]
     n = len(tour.exercises)
     session_tour.note_drawn()
     said = f" You have found {len(found)} of {count_noun(n, 'answer')}." if n else ""

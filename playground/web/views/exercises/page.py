@@ -16,7 +16,7 @@ from playground.learn.answers import Click, Settings
 from playground.learn.checks import repairs
 from playground.learn.compare_answer import compare_answer
 from playground.learn.exercise import Exercise, Variant
-from playground.learn.progress import missing, next_exercise, result_of, sort_exercises
+from playground.learn.progress import missing, next_exercise, sort_exercises
 from playground.link.opening import LinkedView
 from playground.link.params import FOLDS, write
 from playground.link.query import write_query
@@ -37,8 +37,8 @@ from playground.web.views.exercises.posed import draw_state, pose_variant, take_
 _CHECK = "_exercise_check"
 """Session key, in the run after a press on Check, of the exercise and variant that were answered."""
 
-_ICONS = {"found": ":material/check:", "given up": ":material/visibility:", "tried": ":material/more_horiz:"}
-"""Of exercises in the list, by their status."""
+_ICONS = {"found": ":material/check:", "given up": ":material/visibility:"}
+"""Of exercises in the list, by their result."""
 
 
 def draw_exercises() -> None:
@@ -64,7 +64,7 @@ def _open(key: str, number: int = 0) -> None:
 def _draw_list(unknown: str) -> None:
     exercises, results = shipped_exercises(), current_results()
     following = next_exercise(exercises, results)
-    n_found = sum(result_of(key, results).found for key in exercises)
+    n_found = sum(results.get(key) == "found" for key in exercises)
     panels.draw_heading("Where do I begin?" if not n_found else "Where do I go on?")
     _say_first(
         f"You have found **{n_found}** of {len(exercises)} answers."
@@ -87,7 +87,7 @@ def _draw_list(unknown: str) -> None:
                 for each in of_topic:
                     st.button(
                         each.title, key=f"exercise_open_{each.key}", on_click=_open, args=(each.key,),
-                        icon=_ICONS.get(result_of(each.key, results).status),
+                        icon=_ICONS.get(results.get(each.key, "")),
                     )  # fmt: skip
 
 
