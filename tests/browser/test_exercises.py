@@ -160,41 +160,6 @@ def test_choose_a_head_and_both_are_framed(phone: Visitor) -> None:
     expect(phone.widget("exercise_truth_chart").locator(".shapelayer path")).to_have_count(2)
 
 
-def open_sidebar(visitor: Visitor) -> None:
-    if visitor.page.get_by_test_id("stExpandSidebarButton").is_visible():
-        press(visitor, visitor.page.get_by_test_id("stExpandSidebarButton"))
-        expect(visitor.page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "false")
-
-
-def close_sidebar(visitor: Visitor) -> None:
-    button = visitor.page.get_by_test_id("stSidebarCollapseButton").get_by_role("button")
-    if visitor.page.evaluate("innerWidth < 768"):
-        press(visitor, button)
-        expect(visitor.page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
-
-
-def test_change_the_settings_until_and_get_ones_own_back(phone: Visitor) -> None:
-    open_demo(phone, "settings", "&text=My+own+words&seed=5")
-    expect_nothing_off_the_edge(phone)
-    press(phone, phone.widget("exercise_start").get_by_role("button"))
-    expect(phone.widget("exercise_back_to_settings")).to_be_visible()
-    assert phone.settled().query()["n_layers"] == ["2"]
-    check(phone)
-    expect_wrong(phone)
-    open_sidebar(phone)
-    phone.press("n_layers", "ArrowLeft")
-    phone.eventually(lambda: phone.query().get("n_layers") == ["1"], "one layer")
-    phone.settled()
-    close_sidebar(phone)
-    check(phone)
-    expect_right(phone)
-    expect(phone.page.get_by_test_id("stMain")).to_contain_text("n_layers: 2 → 1")
-    press(phone, phone.widget("exercise_list").get_by_role("button"))
-    press(phone, phone.widget("exercise_back_to_settings").get_by_role("button"))
-    expect(phone.widget("exercise_back_to_settings")).to_have_count(0)
-    assert phone.settled().settings() == {"text": ["My own words"], "seed": ["5"]}
-
-
 def give_up(visitor: Visitor) -> None:
     """What follows can be read and heard, too."""
     visitor.widget("exercise_give_up").get_by_role("button").click()

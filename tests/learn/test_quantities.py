@@ -314,6 +314,6 @@ def test_what_is_not_there_is_said_in_a_sentence(asked: tuple[Any, ...], told: s
         ask(*asked)
 
 
-def test_a_training_that_would_take_long_is_refused() -> None:
-    with pytest.raises(InputError, match="training_steps"):
-        ask("trained", view=state(training_steps="5000"))
+def test_a_model_that_would_train_long_is_refused() -> None:
+    with pytest.raises(InputError, match="200,000"):
+        ask("trained", view=state(d_model="512"))

@@ -8,8 +8,7 @@ from unittest import mock
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.learn import exercise
-from playground.learn.exercise import Exercise, Variant, read_exercise
+from playground.learn.exercise import Variant
 from playground.link.opening import LinkedView, open_link
 from playground.web.session import caches
 from playground.web.session.caches import shipped_exercises
@@ -171,21 +170,6 @@ def test_the_question_stands_on_the_page_where_it_is_worked_on() -> None:
     assert question not in sentences(app.switch_page("../../pages/what_if.py").run())
 
 
-def test_settings_of_the_exercises_page_count_too_and_come_back() -> None:
-    app = press(open_demo("settings", parameters_view="layers"), "exercise_start")
-    assert app.session_state["parameters_view"] == "components"
-    app.session_state["n_layers"], app.session_state["parameters_view"] = 1, "treemap"
-    app = press(working(app.run()), "exercise_check")
-    assert "`parameters_view`: components → **treemap**" in prose(app)
-    app = press(press(app, "exercise_list"), "exercise_back_to_settings")
-    assert app.session_state["parameters_view"] == "layers"
-
-
-def test_settings_given_up_show_one_way() -> None:
-    app = press(open_demo("settings"), "exercise_give_up")
-    assert "`n_layers`: 2 → **1**" in prose(app)
-
-
 def test_weights_that_no_exercise_knows_get_a_sentence() -> None:
     app = open_demo("settings", weights="mine", d_model=16, n_heads=2)
     app = press(app, "exercise_check")
@@ -224,10 +208,3 @@ def test_charts_are_found_inside_of_groups_columns_and_closed_panels_and_have_no
         assert item.click == ""
         assert "click" not in item.caption.lower()
         assert getattr(getattr(item, "rows", None), "place", "") == ""
-
-
-def test_shipped_exercises_are_read_once() -> None:
-    with mock.patch.object(exercise, "read_exercise", side_effect=read_exercise) as read:
-        first: dict[str, Exercise] = dict(shipped_exercises())
-        assert dict(shipped_exercises()) == first
-    assert read.call_count == len(first)
