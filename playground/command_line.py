@@ -67,8 +67,7 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="playground",
         description="Run a transformer encoder on a sentence: its tokens, shapes, parameters, attention, and a link.",
         epilog="For teachers: `playground lesson check FILE` computes every truth of an exercise and says what does "
-        "not hold; `playground results verify FILE --key KEY` reads signed result codes, and `playground results keys` "
-        "makes the keys.",
+        "not hold.",
         allow_abbrev=False,
     )
     parser.add_argument(

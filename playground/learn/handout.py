@@ -80,7 +80,7 @@ def describe_truth(variant: Variant) -> str:
             return f"{variant.truth:,.4g} {unit}".rstrip()
         case Click():
             return escape_markdown(variant.truth.name(variant.truth.best))
-    return f"One way: {variant.exercise.solved}"
+    return ", ".join(f"`{key}` = {value}" for key, value in variant.exercise.solved.items())
 
 
 def write_notebook(lesson: Lesson, exercises: Mapping[str, Exercise], server: str) -> str:

@@ -98,16 +98,17 @@ def _describe(error: ValidationError, node: yaml.Node, name: str) -> str:
 
 
 def _find(node: yaml.Node, place: Sequence[Any]) -> tuple[int, str]:
-    """Return the line, from 1, of the deepest part of a place that the file has, and the last name of the place."""
-    line, what = int(node.start_mark.line) + 1, ""
+    """Return the line, from 1, of the deepest part of a place that the file has, and the place's name."""
+    line, names = int(node.start_mark.line) + 1, list[str]()
     for part in place:
         children: Mapping[Any, tuple[yaml.Node, yaml.Node]] = {}
         if isinstance(node, yaml.MappingNode):
             children = {key.value: (key, value) for key, value in node.value}
         elif isinstance(node, yaml.SequenceNode):
             children = {i: (value, value) for i, value in enumerate(node.value)}
-        if part in children:  # pydantic also names the kinds of a union
+        if part in children:
             key, node = children[part]
             line = int(key.start_mark.line) + 1
-        what = part if isinstance(part, str) else what
-    return line, what
+        if part in children or part is place[-1]:  # pydantic also names the kinds of a union
+            names.append(str(part))
+    return line, ".".join(names)

@@ -164,7 +164,6 @@ def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
         "head.school.example:6379",
         0.5,
         0.25,
-        "A" * 43,
     )
     assert read_settings(environ) == asked
     assert "A" * 43 not in repr(asked)
