@@ -248,24 +248,6 @@ def _swap_by_place(view: LinkedView, first: int, second: int) -> float:
     return float((after - before).abs()[torch.from_numpy(~view.run.padding)].max())
 
 
-def _position_cosine(view: LinkedView, position: Place) -> float:
-    """Return the cosine of the position table's first row with another."""
-    cosines = streams.cosine_between_tokens(positions.first_rows(view.encoder, 64))[0]
-    return float(cosines[_number(position, len(cosines), "position")])
-
-
-def _wavelength(view: LinkedView, pair: Place) -> float:
-    """Return after how many positions a pair of the sinusoids repeats."""
-    lengths = wavelengths(view.config.d_model, doubled=view.config.positions == "sinusoidal-doubled")
-    return float(lengths[_number(pair, len(lengths), "pair")])
-
-
-def _stream_length(view: LinkedView, depth: Place) -> float:
-    """Return the median length of the tokens' vectors after so many blocks."""
-    lengths = streams.lengths(view.run)["residual"].astype(np.float64)
-    return float(np.median(lengths[_number(depth, len(lengths), "depth")]))
-
-
 @_once
 def _depths(view: LinkedView) -> SentenceDepths:
     return read_depths(view.encoder, view.batch, **_seeds(view))
@@ -303,12 +285,6 @@ def _gradient_kept(view: LinkedView, encoder: Place) -> float:
 def _recipe(view: LinkedView) -> Recipe:
     values = {name: view.values[f"training_{name}"] for name in RECIPE}
     return Recipe(task=TASK_TITLES[view.values["training_task"]], seed=view.seed, **values)
-
-
-def _rate(view: LinkedView, step: int) -> float:
-    """Return the learning rate of a step, from 1, as a share of the peak."""
-    recipe = _recipe(view)
-    return learning_rate(step, recipe) / recipe.lr
 
 
 def _lowest_loss(view: LinkedView) -> float:
@@ -379,7 +355,7 @@ QUANTITIES: dict[str, Callable[..., Any]] = {
     "moves.count": lambda view, *token: (_moves(view, _token(view, *token or (view.focus.query,))) > 0).sum(),
     "swap.by_word": _swap_by_word,
     "swap.by_place": _swap_by_place,
-    "stream.length": _stream_length,
+    "stream.length": lambda view, depth: np.median(streams.lengths(view.run)["residual"][depth].astype(np.float64)),
     "output.length": lambda view: np.median(streams.l2(view.run.arrays["final"][~view.run.padding])),
     "similarity": lambda view, one, other: _depths(view).similarity("mean")[one, other],
     "similarity.padded": lambda view, one, other: _depths(view).similarity("mean with padding")[one, other],
@@ -397,13 +373,17 @@ QUANTITIES: dict[str, Callable[..., Any]] = {
     ),
     "parameters.block": lambda view: count_parameters(view.config).by(attrgetter("layer"))[0],
     "parameters.decoder_block": _decoder_block,
-    "positions.cosine": _position_cosine,
-    "positions.wavelength": _wavelength,
+    "positions.cosine": lambda view, position: streams.cosine_between_tokens(positions.first_rows(view.encoder, 64))[
+        0, position
+    ],
+    "positions.wavelength": lambda view, pair: wavelengths(
+        view.config.d_model, doubled=view.config.positions == "sinusoidal-doubled"
+    )[pair],
     "shape.count": _count_shape,
     "flops.overtake": lambda view: attention_overtakes(view.config) or math.inf,  # tokens
     # training
     "gradient.kept": _gradient_kept,
-    "rate": _rate,
+    "rate": lambda view, step: learning_rate(step, _recipe(view)) / _recipe(view).lr,  # from step 1, of the peak
     "training": lambda view, name: _find(vars(_recipe(view)), name, "number of a training"),
     "loss.floor": _lowest_loss,
     "trained": lambda view: _train(_trained_config(view), _small_recipe(view)),  # accuracy
