@@ -1,8 +1,8 @@
-"""Lessons: words, pages and exercises, one after the other; those that are there, and one's own."""
+"""Lessons: words, pages and exercises, one after the other."""
 
 from playground.learn.lesson import Lesson
 from playground.web.shared import panels
-from playground.web.views.lessons import page
+from playground.web.views.lessons import draw_lessons
 
-page.draw_lessons()
+draw_lessons()
 panels.code_behind("lessons", Lesson)

@@ -1,4 +1,4 @@
-"""The front page: what this is, a sentence of one's own, three experiments; and the way of the sentence, box by box."""
+"""The front page: what this is, a sentence of one's own, the short lessons; the sentence's path, box by box."""
 
 import streamlit as st
 

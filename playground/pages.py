@@ -76,7 +76,7 @@ PAGES = {
         Page(
             "lessons",
             "Lessons",
-            "Words, pages and exercises, one after the other: three lessons, or one of your own as a link.",
+            "Words, pages and exercises, step by step: seven lessons, or one of your own as a link.",
             own_networks=True,
             runs_text=False,
             unchanged=f"{_ENCODER_ALONE} a lesson sets what it shows.",

@@ -11,9 +11,6 @@ _BREAKS_A_LINE = re.compile(r"[\s\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069]+")
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+.!|~$:-])")
 """Characters that may act as markdown."""
 
-_LONGEST_QUOTE = 120
-"""Letters of a text that is quoted as a name."""
-
 
 def quote_token(token: str) -> str:
     """A token as code, in one line; an empty one as a space."""
@@ -23,11 +20,6 @@ def quote_token(token: str) -> str:
 def quote_place(tokens: Sequence[str], position: int) -> str:
     """The token at a position as code, with its position below the line."""
     return name_place(quote_token(tokens[position]), position)
-
-
-def quote_beginning(text: str) -> str:
-    """A text in quotation marks, in one line and cut where it is long; nothing in it acts as markdown."""
-    return f"“{escape_markdown(shortened(_BREAKS_A_LINE.sub(' ', text).strip(), _LONGEST_QUOTE))}”"
 
 
 def escape_markdown(text: object) -> str:

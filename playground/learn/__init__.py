@@ -1,1 +1,1 @@
-"""What leads a student through the app: tours, as data."""
+"""What leads a student through the app, as data: lessons and exercises."""

@@ -1,6 +1,7 @@
-"""What a lesson is: a teacher's own words, states of the app and exercises, one step after the other, as data.
+"""What a lesson is: words, states of the app and exercises, one step after the other, as data.
 
-A file has one lesson in YAML; a link has the same, compressed.
+A file has one lesson in YAML; a link has the same, compressed. A step may ask for something to be done or guessed, and
+conclude with numbers; all of that are formulas (`playground.learn.formulas`).
 """
 
 import re
@@ -8,17 +9,19 @@ import zlib
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import yaml
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
+import playground.learn.lesson_quantities  # noqa: F401  formulas name what it adds
+from playground.charts.markdown import escape_markdown
 from playground.errors import InputError
-from playground.learn.answers import check_text
+from playground.learn.answers import COMPUTED, Option, check_formula, check_text
 from playground.learn.exercise import MAX_VARIANT, Exercise
+from playground.learn.formulas import Formula, Surroundings
 from playground.learn.reading import MAX_FILE, Key, Record, decode_base64url, encode_base64url, read_record
-from playground.link.opening import split_link
-from playground.link.params import MAX_LESSON, MAX_STEPS, TOUR
+from playground.link.opening import LinkedView, split_link
+from playground.link.params import MAX_LESSON, MAX_STEPS
 from playground.pages import MOVED, PAGES
 from playground.text.wording import quote_text
 
@@ -27,6 +30,13 @@ _MARK = "~"
 
 _PICTURE = re.compile(r"!\[")
 
+_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"")
+_SLOW = re.compile(r"\b(trained|gradient)\b")
+"""Quantities that take long: a lesson's formulas are computed whenever its page is drawn."""
+
+_MOST_NUMBERS = 8
+"""Formulas of a conclusion."""
+
 
 def _check_words(text: str) -> str:
     if _PICTURE.search(text):
@@ -34,51 +44,102 @@ def _check_words(text: str) -> str:
     return check_text(text)
 
 
-def _shorten_link(link: str) -> str:
-    """The page and the parameters of a link, without the server and the lesson in which it was copied."""
-    found = re.fullmatch(r"(?:https?://|(?!\w+://))(?:[^?#\s]*/)?([\w-]*)(?:\?([^#]*))?(?:#.*)?", link.strip())
-    if not link or found is None or (found[1] or "overview") not in {*PAGES, *MOVED}:
-        return link  # what is wrong with it is said where it is opened
-    kept = [each for each in (found[2] or "").split("&") if each and each.partition("=")[0] not in TOUR]
-    return f"{found[1] or 'overview'}?{'&'.join(kept)}"
+def _check_quick(formula: str) -> str:
+    if _SLOW.search(_TEXT.sub("", formula)):
+        raise ValueError("a lesson's formulas train nothing")
+    return check_formula(formula) if formula else formula
 
 
-Line = Annotated[str, Field(max_length=300), AfterValidator(_check_words)]
-"""A line of Markdown without HTML."""
+def _check_conclusion(text: str) -> str:
+    found = COMPUTED.findall(text)
+    if len(found) > _MOST_NUMBERS:
+        raise ValueError(f"a conclusion has at most {_MOST_NUMBERS} numbers")
+    for formula, written in found:
+        _check_quick(formula)
+        format(0.5, written.strip())
+    return _check_words(text)
+
+
+Words = Annotated[str, Field(max_length=3_000), AfterValidator(_check_words)]
+"""Markdown without HTML and pictures."""
+
+Container = Annotated[str, Field(pattern=r"^[a-z0-9_]*$", max_length=40)]
+"""A container's key."""
 
 
 class LessonStep(Record):
-    """One step: words, and beside them a state of the app, or an exercise, or nothing."""
+    """One step: words, and beside them a state of the app, a page, an exercise, or nothing."""
 
-    words: Annotated[str, Field(max_length=3_000), AfterValidator(_check_words)] = ""
-    """Markdown without HTML and pictures."""
-    link: Annotated[str, Field(max_length=MAX_LESSON), AfterValidator(_shorten_link)] = ""
+    words: Words = ""
+    link: str = Field(default="", max_length=MAX_LESSON)
     """What is opened: a link, as the button “Copy link” gives it, or a page's path and parameters."""
+    page: str = ""
+    """A page, by its path, that is opened with what the visitor has set so far."""
     exercise: Key | None = None
     """What is asked: an exercise by its key."""
     variant: int = Field(default=0, ge=0, le=MAX_VARIANT)
+    done: Annotated[str, AfterValidator(_check_quick)] = ""
+    """A condition on the visitor's state under which the step is done; empty: there is nothing to be done."""
+    guess: list[Option] = Field(default_factory=list, max_length=6)
+    """Answers to choose from, instead of `done`; each is right under its condition."""
+    conclusion: Annotated[str, Field(max_length=2_000), AfterValidator(_check_conclusion)] = ""
+    """What takes the words' place once the step is done, as of `fill_numbers`."""
+    shows: Container = ""
+    """The container that the page scrolls to."""
+    hides: list[Container] = Field(default_factory=list, max_length=8)
+    """Containers that are hidden until the step is done, as they tell what is to be guessed."""
 
     @model_validator(mode="after")
     def _check(self) -> "LessonStep":
-        if self.link and self.exercise:
-            raise ValueError("a step has a link or an exercise: put the other one into a step of its own")
+        if self.page and self.page not in PAGES:
+            raise ValueError(f"there is no page {quote_text(self.page)}: those are {', '.join(PAGES)}")
+        if sum(map(bool, (self.link, self.page, self.exercise))) > 1:
+            raise ValueError("a step has a link, a page or an exercise: put the other one into a step of its own")
+        if self.done and self.guess:
+            raise ValueError("a step has something to do or to guess, not both")
+        for option in self.guess:
+            _check_quick(option.when)
+            _check_words(option.text)
         return self
 
     @property
     def address(self) -> str:
-        """What the step opens, as a link without the server; empty where it has words alone."""
+        """The state that the step opens, as a link without the server; empty if it opens none."""
         if self.exercise is None:
             return self.link
         variant = f"&exercises_variant={self.variant}" if self.variant else ""
         return f"exercises?exercises_key={self.exercise}{variant}"
+
+    @property
+    def has_task(self) -> bool:
+        """Whether there is something to do or to guess."""
+        return bool(self.done or self.guess)
+
+
+def fill_numbers(text: str, views: Mapping[str, LinkedView]) -> str:
+    """Return a conclusion with its numbers: `{= formula}`, or `{= formula | .2f}` in that format.
+
+    Args:
+        text: the conclusion.
+        views: the states that formulas name: `now`, the visitor's, and `start`, that of the step's link.
+
+    Raises:
+        InputError: a formula cannot be computed; and whatever its run raises.
+    """
+
+    def compute(found: re.Match[str]) -> str:
+        value = Formula(found[1].strip()).compute(Surroundings(views))
+        return format(value, (found[2] or ".4g").strip()) if isinstance(value, int | float) else escape_markdown(value)
+
+    return COMPUTED.sub(compute, text)
 
 
 class Lesson(Record):
     """Steps that are taken one after the other."""
 
     title: Annotated[str, Field(min_length=1, max_length=80), AfterValidator(_check_words)]
-    about: Line = ""
-    """What a student knows at its end, in a sentence."""
+    about: Annotated[Words, Field(max_length=300)] = ""
+    """What a student finds out, or knows at its end, in a sentence."""
     minutes: int = Field(default=0, ge=0, le=600)
     """How long it takes, about; 0 where nobody has said."""
     steps: list[LessonStep] = Field(default_factory=list, max_length=MAX_STEPS)
@@ -95,23 +156,6 @@ def read_lesson(text: str, name: str = "this lesson") -> Lesson:
         InputError: it is none; the message names the line, what is wrong there and what would work.
     """
     return read_record(Lesson, text, name)
-
-
-class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
-    """Writes texts of several lines as they are."""
-
-
-def _write_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
-
-
-_Dumper.add_representer(str, _write_text)
-
-
-def write_lesson(lesson: Lesson) -> str:
-    """The text of a file that `read_lesson` reads."""
-    values = lesson.model_dump(exclude_defaults=True)
-    return str(yaml.dump(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110))
 
 
 def encode_lesson(lesson: Lesson) -> str:
@@ -145,21 +189,8 @@ def decode_lesson(code: str) -> Lesson:
     try:
         return Lesson.model_validate_json(unpacked)
     except ValidationError as error:
-        raise InputError(f"The link's lesson can't be read: {_describe(error)}") from error
-
-
-def make_lesson(values: Mapping[str, Any]) -> Lesson:
-    """The lesson of these values of its fields; raises `InputError` where there is none."""
-    try:
-        return Lesson.model_validate(values)
-    except ValidationError as error:
-        raise InputError(_describe(error)) from error
-
-
-def _describe(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    *_, field = (each for each in ("this", *first["loc"]) if isinstance(each, str))
-    return f"{quote_text(field)}: {first['msg'].removeprefix('Value error, ')}."
+        first = error.errors(include_url=False, include_input=False)[0]["msg"].removeprefix("Value error, ")
+        raise InputError(f"The link's lesson can't be read: {first}.") from error
 
 
 _BROKEN = "The link's lesson is not whole: perhaps the link was cut when it was copied. Ask for it again."
@@ -171,9 +202,10 @@ FOLDER = Path(__file__).parent / "lessons"
 
 @cache
 def shipped_lessons() -> Mapping[str, Lesson]:
-    """The lessons by key, which is their file's name, read once; raises `InputError` where a file is none."""
+    """Return the lessons by key, which is their file's name, the shortest first; raises as `read_lesson`."""
     files = sorted(FOLDER.glob("*.yaml"))
-    return {file.stem: read_lesson(file.read_text(encoding="utf-8"), file.name) for file in files}
+    lessons = {file.stem: read_lesson(file.read_text(encoding="utf-8"), file.name) for file in files}
+    return dict(sorted(lessons.items(), key=lambda item: item[1].minutes))
 
 
 def find_lesson(name: str) -> Lesson:
@@ -193,7 +225,7 @@ def find_problem(step: LessonStep, exercises: Mapping[str, Exercise]) -> str:
     try:
         if step.address:
             split_link(step.address)
-        if step.link and step.link.partition("?")[0] not in {*PAGES, *MOVED}:
+        if step.link and step.link.partition("?")[0].rpartition("/")[2] not in {"", *PAGES, *MOVED}:
             return f"{quote_text(step.link)} opens no page: paste what “Copy link” gives."
     except InputError as error:
         return str(error)

@@ -240,24 +240,19 @@ FOCUS: dict[str, Whole] = {
 }
 """What every page looks at; no widget of Streamlit has these keys, see `focus`. The default: *it* looks at *animal*."""
 
-EXPERIMENTS = ("pronoun", "negation", "reverse", "parts")
-"""The tours that a link can name, by the names of `playground.learn.tours`; the first is that of a link without one."""
-
 MAX_STEPS = 20
-"""Of a tour."""
+"""Of a lesson."""
 
 MAX_LESSON = 6_000
 """Characters of a lesson in a link."""
 
-TOUR: dict[str, Param] = {
+LESSON: dict[str, Param] = {
     "tour": Whole(0, 0, MAX_STEPS + 1),
-    "experiment": Choice(EXPERIMENTS[0], EXPERIMENTS),
     "lesson": Text("", longest=MAX_LESSON),
 }
-"""The step that the visitor is at, from 1, behind the last step the tour's end, 0 on no tour; and of which tour: of an
-experiment, or of a lesson, by its key or as a whole, which comes first."""
+"""The step that the visitor is at, from 1, and 0 in no lesson; and the lesson, by its key or as a whole."""
 
-UNBOUND: dict[str, Param] = {**FOCUS, **TOUR, **{key: SHARED[key] for key in ("mask", "run", "do")}}
+UNBOUND: dict[str, Param] = {**FOCUS, **LESSON, **{key: SHARED[key] for key in ("mask", "run", "do")}}
 """What lies in the session as a plain value, on every page, bound to no widget."""
 
 SENTENCE_PAIR = ("similarity_first", "similarity_second")
@@ -420,7 +415,6 @@ OWN: dict[str, Param] = {
     ),
     "lab_tests": Several((), tuple(TESTS)),
     "lab_accused": Several((), SUSPECTS),
-    "lessons_view": Choice("lesson", ("lesson", "teacher", "editor", "handout", "answers")),
     "encdec_source": Choice("trained example", ("trained example", "your text")),
     "encdec_example": Text("the small black cat sees a white house", longest=200),
     "encdec_example_attention": Choice("cross", ("encoder self", "decoder self", "cross")),

@@ -43,7 +43,7 @@ def needed_panels(linked: Collection[str | None]) -> dict[str, bool]:
     return {panel: True for key, panel in FOLDS.items() if key in linked}
 
 
-RENAMED = {f"training_{key}": key for key in SMALL}
+RENAMED = {"experiment": "lesson"} | {f"training_{key}": key for key in SMALL}
 """Names in older links → the present ones."""
 
 
@@ -54,6 +54,8 @@ def normalise(texts: Mapping[str, list[str]]) -> dict[str, list[str]]:
     """
     texts = {key.removeprefix("amp;"): value for key, value in texts.items()}
     own = {RENAMED[name]: texts.pop(name) for name in RENAMED if name in texts}
+    if "lesson" in own:
+        texts = {"lesson": own.pop("lesson")} | texts
     if own and texts.get("weights", ["minilm"])[-1] in ("minilm", "random"):
         texts |= {"weights": ["random"], **{key: [write(size)] for key, size in SMALL.items()}, **own}
     return texts

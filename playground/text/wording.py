@@ -101,11 +101,6 @@ def quote_text(text: str, longest: int = 60) -> str:
     return f"“{plain}{'…' if len(text) > longest else ''}”"
 
 
-def quote_sentence(sentence: str) -> str:
-    """A sentence in quotation marks that may end another one: with a full stop behind it where it has no mark."""
-    return f"“{sentence}”{'' if sentence.rstrip().endswith(('.', '!', '?', '…')) else '.'}"
-
-
 def quote_word(word: str, longest: int = 60) -> str:
     """A stranger's word in quotation marks, cut to `longest` characters; a page has to escape what markdown acts on."""
     seen = "".join(character for character in word[:longest] if character.isprintable())

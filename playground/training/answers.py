@@ -1,8 +1,5 @@
 """What a trained network answers: text that it writes, sequences that are new to it, a visitor's sentence.
 
-And what it still answers with heads switched off, such as those that reverse sequences: these look at the mirrored
-place, of token i of n at n − 1 − i, which shows as the anti-diagonal.
-
 Legend: B sequences, T tokens, Ts/Tt source/target tokens, L layers, H heads, C classes, S scored positions,
 D = d_model.
 """
@@ -10,7 +7,6 @@ D = d_model.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -21,7 +17,7 @@ from playground.model import EncoderDecoder, Trace, causal_mask
 from playground.model.changes import Change
 from playground.model.interventions import InterventionTrace
 from playground.model.trace import UNTRACED
-from playground.runs.arrays import Array, freeze
+from playground.runs.arrays import Array
 from playground.text import Batch, Tokenizer
 from playground.training.network import Network, Tagger, attention_mask, scores, select_scored
 from playground.training.recipe import Recipe
@@ -257,98 +253,3 @@ def _scores(network: Network, batch: Examples, recipe: Recipe, trace: Trace) -> 
         return network.decode(batch.decoder_ids, memory, source_mask, target_mask)
     logits: Tensor = network.head(network.encoder(batch.ids, attention_mask(batch, recipe), trace))
     return logits
-
-
-MIRRORED = 0.5
-"""The share of its weight from which on a head is said to look at the mirrored place."""
-
-
-class Head(NamedTuple):
-    """A head's place."""
-
-    layer: int
-    head: int
-
-    def __str__(self) -> str:
-        return f"layer {self.layer}, head {self.head}"
-
-
-@dataclass(frozen=True)
-class Reversal:
-    """What a network's heads do for the reversal; accuracies are shares of right answers."""
-
-    weights: Array
-    """(L, H): the mean weight that each head gives to the mirrored place."""
-    even: float
-    """That weight where a head spreads it evenly."""
-    accuracy: float
-    first_off: Head
-    """The head that is switched off: the visitor's, or else the one that looks there most."""
-    accuracy_off: float
-    """Without it."""
-    second_off: Head | None
-    """The one that is then switched off, too: the visitor's, or else the next of the mirrored ones, if there is one."""
-    accuracy_both: float
-    """Without both; `accuracy_off` where there is no second."""
-    accuracy_none: float
-    """Without all that look at the mirrored place."""
-
-    pattern: Array
-    """(n, n): the attention of `first_off` on the first sequence, before anything is switched off."""
-
-    @property
-    def ranked(self) -> list[Head]:
-        """All heads, the one that looks at the mirrored place most first."""
-        return _rank(self.weights)
-
-    @property
-    def mirrored(self) -> list[Head]:
-        """The heads that look at the mirrored place, the one that does so most first."""
-        return [head for head in self.ranked if self.weights[head] >= MIRRORED]
-
-
-def _rank(weights: Array) -> list[Head]:
-    order = np.argsort(-weights, axis=None, kind="stable")
-    return [Head(int(i) // weights.shape[1], int(i) % weights.shape[1]) for i in order]
-
-
-def mean_mirrored_weight(patterns: Array, n_tokens: Sequence[int]) -> Array:
-    """The mean weight of all tokens' mirrored places: (B, H, T, T), tokens of each sequence → (H,)."""
-    total, n = np.zeros(patterns.shape[1], np.float32), 0
-    for pattern, length in zip(patterns, n_tokens, strict=True):
-        places = np.arange(length)
-        total += pattern[:, places, length - 1 - places].sum(axis=-1)
-        n += length
-    return (total / max(n, 1)).astype(np.float32)
-
-
-def measure_reversal(trained: TrainedNetwork, examples: Examples, off: Sequence[Head] = ()) -> Reversal:
-    """What heads do for the reversal of some sequences, on the CPU.
-
-    Args:
-        trained: a network without a decoder.
-        examples: the sequences.
-        off: the heads that the visitor has switched off, in that order; at most two are looked at.
-    """
-    trace, lengths = Trace(), examples.mask.sum(dim=1).tolist()
-    with torch.inference_mode():
-        trained.encoder(examples.ids, attention_mask(examples, trained.recipe), trace)
-    patterns = [trace[f"layers.{layer}.attn.pattern"].numpy() for layer in range(trained.config.n_layers)]
-    weights = np.stack([mean_mirrored_weight(pattern, lengths) for pattern in patterns])
-    ranked = _rank(weights)
-    first = off[0] if off else ranked[0]
-    mirrored = [head for head in ranked if weights[head] >= MIRRORED]
-    second = off[1] if len(off) > 1 else next((head for head in mirrored if head != first), None)
-    whole, one, both, none = (
-        score_changed(
-            trained.network,
-            examples,
-            trained.recipe,
-            torch.device("cpu"),
-            [Change("zero", *head) for head in heads],
-        ).accuracy
-        for heads in ([], [first], [first] if second is None else [first, second], mirrored)
-    )
-    shown = patterns[first.layer][0, first.head, : lengths[0], : lengths[0]].copy()
-    freeze(shown, weights)
-    return Reversal(weights, len(lengths) / sum(lengths), whole, first, one, second, both, none, shown)

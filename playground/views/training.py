@@ -40,7 +40,7 @@ from playground.errors import PlaygroundError
 from playground.link.params import LAST_MOMENT
 from playground.model.positions import window_mask
 from playground.text.wording import count_noun, join_words
-from playground.training.answers import MIRRORED, Sample
+from playground.training.answers import Sample
 from playground.training.kept_run import KeptRun, list_changed_settings
 from playground.training.network import History, Snapshot, attention_mask, count_head, count_network
 from playground.training.recipe import Recipe
@@ -390,6 +390,9 @@ LINES: Mapping[str, tuple[str, Callable[[Array], Array]]] = {
 }
 """The lines that a map (T, T) can show: what each token looks at, and how the line becomes the diagonal."""
 
+_MOST_IN_A_LINE = 0.5
+"""The share of its weight from which on a map is said to show a line."""
+
 
 def describe_line(pattern: Array, visible: Mask) -> str:
     """The line that has most of the weight (Tq, Tk), where one does; the weight beside that of an even spread."""
@@ -397,7 +400,7 @@ def describe_line(pattern: Array, visible: Mask) -> str:
         return ""
     weights = {words: float(np.diagonal(turn(pattern)).mean()) for words, (_, turn) in LINES.items()}
     words, weight = max(weights.items(), key=lambda each: each[1])
-    if weight < MIRRORED:
+    if weight < _MOST_IN_A_LINE:
         return ""
     (place, turn), n = LINES[words], len(pattern)
     n_there = int((turn(pattern).argmax(axis=1) == np.arange(n)).sum())

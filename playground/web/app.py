@@ -1,7 +1,5 @@
 """The main script: it settles the visitor's choices, draws the sidebar, and runs the page."""
 
-from functools import partial
-
 import streamlit as st
 
 from playground.web.choices.open_page import correct_address, open_page
@@ -13,13 +11,11 @@ from playground.web.components.without_picture import (
 )
 from playground.web.shared import saving
 from playground.web.shared.experiment_buttons import warn_before_reload
+from playground.web.shared.lesson_line import draw_lesson_line
 from playground.web.shared.navigation import pages_by_group, place_in_menu
 from playground.web.shared.page_end import draw_in_turn, run_in_turn
-from playground.web.shared.tour import leave_where_out_of_place
-from playground.web.shared.tour_line import draw_tour_line
 from playground.web.sidebar import controls, phone_controls
 from playground.web.views.exports import VARIANTS
-from playground.web.views.tour_evidence import gather_evidence
 
 with run_in_turn():
     menu = pages_by_group()
@@ -28,11 +24,10 @@ with run_in_turn():
     apply_page_style()
     mark_open_group(place_in_menu(page.url_path))
     open_page(page.url_path)  # after the navigation, so that a corrected link stays on its page
-    leave_where_out_of_place()
     with st.sidebar:
         draw_expanders = controls.draw(VARIANTS)
     phone_controls.draw_phone_controls(menu, page)
-    draw_tour_line(gather_evidence, partial(controls.copy_link, "tour_copy_link", is_small=True))
+    draw_lesson_line()
     saving.begin_page()
     try:
         draw_in_turn(page.url_path, page.run)

@@ -1,13 +1,12 @@
-"""Lessons: their files and codes, what does not hold in them, how they run, and what is printed."""
+"""Lessons: their files and codes, what does not hold in them, and the numbers of the shipped ones."""
 
 import zlib
 from base64 import urlsafe_b64encode
 from hashlib import sha512
 from pathlib import Path
+from typing import Any
 
-import nbformat
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,42 +16,49 @@ from playground.errors import InputError
 from playground.learn.answers import ANSWER_KINDS
 from playground.learn.checks import check_lesson
 from playground.learn.exercise import Variant, shipped_exercises
-from playground.learn.handout import describe_truth, write_handout, write_notebook
+from playground.learn.formulas import Formula, Surroundings
 from playground.learn.lesson import (
+    FOLDER,
     Lesson,
     LessonStep,
     decode_lesson,
     encode_lesson,
+    fill_numbers,
     find_lesson,
     read_lesson,
     shipped_lessons,
-    write_lesson,
 )
-from playground.learn.tour import TourState
-from playground.learn.tours import lesson_tour
 from playground.link import opening
-from playground.link.opening import split_link
+from playground.link.opening import LinkedView, open_link, split_link
 from playground.link.params import MAX_LESSON
 
 SERVER = "https://somewhere.example"
-MINE = Lesson(
-    title="Mine: *one* thing",
-    about="It has a colon: and a hash # in it.",
-    minutes=7,
-    steps=[
-        LessonStep(words="Read this.\n\n- one\n- two\n\nAnd $x^2$."),
-        LessonStep(words="Look.", link="attention?text=dogs bark&layer=2"),
-        LessonStep(words="Say.", exercise="sqrt-d-head", variant=2),
-    ],
-)
+FILE = """title: "Mine: *one* thing"
+about: "It has a colon: and a hash # in it."
+minutes: 7
+steps:
+  - words: |
+      Read this.
+
+      - one
+      - two
+  - words: Look.
+    link: attention?text=dogs bark&layer=2
+    done: focus[key] == 1
+    conclusion: "It is {= pattern[2,1,0,1] | .2f}."
+  - words: Say.
+    exercise: sqrt-d-head
+    variant: 2
+"""
+MINE = read_lesson(FILE)
+SHORT = [name for name, lesson in shipped_lessons().items() if lesson.minutes < 10]
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="<!"), max_size=200)
 STEPS = st.builds(LessonStep, words=TEXTS, exercise=st.sampled_from([None, "temperature"]), variant=st.integers(0, 999))
 
 
 @given(st.builds(Lesson, title=TEXTS.filter(bool).map(lambda text: text[:80]), steps=st.lists(STEPS, max_size=4)))
-def test_a_lesson_is_the_same_from_its_file_and_from_its_code(lesson: Lesson) -> None:
-    assert read_lesson(write_lesson(lesson)) == lesson
+def test_a_lesson_is_the_same_from_its_code(lesson: Lesson) -> None:
     code = encode_lesson(lesson)
     assert decode_lesson(code) == lesson
     assert find_lesson(code) == lesson
@@ -62,36 +68,76 @@ def test_a_lesson_is_the_same_from_its_file_and_from_its_code(lesson: Lesson) ->
 def test_a_lesson_holds_and_is_one_link(name: str) -> None:
     lesson = MINE if name == "mine" else find_lesson(name)
     assert check_lesson(lesson, shipped_exercises(), computes=False) == []
+    assert decode_lesson(encode_lesson(lesson)) == lesson
     assert len(encode_lesson(lesson)) < MAX_LESSON / 2
-    assert yaml.safe_load(write_lesson(lesson))["title"] == lesson.title
-    assert read_lesson(write_lesson(lesson)) == lesson
+    assert lesson.about
 
 
-def test_three_lessons_are_shipped_each_with_exercises() -> None:
-    assert len(shipped_lessons()) == 3
-    for lesson in shipped_lessons().values():
-        assert sum(step.exercise is not None for step in lesson.steps) >= 5
-        assert lesson.minutes >= 30
-        assert lesson.about
+def compute(formula: str, **views: LinkedView) -> Any:
+    return Formula(formula).compute(Surroundings(views))
+
+
+@pytest.mark.parametrize("name", set(SHORT) - {"reverse"})
+def test_no_step_is_done_at_its_start_one_guess_is_right_and_the_conclusion_has_its_numbers(name: str) -> None:
+    for step in find_lesson(name).steps:
+        if step.has_task:
+            view = open_link(step.link)
+            assert not (step.done and compute(step.done, now=view))
+            assert sum(bool(compute(option.when, now=view)) for option in step.guess) == bool(step.guess)
+            assert "{" not in fill_numbers(step.conclusion, {"now": view, "start": view})
 
 
 @pytest.mark.parametrize(
-    ("link", "kept"),
+    ("name", "number", "changes"),
     [
-        ("/positions?v=2", "positions?v=2"),
-        ("//positions", "positions?"),
-        ("host.example/a/positions?v=2#x", "positions?v=2"),
-        ("ftp://host/positions?v=2", "ftp://host/positions?v=2"),
-        (f"{SERVER}/attention?text=a+b&lesson=x&tour=3&experiment=reverse&layer=2", "attention?text=a+b&layer=2"),
-        (f"{SERVER}/base/norms", "norms?"),
-        (f"  {SERVER}/?d_model=64#here ", "overview?d_model=64"),
-        ("what-if?do=3.1:zero&v=2", "what-if?do=3.1:zero&v=2"),
-        (f"{SERVER}/nothing?x=1", f"{SERVER}/nothing?x=1"),
-        ("", ""),
+        ("pronoun", 1, "&key=2"),
+        ("pronoun", 4, "&do=3.1:zero"),
+        ("negation", 2, "&similarity_view=leave a word out"),
+        ("parts", 1, "&positions=none"),
+        ("parts", 3, "&n_layers=1"),
+        ("reverse", 4, "training?do=1.1:zero"),
+        ("reverse", 5, "training?do=1.1:zero,0.1:zero"),
     ],
 )
-def test_of_a_pasted_link_page_and_parameters_are_kept(link: str, kept: str) -> None:
-    assert LessonStep(link=link).link == kept
+def test_a_step_is_done_by_what_it_asks_for(name: str, number: int, changes: str) -> None:
+    step = find_lesson(name).steps[number - 1]
+    link = step.link.replace("&key=10", "").replace("&similarity_view=token by token", "")
+    assert compute(step.done, now=open_link(link + changes))
+
+
+def test_what_the_lessons_conclude_is_so() -> None:
+    """The conclusions' words rest on these."""
+    swapped = open_link(find_lesson("pronoun").steps[2].link)
+    before = open_link(find_lesson("pronoun").steps[0].link)
+    assert compute("pattern[3,1,it,street] > pattern[3,1,it,animal]", now=swapped)
+    assert compute("other.pattern[3,1,it,animal] > pattern[3,1,it,street]", now=before, other=swapped)
+    base, bag, one_layer = (
+        open_link(f"attention?weights=english{change}") for change in ("", "&positions=none", "&n_layers=1")
+    )
+    assert compute("learnt[who_did_what] > 0.99 and learnt[recall] > 0.98", now=base)
+    assert compute("learnt[who_did_what] < 0.6 and learnt[negation] > 0.99", now=bag)
+    assert compute("learnt[who_did_what] < 0.6 and learnt[recall] < 0.6 and learnt[agreement] > 0.95", now=one_layer)
+
+
+def test_the_quantities_of_lessons_read_the_state() -> None:
+    view = open_link("attention?weights=english&n_layers=1&do=0.1:zero&causal=true")
+    assert compute("setting[n_layers]", now=view) == 1
+    assert compute("setting[do]", now=view) == "0.1:zero"
+    assert compute("setting[causal]", now=view) == "true"
+    for wrong, says in (
+        ("setting[nothing]", "no parameter"),
+        ("learnt[nothing]", "Nobody has measured"),
+        ("network[right]", "No network"),
+    ):
+        with pytest.raises(InputError, match=says):
+            compute(wrong, now=view)
+
+
+@pytest.mark.parametrize("server", ["", "/", f"{SERVER}/", f"{SERVER}/base/"])
+def test_a_link_may_be_pasted_whole(server: str) -> None:
+    step = LessonStep(link=f"{server}positions?text=a+b&lesson=x&tour=3")
+    assert check_lesson(Lesson(title="x", steps=[step]), shipped_exercises(), computes=False) == []
+    assert split_link(step.address)[0] == "positions"
 
 
 @pytest.mark.parametrize(
@@ -100,16 +146,22 @@ def test_of_a_pasted_link_page_and_parameters_are_kept(link: str, kept: str) -> 
         ("title:", "titel:", "line 1: `titel`: there is no such name here"),
         ("Look.", "Look <b>here</b>.", "HTML"),
         ("Look.", "Look ![x](https://tracker.example/x.png).", "no pictures"),
-        ("exercise: sqrt-d-head", "exercise: sqrt-d-head\n  link: attention?", "a link or an exercise"),
+        ("exercise: sqrt-d-head", "exercise: sqrt-d-head\n    page: norms", "a link, a page or an exercise"),
+        ("link: attention?text=dogs bark&layer=2", "page: nowhere", "there is no page “nowhere”"),
         ("variant: 2", "variant: -1", "line 16: `steps.2.variant`"),
+        ("focus[key] == 1", "focus[key] = 1", "no formula"),
+        ("focus[key] == 1", "trained > 0.5", "train nothing"),
+        ("focus[key] == 1", "focus[key] == 1\n    guess: [{text: x, when: 1 == 1}]", "not both"),
+        ("| .2f", "| .2q", "steps.1.conclusion"),
+        ("pattern[2,1,0,1]", "patern[2]", "`pattern` is one"),
+        ("It is {=", "{= 1}" * 8 + "{=", "at most 8 numbers"),
         ("steps:", "steps: 3\nsteps_:", "steps"),
     ],
 )
 def test_a_broken_file_is_one_sentence(old: str, new: str, says: str) -> None:
-    text = write_lesson(MINE)
-    assert old in text
+    assert old in FILE
     with pytest.raises(InputError) as caught:
-        read_lesson(text.replace(old, new, 1), "mine.yaml")
+        read_lesson(FILE.replace(old, new, 1), "mine.yaml")
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -158,14 +210,11 @@ def _noise(seed: int) -> str:
         (LessonStep(), "Step 1: It has no words"),
     ],
 )
-def test_what_does_not_hold_is_told_and_the_rest_runs(step: LessonStep, says: str) -> None:
+def test_what_does_not_hold_is_told(step: LessonStep, says: str) -> None:
     lesson = MINE.model_copy(update={"steps": [step, *MINE.steps]})
     found = check_lesson(lesson, shipped_exercises(), computes=False)
     assert len(found) == 1
     assert says in found[0]
-    tour = lesson_tour(lesson, "mine", shipped_exercises())
-    assert [each.opens for each in tour.steps[1:]] == [each.address for each in MINE.steps]
-    assert tour.exercises == ("sqrt-d-head",)
 
 
 def test_to_look_at_a_lessons_links_builds_nothing_and_is_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,61 +230,9 @@ def test_to_look_at_a_lessons_links_builds_nothing_and_is_done_once(monkeypatch:
     assert after.maxsize is not None
 
 
-def test_a_lesson_runs_as_a_tour() -> None:
-    tour = lesson_tour(MINE, "mine", shipped_exercises())
-    state = TourState(page="attention")
-    assert [step.page for step in tour.steps] == [None, "attention", "exercises"]
-    assert [step.sentence(state) for step in tour.steps] == [step.words for step in MINE.steps]
-    assert not any(step.is_done(state) for step in tour.steps)
-    page, texts = split_link(tour.steps[2].opens)
-    assert (page, texts) == ("exercises", {"exercises_key": ["sqrt-d-head"], "exercises_variant": ["2"]})
-    assert [step.hint(state) for step in tour.steps] == [None, None, None]
-
-
-def test_a_handout_asks_and_answers_only_where_it_is_to() -> None:
-    asked = write_handout(MINE, shipped_exercises(), SERVER, has_answers=False)
-    answered = write_handout(MINE, shipped_exercises(), SERVER, has_answers=True)
-    variant = Variant(shipped_exercises()["sqrt-d-head"], 2)
-    assert f"{SERVER}/attention?text=dogs+bark&layer=2" in asked
-    assert variant.fill(variant.exercise.question) in asked
-    for told in (describe_truth(variant), variant.explain(variant.exercise.explanation)):
-        assert told in answered
-        assert told not in asked
-    assert "- one\n- two" in asked
-
-
-def one_of_each_kind() -> dict[str, str]:
-    return {each.answer.kind: key for key, each in reversed(list(shipped_exercises().items()))}
-
-
-@pytest.mark.parametrize("kind", ANSWER_KINDS)
-def test_every_kind_is_asked_and_answered_on_paper(kind: str) -> None:
-    lesson = Lesson(title="One", steps=[LessonStep(exercise=one_of_each_kind()[kind])])
-    answered = write_handout(lesson, shipped_exercises(), SERVER, has_answers=True)
-    assert "**Answer.**" in answered
-    assert "**Why.**" in answered
-    assert "{" not in answered.replace("\\{", "") or "$" in answered
-
-
-def test_a_notebook_is_valid_and_its_cells_check_without_showing() -> None:
-    lesson = find_lesson("attention-in-30-minutes")
-    notebook = write_notebook(lesson, shipped_exercises(), SERVER)
-    node = nbformat.reads(notebook, as_version=4)
-    nbformat.validate(node)
-    assert notebook == write_notebook(lesson, shipped_exercises(), SERVER)
-    cells = [cell.source for cell in node.cells if cell.cell_type == "code"]
-    compile("\n".join(cells), "notebook", "exec")
-    checks = [cell for cell in cells if "check_answer(" in cell and "import" not in cell]
-    assert len(checks) == sum(step.exercise is not None for step in lesson.steps)
-    for step in lesson.steps:
-        if step.exercise is not None:
-            explanation = Variant(shipped_exercises()[step.exercise], step.variant).exercise.explanation
-            assert explanation[:40] not in notebook
-
-
 @pytest.mark.parametrize("kind", ANSWER_KINDS)
 def test_an_answer_is_checked_in_a_notebook(kind: str) -> None:
-    exercise = shipped_exercises()[one_of_each_kind()[kind]]
+    exercise = next(each for each in shipped_exercises().values() if each.answer.kind == kind)
     assert check_answer(exercise.key, exercise.solved) == "Right."
     mistake = next(each for each in exercise.mistakes if each.example is not None)
     assert check_answer(exercise.key, mistake.example) == Variant(exercise, 0).fill(mistake.feedback)
@@ -251,19 +248,12 @@ def test_a_state_is_given_to_a_notebook_as_a_link_too() -> None:
 
 
 def test_the_command_checks_lessons_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file, broken = tmp_path / "mine.yaml", tmp_path / "broken.yaml"
-    file.write_text(write_lesson(MINE), encoding="utf-8")
-    broken.write_text(write_lesson(MINE).replace("sqrt-d-head", "sqrt-d"), encoding="utf-8")
-    assert main(["lesson", "check", str(file)]) == 0
+    broken = tmp_path / "broken.yaml"
+    broken.write_text(FILE.replace("sqrt-d-head", "sqrt-d"), encoding="utf-8")
+    file = str(FOLDER / "attention-in-30-minutes.yaml")
+    assert main(["lesson", "check", file]) == 0
     assert capsys.readouterr().out.endswith("all holds.\n")
-    assert main(["lesson", "check", str(file), str(broken)]) == 1
+    assert main(["lesson", "check", file, str(broken)]) == 1
     assert (
         "broken.yaml: Step 3: This step asks for the exercise “sqrt-d”, which is not here." in capsys.readouterr().out
     )
-
-
-def test_a_link_without_a_server_is_printed_as_an_address_that_opens() -> None:
-    lesson = Lesson(title="x", steps=[LessonStep(words="Look.", link="/positions?v=2")])
-    server = "https://host"
-    for text in (write_handout(lesson, {}, server, has_answers=False), write_notebook(lesson, {}, server)):
-        assert "<https://host/positions?v=2>" in text

@@ -17,22 +17,18 @@ from playground.model import causal_mask
 from playground.model.changes import Change
 from playground.training.answers import (
     MAX_TOKENS,
-    Head,
     Sample,
     answer_samples,
     decode_greedily,
     draw_token,
     first_sequences,
     generate,
-    mean_mirrored_weight,
-    measure_reversal,
     score_changed,
 )
 from playground.training.network import Network, Tagger, evaluate, scores, select_scored
 from playground.training.recipe import Recipe
 from playground.training.tasks import Data, make_data
 from playground.training.tasks.task import BOS_ID, EOS_ID, IGNORE, PAD_ID, SPECIALS
-from playground.training.trained_network import from_trainer
 from playground.training.trainer import Trainer
 from tests.training.tiny import CPU, train
 from tests.training.tiny import SMALL as TINY
@@ -302,33 +298,18 @@ def test_a_target_longer_than_the_position_table_is_refused() -> None:
         decode_greedily(pair_model(-50), SOURCE, SOURCE_MASK, WINDOW + 1)
 
 
-def test_the_mirrored_weight_is_that_of_a_plain_loop_without_padding() -> None:
-    patterns = np.random.default_rng(0).random((2, 3, 5, 5), np.float32)
-    expected = [
-        np.mean([patterns[row, head, i, n - 1 - i] for row, n in enumerate((5, 3)) for i in range(n)])
-        for head in range(3)
-    ]
-    np.testing.assert_allclose(mean_mirrored_weight(patterns, (5, 3)), expected, rtol=1e-5)
-
-
-def test_a_networks_accuracies_are_those_with_the_heads_own_output_weights_at_zero() -> None:
+def test_accuracy_without_heads_is_that_with_their_output_weights_at_zero() -> None:
     trainer = train(replace(TINY, task="reverse", steps=30))
-    trained = from_trainer(trainer)
-    examples = trainer.data.validation
-    found = measure_reversal(trained, examples, [Head(0, 1), Head(0, 0)])
-    network = trained.network
+    network, examples = trainer.network, trainer.data.validation
     assert isinstance(network, Tagger)
 
-    def accuracy() -> float:
-        with torch.inference_mode():
-            answers = network.head(network.encoder(examples.ids, examples.mask[:, None])).argmax(-1)
-        return float((answers == examples.targets)[examples.targets >= 0].double().mean())
+    def accuracy(*off: int) -> float:
+        changes = [Change("zero", 0, head) for head in off]
+        return score_changed(network, examples, trainer.recipe, CPU, changes).accuracy
 
-    assert (found.first_off, found.second_off) == (Head(0, 1), Head(0, 0))
-    assert found.accuracy == accuracy()
-    weight = network.state_dict()["encoder.layers.0.attn.o.weight"]
-    width = trained.config.head_width
+    found = accuracy(1), accuracy(1, 0)
+    weight, width = network.state_dict()["encoder.layers.0.attn.o.weight"], network.config.head_width
     weight[:, width : 2 * width] = 0
-    np.testing.assert_allclose(found.accuracy_off, accuracy(), atol=1e-6)
+    np.testing.assert_allclose(found[0], accuracy(), atol=1e-6)
     weight[:, :width] = 0
-    np.testing.assert_allclose(found.accuracy_both, accuracy(), atol=1e-6)
+    np.testing.assert_allclose(found[1], accuracy(), atol=1e-6)

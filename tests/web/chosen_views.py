@@ -36,7 +36,7 @@ VIEWS: dict[str, dict[str, str]] = {
     "regularisers": {"regularisers_task": "Sort", "regularisers_clip": "0.5", "regularisers_measure": "loss"},
     "tutorials": {"tutorials_against": "B", "tutorials_letter": "C", "tutorials_differences": "true"},
     "exercises": {"exercises_key": "number-of-heads", "exercises_variant": "3"},
-    "lessons": {"lessons_view": "handout"},
+    "lessons": {},
     "diagnosis": {},
     "bug-lab": {"lab_seed": "3", "lab_level": "any", "lab_tests": "pattern"},
     "similarity": {

@@ -7,7 +7,7 @@ from playground.link.params import FOCUS
 from tests.web.app_test import PAGES, SMALL, captions, charts, component_data, open_page, sentences
 from tests.web.choices.test_pinned import written
 from tests.web.shared.test_change_chips import CHANGES
-from tests.web.shared.test_tour import shown_step, tour_buttons
+from tests.web.shared.test_lesson_line import shown_step
 
 SHOW_THE_FOCUS = ("overview", "attention", "norms", "what_if", "step_by_step")
 """The pages that open with the line of the focus."""
@@ -15,18 +15,16 @@ COMPARE = ("overview", "attention", "norms", "positions", "step_by_step", "param
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_link_keeps_its_focus_its_pinned_settings_and_its_step_of_the_tour(page: str) -> None:
+def test_a_link_keeps_its_focus_its_pinned_settings_and_its_step_of_the_lesson(page: str) -> None:
     focus = {"layer": 1, "head": 2, "query": 4, "key": 0}
-    app = open_page(page, **SMALL, text="a cat sat", **focus, b_n_layers=4, b_text="another", tour=2)
+    app = open_page(page, **SMALL, text="a cat sat", **focus, b_n_layers=4, b_text="another", tour=2, lesson="pronoun")
     assert sentences(app) == ""
     address = component_data(app, "address_guard")["parameters"]
     assert {place: address[place] for place in FOCUS} == {place: [str(value)] for place, value in focus.items()}
     assert component_data(app, "focus_line").get("places") == (focus if page in (*SHOW_THE_FOCUS, "compare") else None)
     assert written(app) == {"b_n_layers": ["4"], "b_text": ["another"]}
     assert ("unpin" in {button.key for button in app.button}) == (page in COMPARE)
-    assert shown_step(app) == "rival"
-    there = {"tour_show", "tour_set"} if page == "attention" else set()
-    assert tour_buttons(app) == {"tour_back", "tour_skip", "tour_end"} | there
+    assert shown_step(app) == 2
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -44,5 +42,4 @@ def test_changes_are_named_and_counted_where_they_show_and_every_chart_has_one_c
     assert {f"{chart}_save_menu" for chart in charts(app)} <= set(menus)
     assert all(button.proto.id.endswith("_copy_csv") for button in app.get("download_button"))  # of an open table
     assert ("places" in component_data(app, "focus_line")) == (page in SHOW_THE_FOCUS), "nothing is pinned to compare"
-    assert shown_step(app) is None
-    assert tour_buttons(app) == set()
+    assert shown_step(app) == 0

@@ -31,7 +31,6 @@ from playground.web.choices.setup import (
     is_focus_chosen,
     is_focus_of_text,
     note_focus_text,
-    record_action,
 )
 
 _TOKENS = "_focus_tokens"
@@ -112,5 +111,4 @@ def move_focus(**asked: object) -> None:
     numbers = {place: value for place, (value, complaint) in known.items() if complaint is None}
     st.session_state.update(numbers)
     if numbers.keys() & {"query", "key"}:
-        record_action("cell chosen")
         note_focus_text()

@@ -1,11 +1,11 @@
 """The address bar ⇄ the session: a link's choices are read, made to go together, and written back as widgets move.
 
 A choice comes from its widget once there is one, and from the link before. What has to change is written back to
-whichever it came from, so that widgets, link and charts agree. The focus, the pinned settings and the tour come from
+whichever it came from, so that widgets, link and charts agree. The focus, the pinned settings and the lesson come from
 the session instead of widgets.
 
 Streamlit writes every bound widget into the address. Three things it misses: the focus, the pinned settings and the
-tour, which are bound to none; while a slider is moved fast, an older run's correction can reach the browser after a
+lesson, which are bound to none; while a slider is moved fast, an older run's correction can reach the browser after a
 newer value; and a widget whose bounds changed leaves the address although its value stays. So every run ends by
 telling the browser what the link's parameters are by now.
 

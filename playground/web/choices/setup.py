@@ -1,4 +1,4 @@
-"""The visitor's choices as one `Setup`, which every run is made from; the pinned ones, notices, recent actions.
+"""The visitor's choices as one `Setup`, which every run is made from; the pinned ones, notices.
 
 The pinned settings lie in the session as one plain value, bound to no widget. As with the focus, `open_page` reads
 them from the link once, and `correct_address` writes them there: `b_` and the parameter's key, where they differ from
@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -40,28 +40,6 @@ from playground.web.session.services import services
 from playground.web.session.uploaded_files import UploadedWeights, current_upload
 from playground.web.session.weights_cache import MINILM, RANDOM, WeightsId, this_session
 from playground.weights.recognise import RecognisedWeights
-
-Action = Literal["cell chosen", "computation opened", "link copied", "step done by its button"]
-
-_ACTIONS = "_actions"
-"""Session key of the actions since they were cleared."""
-
-
-def record_action(action: Action) -> None:
-    """Note that the visitor did this."""
-    st.session_state[_ACTIONS] = recorded_actions() | {action}
-
-
-def recorded_actions() -> frozenset[Action]:
-    """What was done since the actions were cleared."""
-    actions: frozenset[Action] = st.session_state.get(_ACTIONS, frozenset())
-    return actions
-
-
-def clear_actions() -> None:
-    """Forget what was done."""
-    st.session_state[_ACTIONS] = frozenset()
-
 
 _PINNED = "_pinned"
 """Session key of the pinned values; None where nothing is pinned, nothing at all before the link was read."""

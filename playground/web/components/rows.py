@@ -188,8 +188,8 @@ _ANSWERED = "_copy_link_answered"
 """Session key of the number of the last click that a run has answered."""
 
 
-def draw_copy_link(key: str, version: str, more: Mapping[str, list[str]], *, is_small: bool = False) -> bool:
-    """Draw the button, in a fragment of its own; returns whether it was pressed just now.
+def draw_copy_link(key: str, version: str, more: Mapping[str, list[str]], *, is_small: bool = False) -> None:
+    """Draw the button, in a fragment of its own.
 
     The link is read from the address bar when it is pressed.
 
@@ -208,7 +208,7 @@ def draw_copy_link(key: str, version: str, more: Mapping[str, list[str]], *, is_
         "answered": st.session_state.get(_ANSWERED),
         "isSmall": is_small,
     }
-    return _button(key=key, data=data, on_asked_change=partial(_answer, key)).asked is not None
+    _button(key=key, data=data, on_asked_change=partial(_answer, key))
 
 
 def _answer(key: str) -> None:

@@ -84,15 +84,14 @@ _REQUESTED = "_scroll_requested"
 """Session key of the container that the next page to be drawn scrolls to, and `unless_seen`."""
 
 
-def scroll_to(key: str, *, on_phone: str | None = None, unless_seen: bool = False) -> None:
+def scroll_to(key: str, *, unless_seen: bool = False) -> None:
     """Scroll once to the container with this key; drawn in the run that follows the visitor's press alone.
 
     Args:
         key: the container's. It comes to the middle of the window, or with its top to the window's where it is tall.
-        on_phone: the container's in a window that is as narrow as a phone's, where it is another.
         unless_seen: whether to stay where the container begins in the upper part of the window already.
     """
-    data = {"target": key, "onPhone": on_phone or key, "unlessSeen": unless_seen, "moment": moment()}
+    data = {"target": key, "unlessSeen": unless_seen, "moment": moment()}
     _scroll(key=f"scroll_to_{key}", data=data)
 
 

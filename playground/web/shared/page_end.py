@@ -20,7 +20,7 @@ from playground.web.choices.open_page import correct_address, is_fragment_rerun
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, pinned_setup
 from playground.web.session.services import services
 from playground.web.session.turns import current_visitor, session_pace
-from playground.web.shared import tour
+from playground.web.shared import lesson_state
 from playground.web.shared.focus_line import forget_answer_place
 
 LONG = 0.5
@@ -139,8 +139,8 @@ def draw_in_turn(page: str, draw: Callable[[], None], part: str = "page") -> Non
 def fragment(view: Callable[P, None], run_every: float | None = None) -> Callable[P, None]:
     """`st.fragment`, for a view that may end early: that ends nothing but itself.
 
-    A run of it alone corrects the address, as the page's own run does. If what the tour says is out of
-    date then, as its step is done, the page runs too.
+    A run of it alone corrects the address, as the page's own run does. If a lesson's step is done then, the page runs
+    too.
     """
 
     @wraps(view)
@@ -153,7 +153,7 @@ def fragment(view: Callable[P, None], run_every: float | None = None) -> Callabl
         else:
             with run_in_turn():
                 draw_in_turn(page, partial(view, *args, **kwargs), view.__qualname__)
-                is_outdated = tour.update()
+                is_outdated = lesson_state.is_outdated()
                 correct_address(f"address_{view.__qualname__}")
             if is_outdated:
                 st.rerun()

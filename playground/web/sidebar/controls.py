@@ -25,7 +25,6 @@ from playground.web.choices.setup import (
     current_setup,
     current_value,
     recognised_weights,
-    record_action,
 )
 from playground.web.choices.snapshots import reset_everything
 from playground.web.components.rows import draw_copy_link
@@ -291,8 +290,7 @@ def copy_link(key: str, *, is_small: bool = False) -> None:
     setup, side = current_setup(), pinned_side()
     if side and setup["weights"] != "trained here":
         setup = side.setup
-    if draw_copy_link(key, VERSION, open_page.parameters_to_copy(setup), is_small=is_small):
-        record_action("link copied")
+    draw_copy_link(key, VERSION, open_page.parameters_to_copy(setup), is_small=is_small)
 
 
 def _nearest_preset(setup: Setup) -> str:

@@ -28,7 +28,6 @@ from playground.language.family import STOPS
 from playground.limits import MAX_CHARACTERS, MAX_TOKENS
 from playground.link.changes import MadeChange, fit_changes
 from playground.link.opening import Focus
-from playground.link.params import AUTOMATIC
 from playground.link.query import write_query
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
@@ -40,7 +39,7 @@ from playground.views.change_names import count_changes, explain_change
 from playground.web.choices import widgets
 from playground.web.choices.english import choose_english
 from playground.web.choices.focus import choose_places, current_focus, move_focus
-from playground.web.choices.setup import Setup, current_setup, current_value, is_random, record_action
+from playground.web.choices.setup import Setup, current_setup, current_value, is_random
 from playground.web.components import rows
 from playground.web.components.without_picture import scroll_to
 from playground.web.session import caches, trained_slot
@@ -48,7 +47,6 @@ from playground.web.session.caches import RunKey
 from playground.web.session.services import services
 from playground.web.session.weights_cache import WeightsId, cache_by_weights
 from playground.web.shared import panels, renderer
-from playground.web.shared import tour as session_tour
 from playground.web.shared.change_chips import draw_change_button, draw_followed_button, explain_refusal
 from playground.web.shared.pinning import pinned_side
 
@@ -240,10 +238,6 @@ def draw_open_head(key: str) -> None:
 def draw_rival(names: Mapping[str, str]) -> None:
     """The list to choose from whom the key is compared with; `names` by their words in the link."""
     chosen = current_value("attention_rival")
-    tour = session_tour.current_tour()
-    offered = names.keys() & tour.rivals(session_tour.current_state()) if tour else set()
-    if offered:
-        names = {word: name for word, name in names.items() if word in offered | {AUTOMATIC, chosen}}
     widgets.unbound_menu(
         "attention_rival",
         "why_rival_choice",
@@ -488,4 +482,3 @@ renderer.WIDGETS |= {
     "open_trained": draw_open_trained,
     "stream_reading": draw_stream_reading,
 }
-renderer.ON_CHANGE["attention_why"] = partial(record_action, "computation opened")

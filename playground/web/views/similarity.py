@@ -1,6 +1,6 @@
 """The page Similarity: the list of its sentences, the caches of what compares them, and the view of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -10,7 +10,7 @@ from playground.analysis import sentences
 from playground.analysis.sentences import DepthMap, LeftOutWords, Pooling, SentenceDepths, is_for_any_text, map_depths
 from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
-from playground.errors import InputError, PlaygroundError
+from playground.errors import PlaygroundError
 from playground.limits import MAX_LISTED, MAX_LISTED_TOKENS
 from playground.link.changes import FittedChanges, fit_changes
 from playground.link.params import SENTENCE_PAIR
@@ -167,17 +167,6 @@ def draw_closest_pair(chosen: Mapping[str, int]) -> None:
 
 
 WIDGETS |= {"sentence_list": draw_sentence_list, "closest_pair": draw_closest_pair}
-
-
-def compare_sentences(setup: Setup, texts: Sequence[str]) -> Sentences:
-    """All these sentences as the view compares them, without changes; raises as `read_depths`, or an `InputError`."""
-    listed = _read_all(setup, tuple(texts), len(texts))
-    lengths = [len(tokens) for tokens in listed.batch.tokens]
-    if not all(lengths):
-        raise InputError("One of these sentences has no token that this tokenizer makes, and cannot be compared.")
-    if count_affordable(listed.key.config, lengths) < len(lengths):
-        raise InputError("Together, these sentences are too much for this server; shorter ones would fit.")
-    return _compare(listed, read_depths(listed.key, ()))
 
 
 def _compare(listed: SentenceList, depths: SentenceDepths) -> Sentences:

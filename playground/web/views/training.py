@@ -63,7 +63,7 @@ from playground.web.session.memory_budget import MemoryReservation
 from playground.web.session.services import services
 from playground.web.session.trained_slot import TrainedSlot
 from playground.web.session.weights_cache import cache_in_session
-from playground.web.shared import experiment_buttons, panels, tour, uploads
+from playground.web.shared import experiment_buttons, panels, uploads
 from playground.web.shared.experiment_buttons import (
     cancelled_clause,
     continuing_sentence,
@@ -319,10 +319,10 @@ def follow_attention(experiment: Experiment[TrainingState]) -> None:
 
 
 def _open_most_changed_head(snapshots: Sequence[Snapshot]) -> None:
-    """Choose the head whose attention changed most, unless a link or the visitor has chosen one, or is to find it."""
+    """Choose the head whose attention changed most, unless a link or the visitor has chosen one."""
     options = read_options(PAGE)
     is_own = (options["training_layer"], options["training_head"]) == st.session_state.get(_OPENED, (0, 0))
-    if not snapshots or not is_own or tour.current_tour() is not None:
+    if not snapshots or not is_own:
         return
     most = most_changed_head(snapshots, name_attention(snapshots[0].patterns, options))
     if most is not None:
@@ -334,15 +334,14 @@ def _choose_head(layer: int, head: int) -> None:
 
 
 def _offer_most_changed_head(most: tuple[int, int] | None) -> None:
-    """Draw the button that shows this head; not on a tour, whose visitor is to find it."""
-    if tour.current_tour() is None:
-        st.button(
-            "Show the head that changed most",
-            key="training_most_changed",
-            on_click=_choose_head,
-            args=most,
-            disabled=most is None,
-        )
+    """Draw the button that shows this head."""
+    st.button(
+        "Show the head that changed most",
+        key="training_most_changed",
+        on_click=_choose_head,
+        args=most,
+        disabled=most is None,
+    )
 
 
 def _note_choice() -> None:

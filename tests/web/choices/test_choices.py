@@ -508,9 +508,9 @@ def test_what_is_pinned_right_after_a_reset_is_the_text_that_is_shown() -> None:
     assert values(press(choose(app, text="dogs bark"), "pin_swap"), "text") == {"text": DEFAULT_TEXT}
 
 
-def test_a_field_that_is_late_is_no_change_of_a_lessons_text() -> None:
+def test_a_late_field_does_not_keep_a_lessons_text() -> None:
     steps = [LessonStep(link=f"attention?text={text}&weights=random&n_layers=1") for text in ("one", "two")]
     lesson = encode_lesson(Lesson(title="x", steps=steps))
     app = press(open_page("lessons", lesson=lesson, text="cats purr"), "lesson_begin")
-    app = press_too_early(press(app, "tour_skip"), "tour_end", "one")
+    app = press_too_early(press(app, "lesson_next"), "lesson_end", "one")
     assert values(app, "text") == {"text": "cats purr"}

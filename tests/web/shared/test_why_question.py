@@ -9,10 +9,8 @@ from playground.weights import checkpoint
 from tests.web.app_test import (
     SMALL,
     choose,
-    component_data,
     open_page,
     press,
-    prose,
     shown_focus,
     trained_trace,
     working,
@@ -77,13 +75,3 @@ def test_any_text_has_a_question(text: str, changes: dict[str, Any]) -> None:
     app = working(choose(open_page("overview", **changes), text=text))
     assert question(app).startswith("Why does ")
     assert "[" not in question(app).split("look")[0]
-
-
-def test_the_tour_names_the_token_that_the_overview_asks_about() -> None:
-    app = choose(open_page("overview", tour=1), text=NURSE)
-    assert "`she`" in question(app)
-    assert "the row of *she*" in prose(open_page("attention", tour=1, text=NURSE))
-    app = open_page("overview", tour=1, text=NURSE, query=HER)
-    assert "the row of *her*" in prose(open_page("attention", tour=1, text=NURSE, query=HER))
-    assert "`her`" in question(app)
-    assert component_data(app, "address_guard")["parameters"]["query"] == [str(HER)]

@@ -308,13 +308,6 @@ def test_what_two_visitors_share_counts_once() -> None:
         assert slot.trained in services().memory.users
 
 
-def test_on_a_tour_no_button_finds_the_head_for_the_visitor() -> None:
-    for link, is_there in (({}, True), ({"tour": 1, "experiment": "reverse"}, False)):
-        app = measured(training_page(**link))
-        assert "training_pattern" in charts(app)
-        assert ("training_most_changed" in {button.key for button in app.button}) == is_there
-
-
 # --- a network that is asked
 
 

@@ -9,7 +9,7 @@ export default function ({ data: [data] }) {
   if (data.moment.process === latest.process && data.moment.time <= latest.time) return
   latest = data.moment
   stop()
-  const key = window.innerWidth <= 640 ? data.onPhone : data.target // as narrow as Streamlit stacks columns
+  const key = data.target
   const top = document.querySelector(`.st-key-${key}`)?.getBoundingClientRect().top
   if (data.unlessSeen && top >= 56 && top < window.innerHeight * 0.6) return // 56: below Streamlit's header
   const begun = performance.now()

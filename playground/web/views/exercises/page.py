@@ -28,9 +28,9 @@ from playground.web.session.caches import shipped_exercises
 from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.attempts import Attempt, change_attempt, current_attempt, current_results, keep_progress
+from playground.web.shared.lesson_state import lesson_name
 from playground.web.shared.page_end import PageEndError
 from playground.web.shared.renderer import render
-from playground.web.shared.tour import current_lesson
 from playground.web.views.exercises.answers import draw_form, draw_way_back, read_form, read_given, settings_of
 from playground.web.views.exercises.posed import draw_state, pose_variant, take_turn
 
@@ -246,7 +246,7 @@ def _draw_ways_on(variant: Variant) -> None:
                 "Another variant", key="exercise_variant", icon=":material/shuffle:",
                 on_click=_open, args=(exercise.key, (variant.number + 1) % len(exercise.cases)),
             )  # fmt: skip
-        if following is not None and following.key != exercise.key and not current_lesson():  # whose line leads on
+        if following is not None and following.key != exercise.key and not lesson_name():  # whose line leads on
             st.button(
                 f"Next: {following.title}", key="exercise_next", icon=":material/arrow_forward:",
                 on_click=_open, args=(following.key,),

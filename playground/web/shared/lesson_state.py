@@ -1,0 +1,224 @@
+"""The visitor's place in a lesson: its step, whether that is done, and what was chosen before the lesson began.
+
+Lesson and step lie in the session as plain values, as the focus does: `open_page` reads them from the link once, and
+`correct_address` writes them there.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import streamlit as st
+import torch
+
+from playground.charts.markdown import escape_markdown
+from playground.errors import InputError, PlaygroundError, UnavailableError
+from playground.learn.formulas import Formula, Surroundings
+from playground.learn.lesson import Lesson, LessonStep, fill_numbers, find_lesson, find_problem
+from playground.link.opening import LinkedView, open_link
+from playground.link.params import LESSON, PARAMS, default_values
+from playground.model import Encoder
+from playground.pages import page_at
+from playground.runs.encoder_run import Run
+from playground.text import Batch
+from playground.training.answers import first_sequences, score_changed
+from playground.training.trained_network import TrainedNetwork
+from playground.web.choices.open_page import follow_link
+from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, setup_of, unpin
+from playground.web.choices.snapshots import Snapshot, restore_snapshot, take_snapshot
+from playground.web.components.without_picture import request_scroll
+from playground.web.session import caches, trained_slot
+from playground.web.session.experiments import validation_data
+from playground.web.session.services import services
+from playground.web.shared.navigation import request_page
+
+_HAD = "_lesson_had"
+"""Session key of the `Snapshot` of what the visitor had chosen when the lesson began."""
+
+_GUESS = "_lesson_guess"
+"""Session key of the lesson, the step and the place in its list of what the visitor guessed last."""
+
+_DRAWN = "_lesson_drawn"
+"""Session key of the result that the line was drawn with last."""
+
+_UNNAMED = "pronoun"
+"""The lesson of older links that have a step alone."""
+
+
+def lesson_name() -> str:
+    """Return the key or code of the lesson that the visitor is in; empty if in none."""
+    return str(st.session_state.get("lesson", "")) or _UNNAMED if int(st.session_state.get("tour", 0)) else ""
+
+
+def current_lesson() -> Lesson | None:
+    """Return the lesson that the visitor is in, if any; raises as `find_lesson`."""
+    name = lesson_name()
+    return find_lesson(name) if name else None
+
+
+def step_number() -> int:
+    """Return the step's number, from 1; 0 in no lesson."""
+    lesson = current_lesson()
+    return 0 if lesson is None else min(int(st.session_state["tour"]), len(lesson.steps))
+
+
+def current_step() -> LessonStep | None:
+    """Return the step that the visitor is at, if any."""
+    lesson, number = current_lesson(), step_number()
+    return lesson.steps[number - 1] if lesson is not None and number else None
+
+
+def begin_lesson(name: str) -> None:
+    """Begin a lesson; for callbacks. Raises as `find_lesson`."""
+    find_lesson(name)
+    if not lesson_name():
+        st.session_state[_HAD] = take_snapshot(PARAMS.keys() - LESSON.keys())
+    st.session_state["lesson"] = name
+    go_to(1)
+
+
+def go_to(number: int) -> None:
+    """Begin a step, by its number; for callbacks."""
+    st.session_state["tour"] = number
+    st.session_state.pop(_GUESS, None)
+    open_step()
+    step = current_step()
+    if step is not None and step.shows:
+        request_scroll(step.shows)
+
+
+def open_step() -> None:
+    """Open the step's page, in the state that the step begins with if it has one; for callbacks."""
+    step = current_step()
+    if step is None or find_problem(step, caches.shipped_exercises()):
+        return
+    if step.address:
+        place = {key: st.session_state[key] for key in LESSON if key in st.session_state}
+        request_page(follow_link(step.address))
+        st.session_state.update(place)
+    elif step.page:
+        request_page(step.page)
+
+
+def guess(place: int) -> None:
+    """Take the visitor's guess; for callbacks."""
+    st.session_state[_GUESS] = (lesson_name(), step_number(), place)
+
+
+def leave() -> None:
+    """End the lesson, if in one, and bring back what the visitor had before; for callbacks."""
+    had: Snapshot | None = st.session_state.pop(_HAD, None)
+    if lesson_name() and had is not None:
+        defaults = {key: value for key, value in default_values(had.values).items() if key in st.session_state}
+        unpin()
+        restore_snapshot(replace(had, values={**defaults, **had.values}))
+    forget()
+
+
+def forget() -> None:
+    """Be in no lesson."""
+    st.session_state.update({"tour": 0, "lesson": ""})
+
+
+def find_result() -> str | None:
+    """Return what came of the step, in markdown, once it is done; None before, and if there is nothing to do."""
+    step = current_step()
+    if step is None or not step.has_task:
+        return None
+    *where, place = st.session_state.get(_GUESS, ("", 0, 0))
+    if step.guess and where != [lesson_name(), step_number()]:
+        return None
+    try:
+        views = _open_views(step)
+        is_right = _compute(step.guess[place].when if step.guess else step.done, views)
+        if step.guess:
+            judged = "**Right.** " if is_right else "**Not so.** "
+            return judged + fill_numbers(step.conclusion, views)
+        return fill_numbers(step.conclusion, views) if is_right else None
+    except PlaygroundError as error:  # such as what a network that is still to be trained would say
+        return escape_markdown(error) if step.guess else None
+
+
+def note_drawn(result: str | None) -> None:
+    """Note the result that the line is drawn with."""
+    st.session_state[_DRAWN] = result
+
+
+def is_outdated() -> bool:
+    """Whether the line says something else by now than it was drawn with; at the end of a fragment's run."""
+    step = current_step()
+    return step is not None and step.has_task and find_result() != st.session_state.get(_DRAWN)
+
+
+def _compute(formula: str, views: Mapping[str, LinkedView]) -> bool:
+    return bool(Formula(formula).compute(Surroundings(views)))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SetupView(LinkedView):
+    """A state whose run comes from the app's caches."""
+
+    setup: Setup
+
+    @cached_property
+    def batch(self) -> Batch:
+        """The tokens."""
+        return self.setup.batch
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The encoder; raises as `caches.encoder`."""
+        return caches.encoder(self.setup.weights, self.config, self.seed)
+
+    @cached_property
+    def run(self) -> Run:
+        """The forward pass; raises as `caches.run_sentence`."""
+        return caches.run_sentence(self.setup.run_key)
+
+    @property
+    def trained(self) -> TrainedNetwork | None:
+        """The network that this session has trained last."""
+        return trained_slot.session_slot().trained
+
+    @cached_property
+    def share_right(self) -> float:
+        """The share of the validation set that a trained network gets right with the state's changes."""
+        trained = trained_slot.find_network(self.setup.weights)
+        examples = first_sequences(validation_data(trained.recipe).validation)
+        changes = [change for change in self.changes.applied if change.names_no_token]
+        with services().turns.take():
+            return score_changed(trained.network, examples, trained.recipe, torch.device("cpu"), changes).accuracy
+
+
+def _open_views(step: LessonStep) -> Mapping[str, LinkedView]:
+    """Return what formulas can name: the present state, and the one that the step began with."""
+    views = {"now": _make_view({key: current_value(key) for key in PARAMS}, current_setup())}
+    if step.link:
+        with suppress(UnavailableError):  # a network that was trained elsewhere
+            values = _read_link(step.link)
+            views["start"] = _make_view(values, setup_of(values))
+    return views
+
+
+@lru_cache(maxsize=64)
+def _read_link(link: str) -> Mapping[str, Any]:
+    return open_link(link).values
+
+
+def _make_view(values: Mapping[str, Any], setup: Setup) -> SetupView:
+    if not setup.text.sentences:
+        raise InputError("There is no text yet: type a sentence first.")
+    return SetupView(
+        page=page_at(st.session_state[OPEN_PAGE]).path,
+        config=setup.config,
+        weights=setup["weights"],
+        text=setup.text.sentences,
+        sentence=setup.sentence,
+        seed=setup["seed"],
+        causal=setup["causal"],
+        tokenizer=caches.tokenizer(setup.text_key),
+        values={**values, **setup.values},
+        setup=setup,
+    )
