@@ -4,6 +4,7 @@ Python's own parser reads a formula; the nodes below are computed here, and noth
 """
 
 import ast
+import difflib
 import math
 import operator
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -63,7 +64,8 @@ class Formula:
                 state, _, name = path.partition(".")
                 known = name if state in states else path
                 if known not in (*QUANTITIES, *variables, *_FUNCTIONS, "near"):
-                    raise InputError(f"There is no quantity `{path}`.")
+                    nearest = difflib.get_close_matches(known, QUANTITIES, n=1, cutoff=0)
+                    raise InputError(f"There is no quantity `{path}`; `{nearest[0]}` is one.")
 
     def compute(self, around: Surroundings) -> Any:
         """Return a number, truth, word or `Numbers`; raises `InputError`, and whatever a quantity's run raises."""
@@ -78,7 +80,7 @@ def _explain_errors(text: str) -> Iterator[None]:
     except InputError:
         raise
     except (SyntaxError, ArithmeticError, TypeError, ValueError, LookupError, RecursionError, MemoryError) as error:
-        raise InputError(f"The formula {quote_text(text)} cannot be computed here: {error}.") from error
+        raise InputError(f"{quote_text(text)} is no formula that can be computed here: {error}.") from error
 
 
 def _parse(text: str) -> ast.expr:
