@@ -12,7 +12,7 @@ import yaml
 from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.learn.checks import check_exercise
-from playground.learn.exercise import Variant, read_exercise, shipped_exercises
+from playground.learn.exercise import FOLDER, Variant, read_exercise, shipped_exercises
 from playground.link.kinds import Switch
 from playground.link.opening import LinkedView
 from playground.link.params import ARCHITECTURE, SHARED
@@ -28,6 +28,7 @@ def variants(key: str) -> list[Variant]:
 
 def test_there_are_48_of_three_levels_and_all_kinds() -> None:
     assert len(ALL) == 48
+    assert {file.stem for file in FOLDER.glob("*.yaml")} == ALL.keys()
     for level in (1, 2, 3):
         assert sum(each.level == level for each in ALL.values()) >= 10
     for kind in ("choose", "number", "click", "settings"):
