@@ -142,10 +142,10 @@ def test_a_head_by_place_or_by_name() -> None:
         verdict = variant.check(variant.read([int(each) for each in cell]))
         assert verdict.is_right == (cell == best)
         assert (verdict.mistake is not None) == (not verdict.is_right and cell[0] == cell[1])
-    for answer in (["layer 0"], ["layer 0", "z"], "layer 0", [0, 4], [-1, 0], None):
+    for answer in (["layer 0"], ["layer 0", "z"], "layer 0", [0, 4], None):
         with pytest.raises(InputError):
             variant.read(answer)
-    with pytest.raises(InputError, match="numbers along an axis"):
+    with pytest.raises(InputError, match="one or two axes"):
         _ = posed({"kind": "click", "of": "pattern[0,1,b,c]"}, "1 > 2").truth
 
 
