@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 
 from playground.errors import InputError
 from playground.learn.formulas import Formula
-from playground.learn.quantities import Numbers
+from playground.learn.quantities import Numbers, find_place
 from playground.learn.reading import Key, Record
 from playground.link.opening import LinkedView
 from playground.link.params import PARAMS
@@ -134,19 +134,15 @@ class Click(Record):
     def find_truth(self, variant: Any) -> Numbers:
         """Return the numbers of which a place is asked."""
         numbers = variant.compute(self.of)
-        if not isinstance(numbers, Numbers):
-            raise InputError(f"`{self.of}` is one number, and numbers along an axis are asked for.")
+        if not isinstance(numbers, Numbers) or len(numbers.axes) > 2:
+            raise InputError(f"`{self.of}` has to be numbers along one or two axes.")
         return numbers
 
     def read(self, answer: Any, variant: Any) -> tuple[int, ...]:
         """Read the place of a row and a column, or of a token: numbers from 0, or names."""
         parts = (answer,) if isinstance(answer, str | int) else tuple(answer)
-        axes = [names for names in (variant.truth.rows, variant.truth.columns) if names]
-        pairs = list(zip(parts, axes, strict=True))
-        places = tuple(part if isinstance(part, int) else names.index(part) for part, names in pairs)
-        if not all(0 <= place < len(names) for place, names in zip(places, axes, strict=True)):
-            raise InputError("There is no such place.")
-        return places
+        axes = list(variant.truth.axes.items())
+        return tuple(find_place(names, part, title) for (title, names), part in zip(axes, parts, strict=True))
 
     def is_right(self, given: tuple[int, ...], variant: Any) -> bool:
         """Whether no place has a larger number."""

@@ -36,10 +36,11 @@ def compare_answer(variant: Variant, given: Any) -> Iterator[Item]:
 
 def frame_places(truth: Numbers, given: Sequence[int] | None) -> Heatmap[Any]:
     """Return the numbers of which a place was asked, with frames around the right one and the answer."""
-    cells = truth.values if truth.columns else truth.values[None, :]
+    *above, across = truth.axes
+    cells = truth.values if above else truth.values[None, :]
 
     def frame(place: Sequence[int], colour: str, width: int) -> Frame:
-        row, column = place if truth.columns else (0, place[0])
+        row, column = place if above else (0, place[0])
         return Frame((row, row), (column, column), colour, width)
 
     frames = [frame(truth.best, palette.CHANGE, 7)]
@@ -47,21 +48,19 @@ def frame_places(truth: Numbers, given: Sequence[int] | None) -> Heatmap[Any]:
     if given is not None:
         frames.append(frame(given, palette.FOCUS, 3))
         said = f"Thin frame, your choice: {truth.name(given)}, {truth.values[tuple(given)]:.4g}. "
-    *rows, columns = ([html.escape(name, quote=False) for name in names] for names in truth.axes)
+    *rows, columns = ([html.escape(name, quote=False) for name in names] for names in truth.labels)
     return Heatmap(
         key=KEY,
         alt="Heatmap of the numbers with the largest one framed",
         caption=f"{said}Thick frame, the largest: {truth.name(truth.best)}, **{truth.values[truth.best]:.4g}**.",
         values=lambda _: cells,
-        rows=Axis(
-            truth.row_title if rows else "", lambda _: rows[0] if rows else [""], options={"autorange": "reversed"}
-        ),
-        columns=Axis(truth.column_title or truth.row_title, lambda _: columns),
+        rows=Axis("".join(above), lambda _: rows[0] if rows else [""], options={"autorange": "reversed"}),
+        columns=Axis(across, lambda _: columns),
         bar="",
-        hover="%{y}, %{x}" if truth.columns else "%{x}",
+        hover="%{y}, %{x}" if above else "%{x}",
         more="a larger number",
         colours=from_zero,
         frames=lambda _: frames,
-        height=None if truth.columns else 170,
+        height=None if above else 170,
         compares=False,
     )

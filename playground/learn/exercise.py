@@ -246,6 +246,7 @@ class Variant:
         if isinstance(kind, Choose) and given and not kind.several:
             names = {"answer": given[0]}
         elif isinstance(kind, Click) and given:
-            names = {"row": given[0], "column": given[-1], "row_name": self.truth.rows[given[0]]}
+            rows, *_ = self.truth.axes.values()
+            names = {"row": given[0], "column": given[-1], "row_name": rows[given[0]]}
         near = {"is_near": kind.is_near} if isinstance(kind, Number) else {}
         return Formula(self.fill(formula)).compute(Surroundings(views, names, **near))

@@ -1,7 +1,7 @@
 """Named numbers of a state, which formulas ask for: `pattern[3,1,it,animal]`, `parameters.of[embeddings]`.
 
-To add one, write a line in `QUANTITIES`. A state is what a link shows. A token in brackets is its place, from 0, or its
-text, of which the first counts. Without layer and head, the link's are meant.
+To add one, write a line in `QUANTITIES`. A state is what a link shows. Brackets hold places along the axes, by their
+numbers from 0 or their names; of equal tokens the first counts.
 """
 
 import math
@@ -52,21 +52,37 @@ Place = int | str
 """A number from 0, or a token."""
 
 
+def find_place(names: Sequence[str], place: Place, title: str) -> int:
+    """Return a place along an axis, by its number or by its name; raises `InputError`."""
+    words = [name.lower() for name in names]
+    if isinstance(place, str) and place.lower() in words:
+        return words.index(place.lower())
+    if not isinstance(place, int) or not -len(names) <= place < len(names):
+        raise InputError(f"There is no {title} {quote_word(str(place))}: the {title}s are 0 to {len(names) - 1}.")
+    return place % len(names)
+
+
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Numbers along one or two axes, each place with a name."""
+    """Numbers along axes whose places have names."""
 
     values: Array | Floats
-    """(rows,) or (rows, columns)."""
-    rows: tuple[str, ...]
-    columns: tuple[str, ...] = ()
-    row_title: str = ""
-    column_title: str = ""
+    axes: Mapping[str, Sequence[str]]
+    """The names along each axis, by its title."""
+
+    def at(self, *places: Place) -> "float | Numbers":
+        """Return the number at these places along the first axes, or the numbers along the others."""
+        if len(places) > len(self.axes):
+            raise InputError(f"There are at most {len(self.axes)} places here: {', '.join(self.axes)}.")
+        found = zip(self.axes.items(), places, strict=False)
+        values = self.values[tuple(find_place(names, place, title) for (title, names), place in found)]
+        return Numbers(values, dict(list(self.axes.items())[len(places) :])) if values.ndim else float(values)
 
     @property
-    def axes(self) -> list[list[str]]:
+    def labels(self) -> list[list[str]]:
         """The names along each axis; tokens with their numbers below the line."""
-        return [list(self.rows), list(self.columns)] if self.columns else [token_names(self.rows)]
+        axes = self.axes.items()
+        return [list(names) if title in ("layer", "head") else token_names(names) for title, names in axes]
 
     @property
     def best(self) -> tuple[int, ...]:
@@ -74,8 +90,8 @@ class Numbers:
         return tuple(map(int, np.unravel_index(int(np.nanargmax(self.values)), self.values.shape)))
 
     def name(self, place: Sequence[int]) -> str:
-        """Return a place by its names, such as `layer 3 → head 1`."""
-        return " → ".join(names[i] for names, i in zip(self.axes, place, strict=True))
+        """Return a place by its labels, such as `layer 3 → head 1`."""
+        return " → ".join(labels[i] for labels, i in zip(self.labels, place, strict=True))
 
 
 def _once(function: Callable[..., Found]) -> Callable[..., Found]:
@@ -98,47 +114,15 @@ def _find(values: Mapping[Any, Found], name: Place, what: str) -> Found:
     return values[name]
 
 
-def _number(place: Place, n: int, what: str) -> int:
-    if not isinstance(place, int) or not -n <= place < n:
-        raise InputError(f"There is no {what} {place}: the {what}s are 0 to {n - 1}.")
-    return place % n
-
-
 def _token(view: LinkedView, place: Place) -> int:
-    if isinstance(place, int):
-        return _number(place, len(view.run.tokens), "token")
-    words = [token.lower() for token in view.run.tokens]
-    if place.lower() not in words:
-        raise InputError(f"The token {quote_word(place)} is not in the text.")
-    return words.index(place.lower())
+    return find_place(view.run.tokens, place, "token")
 
 
-def _map(view: LinkedView, layer: Place, head: Place) -> Array:
-    """Return a head's weights: (T, T)."""
-    number, of_head = _number(layer, view.config.n_layers, "layer"), _number(head, view.config.n_heads, "head")
-    weights: Array = view.run.pattern(number)[of_head]
-    return weights
-
-
-def _pattern(view: LinkedView, layer: Place, head: Place, query: Place, key: Place | None = None) -> float | Numbers:
-    """Return the weight that a query gives to a key; without a key, its row."""
-    row = _map(view, layer, head)[_token(view, query)]
-    return Numbers(row, view.run.tokens, row_title="key") if key is None else row[_token(view, key)]
-
-
-def _received(view: LinkedView, layer: Place, head: Place, token: Place | None = None) -> float | Numbers:
-    """Return the mean weight that a token, or each, gets from all queries of a head."""
-    means = _map(view, layer, head)[~view.run.padding].mean(axis=0)
-    return Numbers(means, view.run.tokens, row_title="token") if token is None else means[_token(view, token)]
-
-
-def _of_heads(values: Array | Floats, layer: Place | None = None, head: Place | None = None) -> float | Numbers:
-    """Return one head's number of all heads' (L, H), or all."""
-    n_layers, n_heads = values.shape
-    if layer is not None and head is not None:
-        return float(values[_number(layer, n_layers, "layer"), _number(head, n_heads, "head")])
-    rows, columns = (tuple(f"{what} {i}" for i in range(n)) for what, n in (("layer", n_layers), ("head", n_heads)))
-    return Numbers(values, rows, columns, "layer", "head")
+def _by_head(view: LinkedView, values: Array | Floats, *token_axes: str) -> Numbers:
+    """Name the axes of an array (L, H, …), whose further ones are tokens."""
+    n_layers, n_heads = view.config.n_layers, view.config.n_heads
+    heads = {"layer": [f"layer {i}" for i in range(n_layers)], "head": [f"head {i}" for i in range(n_heads)]}
+    return Numbers(values, heads | dict.fromkeys(token_axes, view.run.tokens))
 
 
 def _focus_row(view: LinkedView, factor: float = 1.0, added: float = 0.0) -> Floats:
@@ -329,15 +313,19 @@ def _train(config: ModelConfig, recipe: Recipe) -> float:
 
 QUANTITIES: dict[str, Callable[..., Any]] = {
     # attention
-    "pattern": _pattern,
-    "pattern.total": lambda view, layer, head: _map(view, layer, head).sum(dtype=np.float64),
+    "pattern": lambda view, *at: _by_head(view, view.run.patterns(), "query", "key").at(*at),
+    "pattern.total": lambda view, *at: _by_head(view, view.run.patterns().sum(axis=(2, 3), dtype=np.float64)).at(*at),
     "pattern.allowed": lambda view: (view.run.allowed_in(view.focus.layer) & ~view.run.padding[:, None]).sum(),
     "keys": lambda view, query: view.run.allowed_in(view.focus.layer)[_token(view, query)].sum(),
-    "received": _received,
-    "entropy": lambda view, layer, head, query: attention.entropy(_map(view, layer, head))[_token(view, query)],  # bits
-    "entropy.share": lambda view, layer, head: attention.pattern_spread(view.run)[layer, head],  # of the highest
-    "heads.focus": lambda view, *head: _of_heads(view.run.patterns()[:, :, view.focus.query, view.focus.key], *head),
-    "heads.rule": lambda view, rule, *head: _of_heads(attention.measure_habits([view.run]).scores[rule], *head),
+    "received": lambda view, *at: _by_head(view, view.run.patterns()[:, :, ~view.run.padding].mean(axis=2), "token").at(
+        *at
+    ),
+    "entropy": lambda view, *at: _by_head(view, attention.entropy(view.run.patterns()), "query").at(*at),  # bits
+    "entropy.share": lambda view, *at: _by_head(view, attention.pattern_spread(view.run)).at(*at),  # of the highest
+    "heads.focus": lambda view, *at: _by_head(view, view.run.patterns()[:, :, view.focus.query, view.focus.key]).at(
+        *at
+    ),
+    "heads.rule": lambda view, rule, *at: _by_head(view, attention.measure_habits([view.run]).scores[rule]).at(*at),
     "effect": _effect,
     # the weight of the link's head, query and key
     "weight": lambda view: _focus_weights(view)[view.focus.key],

@@ -297,7 +297,7 @@ def test_every_quantity_is_tested_here() -> None:
 def test_numbers_along_axes_have_a_name_for_each_place(name: str, places: tuple[int, ...]) -> None:
     numbers = ask(name, *places)
     assert isinstance(numbers, Numbers)
-    assert numbers.values.shape == tuple(map(len, numbers.axes))
+    assert numbers.values.shape == tuple(map(len, numbers.axes.values()))
     assert numbers.values[numbers.best] == numbers.values.max()
 
 

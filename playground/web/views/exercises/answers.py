@@ -47,9 +47,8 @@ def draw_form(variant: Variant, check: Callable[[], None]) -> None:
                 label = f"Your answer, in {unit}" if unit else "Your answer, a number"
                 st.text_input(label, key=_key(variant), max_chars=40, placeholder="0.25, 1/4 or 25 %", width=320)
             case Click():
-                truth = variant.truth
-                for title, names in zip((truth.row_title, truth.column_title), truth.axes, strict=False):
-                    st.pills(title, range(len(names)), format_func=names.__getitem__, key=_key(variant, title))
+                for title, labels in zip(variant.truth.axes, variant.truth.labels, strict=True):
+                    st.pills(title, range(len(labels)), format_func=labels.__getitem__, key=_key(variant, title))
         st.form_submit_button("Check", key="exercise_check", type="primary", on_click=check)
 
 
@@ -62,8 +61,7 @@ def read_form(variant: Variant) -> Any:
         case Number():
             return parse_number(str(st.session_state.get(_key(variant)) or ""))
         case Click():
-            titles = [title for title in (variant.truth.row_title, variant.truth.column_title) if title]
-            answer = [st.session_state.get(_key(variant, title)) for title in titles]
+            answer = [st.session_state.get(_key(variant, title)) for title in variant.truth.axes]
         case Settings():
             return _read_settings(variant)
         case _:
