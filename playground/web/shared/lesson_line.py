@@ -4,13 +4,14 @@ import streamlit as st
 
 from playground.charts.markdown import escape_markdown
 from playground.errors import InputError
-from playground.learn.lesson import Lesson, LessonStep, find_problem
+from playground.learn.lesson import LessonStep, find_problem
 from playground.link.opening import split_link
 from playground.pages import page_at
 from playground.web.choices.setup import OPEN_PAGE
 from playground.web.components.without_picture import announce, hide
 from playground.web.session.caches import shipped_exercises
 from playground.web.shared import lesson_state
+from playground.web.shared.lesson_state import Place
 from playground.web.shared.navigation import page_named, request_page
 from playground.web.shared.page_end import as_one_element
 
@@ -22,28 +23,29 @@ KEY = "lesson_line"
 def draw_lesson_line() -> None:
     """The step that the visitor is at, if in a lesson; a warning if that cannot be read."""
     try:
-        lesson, step = lesson_state.current_lesson(), lesson_state.current_step()
+        place = lesson_state.current_place()
     except InputError as error:
         st.warning(escape_markdown(error))
         lesson_state.forget()
         return
-    if lesson is None or step is None:
-        return
-    st.session_state["tour"] = lesson_state.step_number()  # a link may have asked for more steps than there are
     result = lesson_state.find_result()
     lesson_state.note_drawn(result)
+    if place is None:
+        return
+    step = place.step
+    st.session_state["tour"] = place.number  # a link may have asked for more steps than there are
     with st.container(key=KEY, border=True, gap="xsmall"):
-        _draw_ways(lesson, step, is_next_first=not step.has_task or result is not None)
-        _draw_words(lesson, step, result)
+        _draw_ways(place, is_next_first=not step.has_task or result is not None)
+        _draw_words(place, result)
     if step.hides and result is None and _is_here(step):
         hide(step.hides)
 
 
-def _draw_ways(lesson: Lesson, step: LessonStep, *, is_next_first: bool) -> None:
+def _draw_ways(place: Place, *, is_next_first: bool) -> None:
     """The place in the lesson; on, back and out, in places that stay from step to step."""
-    number, n = lesson_state.step_number(), len(lesson.steps)
+    step, number, n = place.step, place.number, len(place.lesson.steps)
     with st.container(key="lesson_buttons", horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(f"**{lesson.title}** · step {number} of {n}", width="content")
+        st.caption(f"**{place.lesson.title}** · step {number} of {n}", width="content")
         st.button(
             "Back", key="lesson_back", icon=":material/arrow_back:", type="tertiary", disabled=number == 1,
             on_click=lesson_state.go_to, args=(number - 1,),
@@ -66,17 +68,18 @@ def _draw_ways(lesson: Lesson, step: LessonStep, *, is_next_first: bool) -> None
         )  # fmt: skip
 
 
-def _draw_words(lesson: Lesson, step: LessonStep, result: str | None) -> None:
+def _draw_words(place: Place, result: str | None) -> None:
     """What the step says, or what came of it, for the eye and for a screen reader; what can be guessed."""
-    said, problem = result or step.words, find_problem(step, shipped_exercises())
+    step, problem = place.step, find_problem(place.step, shipped_exercises())
+    said = result or step.words
     st.markdown(said)
     if problem:
         st.caption(escape_markdown(problem))
     if step.guess and result is None:
         with st.container(key="lesson_guesses", horizontal=True, gap="small"):
-            for place, option in enumerate(step.guess):
-                st.button(option.text, key=f"lesson_guess_{place}", on_click=lesson_state.guess, args=(place,))
-    words = f"{lesson.title} · step {lesson_state.step_number()}. {said} {problem}".replace("*", "").replace("`", "")
+            for number, option in enumerate(step.guess):
+                st.button(option.text, key=f"lesson_guess_{number}", on_click=lesson_state.guess, args=(number,))
+    words = f"{place.lesson.title} · step {place.number}. {said} {problem}".replace("*", "").replace("`", "")
     announce("lesson_announcement", words, container=KEY)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 import torch
@@ -38,7 +38,7 @@ _HAD = "_lesson_had"
 """Session key of the `Snapshot` of what the visitor had chosen when the lesson began."""
 
 _GUESS = "_lesson_guess"
-"""Session key of the lesson, the step and the place in its list of what the visitor guessed last."""
+"""Session key of where the visitor guessed last, and of the guess by its place in the list."""
 
 _DRAWN = "_lesson_drawn"
 """Session key of the result that the line was drawn with last."""
@@ -52,22 +52,23 @@ def lesson_name() -> str:
     return str(st.session_state.get("lesson", "")) or _UNNAMED if int(st.session_state.get("tour", 0)) else ""
 
 
-def current_lesson() -> Lesson | None:
-    """Return the lesson that the visitor is in, if any; raises as `find_lesson`."""
+class Place(NamedTuple):
+    """A step of a lesson, by its number from 1."""
+
+    lesson: Lesson
+    number: int
+
+    @property
+    def step(self) -> LessonStep:
+        """The step."""
+        return self.lesson.steps[self.number - 1]
+
+
+def current_place() -> Place | None:
+    """Return where the visitor is, or None in no lesson; raises as `find_lesson`."""
     name = lesson_name()
-    return find_lesson(name) if name else None
-
-
-def step_number() -> int:
-    """Return the step's number, from 1; 0 in no lesson."""
-    lesson = current_lesson()
-    return 0 if lesson is None else min(int(st.session_state["tour"]), len(lesson.steps))
-
-
-def current_step() -> LessonStep | None:
-    """Return the step that the visitor is at, if any."""
-    lesson, number = current_lesson(), step_number()
-    return lesson.steps[number - 1] if lesson is not None and number else None
+    lesson = find_lesson(name) if name else None
+    return Place(lesson, min(int(st.session_state["tour"]), len(lesson.steps))) if lesson and lesson.steps else None
 
 
 def begin_lesson(name: str) -> None:
@@ -84,27 +85,27 @@ def go_to(number: int) -> None:
     st.session_state["tour"] = number
     st.session_state.pop(_GUESS, None)
     open_step()
-    step = current_step()
-    if step is not None and step.shows:
-        request_scroll(step.shows)
+    place = current_place()
+    if place is not None and place.step.shows:
+        request_scroll(place.step.shows)
 
 
 def open_step() -> None:
     """Open the step's page, in the state that the step begins with if it has one; for callbacks."""
-    step = current_step()
-    if step is None or find_problem(step, caches.shipped_exercises()):
+    place = current_place()
+    if place is None or find_problem(place.step, caches.shipped_exercises()):
         return
-    if step.address:
-        place = {key: st.session_state[key] for key in LESSON if key in st.session_state}
-        request_page(follow_link(step.address))
-        st.session_state.update(place)
-    elif step.page:
-        request_page(step.page)
+    if place.step.address:
+        kept = {key: st.session_state[key] for key in LESSON if key in st.session_state}
+        request_page(follow_link(place.step.address))
+        st.session_state.update(kept)
+    elif place.step.page:
+        request_page(place.step.page)
 
 
-def guess(place: int) -> None:
-    """Take the visitor's guess; for callbacks."""
-    st.session_state[_GUESS] = (lesson_name(), step_number(), place)
+def guess(option: int) -> None:
+    """Take the visitor's guess, by its place in the list; for callbacks."""
+    st.session_state[_GUESS] = (current_place(), option)
 
 
 def leave() -> None:
@@ -124,15 +125,15 @@ def forget() -> None:
 
 def find_result() -> str | None:
     """Return what came of the step, in markdown, once it is done; None before, and if there is nothing to do."""
-    step = current_step()
-    if step is None or not step.has_task:
+    place = current_place()
+    if place is None or not place.step.has_task:
         return None
-    *where, place = st.session_state.get(_GUESS, ("", 0, 0))
-    if step.guess and where != [lesson_name(), step_number()]:
+    step, (where, option) = place.step, st.session_state.get(_GUESS, (None, 0))
+    if step.guess and where != place:
         return None
     try:
         views = _open_views(step)
-        is_right = _compute(step.guess[place].when if step.guess else step.done, views)
+        is_right = _compute(step.guess[option].when if step.guess else step.done, views)
         if step.guess:
             judged = "**Right.** " if is_right else "**Not so.** "
             return judged + fill_numbers(step.conclusion, views)
@@ -148,8 +149,7 @@ def note_drawn(result: str | None) -> None:
 
 def is_outdated() -> bool:
     """Whether the line says something else by now than it was drawn with; at the end of a fragment's run."""
-    step = current_step()
-    return step is not None and step.has_task and find_result() != st.session_state.get(_DRAWN)
+    return find_result() != st.session_state.get(_DRAWN)
 
 
 def _compute(formula: str, views: Mapping[str, LinkedView]) -> bool:
