@@ -8,12 +8,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from playground.errors import InputError
 from playground.learn.exercise import Exercise
-from playground.learn.reading import Key
 
 Results = Mapping[str, Literal["found", "given up"]]
 """By the exercise's key; others are open."""
 
-_STORED = TypeAdapter(dict[Key, Literal["found", "given up"]], config={"strict": True})
+_STORED = TypeAdapter(dict[str, Literal["found", "given up"]], config={"strict": True})
 
 
 def read_progress(text: str) -> Results:

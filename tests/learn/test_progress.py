@@ -28,7 +28,7 @@ def test_what_one_browser_tab_has_found_stays_found() -> None:
     assert join_results(one, other) == {"a": "found", "b": "found", "c": "given up"}
 
 
-@pytest.mark.parametrize("text", ["", "{]", "[]", "null", '{"<b>": "found"}', '{"a": "yes"}', "[" * 100_000])
+@pytest.mark.parametrize("text", ["", "{]", "[]", "null", '{"a": "yes"}', "[" * 100_000])
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(InputError):
         read_progress(text)

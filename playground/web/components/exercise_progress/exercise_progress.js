@@ -6,9 +6,9 @@ let asked = "" // the session that was told what the browser has: once is enough
 const read = () => {
   try {
     const stored = JSON.parse(localStorage.getItem(PLACE)) ?? {}
-    if (stored.version !== 1) return stored
-    return Object.fromEntries(Object.entries(stored.exercises).flatMap(([key, { found, given_up }]) =>
-      found ? [[key, "found"]] : given_up ? [[key, "given up"]] : []))
+    const results = Object.entries(stored.exercises ?? stored).map(([key, result]) =>
+      [key, result.found ? "found" : result.given_up ? "given up" : result]) // as earlier versions stored it
+    return Object.fromEntries(results.filter(([, result]) => ["found", "given up"].includes(result)))
   } catch {
     return {}
   }
