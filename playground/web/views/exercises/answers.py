@@ -1,7 +1,6 @@
 """The forms for answers; each leaves in the session what it says, until Check reads it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -12,8 +11,8 @@ from playground.learn.exercise import Variant
 from playground.link.opening import view_of
 from playground.link.params import FOCUS, SHARED, page_parameters
 from playground.web.choices import shortcuts
+from playground.web.choices.history import restore, take_moment
 from playground.web.choices.setup import current_setup, current_value, note_focus_text
-from playground.web.choices.snapshots import restore_snapshot, take_snapshot
 from playground.web.session.services import services
 from playground.web.shared.attempts import ASKED
 from playground.web.shared.navigation import page_named
@@ -114,18 +113,15 @@ def draw_way_back() -> None:
 def _use_settings(variant: Variant) -> None:
     values = {key: variant.view.values[key] for key in settings_of(variant.exercise.page)}
     st.session_state[ASKED] = (variant.exercise.page, variant.fill(variant.exercise.question))
-    before = st.session_state.get(_BEFORE) or take_snapshot(())
-    st.session_state[_BEFORE] = replace(
-        before, values={key: current_value(key) for key in values} | dict(before.values)
-    )
+    shortcuts.keep_replaced()
+    st.session_state.setdefault(_BEFORE, take_moment())
     shortcuts.choose_values(values)
-    shortcuts.restore_put_away({})
     note_focus_text(by_page=not variant.view.names_tokens)
 
 
 def _restore_settings() -> None:
     st.session_state.pop(ASKED, None)
-    restore_snapshot(st.session_state.pop(_BEFORE))
+    restore(st.session_state.pop(_BEFORE))
 
 
 def _read_settings(variant: Variant) -> Mapping[str, Any]:
