@@ -171,7 +171,7 @@ def give_up(visitor: Visitor) -> None:
 
 SECRETS = {
     "number": ["2,176", "2176", "Each map also adds", "parameter_breakdown", "4,592"],
-    "click": ["attention_pattern_chart", "exercise_truth", "0.2399"],
+    "click": ["attention_pattern_chart", "exercise_truth", "0.2793"],
 }
 """What would give an answer away, beside the explanation: its numbers, and the charts that have them."""
 
