@@ -6,6 +6,7 @@ from itertools import count
 
 import numpy as np
 import pytest
+from playground.web.views.what_if.measurements import MOST_TOGETHER, GrowingNumbers, Rows, cut, empty_numbers
 from streamlit.testing.v1 import AppTest
 
 from playground.errors import BusyError
@@ -14,7 +15,6 @@ from playground.web.session.result_cache import size_in_bytes
 from playground.web.session.services import other_services
 from playground.web.session.turns import Turns
 from playground.web.views.what_if import measurements
-from playground.web.views.what_if.measurements import MOST_TOGETHER, GrowingNumbers, Rows, cut, empty_numbers
 from tests.web.app_test import (
     SMALL,
     array,
