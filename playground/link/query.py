@@ -43,7 +43,7 @@ def needed_panels(linked: Collection[str | None]) -> dict[str, bool]:
     return {panel: True for key, panel in FOLDS.items() if key in linked}
 
 
-RENAMED = {"experiment": "lesson"} | {f"training_{key}": key for key in SMALL}
+RENAMED = {"experiment": "lesson", "whatif_left": "whatif_on"} | {f"training_{key}": key for key in SMALL}
 """Names in older links → the present ones."""
 
 
