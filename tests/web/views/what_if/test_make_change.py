@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from streamlit.testing.v1.element_tree import Button, Markdown
 
 from playground.link.changes import MAX_CHANGES
 from playground.web.views.what_if.make_change import TITLES
@@ -96,7 +95,7 @@ def test_what_cannot_apply_is_said_before_it_is_made(
 
 def test_a_token_is_hidden_in_every_layer_unless_asked_otherwise() -> None:
     app = composed(new_page("what_if", **PAIR, whatif_more=True), "hide a token")
-    assert "In every layer, every head, no other token sees d₃" in prose(app)
+    assert "every layer, all heads" in prose(app)
     press(app, "compose_make")
     assert chips(app) == ["0.*:hide_3", "1.*:hide_3"]
     composed(app, "hide a token", strength=0.5)
@@ -106,7 +105,7 @@ def test_a_token_is_hidden_in_every_layer_unless_asked_otherwise() -> None:
 
 def test_a_change_that_is_made_is_taken_back_where_it_was_put_together() -> None:
     app = composed(new_page("what_if", **PAIR, do="1.1:zero,1.2:zero", whatif_more=True), "switch a head off")
-    assert "made already" in captions(app)
+    assert app.button(key="compose_make").label == "Take this change back"
     assert chips(press(app, "compose_make")) == ["1.1:zero"]
 
 
@@ -139,24 +138,13 @@ def test_three_kinds_of_change_are_made_by_one_press_and_taken_back_by_another(
         app = open_page("what_if", **PAIR | query)
         before = chips(app)
         assert app.button(key=f"example_{place}").disabled == (texts is None)
-        assert prose(app).count("not possible here") == made.count(None)
         assert captions(app).count("cannot be made") == made.count(None)
         if texts is not None:
             press(app, f"example_{place}")
             assert chips(app) == texts
             assert not any(chip["reason"] for chip in component_data(app, "change_chips")["chips"])
-            name = ("Off", "Cut", "Hide")[place]
-            assert f"**{name}:** with your" in prose(app), "what came of it stands above the pressed button"
+            assert "The sentence vector moves by" in prose(app), "what came of it stands above the pressed button"
             assert chips(press(app, f"example_{place}")) == before
-
-
-def test_what_each_first_change_does_stands_above_its_button() -> None:
-    app = open_page("what_if", **PAIR)
-    drawn = [each for each in app.main if isinstance(each, Markdown | Button)]
-    told = ["**Off:** layer 1, head 2", "**Cut:** in this head, f₅ gives d₃ no weight", "**Hide:** no other token"]
-    for place, sentence in enumerate(told):
-        (above,) = (i for i, each in enumerate(drawn) if str(each.value).startswith(sentence))
-        assert drawn[above + 1].key == f"example_{place}"
 
 
 @pytest.mark.long
