@@ -80,7 +80,7 @@ answers = Over { $sequences } validation sequences, **{ SHARE($after) }** of the
 
 # Which parts matter. $kind: heads, sublayers, pairs or tokens.
 without-changes = This view looks at the model without your changes.
-parts = Switch off, one at a time
+parts = Parts switched off
 on = Measured on
     .help = sentence vector: how far it moves. similarity: with another sentence. right answers: of a network trained here, or a hidden word of the small English.
 needs-sentence = Similarity needs a second sentence, on a line of its own. The sentence vector is shown instead.
@@ -147,8 +147,8 @@ relation-unknown = A comparison needs three heads whose patterns and effects dif
 
 # Heads taken out, the least effect first. $left, $random: what is left in this order, and in random orders.
 pruned = Heads taken out
-left-vector = **Without { $n } of { $heads } heads**, those with the least effect, the sentence vector has a cosine of **{ NUM($left) }** with the original. In random order: { NUM($random) }.
-left-answers = **Without { $n } of { $heads } heads**, those with the least effect, **{ SHARE($left) }** of the answers are right. In random order: { SHARE($random) }.
+left-vector = **Without { $n } of { $heads } heads**, least effect first, the sentence vector has a cosine of **{ NUM($left) }** with the original. In random order: { NUM($random) }.
+left-answers = **Without { $n } of { $heads } heads**, least effect first, **{ SHARE($left) }** of the answers are right. In random order: { SHARE($random) }.
 saved = A model built without them has { $parameters } fewer parameters ({ SHARE($share) }) and { SHARE($flops) } fewer FLOPs at { $tokens } tokens. Here they are only set to zero.
 curves =
     .alt = What is left as more and more heads are off, the least important first, beside random orders
@@ -157,8 +157,8 @@ curves =
 # Where the difference sits. $other: number of the sentence that vectors are taken from.
 patch-needs = Take two sentences of equal length that differ in one word. Which vector holds the difference? Add a second sentence with the button below.
 patch-none = No single vector of sentence { $other }, put into this one, brings the two nearer.
-patch-nearest = Put into this sentence, one vector of sentence { $other } brings the two nearest: { $token } at depth { $depth }, by **{ SHARE($share) }**.
-patch-shared = Among the tokens that both sentences share: { $token } at depth { $depth }, by **{ SHARE($share) }**.
+patch-nearest = Replacing the vector of { $token } at depth { $depth } by that of sentence { $other } brings the two sentences nearest: by **{ SHARE($share) }**.
+patch-shared = Among the tokens that both sentences share, the best place is { $token } at depth { $depth }: **{ SHARE($share) }** nearer.
 patches =
     .alt = How much nearer to sentence { $other } each patched vector brings the sentence, by depth and token
     .caption = Each cell puts **one vector of sentence { $other }** into this sentence, at one token and depth (0: embeddings, then blocks passed). Its number is $1 - \lVert u' - v \rVert / \lVert u - v \rVert$ with the sentence vectors $u$ before, $u'$ after the patch, and $v$ of sentence { $other }. 100%: equal to $v$; 0: no nearer; negative: farther away. Frames: tokens that differ.

@@ -32,42 +32,29 @@ def draw_first_changes(run: Run, focus: Focus, outcome: str) -> None:
 
     What is made has the `outcome`, in markdown: the page's answer may be above the window.
     """
-    setup, names = current_setup(), {"layer": focus.layer, "head": focus.head}
+    setup = current_setup()
     query, key = (escape_markdown(name_token(run.tokens, token)) for token in (focus.query, focus.key))
     in_all = run.config.n_layers <= MAX_CHANGES  # a link holds no more
-    layers = "every layer" if in_all else f"layer {focus.layer}"
     hidden_in = range(run.config.n_layers) if in_all else [focus.layer]
-    firsts: list[tuple[str, str, str, list[Change]]] = [
-        (
-            say("what_if", "first-off", **names),
-            say("what_if", "first-off.make", **names),
-            say("what_if", "first-off.undo", **names),
-            [Change("zero", focus.layer, focus.head)],
-        ),
-        (
-            say("what_if", "first-cut", query=query, key=key),
-            say("what_if", "first-cut.make", query=query, key=key),
-            say("what_if", "first-cut.undo", query=query, key=key),
-            [Change("weight", focus.layer, focus.head, (focus.query, focus.key, 0.0))],
-        ),
-        (
-            say("what_if", "first-hide", layers=layers, key=key),
-            say("what_if", "first-hide.make", key=key),
-            say("what_if", "first-hide.undo", key=key),
-            [Change("hide", each, None, (focus.key,)) for each in hidden_in],
-        ),
-    ]
+    layers = "every layer" if in_all else f"layer {focus.layer}"
+    names = {"layer": focus.layer, "head": focus.head, "query": query, "key": key, "layers": layers}
+    firsts = {
+        "off": [Change("zero", focus.layer, focus.head)],
+        "cut": [Change("weight", focus.layer, focus.head, (focus.query, focus.key, 0.0))],
+        "hide": [Change("hide", each, None, (focus.key,)) for each in hidden_in],
+    }
     with st.container(key="examples"):
         columns = st.columns(len(firsts), gap="medium")
-    for place, (column, (told, make, undo, wanted)) in enumerate(zip(columns, firsts, strict=True)):
+    for place, (column, (name, wanted)) in enumerate(zip(columns, firsts.items(), strict=True)):
         is_made = setup.switched_on.issuperset(wanted)
         reason = "" if is_made else explain_refusal(setup, wanted)
+        make, undo = say("what_if", f"first-{name}.make", **names), say("what_if", f"first-{name}.undo", **names)
         with column, st.container(gap="xsmall"):
-            st.markdown(outcome if is_made and outcome else told)
+            st.markdown(outcome if is_made and outcome else say("what_if", f"first-{name}", **names))
             if reason:
                 st.caption(escape_markdown(reason))
-            icon = ":material/play_arrow:"
-            draw_change_button(make, undo, wanted, is_made=is_made, reason=reason, key=f"example_{place}", icon=icon)
+            kind: dict[str, Any] = {"key": f"example_{place}", "icon": ":material/play_arrow:"}
+            draw_change_button(make, undo, wanted, is_made=is_made, reason=reason, **kind)
 
 
 def draw_change_maker(run: Run, focus: Focus) -> None:
@@ -192,16 +179,8 @@ def offer_changes(key: str, offers: Mapping[str, Sequence[Change]]) -> None:
             reasons.append("" if is_made else explain_refusal(setup, wanted))
             undo = say("what_if", "offered.undo", label=lower_first(label))
             help_text = reasons[-1] or say("what_if", "offered")
-            draw_change_button(
-                label,
-                undo,
-                wanted,
-                is_made=is_made,
-                reason=reasons[-1],
-                key=f"{key}_{number}",
-                icon=":material/add:",
-                help_text=help_text,
-            )
+            kind: dict[str, Any] = {"key": f"{key}_{number}", "icon": ":material/add:", "help_text": help_text}
+            draw_change_button(label, undo, wanted, is_made=is_made, reason=reasons[-1], **kind)
         if any(wanted and setup.switched_on.issuperset(wanted) for wanted in offers.values()):
             draw_followed_button(f"{key}_followed")
     for reason in filter(None, dict.fromkeys(reasons)):

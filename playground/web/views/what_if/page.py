@@ -30,6 +30,7 @@ from playground.web.choices.changes import switch_changes
 from playground.web.choices.focus import move_focus
 from playground.web.choices.setup import current_setup, current_value, note_focus_text, trained_network
 from playground.web.choices.shortcuts import choose_values
+from playground.web.components.without_picture import ask_again
 from playground.web.session import answers, caches
 from playground.web.shared import panels
 from playground.web.shared.change_chips import scroll_on_arrival
@@ -96,6 +97,8 @@ def draw_followed(lab: Lab, run: Run, focus: Focus) -> None:
     if heads is not None and not heads.is_complete:  # last: whoever has made a change sees it first
         with measuring:
             measure("whatif_effects", untouched, SweepKey("heads"))
+            if heads.is_complete:
+                ask_again("whatif_verdict_again")  # the next run compares
 
 
 def _read_answers(lab: Lab, followed: Followed) -> list[Item]:
