@@ -140,22 +140,13 @@ WEAK, STRONG = 0.2, 0.5
 
 
 def find_relation(spread: Array, sizes: Array) -> tuple[str, dict[str, Any]]:
-    """Whether striking heads matter, by the rank correlation, and the ranks of two heads in the other order."""
+    """Whether heads with striking patterns matter, by the rank correlation."""
     known = np.isfinite(spread) & np.isfinite(sizes)
     correlation = rank_correlation(-spread[known], sizes[known])
     if np.isnan(correlation):
         return "unknown", {}
-    shares, effects = (np.where(known, values, np.nan) for values in (spread, sizes))
-    striking, strong = (np.unravel_index(at, spread.shape) for at in (np.nanargmin(shares), np.nanargmax(effects)))
     case = "none" if correlation < WEAK else "strong" if correlation >= STRONG else "weak"
-    return "reverse" if correlation <= -WEAK else case, {
-        "heads": int(known.sum()),
-        "correlation": correlation,
-        "striking": "layer {}, head {}".format(*striking),
-        "by_effect": 1 + int(np.nansum(effects > effects[striking])),
-        "strong": "layer {}, head {}".format(*strong),
-        "by_spread": 1 + int(np.nansum(shares < shares[strong])),
-    }
+    return "reverse" if correlation <= -WEAK else case, {"heads": int(known.sum()), "correlation": correlation}
 
 
 def rank_correlation(one: Array, two: Array) -> float:

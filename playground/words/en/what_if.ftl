@@ -139,10 +139,10 @@ spread = Do striking heads matter?
 points =
     .alt = Every head by the spread of its pattern and the size of its effect
     .caption = **A point is a head.** Left: striking patterns. Top: large effects. Diamond: the chosen head.
-relation-strong = **Yes: the more striking a head's pattern, the more the head tends to matter.** Rank correlation over { $heads } heads: **{ NUM($correlation, digits: 2) }** (1: same order, 0: none, −1: reversed). The most striking, { $striking }, ranks { $by_effect } by effect; the one with the largest effect, { $strong }, ranks { $by_spread } by pattern.
-relation-weak = **A little: striking heads tend to matter more, with many exceptions.** Rank correlation over { $heads } heads: **{ NUM($correlation, digits: 2) }** (1: same order, 0: none, −1: reversed). The most striking, { $striking }, ranks { $by_effect } by effect; the one with the largest effect, { $strong }, ranks { $by_spread } by pattern.
-relation-none = **Not visibly: a striking pattern says next to nothing about a head's effect.** Rank correlation over { $heads } heads: **{ NUM($correlation, digits: 2) }** (1: same order, 0: none, −1: reversed). The most striking, { $striking }, ranks { $by_effect } by effect; the one with the largest effect, { $strong }, ranks { $by_spread } by pattern.
-relation-reverse = **No: heads that spread their attention tend to matter more.** Rank correlation over { $heads } heads: **{ NUM($correlation, digits: 2) }** (1: same order, 0: none, −1: reversed). The most striking, { $striking }, ranks { $by_effect } by effect; the one with the largest effect, { $strong }, ranks { $by_spread } by pattern.
+relation-strong = **Yes: the more striking a head's pattern, the more the head tends to matter.** Rank correlation over { $heads } heads: **{ NUM($correlation, digits: 2) }** (1: same order, 0: none, −1: reversed).
+relation-weak = **A little: striking heads tend to matter more, with many exceptions.** Rank correlation over { $heads } heads: **{ NUM($correlation, digits: 2) }** (1: same order, 0: none, −1: reversed).
+relation-none = **Not visibly: a striking pattern says next to nothing about a head's effect.** Rank correlation over { $heads } heads: **{ NUM($correlation, digits: 2) }** (1: same order, 0: none, −1: reversed).
+relation-reverse = **No: heads that spread their attention tend to matter more.** Rank correlation over { $heads } heads: **{ NUM($correlation, digits: 2) }** (1: same order, 0: none, −1: reversed).
 relation-unknown = A comparison needs three heads whose patterns and effects differ.
 
 # Heads taken out, the least effect first. $left, $random: what is left in this order, and in random orders.
