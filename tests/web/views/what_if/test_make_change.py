@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.link.changes import MAX_CHANGES
 from playground.web.views.what_if.make_change import TITLES
-from tests.web.app_test import SMALL, captions, component_data, new_page, open_page, open_panels, press, prose, working
+from tests.web.app_test import SMALL, captions, component_data, new_page, open_page, press, prose, working
 
 PAIR = {**SMALL, "text": "abcdefgh\nhgfedcba\nabc", "layer": "1", "head": "2", "query": "5", "key": "3"}
 
@@ -103,12 +103,6 @@ def test_a_token_is_hidden_in_every_layer_unless_asked_otherwise() -> None:
     assert chips(app) == ["0.*:hide_3~0.5", "1.*:hide_3~0.5"]
 
 
-def test_a_change_that_is_made_is_taken_back_where_it_was_put_together() -> None:
-    app = composed(new_page("what_if", **PAIR, do="1.1:zero,1.2:zero", whatif_more=True), "switch a head off")
-    assert app.button(key="compose_make").label == "Take this change back"
-    assert chips(press(app, "compose_make")) == ["1.1:zero"]
-
-
 def test_a_made_change_is_set_to_another_strength() -> None:
     app = composed(
         new_page("what_if", **PAIR, do="1.2:zero,0.0:zero", whatif_more=True), "switch a head off", strength=0.25
@@ -145,31 +139,3 @@ def test_three_kinds_of_change_are_made_by_one_press_and_taken_back_by_another(
             assert not any(chip["reason"] for chip in component_data(app, "change_chips")["chips"])
             assert "The sentence vector moves by" in prose(app), "what came of it stands above the pressed button"
             assert chips(press(app, f"example_{place}")) == before
-
-
-@pytest.mark.long
-def test_more_kinds_of_change_are_folded_until_a_link_or_a_press_opens_them() -> None:
-    def is_open(app: AppTest) -> bool:
-        return "compose_make" in {button.key for button in app.button}
-
-    app = open_page("what_if", **PAIR)
-    assert not is_open(app)
-    assert is_open(open_panels(app, "whatif_more"))
-    assert is_open(open_page("what_if", **PAIR, whatif_more="true"))
-
-
-@pytest.mark.long
-def test_the_attention_page_has_quick_ways_in() -> None:
-    app = press(open_page("attention", **PAIR, attention_steps=True), "quick_cut")
-    assert chips(app) == ["1.2:cut_5_3"]
-    assert "Without your change: why does" in " ".join(header.value for header in app.header)
-    assert "no longer looks at" in prose(app)
-    press(app, "quick_off")
-    assert chips(app) == ["1.2:cut_5_3", "1.2:zero"]
-    press(app, "quick_cut")
-    assert chips(app) == ["1.2:zero"]
-    press(app, "quick_off")
-    assert chips(app) == []
-    app = open_page("attention", **PAIR, do="1.2:mean")
-    assert app.button(key="quick_off").disabled
-    assert "already sets the same numbers; take that back first" in captions(app)

@@ -13,7 +13,7 @@ from playground.runs.arrays import Array
 from playground.web.session.services import other_services
 from playground.web.session.turns import Turns
 from playground.web.views.what_if import measuring
-from playground.web.views.what_if.measuring import MOST_TOGETHER, Growing, Rows, cut, empty_numbers
+from playground.web.views.what_if.measuring import MOST_TOGETHER, Rows, cut, empty_numbers
 from tests.web.app_test import (
     SMALL,
     array,
@@ -159,15 +159,6 @@ def test_another_head_has_to_be_asked_for_anew_and_what_was_measured_stays() -> 
     assert not component_data(other, "ask_again"), "and has not asked for more"
 
 
-def test_what_is_short_needs_no_press() -> None:
-    app = open_pairs(103)
-    while not progress(app).endswith("done."):
-        assert component_data(app, "ask_again")
-        working(app.run())
-    assert app.button(key="whatif_effects_measure").disabled
-    assert not component_data(app, "ask_again")
-
-
 def test_where_no_turn_comes_free_one_sentence_says_so() -> None:
     app = open_pairs(104)
     with other_services(turns=Turns(1, 0.01)) as busy, busy.turns.take():
@@ -175,13 +166,3 @@ def test_where_no_turn_comes_free_one_sentence_says_so() -> None:
         assert "Many people are computing right now" in sentences(app)
         assert "hidden_tokens" not in charts(app)
     assert "hidden_tokens" in charts(without_error(app.run()))
-
-
-@pytest.mark.usefixtures("never_short")
-def test_who_finds_the_first_part_being_measured_looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(Growing, "advance", lambda *_: None)  # as while somebody else measures
-        app = open_pairs(105)
-        assert n_measured(app) == 0
-        assert component_data(app, "ask_again")
-    assert n_measured(working(app.run())) == 20

