@@ -246,11 +246,11 @@ def test_the_answer_is_the_largest_effect_beside_the_median() -> None:
 def test_heads_are_points_and_the_chosen_one_stands_out() -> None:
     scene = parts(VALUES - np.float32(0.15), "similarity")
     figure = draw_chart(charts(show_heads(scene, SPREAD))["spread_and_effect"], scene).now.figure
-    others, chosen = go.Figure(figure).data
-    spread, sizes = pattern_spread(scene.now.run), np.abs(scene.now.effects)
-    assert (chosen.x[0], chosen.y[0]) == pytest.approx((spread[1, 2], sizes[6]))
-    np.testing.assert_allclose(others.y, np.delete(sizes, 6))
-    assert others.customdata.tolist() == [[i, j] for i, j in np.ndindex(2, 4) if (i, j) != (1, 2)]
+    (points,) = go.Figure(figure).data
+    np.testing.assert_allclose(points.x, pattern_spread(scene.now.run).ravel())
+    np.testing.assert_allclose(points.y, np.abs(scene.now.effects))
+    assert points.customdata.tolist() == [[i, j] for i, j in np.ndindex(2, 4)]
+    assert [i for i, symbol in enumerate(points.marker.symbol) if symbol == "diamond"] == [6]
 
 
 @pytest.mark.parametrize(

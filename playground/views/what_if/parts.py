@@ -161,26 +161,23 @@ def _draw_points(spread: Array, sizes: Array, chosen: tuple[int, int]) -> Figure
     """Every head as a point, the chosen one as a diamond."""
     places = np.array(list(np.ndindex(spread.shape)))
     is_chosen = (places == chosen).all(axis=1)
-    looks = (
-        ("every other head", ~is_chosen, {"color": palette.ATTENTION, "size": 8, "symbol": "circle"}),
-        ("layer {}, head {}".format(*chosen), is_chosen, {"color": palette.FOCUS, "size": 13, "symbol": "diamond"}),
-    )
-    hover = "layer %{customdata[0]}, head %{customdata[1]}<br>spread %{x:.3f}<br>effect %{y:.4g}<extra></extra>"
-    traces: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": spread.ravel()[shown].astype(np.float32),
-            "y": sizes.ravel()[shown].astype(np.float32),
-            "customdata": places[shown],
-            "name": name,
-            "marker": marker,
-            "hovertemplate": hover,
-        }
-        for name, shown, marker in looks
-    ]
+    marker = {
+        "color": np.where(is_chosen, palette.FOCUS, palette.ATTENTION).tolist(),
+        "size": np.where(is_chosen, 13, 8),
+        "symbol": np.where(is_chosen, "diamond", "circle").tolist(),
+    }
+    points = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": spread.ravel().astype(np.float32),
+        "y": sizes.ravel().astype(np.float32),
+        "customdata": places,
+        "marker": marker,
+        "hovertemplate": "layer %{customdata[0]}, head %{customdata[1]}<br>spread %{x:.3f}<br>effect %{y:.4g}"
+        "<extra></extra>",
+    }
     x_axis = {"title": "spread of the pattern (0 = one key, 1 = all keys evenly)", "range": [-0.02, 1.02]}
-    return figures.style(traces, {"xaxis": x_axis, "yaxis": {"title": "size of the effect"}}, height=340, legend=True)
+    return figures.style([points], {"xaxis": x_axis, "yaxis": {"title": "size of the effect"}}, height=340)
 
 
 def _list_heads(spread: Array, sizes: Array) -> pd.DataFrame:
