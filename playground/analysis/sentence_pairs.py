@@ -10,13 +10,6 @@ from playground.text import Batch
 Encode = Callable[[Sequence[str]], Batch]
 """Cuts sentences into tokens as they would be cut in a text of their own."""
 
-EXAMPLES = (
-    ("The doctor said that he was tired.", "The nurse said that he was tired."),
-    ("The animal was too tired to cross.", "The street was too tired to cross."),
-    ("The cat sat on the mat.", "The dog sat on the mat."),
-)
-"""A clean sentence and a corrupted one."""
-
 CONTRASTS = (
     ("doctor", "nurse"), ("he", "she"), ("it", "he"), ("animal", "child"), ("street", "river"), ("tired", "wide"),
     ("tired", "happy"), ("man", "woman"), ("his", "her"), ("cat", "dog"), ("good", "bad"), ("black", "white"),
@@ -72,15 +65,6 @@ def corrupt_word(encode: Encode, batch: Batch, sentence: int, token: int) -> Cor
             if fitting[-1][0] == 0:
                 break
     return min(fitting)[2] if fitting else None
-
-
-def find_example(encode: Encode) -> tuple[str, str] | None:
-    """The first example whose two sentences have as many tokens, and not the same; None where there is none."""
-    for pair in EXAMPLES:
-        both = _encode_known(encode, pair)
-        if both is not None and find_partners(both, 0):
-            return pair
-    return None
 
 
 def _encode_known(encode: Encode, sentences: Sequence[str]) -> Batch | None:

@@ -178,34 +178,3 @@ def pruned_sizes(config: ModelConfig) -> range:
 def remove_heads(order: Order, n: int, config: ModelConfig) -> list[Change]:
     """The first n heads of an order at zero, in the order of the model."""
     return [Change("zero", *divmod(number, config.n_heads)) for number in sorted(order[:n])]
-
-
-REPLACED_FROM = 2.0
-"""How many times the sizes of its heads' single effects all of a layer's attention brings, where they replace each
-other."""
-
-
-@dataclass(frozen=True)
-class HeadsTogether:
-    """A layer's heads one by one, and all of its attention."""
-
-    layer: int
-    strongest: float
-    """The effect of one of its heads alone that is largest by size."""
-    together: float
-    """The effect without all of the layer's attention."""
-    replaced: bool
-    """Whether that is more than single heads account for: where one is off, others do its work."""
-
-
-def compare_together(heads: Array, attention: Array) -> HeadsTogether | None:
-    """The layer without whose attention most is lost, beside the effects of its heads: (L, H), (L,).
-
-    None where layers have one head each, or not all is measured or finite.
-    """
-    if heads.shape[1] < 2 or not (np.isfinite(heads).all() and np.isfinite(attention).all()):
-        return None
-    layer = int(np.abs(attention).argmax())
-    alone, together = heads[layer], float(attention[layer])
-    strongest = float(alone[np.abs(alone).argmax()])
-    return HeadsTogether(layer, strongest, together, abs(together) > REPLACED_FROM * float(np.abs(alone).sum()))

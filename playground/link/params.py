@@ -351,14 +351,11 @@ OWN: dict[str, Param] = {
     "step_stage": Choice("embedding", STAGES),
     "step_dropout": Switch(False),
     "step_ways": Switch(False),
-    "whatif_view": Choice(
-        "what followed", ("what followed", "which parts matter", "where the difference sits", "take heads out")
-    ),
-    "whatif_parts": Choice("heads", ("heads", "sublayers", "pairs of one head", "hidden tokens")),
+    "whatif_view": Choice("what followed", ("what followed", "which parts matter", "where the difference sits")),
+    "whatif_parts": Choice("heads", ("heads", "sublayers", "pairs of one head", "hidden tokens", "heads taken out")),
     "whatif_on": Choice("sentence vector", ("sentence vector", "similarity", "right answers")),
     "whatif_other": Whole(2, 1, MAX_SENTENCES),
     "whatif_pruned": Whole(20, 0, 96 * 96),
-    "whatif_left": Choice("similarity", ("similarity", "right answers")),
     "whatif_measure": Choice("length of the change", ("length of the change", "cosine")),
     "whatif_pooling": Choice("mean", POOLINGS),
     "whatif_more": Switch(False),

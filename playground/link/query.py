@@ -43,16 +43,21 @@ def needed_panels(linked: Collection[str | None]) -> dict[str, bool]:
     return {panel: True for key, panel in FOLDS.items() if key in linked}
 
 
-RENAMED = {"experiment": "lesson"} | {f"training_{key}": key for key in SMALL}
+RENAMED = {"experiment": "lesson", "whatif_left": "whatif_on"} | {f"training_{key}": key for key in SMALL}
 """Names in older links → the present ones."""
 
 
 def normalise(texts: Mapping[str, list[str]]) -> dict[str, list[str]]:
     """A link's texts by parameter, where a mail program or a course page wrote `&amp;` for the `&` between two.
 
-    A link of the time when Training had sizes of its own has them as the sidebar's.
+    A link of the time when Training had sizes of its own has them as the sidebar's; one to the view "take heads out" of
+    What if opens what that has become.
     """
     texts = {key.removeprefix("amp;"): value for key, value in texts.items()}
+    on_answers = texts.pop("whatif_left", [""])[-1] == "right answers"
+    if texts.get("whatif_view", [""])[-1] == "take heads out":
+        texts |= {"whatif_view": ["which parts matter"], "whatif_parts": ["heads taken out"]}
+        texts |= {"whatif_on": ["right answers"]} if on_answers else {}
     own = {RENAMED[name]: texts.pop(name) for name in RENAMED if name in texts}
     if "lesson" in own:
         texts = {"lesson": own.pop("lesson")} | texts

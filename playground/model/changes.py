@@ -181,7 +181,7 @@ class Menu:
     titles: Mapping[str, Mapping[str, Arg]]
     """Entries of the menu, and the arguments that each implies."""
     choices: tuple[str, ...] = ("head",)
-    """What is asked for, in order: names in `make_change.CHOICES`."""
+    """What is asked for, in order: cases of the page What if's `make_change`."""
     question: Question | None = None
     """Asked if several kinds share a title."""
     answer: str = ""

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,14 +16,11 @@ from playground.model import EncoderDecoder, Trace, causal_mask
 from playground.model.changes import Change
 from playground.model.interventions import InterventionTrace
 from playground.model.trace import UNTRACED
-from playground.runs.arrays import Array
 from playground.text import Batch, Tokenizer
 from playground.training.network import Network, Tagger, attention_mask, scores, select_scored
 from playground.training.recipe import Recipe
 from playground.training.tasks import Data, Examples
-from playground.training.tasks.symbol_tasks import MadeUpTask
 from playground.training.tasks.task import BOS_ID, EOS, EOS_ID, IGNORE, SPECIALS
-from playground.training.trained_network import TrainedNetwork
 
 
 def generate(
@@ -160,27 +156,6 @@ def right_answer(data: Data, targets: Tensor) -> tuple[str, ...]:
 
 def _before_eos(ids: list[int]) -> list[int]:
     return ids[: ids.index(EOS_ID)] if EOS_ID in ids else ids
-
-
-def right_answers(trained: TrainedNetwork, ids: list[int], unknown: list[bool]) -> list[int] | None:
-    """The right class of every token of a sentence, `IGNORE` if none is asked; None if the task has no answer."""
-    task = trained.task
-    if task.has_decoder or not ids or any(unknown) or len(ids) > trained.recipe.length:
-        return None
-    if task.predicts_next:
-        return [*ids[1:], IGNORE]
-    if not isinstance(task, MadeUpTask) or min(ids) < task.first_id:
-        return None
-    answers: list[int] = task.examples(torch.tensor([ids]), trained.recipe.length).targets[0].tolist()
-    return answers if max(answers) < len(trained.labels) else None
-
-
-def answer_probabilities(network: Tagger, final: Array) -> Array:
-    """The head's probabilities for final vectors: (T, D) → (T, C)."""
-    x = torch.from_numpy(np.array(final)).to(network.head.weight)
-    with torch.inference_mode():
-        probabilities: Array = network.head(x).softmax(dim=-1).cpu().numpy()
-    return probabilities
 
 
 MAX_TOKENS = 4_096

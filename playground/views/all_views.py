@@ -6,7 +6,7 @@ from functools import cache, partial
 from typing import Any, TypeVar
 
 from playground.analysis import sentences
-from playground.analysis.sentences import LeftOutWords, Pooling, is_for_any_text, map_depths, sentence_similarity
+from playground.analysis.sentences import LeftOutWords, Pooling, is_for_any_text, map_depths
 from playground.analysis.walkthrough import Walk
 from playground.charts.chart import Item, Options
 from playground.charts.scene import Scene
@@ -15,13 +15,10 @@ from playground.link.changes import fit_changes
 from playground.link.opening import Focus, LinkedView, view_of
 from playground.link.query import longest_sentence
 from playground.model.changes import Change
-from playground.runs import encoder_run
-from playground.runs.arrays import Array
-from playground.runs.encoder_run import Run, trace_layer
+from playground.runs.encoder_run import trace_layer
 from playground.text import Batch, split_sentences
 from playground.views.attention.page import attention_scene, show_attention
 from playground.views.bug_lab import linked_lab, show_bug_lab
-from playground.views.change_names import note_set_weights
 from playground.views.encoder_decoder import linked_pair, show_encoder_decoder
 from playground.views.gradient_flow import linked_encoders, show_gradient_flow
 from playground.views.norms import show_norms
@@ -34,7 +31,7 @@ from playground.views.similarity.page import show_similarity
 from playground.views.similarity.sentences import EXAMPLE, Sentences
 from playground.views.steps.page import compare_walks, show_steps
 from playground.views.tutorials import linked_tutorials, show_tutorials
-from playground.views.what_if.followed import Followed, show_followed
+from playground.views.what_if.followed import followed_scene, show_followed
 
 S = TypeVar("S")
 
@@ -62,11 +59,6 @@ def _walk(view: LinkedView, focus: Focus) -> Walk:
         view.encoder, view.batch, view.sentence, focus.layer, seed=view.seed, causal=view.causal, interventions=changes
     )
     return Walk(layer, focus.head, focus.query, focus.key)
-
-
-def run_one(view: LinkedView, batch: Batch, sentence: int, changes: tuple[Change, ...] = ()) -> Run:
-    """The run of one sentence of a batch through the link's encoder."""
-    return encoder_run.run(view.encoder, batch, sentence, seed=view.seed, causal=view.causal, interventions=changes)
 
 
 def fit_to_sentence(view: LinkedView, batch: Batch, sentence: int) -> tuple[Change, ...]:
@@ -105,29 +97,6 @@ def sentences_scene(view: LinkedView) -> Scene[Sentences]:
         for_any_text=None if for_any_text == changes else partial(read, interventions=for_any_text),
     )
     return Scene(subject)
-
-
-def followed_scene(view: LinkedView) -> Scene[Followed]:
-    """The link's run with its changes and without them."""
-    every = range(len(view.text))
-
-    def similarities(pooling: Pooling) -> tuple[Array, Array]:
-        before = [run_one(view, view.batch, i) for i in every]
-        after = [run_one(view, view.batch, i, fit_to_sentence(view, view.batch, i)) for i in every]
-        return sentence_similarity(before, pooling), sentence_similarity(after, pooling)
-
-    followed = Followed(
-        view.run,
-        run_one(view, view.batch, view.sentence),
-        view.sentence,
-        len(view.text),
-        similarities,
-        pooled_in_training=view.weights == "minilm",
-        causal=view.causal,
-        is_random=view.weights == "random",
-        notes=partial(note_set_weights, view.run),
-    )
-    return Scene(followed, view.focus)
 
 
 VIEWS: Mapping[str, View] = {

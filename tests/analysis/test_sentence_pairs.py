@@ -6,13 +6,11 @@ from collections.abc import Sequence
 import pytest
 
 from playground.analysis.sentence_pairs import (
-    EXAMPLES,
     Corrupted,
     Encode,
     append_sentences,
     changed_tokens,
     corrupt_word,
-    find_example,
     find_partners,
 )
 from playground.text import Batch, build_tokenizer, characters
@@ -65,11 +63,6 @@ def test_special_tokens_and_sentences_that_are_cut_have_no_copy() -> None:
     assert corrupt_word(encode, batch, 0, 0) is None
     cut = checkpoint.load("minilm")[1].encode_batch([SENTENCE], 5)
     assert corrupt_word(encode, cut, 0, 2) is None
-
-
-@pytest.mark.parametrize(("name", "expected"), [("wordpiece", EXAMPLES[0]), ("char", EXAMPLES[1])])
-def test_examples_are_equally_long(name: str, expected: tuple[str, str]) -> None:
-    assert find_example(ENCODERS[name]) == expected
 
 
 def test_partners_are_as_long_and_not_the_same() -> None:

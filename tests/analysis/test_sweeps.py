@@ -7,7 +7,7 @@ import torch
 from playground import Encoder, ModelConfig
 from playground.analysis import sweeps
 from playground.analysis.sentences import sentence_vector
-from playground.analysis.sweeps import HeadsTogether, Sweep
+from playground.analysis.sweeps import Sweep
 from playground.errors import InterventionError
 from playground.model.changes import Change
 from playground.runs.arrays import Array
@@ -133,12 +133,3 @@ def test_orders_hold_every_head_once() -> None:
 def test_a_curve_has_few_points(n_layers: int, n_heads: int, n_sizes: int, last: int) -> None:
     sizes = sweeps.pruned_sizes(ModelConfig(vocab_size=0, d_model=720, n_heads=n_heads, n_layers=n_layers))
     assert (len(sizes), sizes[0], sizes[-1]) == (n_sizes, 0, last)
-
-
-def test_heads_replace_each_other_where_together_they_bring_more_than_one_by_one() -> None:
-    heads = np.array([[0.01, -0.02, 0.0], [-0.3, 0.1, 0.05]])
-    found = sweeps.compare_together(heads[:, :2], np.array([-0.88, 0.4]))
-    assert found == HeadsTogether(0, -0.02, -0.88, replaced=True)
-    assert sweeps.compare_together(heads, np.array([0.05, 0.5])) == HeadsTogether(1, -0.3, 0.5, replaced=False)
-    assert sweeps.compare_together(heads[:, :1], np.array([0.05, 0.5])) is None, "one head is all of its layer"
-    assert sweeps.compare_together(heads, np.array([np.nan, 0.5])) is None, "not measured yet"

@@ -15,9 +15,9 @@ def finish(visitor: Visitor, name: str, done: str) -> None:
     expect(bar).to_be_visible(timeout=30_000)
 
     def is_complete() -> bool:
-        if "press Measure" in bar.inner_text():
+        if "The rest takes" in bar.inner_text() and button.is_visible():
             button.get_by_role("button").click()
-            expect(bar).not_to_contain_text("press Measure")
+            expect(button).to_be_hidden()
         return done in bar.inner_text()
 
     visitor.eventually(is_complete, f"{done}")
@@ -25,7 +25,7 @@ def finish(visitor: Visitor, name: str, done: str) -> None:
 
 def test_heads_are_measured_by_themselves_and_a_clicked_one_is_switched_off(visitor: Visitor) -> None:
     visitor.open(PARTS)
-    finish(visitor, "whatif_effects", "72 heads tried")
+    finish(visitor, "whatif_effects", "72 runs done")
     row, bar = (
         place.bounding_box()
         for row in [visitor.settled().widget("whatif_effects_progress")]
@@ -52,7 +52,7 @@ def test_heads_are_measured_by_themselves_and_a_clicked_one_is_switched_off(visi
 def test_a_long_measurement_waits_to_be_asked_and_rests_where_the_settings_change(visitor: Visitor) -> None:
     visitor.open(PARTS + LONG)
     bar = visitor.widget("whatif_effects_progress")
-    expect(bar).to_contain_text("press Measure")
+    expect(visitor.widget("whatif_effects_measure")).to_be_visible()
     before = bar.inner_text()
     visitor.page.wait_for_timeout(1_000)
     assert bar.inner_text() == before
@@ -62,25 +62,26 @@ def test_a_long_measurement_waits_to_be_asked_and_rests_where_the_settings_chang
     visitor.eventually(lambda: not bar.inner_text().startswith(n_done), "the measurement goes on")
     visitor.move("next head")
     expect(visitor.focus("head")).to_have_value("2")
-    expect(bar).to_contain_text("press Measure")
+    expect(visitor.widget("whatif_effects_measure")).to_be_visible()
     visitor.settled().move("previous head")  # what was asked for goes on where it was
     expect(visitor.widget("whatif_effects_stop")).to_be_visible()
     visitor.widget("whatif_effects_stop").get_by_role("button").click()
-    expect(bar).to_contain_text("press Measure")
+    expect(visitor.widget("whatif_effects_measure")).to_be_visible()
     visitor.settled()
 
 
 def test_a_copied_sentence_is_patched_and_a_phone_can_tap_a_place(phone: Visitor) -> None:
     phone.open("/what-if?whatif_view=where+the+difference+sits")
     phone.widget("whatif_corrupt").get_by_role("button").tap()
-    finish(phone, "whatif_patches", "112 places tried")
+    finish(phone, "whatif_patches", "112 runs done")
     phone.settled().tap_cell("patched_places", 2, 5)
     expect(phone.focus("layer")).to_have_value("1")
     expect(phone.focus("query")).to_have_value("5")
     phone.settled()
     assert phone.query()["sentence"] == ["2"]
     assert phone.array("patched_places").shape == (7, 16)
-    phone.choose("whatif_view", "take heads out")  # which begins with every head alone
+    phone.choose("whatif_view", "which parts matter")
+    phone.choose("whatif_parts", "heads taken out")  # which begins with every head alone
     expect(phone.widget("whatif_pruning_progress")).to_be_visible(timeout=30_000)
     expect(phone.widget("pruning_curves")).to_be_visible()
     phone.settled()

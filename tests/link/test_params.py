@@ -118,7 +118,6 @@ DEFAULTS = {
     "whatif_on": "sentence vector",
     "whatif_other": 2,
     "whatif_pruned": 20,
-    "whatif_left": "similarity",
     "whatif_measure": "length of the change",
     "whatif_pooling": "mean",
     "whatif_more": False,

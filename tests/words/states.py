@@ -65,7 +65,7 @@ def write_states(page: str) -> str:
     """All that a page says in the twelve states, with everything open."""
     parts = []
     for name, state in STATES.items():
-        view = open_link(f"https://host/{page}?{state}")
+        view = open_link(f"https://host/{page}?{state}{ALSO.get(page, '')}")
         folds = {key: True for key, value in view.values.items() if value is False and key.startswith(PREFIXES[page])}
         scene = VIEWS[page].scene(view)
         said = read_words(VIEWS[page].show(scene, {**view.values, **folds}), scene)
@@ -73,8 +73,11 @@ def write_states(page: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-PREFIXES = {"norms": "norms_closer"}
+PREFIXES = {"norms": "norms_closer", "what-if": "whatif"}
 """By page whose words are in a file: how its panels' parameters begin."""
+
+ALSO = {"what-if": "&do=0.1:zero"}
+"""By page: what its links have beside a state."""
 
 if __name__ == "__main__":
     for each in PREFIXES:

@@ -1,63 +1,50 @@
-"""Which parts matter: what the absence of each changes.
+"""Which parts matter: what the absence of each changes, and how many heads can go.
 
-Legend: L layers; H heads. NaN is what is not measured yet.
+Legend: L layers; H heads; P sizes, each a number of heads that are taken out. NaN is what is not measured yet.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from playground.accounting import Count, count_attention_head, count_flops, count_parameters
+from playground.accounting.readable import in_millions
 from playground.analysis.attention import pattern_spread
-from playground.analysis.sweeps import compare_together, list_pairs
+from playground.analysis.sweeps import Order, list_pairs, pruned_sizes, remove_heads
 from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
-from playground.charts.chart import Axis, Heatmap, Item, Options, Paragraph, Picture, Widget, fill_panel, token_axis
+from playground.charts.chart import (
+    Axis,
+    Curves,
+    Heatmap,
+    Item,
+    Options,
+    Paragraph,
+    Picture,
+    Widget,
+    fill_panel,
+    token_axis,
+)
 from playground.charts.colour_scales import Colours
-from playground.charts.figure import Array, Figure
+from playground.charts.figure import Array, Curve, Figure, Mark
 from playground.charts.head_map import CLICK_CELL, head_map
 from playground.charts.markdown import quote_place
 from playground.charts.names import text_width, token_names
 from playground.charts.scene import Scene
+from playground.config import ModelConfig
 from playground.model.changes import SUBLAYERS, Change
 from playground.runs.encoder_run import Run
-from playground.text.wording import upper_first, with_minus
 from playground.views.what_if.followed import map_of_heads
+from playground.words import say
 
+PartKind = Literal["heads", "sublayers", "pairs of one head", "hidden tokens", "heads taken out"]
 
-@dataclass(frozen=True, eq=False)
-class Effects:
-    """What the absence of each part changes, and how that is said."""
-
-    values: Array
-    """(parts,)."""
-    meaning: str
-    """What a number is, as a caption says it."""
-    said: str
-    """What a part's absence does, as a sentence says it: `{}` is the number."""
-    number: str
-    """The format of a number in a sentence; with `+`, numbers may be below 0."""
-    instead_of: str = ""
-    """What was asked for and cannot be measured, where the sentence's vector stands in for it."""
-
-    @property
-    def is_signed(self) -> bool:
-        """Whether numbers may be below 0."""
-        return self.number.startswith("+")
-
-    @property
-    def instead(self) -> str:
-        """What a title adds where the sentence's vector stands in for what was asked for."""
-        return f", on the sentence vector instead of {self.instead_of}" if self.instead_of else ""
-
-    def written(self, effect: float) -> str:
-        """An effect as a sentence says it."""
-        return with_minus(f"{effect:{self.number}}")
-
-
-PartKind = Literal["heads", "sublayers", "pairs of one head", "hidden tokens"]
+Target = Literal["vector", "similarity", "word", "answers"]
+"""What effects are measured on: the sentence's vector, its cosine with another, a probability."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,56 +52,36 @@ class Parts:
     """The effects of some parts of an untouched run."""
 
     run: Run
-    effects: Effects
-    of_sublayers: Effects | None = None
-    """Beside those of heads."""
+    effects: Array
+    """(parts,): what the absence of each changes."""
+    target: Target = "vector"
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    """What words on the target need: `before`, and what it is measured on."""
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether effects may be below 0."""
+        return self.target != "vector"
 
 
-def show_heads(scene: Scene[Parts], options: Options) -> Iterator[Item]:
-    """The heads' effects; in a panel the spread of their patterns, both as points, and a layer's heads together."""
-    run, effects, focus = scene.now.run, scene.now.effects, scene.focus
-    values = effects.values.reshape(run.config.n_layers, run.config.n_heads)
-    places = list(np.ndindex(values.shape))
-    yield from _answer_largest(effects, lambda i: "layer {}, head {}".format(*places[i]), "heads")
-    yield map_of_heads(
-        "head_effects",
-        values,
-        caption=f"**Effect of each head, switched off alone{effects.instead}:** {effects.meaning}. Click a cell to "
-        "choose its head.",
-        alt="Effect of every head by layer",
-        **_effect_colours(effects),
-    )
-    label = f"Switch off layer {focus.layer}, head {focus.head}"
-    yield offer_changes("whatif_switch", {label: [Change("zero", focus.layer, focus.head)]})
-    title = "Do striking heads matter?"
-    yield fill_panel(
-        options, "whatif_spread", title, lambda: _compare_with_spread(scene, values), ":material/scatter_plot:"
-    )
+def find_largest(parts: Parts) -> tuple[int, dict[str, float]] | None:
+    """The part that matters most among those that are measured, its effect, and the median size; None without any."""
+    sizes = np.abs(parts.effects)
+    if not np.isfinite(sizes).any():
+        return None
+    largest = int(np.nanargmax(sizes))
+    effect = float(parts.effects[largest])
+    after = float(parts.numbers.get("before", 0)) + effect
+    return largest, {"effect": effect, "after": after, "median": float(np.nanmedian(sizes))}
 
 
-def _compare_with_spread(scene: Scene[Parts], values: Array) -> Iterator[Item]:
-    """How evenly each head spreads its attention, beside its effect: (L, H)."""
-    focus, spread, sizes = scene.focus, pattern_spread(scene.now.run), np.abs(values)
-    yield Paragraph(_compare_spread(spread, sizes, _describe_together(values, scene.now)))
-    yield map_of_heads(
-        "head_spread",
-        spread,
-        caption="**How evenly each head spreads its attention in this sentence:** the mean entropy of its rows, as "
-        "a share of the highest there can be. Near 0, every token looks at one key alone: a striking pattern. At "
-        "1, it looks at all keys evenly.",
-        alt="Spread of every head's attention by layer",
-        bar="spread",
-        colours=lambda _: Colours({"zmin": 0, "zmax": 1}),
-    )
-    yield Picture[Parts](
-        key="spread_and_effect",
-        alt="Every head by the spread of its pattern and the size of its effect",
-        caption="**Each point is a head**, striking patterns to the left, large effects on top. Both are the numbers "
-        "of the maps above, the effect without its sign. The diamond is the chosen head. If striking heads were those "
-        "that matter, the points would fall from the left to the right.",
-        figure=lambda _: _draw_points(spread, sizes, (focus.layer, focus.head)),
-        table=lambda _: _list_heads(spread, sizes),
-    )
+def _answer(parts: Parts, kind: str, name: Callable[[int], str]) -> Paragraph:
+    found = find_largest(parts)
+    if found is None:
+        return Paragraph(say("what_if", "largest-none"), "answer")
+    largest, numbers = found
+    told = {"part": name(largest), "kind": kind, **parts.numbers, **numbers}
+    return Paragraph(say("what_if", f"largest-{parts.target}", **told), "answer")
 
 
 def offer_changes(key: str, offers: Mapping[str, Sequence[Change]]) -> Widget:
@@ -122,77 +89,64 @@ def offer_changes(key: str, offers: Mapping[str, Sequence[Change]]) -> Widget:
     return Widget("change_buttons", {"key": key, "offers": offers})
 
 
-def _effect_colours(effects: Effects) -> dict[str, Any]:
-    """How effects are drawn, for a heatmap."""
+def _measured(parts: Parts) -> dict[str, Any]:
+    """How effects are drawn, and what they are, for a heatmap."""
     return {
+        "reading": lambda _: say("what_if", f"measured-{parts.target}", **parts.numbers),
         "bar": "change",
-        "number": "+.4g" if effects.is_signed else ".4g",
-        "colours": colour_scales.around_zero if effects.is_signed else colour_scales.from_zero,
+        "number": "+.4g" if parts.is_signed else ".4g",
+        "colours": colour_scales.around_zero if parts.is_signed else colour_scales.from_zero,
     }
 
 
-def _answer_largest(effects: Effects, name: Callable[[int], str], parts: str, most: int = 3) -> Iterator[Item]:
-    """The part that matters most among those that are measured, beside the median; then those that follow it."""
-    values, sizes = effects.values, np.abs(effects.values)
-    order = [int(i) for i in np.argsort(-np.nan_to_num(sizes, nan=-1), kind="stable") if np.isfinite(sizes[i])]
-    if not order:
-        yield Paragraph(
-            f"Which of the {len(values):,} {parts} matters most? None is measured so far, or their effects have left "
-            "the range of 32-bit floats.",
-            "answer",
-        )
-        return
-    first, *others = order[:most]
-    subject = upper_first(name(first))
-    so_far = "" if len(order) == len(values) else f" (of {len(order):,} {parts} measured so far)"
-    median = effects.written(float(np.nanmedian(values)))
-    if effects.is_signed:  # the order is that of the sizes
-        median = f"{median}; without signs {np.nanmedian(sizes):{effects.number[1:]}}"
-    told = effects.said.format(f"**{effects.written(values[first])}**")
-    yield Paragraph(
-        f"**{subject} matters most**{so_far}: without it, {told}. "
-        f"The median of the {len(order):,} {parts} is {median}.",
-        "answer",
+def show_heads(scene: Scene[Parts], options: Options) -> Iterator[Item]:
+    """The heads' effects; in a panel the spread of their patterns, and both as points."""
+    run, focus = scene.now.run, scene.focus
+    values = scene.now.effects.reshape(run.config.n_layers, run.config.n_heads)
+    yield _answer(scene.now, "heads", lambda i: "Layer {}, head {}".format(*divmod(i, run.config.n_heads)))
+    caption, alt = say("what_if", "part-heads.caption"), say("what_if", "part-heads.alt")
+    yield map_of_heads("head_effects", values, caption=caption, alt=alt, **_measured(scene.now))
+    label = say("what_if", "offer-head", layer=focus.layer, head=focus.head)
+    yield offer_changes("whatif_switch", {label: [Change("zero", focus.layer, focus.head)]})
+    title = say("what_if", "spread")
+    show = partial(_compare_with_spread, scene, values)
+    yield fill_panel(options, "whatif_spread", title, show, ":material/scatter_plot:")
+
+
+def _compare_with_spread(scene: Scene[Parts], values: Array) -> Iterator[Item]:
+    """How evenly each head spreads its attention, beside its effect: (L, H)."""
+    focus, spread, sizes = scene.focus, pattern_spread(scene.now.run), np.abs(values)
+    case, numbers = find_relation(spread, sizes)
+    yield Paragraph(say("what_if", f"relation-{case}", **numbers))
+    yield map_of_heads(
+        "head_spread",
+        spread,
+        caption=say("what_if", "spread.caption"),
+        alt=say("what_if", "spread.alt"),
+        bar="spread",
+        colours=lambda _: Colours({"zmin": 0, "zmax": 1}),
     )
-    if others:
-        listed = "; ".join(f"{name(i)} ({effects.written(values[i])})" for i in others)
-        yield Paragraph(f"Next{', by size' * effects.is_signed}: {listed}.")
-
-
-def _describe_together(values: Array, parts: Parts) -> str:
-    """What the heads of one layer bring alone and together, as the end of a sentence; empty where that is not known."""
-    if parts.of_sublayers is None:
-        return ""
-    attention = parts.of_sublayers.values.reshape(len(values), len(SUBLAYERS))[:, list(SUBLAYERS).index("attn")]
-    found = compare_together(values, attention)
-    if found is None:
-        return ""
-    alone, together = parts.effects.written(found.strongest), parts.effects.written(found.together)
-    replaced = ", so where one is off, others do its work" if found.replaced else ""
-    return (
-        f"; {'but' if found.replaced else 'and'} of the {values.shape[1]} heads in layer {found.layer}, the strongest "
-        f"alone brings {alone}, and the layer's whole attention {together}{replaced}"
+    yield Picture[Parts](
+        key="spread_and_effect",
+        alt=say("what_if", "points.alt"),
+        caption=say("what_if", "points.caption"),
+        figure=lambda _: _draw_points(spread, sizes, (focus.layer, focus.head)),
+        table=lambda _: _list_heads(spread, sizes),
     )
 
 
-def _compare_spread(spread: Array, sizes: Array, together: str) -> str:
-    """The rank correlation, and where the most striking and the most important head stand in the other order."""
+WEAK, STRONG = 0.2, 0.5
+"""Rank correlations from which on a tendency is called one, and a clear one."""
+
+
+def find_relation(spread: Array, sizes: Array) -> tuple[str, dict[str, Any]]:
+    """Whether heads with striking patterns matter, by the rank correlation."""
     known = np.isfinite(spread) & np.isfinite(sizes)
-    n, correlation = int(known.sum()), rank_correlation(-spread[known], sizes[known])
+    correlation = rank_correlation(-spread[known], sizes[known])
     if np.isnan(correlation):
-        return "**Do striking heads matter?** It takes three heads whose patterns and effects differ to compare them."
-    shares, effects = (np.where(known, values, np.nan) for values in (spread, sizes))
-    striking, strong = (np.unravel_index(at, spread.shape) for at in (np.nanargmin(shares), np.nanargmax(effects)))
-    by_effect = 1 + int(np.nansum(effects > effects[striking]))
-    by_spread = 1 + int(np.nansum(shares < shares[strong]))
-    number = with_minus(f"{correlation:+.2f}")
-    return (
-        f"**Do striking heads matter? {_judge(correlation)}{together}.** Over {n} heads, the rank correlation of how "
-        f"striking a pattern is and how much its head matters is **{number}** (Spearman: 1 the same order, 0 none, −1 "
-        f"the opposite). The most striking pattern, layer {striking[0]}, head {striking[1]}, is number {by_effect} of "
-        f"{n} by the size of its effect. The head with the largest effect, layer {strong[0]}, head {strong[1]}, is "
-        f"number {by_spread} by how striking it is."
-    )
+        return "unknown", {}
+    case = "none" if correlation < WEAK else "strong" if correlation >= STRONG else "weak"
+    return "reverse" if correlation <= -WEAK else case, {"heads": int(known.sum()), "correlation": correlation}
 
 
 def rank_correlation(one: Array, two: Array) -> float:
@@ -203,45 +157,27 @@ def rank_correlation(one: Array, two: Array) -> float:
     return float(pd.DataFrame({"one": one, "two": two}).corr("spearman", min_periods=3).to_numpy()[0, 1])
 
 
-WEAK, STRONG = 0.2, 0.5
-"""Rank correlations from which on a tendency is called one, and a clear one."""
-
-
-def _judge(correlation: float) -> str:
-    """What a rank correlation says of striking heads, each off alone, in words; a sentence without its full stop."""
-    if correlation >= STRONG:
-        return "Alone, yes: the more striking a head's pattern is, the more the head tends to matter"
-    if correlation >= WEAK:
-        return "Alone, a little: striking heads tend to matter more, with many exceptions"
-    if correlation > -WEAK:
-        return "Alone, it does not show: how striking a pattern is says next to nothing about how much its head matters"
-    return "Alone, no: the heads that spread their attention tend to matter more"
-
-
 def _draw_points(spread: Array, sizes: Array, chosen: tuple[int, int]) -> Figure:
     """Every head as a point, the chosen one as a diamond."""
     places = np.array(list(np.ndindex(spread.shape)))
     is_chosen = (places == chosen).all(axis=1)
-    looks = (
-        ("every other head", ~is_chosen, {"color": palette.ATTENTION, "size": 8, "symbol": "circle"}),
-        ("layer {}, head {}".format(*chosen), is_chosen, {"color": palette.FOCUS, "size": 13, "symbol": "diamond"}),
-    )
-    traces: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": spread.ravel()[shown].astype(np.float32),
-            "y": sizes.ravel()[shown].astype(np.float32),
-            "customdata": places[shown],
-            "name": name,
-            "marker": marker,
-            "hovertemplate": "layer %{customdata[0]}, head %{customdata[1]}<br>spread %{x:.3f}<br>effect %{y:.4g}"
-            "<extra></extra>",
-        }
-        for name, shown, marker in looks
-    ]
+    marker = {
+        "color": np.where(is_chosen, palette.FOCUS, palette.ATTENTION).tolist(),
+        "size": np.where(is_chosen, 13, 8),
+        "symbol": np.where(is_chosen, "diamond", "circle").tolist(),
+    }
+    points = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": spread.ravel().astype(np.float32),
+        "y": sizes.ravel().astype(np.float32),
+        "customdata": places,
+        "marker": marker,
+        "hovertemplate": "layer %{customdata[0]}, head %{customdata[1]}<br>spread %{x:.3f}<br>effect %{y:.4g}"
+        "<extra></extra>",
+    }
     x_axis = {"title": "spread of the pattern (0 = one key, 1 = all keys evenly)", "range": [-0.02, 1.02]}
-    return figures.style(traces, {"xaxis": x_axis, "yaxis": {"title": "size of the effect"}}, height=340, legend=True)
+    return figures.style([points], {"xaxis": x_axis, "yaxis": {"title": "size of the effect"}}, height=340)
 
 
 def _list_heads(spread: Array, sizes: Array) -> pd.DataFrame:
@@ -253,55 +189,51 @@ def _list_heads(spread: Array, sizes: Array) -> pd.DataFrame:
 
 def show_sublayers(scene: Scene[Parts], options: Options) -> Iterator[Item]:
     """The sublayers' effects, and buttons that switch those of the chosen layer off."""
-    effects, layer, n_layers = scene.now.effects, scene.focus.layer, scene.now.run.config.n_layers
-    names = [f"layer {layer}, {name}" for layer in range(n_layers) for name in SUBLAYERS.values()]
-    yield from _answer_largest(effects, names.__getitem__, "sublayers")
+    layer, n_layers = scene.focus.layer, scene.now.run.config.n_layers
+    names = [f"Layer {layer}, {name}" for layer in range(n_layers) for name in SUBLAYERS.values()]
+    yield _answer(scene.now, "sublayers", names.__getitem__)
     yield _map_by_layer(
         "sublayer_effects",
-        effects,
+        scene.now,
         Axis("sublayer", lambda _: list(SUBLAYERS.values()), options={"tickangle": 0}),
-        n_layers,
         hover="layer %{y}, %{x}",
-        caption=f"**Effect of each sublayer, switched off alone{effects.instead}:** {effects.meaning}. Click a row to "
-        "choose its layer.",
-        alt="Effect of attention and feed-forward by layer",
-        click="The chosen layer. Arrow keys move it.",
+        caption=say("what_if", "part-sublayers.caption"),
+        alt=say("what_if", "part-sublayers.alt"),
+        click=say("what_if", "part-sublayers.click"),
         height=110 + 34 * n_layers,
     )
     offers = {
-        f"Switch off {name} in layer {layer}": [Change("off", layer, None, (sublayer,))]
+        say("what_if", "offer-sublayer", name=name, layer=layer): [Change("off", layer, None, (sublayer,))]
         for sublayer, name in SUBLAYERS.items()
     }
     yield offer_changes("whatif_switch", offers)
 
 
-def _map_by_layer(key: str, effects: Effects, columns: Axis[Parts], n_layers: int, **chart: Any) -> Heatmap[Parts]:
+def _map_by_layer(key: str, parts: Parts, columns: Axis[Parts], **chart: Any) -> Heatmap[Parts]:
     """Effects with a row a layer; `chart` has the other fields of `Heatmap`."""
     return Heatmap(
         key=key,
-        values=lambda shown: shown.effects.values.reshape(n_layers, -1),
+        values=lambda shown: shown.effects.reshape(shown.run.config.n_layers, -1),
         rows=Axis("layer", place="layer"),
         columns=columns,
         magnitude=1.0,
         more="a larger effect",
         gap=1,
-        **_effect_colours(effects) | chart,
+        **_measured(parts) | chart,
     )
 
 
 def show_pairs(scene: Scene[Parts], options: Options) -> Iterator[Item]:
     """The effects of the chosen head's pairs of tokens, cut one at a time."""
-    run, effects, focus = scene.now.run, scene.now.effects, scene.focus
+    run, focus = scene.now.run, scene.focus
     pairs, n_tokens = list_pairs(run, focus.layer), len(run.tokens)
     cells = np.full((n_tokens, n_tokens), np.nan, np.float32)
-    cells[tuple(np.transpose(pairs))] = effects.values
-    yield from _answer_largest(effects, lambda i: _name_pair(run, *pairs[i]), "pairs")
+    cells[tuple(np.transpose(pairs))] = scene.now.effects
+    yield _answer(scene.now, "pairs", lambda i: _name_pair(run, *pairs[i]))
     chart: Heatmap[Parts] = head_map(
         key="pair_effects",
-        alt=f"Effect of every pair of tokens in layer {focus.layer}, head {focus.head}",
-        caption=f"**Effect of each pair of layer {focus.layer}, head {focus.head}, cut alone before the "
-        f"softmax{effects.instead}**, so that the query's other keys share its weight: {effects.meaning}. Grey pairs "
-        "are not measured yet, or cannot be cut. Click a cell to choose its pair.",
+        alt=say("what_if", "part-pairs.alt"),
+        caption=say("what_if", "part-pairs.caption", layer=focus.layer, head=focus.head),
         weights=lambda _: cells,
         tokens=lambda _: run.tokens,
         allowed=lambda _: np.isfinite(cells),
@@ -309,12 +241,13 @@ def show_pairs(scene: Scene[Parts], options: Options) -> Iterator[Item]:
         magnitude=None if np.nanmax(np.abs(cells), initial=0) > 1e-6 else 1.0,
         hover="%{y} does not attend to %{x}",
         click=CLICK_CELL,
-        **_effect_colours(effects),
+        **_measured(scene.now),
     )
-    yield replace(chart, reading=lambda _: "")
+    yield chart
     if (focus.query, focus.key) in pairs:
         cut = Change("weight", focus.layer, focus.head, (focus.query, focus.key, 0.0))
-        yield offer_changes("whatif_switch", {f"Cut {_name_pair(run, focus.query, focus.key)} in this head": [cut]})
+        label = say("what_if", "offer-pair", pair=_name_pair(run, focus.query, focus.key))
+        yield offer_changes("whatif_switch", {label: [cut]})
 
 
 def _name_pair(run: Run, query: int, key: int) -> str:
@@ -323,39 +256,114 @@ def _name_pair(run: Run, query: int, key: int) -> str:
 
 def show_hidden_tokens(scene: Scene[Parts], options: Options) -> Iterator[Item]:
     """The effects of tokens that one layer's other tokens do not see."""
-    run, effects, focus = scene.now.run, scene.now.effects, scene.focus
+    run, focus = scene.now.run, scene.focus
     tokens, n_layers = run.real_tokens, run.config.n_layers
     places = list(np.ndindex(n_layers, len(tokens)))
-    yield from _answer_largest(
-        effects, lambda i: f"{quote_place(tokens, places[i][1])} in layer {places[i][0]}", "tokens"
-    )
+    yield _answer(scene.now, "tokens", lambda i: f"{quote_place(tokens, places[i][1])} in layer {places[i][0]}")
     yield _map_by_layer(
         "hidden_tokens",
-        effects,
+        scene.now,
         token_axis(lambda _: tokens, "key", "token that is hidden"),
-        n_layers,
         hover="layer %{y}, %{x}",
-        caption=f"**Effect where no other token of a layer attends to this one, in any head{effects.instead}; the "
-        f"token still attends to itself:** {effects.meaning}. Click a cell to choose its layer and its token, as the "
-        "key.",
-        alt="Effect of every token, hidden from the others, by layer",
-        click="The chosen layer, in its row, and key, in its column. Arrow keys move them.",
+        caption=say("what_if", "part-hidden.caption"),
+        alt=say("what_if", "part-hidden.alt"),
+        click=say("what_if", "part-hidden.click"),
         height=92 + 34 * n_layers + text_width(token_names(tokens)),
     )
     if np.delete(run.allowed_in(focus.layer)[~run.padding, focus.key], focus.key).any():
         word = quote_place(run.tokens, focus.key)
-        layers = {"in every layer": range(n_layers), f"in layer {focus.layer} alone": [focus.layer]}
-        offers = {
-            f"Hide {word} {where}": [Change("hide", layer, None, (focus.key,)) for layer in chosen]
-            for where, chosen in layers.items()
-        }
-        yield offer_changes("whatif_switch", offers)
+        everywhere, here = (
+            say("what_if", "offer-hide", token=word),
+            say("what_if", "offer-hide-here", token=word, layer=focus.layer),
+        )
+        hide = [Change("hide", layer, None, (focus.key,)) for layer in range(n_layers)]
+        yield offer_changes("whatif_switch", {everywhere: hide, here: [hide[focus.layer]]})
 
 
-PARTS: Mapping[PartKind, Callable[[Scene[Parts], Options], Iterator[Item]]] = {
+PARTS: Mapping[str, Callable[[Scene[Parts], Options], Iterator[Item]]] = {
     "heads": show_heads,
     "sublayers": show_sublayers,
     "pairs of one head": show_pairs,
     "hidden tokens": show_hidden_tokens,
 }
 """By the value of `whatif_parts`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pruning:
+    """What is left of an untouched run without ever more heads."""
+
+    run: Run
+    order: Order
+    """In which heads go."""
+    left: Array
+    """(1 + random orders, P), this order first: the vector's cosine with the untouched one, or right answers."""
+    target: Target = "vector"
+
+
+def show_pruning(scene: Scene[Pruning], options: Options) -> Iterator[Item]:
+    """What is left and what is saved without `whatif_pruned` heads, the curves, and the button that takes them out."""
+    pruning, config = scene.now, scene.now.run.config
+    sizes = pruned_sizes(config)
+    place = min(options["whatif_pruned"] // sizes.step, len(sizes) - 1)
+    n = sizes[place]
+    if np.isfinite(pruning.left[:, place]).all():
+        left = {"n": n, "left": float(pruning.left[0, place]), "random": float(pruning.left[1:, place].mean())}
+        n_heads = config.n_layers * config.n_heads
+        yield Paragraph(say("what_if", f"left-{pruning.target}", heads=n_heads, **left), "answer")
+    else:
+        yield Paragraph(say("what_if", "largest-none"), "answer")
+    heads = remove_heads(pruning.order, n, config)
+    yield Paragraph(say("what_if", "saved", **find_saved(config, heads, pruning.run.n_real)))
+    yield Curves[Pruning](
+        key="pruning_curves",
+        alt=say("what_if", "curves.alt"),
+        caption=say("what_if", "curves.caption"),
+        curves=_pruning_curves,
+        x=Axis("heads taken out", options={"range": [-0.5, sizes[-1] + 0.5]}),
+        y=[lambda _: {"title": "cosine" if pruning.target == "vector" else "right answers"}],
+        marks=[Mark(n, dash="solid", colour=palette.FOCUS)],
+        height=340,
+        table=_list_curves,
+    )
+    yield offer_changes("whatif_take_out", {say("what_if", "offer-heads", n=n): merge_layers(heads, config)})
+
+
+def _pruning_curves(pruning: Pruning) -> list[Curve]:
+    """Random orders as a band with their mean, where all of them are measured, and the line of the order."""
+    sizes, random = np.array(pruned_sizes(pruning.run.config)), pruning.left[1:]
+    known = np.isfinite(random).all(axis=0)
+    low, mean, high = (bound(random[:, known], axis=0) for bound in (np.min, np.mean, np.max))
+    return [
+        Curve("random order", sizes[known], mean, palette.RESIDUAL, low, high, marker=0),
+        Curve("least effect first", sizes, pruning.left[0], palette.ATTENTION, marker=0),
+    ]
+
+
+def _list_curves(pruning: Pruning) -> pd.DataFrame:
+    names = ["least effect first", *(f"random order {number}" for number in range(len(pruning.left) - 1))]
+    sizes = pd.Index(pruned_sizes(pruning.run.config), name="heads taken out")
+    return pd.DataFrame(pruning.left.T, index=sizes, columns=names)
+
+
+def merge_layers(heads: Sequence[Change], config: ModelConfig) -> list[Change]:
+    """The changes that take heads out, as few as there can be: one for a layer of which every head is out."""
+    merged: list[Change] = []
+    for layer in range(config.n_layers):
+        out = [each for each in heads if each.layer == layer]
+        merged += [Change("zero", layer)] if len(out) == config.n_heads > 1 else out
+    return merged
+
+
+def find_saved(config: ModelConfig, heads: Sequence[Change], n_tokens: int) -> dict[str, Any]:
+    """What a model that is built without these heads saves: parameters, and shares of these and of FLOPs.
+
+    Each head has its share of its layer's attention. Keys and values that several heads read are computed all the same.
+    """
+    own, whole = len(heads) * count_attention_head(config).total, count_parameters(config).total
+    kept = ("K", "V") if config.kv_heads < config.n_heads else ()
+    counted = count_flops(config, n_tokens)
+    terms = [term for term in counted if term.component == "attention" and term.part not in kept]
+    of_layer = Count(tuple(terms)).by(lambda term: term.layer)
+    flops = sum(of_layer[head.layer] for head in heads) // config.n_heads
+    return {"parameters": in_millions(own), "share": own / whole, "flops": flops / counted.total, "tokens": n_tokens}

@@ -58,13 +58,8 @@ def explain_refusal(setup: Setup, wanted: Sequence[Change]) -> str:
     A change at the same place with another strength makes room for the wanted one.
     """
     n_new = sum(all(not is_same_place(each, made) for made, _ in setup.changes) for each in wanted)
-    room = changes.n_free_changes()
-    if n_new > room:
-        if n_new == 1:
-            return "A link holds no more changes: take one back above first."
-        if n_new > MAX_CHANGES:
-            return f"These are {n_new} changes, and a link holds {MAX_CHANGES} at most."
-        return f"These are {n_new} further changes, and a link has room for {room}: take others back above first."
+    if n_new > changes.n_free_changes():
+        return f"A link holds {MAX_CHANGES} changes at most: take others back above first."
     subject = intervention_subject(setup.config, setup.batch, setup.sentence, causal=setup["causal"])
     beside = [made for made in setup.fitted_changes.applied if not any(is_same_place(made, each) for each in wanted)]
     for each in wanted:

@@ -347,7 +347,7 @@ def say(app: AppTest, fields: Collection[str], text: str) -> str:
 def with_example() -> tuple[AppTest, str]:
     """The page What if after a press that added sentences, and its text."""
     app = open_page("what_if", whatif_view="where the difference sits", text=OLD, **SMALL)
-    press(app, "whatif_example")
+    press(app, "whatif_corrupt")
     return app, app.session_state["text"]
 
 

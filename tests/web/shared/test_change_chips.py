@@ -155,7 +155,7 @@ def test_a_word_hidden_in_every_layer_is_one_chip() -> None:
     names = [chip["name"] for chip in component_data(app, "change_chips")["chips"]]
     assert len(names) == 2
     assert names[0].startswith("every layer, all heads: ")
-    assert "your 2 changes" in prose(app)
+    assert "Your 2 changes" in prose(app)
     partly = open_page("what_if", **SMALL, do="0.*:hide_2,-1.*:hide_2")
     assert len(component_data(partly, "change_chips")["chips"]) == 2, "one is switched off"
 

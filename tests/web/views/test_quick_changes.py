@@ -64,6 +64,13 @@ def test_a_head_that_is_half_off_is_switched_off_in_its_place() -> None:
     assert "All your changes together moved" in prose(app)
 
 
+def test_the_chosen_pair_is_cut_and_restored_by_a_press() -> None:
+    app = press(open_page("attention", **LINK, attention_steps=True), "quick_cut")
+    assert [chip["text"] for chip in component_data(app, "change_chips")["chips"]] == ["0.2:cut_3_5"]
+    assert array(charts(app)["attention_pattern"], name="customdata")[3, 5] == 0
+    assert not component_data(press(app, "quick_cut"), "change_chips")
+
+
 def test_in_the_last_layer_no_pattern_follows() -> None:
     app = open_page("attention", **LINK | {"layer": 1}, do="1.2:zero")
     assert "No head's pattern changed" in prose(app)

@@ -11,18 +11,17 @@ from streamlit.testing.v1 import AppTest
 from playground import Encoder, ModelConfig
 from playground.runs.arrays import Array
 from playground.text import characters
-from playground.web.views.what_if import measurements
+from playground.web.views.what_if import measuring
 from tests.web.app_test import SMALL, SMALL_CONFIG, component_data, open_page, without_error, working
 
-PARTS, PLACES, PRUNE = "which parts matter", "where the difference sits", "take heads out"
+PARTS, PLACES = "which parts matter", "where the difference sits"
 PAIR = "a cat sat\na dog sat"
 CONFIG = ModelConfig(**SMALL_CONFIG)
 
 
 def progress(app: AppTest) -> str:
-    """What the bar of the measurement says."""
-    (bar,) = app.get("progress")
-    return str(bar.proto.text)
+    """What the last bar of a measurement says."""
+    return str(app.get("progress")[-1].proto.text)
 
 
 @contextmanager
@@ -30,16 +29,15 @@ def measuring_all_at_once() -> Iterator[None]:
     """Whatever is shown is measured before it is drawn, however busy the machine is."""
     with pytest.MonkeyPatch.context() as patch:
         for limit in ("SLICE", "BY_ITSELF"):
-            patch.setattr(measurements, limit, float("inf"))
+            patch.setattr(measuring, limit, float("inf"))
         yield
 
 
 def measured(app: AppTest) -> AppTest:
     """The page once all is measured, and what is measured next because of that."""
-    if not app.get("progress") or component_data(app, "ask_again") or not progress(app).startswith("Done"):
-        with measuring_all_at_once():
-            working(app.run())
-    assert progress(app).startswith("Done")
+    with measuring_all_at_once():
+        working(app.run())
+    assert progress(app).endswith("runs done.")
     assert not component_data(app, "ask_again")
     return without_error(app)
 
