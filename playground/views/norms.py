@@ -369,7 +369,7 @@ def show_norm_by_hand(scene: Scene[Run], options: Options) -> Iterator[Item]:
     x, out = point.before[token], point.after[token]
     hand = streams.normalise_by_hand(x, run.config)
     numbers = pd.DataFrame({"x": x, "normalised": hand.normalized, "out": out}).rename_axis("feature")
-    items = (
+    items: tuple[Item, ...] = (
         Control("norms_norm", say("norms", "by-hand.norm"), high=len(points) - 1),
         Paragraph(say("norms", "by-hand", name=point.name, token=quote_place(run.tokens, token))),
         Formula(streams.formula(run.config)),
