@@ -22,7 +22,6 @@ from playground.accounting.shapes import list_shapes
 from playground.analysis import attention, positions, streams
 from playground.analysis.changes import sentence_change
 from playground.analysis.gradient_variants import BY_NAME, common_config, variant_config
-from playground.analysis.gradients import Flow
 from playground.analysis.sentences import Pooling, SentenceDepths, read_depths
 from playground.charts.names import token_names
 from playground.config import ModelConfig
@@ -42,7 +41,7 @@ from playground.training.network import evaluate
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import make_data
 from playground.training.trainer import Trainer, cross_entropy, learning_rate
-from playground.views.gradient_flow import linked_encoders
+from playground.views.gradient_flow import gradient_scene
 
 Found = TypeVar("Found")
 
@@ -598,17 +597,8 @@ def _cross_moves(view: LinkedView, part: Place) -> float:
 
 @quantity("gradient.kept", "What is left of the last layer's gradient in the first: first / last.", "encoder")
 def _gradient_kept(view: LinkedView, variant: Place) -> float:
-    lengths = _flow(view, variant).gradients["whole layer"]
+    lengths = gradient_scene(view).now.flow(_variant(variant)).gradients["whole layer"]
     return float(lengths[0] / lengths[-1])
-
-
-def _flow(view: LinkedView, variant: Place) -> Flow:
-    return _flows(view)[_variant(variant)]
-
-
-@_once
-def _flows(view: LinkedView) -> Mapping[Any, Flow]:
-    return linked_encoders(view).now.comparison.full_depth
 
 
 def _variant(name: Place) -> Any:
