@@ -235,7 +235,7 @@ def show_sweep(scene: Scene[Encoders], options: Options) -> Iterator[Item]:
 
     def curves(encoders: Encoders) -> list[Curve]:
         table = first_norms(encoders)
-        return [draw_line(name, table[name].to_numpy(), tuple(table.index)) for name in table]
+        return [draw_line(str(name), table[name].to_numpy(), tuple(table.index)) for name in table]
 
     yield Curves(
         key="gradient_by_depth",

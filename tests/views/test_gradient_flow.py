@@ -97,7 +97,7 @@ def test_the_sweep_has_the_first_norm_of_each_depth_and_the_loss_is_the_encoders
 @pytest.mark.long
 def test_tutorial_ds_exercise_is_answered_by_its_gradients() -> None:
     preset = {"weights": "random"} | values_of_preset("tutorial-d", has_wordpiece=True)
-    cases = {}
+    cases: dict[str, str] = {}
     for first, second in (("post-norm", "no norm"), ("post-norm, no residual", "no norm, no residual")):
         scene, _ = show(**preset, gradient_layers=6, gradient_first=first, gradient_second=second)
         cases |= {each.name: find_way(scene.now.flow(each).gradients["whole layer"])[0] for each in scene.now.pair}
@@ -105,9 +105,9 @@ def test_tutorial_ds_exercise_is_answered_by_its_gradients() -> None:
 
 
 @pytest.mark.parametrize("query", [{"embedding_norm": True}, {"do": "0.1:zero"}, {"n_layers": 2, "residual": False}])
-def test_what_the_encoders_do_not_share_changes_nothing(query: dict[str, object]) -> None:
-    drawn = [lines(*show(**each), "gradient_by_layer") for each in ({}, query)]
-    pd.testing.assert_frame_equal(*map(pd.DataFrame, drawn))
+def test_what_the_encoders_do_not_share_changes_nothing(query: dict[str, Any]) -> None:
+    plain, other = (pd.DataFrame(lines(*show(**each), "gradient_by_layer")) for each in ({}, query))
+    pd.testing.assert_frame_equal(plain, other)
 
 
 @pytest.mark.parametrize("view", ["chain rule", "depth sweep", "loss"])

@@ -73,7 +73,7 @@ def write_states(page: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-PREFIXES = {"norms": "norms_closer", "gradient-flow": "gradient_six"}
+PREFIXES = {"norms": "norms_closer", "gradient-flow": "gradient_six", "encoder-decoder": "encdec_show"}
 """By page whose words are in a file: how its panels' parameters begin."""
 
 if __name__ == "__main__":
