@@ -236,7 +236,11 @@ def show_attention(scene: Scene[Pair], options: Options) -> Iterator[Item]:
         click=say("encoder_decoder", "grid.click"),
         opens="encdec_pattern",
         saved_as=f"{attention}_attention_all_heads",
-        table=lambda subject: _largest_weights(shown_patterns(subject.run, attention)),
+        table=lambda subject: (
+            pd.DataFrame(shown_patterns(subject.run, attention).max(axis=(2, 3)))
+            .rename_axis("layer")
+            .rename_axis("head", axis=1)
+        ),
         table_title="Every head's largest weight",
     )
     pattern: Heatmap[Pair] = head_map(
@@ -306,10 +310,6 @@ def count_aligned(pair: Pair, pattern: Array) -> int | None:
         return None
     places = TRANSLATE.source_places(_as_ids(pair.words))[0].numpy()
     return int((pattern[:-1].argmax(-1) == places).sum())
-
-
-def _largest_weights(patterns: Array) -> pd.DataFrame:
-    return pd.DataFrame(patterns.max(axis=(2, 3))).rename_axis("layer").rename_axis("head", axis=1)
 
 
 def _describe_pattern(pair: Pair, attention: str, place: tuple[int, int], position: int) -> str:

@@ -56,6 +56,9 @@ def _swap_hidden() -> None:
 
 def _choose_example() -> None:
     """Draw the English sentence, a button for another one, and the words that the translator reads."""
+    trained = trained_network(current_setup())
+    if trained is not None and trained.task.has_decoder:
+        st.caption(say("encoder_decoder", "own.trained"))
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     with left:
         widgets.text("encdec_example", say("encoder_decoder", "english"), on_change=_begin_anew)

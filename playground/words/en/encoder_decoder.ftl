@@ -10,6 +10,7 @@ english = English sentence for the encoder
     .grammar = A phrase is *article (adjective) (colour) noun*. A sentence is a phrase, or two with a verb between them; a preposition adds one more.
 own = The encoder reads this source: **{ $text }**
     .target = Target text for the decoder, a line for each of your sentences
+    .trained = The decoder that you trained is one switch away: *your text*.
     .settings = The encoder sees its whole source, whatever the sidebar's causal switch says. Weights of an encoder alone are not used: both halves are then random, drawn from the sidebar's seed.
 
 next = After { $read }, the decoder's next token is { $token }, with a probability of **{ NUM($percent, digits: 4) }%**. In { $attention ->
