@@ -28,7 +28,7 @@ from playground.charts.chart import (
 from playground.charts.colour_scales import Colours, from_zero
 from playground.charts.head_map import FOR_FINGERS, head_map
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
-from playground.charts.names import token_names, token_table
+from playground.charts.names import token_names
 from playground.charts.scene import Scene
 from playground.charts.weights import shrink
 from playground.link.lab import read_text
@@ -189,7 +189,7 @@ def show_texts(pair: Pair) -> Iterator[Item]:
     case, numbers = find_translation(pair)
     yield Paragraph(say("encoder_decoder", "written", text=" ".join(pair.run.target.tokens[1:])))
     yield Paragraph(say("encoder_decoder", f"written-{case}", **numbers), "caption")
-    case, numbers = find_strange(pair.words, pair.translator.recipe.length, pair.run.source.n_real)
+    case, numbers = find_strange(pair.words, pair.translator.recipe.length)
     if case:
         yield Paragraph(say("encoder_decoder", f"strange-{case}", **numbers), "info", ":material/help:")
 
@@ -206,12 +206,12 @@ def find_translation(pair: Pair) -> tuple[str, dict[str, Any]]:
     return ("right", numbers) if written[:-1] == right else ("wrong", numbers | {"right": " ".join(right)})
 
 
-def find_strange(words: Sequence[str], longest: int, n_read: int) -> tuple[str, dict[str, Any]]:
-    """What the translator has not learnt of a sentence, of which it read so many words; empty if nothing."""
+def find_strange(words: Sequence[str], longest: int) -> tuple[str, dict[str, Any]]:
+    """What the translator has not learnt of a sentence: its words, its length, its grammar; empty if nothing."""
     if unknown := [word for word in dict.fromkeys(words) if word not in ENGLISH]:
         return "unknown", {"words": ", ".join(map(quote_token, unknown))}
     if len(words) > longest:
-        return "long", {"words": len(words), "longest": longest, "read": n_read}
+        return "long", {"words": len(words), "longest": longest}
     return ("", {}) if is_sentence(words) else ("grammar", {})
 
 
@@ -383,13 +383,7 @@ def show_masks(scene: Scene[Pair]) -> Group:
     ]
     if n_padding := target.padding.size - target.n_real:
         items.append(Paragraph(say("encoder_decoder", "masks.rows", padding=n_padding), "caption"))
-    combined = Table[Pair](
-        key="encdec_masks",
-        frame=lambda pair: token_table(pair.run.masks["combined"].astype(np.uint8), pair.run.target.tokens),
-        is_folded=True,
-        title=say("encoder_decoder", "masks.table"),
-    )
-    return Group("encdec_masks", (*items, combined))
+    return Group("encdec_masks", tuple(items))
 
 
 def _mask_map(run: PairRun, name: str) -> Heatmap[Pair]:

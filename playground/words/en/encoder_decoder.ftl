@@ -26,7 +26,7 @@ written-right = It is least sure of { $word }, with { NUM($percent, digits: 4) }
 written-wrong = It is least sure of { $word }, with { NUM($percent, digits: 4) }%. By its grammar it would be *{ $right }*.
 written-open = It is least sure of { $word }, with { NUM($percent, digits: 4) }%.
 strange-unknown = The translator has not learnt { $words }: what it writes there, and after it, is a guess.
-strange-long = This sentence has { $words } words, of which the translator reads { $read }. It learnt from sentences of at most { $longest }: it may lose its place.
+strange-long = This sentence has { $words } words. The translator learnt from sentences of at most { $longest }: it may lose its place.
 strange-grammar = The translator has not learnt sentences of this form: what it writes is a guess. A phrase is *article (adjective) (colour) noun*; a verb joins the first two, prepositions join more.
 
 attention = Which attention
@@ -64,7 +64,6 @@ training = What this translator has learnt
 masks = Who may look at whom? The formula and its masks
     .colours = Row = *query*, the token that looks. Column = *key*, a token that is looked at. **Violet is allowed (True), grey is hidden (False).**
     .rows = Tutorial E · From Scratch lets padding mask the query *rows* instead of the key columns. Padded queries, here { $padding }, then attend evenly to everything, and only the causal mask hides padded keys.
-    .table = The numbers: causal and target padding mask
 mask =
     .alt = Mask { $name }: { $allowed } of { $pairs } pairs are allowed
 mask-no-peek = **Causal mask.** A token sees itself and earlier ones. Hidden: { $hidden } of { $pairs } pairs.
