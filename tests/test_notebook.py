@@ -28,7 +28,7 @@ CHARTS = {
     "positions": {"position_table", "swap_differences"},
     "encoder-decoder": {"encdec_grid", "encdec_pattern", "encdec_mask_combined", "encdec_mask_no_peek",
                         "encdec_mask_source_padding", "encdec_mask_target_padding"},
-    "gradient-flow": {"gradient_by_layer", "gradient_lengths", "gradient_six_by_layer"},
+    "gradient-flow": {"gradient_by_layer"},
     "parts": {"capability_table"},
     "bug-lab": {"lab_pattern_0"},
     "tutorials": {"tutorials_effects", "tutorials_matrix", "tutorials_where"},

@@ -5,7 +5,7 @@ block.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,12 +14,10 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from playground.analysis.streams import cosine_between_tokens, mean_of_pairs
 from playground.errors import InputError
 from playground.model import Encoder, Trace, causal_mask
 from playground.model.blocks import EncoderBlock
 from playground.model.encoder import layer_masks
-from playground.model.init import Embedding
 from playground.runs.arrays import freeze
 from playground.runs.budget import check_interrupted
 
@@ -121,14 +119,6 @@ class Flow:
     """By part. `whole layer`, `attention`, `feed-forward` and, where there are any, `norms`: of a layer's parameters,
     (L,), or what this layer adds to it where layers share their parameters; `stream`: of the vectors between the
     blocks, by depth, (L + 1,)."""
-    embeddings: float | None
-    """Norm of the gradient of the tables, of the norm on them and their map to d_model; None where there are none."""
-    lengths: Norms
-    """Mean length of a token's vector, by depth, (L + 1,)."""
-    read_length: float
-    """Mean length of what the loss reads: the last of `lengths`, or what a final norm makes of it."""
-    alike: float
-    """Mean cosine between two tokens' vectors behind the last block; NaN where there is one token."""
 
 
 def next_token_loss(vectors: Tensor, table: Tensor, ids: Tensor) -> Tensor:
@@ -146,26 +136,15 @@ def next_token_loss(vectors: Tensor, table: Tensor, ids: Tensor) -> Tensor:
     return F.cross_entropy(vectors @ table.detach().T, ids.roll(-1))
 
 
-@dataclass(frozen=True)
-class _Pass:
-    """A forward pass, block by block."""
-
-    embedded: Tensor
-    """(1, T, D)"""
-    table: Tensor
-    """(V, D), the loss's."""
-    steps: list[BlockStep]
-
-
 def backward(
     encoder: Encoder, ids: Tensor, *, vectors: Tensor | None = None, n_layers: int | None = None, causal: bool = False
 ) -> Flow:
-    """One forward and one backward pass of `next_token_loss`, a block at a time, as the chain rule has it.
+    """Run `next_token_loss` forward and backward, a block at a time, as the chain rule has it.
 
     Each block's graph, and its parameters' gradients, are gone before the next block's are made.
 
     Args:
-        encoder: whose parameters' gradients are handed over as norms, not stored.
+        encoder: whose parameters' gradients are returned as norms, not stored.
         ids: (T,) int64.
         vectors: (V, D), the raw vectors that ids are rows of, for an encoder without a token table. Over √D, so that
             they are about 1 long, they are the loss's table.
@@ -175,90 +154,38 @@ def backward(
     Raises:
         InputError: the encoder has no token table, or the sentence is longer than its position table.
     """
-    there = _forward(encoder, ids, vectors, n_layers, causal)
-    steps = there.steps
-    stream = [step.start.detach() for step in steps] + [steps[-1].out.detach()]
-    loss, read_length, gradient = _loss_gradient(encoder, stream[-1], there.table, ids)
+    with torch.no_grad():
+        x = encoder.embed(ids[None]) if vectors is None else encoder.embed_vectors(vectors[ids][None])
+        table = loss_table(encoder, vectors)
+        allowed = causal_mask(len(ids), ids.device)[:, None] if causal else None  # (1, 1, T, T)
+        masks = layer_masks(encoder.config, encoder.relative, allowed, x)
+    steps = []
+    for block, mask in zip(encoder.layers[:n_layers], masks, strict=False):
+        check_interrupted()
+        start, trace = x.detach().requires_grad_(), Trace(MAP_POINTS.__contains__)
+        x = block(start, mask, trace)
+        steps.append(BlockStep(block, start, x, trace))  # type: ignore[arg-type]
+    end = x.detach().requires_grad_()
+    loss = next_token_loss((end if encoder.final_norm is None else encoder.final_norm(end))[0], table, ids)
+    (gradient,) = torch.autograd.grad(loss, end)
     by_part: dict[str, list[float]] = {"stream": [l2_norm([gradient])]}
     while steps:
         check_interrupted()
         gradient, norms = through_block(steps.pop(), gradient)
         for name, norm in norms.items():
             by_part.setdefault(name, []).append(norm)
-    of_embeddings = list(encoder.embed.parameters())
-    return Flow(
-        loss=loss,
-        gradients={name: _read_only(norms[::-1]) for name, norms in by_part.items()},
-        embeddings=l2_norm(torch.autograd.grad(there.embedded, of_embeddings, gradient)) if of_embeddings else None,
-        lengths=_read_only([_mean_length(x) for x in stream]),
-        read_length=read_length,
-        alike=mean_of_pairs(cosine_between_tokens(stream[-1][0].float().cpu().numpy())),
-    )
-
-
-def sweep_depths(
-    encoder: Encoder, ids: Tensor, depths: Sequence[int], *, vectors: Tensor | None = None, causal: bool = False
-) -> dict[int, dict[str, float]]:
-    """The first layer's gradient norms, by depth and by part, of encoders that end after so many of the blocks.
-
-    They are `backward`'s, whose arguments and errors these are. A deeper encoder begins with the blocks of a shallower
-    one, so that all depths share one forward pass; of the blocks behind the first, no parameter's gradient is asked.
-    """
-    there = _forward(encoder, ids, vectors, max(depths), causal)
-    first, *others = there.steps
-    norms_by_depth = {}
-    for depth in depths:
-        check_interrupted()
-        _, _, gradient = _loss_gradient(encoder, there.steps[depth - 1].out, there.table, ids)
-        for step in reversed(others[: depth - 1]):
-            (gradient,) = torch.autograd.grad(step.out, step.start, gradient, retain_graph=True)
-        norms_by_depth[depth] = through_block(first, gradient)[1]
-    return norms_by_depth
-
-
-def _forward(encoder: Encoder, ids: Tensor, vectors: Tensor | None, n_layers: int | None, causal: bool) -> _Pass:
-    """Run some blocks of an encoder, each with a graph of its own; arguments and errors as of `backward`."""
-    embedded = encoder.embed(ids[None]) if vectors is None else encoder.embed_vectors(vectors[ids][None])
-    table = loss_table(encoder, vectors)
-    allowed = causal_mask(len(ids), ids.device)[:, None] if causal else None  # (1, 1, T, T)
-    with torch.no_grad():
-        masks = layer_masks(encoder.config, encoder.relative, allowed, embedded)
-    x, steps = embedded, []
-    for block, mask in zip(encoder.layers[:n_layers], masks, strict=False):
-        check_interrupted()
-        start, trace = x.detach().requires_grad_(), Trace(MAP_POINTS.__contains__)
-        x = block(start, mask, trace)
-        steps.append(BlockStep(block, start, x, trace))  # type: ignore[arg-type]
-    return _Pass(embedded, table, steps)
-
-
-def _loss_gradient(encoder: Encoder, last: Tensor, table: Tensor, ids: Tensor) -> tuple[float, float, Tensor]:
-    """The loss of what leaves the last block, (1, T, D), how long the vectors are that it reads, its gradient there."""
-    end = last.detach().requires_grad_()
-    normed = end if encoder.final_norm is None else encoder.final_norm(end)
-    loss = next_token_loss(normed[0], table, ids)
-    (gradient,) = torch.autograd.grad(loss, end)
-    return float(loss.detach()), _mean_length(normed.detach()), gradient
-
-
-def _mean_length(vectors: Tensor) -> float:
-    return float(torch.linalg.vector_norm(vectors, dim=-1, dtype=torch.float64).mean())
+    return Flow(float(loss.detach()), {name: _read_only(norms[::-1]) for name, norms in by_part.items()})
 
 
 def loss_table(encoder: Encoder, vectors: Tensor | None) -> Tensor:
-    """The table (V, D) whose rows the loss names, as `backward` says; raises InputError as `token_table`.
-
-    Narrower tables are mapped to d_model as the embeddings are.
-    """
-    table = token_table(encoder).weight if vectors is None else vectors / math.sqrt(encoder.config.d_model)
-    return table if encoder.embed.project is None else encoder.embed.project(table)
-
-
-def token_table(encoder: Encoder) -> Embedding:
-    """The table that token embeddings are rows of; raises InputError where an encoder has none."""
-    if encoder.embed.tokens is None:
+    """Return the table (V, D) whose rows the loss names, mapped to d_model as the embeddings are; as `backward`."""
+    if vectors is not None:
+        table = vectors / math.sqrt(encoder.config.d_model)
+    elif encoder.embed.tokens is not None:
+        table = encoder.embed.tokens.weight
+    else:
         raise InputError("This encoder has vocab_size=0, no token table: it has no next token to name.")
-    return encoder.embed.tokens
+    return table if encoder.embed.project is None else encoder.embed.project(table)
 
 
 def _read_only(numbers: list[float]) -> Norms:

@@ -22,7 +22,6 @@ from playground.accounting.shapes import list_shapes
 from playground.analysis import attention, positions, streams
 from playground.analysis.changes import sentence_change
 from playground.analysis.gradient_variants import BY_NAME, common_config, variant_config
-from playground.analysis.gradients import Flow
 from playground.analysis.sentences import SentenceDepths, read_depths
 from playground.charts.names import token_names
 from playground.config import ModelConfig
@@ -42,7 +41,7 @@ from playground.training.network import evaluate
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import make_data
 from playground.training.trainer import Trainer, cross_entropy, learning_rate
-from playground.views.gradient_flow import linked_encoders
+from playground.views.gradient_flow import gradient_scene
 
 Found = TypeVar("Found")
 
@@ -255,14 +254,10 @@ def _cross_moves(view: LinkedView, part: Place) -> float:
     return float((found[1] - found[0]).norm() / found[0].norm())
 
 
-@_once
-def _flows(view: LinkedView) -> Mapping[Any, Flow]:
-    return linked_encoders(view).now.comparison.full_depth
-
-
 def _gradient_kept(view: LinkedView, encoder: Place) -> float:
     """Return the first over the last layer's gradient in an encoder of Gradient flow."""
-    lengths = _flows(view)[_find(BY_NAME, encoder, "encoder")].gradients["whole layer"]
+    flow = gradient_scene(view).now.flow(_find(BY_NAME, encoder, "encoder"))
+    lengths = flow.gradients["whole layer"]
     return float(lengths[0] / lengths[-1])
 
 

@@ -16,13 +16,15 @@ from playground.limits import MAX_TOKENS
 from playground.link import english, query
 from playground.link.changes import FittedChanges, MadeChange, fit_changes
 from playground.link.query import drawn_rows
-from playground.link.state import AFTER, BEFORE, RunKey, State, TextKey, WeightsId
-from playground.model import Encoder
+from playground.link.state import AFTER, BEFORE, TRANSLATOR, RunKey, State, TextKey, WeightsId
+from playground.model import Encoder, EncoderDecoder
 from playground.model.changes import Change
 from playground.runs import encoder_run
-from playground.runs.budget import MAX_PARAMETERS
+from playground.runs.budget import MAX_PARAMETERS, check_pair_budget
 from playground.runs.encoder_run import LayerRun, Run
 from playground.text import Batch, Sentences, Tokenizer, build_tokenizer, characters
+from playground.training.shipped_network import load_translator
+from playground.training.trained_network import TrainedNetwork
 from playground.weights import checkpoint
 from playground.weights.store import NetworkStore, default_folder
 
@@ -48,6 +50,8 @@ class Source:
         """The tokenizer of a text; raises PretrainedError where it is the checkpoint's, which is not here."""
         if key.tokenizer == "english":
             return english_tokenizer()
+        if key.tokenizer == TRANSLATOR:
+            return self.translator().tokenizer
         if key.tokenizer != "wordpiece":
             return build_tokenizer(key.tokenizer, key.vocab_size, key.sentences)
         folder = checkpoint.minilm_path()
@@ -78,6 +82,20 @@ class Source:
     def find_english(self, spec: Spec, *, is_trained: bool) -> EnglishNetwork | None:
         """A network of the small English, if it is here."""
         return find_network(spec, NetworkStore(default_folder())) if is_trained else untrained(spec)
+
+    def translator(self) -> TrainedNetwork:
+        """The shipped translator; raises WeightsError where its file is missing or another."""
+        return self.remember(load_translator, (), load_translator)
+
+    def trained_pair(self, weights: str) -> EncoderDecoder | None:
+        """The trained encoder–decoder with these weights; None where they are of no decoder."""
+        network = self.translator().network if weights == TRANSLATOR else None
+        return network if isinstance(network, EncoderDecoder) else None
+
+    def random_pair(self, config: ModelConfig, n_words: int, seed: int) -> EncoderDecoder:
+        """An encoder–decoder with random weights for so many target words; raises TooLargeError."""
+        check_pair_budget(config, n_words, self.max_parameters)
+        return EncoderDecoder(config, n_words, seed).requires_grad_(False)
 
     def check(self, config: ModelConfig, n_tokens: int) -> None:
         """Raise TooLargeError if a model, or its run of so many tokens, is too large; nothing is allocated."""

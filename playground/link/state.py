@@ -43,6 +43,9 @@ class WeightsId(str):
 
 MINILM, RANDOM = WeightsId("minilm"), WeightsId("random")
 
+TRANSLATOR = WeightsId("translator")
+"""The shipped translator: its weights in keys, and its tokenizer as `TextKey.tokenizer`."""
+
 
 def is_random(weights: str) -> bool:
     """Whether weights, as `State.weights`, are random: nothing was learnt."""

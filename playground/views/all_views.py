@@ -19,8 +19,8 @@ from playground.runs.encoder_run import trace_layer
 from playground.text import Batch, split_sentences
 from playground.views.attention.page import attention_scene, show_attention
 from playground.views.bug_lab import linked_lab, show_bug_lab
-from playground.views.encoder_decoder import linked_pair, show_encoder_decoder
-from playground.views.gradient_flow import linked_encoders, show_gradient_flow
+from playground.views.encoder_decoder import pair_scene, show_encoder_decoder
+from playground.views.gradient_flow import gradient_scene, show_gradient_flow
 from playground.views.norms import show_norms
 from playground.views.overview import overview_scene, show_overview
 from playground.views.parameters import parameters_scene, show_parameters
@@ -108,9 +108,9 @@ VIEWS: Mapping[str, View] = {
     "similarity": View(show_similarity, sentences_scene),
     "step-by-step": View(show_steps, walk_scene),
     "positions": View(show_positions, positions_scene),
-    "encoder-decoder": View(show_encoder_decoder, linked_pair),
+    "encoder-decoder": View(show_encoder_decoder, pair_scene),
     "parts": View(show_parts, lambda view: read_parts(view.values["parts_view"])),
-    "gradient-flow": View(show_gradient_flow, linked_encoders),
+    "gradient-flow": View(show_gradient_flow, gradient_scene),
     "bug-lab": View(show_bug_lab, linked_lab),
     "tutorials": View(show_tutorials, linked_tutorials),
 }

@@ -8,10 +8,11 @@ import logging
 import pkgutil
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import playground
-from playground.errors import ClusterError
-from playground.web.session.caches import checkpoint_available, translator
+from playground.errors import ClusterError, WeightsError
+from playground.web.session.caches import APP, checkpoint_available
 from playground.web.session.experiments import machine_speed
 from playground.web.session.memory_budget import trim_heap
 from playground.web.session.services import Services, services
@@ -41,7 +42,8 @@ def prepare() -> None:
             if not module.name.startswith(_LEFT_OUT):
                 importlib.import_module(module.name)
     loading.result()
-    translator()
+    with suppress(WeightsError):  # the page Encoder-decoder says it
+        APP.translator()
     connect_cluster()
     gc.collect()
     gc.freeze()

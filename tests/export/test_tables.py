@@ -9,14 +9,12 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from playground.accounting.readable import ModelCosts
-from playground.analysis.gradient_variants import VARIANTS
 from playground.charts.chart import Heatmap
 from playground.charts.draw import draw_chart
 from playground.charts.head_map import head_map
 from playground.charts.names import token_table
 from playground.charts.scene import Scene
 from playground.export.tables import numbers_of, rows_of, write_csv
-from playground.views.gradient_flow import LAYER, draw_by_layer
 from playground.views.parameters import show_treemap
 from tests.model.reference import small_config
 from tests.views.every_figure import every_figure
@@ -77,12 +75,6 @@ def test_lines_have_a_row_a_number_and_bands_their_own() -> None:
     np.testing.assert_array_equal(residual, line.y)
     low = table.loc["attention band from [median length]", "number"].to_numpy(np.float32)
     assert len(low) == len(residual) - 1, "a block has an output, and the stream a state before the first"
-
-
-def test_what_a_logarithmic_axis_cannot_show_is_named() -> None:
-    rows = numbers_of(go.Figure(draw_by_layer({VARIANTS[0]: np.array([1.0, 0.0, np.inf])}, "norm", LAYER)))
-    assert ["post-norm [norm (log scale)]", 2, "∞"] in rows
-    assert ["post-norm [norm (log scale)]", 1, "0"] in rows
 
 
 def test_a_treemaps_numbers_add_up() -> None:

@@ -74,7 +74,12 @@ def write_states(page: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-PREFIXES = {"norms": "norms_closer", "what-if": "whatif"}
+PREFIXES = {
+    "norms": "norms_closer",
+    "what-if": "whatif",
+    "gradient-flow": "gradient_six",
+    "encoder-decoder": "encdec_show",
+}
 """By page whose words are in a file: how its panels' parameters begin."""
 
 ALSO = {"what-if": "&do=0.1:zero"}

@@ -282,7 +282,7 @@ def shows_example() -> bool:
     """Whether the open page is the Decoder's with its trained example, in which the shared choices change nothing."""
     if st.session_state[OPEN_PAGE] != "encoder-decoder":
         return False
-    return bool(current_value("encdec_source") == "trained example" and caches.translator() is not None)
+    return bool(current_value("encdec_source") == "trained example")
 
 
 def is_fragment_rerun() -> bool:

@@ -23,9 +23,6 @@ from playground.web.session import caches
 _HIDDEN = "_hidden"
 """Session key of the values of widgets that a choice on their page has hidden, by parameter."""
 
-STEP_PAIRS = "_encdec_step_pairs"
-"""Session key of the sentences in which a step of the page Encoder-decoder was chosen, by the step's parameter."""
-
 CHOSEN_PAIR = "_similarity_pair"
 """Session key of the pair that Similarity showed last: the two numbers, and the sentences of the list."""
 
@@ -57,8 +54,6 @@ def choose_values(values: Mapping[str, Any]) -> None:
         st.session_state.update({key: value for key, value in locked.items() if key in params.LOCKED})
     if values.keys() & {"query", "key"}:
         note_focus_text()
-    if values.keys() & {"encdec_position", "encdec_example_position"}:
-        st.session_state.pop(STEP_PAIRS, None)
     if values.keys() & set(params.SENTENCE_PAIR):
         st.session_state.pop(CHOSEN_PAIR, None)
 

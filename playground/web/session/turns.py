@@ -1,7 +1,7 @@
 """Turns to compute: a few at once, at most one for each visitor, and one more for those whose last one was short.
 
 A run of a page holds its turn until it is drawn, so only a few pages are in memory at once. Work that takes seconds
-whatever is asked, such as a gradient flow, gives that turn back and waits for the one long place.
+whatever is asked, such as a large export, gives that turn back and waits for the one long place.
 """
 
 import logging

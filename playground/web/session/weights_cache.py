@@ -13,7 +13,7 @@ from cachetools.keys import hashkey
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.errors import UnavailableError
-from playground.link.state import EVERYBODY, Owner, WeightsId
+from playground.link.state import EVERYBODY, Owner
 from playground.web.session.result_cache import ResultCache
 from playground.web.session.services import services
 
@@ -33,10 +33,6 @@ class Owned(Protocol):
 K = TypeVar("K", bound=Owned)
 
 OF_ANOTHER = "These weights are of another session."
-
-
-TRANSLATOR = WeightsId("translator", EVERYBODY)
-"""The shipped translator: its weights in keys, and its tokenizer as `TextKey.tokenizer`."""
 
 
 def this_session() -> Owner:

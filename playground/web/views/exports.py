@@ -8,6 +8,7 @@ from playground.export.code.export import Export, save_weights
 from playground.export.code.model_export import export_encoder, export_pair
 from playground.export.code.shown import Place, of_run
 from playground.export.code.training_export import export_training
+from playground.link.pairs import find_pair, run_pair
 from playground.training.recipe import Recipe
 from playground.web.choices.focus import current_focus
 from playground.web.choices.setup import Setup, current_setup, current_value
@@ -15,7 +16,7 @@ from playground.web.session import caches
 from playground.web.session.experiments import training_data
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_for_everybody
-from playground.web.views.encoder_decoder import find_example_pair, find_own_pair
+from playground.web.shared.renderer import session_view
 from playground.web.views.training import make_plan
 
 
@@ -39,13 +40,15 @@ def _export_encoder() -> Export:
 
 
 def _export_pair() -> Export:
-    is_example = caches.translator() is not None and current_value("encdec_source") == "trained example"
-    pair = find_example_pair() if is_example else find_own_pair(_setup_with_text())
+    is_example = current_value("encdec_source") == "trained example"
+    setup = current_setup() if is_example else _setup_with_text()
+    pair = find_pair(setup, session_view("encoder-decoder").values)
     widgets = "encdec_example" if is_example else "encdec"
-    own = None if pair.weights == "random" else save_weights(caches.trained_pair(pair.weights))
+    trained = caches.APP.trained_pair(pair.weights)
+    own = None if trained is None else save_weights(trained)
     place = Place(current_value(f"{widgets}_layer"), current_value(f"{widgets}_head"))
     n_words = caches.tokenizer(pair.target).vocab_size
-    return export_pair(caches.run_pair(pair), n_words, seed=pair.seed, place=place, own_weights=own)
+    return export_pair(run_pair(caches.APP, pair), n_words, seed=pair.seed, place=place, own_weights=own)
 
 
 @cache_for_everybody(max_entries=8)

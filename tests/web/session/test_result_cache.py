@@ -18,7 +18,7 @@ from hypothesis import given
 
 from playground import Encoder, ModelConfig
 from playground.errors import UnavailableError
-from playground.link.state import EVERYBODY, MINILM, RANDOM, Owner, RunKey, TextKey, WeightsId
+from playground.link.state import EVERYBODY, MINILM, RANDOM, TRANSLATOR, Owner, RunKey, TextKey, WeightsId
 from playground.runs.budget import interruptible
 from playground.web.choices.setup import setup_of
 from playground.web.session import caches, uploaded_files, weights_cache
@@ -26,7 +26,6 @@ from playground.web.session.result_cache import ResultCache, size_in_bytes
 from playground.web.session.services import other_services
 from playground.web.session.uploaded_files import UploadedWeights
 from playground.web.session.weights_cache import (
-    TRANSLATOR,
     cache_by_weights,
     cache_for_everybody,
     common_owner,

@@ -37,7 +37,6 @@ from tests.web.app_test import (
     parameter_count,
     press,
     prose,
-    sentences,
     table,
     without_error,
 )  # fmt: skip
@@ -93,11 +92,10 @@ def test_the_parameters_and_the_table_are_those_of_its_encoder() -> None:
 def test_a_trained_pair_is_what_the_page_shows() -> None:
     one = trained("seq2seq-reverse")
     app = opened(one, "encoder_decoder", encdec_target="[BOS] a b a", encdec_position=2)
-    assert "· 4 target tokens ·" in captions(app), "what begins with the beginning needs no second one"
+    assert " 4 tokens (source + target)" in captions(app), "what begins with the beginning needs no second one"
     assert "untrained: random weights" not in captions(app)
-    assert "None of your target" not in sentences(app)
     batches = [one.tokenizer.encode_batch([text]).ids for text in (one.example, "[BOS] a b a")]
-    for network, told in ((one.network, "trained here: Reverse, with a decoder"), (one.initial(), "before training")):
+    for network, told in ((one.network, "trained here"), (one.initial(), "random weights")):
         assert told in captions(app)
         probabilities = network(*batches)[0, 2].softmax(-1).detach()
         best = probabilities.argsort(descending=True)[:5]
@@ -111,7 +109,7 @@ def test_where_the_target_is_unknown_the_decoder_says_its_own() -> None:
     one = trained("seq2seq-reverse")
     app = opened(one, "encoder_decoder")
     (sample,) = answer_samples(one.network, make_data(one.recipe), one.recipe, n=1)
-    assert f"at every step: `{' '.join(sample.answer) or '[EOS]'}`." in sentences(app)
+    assert f"The decoder reads: \\[BOS\\] {' '.join(sample.answer) or '[EOS]'}" in captions(app)
     assert str(app.text_area(key="encdec_target").value).startswith("Het dier")
     choose(app, encdec_source="trained example")
     assert "decoder that you trained is one switch away" in captions(app)

@@ -42,7 +42,7 @@ VIEWS: dict[str, tuple[str, set[str], dict[str, set[str]]]] = {
                    "curves": {"position_curves"}, "similarity": {"between_positions", "by_offset"},
                    "doubled exponent": {"table_standard", "table_doubled", "wavelengths"}}),
     "step_by_step": ("step_stage", set(), STEPS),
-    "gradient_flow": ("gradient_view", {"gradient_by_layer", "gradient_six_by_layer", "gradient_lengths"},
+    "gradient_flow": ("gradient_view", {"gradient_by_layer"},
                       {"chain rule": set(), "depth sweep": {"gradient_by_depth"}}),
     "encoder_decoder": ("encdec_attention", {"encdec_grid", "encdec_pattern"} | MASKS,
                         {view: set() for view in ("encoder self", "decoder self", "cross")}),

@@ -124,7 +124,7 @@ def test_the_masks_open_with_padding_in_source_and_target() -> None:
     app = open_topic("E", "Source padding", text="mine", sentence=1)
     masks = {name: array(charts(app)[f"encdec_mask_{name}_padding"]).astype(bool) for name in ("source", "target")}
     assert {name: int((~mask[0]).sum()) for name, mask in masks.items()} == {"source": 2, "target": 2}
-    assert "padded queries, 2 of them" in captions(app)
+    assert "Padded queries, here 2" in captions(app)
 
 
 def test_the_regularising_mask_is_causal_when_its_topic_opens_and_no_longer_after_another_topic() -> None:
