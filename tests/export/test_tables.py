@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from playground.accounting.readable import ModelCosts
 from playground.analysis.gradient_variants import VARIANTS
 from playground.charts.chart import Heatmap
 from playground.charts.draw import draw_chart
@@ -17,8 +16,6 @@ from playground.charts.names import token_table
 from playground.charts.scene import Scene
 from playground.export.tables import numbers_of, rows_of, write_csv
 from playground.views.gradient_flow import LAYER, draw_by_layer
-from playground.views.parameters import show_treemap
-from tests.model.reference import small_config
 from tests.views.every_figure import every_figure
 
 WORDS = ["=1+1", "+x", "-x", "@sum", "\tx", "＝x", 'a"b', "a,b", "a\nb", "|", "it's", "漢", "5", ""]
@@ -83,14 +80,6 @@ def test_what_a_logarithmic_axis_cannot_show_is_named() -> None:
     rows = numbers_of(go.Figure(draw_by_layer({VARIANTS[0]: np.array([1.0, 0.0, np.inf])}, "norm", LAYER)))
     assert ["post-norm [norm (log scale)]", 2, "∞"] in rows
     assert ["post-norm [norm (log scale)]", 1, "0"] in rows
-
-
-def test_a_treemaps_numbers_add_up() -> None:
-    scene = Scene(ModelCosts(small_config(), 1))
-    rows = numbers_of(go.Figure(draw_chart(show_treemap(scene, has_focus=False), scene).now.figure))
-    total = scene.now.parameters.total
-    assert ["model", "", "model", total] in rows
-    assert sum(row[3] for row in rows if row[1] == "model") == total
 
 
 def test_every_figure_of_every_page_has_numbers() -> None:

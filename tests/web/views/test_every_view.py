@@ -48,7 +48,7 @@ VIEWS: dict[str, tuple[str, set[str], dict[str, set[str]]]] = {
                         {view: set() for view in ("encoder self", "decoder self", "cross")}),
     "parameters": ("parameters_view", {"parameter_breakdown", "flops_breakdown", "flops_by_length", "named_models",
                    "capability_by_parameters"},
-                   {view: set() for view in ("components", "layers", "treemap")}),
+                   {view: set() for view in ("components", "layers")}),
 }  # fmt: skip
 """Of each page: the key of its view, the charts of every view, and those of each."""
 FOLDS = {

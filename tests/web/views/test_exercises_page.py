@@ -204,9 +204,9 @@ def test_the_question_stands_on_the_page_where_it_is_worked_on() -> None:
 def test_settings_of_the_exercises_page_count_too_and_come_back() -> None:
     app = press(open_demo("settings", parameters_view="layers"), "exercise_start")
     assert app.session_state["parameters_view"] == "components"
-    app.session_state["n_layers"], app.session_state["parameters_view"] = 1, "treemap"
+    app.session_state["n_layers"], app.session_state["parameters_view"] = 1, "layers"
     app = press(working(app.run()), "exercise_check")
-    assert "`parameters_view`: components → **treemap**" in prose(app)
+    assert "`parameters_view`: components → **layers**" in prose(app)
     app = press(press(app, "exercise_list"), "exercise_back_to_settings")
     assert app.session_state["parameters_view"] == "layers"
 
