@@ -27,7 +27,7 @@ from playground.views.gradient_flow import linked_encoders, show_gradient_flow
 from playground.views.norms import show_norms
 from playground.views.overview import overview_scene, show_overview
 from playground.views.parameters import parameters_scene, show_parameters
-from playground.views.parts import read_parts, show_parts
+from playground.views.parts import parts_scene, show_parts
 from playground.views.positions import positions_scene, show_positions
 from playground.views.scenes import run_scene
 from playground.views.similarity.page import show_similarity
@@ -140,7 +140,7 @@ VIEWS: Mapping[str, View] = {
     "step-by-step": View(show_steps, walk_scene),
     "positions": View(show_positions, positions_scene),
     "encoder-decoder": View(show_encoder_decoder, linked_pair),
-    "parts": View(show_parts, lambda view: read_parts(view.values["parts_view"])),
+    "parts": View(show_parts, parts_scene),
     "gradient-flow": View(show_gradient_flow, linked_encoders),
     "bug-lab": View(show_bug_lab, linked_lab),
     "tutorials": View(show_tutorials, linked_tutorials),

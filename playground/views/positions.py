@@ -187,7 +187,7 @@ def _swap_bars(scene: Scene[Lab], first: int, second: int) -> Bars[Lab]:
 
 def show_table(scene: Scene[Lab]) -> Iterator[Item]:
     """The table that the model adds, or the standard one, and what kind of table it is."""
-    now, pinned = scene.now, scene.pinned
+    now = scene.now
     yield Paragraph(f"{say('positions', 'order-table')} {say('positions', f'kind-{now.config.positions}')}")
 
     def describe(lab: Lab) -> str:
@@ -211,13 +211,22 @@ def show_table(scene: Scene[Lab]) -> Iterator[Item]:
         hover="position %{y}, dimension %{x}",
         more="a larger number",
         colours=colour_scales.most_around_zero,
-        compares=has_table(now) and pinned is not None and has_table(pinned) and width == pinned.config.embedding_width,
+        compares=has_other_table(now, scene.pinned),
     )
 
 
 def has_table(lab: Lab) -> bool:
     """Whether the model adds a table to the embeddings."""
     return lab.config.has_position_table
+
+
+def has_other_table(lab: Lab, pinned: Lab | None) -> bool:
+    """Whether both models add a table of the same width, and not the same one."""
+    if pinned is None or not (has_table(lab) and has_table(pinned)):
+        return False
+    one, other = _drawn_rows(lab), _drawn_rows(pinned)
+    n = min(len(one), len(other))
+    return one.shape[1] == other.shape[1] and not np.array_equal(one[:n], other[:n])
 
 
 def _drawn_rows(lab: Lab) -> Array:
