@@ -167,7 +167,8 @@ def test_named_models_are_sorted_with_size_and_ratio() -> None:
 
 
 def test_closed_panels_count_nothing() -> None:
-    assert list(items(scene(CONFIG), **dict.fromkeys(list(OPTIONS)[1:], False))) == ["parameter_breakdown"]
+    closed: dict[str, Any] = dict.fromkeys(list(OPTIONS)[1:], False)
+    assert list(items(scene(CONFIG), **closed)) == ["parameter_breakdown"]
 
 
 @pytest.mark.parametrize(("fields", "case"), [({}, "free"), ({"d_head": 10}, "cost")])
@@ -193,6 +194,7 @@ def test_no_text_of_the_formulas_is_cut() -> None:
 def test_the_dots_are_the_shipped_encoders_and_the_sidebars_is_red() -> None:
     for config, marked in ((change(positions="none").config, ["no positions"]), (CONFIG, [])):
         (picture,) = view.show_by_parameters(config)
+        assert isinstance(picture, Chart)
         (dots,) = go.Figure(draw_chart(picture, Scene(None)).now.figure).data
         assert len(dots.x) == sum(map(is_shipped, shipped_specs()))
         assert 1_000 < dots.x.min() < dots.x.max() < 1_000_000

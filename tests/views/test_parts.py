@@ -103,7 +103,8 @@ def test_the_answer_is_the_change_that_costs_most() -> None:
 
 def test_every_setting_has_its_worst_and_its_best_value() -> None:
     table = tabulate_settings(scene().now)
+    positions, mask = table.loc["Positions"], table.loc["Causal mask"]
     assert table.loc["Layers", "best"] == "4 layers: 99.2% (98.5%–99.5%)"
-    assert table.loc["Positions", "worst"].startswith("no positions: 85.2%")
-    assert table.loc["Causal mask", "worst"] == table.loc["Causal mask", "best"]
+    assert str(positions["worst"]).startswith("no positions: 85.2%")
+    assert len(set(mask)) == 1
     assert len(table) == len(family.STOPS)

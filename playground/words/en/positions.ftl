@@ -76,4 +76,4 @@ similarity =
 
 wavelengths =
     .alt = Lines: wavelength of each pair of dimensions, standard and doubled exponent, on a logarithmic axis
-    .caption = Left the paper's formula (Vaswani et al. 2017, section 3.5), right that of tutorial B · Encoder Block: its exponent counts twice, so each frequency is squared. A pair of dimensions, a sine and a cosine, repeats after its *wavelength*. Of { $pairs } pairs, { $standard } complete a turn within max_len = { $longest }; with the doubled exponent { $doubled } do. Slower pairs hardly tell neighbouring positions apart.
+    .caption = The first formula is the paper's (Vaswani et al. 2017, section 3.5), the second that of tutorial B · Encoder Block: its exponent counts twice, so each frequency is squared. A pair of dimensions, a sine and a cosine, repeats after its *wavelength*. Of { $pairs } pairs, { $standard } complete a turn within max_len = { $longest }; with the doubled exponent { $doubled } do. Slower pairs hardly tell neighbouring positions apart.
