@@ -112,7 +112,7 @@ def sentence_costs(config: ModelConfig, n_tokens: int | None, name: str = "this 
 
 
 def describe_costs(pinned: ModelCosts, now: ModelCosts) -> str:
-    """Both models' parameters and work, the pinned one's first, in one sentence."""
+    """Both models' parameters and work, the pinned one's first."""
     parameters = _describe_change(pinned.parameters.total, now.parameters.total, in_millions)
     flops = _describe_change(pinned.flops.total, now.flops.total, lambda n: in_units(n, "FLOPs"))
     return f"Parameters: {parameters}. The forward pass over {now.n_tokens} tokens: {flops}."

@@ -29,10 +29,7 @@ ALIKE = 1e-12
 
 
 def first_rows(encoder: Encoder, n: int) -> Array:
-    """The first rows of the table that an encoder adds: (n or max_len, whichever is less, D), read-only.
-
-    Where none is added, these are the standard sinusoids, to compare with.
-    """
+    """The first rows of an encoder's table, or of the standard sinusoids: (min(n, max_len), D), read-only."""
     config = encoder.config
     table = encoder.embed.position_table()
     if table is None:
@@ -58,23 +55,19 @@ def addition(tokens: Array, rows: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Swap:
-    """How far outputs move when two words change places; each word is compared with itself, wherever it stands.
-
-    Attributes:
-        placed: (T,), each word's largest |difference| over its D numbers, with positions.
-        bare: (T,), the same without positions.
-        size: the largest |number| of the output without positions.
-        placed_size: the same with positions.
-        spread: the largest |difference| between two words' outputs in one sentence, without positions.
-        unchanged: whether both words are the same to the encoder, so that the sentence is what it was.
-    """
+    """How far outputs move when two words change places; each word is compared with itself, wherever it stands."""
 
     placed: Array
+    """(T,), each word's largest |difference| over its D numbers, with positions."""
     bare: Array
+    """The same without positions."""
     size: float
+    """The largest |number| of the output without positions."""
     placed_size: float
     spread: float
+    """The largest |difference| between two words' outputs in one sentence, without positions."""
     unchanged: bool = False
+    """Whether both words are the same to the encoder."""
 
     @property
     def rounding(self) -> float:
@@ -85,11 +78,9 @@ class Swap:
 def swap_words(
     encoder: Encoder, batch: Batch, sentence: int, first: int, second: int, *, seed: int = 0, causal: bool = False
 ) -> Swap:
-    """Run a sentence as it is, and with the tokens at two positions exchanged; with positions, and without.
+    """Run a sentence as it is, and with two tokens swapped; with positions (sinusoids if it has none), and without.
 
-    An encoder without positions stands for the second; the first is then its weights with the standard sinusoids.
-    `seed` is that of the words' vectors, where the encoder has no token table. Blocks compute in float64: what many
-    layers leave of the order may be smaller than the rounding errors of float32.
+    Blocks compute in float64: what many layers leave of the order may be smaller than the rounding errors of float32.
 
     Raises:
         InputError: there is no token at one of the positions, or the sentence is longer than the position table.
