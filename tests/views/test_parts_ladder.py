@@ -64,8 +64,9 @@ def test_the_answer_is_the_rung_that_changes_most_of_those_whose_seeds_do_not_ov
     found = find_climb(ladder().now)
     assert (found["changes"], str(found["rung"]).lower()) == (len(RUNGS), most.lower())
     for key, name in (("first", START), ("top", NAMES[-1]), ("before", before), ("after", most)):
-        low, high = min(seeds[name]), max(seeds[name])
-        assert found[key] == f"{means[name]:.1%} ({low:.1%}–{high:.1%})"
+        row = NAMES.index(name)
+        assert ladder().now.average(row) == pytest.approx((means[name], min(seeds[name]), max(seeds[name])))
+        assert found[key] == ladder().now.write_average(row)
     assert find_climb(made((0.6, 0.7, 0.8), (0.9, 0.8, 1.0), (0.5, 0.5, 0.5)))["rung"] == "Learned positions"
 
 
