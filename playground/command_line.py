@@ -40,7 +40,7 @@ KEYS = [key for key in SHARED if key not in ("text", "untrained")]
 
 _WEIGHTS = ("minilm", "english", "random")
 
-COMMANDS = ("lesson", "results")
+COMMANDS = ("lesson",)
 """Commands for teachers, in `playground.learn.command`."""
 
 SITE = "http://localhost:8501"
@@ -60,8 +60,8 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = _Parser(
         prog="playground",
         description="Run a transformer encoder on a sentence: its tokens, shapes, parameters, attention, and a link.",
-        epilog="For teachers: `playground lesson check FILE`, `playground results verify FILE --key KEY`, "
-        "`playground results keys`.",
+        epilog="For teachers: `playground lesson check FILE` computes every truth of an exercise and says what does "
+        "not hold.",
         allow_abbrev=False,
     )
     parser.add_argument(

@@ -279,7 +279,8 @@ SETTINGS: dict[str, Setting] = {
     "norm": Setting(
         _NORMS,
         "kind of norm",
-        "layer: gain and bias per feature. scalar: one of each, as in tutorial A. rms: no mean, no bias.",
+        "layer: gain and bias per feature. scalar: one of each, as in tutorial A · Implementing an Encoder. rms: no "
+        "mean, no bias.",
     ),
     "norm_eps": Setting(
         _NORMS, "epsilon of the norms", "Added before dividing.", (1e-12, 1e-8, 1e-6, 1e-5, 1e-3, 1e-1)
@@ -302,9 +303,9 @@ SETTINGS: dict[str, Setting] = {
     "positions": Setting(
         "positions",
         "positions",
-        "A table added to the embeddings: sinusoidal, learned, or sinusoidal-doubled, tutorial B's, whose exponent "
-        "counts twice. Or in attention: rotary turns queries and keys, alibi lowers scores with distance, relative "
-        "learns what to add.",
+        "A table added to the embeddings: sinusoidal, learned, or sinusoidal-doubled, that of tutorial B · Encoder "
+        "Block, whose exponent counts twice. Or in attention: rotary turns queries and keys, alibi lowers scores with "
+        "distance, relative learns what to add.",
     ),
     "position_offset": Setting(
         "positions",

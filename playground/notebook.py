@@ -42,7 +42,7 @@ def check_answer(exercise: str, answer: Any, variant: int = 0) -> str:
 
     Args:
         exercise: its key.
-        answer: a number, words, a place, five heights, or settings: a link or a mapping.
+        answer: a number, words, a place, or settings: a link or a mapping.
         variant: its number.
 
     Raises:

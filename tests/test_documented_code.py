@@ -103,5 +103,3 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     (line,) = re.findall(r"^    playground (\".*)$", text, re.MULTILINE)
     assert main(shlex.split(line)) == 0
     assert "Attention of layer 1, head 2" in capsys.readouterr().out
-    (line,) = re.findall(r"^    playground (results keys)\b", text, re.MULTILINE)
-    assert main(shlex.split(line)) == 0

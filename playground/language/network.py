@@ -125,7 +125,7 @@ class EnglishNetwork:
 
 
 def untrained(spec: Spec) -> EnglishNetwork:
-    """The network before its training."""
+    """The network with random weights of its seed; shipped networks began with those of an earlier generator."""
     return EnglishNetwork(spec, spec.build().eval().requires_grad_(False), {})
 
 

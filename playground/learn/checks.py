@@ -1,12 +1,10 @@
-"""What does not hold in an exercise or a lesson: truths computed, expected mistakes made, states opened."""
+"""Finds what does not hold in an exercise or a lesson: wrong truths, missing charts, repaired states."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from playground.charts.chart import Columns, Group, Item, Later, Panel, Paragraph
 from playground.errors import InputError, PlaygroundError
-from playground.learn.answers import Choose, Settings
-from playground.learn.exercise import Exercise, Variant, variants_of
+from playground.learn.exercise import Exercise, Variant
 from playground.learn.lesson import Lesson, LessonStep, encode_lesson, find_problem
 from playground.link.opening import check_link, open_link
 from playground.link.query import needed_panels
@@ -15,36 +13,79 @@ from playground.text.wording import join_words, quote_text
 from playground.views.all_views import VIEWS
 
 ANSWER = "answer"
-"""What stands among the keys of charts for the page's first sentence."""
+"""The key of a page's first sentence, among those of charts."""
 
 
-def check_exercise(exercise: Exercise, known: Mapping[str, Exercise] | None = None) -> list[str]:
-    """A sentence on each thing of an exercise that does not hold; every case is computed.
+def check_exercise(exercise: Exercise, known: Iterable[str]) -> list[str]:
+    """Compute every case of an exercise and return a sentence on each thing that does not hold.
 
     Args:
         exercise: to check.
-        known: exercises that it may rest on, by key; None: this is not looked at.
+        known: the keys of exercises that it may rest on.
     """
-    found = []
-    if known is not None:
-        missing = [quote_text(key) for key in exercise.rests_on if key not in known]
-        found += [f"It rests on {join_words(missing)}, which is no exercise."] if missing else []
-    for variant in variants_of(exercise):
-        where = f" (case {join_words([quote_text(word) for word in variant.case.values()])})" if variant.case else ""
+    missing = [quote_text(key) for key in exercise.rests_on if key not in {*known}]
+    found = [f"It rests on {join_words(missing)}, which is no exercise."] if missing else []
+    for number, case in enumerate(exercise.cases):
         try:
-            found += [f"{sentence}{where}" for sentence in _check_variant(variant)]
+            found += [f"{sentence} (case {case})" for sentence in _check_variant(Variant(exercise, number))]
         except PlaygroundError as error:
-            found.append(f"{error}{where}")
+            found.append(f"{error} (case {case})")
     return found
 
 
+def _check_variant(variant: Variant) -> Iterator[str]:
+    exercise = variant.exercise
+    for view in (variant.view, variant.other):
+        yield from ([] if view is None else repairs(view.page, view.notices))
+    _ = variant.truth, variant.explanation
+    if variant.number == 0:
+        if not variant.is_right(variant.read(exercise.solved)):
+            yield f"The answer that was found by hand, {quote_text(str(exercise.solved))}, is not right."
+        for mistake in exercise.mistakes:
+            verdict = variant.check(variant.read(mistake.example))
+            if verdict.mistake is not mistake:
+                other = "right" if verdict.is_right else f"“{verdict.mistake.name}”" if verdict.mistake else "unknown"
+                yield f"The example of the mistake “{mistake.name}” is {other}."
+    missing = sorted({*exercise.shown, *exercise.hidden} - _chart_keys(variant))
+    if missing:
+        yield f"The page {exercise.page} has no {join_words([quote_text(key) for key in missing])}."
+
+
+def _chart_keys(variant: Variant) -> set[str]:
+    asked = [*variant.exercise.shown, *variant.exercise.hidden]
+    view = VIEWS.get(variant.exercise.page)
+    if not asked or view is None:
+        return set()
+    options = {**variant.view.values, **needed_panels(asked)}
+    return {*_list_keys(view.show(view.scene(variant.view), options))}
+
+
+def _list_keys(items: Iterable[Item]) -> Iterator[str]:
+    """Yield the keys of charts, tables and groups, also of those inside others; `answer` for the first sentence."""
+    for item in items:
+        match item:
+            case Paragraph(kind="answer"):
+                yield ANSWER
+            case Columns(columns=columns):
+                yield from _list_keys(each for column in columns for each in column)
+            case Group() | Panel() | Later():
+                yield from _list_keys(item.items)
+        yield getattr(item, "key", "")
+
+
+def repairs(page: str, notices: Iterable[str]) -> list[str]:
+    """Return the notices on what a state could not have as asked, of a page's."""
+    about_page = f"The page {page} shows other networks"  # a word on the page, not on the state
+    return [each for each in notices if not (page_at(page).own_networks and each.startswith(about_page))]
+
+
 def check_lesson(lesson: Lesson, exercises: Mapping[str, Exercise], *, computes: bool = True) -> list[str]:
-    """A sentence on each thing of a lesson that does not hold.
+    """Return a sentence on each thing of a lesson that does not hold.
 
     Args:
         lesson: to check.
         exercises: that it can ask, by key.
-        computes: whether to compute the truth of what it asks, too; otherwise no tokenizer and no model is built.
+        computes: whether to compute the truth of what it asks; otherwise no tokenizer and no model is built.
     """
     found = [] if lesson.steps else ["It has no steps."]
     try:
@@ -64,79 +105,11 @@ def _check_step(step: LessonStep, exercises: Mapping[str, Exercise], computes: b
     if problem:
         yield problem
     elif step.exercise is not None:
-        variant = Variant(exercises[step.exercise], step.variant)
         if computes:
-            _ = variant.truth
-            variant.explain(variant.exercise.explanation)
+            variant = Variant(exercises[step.exercise], step.variant)
+            _ = variant.truth, variant.explanation
     elif step.link:
         page, notices = check_link(step.link)
         yield from repairs(page, open_link(step.link).notices if computes else notices)
     elif not step.words:
         yield "It has no words, no link and no exercise."
-
-
-def _check_variant(variant: Variant) -> Iterator[str]:
-    exercise, answer = variant.exercise, variant.exercise.answer
-    for view in (variant.view, variant.other):
-        yield from ([] if view is None else repairs(view.page, view.notices))
-    truth = variant.truth
-    if isinstance(answer, Choose) and not answer.several and isinstance(truth, tuple) and len(truth) > 1:
-        yield f"More than one option is right: {join_words([quote_text(word) for word in truth])}."
-    if isinstance(answer, Settings) and truth:
-        yield "The state fulfils the condition from the start."
-    if variant.number == 0:
-        yield from _check_solved(variant)
-        yield from _check_charts(variant)
-    variant.explain(exercise.explanation)
-    for mistake in exercise.mistakes:
-        if mistake.example is None or (variant.number and not isinstance(answer, Choose)):
-            continue
-        verdict = variant.check(variant.read(mistake.example))
-        if verdict.is_right:
-            yield f"The mistake “{mistake.name}” is right here."
-        elif verdict.mistake is not mistake:
-            yield f"The example of “{mistake.name}” is taken for {_name(verdict.mistake)}."
-
-
-def _check_solved(variant: Variant) -> Iterator[str]:
-    solved = variant.exercise.solved
-    if solved is not None and not variant.is_right(variant.read(solved)):
-        yield f"The answer that was found by hand, {quote_text(str(solved))}, is not right."
-
-
-def _name(mistake: Any) -> str:
-    return "no expected mistake" if mistake is None else f"“{mistake.name}”"
-
-
-def repairs(page: str, notices: Iterable[str]) -> list[str]:
-    """Return the sentence on each thing of a state that could not be as it was asked for, of a page's notices."""
-    about_page = f"The page {page} shows other networks"  # a word on the page, not on the state
-    return [each for each in notices if not (page_at(page).own_networks and each.startswith(about_page))]
-
-
-def _check_charts(variant: Variant) -> Iterator[str]:
-    asked = {*variant.exercise.shown, *variant.exercise.hidden}
-    if not asked:
-        return
-    view = VIEWS.get(variant.exercise.page)
-    if view is None:
-        raise InputError(f"The page {variant.exercise.page} cannot show charts of an exercise.")
-    options = {**variant.view.values, **needed_panels(asked)}
-    missing = sorted(asked - {*list_keys(view.show(view.scene(variant.view), options))})
-    if missing:
-        yield f"The page {variant.exercise.page} has no {join_words([quote_text(key) for key in missing])}."
-
-
-def list_keys(items: Iterable[Item]) -> Iterator[str]:
-    """The keys of charts, tables and groups, also of those inside of others; `answer` for the first sentence."""
-    for item in items:
-        match item:
-            case Paragraph(kind="answer"):
-                yield ANSWER
-            case Columns(columns=columns):
-                yield from list_keys(each for column in columns for each in column)
-            case Group() | Panel() | Later():
-                yield from list_keys(item.items)
-        key = getattr(item, "key", "")
-        if key:
-            yield key

@@ -1,7 +1,6 @@
-"""Formulas of an exercise: arithmetic and comparisons of named quantities, such as `pattern[3,1,it,animal] > 0.5`.
+"""Formulas of exercises and lessons: arithmetic and comparisons of named quantities, `pattern[3,1,it,animal] > 0.5`.
 
-A formula is read by Python's own parser, checked when an exercise is read, and computed here: nothing of it is
-executed as Python.
+Python's own parser reads a formula; the nodes below are computed here, and nothing is executed as Python.
 """
 
 import ast
@@ -9,26 +8,24 @@ import difflib
 import math
 import operator
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
-from numbers import Real
 from typing import Any
 
 from playground.errors import InputError
 from playground.learn.quantities import QUANTITIES, Numbers
 from playground.link.opening import LinkedView
-from playground.text.wording import join_words, quote_text
+from playground.text.wording import quote_text
 
 MAX_FORMULA = 400
 """Characters."""
-
-_LARGEST_EXPONENT = 64
 
 _OPERATORS: Mapping[type, Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
+    ast.Pow: math.pow,
     ast.USub: operator.neg,
     ast.Not: operator.not_,
     ast.Lt: operator.lt,
@@ -38,11 +35,8 @@ _OPERATORS: Mapping[type, Callable[..., Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.In: lambda value, values: value in values,
-    ast.NotIn: lambda value, values: value not in values,
 }
-
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {"abs": abs, "sqrt": math.sqrt, "log": math.log, "min": min, "max": max}
-"""Beside `near`, which knows the answer's tolerance."""
 
 
 @dataclass(frozen=True)
@@ -52,164 +46,87 @@ class Surroundings:
     views: Mapping[str, LinkedView]
     """The states that quantities are read of: `now`, and others by the word before the quantity, as `other.`."""
     variables: Mapping[str, Any] = field(default_factory=dict)
-    """What else has a name, such as `answer`."""
+    """Other names, such as `answer`."""
     is_near: Callable[[float, float], bool] = lambda one, other: math.isclose(one, other, rel_tol=1e-6)
-    """What `near(a, b)` says."""
+    """The function `near(a, b)`."""
 
 
 @dataclass(frozen=True)
 class Formula:
-    """One expression, as it is written."""
+    """One expression."""
 
     text: str
 
-    @cached_property
-    def _tree(self) -> ast.expr:
-        if len(self.text) > MAX_FORMULA:
-            raise InputError(f"A formula has at most {MAX_FORMULA} characters, and this one has {len(self.text):,}.")
-        try:
-            return ast.parse(self.text.strip(), mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            message = f"{quote_text(self.text)} is no formula: `pattern[3,1,it,animal] > 0.5` would be one."
-            raise InputError(message) from error
-
     def check(self, states: Collection[str], variables: Collection[str]) -> None:
-        """Raise an `InputError` that names what the formula cannot have, and what would work."""
-        self._check(self._tree, states, variables)
+        """Raise an `InputError` if this is no expression, or names something unknown."""
+        with _explain_errors(self.text):
+            for path in _names(_parse(self.text)):
+                state, _, name = path.partition(".")
+                known = name if state in states else path
+                if known not in (*QUANTITIES, *variables, *_FUNCTIONS, "near"):
+                    nearest = difflib.get_close_matches(known, QUANTITIES, n=1, cutoff=0)
+                    raise InputError(f"There is no quantity `{path}`; `{nearest[0]}` is one.")
 
-    def _check(self, node: ast.AST, states: Collection[str], variables: Collection[str]) -> None:
-        path = _path(node)
-        if path is not None:
-            name = _without_state(path, states)
-            if path not in variables and name not in QUANTITIES:
-                raise InputError(f"There is no quantity `{path}`; {_suggest(name)}")
-            return
-        match node:
-            case ast.Constant(value=bool() | int() | float() | str()):
-                return
-            case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]) if name in {*_FUNCTIONS, "near"}:
-                pass
-            case ast.Subscript(value=value, slice=places) if _path(value) is not None:
-                self._check(value, states, variables)
-                for _ in _places(places):
-                    pass
-                return
-            case ast.BinOp(op=ast.Pow(), left=left, right=right):
-                parts = [left, right]
-            case ast.BinOp(op=sign, left=left, right=right) if type(sign) in _OPERATORS:
-                parts = [left, right]
-            case ast.UnaryOp(op=sign, operand=operand) if type(sign) in _OPERATORS:
-                parts = [operand]
-            case ast.Compare(left=left, ops=signs, comparators=others) if all(type(s) in _OPERATORS for s in signs):
-                parts = [left, *others]
-            case ast.BoolOp(values=parts):
-                pass
-            case _:
-                raise InputError(
-                    f"{quote_text(ast.unparse(node))} cannot stand in a formula: numbers, quantities, + - * / **, "
-                    f"comparisons, and, or, not, and the functions {join_words(sorted([*_FUNCTIONS, 'near']))} can."
-                )
-        for part in parts:
-            self._check(part, states, variables)
-
-    def compute(self, surroundings: Surroundings) -> Any:
-        """The formula's number, truth, word or `Numbers`.
-
-        Raises:
-            InputError: it cannot be computed in this state, as where a token is not in the text; and whatever a
-                quantity's run raises.
-        """
-        try:
-            return self._compute(self._tree, surroundings)
-        except (ArithmeticError, TypeError, ValueError, LookupError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"`{self.text}` cannot be computed here: {error}.") from error
-
-    def _compute(self, node: ast.AST, around: Surroundings) -> Any:
-        path = _path(node)
-        if path is not None:
-            return _look_up(path, (), around)
-        match node:
-            case ast.Constant(value=value):
-                return value
-            case ast.Subscript(value=value, slice=places):
-                return _look_up(_path(value) or "", tuple(_places(places)), around)
-            case ast.Call(func=ast.Name(id="near"), args=[one, other]):
-                return around.is_near(self._compute(one, around), self._compute(other, around))
-            case ast.Call(func=ast.Name(id=name), args=parts):
-                return _FUNCTIONS[name](*(self._compute(part, around) for part in parts))
-            case ast.BinOp(op=ast.Pow(), left=left, right=right):
-                base, exponent = self._number(left, around), self._number(right, around)
-                if abs(exponent) > _LARGEST_EXPONENT:
-                    raise InputError(f"`{self.text}` has an exponent above {_LARGEST_EXPONENT}.")
-                return float(base) ** exponent
-            case ast.BinOp(op=sign, left=left, right=right):
-                return _OPERATORS[type(sign)](self._number(left, around), self._number(right, around))
-            case ast.UnaryOp(op=sign, operand=operand):
-                return _OPERATORS[type(sign)](self._compute(operand, around))
-            case ast.BoolOp(op=ast.And(), values=parts):
-                return all(self._compute(part, around) for part in parts)
-            case ast.BoolOp(values=parts):
-                return any(self._compute(part, around) for part in parts)
-            case ast.Compare(left=left, ops=signs, comparators=others):
-                values = [self._compute(part, around) for part in (left, *others)]
-                return all(_OPERATORS[type(s)](a, b) for s, a, b in zip(signs, values, values[1:], strict=False))
-        raise InputError(f"`{self.text}` is no formula.")
-
-    def _number(self, node: ast.AST, around: Surroundings) -> float:
-        """One number: words and numbers along an axis are no part of arithmetic."""
-        value = self._compute(node, around)
-        if not isinstance(value, Real):
-            raise InputError(f"`{ast.unparse(node)}` is no number, and arithmetic is done with numbers.")
-        return float(value)
+    def compute(self, around: Surroundings) -> Any:
+        """Return a number, truth, word or `Numbers`; raises `InputError`, and whatever a quantity's run raises."""
+        with _explain_errors(self.text):
+            return _compute(_parse(self.text), around)
 
 
-def _path(node: ast.AST) -> str | None:
-    """A name with its dots; None where the node is something else."""
+@contextmanager
+def _explain_errors(text: str) -> Iterator[None]:
+    try:
+        yield
+    except InputError:
+        raise
+    except (SyntaxError, ArithmeticError, TypeError, ValueError, LookupError, RecursionError, MemoryError) as error:
+        raise InputError(f"{quote_text(text)} is no formula that can be computed here: {error}.") from error
+
+
+def _parse(text: str) -> ast.expr:
+    if len(text) > MAX_FORMULA:
+        raise InputError(f"A formula has at most {MAX_FORMULA} characters, and this one has {len(text):,}.")
+    return ast.parse(text.strip(), mode="eval").body
+
+
+def _names(node: ast.AST) -> list[str]:
+    """Return the names that a formula computes with; words in brackets are places."""
+    if isinstance(node, ast.Name | ast.Attribute):
+        return [ast.unparse(node)]
+    parts = [node.value] if isinstance(node, ast.Subscript) else ast.iter_child_nodes(node)
+    return [name for part in parts for name in _names(part)]
+
+
+def _compute(node: ast.AST, around: Surroundings) -> Any:
     match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(value=value, attr=name):
-            before = _path(value)
-            return None if before is None else f"{before}.{name}"
-    return None
+        case ast.Constant(value=value):
+            return value
+        case ast.Name() | ast.Attribute():
+            return _look_up(ast.unparse(node), [], around)
+        case ast.Subscript(value=value, slice=places):
+            parts = places.elts if isinstance(places, ast.Tuple) else [places]
+            words = [part.id if isinstance(part, ast.Name) else ast.literal_eval(part) for part in parts]
+            return _look_up(ast.unparse(value), words, around)
+        case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]):
+            function = around.is_near if name == "near" else _FUNCTIONS[name]
+            return function(*(_compute(part, around) for part in parts))
+        case ast.BinOp(op=sign, left=left, right=right):
+            return _OPERATORS[type(sign)](float(_compute(left, around)), float(_compute(right, around)))
+        case ast.UnaryOp(op=sign, operand=operand):
+            return _OPERATORS[type(sign)](_compute(operand, around))
+        case ast.BoolOp(op=sign, values=parts):
+            combine = all if isinstance(sign, ast.And) else any
+            return combine(_compute(part, around) for part in parts)
+        case ast.Compare(left=left, ops=signs, comparators=others):
+            values = [_compute(part, around) for part in (left, *others)]
+            return all(_OPERATORS[type(s)](a, b) for s, a, b in zip(signs, values, values[1:], strict=False))
+    raise InputError(f"{quote_text(ast.unparse(node))} cannot stand in a formula.")
 
 
-def _places(node: ast.AST) -> Iterator[int | str]:
-    """What stands in brackets: numbers, and words as they are or in quotation marks."""
-    match node:
-        case ast.Tuple(elts=parts):
-            for part in parts:
-                yield from _places(part)
-        case ast.Constant(value=int() | str() as value):
-            yield value
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)):
-            yield -value
-        case ast.Name(id=name):
-            yield name
-        case _:
-            raise InputError(f"{quote_text(ast.unparse(node))} is no place: a number or a token would be one.")
-
-
-def _look_up(path: str, places: tuple[int | str, ...], around: Surroundings) -> Any:
+def _look_up(path: str, places: list[Any], around: Surroundings) -> Any:
     if path in around.variables:
-        value = around.variables[path]
-        for place in places:
-            value = value[place]
-        return value
+        return around.variables[path]
     state, _, name = path.partition(".")
-    if state not in around.views or name not in QUANTITIES:
-        state, name = "now", path
-    found = QUANTITIES[name].compute(around.views[state], *places)
+    view, known = (around.views[state], name) if state in around.views else (around.views["now"], path)
+    found = QUANTITIES[known](view, *places)
     return found if isinstance(found, Numbers | str) else float(found)
-
-
-def _without_state(path: str, states: Collection[str]) -> str:
-    state, _, name = path.partition(".")
-    return name if state in states and name else path
-
-
-def _suggest(name: str) -> str:
-    near = difflib.get_close_matches(name, QUANTITIES, n=1, cutoff=0.5)
-    return f"`{near[0]}` is one." if near else f"those are {join_words([f'`{each}`' for each in QUANTITIES])}."

@@ -4,7 +4,7 @@ from statistics import fmean
 
 from playground.errors import InputError
 from playground.language.family import shares_of
-from playground.learn.quantities import Place, quantity
+from playground.learn.quantities import QUANTITIES, Place
 from playground.link import english
 from playground.link.opening import LinkedView
 from playground.link.params import write
@@ -12,7 +12,6 @@ from playground.text.wording import join_words, quote_word
 from playground.training.trained_network import TrainedNetwork
 
 
-@quantity("setting", "The value of a parameter of the link, as it is written there; a number where it is one.", "key")
 def _setting(view: LinkedView, key: Place) -> float | str:
     if key not in view.values:
         raise InputError(f"There is no parameter {quote_word(str(key))}.")
@@ -20,12 +19,6 @@ def _setting(view: LinkedView, key: Place) -> float | str:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else write(value)
 
 
-@quantity(
-    "learnt",
-    "The share, from 0 to 1, of new sentences that the chosen encoder of the small English completes correctly, by "
-    "capability; mean over seeds.",
-    "capability",
-)
 def _learnt(view: LinkedView, capability: Place) -> float:
     shares = shares_of(english.spec_of(view.values))
     if capability not in shares:
@@ -33,12 +26,6 @@ def _learnt(view: LinkedView, capability: Place) -> float:
     return fmean(shares[str(capability)])
 
 
-@quantity(
-    "network",
-    "Of the network that this session trained last: its task, the steps it took, or the share of the validation set "
-    "that it gets right, that it gets right `now`, with the present changes, or that the baseline does.",
-    "task, steps, right, now or baseline",
-)
 def _network(view: LinkedView, name: Place) -> float | str:
     trained: TrainedNetwork | None = getattr(view, "trained", None)
     if trained is None:
@@ -57,3 +44,6 @@ def _network(view: LinkedView, name: Place) -> float | str:
             f"There is no {quote_word(str(name))} of a network: those are {join_words(list(map(str, found)))}."
         )
     return found[name]
+
+
+QUANTITIES |= {"setting": _setting, "learnt": _learnt, "network": _network}

@@ -1,14 +1,14 @@
-"""Named numbers of a state, which exercises ask for: `pattern[3,1,it,animal]`, `parameters.share[embeddings]`.
+"""Named numbers of a state, which formulas ask for: `pattern[3,1,it,animal]`, `parameters.of[embeddings]`.
 
-To add one: a function here with `@quantity`. A state is what a link shows; a token in brackets is its place, counted
-from 0, or the token itself, of which the first stands in the text. Without layer and head, those of the link are meant.
+To add one, write a line in `QUANTITIES`. A state is what a link shows. Brackets hold places along the axes, by their
+numbers from 0 or their names; of equal tokens the first counts.
 """
 
-import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, wraps
+from operator import attrgetter
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -23,7 +23,7 @@ from playground.analysis import attention, positions, streams
 from playground.analysis.changes import sentence_change
 from playground.analysis.gradient_variants import BY_NAME, common_config, variant_config
 from playground.analysis.gradients import Flow
-from playground.analysis.sentences import Pooling, SentenceDepths, read_depths
+from playground.analysis.sentences import SentenceDepths, read_depths
 from playground.charts.names import token_names
 from playground.config import ModelConfig
 from playground.errors import InputError
@@ -35,7 +35,7 @@ from playground.model.changes import Change
 from playground.model.positions import wavelengths
 from playground.runs import encoder_run
 from playground.runs.arrays import Array
-from playground.runs.encoder_run import LayerRun, Run, trace_layer
+from playground.runs.encoder_run import LayerRun, trace_layer
 from playground.runs.forward_pass import intervention_trace, read_rows, run_rows
 from playground.text.wording import join_words, quote_word
 from playground.training.network import evaluate
@@ -52,82 +52,50 @@ Place = int | str
 """A number from 0, or a token."""
 
 
+def find_place(names: Sequence[str], place: Place, title: str) -> int:
+    """Return a place along an axis, by its number or by its name; raises `InputError`."""
+    words = [name.lower() for name in names]
+    if isinstance(place, str) and place.lower() in words:
+        return words.index(place.lower())
+    if not isinstance(place, int) or not -len(names) <= place < len(names):
+        raise InputError(f"There is no {title} {quote_word(str(place))}: the {title}s are 0 to {len(names) - 1}.")
+    return place % len(names)
+
+
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Numbers along one or two axes, each place with a name."""
+    """Numbers along axes whose places have names."""
 
-    values: Array | NDArray[np.float64]
-    """(rows,) or (rows, columns)."""
-    rows: tuple[str, ...]
-    """Plain texts."""
-    columns: tuple[str, ...] = ()
-    row_title: str = ""
-    column_title: str = ""
-    title: str = ""
-    """What the numbers are."""
+    values: Array | Floats
+    axes: Mapping[str, Sequence[str]]
+    """The names along each axis, by its title."""
 
-    def __getitem__(self, place: Any) -> float:
-        return float(self.values[place])
+    def at(self, *places: Place) -> "float | Numbers":
+        """Return the number at these places along the first axes, or the numbers along the others."""
+        if len(places) > len(self.axes):
+            raise InputError(f"There are at most {len(self.axes)} places here: {', '.join(self.axes)}.")
+        found = zip(self.axes.items(), places, strict=False)
+        values = self.values[tuple(find_place(names, place, title) for (title, names), place in found)]
+        return Numbers(values, dict(list(self.axes.items())[len(places) :])) if values.ndim else float(values)
 
     @property
-    def axes(self) -> list[list[str]]:
-        """The names along each axis, each once."""
-        return [axis_names(names) for names in (self.rows, self.columns) if names]
+    def labels(self) -> list[list[str]]:
+        """The names along each axis; tokens with their numbers below the line."""
+        axes = self.axes.items()
+        return [list(names) if title in ("layer", "head") else token_names(names) for title, names in axes]
 
-    def best(self, wanted: str) -> tuple[int, ...]:
-        """The place of the `largest` or `smallest` number."""
-        find = np.nanargmax if wanted == "largest" else np.nanargmin
-        return tuple(map(int, np.unravel_index(int(find(self.values)), self.values.shape)))
+    @property
+    def best(self) -> tuple[int, ...]:
+        """The place of the largest number."""
+        return tuple(map(int, np.unravel_index(int(np.nanargmax(self.values)), self.values.shape)))
 
     def name(self, place: Sequence[int]) -> str:
-        """A place by the names of its row and column, such as `it₉ → animal₂`."""
-        return " → ".join(names[i] for names, i in zip(self.axes, place, strict=True))
-
-
-def axis_names(names: Sequence[str]) -> list[str]:
-    """Names of places, each once: with its number below the line where two are the same. For menus and tables."""
-    return list(names) if len(set(names)) == len(names) else token_names(names)
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """One named quantity."""
-
-    name: str
-    places: str
-    """What stands in its brackets; empty where nothing does."""
-    meaning: str
-    """In one sentence, with its unit."""
-    function: Callable[..., float | str | Numbers]
-
-    def compute(self, view: LinkedView, *places: Place) -> float | str | Numbers:
-        """The quantity of a state; raises an `InputError` where it has no such place, and whatever its run raises."""
-        try:
-            inspect.signature(self.function).bind(view, *places)
-        except TypeError as error:
-            form = f"{self.name}[{self.places}]" if self.places else self.name
-            raise InputError(f"`{self.name}` is written `{form}`.") from error
-        return self.function(view, *places)
-
-
-QUANTITIES: dict[str, Quantity] = {}
-"""By name."""
-
-
-def quantity(
-    name: str, meaning: str, places: str = ""
-) -> Callable[[Callable[..., float | str | Numbers]], Callable[..., float | str | Numbers]]:
-    """Put a function of a state, and of places in it, into the table."""
-
-    def add(function: Callable[..., float | str | Numbers]) -> Callable[..., float | str | Numbers]:
-        QUANTITIES[name] = Quantity(name, places, meaning, function)
-        return function
-
-    return add
+        """Return a place by its labels, such as `layer 3 → head 1`."""
+        return " → ".join(labels[i] for labels, i in zip(self.labels, place, strict=True))
 
 
 def _once(function: Callable[..., Found]) -> Callable[..., Found]:
-    """A function of a state, and of places in it, that computes the same only once as long as the state is held."""
+    """Compute a function of a state and places once for as long as the state is held."""
     kept: WeakKeyDictionary[LinkedView, dict[tuple[Any, ...], Found]] = WeakKeyDictionary()
 
     @wraps(function)
@@ -140,336 +108,96 @@ def _once(function: Callable[..., Found]) -> Callable[..., Found]:
     return compute
 
 
-def _layer(view: LinkedView, layer: Place | None) -> int:
-    """A layer's place; the link's where none is named."""
-    return view.focus.layer if layer is None else _number(layer, view.config.n_layers, "layer")
+def _find(values: Mapping[Any, Found], name: Place, what: str) -> Found:
+    if name not in values:
+        raise InputError(f"There is no {what} {quote_word(str(name))}: those are {join_words(list(map(str, values)))}.")
+    return values[name]
 
 
-def _head(view: LinkedView, head: Place | None) -> int:
-    """A head's place; the link's where none is named."""
-    return view.focus.head if head is None else _number(head, view.config.n_heads, "head")
+def _token(view: LinkedView, place: Place) -> int:
+    return find_place(view.run.tokens, place, "token")
 
 
-def _number(place: Place, n: int, what: str) -> int:
-    if not isinstance(place, int) or not -n <= place < n:
-        raise InputError(f"There is no {what} {place}: the {what}s are 0 to {n - 1}.")
-    return place % n
+def _by_head(view: LinkedView, values: Array | Floats, *token_axes: str) -> Numbers:
+    """Name the axes of an array (L, H, …), whose further ones are tokens."""
+    n_layers, n_heads = view.config.n_layers, view.config.n_heads
+    heads = {"layer": [f"layer {i}" for i in range(n_layers)], "head": [f"head {i}" for i in range(n_heads)]}
+    return Numbers(values, heads | dict.fromkeys(token_axes, view.run.tokens))
 
 
-def _token(run: Run, place: Place) -> int:
-    if isinstance(place, int):
-        return _number(place, len(run.tokens), "token")
-    words = [token.lower() for token in run.tokens]
-    if place.lower() not in words:
-        raise InputError(f"The token {quote_word(place)} is not in the text.")
-    return words.index(place.lower())
-
-
-@quantity(
-    "pattern",
-    "The weight, from 0 to 1, that a head gives from a query's token to a key's; without a key the query's row, "
-    "without a query the head's whole map.",
-    "layer, head, query, key",
-)
-def _pattern(
-    view: LinkedView, layer: Place, head: Place, query: Place | None = None, key: Place | None = None
-) -> float | Numbers:
-    run = view.run
-    weights = run.pattern(_layer(view, layer))[_head(view, head)]
-    title = f"weights of layer {layer}, head {head}"
-    if query is None:
-        return Numbers(weights, run.tokens, run.tokens, "looks", "at", title)
-    row = weights[_token(run, query)]
-    return Numbers(row, run.tokens, (), "key", "", title) if key is None else float(row[_token(run, key)])
-
-
-@quantity("config", "A size or choice of the architecture, by its name such as d_model.", "name")
-def _config(view: LinkedView, name: Place) -> float | str:
-    value = vars(view.config).get(str(name))
-    if value is None:
-        raise InputError(f"The architecture has no {quote_word(str(name))}.")
-    return value if isinstance(value, str) else float(value)
-
-
-@quantity("d_head", "How many numbers one head's queries have: d_model / n_heads.")
-def _d_head(view: LinkedView) -> float:
-    return view.config.head_width
-
-
-@quantity("focus", "What the link looks at, counted from 0: layer, head, query or key.", "place")
-def _focus(view: LinkedView, place: Place) -> float:
-    return _named(vars(view.focus), place, "place")
-
-
-@quantity("tokens", "How many tokens the sentence has, special ones included, padding left out.")
-def _tokens(view: LinkedView) -> float:
-    return len(view.batch.tokens[view.sentence])
-
-
-@quantity("padding.share", "The share, from 0 to 1, of padding among all places of the sentences that run together.")
-def _padding_share(view: LinkedView) -> float:
-    return 1 - float(view.batch.mask.float().mean())
-
-
-@quantity("parameters.total", "How many numbers the model learns.")
-def _parameters(view: LinkedView) -> float:
-    return count_parameters(view.config).total
-
-
-@quantity("parameters.of", "How many of them a component has: embeddings, attention, feed_forward, norms.", "component")
-def _parameters_of(view: LinkedView, component: Place) -> float:
-    counts: Mapping[Any, int] = count_parameters(view.config).by(lambda term: term.component)
-    if component not in counts:
-        raise InputError(f"There is no component {quote_word(str(component))}: those are {', '.join(counts)}.")
-    return counts[component]
-
-
-@quantity("parameters.share", "The share, from 0 to 1, that a component has of them.", "component")
-def _parameters_share(view: LinkedView, component: Place) -> float:
-    return float(_parameters_of(view, component)) / count_parameters(view.config).total  # type: ignore[arg-type]
-
-
-@quantity("parameters.block", "How many parameters one block has.")
-def _block(view: LinkedView) -> float:
-    return count_parameters(view.config).by(lambda term: term.layer)[0]
-
-
-@quantity(
-    "parameters.decoder_block",
-    "How many parameters a decoder block of this architecture has, or its self_attn, cross_attn, ffn or norms alone.",
-    "part",
-)
-def _decoder_block(view: LinkedView, part: Place | None = None) -> float:
-    prefix = "decoder.layers.0."
-    terms = [term for term in count_encoder_decoder(view.config, 1) if term.name.startswith(prefix)]
-    parts: dict[str, int] = {}
-    for term in terms:
-        name = term.name.removeprefix(prefix).split(".")[0]
-        name = "norms" if name.startswith("norm") else name
-        parts[name] = parts.get(name, 0) + term.count
-    return sum(parts.values()) if part is None else _named(parts, part, "part of a decoder block")
-
-
-@quantity(
-    "shape.count",
-    "How many numbers an intermediate of the sentence's pass has, such as 'attn.scores' of a block.",
-    "name",
-)
-def _shape_count(view: LinkedView, name: Place) -> float:
-    shapes = list_shapes(view.config, 1, view.batch.ids.shape[1], view.causal)
-    of_block = {key.removeprefix("layers.0."): shape for key, shape in shapes}
-    return math.prod(_find(of_block, name, "intermediate"))
-
-
-@quantity("flops.overtake", "The fewest tokens with which attention takes more operations than the feed-forward.")
-def _overtake(view: LinkedView) -> float:
-    return attention_overtakes(view.config) or math.inf
-
-
-@quantity("weight", "The weight that the link's head gives from the link's query to the link's key.")
-def _weight(view: LinkedView) -> float:
-    return float(_focus_row(view)[view.focus.key])
-
-
-@quantity("weight.tempered", "That weight if all scores are divided by a temperature first, in percent.", "percent")
-def _weight_tempered(view: LinkedView, percent: Place) -> float:
-    return float(_softmax(_focus_scores(view) / (_percent(percent) / 100))[view.focus.key])
-
-
-@quantity("weight.undivided", "That weight if scores were not divided by √d_head.")
-def _weight_undivided(view: LinkedView) -> float:
-    return float(_softmax(_focus_scores(view) * math.sqrt(view.config.head_width))[view.focus.key])
-
-
-@quantity("weight.shifted", "That weight if a whole number were added to all of its query's scores.", "number")
-def _weight_shifted(view: LinkedView, added: Place) -> float:
-    return float(_softmax(_focus_scores(view) + _whole(added))[view.focus.key])
-
-
-@quantity("weight.lead", "How many times the link's weight is that of its query's heaviest other key.")
-def _weight_lead(view: LinkedView) -> float:
-    row = _focus_row(view)
-    return float(row[view.focus.key] / np.delete(row, view.focus.key).max())
-
-
-@quantity("weight.lead_tempered", "That ratio if all scores are divided by a temperature first, in percent.", "percent")
-def _weight_lead_tempered(view: LinkedView, percent: Place) -> float:
-    row = _softmax(_focus_scores(view) / (_percent(percent) / 100))
-    return float(row[view.focus.key] / np.delete(row, view.focus.key).max())
-
-
-@quantity("weight.most", "The largest weight that the link's head gives from the link's query.")
-def _weight_most(view: LinkedView) -> float:
-    return float(_focus_row(view).max())
-
-
-@quantity("weight.most_token", "The token that gets it.")
-def _weight_most_token(view: LinkedView) -> str:
-    return view.run.tokens[int(_focus_row(view).argmax())]
-
-
-def _focus_row(view: LinkedView) -> Floats:
-    row: Floats = view.run.pattern(view.focus.layer)[view.focus.head, view.focus.query].astype(np.float64)
-    return row
-
-
-def _focus_scores(view: LinkedView) -> Floats:
-    scores: Array = _trace(view, view.focus.layer)["attn.scores"][view.focus.head, view.focus.query]
-    return scores.astype(np.float64)
-
-
-def _softmax(scores: Floats) -> Floats:
-    powers: Floats = np.exp(scores - scores.max())
+def _focus_row(view: LinkedView, factor: float = 1.0, added: float = 0.0) -> Floats:
+    """Return the softmax of the linked query's scores, scaled and shifted: (T,)."""
+    scores = _trace(view, view.focus.layer)["attn.scores"][view.focus.head, view.focus.query].astype(np.float64)
+    powers: Floats = np.exp(factor * (scores - scores.max()) + added)
     powers /= powers.sum()
     return powers
 
 
+def _focus_weights(view: LinkedView) -> Floats:
+    row: Floats = view.run.pattern(view.focus.layer)[view.focus.head, view.focus.query].astype(np.float64)
+    return row
+
+
+def _lead(view: LinkedView, row: Floats) -> float:
+    """Return the linked key's weight over the largest other one."""
+    return float(row[view.focus.key] / np.delete(row, view.focus.key).max())
+
+
+def _seeds(view: LinkedView) -> dict[str, Any]:
+    return {"seed": view.seed, "causal": view.causal}
+
+
 @_once
 def _trace(view: LinkedView, layer: int) -> LayerRun:
-    return trace_layer(
-        view.encoder,
-        view.batch,
-        view.sentence,
-        layer,
-        seed=view.seed,
-        causal=view.causal,
-        interventions=view.changes.applied,
-    )
+    changes = view.changes.applied
+    return trace_layer(view.encoder, view.batch, view.sentence, layer, interventions=changes, **_seeds(view))
 
 
-@quantity("deviation.products", "Standard deviation of a head's q · k, before they are divided.", "layer, head")
-def _deviation_products(view: LinkedView, layer: Place | None = None, head: Place | None = None) -> float:
-    found, number = _trace(view, _layer(view, layer)), _head(view, head)
-    q, k = (found[f"attn.{name}"][number][~view.run.padding].astype(np.float64) for name in "qk")
+def _products_deviation(view: LinkedView) -> float:
+    """Return the standard deviation of the link's head's q · k."""
+    trace, head = _trace(view, view.focus.layer), view.focus.head
+    q, k = (trace[f"attn.{name}"][head][~view.run.padding].astype(np.float64) for name in "qk")
     return float((q @ k.T).std())
 
 
-@quantity("deviation.scores", "Standard deviation of a head's scores q · k / √d_head.", "layer, head")
-def _deviation_scores(view: LinkedView, layer: Place | None = None, head: Place | None = None) -> float:
-    scores = _trace(view, _layer(view, layer))["attn.scores"][_head(view, head)].astype(np.float64)
-    real = ~view.run.padding
-    return float(scores[real][:, real].std())
+def _scores_deviation(view: LinkedView) -> float:
+    """Return the standard deviation of the link's head's scores q · k / √d_head."""
+    scores, real = _trace(view, view.focus.layer)["attn.scores"][view.focus.head], ~view.run.padding
+    return float(scores[real][:, real].astype(np.float64).std())
 
 
-@quantity("pattern.total", "The sum of all weights in a head's map.", "layer, head")
-def _pattern_total(view: LinkedView, layer: Place | None = None, head: Place | None = None) -> float:
-    return float(view.run.pattern(_layer(view, layer))[_head(view, head)].sum(dtype=np.float64))
+def _decoder_block(view: LinkedView, part: Place | None = None) -> float:
+    """Return the parameters of a decoder block, or of a part such as cross_attn."""
+    prefix, parts = "decoder.layers.0.", dict[str, int]()
+    for term in count_encoder_decoder(view.config, 1):
+        if term.name.startswith(prefix):
+            name = term.name.removeprefix(prefix).split(".")[0]
+            parts[name] = parts.get(name, 0) + term.count
+    return sum(parts.values()) if part is None else _find(parts, part, "part of a decoder block")
 
 
-@quantity("pattern.allowed", "How many cells of a head's map the mask leaves open.")
-def _allowed(view: LinkedView) -> float:
-    return float((view.run.allowed_in(view.focus.layer) & ~view.run.padding[:, None]).sum())
+def _count_shape(view: LinkedView, name: Place) -> float:
+    """Return how many numbers an intermediate has, such as 'attn.scores'."""
+    shapes = list_shapes(view.config, 1, view.batch.ids.shape[1], view.causal)
+    return math.prod(_find({key.removeprefix("layers.0."): shape for key, shape in shapes}, name, "intermediate"))
 
 
-@quantity("keys", "How many keys each query may look at; of one query, or of each along the text.", "query")
-def _keys(view: LinkedView, query: Place | None = None) -> float | Numbers:
-    run = view.run
-    counts: Floats = run.allowed_in(view.focus.layer).sum(axis=1).astype(np.float64)
-    if query is not None:
-        return float(counts[_token(run, query)])
-    return Numbers(counts, run.tokens, (), "query", "", "keys that a query may look at")
-
-
-@quantity("received", "The mean weight that each token, or one, gets from all tokens in a head.", "layer, head, token")
-def _received(
-    view: LinkedView, layer: Place | None = None, head: Place | None = None, token: Place | None = None
-) -> float | Numbers:
-    run = view.run
-    weights = run.pattern(_layer(view, layer))[_head(view, head)][~run.padding].mean(axis=0)
-    if token is not None:
-        return float(weights[_token(run, token)])
-    return Numbers(weights, run.tokens, (), "token", "", "mean weight that a token gets")
-
-
-@quantity(
-    "entropy",
-    "How spread out a query's weights are, in bits: 0 on one key, log2(n) evenly on n keys.",
-    "layer, head, query",
-)
-def _entropy(view: LinkedView, layer: Place, head: Place, query: Place) -> float:
-    run = view.run
-    return float(attention.entropy(run.pattern(_layer(view, layer)))[_head(view, head), _token(run, query)])
-
-
-@quantity(
-    "entropy.share", "Mean entropy of a head's queries, as a share of the highest that they could have.", "layer, head"
-)
-def _entropy_share(view: LinkedView, layer: Place | None = None, head: Place | None = None) -> float:
-    return float(attention.pattern_spread(view.run)[_layer(view, layer), _head(view, head)])
-
-
-@quantity("heads.focus", "Every head's weight, or one head's, from the link's query to the link's key.", "layer, head")
-def _heads_focus(view: LinkedView, layer: Place | None = None, head: Place | None = None) -> float | Numbers:
-    weights = view.run.patterns()[:, :, view.focus.query, view.focus.key]
-    return _of_heads(view, weights, "weight", layer, head)
-
-
-@quantity(
-    "heads.rule",
-    "How far every head, or one, follows a rule such as 'previous token' in the text: its mean weight there.",
-    "rule, layer, head",
-)
-def _heads_rule(
-    view: LinkedView, rule: Place, layer: Place | None = None, head: Place | None = None
-) -> float | Numbers:
-    scores = _find(attention.measure_habits([view.run]).scores, rule, "rule")
-    return _of_heads(view, scores, f"weight on: {rule}", layer, head)
-
-
-def _of_heads(
-    view: LinkedView, values: Array | Floats, title: str, layer: Place | None, head: Place | None
-) -> float | Numbers:
-    """A head's number of all heads' (L, H); all of them where none is named."""
-    if layer is not None and head is not None:
-        return float(values[_layer(view, layer), _head(view, head)])
-    n_layers, n_heads = values.shape
-    rows = tuple(f"layer {number}" for number in range(n_layers))
-    return Numbers(values, rows, tuple(f"head {number}" for number in range(n_heads)), "layer", "head", title)
-
-
-@quantity(
-    "effect", "How far the sentence's vector moves, as a share of its length, if a head writes nothing.", "layer, head"
-)
 @_once
-def _effect(view: LinkedView, layer: Place | None = None, head: Place | None = None) -> float:
-    off = Change("zero", _layer(view, layer), _head(view, head))
-    after = encoder_run.run(
-        view.encoder,
-        view.batch,
-        view.sentence,
-        seed=view.seed,
-        causal=view.causal,
-        interventions=(*view.changes.applied, off),
-    )
+def _effect(view: LinkedView, layer: int, head: int) -> float:
+    """Return how far the sentence vector moves without a head, as a share."""
+    changes = (*view.changes.applied, Change("zero", layer, head))
+    after = encoder_run.run(view.encoder, view.batch, view.sentence, interventions=changes, **_seeds(view))
     return float(sentence_change(view.run, after).relative)
 
 
-@quantity(
-    "moves",
-    "How far a token's output moves, as a share of its length, if another token comes in elsewhere; 0 up to rounding.",
-    "replaced, token",
-)
-def _moves(view: LinkedView, replaced: Place, token: Place) -> float:
-    run = view.run
-    return float(_moved(view, _token(run, replaced))[_token(run, token)])
-
-
-@quantity(
-    "moves.count", "How many outputs move if another token comes in at a place, or at the link's query.", "replaced"
-)
-def _moves_count(view: LinkedView, replaced: Place | None = None) -> float:
-    place = view.focus.query if replaced is None else _token(view.run, replaced)
-    return float((_moved(view, place) > 0).sum())
-
-
 _ROUNDING = 1e-5
-"""A smaller share is none, in float32."""
+"""A smaller share is rounding, in float32."""
 
 
 @_once
-def _moved(view: LinkedView, replaced: int) -> Array:
-    """How far every real token's output moves: (T,). The other token's vector has the same numbers in reverse order."""
-    rows = read_rows(view.encoder, view.batch, [view.sentence], seed=view.seed, causal=view.causal)
+def _moves(view: LinkedView, replaced: int) -> Array:
+    """Return how far every real token's output moves if one token's vector is reversed, as a share: (T,)."""
+    rows = read_rows(view.encoder, view.batch, [view.sentence], **_seeds(view))
     before = run_rows(view.encoder, rows, end=0)
     after = before.clone()
     after[0, replaced] = before[0, replaced].flip(-1)
@@ -478,113 +206,44 @@ def _moved(view: LinkedView, replaced: int) -> Array:
         view.batch,
         view.sentence,
         [view.changes.applied],
-        seed=view.seed,
-        causal=view.causal,
         sources=None,
-        keep=lambda name: False,
+        keep=lambda _: False,
+        **_seeds(view),
     )
     one, other = (run_rows(view.encoder, rows.at(0, x), trace)[0].cpu().numpy() for x in (before, after))
     share: Array = np.linalg.norm(other - one, axis=-1) / np.linalg.norm(one, axis=-1)
     return np.where(share > _ROUNDING, share, 0.0)[~view.run.padding]
 
 
-@quantity(
-    "swap.by_word", "The largest change of a word's own output numbers when two tokens change places.", "first, second"
-)
 @_once
-def _swap_by_word(view: LinkedView, first: Place | None = None, second: Place | None = None) -> float:
-    places = _swapped(view, first, second)
-    swap = positions.swap_words(view.encoder, view.batch, view.sentence, *places, seed=view.seed, causal=view.causal)
+def _swap_by_word(view: LinkedView, first: int, second: int) -> float:
+    """Return the largest change of a word's own output if two tokens swap places."""
+    swap = positions.swap_words(view.encoder, view.batch, view.sentence, first, second, **_seeds(view))
     return float((swap.bare if view.config.positions == "none" else swap.placed).max())
 
 
-@quantity(
-    "swap.by_place",
-    "The largest change of the output numbers at a place when two tokens change places.",
-    "first, second",
-)
 @_once
-def _swap_by_place(view: LinkedView, first: Place | None = None, second: Place | None = None) -> float:
-    one, two = _swapped(view, first, second)
-    rows = read_rows(view.encoder, view.batch, [view.sentence], seed=view.seed, causal=view.causal)
+def _swap_by_place(view: LinkedView, first: int, second: int) -> float:
+    """Return the largest change of the output at a place if two tokens swap places."""
+    rows = read_rows(view.encoder, view.batch, [view.sentence], **_seeds(view))
     x = rows.x.clone()
-    x[0, [one, two]] = rows.x[0, [two, one]]
+    x[0, [first, second]] = rows.x[0, [second, first]]
     before, after = (run_rows(view.encoder, replace(rows, x=each))[0].cpu() for each in (rows.x, x))
     return float((after - before).abs()[torch.from_numpy(~view.run.padding)].max())
 
 
-def _swapped(view: LinkedView, first: Place | None, second: Place | None) -> tuple[int, int]:
-    """Two tokens' places; those of the page Positions where none are named."""
-    one = view.values["positions_first"] if first is None else first
-    two = view.values["positions_second"] if second is None else second
-    return _token(view.run, one), _token(view.run, two)
-
-
-@quantity(
-    "positions.cosine",
-    "The cosine of the first row of the position table with another, or with every row up to 64.",
-    "position",
-)
-def _position_cosines(view: LinkedView, position: Place | None = None) -> float | Numbers:
-    cosines = streams.cosine_between_tokens(positions.first_rows(view.encoder, 64))[0]
-    if position is not None:
-        return float(cosines[_number(position, len(cosines), "position")])
-    return Numbers(cosines, _count(len(cosines)), (), "position", "", "cosine with the row of position 0")
-
-
-@quantity("positions.wavelength", "After how many positions a pair of columns of the sinusoids repeats.", "pair")
-def _wavelength(view: LinkedView, pair: Place) -> float:
-    lengths = wavelengths(view.config.d_model, doubled=view.config.positions == "sinusoidal-doubled")
-    return float(lengths[_number(pair, len(lengths), "pair")])
-
-
-@quantity("stream.length", "Median length of the tokens' vectors after so many blocks, or after each.", "blocks")
-def _stream_length(view: LinkedView, depth: Place | None = None) -> float | Numbers:
-    medians: Floats = np.median(streams.lengths(view.run)["residual"].astype(np.float64), axis=1)
-    if depth is not None:
-        return float(medians[_number(depth, len(medians), "depth")])
-    return Numbers(medians, _count(len(medians)), (), "blocks passed", "", "median length of the tokens' vectors")
-
-
-@quantity("output.length", "Median length of the vectors that leave the encoder, behind a final norm where it has one.")
-def _output_length(view: LinkedView) -> float:
-    return float(np.median(streams.l2(view.run.arrays["final"][~view.run.padding])))
-
-
-@quantity(
-    "similarity",
-    "Cosine, from −1 to 1, of two of the text's sentences, counted from 0; mean of their tokens.",
-    "one, other",
-)
-def _similarity(view: LinkedView, one: Place, other: Place) -> float:
-    return _cosine(view, one, other, "mean")
-
-
-@quantity("similarity.padded", "That cosine where the mean forgets to leave padding out.", "one, other")
-def _similarity_padded(view: LinkedView, one: Place, other: Place) -> float:
-    return _cosine(view, one, other, "mean with padding")
-
-
-def _cosine(view: LinkedView, one: Place, other: Place, pooling: Pooling) -> float:
-    cosines = _depths(view).similarity(pooling)
-    return float(cosines[_number(one, len(cosines), "sentence"), _number(other, len(cosines), "sentence")])
-
-
 @_once
 def _depths(view: LinkedView) -> SentenceDepths:
-    return read_depths(view.encoder, view.batch, seed=view.seed, causal=view.causal)
+    return read_depths(view.encoder, view.batch, **_seeds(view))
 
 
-@quantity(
-    "cross.moves",
-    "How far queries, keys or values of an untrained decoder's first cross-attention, or the masked queries before it, "
-    "move, as a share of their length, if the source's tokens come in reverse order.",
-    "part",
-)
+_CROSS_POINTS = {"queries": "cross_attn.q", "keys": "cross_attn.k", "values": "cross_attn.v", "masked": "self_attn.q"}
+
+
 @_once
 def _cross_moves(view: LinkedView, part: Place) -> float:
-    letters = {"queries": "cross_attn.q", "keys": "cross_attn.k", "values": "cross_attn.v", "masked": "self_attn.q"}
-    point = f"decoder.layers.0.{_find(letters, part, 'part of a decoder block')}"
+    """Return how far a part of a decoder's first attentions moves, as a share, if the source is reversed."""
+    point = f"decoder.layers.0.{_find(_CROSS_POINTS, part, 'part of a decoder block')}"
     n_targets = 4
     model = EncoderDecoder(view.config, n_targets, view.seed).requires_grad_(False).eval()
     target, one = torch.arange(n_targets)[None], view.batch.ids[view.sentence : view.sentence + 1]
@@ -596,54 +255,15 @@ def _cross_moves(view: LinkedView, part: Place) -> float:
     return float((found[1] - found[0]).norm() / found[0].norm())
 
 
-@quantity("gradient.kept", "What is left of the last layer's gradient in the first: first / last.", "encoder")
-def _gradient_kept(view: LinkedView, variant: Place) -> float:
-    lengths = _flow(view, variant).gradients["whole layer"]
-    return float(lengths[0] / lengths[-1])
-
-
-def _flow(view: LinkedView, variant: Place) -> Flow:
-    return _flows(view)[_variant(variant)]
-
-
 @_once
 def _flows(view: LinkedView) -> Mapping[Any, Flow]:
     return linked_encoders(view).now.comparison.full_depth
 
 
-def _variant(name: Place) -> Any:
-    return _find(BY_NAME, name, "encoder")
-
-
-@quantity("rate", "The learning rate of a training step, counted from 1, or of each, as a share of the peak.", "step")
-def _rate(view: LinkedView, step: Place | None = None) -> float | Numbers:
-    recipe = _recipe(view)
-    if step is not None:
-        return learning_rate(_whole(step), recipe) / recipe.lr
-    rates = np.array([learning_rate(step, recipe) / recipe.lr for step in range(1, recipe.steps + 1)])
-    return Numbers(rates, _count(recipe.steps, 1), (), "step", "", "learning rate, as a share of its peak")
-
-
-@quantity("training", "A number of the link's training, by its name such as n_symbols or label_smoothing.", "name")
-def _training(view: LinkedView, name: Place) -> float:
-    recipe = {key: value for key, value in vars(_recipe(view)).items() if isinstance(value, int | float)}
-    return _named(recipe, name, "number of a training")
-
-
-@quantity("loss.even", "Cross-entropy, in nats, of giving every symbol of the training's task the same probability.")
-def _loss_even(view: LinkedView) -> float:
-    n_classes = _recipe(view).n_symbols
-    return float(cross_entropy(torch.zeros(1, n_classes, dtype=torch.float64), torch.zeros(1, dtype=torch.int64)))
-
-
-@quantity("loss.floor", "The lowest loss, in nats, that the training's label smoothing leaves possible.")
-def _loss_floor(view: LinkedView) -> float:
-    recipe = _recipe(view)
-    share = recipe.label_smoothing
-    smoothed = torch.full((1, recipe.n_symbols), share / recipe.n_symbols, dtype=torch.float64)
-    smoothed[0, 0] += 1 - share
-    best = smoothed.clamp_min(1e-300).log()
-    return float(cross_entropy(best, torch.zeros(1, dtype=torch.int64), share))
+def _gradient_kept(view: LinkedView, encoder: Place) -> float:
+    """Return the first over the last layer's gradient in an encoder of Gradient flow."""
+    lengths = _flows(view)[_find(BY_NAME, encoder, "encoder")].gradients["whole layer"]
+    return float(lengths[0] / lengths[-1])
 
 
 def _recipe(view: LinkedView) -> Recipe:
@@ -651,80 +271,113 @@ def _recipe(view: LinkedView) -> Recipe:
     return Recipe(task=TASK_TITLES[view.values["training_task"]], seed=view.seed, **values)
 
 
-@quantity("trained.parameters", "How many parameters the encoder has that the link's training trains.")
-def _trained_parameters(view: LinkedView) -> float:
+def _lowest_loss(view: LinkedView) -> float:
+    """Return the lowest loss that the label smoothing leaves possible, in nats."""
     recipe = _recipe(view)
-    return count_parameters(architecture(_trained_config(view), recipe, make_data(_small(recipe)))).total
-
-
-@quantity("trained", "The share, from 0 to 1, of right answers to new sequences after the training that the link sets.")
-def _trained(view: LinkedView) -> float:
-    return _train(_trained_config(view), _small(_recipe(view)))
-
-
-@quantity(
-    "trained.encoder",
-    "That share for an encoder of the page Gradient flow, such as 'pre-norm, no residual'.",
-    "encoder",
-)
-def _trained_encoder(view: LinkedView, variant: Place) -> float:
-    config = _trained_config(view)
-    return _train(variant_config(common_config(config, config.n_layers), _variant(variant)), _small(_recipe(view)))
+    share = recipe.label_smoothing
+    smoothed = torch.full((1, recipe.n_symbols), share / recipe.n_symbols, dtype=torch.float64)
+    smoothed[0, 0] += 1 - share
+    return float(cross_entropy(smoothed.clamp_min(1e-300).log(), torch.zeros(1, dtype=torch.int64), share))
 
 
 def _trained_config(view: LinkedView) -> ModelConfig:
-    """The sidebar's architecture in the sizes of the training; the training puts its task's vocabulary in."""
+    """Return the sidebar's architecture in the training's sizes; the training adds its task's vocabulary."""
     return model_config(shape_to_train(view.values), 1)
 
 
-_MOST_TRAINED = {"steps": 400, "batch_size": 64, "length": 16}
-"""A training that an exercise waits for takes a few seconds at most."""
-
 _MOST_PARAMETERS = 200_000
-"""Of what is trained."""
+"""Of what an exercise trains, in a few seconds."""
 
 
-def _small(recipe: Recipe) -> Recipe:
-    for name, most in _MOST_TRAINED.items():
-        if vars(recipe)[name] > most:
-            raise InputError(
-                f"An exercise trains with `training_{name}` up to {most}, and here it is {vars(recipe)[name]}."
-            )
-    return replace(recipe, n_train=min(recipe.n_train, 1024), n_validation=128)
+def _small_recipe(view: LinkedView) -> Recipe:
+    recipe = _recipe(view)
+    return replace(recipe, n_train=min(recipe.n_train, 1024), n_validation=128, steps=min(recipe.steps, 400))
+
+
+def _trained_variant(view: LinkedView, encoder: Place) -> float:
+    """Return the accuracy of an encoder of Gradient flow after the link's training."""
+    config, variant = _trained_config(view), _find(BY_NAME, encoder, "encoder")
+    return _train(variant_config(common_config(config, config.n_layers), variant), _small_recipe(view))
 
 
 @lru_cache(maxsize=64)
 def _train(config: ModelConfig, recipe: Recipe) -> float:
     n = count_parameters(config).total
     if n > _MOST_PARAMETERS:
-        raise InputError(f"An exercise trains models of up to {_MOST_PARAMETERS:,} parameters, and this has {n:,}.")
+        raise InputError(f"An exercise trains models of up to {_MOST_PARAMETERS:,} parameters, not {n:,}.")
     trainer = Trainer(replace(config, dropout=0.0), recipe, watch=False)
     for _ in trainer.run():
         pass
     return float(evaluate(trainer.network, trainer.data.validation, recipe, trainer.device).accuracy)
 
 
-def _named(values: Mapping[str, float], name: Place, what: str) -> float:
-    return float(_find(values, name, what))
-
-
-def _find(values: Mapping[Any, Found], name: Place, what: str) -> Found:
-    if name not in values:
-        raise InputError(f"There is no {what} {quote_word(str(name))}: those are {join_words(list(map(str, values)))}.")
-    return values[name]
-
-
-def _percent(place: Place) -> int:
-    if not isinstance(place, int) or place <= 0:
-        raise InputError(f"A temperature in percent is a whole number above 0, such as 200, and not {place}.")
-    return place
-
-
-def _whole(place: Place) -> int:
-    if not isinstance(place, int):
-        raise InputError(f"A whole number is asked for here, and {quote_word(place)} is none.")
-    return place
-
-
-def _count(n: int, first: int = 0) -> tuple[str, ...]:
-    return tuple(map(str, range(first, first + n)))
+QUANTITIES: dict[str, Callable[..., Any]] = {
+    # attention
+    "pattern": lambda view, *at: _by_head(view, view.run.patterns(), "query", "key").at(*at),
+    "pattern.total": lambda view, *at: _by_head(view, view.run.patterns().sum(axis=(2, 3), dtype=np.float64)).at(*at),
+    "pattern.allowed": lambda view: (view.run.allowed_in(view.focus.layer) & ~view.run.padding[:, None]).sum(),
+    "keys": lambda view, query: view.run.allowed_in(view.focus.layer)[_token(view, query)].sum(),
+    "received": lambda view, *at: _by_head(view, view.run.patterns()[:, :, ~view.run.padding].mean(axis=2), "token").at(
+        *at
+    ),
+    "entropy": lambda view, *at: _by_head(view, attention.entropy(view.run.patterns()), "query").at(*at),  # bits
+    "entropy.share": lambda view, *at: _by_head(view, attention.pattern_spread(view.run)).at(*at),  # of the highest
+    "heads.focus": lambda view, *at: _by_head(view, view.run.patterns()[:, :, view.focus.query, view.focus.key]).at(
+        *at
+    ),
+    "heads.rule": lambda view, rule, *at: _by_head(view, attention.measure_habits([view.run]).scores[rule]).at(*at),
+    "effect": _effect,
+    # the weight of the link's head, query and key
+    "weight": lambda view: _focus_weights(view)[view.focus.key],
+    "weight.tempered": lambda view, percent: _focus_row(view, 100 / percent)[view.focus.key],
+    "weight.undivided": lambda view: _focus_row(view, math.sqrt(view.config.head_width))[view.focus.key],
+    "weight.shifted": lambda view, added: _focus_row(view, 1, added)[view.focus.key],
+    "weight.lead": lambda view: _lead(view, _focus_weights(view)),
+    "weight.lead_tempered": lambda view, percent: _lead(view, _focus_row(view, 100 / percent)),
+    "weight.most": lambda view: _focus_weights(view).max(),
+    "weight.most_token": lambda view: view.run.tokens[int(_focus_weights(view).argmax())],
+    "deviation.products": _products_deviation,
+    "deviation.scores": _scores_deviation,
+    # outputs
+    "moves": lambda view, replaced, token: _moves(view, _token(view, replaced))[_token(view, token)],
+    "moves.count": lambda view, *token: (_moves(view, _token(view, *token or (view.focus.query,))) > 0).sum(),
+    "swap.by_word": _swap_by_word,
+    "swap.by_place": _swap_by_place,
+    "stream.length": lambda view, depth: np.median(streams.lengths(view.run)["residual"][depth].astype(np.float64)),
+    "output.length": lambda view: np.median(streams.l2(view.run.arrays["final"][~view.run.padding])),
+    "similarity": lambda view, one, other: _depths(view).similarity("mean")[one, other],
+    "similarity.padded": lambda view, one, other: _depths(view).similarity("mean with padding")[one, other],
+    "cross.moves": _cross_moves,
+    # text and link
+    "tokens": lambda view: len(view.batch.tokens[view.sentence]),
+    "padding.share": lambda view: 1 - view.batch.mask.float().mean(),
+    "focus": lambda view, name: _find(vars(view.focus), name, "place"),
+    # architecture
+    "config": lambda view, name: _find(vars(view.config), name, "size or choice"),
+    "d_head": lambda view: view.config.head_width,
+    "parameters.total": lambda view: count_parameters(view.config).total,
+    "parameters.of": lambda view, part: _find(
+        count_parameters(view.config).by(attrgetter("component")), part, "component"
+    ),
+    "parameters.block": lambda view: count_parameters(view.config).by(attrgetter("layer"))[0],
+    "parameters.decoder_block": _decoder_block,
+    "positions.cosine": lambda view, position: streams.cosine_between_tokens(positions.first_rows(view.encoder, 64))[
+        0, position
+    ],
+    "positions.wavelength": lambda view, pair: wavelengths(
+        view.config.d_model, doubled=view.config.positions == "sinusoidal-doubled"
+    )[pair],
+    "shape.count": _count_shape,
+    "flops.overtake": lambda view: attention_overtakes(view.config) or math.inf,  # tokens
+    # training
+    "gradient.kept": _gradient_kept,
+    "rate": lambda view, step: learning_rate(step, _recipe(view)) / _recipe(view).lr,  # from step 1, of the peak
+    "training": lambda view, name: _find(vars(_recipe(view)), name, "number of a training"),
+    "loss.floor": _lowest_loss,
+    "trained": lambda view: _train(_trained_config(view), _small_recipe(view)),  # accuracy
+    "trained.encoder": _trained_variant,
+    "trained.parameters": lambda view: (
+        count_parameters(architecture(_trained_config(view), _recipe(view), make_data(_small_recipe(view)))).total
+    ),
+}
+"""A number, word or `Numbers` of a state and of the places in brackets, by name."""

@@ -157,7 +157,7 @@ SHARED: dict[str, Param] = {
     "untrained": Switch(
         False,
         label="before training",
-        help_text="The same architecture with the random weights of the same seed, which training began with.",
+        help_text="The same architecture with random weights: nothing is learnt yet.",
     ),
     "tokenizer": Choice(
         "wordpiece",

@@ -153,7 +153,7 @@ class Attention(nn.Module):
         self.head_merge, self.fused = config.head_merge, config.fused_qkv
         width, kv_width = self.n_heads * self.d_head, self.kv_heads * self.d_head
         if self.fused:
-            self.qkv = Linear(config.d_model, 3 * width, config.bias, n_parts=3)
+            self.qkv = Linear(config.d_model, 3 * width, config.bias, d_head=self.d_head)
         else:
             self.q = Linear(config.d_model, width, config.bias)
             self.k = Linear(config.d_model, kv_width, config.bias)

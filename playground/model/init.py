@@ -12,11 +12,11 @@ from playground.config import Initialisation
 
 
 class Linear(nn.Linear):
-    """A linear map whose weights `initialise` draws; a fused projection is `n_parts` maps of equal size."""
+    """A linear map whose weights `initialise` draws; a fused one has the rows (head, [q k v], `d_head`)."""
 
-    def __init__(self, in_features: int, out_features: int, bias: bool = True, *, n_parts: int = 1) -> None:
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, *, d_head: int = 0) -> None:
         super().__init__(in_features, out_features, bias)
-        self.n_parts = n_parts
+        self.d_head, self.n_parts = d_head, 3 if d_head else 1
 
     def reset_parameters(self) -> None:
         """Draw nothing."""
@@ -56,19 +56,28 @@ def initialise(model: nn.Module, seed: int, scheme: Initialisation = "xavier", p
     """
     for path, module in model.named_modules():
         for kind, parameter in module.named_parameters(recurse=False):
-            drawn = generator(seed, prefix + ".".join(filter(None, (path, kind))))
-            if isinstance(module, Embedding) and scheme == "torch":
-                # In fp64: rounded to fp32, the numbers are the same on every machine.
-                parameter.copy_(torch.empty(parameter.shape, dtype=torch.float64).normal_(generator=drawn))
-            elif isinstance(module, Embedding):
-                _fill(parameter, math.sqrt(3 / module.embedding_dim), drawn)
-            elif isinstance(module, Linear) and scheme == "torch":
-                _fill(parameter, math.sqrt(1 / module.in_features), drawn)
-            elif isinstance(module, Linear) and kind == "weight":
-                fan_out = module.out_features // module.n_parts
-                _fill(parameter, math.sqrt(6 / (module.in_features + fan_out)), drawn)
+            name = prefix + ".".join(filter(None, (path, kind)))
+            if isinstance(module, Linear) and module.d_head:
+                by_head = parameter.view(-1, 3, module.d_head, *parameter.shape[1:])
+                for i, letter in enumerate("qkv"):
+                    _draw(by_head[:, i], module, kind, scheme, generator(seed, name.replace("qkv", letter)))
             else:
-                parameter.fill_(1.0 if kind == "gain" else 0.0)
+                _draw(parameter, module, kind, scheme, generator(seed, name))
+
+
+def _draw(parameter: Tensor, module: nn.Module, kind: str, scheme: Initialisation, drawn: torch.Generator) -> None:
+    if isinstance(module, Embedding) and scheme == "torch":
+        # In fp64: rounded to fp32, the numbers are the same on every machine.
+        parameter.copy_(torch.empty(parameter.shape, dtype=torch.float64).normal_(generator=drawn))
+    elif isinstance(module, Embedding):
+        _fill(parameter, math.sqrt(3 / module.embedding_dim), drawn)
+    elif isinstance(module, Linear) and scheme == "torch":
+        _fill(parameter, math.sqrt(1 / module.in_features), drawn)
+    elif isinstance(module, Linear) and kind == "weight":
+        fan_out = module.out_features // module.n_parts
+        _fill(parameter, math.sqrt(6 / (module.in_features + fan_out)), drawn)
+    else:
+        parameter.fill_(1.0 if kind == "gain" else 0.0)
 
 
 def _fill(parameter: Tensor, bound: float, drawn: torch.Generator) -> None:

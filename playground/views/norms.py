@@ -368,13 +368,16 @@ def show_norm_by_hand(scene: Scene[Run], options: Options) -> Iterator[Item]:
     point = points[min(options["norms_norm"], len(points) - 1)]
     x, out = point.before[token], point.after[token]
     hand = streams.normalise_by_hand(x, run.config)
-    yield Control("norms_norm", say("norms", "by-hand.norm"), high=len(points) - 1)
-    yield Paragraph(say("norms", "by-hand", name=point.name, token=quote_place(run.tokens, token)))
-    yield Formula(streams.formula(run.config))
-    yield Formula(streams.formula_with_numbers(x, hand, run.config))
-    yield Paragraph(say("norms", "by-hand.checked", off=hand.off, features=x.size, out=out[0]), "caption")
     numbers = pd.DataFrame({"x": x, "normalised": hand.normalized, "out": out}).rename_axis("feature")
-    yield Table(key="norm_by_hand", frame=lambda _: numbers, is_folded=True, compares=False)
+    items = (
+        Control("norms_norm", say("norms", "by-hand.norm"), high=len(points) - 1),
+        Paragraph(say("norms", "by-hand", name=point.name, token=quote_place(run.tokens, token))),
+        Formula(streams.formula(run.config)),
+        Formula(streams.formula_with_numbers(x, hand, run.config)),
+        Paragraph(say("norms", "by-hand.checked", off=hand.off, features=x.size, out=out[0]), "caption"),
+        Table(key="norm_by_hand", frame=lambda _: numbers, is_folded=True, compares=False),
+    )
+    yield Group("norm_by_hand", items)
 
 
 VIEWS: Mapping[str, Callable[[Scene[Run], Options], Iterator[Item]]] = {

@@ -110,23 +110,14 @@ def test_strange_text_is_shown_letter_by_letter(visitor: Visitor) -> None:
     assert visitor.page.locator("img[src=x]").count() == 0
 
 
-def test_a_path_below_a_page_opens_the_page_with_its_parameters(visitor: Visitor) -> None:
-    visitor.open("/attention/extra/path?seed=3&head=5")
-    assert visitor.page.url.startswith(f"{visitor.server.url}/attention?")
-    assert visitor.query() == {"seed": ["3"], "head": ["5"]}
-    assert "attention_pattern" in visitor.charts()
-
-
-def test_a_step_back_after_a_reset_brings_all_of_it_back(visitor: Visitor) -> None:
+def test_undo_after_a_reset_brings_all_of_it_back(visitor: Visitor) -> None:
     link = "text=a+cat+sat&weights=random&n_layers=2&layer=1&head=2&query=3&key=1&do=1.2%3Azero&b_n_layers=3"
     visitor.open(f"/attention?{link}").choose("attention_view", "entropy")
     before, focus = visitor.settled().query(), visitor.focused()
     assert before["do"] == ["1.2:zero"]
     visitor.widget("reset").get_by_role("button").click()
-    expect(visitor.widget("undo_reset")).to_be_visible()
-    assert visitor.settled().query() == {}
-    visitor.page.go_back()
-    expect(visitor.widget("undo_reset")).to_have_count(0)
+    visitor.eventually(lambda: visitor.query() == {}, "nothing is chosen")
+    visitor.settled().widget("undo").get_by_role("button").click()
     visitor.eventually(lambda: visitor.query() == before, "all of the address is back")
     assert visitor.settled().focused() == focus
     visitor.assert_well()

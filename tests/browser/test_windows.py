@@ -45,12 +45,3 @@ def test_at_200_percent_a_maps_cells_can_be_told_apart(
         cells = laptop.widget(f"{chart}_chart").locator(".nsewdrag").bounding_box()
         assert cells is not None
         assert min(cells["width"], cells["height"]) / n >= 20
-
-
-def test_an_address_without_a_page_says_so_and_leads_home(open_window: Callable[[int, int], Visitor]) -> None:
-    laptop = open_window(1280, 800)
-    laptop.page.goto(f"{laptop.server.url}/atention?layer=2")
-    expect(laptop.page.locator("body")).to_contain_text("no page “atention”")
-    laptop.errors.clear()  # the console's line on the status 404
-    laptop.page.get_by_role("link").click()
-    expect(laptop.settled().page.locator("h1")).to_be_visible()

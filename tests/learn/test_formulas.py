@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from playground.errors import InputError
 from playground.learn.formulas import Formula, Surroundings
-from playground.learn.quantities import QUANTITIES
 from playground.link import open_link
 
 LINK = "https://host/attention?weights=random&d_model=32&n_heads=4&n_layers=2&text=a+b+c&tokenizer=word"
@@ -32,7 +31,6 @@ def compute(text: str) -> object:
         ("config[d_model] / config[n_heads]", 8),
         ("config['d_model'] == 32 and not 1 > 2", True),
         ("1 < 2 < 3 or 1 / 0", True),
-        ("answer in config[d_model]", None),
         ("answer == 3", True),
         ("row_name == 'b'", True),
         ("near(answer, 3.0000001)", True),
@@ -43,11 +41,7 @@ def compute(text: str) -> object:
     ],
 )
 def test_what_a_formula_comes_to(text: str, expected: object) -> None:
-    if expected is None:
-        with pytest.raises(InputError):
-            compute(text)
-    else:
-        assert compute(text) == expected
+    assert compute(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -61,58 +55,42 @@ def test_what_a_formula_comes_to(text: str, expected: object) -> None:
         "config.__class__",
         "lambda: 1",
         "[1 for _ in 'aa']",
-        "{'a': 1}",
         "f'{answer}'",
         "'a' * 10 ** 9",
         "('a' + 'b')",
         "answer := 2",
+        "answer in config[d_model]",
         "10 ** 10 ** 10",
         "9 ** 9 ** 9 ** 9",
-        "1e308 * 1e308 ** 2",
         "1 / 0",
         "sqrt(-1)",
         "sqrt()",
         "near(1)",
         "max(1, 'a')",
         "nothing",
-        "pattern",
         "pattern[9,0]",
+        "pattern * 2",
         "pattern[0,0,zebra]",
         "pattern[0,0,0,0,0]",
         "pattern[1.5, 0]",
+        "pattern[[0], 0]",
         "config[nothing]",
-        "parameters.of[nothing]",
-        "pattern[0,0] * 2",
-        "(" * 200 + "1" + ")" * 200,
-        "-" * 390 + "1" * 10,
+        "pattern[0,0,a] * 2",
+        "(" * 200 + "1" + ")" * 200 + "+",
+        "a" + ".a" * 190,
         "1" * 401,
-        "0x" + "f" * 390,
         "1\x00",
     ],
 )
 def test_what_is_no_formula_is_one_sentence_at_once(text: str) -> None:
     start = time.process_time()
-    if text.startswith(("0x", "-")):  # a number, if a strange one
-        assert isinstance(compute(text), int | float)
-    else:
-        with pytest.raises(InputError) as error:
-            compute(text)
-        assert str(error.value).endswith(".")
+    with pytest.raises(InputError) as error:
+        compute(text)
+    assert str(error.value).endswith(".")
     assert time.process_time() - start < 1
-
-
-def test_a_name_that_is_not_there_is_told_with_one_that_is() -> None:
-    with pytest.raises(InputError, match=r"no quantity `paterns`; `pattern` is one"):
-        compute("paterns[1,2]")
 
 
 @given(st.text(alphabet="ab01.*/+-()[],'<>= pn", max_size=40))
 def test_any_text_is_a_number_or_a_sentence(text: str) -> None:
     with suppress(InputError):
         compute(text)
-
-
-def test_each_quantity_says_what_it_is() -> None:
-    for name, quantity in QUANTITIES.items():
-        assert quantity.name == name
-        assert quantity.meaning.endswith(".")

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from playground.errors import InputError
-from playground.learn.exercise import Exercise, check_rests, read_exercise
+from playground.learn.exercise import Exercise, read_exercise
 
 WHOLE = """\
 key: how-wide
@@ -45,27 +45,22 @@ def test_a_whole_file() -> None:
         ("page: parameters", "page: nowhere", 1, "no page “nowhere”"),
         ("n_heads: 4", "heads: 4", 7, "no parameter “heads”"),
         ("kind: number", "kind: guess", 10, "'choose', 'number'"),
-        ("config[d_model] / config[n_heads]\n", "config[d_model] /\n", 12, "is no formula"),
-        ("near(answer, {width})", "nearly(answer)", 15, "cannot stand in a formula"),
+        ("config[d_model] / config[n_heads]\n", "config[d_model] /\n", 12, "invalid syntax"),
+        ("near(answer, {width})", "nearly(answer)", 15, "no quantity `nearly`"),
         ("{width})", "{depth})", 1, "no case has depth"),
         ("hints: [One., Two.]", "hints: [One.]", 16, "at least 2"),
         ("One.", "<b>One</b>.", 16, "without HTML"),
         ("cases: [{width: 64}, {width: 32}]", "cases: [{width: 64}, {depth: 32}]", 1, "same names"),
         ("{= config[d_model]", "{= confi[d_model]", 17, "no quantity `confi`"),
-        ("title: How wide?", "title: ''", 2, "at least 1 character"),
-        ("title: How wide?", "title: [a]", 2, "valid string"),
-        ("topic: shapes", "topics: shapes", 3, "no such name here. 1 more has"),
-        ("solved: 16", "solved: 16\ntolerance: 1e400", 14, "no such name"),
+        ("topic: shapes", "topics: shapes", 3, "no such name here. 1 more errors"),
         ("level: 1", "level: [", 6, "this is no YAML"),
         ("topic: shapes\n", "", 1, "`topic`: this is missing"),
         ("level: 1", "level: &a [*a]", None, "alias"),
-        ("level: 1", "level: !!python/object/apply:os.system ['true']", None, "uses a tag"),
-        ("level: 1", "level: !!int ''", None, "uses a tag"),
+        ("level: 1", "level: !!python/object/apply:os.system ['true']", None, "a tag"),
         ("level: 1", f"level: {':'.join(['59'] * 400)}.5", None, "too large"),
         ("level: 1", f"level: {'[' * 5_000}", None, "more than 20 deep"),
         ("level: 1", f"level: {'9' * 5_000}", None, "digits"),
         ("level: 1", f"level: {'a' * 100_001}", None, "at most 100,000 are read"),
-        ("key: how-wide", "key: How Wide", 1, "match pattern"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(old: str, new: str, line: int | None, says: str) -> None:
@@ -89,14 +84,3 @@ def test_no_value_ends_in_anything_but_a_sentence(key: str, value: Any) -> None:
     text = yaml.safe_dump({**yaml.safe_load(WHOLE), key: value})
     with suppress(InputError):
         assert isinstance(read_exercise(text), Exercise)
-
-
-def test_a_map_without_ends_is_refused() -> None:
-    def exercise(key: str, *rests_on: str) -> Exercise:
-        return read_exercise(WHOLE.replace("how-wide", key)).model_copy(update={"rests_on": list(rests_on)})
-
-    check_rests({"a": exercise("a"), "b": exercise("b", "a")})
-    with pytest.raises(InputError, match="rests on itself"):
-        check_rests({"a": exercise("a", "b"), "b": exercise("b", "a")})
-    with pytest.raises(InputError, match="rests on c, which is no exercise"):
-        check_rests({"a": exercise("a", "c")})

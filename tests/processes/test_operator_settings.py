@@ -22,7 +22,7 @@ print(json.dumps([defaults, MAX_SENTENCES, vars(read_settings(os.environ))], def
 
 
 def test_no_setting_changes_what_a_link_leaves_out(repository: Path) -> None:
-    texts = {"device": "cpu", "frame_ancestors": "'none'", "ray": "local", "result_key": "A" * 43}
+    texts = {"device": "cpu", "frame_ancestors": "'none'", "ray": "local"}
     chosen = {field.name: texts.get(field.name, "3") for field in fields(Settings)}
     limits = {"max_characters": "30", "max_sentences": "2", "max_tokens": "16"}
     environ = {f"PLAYGROUND_{name.upper()}": text for name, text in {**chosen, **limits}.items()}

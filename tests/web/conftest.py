@@ -30,7 +30,8 @@ def quick_app_tests() -> Iterator[None]:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         patch.setattr(app_test, "ScriptCache", cache(ScriptCache))
         patch.setattr(local_script_runner, "require_widgets_deltas", _wait_for_run)
-        patch.setattr(experiments, "machine_speed", lambda: Speed(1e-3, 1e-10))
+        for module in (training, experiments):
+            patch.setattr(module, "machine_speed", lambda: Speed(1e-3, 1e-10))
         yield
 
 

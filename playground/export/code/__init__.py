@@ -19,7 +19,7 @@ def as_python(config: ModelConfig, **options: Any) -> str:
 
 
 def as_notebook(config: ModelConfig, **options: Any) -> str:
-    """Return the file as a notebook, the text of an `.ipynb` file (nbformat 4.5), with exercises at its end.
+    """Return the file as a notebook, the text of an `.ipynb` file (nbformat 4.5).
 
     Each section is a cell with its explanation. Options and errors as of `show_encoder`.
     """

@@ -30,11 +30,6 @@ class Section:
     code: str
     """Formatted Python without imports."""
 
-    @property
-    def cells(self) -> list[str]:
-        """Return the code as a notebook's cells; only exercises have more than one."""
-        return self.code.split(SEPARATOR)
-
 
 FILE_NAME = "weights.safetensors"
 
@@ -147,7 +142,7 @@ _INTRODUCTION = """# {first_line}
 
 The Transformer Encoder Playground wrote this notebook for what was on the screen: this one configuration, this
 sentence, these numbers. Run the cells from top to bottom. After the last section the numbers are compared with those
-on the page.{exercises}
+on the page.
 
 Shapes stand at the end of a line. B is the number of sentences, T of tokens, H of heads."""
 
@@ -164,15 +159,14 @@ for module, requirement in requirements.items():
 
 def write_notebook(first_line: str, sections: Sequence[Section]) -> str:
     """Return an `.ipynb` file: a cell that installs what is missing, the imports, then section by section."""
-    exercises = " Three exercises follow." if any(section.name.startswith("exercise") for section in sections) else ""
     cells = [
-        new_markdown_cell(_INTRODUCTION.format(first_line=first_line, exercises=exercises)),
+        new_markdown_cell(_INTRODUCTION.format(first_line=first_line)),
         new_code_cell(_install_cell(sections)),
         new_code_cell(write_imports(sections)),
     ]
     for section in sections:
         cells.append(new_markdown_cell(f"## {section.title}\n\n{section.explanation}"))
-        cells += map(new_code_cell, section.cells)
+        cells.append(new_code_cell(section.code))
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"  # nbformat draws ids; the same setup gives the same file
     notebook = new_notebook(cells=cells, metadata=_METADATA)
@@ -199,7 +193,7 @@ class Export:
     first_line: str
     """What it is, in one sentence of at most 110 characters."""
     sections: list[Section]
-    exercises: list[Section] = field(default_factory=list)
+    appendix: list[Section] = field(default_factory=list)
     """What a notebook has behind the sections."""
     weights: OwnWeights | None = None
     """The file that the code reads, where its weights are in no package."""
@@ -215,4 +209,4 @@ class Export:
 
     def notebook(self) -> str:
         """The text of the `.ipynb` file."""
-        return write_notebook(self.first_line, [*self.sections, *self.exercises])
+        return write_notebook(self.first_line, [*self.sections, *self.appendix])

@@ -4,8 +4,8 @@ from playground.errors import InputError
 from playground.export.code.export import Export, OwnWeights, Section
 from playground.export.code.rendering import (
     build_call,
+    comparison_sections,
     encoder_sections,
-    exercise_sections,
     id_tensor,
     number_list,
     render_sections,
@@ -17,13 +17,13 @@ from playground.text.wording import count_noun
 
 
 def export_encoder(shown: ShownEncoder) -> Export:
-    """Return the sections of an encoder and its sentence, and tutorial D's exercises on it."""
+    """Return the sections of an encoder and its sentence."""
     config = shown.config
     names = {"minilm": "trained weights", "random": f"random weights of seed {shown.seed}"}
     weights = names.get(shown.weights, "weights of its own")
     layers, heads = count_noun(config.n_layers, "layer"), count_noun(config.n_heads, "head")
     first_line = f"A transformer encoder: {layers}, {heads}, d_model {config.d_model}, {weights}."
-    return Export("encoder", first_line, encoder_sections(shown), exercise_sections(shown), shown.own_weights)
+    return Export("encoder", first_line, encoder_sections(shown), comparison_sections(shown), shown.own_weights)
 
 
 _ABOUT_PAIR = """Both halves of the transformer, by the playground's package. The encoder reads the source, the decoder

@@ -4,14 +4,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import lru_cache
-from hashlib import sha256
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from playground.accounting import count_parameters
-from playground.accounting.counts import Component
 from playground.config import ModelConfig
 from playground.export.code.export import SEPARATOR, Section
 from playground.export.code.shown import ShownEncoder
@@ -113,6 +111,11 @@ _SECTIONS_BEHIND = {"minilm": ["trained_weights"], "random": ["random_weights"]}
 """Sections on the weights, before the tokens and behind the model."""
 
 
+def comparison_sections(shown: ShownEncoder) -> list[Section]:
+    """Return the section that compares another encoder with this one."""
+    return list(render_sections(["another_encoder"], _encoder_values(shown)))
+
+
 def encoder_sections(shown: ShownEncoder) -> list[Section]:
     """The sections of an encoder and its sentence, in the order in which their code runs."""
     config = shown.config
@@ -130,25 +133,6 @@ def encoder_sections(shown: ShownEncoder) -> list[Section]:
         "run",
         "proof",
     ]
-    return list(render_sections(names, _encoder_values(shown)))
-
-
-def exercise_sections(shown: ShownEncoder) -> list[Section]:
-    """Tutorial D's three exercises on this encoder, each with its check, and another encoder beside it.
-
-    The third runs blocks on their own and compares with blocks that have nothing but attention and a feed-forward
-    network: it is left out where blocks share weights, take more than a mask, or have other norms than before or after.
-    """
-    config = shown.config
-    is_odd = (
-        _adds_to_scores(config)
-        or config.share_layers
-        or config.qk_norm
-        or config.d_embedding
-        or config.norm_placement == "both"
-    )
-    third = [] if is_odd or not all(map(config.has_norm1, range(config.n_layers))) else ["exercise_gradients"]
-    names = ["exercise_shares", "exercise_decoder", *third, "another_encoder"]
     return list(render_sections(names, _encoder_values(shown)))
 
 
@@ -293,18 +277,9 @@ def _embedding_lines(config: ModelConfig) -> list[str]:
     return [*(f"x = {step}" for step in before), f"return {last}"]
 
 
-def _share_hashes(config: ModelConfig, salt: str) -> dict[str, str]:
-    """Hashes of each component's share of the parameters, in millionths, as the notebook's check makes them."""
-    counted = count_parameters(config)
-    sums = counted.by(lambda term: term.component)
-    millionths = {name: round(sums.get(name, 0) / counted.total * 1e6) for name in get_args(Component)}
-    return {name: sha256(f"{salt} {name} {n}".encode()).hexdigest() for name, n in millionths.items()}
-
-
 def _encoder_values(shown: ShownEncoder) -> dict[str, Any]:
     n_padding = len(shown.ids) - len(shown.tokens)
     has_mask = shown.causal or n_padding > 0
-    salt = sha256(repr(shown.config).encode()).hexdigest()[:8]
     return {
         **_architecture_values(shown.config, has_mask=has_mask),
         "seed": shown.seed,
@@ -327,8 +302,6 @@ def _encoder_values(shown: ShownEncoder) -> dict[str, Any]:
         "focus": shown.place,
         "expected": shown.expected,
         **(shown.own_weights.values if shown.own_weights else {}),
-        "share_salt": salt,
-        "share_hashes": _share_hashes(shown.config, salt),
         "n_parameters": f"{count_parameters(shown.config).total:_}",
     }
 

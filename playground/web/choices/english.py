@@ -1,7 +1,6 @@
 """Callbacks that choose an encoder of the small English: by a move away from MiniLM, or from one of them to another."""
 
 import math
-from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -9,14 +8,11 @@ import streamlit as st
 
 from playground.language.text import english_tokenizer
 from playground.link import english
-from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, FOCUS, PARAMS
+from playground.link.params import ARCHITECTURE, DEFAULT_TEXT
 from playground.text import split_sentences
+from playground.web.choices.history import last_moment, restore, restore_shape
 from playground.web.choices.setup import Setup, current_value, last_setup
-from playground.web.choices.shortcuts import choose_values, keep_replaced, replace_text, save_or_restore_unlocked
-from playground.web.choices.snapshots import Snapshot, restore_snapshot, take_snapshot
-
-_BEFORE = "_before_english"
-"""Session key of the `Snapshot` of what was chosen before the small English."""
+from playground.web.choices.shortcuts import choose_values, keep_replaced, replace_text
 
 _MOVED = "_moved_from"
 """Session key of the setup that was shown before the visitor's last move."""
@@ -51,8 +47,6 @@ def knows(text: str) -> bool:
 
 def leave_minilm(key: str, value: Any) -> None:
     """Choose the small English with the one change that was made on MiniLM's control."""
-    if not _may_be_late():
-        _remember_minilm()
     st.session_state[_PENDING] = True
     choose_english(**{key: value})
 
@@ -68,38 +62,26 @@ def _may_be_late() -> bool:
     return was_left or bool(st.session_state.get(_PENDING))
 
 
-def _remember_minilm() -> None:
-    """Keep what is chosen for `back_to_minilm`, if MiniLM is what was shown last."""
-    shown = last_setup()
-    st.session_state.pop(_BEFORE, None)
-    if shown is not None and shown["weights"] == "minilm":
-        had = take_snapshot()
-        st.session_state[_BEFORE] = replace(had, values={**had.values, "weights": "minilm"})
-
-
 def weights_chosen() -> None:
     """Follow the choice of other weights: the small English brings its base, the others their own shape."""
     if st.session_state["weights"] in ("minilm", "english") and _may_be_late():
         st.session_state["weights"] = "english"  # a control was moved: the browser has not heard of it, or has just now
         return
     if st.session_state["weights"] == "english":
-        _remember_minilm()
         choose_english()
         return
     st.session_state["mask"], st.session_state["run"] = english.NO_MASK, ""
     if current_value("text") == english.TEXT:
         replace_text(DEFAULT_TEXT)
-    save_or_restore_unlocked()
+    restore_shape()
 
 
 def back_to_minilm() -> None:
     """Bring back what was chosen before the small English, or else MiniLM with its own text."""
-    before: Snapshot | None = st.session_state.pop(_BEFORE, None)
     st.session_state.pop(_PENDING, None)
+    before = last_moment(lambda weights: weights == "minilm")
     if before is not None:
-        # What was at its default then is in no snapshot, and the address still has what came after.
-        st.session_state.update({key: PARAMS[key].default for key in ("mask", *FOCUS)})
-        restore_snapshot(before)
+        restore(before)
         return
     text = {"text": DEFAULT_TEXT} if current_value("text") == english.TEXT else {}
     choose_values({"weights": "minilm", "untrained": False, **text})

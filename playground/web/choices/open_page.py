@@ -36,12 +36,13 @@ from playground.link.query import LinkReading, read_link
 from playground.training.kept_run import key_in
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
+from playground.web.choices.history import record
 from playground.web.choices.setup import (
     OPEN_PAGE,
     Setup,
     current_setup,
     current_value,
-    last_setup,
+    drop_outdated_notices,
     note_focus_text,
     pin,
     recognised_weights,
@@ -52,8 +53,7 @@ from playground.web.choices.setup import (
     unpin,
     write_pinned,
 )
-from playground.web.choices.shortcuts import choose_values, restore_put_away
-from playground.web.choices.snapshots import forget_outdated, undo_by_going_back
+from playground.web.choices.shortcuts import choose_values
 from playground.web.components.without_picture import write_address
 from playground.web.session import caches, trained_slot
 from playground.web.session.weights_cache import clear_session_caches
@@ -84,7 +84,7 @@ def open_page(page: str) -> None:
     if SHOWN_VALUES not in st.session_state and (page != "training" or values["weights"] == "trained here"):
         st.session_state[_FROM_LINK] = {key: address[key] for key in address if key in TRAINING}
     settled, reasons = settle_choices(values, reading.values)
-    forget_outdated(setup_of(settled), page, arrived=arrived)
+    drop_outdated_notices(setup_of(settled), page, arrived=arrived)
     sentences = [*reading.sentences, *reasons, *unknown, *settle_pinned(texts, settled, settle_pinned_choices)]
     if reading.values.keys() & {"query", "key"}:
         note_focus_text(settled["text"])
@@ -116,7 +116,6 @@ def follow_link(link: str) -> str:
         wrong += [query.of_pinned(reason) for reason in unfit]
     known = {key for key in params.PARAMS if key in st.session_state}
     choose_values({key: values[key] for key in {*known, *reading.values}} | settled)
-    restore_put_away({})
     is_chosen = bool(reading.values.keys() & {"query", "key"})
     note_focus_text(settled["text"] if is_chosen else DEFAULT_TEXT, by_page=not is_chosen)
     setup = setup_of(settled)
@@ -132,8 +131,6 @@ def restore_page_values(page: str, *, arrived: bool) -> None:
     """
     context = get_script_run_ctx()
     went_back = context is not None and context.is_history_navigation
-    if not arrived:
-        undo_by_going_back(last_setup() if went_back else None)
     if not arrived or not went_back:
         return
     own = {key: st.session_state[key] for key in params.page_parameters(page) if key in st.session_state}
@@ -253,10 +250,11 @@ def seed_widgets(page: str) -> None:
 
 
 def correct_address(guard: str = "address") -> None:
-    """Put the present values of the open page's parameters into the address: of those that the session has by now.
+    """Put the present values of the open page's parameters into the address, and note them for `Undo`.
 
     Called at the end of a run; `guard` names the place where that is.
     """
+    record()
     write_address(guard, _present_texts())
 
 

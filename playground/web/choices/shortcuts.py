@@ -18,10 +18,7 @@ from playground.training.kept_run import KeptRun
 from playground.training.tasks import TASKS
 from playground.web.choices import setup
 from playground.web.choices.setup import Setup, current_setup, current_value, note_focus_text, trained_network
-from playground.web.session import caches, trained_slot
-
-_UNLOCKED = "_own_shape"
-"""Session key of the values that the visitor had set before the chosen weights locked them, by parameter."""
+from playground.web.session import caches
 
 _HIDDEN = "_hidden"
 """Session key of the values of widgets that a choice on their page has hidden, by parameter."""
@@ -31,40 +28,6 @@ STEP_PAIRS = "_encdec_step_pairs"
 
 CHOSEN_PAIR = "_similarity_pair"
 """Session key of the pair that Similarity showed last: the two numbers, and the sentences of the list."""
-
-_LOCKED_BY_TRAINED = ("causal", "seed")
-"""What a trained network decides beside its shape and its tokens."""
-
-
-def save_or_restore_unlocked() -> None:
-    """Save the visitor's own shape when the newly chosen weights lock it, or restore it when they don't."""
-    weights, saved = st.session_state["weights"], st.session_state.pop(_UNLOCKED, {})
-    has_trained = weights == "trained here" and trained_slot.session_slot().trained is not None
-    if not has_trained:
-        st.session_state.update({key: saved.pop(key) for key in _LOCKED_BY_TRAINED if key in saved})
-    if has_trained or weights == "minilm":
-        saved = saved or {key: st.session_state[key] for key in params.LOCKED if key in st.session_state}
-        if has_trained:
-            saved = {key: current_value(key) for key in _LOCKED_BY_TRAINED} | saved
-        st.session_state[_UNLOCKED] = saved
-    else:
-        st.session_state.update(saved)
-
-
-def discard_unlocked() -> None:
-    """Forget the visitor's own shape."""
-    st.session_state.pop(_UNLOCKED, None)
-
-
-def put_away_values() -> dict[str, Any]:
-    """The values that other choices hide or lock at the moment, for `restore_put_away`."""
-    return {key: dict(st.session_state[key]) for key in (_UNLOCKED, _HIDDEN) if key in st.session_state}
-
-
-def restore_put_away(values: Mapping[str, Any]) -> None:
-    """Have these values put away, and no others."""
-    for key in (_UNLOCKED, _HIDDEN):
-        st.session_state[key] = dict(values.get(key, {}))
 
 
 def swap_hidden(hidden: Iterable[str], shown: Iterable[str]) -> None:
@@ -82,19 +45,13 @@ def swap_hidden(hidden: Iterable[str], shown: Iterable[str]) -> None:
 def choose_values(values: Mapping[str, Any]) -> None:
     """Choose values of parameters, by their keys in the link; for callbacks.
 
-    Other weights put the visitor's own shape away or bring it back, but where a shape comes with them. Query and key,
-    a decoder's step and Similarity's pair, where they are among the values, are those of the text as it is then.
+    Query and key, a decoder's step and Similarity's pair, if they are among the values, are those of the text then.
     """
-    weights = current_value("weights")
     if "text" in values:
         replace_text(values["text"])
     st.session_state.update({key: value for key, value in values.items() if key != "text"})
     if "weights" in values:
         st.session_state["run"] = values.get("run", "")
-        if values.keys().isdisjoint(params.LOCKED):
-            save_or_restore_unlocked()
-        elif values["weights"] != weights:
-            discard_unlocked()
     if values.get("weights") == "minilm":  # what it locks is settled only in the run, and decides on the tokens
         locked = preset_values("minilm-l6")
         st.session_state.update({key: value for key, value in locked.items() if key in params.LOCKED})

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from playground.learn.results import read_private_key
 from playground.runs.budget import MAX_PARAMETERS
 
 logger = logging.getLogger(__name__)
@@ -51,8 +50,6 @@ class Settings:
     """Cores of one training there, or the share of one."""
     ray_gpus: float = 0.0
     """GPUs of one training there, or the share of one; 0: it trains on the CPU."""
-    result_key: str = field(default="", repr=False)
-    """The private key that signs result codes of exercises; empty: there are none."""
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
@@ -72,8 +69,6 @@ def _parse(name: str, text: str, default: Any) -> Any:
     if isinstance(default, str):
         if not (text and text.isascii() and text.isprintable()) or set(text) & set(";,"):
             raise ValueError("it is empty, or has characters that no setting has")
-        if name == "result_key":
-            read_private_key(text)
         return text
     value = type(default)(text)
     if not 0 < value < math.inf and not (name == "ray_gpus" and value == 0):

@@ -2,14 +2,15 @@
 
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import streamlit as st
 
 from playground.errors import InputError
-from playground.learn.progress import Result, Results, join_results, read_progress, write_progress
-from playground.web.components.exercises import draw_progress
+from playground.learn.progress import Results, join_results, read_progress, write_progress
+from playground.web.components.exercises import keep_in_browser
 
 ASKED = "_exercise_asked"
 """Session key of the page whose settings an exercise asks to change, and of its question."""
@@ -21,13 +22,10 @@ _RESULTS = "_exercise_results"
 """Session key of what was found, by the exercise's key: the browser keeps it."""
 
 _IS_READ = "_exercise_results_read"
-"""Session key of whether the browser has said what it had kept."""
-
-_IS_BROKEN = "_exercise_results_broken"
-"""Session key of whether what it had kept could not be read."""
+"""Session key of whether the browser has told what it had kept."""
 
 _SESSION = "_exercise_session"
-"""Session key of the session's name for the browser, which no other session has."""
+"""Session key of the session's name for the browser."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Attempt:
     """What a visitor has done with one variant."""
 
     answer: Any = None
-    """The last one that was checked, as `Variant.read` takes it; None before."""
+    """The last one that was checked."""
     tries: int = 0
     hints: int = 0
     """How many were asked for."""
@@ -44,8 +42,6 @@ class Attempt:
     """On the last answer, in markdown."""
     complaint: str = ""
     """Why the last answer could not be checked, in markdown."""
-    code: str = ""
-    """The signed code of a right answer; empty where there is none."""
 
     @property
     def is_over(self) -> bool:
@@ -54,50 +50,37 @@ class Attempt:
 
 
 def current_attempt(key: str, number: int) -> Attempt:
-    """What this session has done with a variant."""
+    """Return what this session has done with a variant."""
     attempts: Mapping[tuple[str, int], Attempt] = st.session_state.get(_ATTEMPTS, {})
     return attempts.get((key, number), Attempt())
 
 
-def change_attempt(key: str, number: int, **changes: Any) -> Attempt:
-    """Note what was done with a variant; what was found or given up is noted for its exercise too."""
-    before = current_attempt(key, number)
-    attempt = replace(before, **changes)
+def change_attempt(key: str, number: int, **changes: Any) -> None:
+    """Note what was done with a variant, and the result of its exercise."""
+    attempt = replace(current_attempt(key, number), **changes)
     st.session_state[_ATTEMPTS] = {**st.session_state.get(_ATTEMPTS, {}), (key, number): attempt}
-    result = current_results().get(key, Result())
-    result = Result(
-        found=result.found or attempt.outcome == "found",
-        given_up=result.given_up or attempt.outcome == "given up",
-        tries=result.tries + attempt.tries - before.tries,
-    )
-    if result != Result():
-        st.session_state[_RESULTS] = {**current_results(), key: result}
-    return attempt
+    if attempt.outcome != "open":
+        st.session_state[_RESULTS] = join_results(current_results(), {key: attempt.outcome})
 
 
 def current_results() -> Results:
-    """What became of the exercises in this browser, as far as this session knows."""
+    """Return what became of the exercises in this browser, as far as this session knows."""
     results: Results = st.session_state.get(_RESULTS, {})
     return results
 
 
 def keep_progress() -> None:
-    """Have the browser keep the results, beside those that it had kept before."""
-    draw_progress(
+    """Have the browser keep the results."""
+    keep_in_browser(
         "exercise_progress",
         write_progress(current_results()),
         st.session_state.setdefault(_SESSION, secrets.token_hex(8)),
         is_read=bool(st.session_state.get(_IS_READ)),
-        replaces=bool(st.session_state.get(_IS_BROKEN)),
         on_read=_take_stored,
     )
 
 
 def _take_stored(text: object) -> None:
     st.session_state[_IS_READ] = True
-    try:
-        results = read_progress(text if isinstance(text, str) else "")
-    except InputError:  # somebody has written something else there; what is found from now on takes its place
-        st.session_state[_IS_BROKEN] = True
-    else:
-        st.session_state[_RESULTS] = join_results(current_results(), results)
+    with suppress(InputError):  # somebody has written something else there
+        st.session_state[_RESULTS] = join_results(current_results(), read_progress(str(text)))

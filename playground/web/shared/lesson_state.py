@@ -6,7 +6,6 @@ Lesson and step lie in the session as plain values, as the focus does: `open_pag
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -18,13 +17,14 @@ from playground.errors import InputError, PlaygroundError, UnavailableError
 from playground.learn.formulas import Formula, Surroundings
 from playground.learn.lesson import Lesson, LessonStep, fill_numbers, find_lesson, find_problem
 from playground.link.opening import LinkedView, open_link
-from playground.link.params import LESSON, PARAMS, default_values
+from playground.link.params import LESSON, PARAMS
 from playground.pages import page_at
 from playground.training.answers import first_sequences, score_changed
 from playground.training.trained_network import TrainedNetwork
+from playground.web.choices.history import Moment, restore, take_moment
 from playground.web.choices.open_page import follow_link
-from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, setup_of, unpin
-from playground.web.choices.snapshots import Snapshot, restore_snapshot, take_snapshot
+from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, setup_of
+from playground.web.choices.shortcuts import keep_replaced
 from playground.web.components.without_picture import request_scroll
 from playground.web.session import caches, trained_slot
 from playground.web.session.experiments import validation_data
@@ -32,7 +32,7 @@ from playground.web.session.services import services
 from playground.web.shared.navigation import request_page
 
 _HAD = "_lesson_had"
-"""Session key of the `Snapshot` of what the visitor had chosen when the lesson began."""
+"""Session key of the `Moment` before the lesson began."""
 
 _GUESS = "_lesson_guess"
 """Session key of where the visitor guessed last, and of the guess by its place in the list."""
@@ -72,7 +72,8 @@ def begin_lesson(name: str) -> None:
     """Begin a lesson; for callbacks. Raises as `find_lesson`."""
     find_lesson(name)
     if not lesson_name():
-        st.session_state[_HAD] = take_snapshot(PARAMS.keys() - LESSON.keys())
+        keep_replaced()
+        st.session_state[_HAD] = take_moment()
     st.session_state["lesson"] = name
     go_to(1)
 
@@ -107,11 +108,9 @@ def guess(option: int) -> None:
 
 def leave() -> None:
     """End the lesson, if in one, and bring back what the visitor had before; for callbacks."""
-    had: Snapshot | None = st.session_state.pop(_HAD, None)
+    had: Moment | None = st.session_state.pop(_HAD, None)
     if lesson_name() and had is not None:
-        defaults = {key: value for key, value in default_values(had.values).items() if key in st.session_state}
-        unpin()
-        restore_snapshot(replace(had, values={**defaults, **had.values}))
+        restore(had)
     forget()
 
 

@@ -27,7 +27,6 @@ from playground.web.choices.setup import (
     current_value,
     trained_network,
 )
-from playground.web.choices.snapshots import can_undo, undo_reset
 from playground.web.session import caches, trained_slot
 from playground.web.session.services import services
 from playground.web.shared.answer_line import draw_answer_line
@@ -47,10 +46,6 @@ def draw_heading(question: str) -> None:
     if sentences:
         listed = "\n".join(f"- {sentence}" for sentence in sentences) if len(sentences) > 1 else sentences[0]
         st.container(key="notices").info(listed)
-    if can_undo(setup):
-        with st.container(key="reset_done", horizontal=True, vertical_alignment="center"):
-            st.info("Everything is at its start again.", width=300)
-            st.button("Undo", key="undo_reset", icon=":material/undo:", on_click=undo_reset)
     page, asked = st.session_state.get(ASKED, (None, ""))
     if page == st.session_state[OPEN_PAGE]:
         with st.container(key="exercise_asked", horizontal=True, vertical_alignment="center"):

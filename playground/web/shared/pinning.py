@@ -9,12 +9,11 @@ import streamlit as st
 from playground.analysis.comparison import have_same_tokens
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
-from playground.link.params import LOCKED, SHARED
 from playground.pages import page_at
 from playground.runs.encoder_run import Run
 from playground.views.scenes import MOST_NAMED, Difference, list_differences, name_sides
 from playground.web.choices import setup, shortcuts
-from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, pinned_setup, replace_notices
+from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, pinned_setup
 from playground.web.session import caches
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
@@ -88,38 +87,11 @@ KEY = "pin_line"
 _HOW = "Keeps all settings of the sidebar as they are. Then change any of them: the charts show both, before and after."
 
 
-_STARTED = "_compare_started"
-"""Session key of the ready comparison that was chosen last: its sides, the values and those put away from before."""
-
-
 def start_comparison(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-    """Pin the one side of a ready comparison and set the sidebar to the other, until `Unpin`; for callbacks."""
+    """Pin the one side of a ready comparison and set the sidebar to the other; for callbacks."""
     shortcuts.keep_replaced()
-    had = {key: current_value(key) for key in SHARED}
-    st.session_state[_STARTED] = before, after, had, shortcuts.put_away_values()
     setup.pin(before)
     shortcuts.choose_values(after)
-    replace_notices(current_setup(), [])
-
-
-def _unpin() -> None:
-    """Pin nothing; after a ready comparison, bring back what it had set, but for what was changed since."""
-    pinned = setup.pinned_values()
-    before, after, had, put_away = st.session_state.pop(_STARTED, ({}, {}, {}, {}))
-    setup.unpin()
-    notices = []
-    if had and pinned in (before, after):
-        restored = {
-            key: value for key, value in had.items() if value != current_value(key) in (before[key], after[key])
-        }
-        shape = {key: value for key, value in restored.items() if key in LOCKED}
-        shortcuts.choose_values(shape)  # before the weights, which may put it away
-        if "weights" in restored:
-            shortcuts.restore_put_away(put_away)
-        shortcuts.choose_values({key: value for key, value in restored.items() if key not in shape})
-        if restored:
-            notices.append("Your settings from before this comparison are back.")
-    replace_notices(current_setup(), notices)
 
 
 @as_one_element
@@ -139,7 +111,7 @@ def draw_pin_line(*, links_to_compare: bool = True) -> None:
                      "the sidebar, and those of the sidebar are pinned.", disabled=not differences)  # fmt: skip
         _draw_button("Pin again", "pin", ":material/push_pin:", _pin, "Pins the present settings instead.",
                      disabled=not differences)  # fmt: skip
-        _draw_button("Unpin", "unpin", ":material/close:", _unpin, "Pages show the present settings alone.")
+        _draw_button("Unpin", "unpin", ":material/close:", setup.unpin, "Pages show the present settings alone.")
         if links_to_compare:
             st.page_link(page_named("compare"), label="Compare in full", icon=":material/compare_arrows:")
 

@@ -17,7 +17,7 @@ from playground.link.query import VERSION, model_config, settle, shape_to_train,
 from playground.pages import page_at
 from playground.presets import PRESETS
 from playground.runs.budget import check_budget, check_kept
-from playground.web.choices import open_page, shortcuts, widgets
+from playground.web.choices import history, open_page, shortcuts, widgets
 from playground.web.choices.english import follow_move, leave_minilm, note_drawn, weights_chosen
 from playground.web.choices.setup import (
     OPEN_PAGE,
@@ -27,7 +27,6 @@ from playground.web.choices.setup import (
     recognised_weights,
     trained_network,
 )
-from playground.web.choices.snapshots import reset_everything
 from playground.web.components.rows import draw_copy_link
 from playground.web.session.services import services
 from playground.web.session.uploaded_files import current_upload
@@ -79,7 +78,12 @@ def draw(variants: Variants) -> Callable[[], None]:
     there is to take along.
     """
     open_requested_page()
-    copy_link("copy_link")
+    with st.container(key="state_bar", horizontal=True, gap="small"):
+        copy_link("copy_link")
+        st.button(
+            "Undo", key="undo", icon=":material/undo:", on_click=history.undo,
+            help="Brings back what was chosen before your last change.",
+        )  # fmt: skip
     is_folded = open_page.shows_example()  # the settings change nothing on the open page
     with st.expander("Settings of the other pages", icon=":material/settings:") if is_folded else st.container():
         setup, locked = draw_text_and_weights()
@@ -99,7 +103,11 @@ def draw(variants: Variants) -> Callable[[], None]:
     more = st.expander("More", icon=":material/more_horiz:")
     draw_glossary()
     st.button(
-        "Reset everything", key="reset", icon=":material/restart_alt:", on_click=reset_everything, width="stretch"
+        "Reset everything",
+        key="reset",
+        icon=":material/restart_alt:",
+        on_click=history.reset_everything,
+        width="stretch",
     )
 
     def draw_expanders() -> None:

@@ -27,7 +27,7 @@ from playground.link.params import (
 from playground.link.query import MARKER, PINNED_KEYS
 from playground.presets import PRESETS
 from playground.training.recipe import Recipe
-from playground.web.choices import shortcuts
+from playground.web.choices import history, shortcuts
 from playground.web.choices.open_page import training_parameters
 from playground.web.session import caches
 from playground.web.sidebar.controls import EXPERT, IN_SIGHT
@@ -292,45 +292,44 @@ QUERY: dict[str, Any] = {
 
 def state(app: AppTest) -> Any:
     """Where widgets, focus, changes and pinned settings stand."""
-    return component_data(app, "address_guard")["parameters"]
+    return {key: texts for key, texts in component_data(app, "address_guard")["parameters"].items() if texts}
 
 
-def test_undo_beside_the_notice_brings_all_of_it_back() -> None:
+def test_undo_after_a_reset_brings_all_of_it_back() -> None:
     app = open_page("attention", **QUERY)
     before = state(app)
     assert before["do"] == ["1.2:zero"]
     assert before["b_n_layers"] == ["1"]
     press(app, "reset")
-    assert not any(state(app).values())
+    assert state(app) == {}
     assert values(app, "text", "head") == {"text": DEFAULT_TEXT, "head": 1}
-    press(app, "undo_reset")
+    press(app, "undo")
     assert state(app) == before
     assert shown_focus(app) == {"layer": 1, "head": 2, "query": 5, "key": 3}
-    assert not any(button.key == "undo_reset" for button in app.button)
 
 
-def test_undo_is_offered_until_something_else_is_chosen() -> None:
-    app = choose(press(open_page("attention", **QUERY), "reset"), causal=True)
-    assert not any(button.key == "undo_reset" for button in app.button)
+def test_undo_steps_back_through_one_choice_after_the_other_and_ends_at_the_first() -> None:
+    app = open_page("attention", **QUERY)
+    choices = ({"n_layers": 3}, {"seed": 4}, {"n_heads": 2}, {"weights": "minilm"})
+    steps = [state(app), *(state(choose(app, **chosen)) for chosen in choices)]
+    for step in [*reversed(steps[:-1]), steps[0]]:
+        assert state(press(app, "undo")) == step
+    choose(app, seed=5)
+    press(app.switch_page("../../pages/norms.py").run(), "undo")
+    assert values(app, "seed") == {"seed": 9}, "from another page too"
 
 
-def test_undo_is_over_once_something_was_chosen_though_it_is_taken_back() -> None:
-    app = press(open_page("compare", head=2), "reset")
-    assert any(button.key == "undo_reset" for button in app.button)
-    press(press(app, "compare_start_head"), "unpin")
-    assert not any(button.key == "undo_reset" for button in app.button)
-
-
-def test_a_shape_that_the_trained_weights_had_locked_comes_back_with_undo() -> None:
-    app = choose(open_page("norms", weights="random", n_layers=3), weights="minilm")
-    press(press(app, "reset"), "undo_reset")
-    assert values(choose(app, weights="random"), "n_layers") == {"n_layers": 3}
+def test_the_last_fifty_moments_are_kept() -> None:
+    app = open_page("norms", **SMALL)
+    for seed in range(1, history.LONGEST + 3):
+        choose(app, seed=seed)
+    assert len(app.session_state["_history"]) == history.LONGEST
 
 
 def test_undo_brings_back_who_chose_the_pair_of_words() -> None:
     for link, is_chosen in (({}, False), ({"query": 5, "key": 3}, True)):
         app = open_page("attention", text="a cat sat on it", **link)
-        press(press(app, "reset"), "undo_reset")
+        press(press(app, "reset"), "undo")
         assert app.session_state["_focus_by_page"] is not is_chosen
 
 
@@ -485,7 +484,7 @@ def press_too_early(app: AppTest, key: str, text: str) -> AppTest:
 def test_a_field_that_is_late_does_not_bring_back_what_a_reset_or_its_undo_has_replaced() -> None:
     app = press_too_early(press(open_page(text="cats purr"), "reset"), "front_look", "cats purr")
     assert values(app, "text") == {"text": DEFAULT_TEXT}
-    app = press_too_early(press(app, "undo_reset"), "front_look", DEFAULT_TEXT)
+    app = press_too_early(press(app, "undo"), "front_look", DEFAULT_TEXT)
     assert values(app, "text") == {"text": "cats purr"}
 
 

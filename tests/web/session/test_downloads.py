@@ -9,10 +9,10 @@ from playground.web.session.turns import Turns
 
 
 def test_a_file_is_made_in_its_visitors_turn_and_a_long_one_beside_the_pages() -> None:
-    with other_services(turns=Turns(1, 0.01)) as here:
-        short, long = in_turn(lambda: "short"), in_turn(lambda: "long", is_long=True)
+    short, long = in_turn(lambda: "short"), in_turn(lambda: "long", is_long=True)
+    with other_services(turns=Turns(1, 0.01)):
         assert (short(), long()) == ("short", "long")
-        with here.turns._short.hold("another", 1.0, lambda: None):
-            assert long() == "long"
-            with pytest.raises(BusyError):
-                short()
+    with other_services(turns=Turns(0, 0.01)):
+        assert long() == "long"
+        with pytest.raises(BusyError):
+            short()

@@ -25,13 +25,15 @@ def _new_visitor() -> Iterator[None]:
 
 @pytest.fixture
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Encoder, Run]]:
-    """Every forward pass of the app from now on: the encoder and what it did."""
+    """Every run of the app from now on that keeps all layers: the encoder and what it did."""
     made: list[tuple[Encoder, Run]] = []
     run = encoder_run.run
 
     def recorded(encoder: Encoder, *args: Any, **kwargs: Any) -> Run:
-        made.append((encoder, run(encoder, *args, **kwargs)))
-        return made[-1][1]
+        result = run(encoder, *args, **kwargs)
+        if "keep" not in kwargs:
+            made.append((encoder, result))
+        return result
 
     monkeypatch.setattr(encoder_run, "run", recorded)
     return made

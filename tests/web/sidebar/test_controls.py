@@ -159,4 +159,4 @@ def test_reset_stands_last_and_can_be_undone() -> None:
     app = open_page("attention", n_layers=2)
     assert app.sidebar.button[-1].key == "reset"
     assert values(press(app, "reset"), "n_layers") == {"n_layers": 6}
-    assert values(press(app, "undo_reset"), "n_layers") == {"n_layers": 2}
+    assert values(press(app, "undo"), "n_layers") == {"n_layers": 2}

@@ -205,7 +205,6 @@ def test_its_file_opens_among_the_visitors_own_weights_too(task: str) -> None:
     one = trained(task)
     app = upload(open_page("attention", weights="mine", text="a b c"), trained_network.save(one))
     assert "can't be used" not in sentences(app)
-    assert "the playground's own names" in captions(app)
     sizes = {key: getattr(one.config, key) for key in ("d_model", "n_layers", "d_ff")}
     assert values(app, *sizes) == sizes
     assert sizes.keys() <= locked(app)

@@ -6,20 +6,16 @@ from typing import Any
 from unittest import mock
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from playground.learn import exercise
-from playground.learn.exercise import Exercise, Variant, read_exercise
-from playground.learn.results import make_keys, verify_result
+from playground.learn.exercise import Variant
 from playground.link.opening import LinkedView, open_link
 from playground.web.session import caches
 from playground.web.session.caches import shipped_exercises
+from playground.web.session.result_cache import ResultCache, size_in_bytes
 from playground.web.session.services import other_services, services
 from playground.web.session.turns import Turns
-from playground.web.views.exercises import answers
-from playground.web.views.exercises.posed import ServedVariant, explain_variant, pose_variant
-from playground.web.views.exercises.state_charts import find_items
+from playground.web.views.exercises.posed import find_items, pose_variant, serve_view
 from playground.weights import checkpoint
 from tests.web.app_test import (
     answer,
@@ -47,7 +43,7 @@ def demos() -> Iterator[None]:
 
 
 def forget_posed() -> None:
-    for find in (caches.shipped_exercises, pose_variant, explain_variant):
+    for find in (caches.shipped_exercises, pose_variant):
         find.clear()  # type: ignore[union-attr]
 
 
@@ -62,21 +58,17 @@ def everything(app: AppTest) -> str:
 
 def test_the_list_says_where_to_begin_and_goes_on_from_there() -> None:
     app = without_error(open_page("exercises"))
-    boxes = component_data(app, "exercise_map")["exercises"]
-    assert {box["key"] for box in boxes} == shipped_exercises().keys()
-    assert {box["status"] for box in boxes} == {"new"}
-    assert app.title[0].value == "Where do I begin?"
-    following = component_data(app, "exercise_map")["next"]
-    assert shipped_exercises()[following].title in answer(app)
+    assert {f"exercise_open_{key}" for key in shipped_exercises()} <= {button.key for button in app.button}
+    following = next(exercise for exercise in shipped_exercises().values() if exercise.title in answer(app))
     app = press(app, "exercise_begin")
-    assert app.title[0].value == shipped_exercises()[following].title
-    assert component_data(app, "address_guard")["parameters"]["exercises_key"] == [following]
+    assert app.title[0].value == following.title
+    assert component_data(app, "address_guard")["parameters"]["exercises_key"] == [following.key]
 
 
 def test_an_unknown_key_gets_one_sentence_and_the_list() -> None:
     app = without_error(open_page("exercises", exercises_key="none-of-them"))
     assert "There is no exercise “none-of-them”" in sentences(app)
-    assert component_data(app, "exercise_map")["exercises"]
+    assert "exercise_begin" in {button.key for button in app.button}
     app = without_error(open_page("exercises", exercises_key="x" * 50))
     assert "50 characters" in sentences(app)
 
@@ -86,7 +78,7 @@ def test_a_variant_out_of_range_is_the_nearest_and_says_so(number: str, shown: s
     app = without_error(open_demo("click", exercises_variant=number))
     assert f"exercises_variant=“{number}”" in sentences(app)
     assert app.session_state["exercises_variant"] == int(shown)
-    assert component_data(app, "answer_grid")["rows"]
+    assert app.button_group(key="answer_demo-click_" + shown + "_layer").options
 
 
 def test_a_state_that_was_repaired_says_so() -> None:
@@ -108,7 +100,7 @@ def test_without_the_checkpoint_an_exercise_of_it_says_so_and_the_way_back_is_th
 def test_a_model_over_the_servers_limit_says_so() -> None:
     settings = services().settings
     small = type(settings)(**{**vars(settings), "max_parameters": 100})
-    with other_services(settings=small):
+    with other_services(settings=small, results=ResultCache(10**7, size_in_bytes)):
         forget_posed()
         app = working(open_demo("click"))
     assert "at most 100" in sentences(app)
@@ -124,31 +116,12 @@ def test_a_check_waits_for_its_turn_and_says_when_none_comes() -> None:
     assert SECRET not in everything(app)
 
 
-def test_a_right_answer_is_signed_once_where_the_server_has_a_key() -> None:
-    private, public = make_keys()
-    settings = services().settings
-    with other_services(settings=type(settings)(**{**vars(settings), "result_key": private})):
-        app = without_error(open_demo("number"))
-        app.text_input(key="answer_demo-number_0").set_value("1")
-        app = press(app, "exercise_check")
-        assert not app.code
-        app.text_input(key="answer_demo-number_0").set_value("2176")
-        app = without_error(press(app, "exercise_check"))
-        code = app.code[0].value
-        found = verify_result(code, public)
-        assert (found.exercise, found.variant, found.is_right, found.tries) == ("demo-number", 0, True, 2)
-        assert without_error(app.run()).code[0].value == code
-        assert private not in everything(app)
-
-
 def test_the_trained_encoder_is_the_apps_own() -> None:
     """Neither a second copy in memory nor a second reading of the file."""
     first = pose_variant("demo-trained", 0)
     assert pose_variant("demo-trained", 0) is first
-    plain = Variant(first.exercise, 0)
-    assert first.truth == pytest.approx(plain.truth, rel=1e-5)
-    assert isinstance(first, ServedVariant)
-    assert first.view.encoder is ServedVariant(first.exercise, 1).view.encoder
+    assert first.truth == pytest.approx(Variant(first.exercise, 0).truth, rel=1e-5)
+    assert first.view.encoder is Variant(first.exercise, 1, serve_view).view.encoder
 
 
 def test_an_answer_lies_in_the_session_and_not_in_the_link() -> None:
@@ -161,7 +134,7 @@ def test_an_answer_lies_in_the_session_and_not_in_the_link() -> None:
 
 def test_pages_of_the_exercise_draw_their_own_state_and_the_sidebar_stays() -> None:
     app = press(open_demo("number", text="another", seed=9), "exercise_give_up")
-    assert set(charts(app)) == {"exercise_truth", "parameter_breakdown"}
+    assert set(charts(app)) == {"parameter_breakdown"}
     total = sum(x for trace in charts(app)["parameter_breakdown"] for x in trace["x"])
     assert total == 4592
     assert app.session_state["text"] == "another"
@@ -201,71 +174,21 @@ def test_the_question_stands_on_the_page_where_it_is_worked_on() -> None:
     assert question not in sentences(app.switch_page("../../pages/what_if.py").run())
 
 
-def test_settings_of_the_exercises_page_count_too_and_come_back() -> None:
-    app = press(open_demo("settings", parameters_view="layers"), "exercise_start")
-    assert app.session_state["parameters_view"] == "components"
-    app.session_state["n_layers"], app.session_state["parameters_view"] = 1, "layers"
-    app = press(working(app.run()), "exercise_check")
-    assert "`parameters_view`: components → **layers**" in prose(app)
-    app = press(press(app, "exercise_list"), "exercise_back_to_settings")
-    assert app.session_state["parameters_view"] == "layers"
-
-
-def test_settings_given_up_show_one_way() -> None:
-    app = press(open_demo("settings"), "exercise_give_up")
-    assert "`n_layers`: 2 → **1**" in prose(app)
-
-
 def test_weights_that_no_exercise_knows_get_a_sentence() -> None:
     app = open_demo("settings", weights="mine", d_model=16, n_heads=2)
     app = press(app, "exercise_check")
     assert "minilm or random" in sentences(app)
 
 
-def test_the_order_that_is_shown_first_comes_of_the_key_alone() -> None:
-    def first_order(variant: int) -> list[str]:
-        app = open_demo("order", exercises_variant=variant)
-        return [str(button.key).split("_up_")[1] for button in app.button if "_up_" in str(button.key)]
-
-    assert sorted(first_order(0)) == ["attention", "feed-forward", "norms"]
-    assert len({tuple(first_order(i)) for i in range(6)}) > 1
-    assert first_order(2) == first_order(2)
-
-
-def test_a_place_is_named_by_menus_and_a_late_menu_does_not_move_a_clicked_cell() -> None:
-    app = open_demo("click")
-    app.selectbox(key="answer_demo-click_0_0_0").set_value(0)
-    app.selectbox(key="answer_demo-click_0_1_0").set_value(0)
-    app = press(app, "exercise_check")
-    assert component_data(app, "answer_grid") == {}
-    assert "1 try" in answer(app)
-    app = open_demo("click")
-    app.session_state["answer_demo-click_0_place"] = (0, 0, 1)  # as a click leaves it; the browser has the old menus
-    app = press(app, "exercise_check")
-    assert "You have found it" in answer(app)
-
-
-def test_what_a_browser_sends_is_not_trusted() -> None:
-    with mock.patch.object(answers, "draw_answer_grid") as grid:
-        app = open_demo("click")
-        *_, choose = grid.call_args.args
-        state: dict[str, Any] = {}
-        with mock.patch.object(st, "session_state", state):
-            for sent in (["x", 0], [99, 0], [0], [True, False], {"a": 1}, [[0], 1], "a", [-1, 0], [0, 5]):
-                choose(sent)
-            assert state == {}
-            choose([4, 0])
-    assert state == {"answer_demo-click_0_place": (4, 0, 1)}
-    assert not app.exception
-    with mock.patch.object(answers, "draw_answer_curve") as curve:
-        open_demo("draw")
-        *_, draw = curve.call_args.args
-        with mock.patch.object(st, "session_state", state):
-            for drawn in ([0.1] * 4, [float("nan")] * 5, ["1"] * 5, [1e300] * 5, None):
-                draw(drawn)
-            assert len(state) == 1
-            draw([0, 0.5, 1, 0.5, 0])
-    assert state["answer_demo-draw_0_heights"] == (0, 0.5, 1, 0.5, 0)
+def test_a_head_is_chosen_by_its_layer_and_its_number() -> None:
+    app = press(open_demo("click"), "exercise_check")
+    assert "Choose an answer" in sentences(app)
+    for head, tries in ((1, "1 try"), (0, "2 tries")):
+        app.button_group(key="answer_demo-click_0_layer").set_value(0)
+        app.button_group(key="answer_demo-click_0_head").set_value(head)
+        app = press(app, "exercise_check")
+        assert tries in answer(app)
+    assert set(charts(app)) == {"exercise_truth", "attention_pattern"}
 
 
 def view_items(view: LinkedView, keys: tuple[str, ...]) -> list[Any]:
@@ -289,10 +212,3 @@ def test_charts_are_found_inside_of_groups_columns_and_closed_panels_and_have_no
         assert item.click == ""
         assert "click" not in item.caption.lower()
         assert getattr(getattr(item, "rows", None), "place", "") == ""
-
-
-def test_shipped_exercises_are_read_once() -> None:
-    with mock.patch.object(exercise, "read_exercise", side_effect=read_exercise) as read:
-        first: dict[str, Exercise] = dict(shipped_exercises())
-        assert dict(shipped_exercises()) == first
-    assert read.call_count == len(first)

@@ -1,6 +1,7 @@
-"""Exercises as this server poses them: their states run with the app's models, in turns, and are kept for everybody."""
+"""Exercises as this server poses them: their states run with the app's models, in turns, and are cached."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields, replace
 from functools import cached_property
@@ -8,17 +9,21 @@ from typing import Any
 
 import streamlit as st
 
+from playground.charts.chart import Chart, Columns, Group, Heatmap, Item, Later, Panel, Paragraph, Table
 from playground.charts.scene import Scene
+from playground.learn.checks import ANSWER
 from playground.learn.exercise import Variant
 from playground.link.opening import LinkedView
+from playground.link.query import needed_panels
 from playground.views.all_views import VIEWS
 from playground.web.session import caches
 from playground.web.session.caches import shipped_exercises
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_for_everybody
+from playground.web.shared.renderer import render
 
 _LONG_PAGES = ("gradient-flow", "regularisers", "training")
-"""Pages whose numbers come from passes back, or from trainings: they take the long place."""
+"""Pages whose numbers come from backward passes or trainings: they take the long place."""
 
 
 class ServedView(LinkedView):
@@ -36,41 +41,17 @@ def serve_view(view: LinkedView) -> ServedView:
     return ServedView(**parts | {"lab": replace(view.lab, source=caches.APP)})
 
 
-class ServedVariant(Variant):
-    """A variant whose states run with the app's models."""
-
-    @cached_property
-    def view(self) -> ServedView:
-        """As of `Variant`."""
-        return serve_view(super().view)
-
-    @cached_property
-    def other(self) -> LinkedView | None:
-        """As of `Variant`."""
-        other = super().other
-        return None if other is None else serve_view(other)
-
-
 @cache_for_everybody(max_entries=8)
-def pose_variant(key: str, number: int) -> ServedVariant:
-    """A variant of a shipped exercise, with all that was computed of it; raises as `open_link`."""
-    variant = ServedVariant(shipped_exercises()[key], number)
+def pose_variant(key: str, number: int) -> Variant:
+    """Return a variant of a shipped exercise; raises as `open_link`."""
+    variant = Variant(shipped_exercises()[key], number, serve_view)
     _ = variant.view
     return variant
 
 
-@cache_for_everybody(max_entries=64)
-def explain_variant(key: str, number: int) -> str:
-    """Why a variant's answer is what it is; raises as `Variant.explain`. To be called in a turn."""
-    return pose_variant(key, number).explain(shipped_exercises()[key].explanation)
-
-
 @contextmanager
 def take_turn(page: str) -> Iterator[None]:
-    """Hold a turn to compute with a state of a page, by its path; raises `BusyError`.
-
-    Whoever looks on is told while it takes a while.
-    """
+    """Hold a turn to compute with a state of a page, by its path; raises `BusyError`."""
     with ExitStack() as held:
         held.enter_context(st.spinner("This is computed for you, which may take a moment."))
         if page in _LONG_PAGES:
@@ -78,3 +59,53 @@ def take_turn(page: str) -> Iterator[None]:
         else:
             held.enter_context(services().turns.take())
         yield
+
+
+def draw_state(view: LinkedView, keys: Collection[str]) -> None:
+    """Draw the charts, tables and groups of a state that have these keys; raises as the state's run."""
+    if keys and isinstance(view, ServedView) and view.page in VIEWS:
+        options = {**view.values, **needed_panels(keys)}
+        render(list(find_items(VIEWS[view.page].show(view.scene, options), keys)), view.scene)
+
+
+def find_items(items: Iterable[Item], keys: Collection[str]) -> Iterator[Item]:
+    """Yield the items of these keys, also those inside others; a click on them changes nothing."""
+    for item in items:
+        match item:
+            case Paragraph(text, "answer") if ANSWER in keys:
+                yield Paragraph(text)
+            case Group() if item.key in keys:
+                yield replace(item, items=tuple(map(_without_clicks, item.items)))
+            case Group() | Panel() | Later():
+                yield from find_items(item.items, keys)
+            case Columns():
+                yield from find_items([each for column in item.columns for each in column], keys)
+            case Chart() | Table() if item.key in keys:
+                yield _without_clicks(item)
+
+
+def _without_clicks(item: Item) -> Item:
+    """Return the item without places that a click chooses: they would move the visitor's own focus elsewhere."""
+    if isinstance(item, Chart):
+        read = item.reading
+        item = replace(
+            item,
+            click="",
+            on_row=None,
+            caption=_drop_clicks(item.caption),
+            reading=lambda subject: _drop_clicks(read(subject)),
+        )
+    match item:
+        case Heatmap():
+            return replace(item, rows=replace(item.rows, place=""), columns=replace(item.columns, place=""))
+        case Table():
+            return replace(item, on_row=None)
+    return item
+
+
+_CLICKS = re.compile(r"\b[Cc]lick|\b[Tt]humbnails|\b[Tt]he frame\b|\b[Aa]rrow keys\b")
+
+
+def _drop_clicks(text: str) -> str:
+    """Return a caption without its sentences on clicks and the frame."""
+    return " ".join(sentence for sentence in re.split(r"(?<=[.?!])\s+", text) if not _CLICKS.search(sentence))
