@@ -11,6 +11,7 @@ from playground import notebook, open_link, show
 from playground.charts.draw import Drawn
 from playground.errors import InputError
 from playground.views.all_views import VIEWS
+from playground.views.positions import table_rows
 from tests.views.every_figure import FOLDS
 
 SMALL = "weights=random&tokenizer=word&d_model=16&n_heads=4&n_layers=2&text=one+two+three+two%0Afive"
@@ -70,7 +71,7 @@ def test_positions_are_those_of_the_model_without_changes() -> None:
     placed, opened = subject("positions")
     np.testing.assert_array_equal(placed.run.arrays["final"], open_link(f"?{SMALL}").run.arrays["final"])
     table = opened.encoder.embed.position_table().numpy()
-    np.testing.assert_array_equal(placed.rows, table[: len(placed.rows)])
+    np.testing.assert_array_equal(table_rows(placed), table[: len(table_rows(placed))])
 
 
 def test_sentences_are_the_texts_and_the_lists_with_the_changes_that_each_can_have() -> None:

@@ -1,7 +1,7 @@
 """Counts as people read them: formulas with numbers, rounded sizes, tables, what a model costs."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,24 +42,11 @@ def times(ratio: float) -> str:
     return f"{ratio:,.0f} ×" if ratio >= 10 else f"{ratio:.2g} ×"
 
 
-def share(part: int, whole: int) -> str:
-    """A share, never rounded to nothing: `53 %`, `0.044 %`, `< 0.01 %`."""
-    percent = 100 * part / whole
-    if percent < 0.01:
-        return "< 0.01 %"
-    return f"{percent:.0f} %" if percent >= 10 else f"{percent:.2g} %"
-
-
 def duration(seconds: float) -> str:
     """A time to wait: `8 s`, `3 min`, `1.5 h`."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.2g} h"
-
-
-def listed(counts: Iterable[tuple[str, int]]) -> str:
-    """Names and numbers in one line."""
-    return ", ".join(f"{LABELS.get(name, name)} {count:,}" for name, count in counts)
 
 
 def breakdown_table(count: Count, config: ModelConfig, **sizes: int) -> pd.DataFrame:
@@ -80,12 +67,6 @@ def breakdown_table(count: Count, config: ModelConfig, **sizes: int) -> pd.DataF
             "component": [LABELS[terms[0].component] for terms in parts.values()],
         }
     )
-
-
-def component_table(count: Count) -> pd.DataFrame:
-    """One row a component and one for the sum, to be compared with another model's."""
-    sums = count.by(lambda term: LABELS[term.component]) | {"all": count.total}
-    return pd.DataFrame({"now": sums}).rename_axis("component")
 
 
 def memory_table(config: ModelConfig, n_tokens: int) -> pd.DataFrame:
@@ -112,7 +93,6 @@ class ModelCosts:
 
     config: ModelConfig
     n_tokens: int
-    length_from: str = "this sentence"
     name: str = "this model"
 
     @cached_property
@@ -128,12 +108,11 @@ class ModelCosts:
 
 def sentence_costs(config: ModelConfig, n_tokens: int | None, name: str = "this model") -> ModelCosts:
     """Return what a model costs for a sentence of so many tokens, padding included; for 16 without a sentence."""
-    origin = "an example, as there is no sentence" if n_tokens is None else "this sentence, with its padding"
-    return ModelCosts(config, min(n_tokens or 16, config.max_len), origin, name)
+    return ModelCosts(config, min(n_tokens or 16, config.max_len), name)
 
 
 def describe_costs(pinned: ModelCosts, now: ModelCosts) -> str:
-    """Both models' parameters and work, the pinned one's first, in one sentence."""
+    """Both models' parameters and work, the pinned one's first."""
     parameters = _describe_change(pinned.parameters.total, now.parameters.total, in_millions)
     flops = _describe_change(pinned.flops.total, now.flops.total, lambda n: in_units(n, "FLOPs"))
     return f"Parameters: {parameters}. The forward pass over {now.n_tokens} tokens: {flops}."

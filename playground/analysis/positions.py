@@ -7,7 +7,6 @@ import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor
 
@@ -26,17 +25,11 @@ SWAP_ROUNDING = 1e-6
 """A difference up to this share of the differences between words is taken for rounding, in float64."""
 
 ALIKE = 1e-12
-"""Up to this share of the output's largest number, a difference is none, in float64."""
-
-NEARLY_ALIKE = 1e-2
-"""Up to this share of it, the words' outputs are so alike that a page says so."""
+"""The same as a share of the output's largest number."""
 
 
 def first_rows(encoder: Encoder, n: int) -> Array:
-    """The first rows of the table that an encoder adds: (n or max_len, whichever is less, D), read-only.
-
-    Where none is added, these are the standard sinusoids, to compare with.
-    """
+    """The first rows of an encoder's table, or of the standard sinusoids: (min(n, max_len), D), read-only."""
     config = encoder.config
     table = encoder.embed.position_table()
     if table is None:
@@ -46,12 +39,6 @@ def first_rows(encoder: Encoder, n: int) -> Array:
     return rows
 
 
-def dot_products(rows: Array) -> Array:
-    """Each position's row times each other's: (N, D) → (N, N)."""
-    products: Array = rows @ rows.T
-    return products
-
-
 def distances(rows: Array) -> Array:
     """Length of the difference of each two rows: (N, D) → (N, N)."""
     wide = torch.tensor(rows)
@@ -59,71 +46,41 @@ def distances(rows: Array) -> Array:
     return apart
 
 
-def by_offset(matrix: Array) -> pd.DataFrame:
-    """Mean, lowest and highest entry over all pairs of positions that are as far apart: a row an offset, 0 … N − 1."""
-    diagonals = [np.diagonal(matrix, offset) for offset in range(len(matrix))]
-    rows = [(diagonal.mean(), diagonal.min(), diagonal.max()) for diagonal in diagonals]
-    return pd.DataFrame(rows, columns=["mean", "lowest", "highest"]).rename_axis("offset")
-
-
-def addition(tokens: Array, rows: Array) -> pd.DataFrame:
-    """What adding rows of the table does to token embeddings, both (T, D): a row a token.
-
-    Columns: the lengths of `token`, `position` and `sum`; `relative`, position over token; `cosine` between token and
-    sum. What divides by a zero length is NaN.
-    """
-    total = tokens + rows
-    table = pd.DataFrame({"token": l2(tokens), "position": l2(rows), "sum": l2(total)})
-    products = (tokens.astype(np.float64) * total).sum(axis=1)
-    table["relative"] = table["position"] / table["token"].where(table["token"] > 0)
-    table["cosine"] = products / (table["token"] * table["sum"]).where(lambda lengths: lengths > 0)
-    return table
+def addition(tokens: Array, rows: Array) -> tuple[Array, Array]:
+    """How many times as long as its token's embedding each row is, and the cosine of embedding and sum: (T,) each."""
+    total, lengths = tokens + rows, l2(tokens)
+    with np.errstate(divide="ignore", invalid="ignore"):  # a vector of zeros has no direction
+        return l2(rows) / lengths, (tokens.astype(np.float64) * total).sum(axis=1) / (lengths * l2(total))
 
 
 @dataclass(frozen=True)
 class Swap:
-    """How far outputs move when two words change places; each word is compared with itself, wherever it stands.
-
-    Attributes:
-        placed: (T,), each word's largest |difference| over its D numbers, with positions.
-        bare: (T,), the same without positions.
-        size: the largest |number| of the output without positions.
-        placed_size: the same with positions.
-        spread: the largest |difference| between two words' outputs in one sentence, without positions.
-        unchanged: whether both words are the same to the encoder, so that the sentence is what it was.
-    """
+    """How far outputs move when two words change places; each word is compared with itself, wherever it stands."""
 
     placed: Array
+    """(T,), each word's largest |difference| over its D numbers, with positions."""
     bare: Array
+    """The same without positions."""
     size: float
+    """The largest |number| of the output without positions."""
     placed_size: float
     spread: float
+    """The largest |difference| between two words' outputs in one sentence, without positions."""
     unchanged: bool = False
+    """Whether both words are the same to the encoder."""
 
     @property
-    def alike(self) -> bool:
-        """Whether, without positions, all words have the same output, so that none can be seen to move."""
-        return self.spread <= ALIKE * self.size
-
-    @property
-    def equivariant(self) -> bool:
-        """Whether, without positions, the outputs change places with their words and are otherwise the same."""
-        return not self.alike and float(self.bare.max()) <= SWAP_ROUNDING * self.spread
-
-    @property
-    def ordered(self) -> bool:
-        """Whether, with positions, the outputs show the order of the words."""
-        return float(self.placed.max()) > ALIKE * self.size
+    def rounding(self) -> float:
+        """Changes up to here are rounding errors."""
+        return max(SWAP_ROUNDING * self.spread, ALIKE * self.size)
 
 
 def swap_words(
     encoder: Encoder, batch: Batch, sentence: int, first: int, second: int, *, seed: int = 0, causal: bool = False
 ) -> Swap:
-    """Run a sentence as it is, and with the tokens at two positions exchanged; with positions, and without.
+    """Run a sentence as it is, and with two tokens swapped; with positions (sinusoids if it has none), and without.
 
-    An encoder without positions stands for the second; the first is then its weights with the standard sinusoids.
-    `seed` is that of the words' vectors, where the encoder has no token table. Blocks compute in float64: what many
-    layers leave of the order may be smaller than the rounding errors of float32.
+    Blocks compute in float64: what many layers leave of the order may be smaller than the rounding errors of float32.
 
     Raises:
         InputError: there is no token at one of the positions, or the sentence is longer than the position table.
@@ -196,38 +153,6 @@ def with_positions(encoder: Encoder, positions: Positions) -> Encoder:
     return other.to(next(encoder.parameters()))
 
 
-def describe_swap(config: ModelConfig, swap: Swap, *, causal: bool = False) -> str:
-    """What the swap of two different words shows, in this run's numbers."""
-    bare, placed = float(swap.bare.max()), float(swap.placed.max())
-    if not np.isfinite([bare, placed, swap.spread]).all():
-        return "**Overflow**: the outputs are too large for floating-point numbers, so there is nothing to compare."
-    counts = "the order counts" if swap.ordered else "this encoder cannot tell the order with them either"
-    with_table = f"With positions, outputs change by up to {placed:.2g}: {counts}."
-    if swap.alike:
-        return (
-            f"**Without positions all tokens have the same output** (to rounding: they differ by {swap.spread:.1g}, in "
-            f"numbers up to {swap.size:.2g}). None can be told from another, so nothing can be seen to change places. "
-            f"{with_table}"
-        )
-    alike = ""
-    if swap.spread < NEARLY_ALIKE * swap.size:
-        alike = (
-            f" The tokens are nearly alike here: without positions, their outputs differ from each other by at most "
-            f"{swap.spread:.2g}."
-        )
-    reasons = ["the causal mask shows each token only those before it, which tells the order too"] * causal
-    reasons += ["the reshape merge mixes the numbers of different positions"] * (config.head_merge == "reshape")
-    reasons += ["the window shows each token only those around it, which tells the order too"] * (config.window > 0)
-    if reasons:
-        because = " and ".join(reasons)
-        return f"**Even without positions, outputs change** by up to {bare:.2g}: {because}. {with_table}{alike}"
-    differences = "are the same to rounding" if swap.equivariant else "are the same but for rounding errors"
-    return (
-        f"**Without positions the order is lost**: the outputs change places with their words, and {differences} "
-        f"({bare:.1g}). This is *equivariance*. {with_table}{alike}"
-    )
-
-
 def formula(positions: Positions) -> str:
     """The table in LaTeX: Vaswani et al. 2017, section 3.5; tutorial B for the doubled exponent."""
     if positions == "learned":
@@ -249,6 +174,13 @@ def formula_with_numbers(positions: Positions, rows: Array, position: int, dimen
     angle = position * float(frequencies(d_model, doubled=doubled)[pair])
     function = r"\cos" if dimension % 2 else r"\sin"
     return rf"{entry} = {function}\frac{{{position}}}{{10000^{{{exponent}}}}} = {function}({number(angle)}) = {value}"
+
+
+def sum_formula(config: ModelConfig) -> str:
+    """What is added to a token's vector, in LaTeX."""
+    row = r"E_{\text{id}_t}" if config.vocab_size else "v_t"
+    scale = r"\sqrt{D}\, " if config.vocab_size and config.scale_embeddings else ""
+    return f"x_t = {scale}{row} + P_t"
 
 
 def sum_with_numbers(tokens: Array, rows: Array, position: int) -> str:

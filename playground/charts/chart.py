@@ -193,7 +193,7 @@ class Vectors(Chart[S]):
 
 @dataclass(frozen=True, kw_only=True)
 class Picture(Chart[S]):
-    """A figure of its own kind, such as a treemap; a pinned subject's stands beside it."""
+    """A figure of its own kind, such as dots; a pinned subject's stands beside it."""
 
     figure: Callable[[S], Figure]
 

@@ -72,17 +72,10 @@ def numbers_of(figure: go.Figure) -> list[Row]:
     """Return the numbers of a figure, a header first: a heatmap as it is, lines and bars with a row a number."""
     drawn = [trace for trace in figure.data if trace.hoverinfo != "skip" or trace.type == "heatmap"]
     heatmaps = [trace for trace in drawn if trace.type == "heatmap"]
-    if drawn and drawn[0].type == "treemap":
-        return _areas(drawn[0])
     if heatmaps:
         return [row for number, trace in enumerate(heatmaps) for row in _cells(figure, trace, len(heatmaps), number)]
     series = [trace for trace in drawn if trace.type in ("bar", "scatter") and trace.y is not None]
     return _series(figure, [trace for trace in series if any(value is not None for value in trace.y)])
-
-
-def _areas(trace: go.Treemap) -> list[Row]:
-    rows = zip(trace.ids, trace.parents, trace.labels, trace.values, strict=True)
-    return [["area", "part of", "name", "size"], *([*map(str, row[:3]), float(row[3])] for row in rows)]
 
 
 def _cells(figure: go.Figure, trace: go.Heatmap, n: int, number: int) -> Iterator[Row]:

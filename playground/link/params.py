@@ -374,7 +374,7 @@ OWN: dict[str, Param] = {
     "gradient_second": Choice("no norm, no residual", ENCODERS),
     "gradient_six": Switch(False),
     "parameters_model": Choice("sidebar", ("sidebar", *PRESETS)),
-    "parameters_view": Choice("components", ("components", "treemap", "layers")),
+    "parameters_view": Choice("components", ("components", "layers")),
     "parameters_formulas": Switch(False),
     "parameters_costs": Switch(False),
     "parameters_bought": Switch(False),

@@ -24,7 +24,7 @@ from playground.views.gradient_flow import gradient_scene, show_gradient_flow
 from playground.views.norms import show_norms
 from playground.views.overview import overview_scene, show_overview
 from playground.views.parameters import parameters_scene, show_parameters
-from playground.views.parts import read_parts, show_parts
+from playground.views.parts import parts_scene, show_parts
 from playground.views.positions import positions_scene, show_positions
 from playground.views.scenes import run_scene
 from playground.views.similarity.page import show_similarity
@@ -109,7 +109,7 @@ VIEWS: Mapping[str, View] = {
     "step-by-step": View(show_steps, walk_scene),
     "positions": View(show_positions, positions_scene),
     "encoder-decoder": View(show_encoder_decoder, pair_scene),
-    "parts": View(show_parts, lambda view: read_parts(view.values["parts_view"])),
+    "parts": View(show_parts, parts_scene),
     "gradient-flow": View(show_gradient_flow, gradient_scene),
     "bug-lab": View(show_bug_lab, linked_lab),
     "tutorials": View(show_tutorials, linked_tutorials),

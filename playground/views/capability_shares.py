@@ -17,6 +17,7 @@ from playground.charts.scene import Scene
 from playground.language.capabilities import CAPABILITIES
 from playground.language.family import seeds_of
 from playground.language.network import Spec
+from playground.words import say
 
 GUESSING, CHANCE = 0.6, 0.5
 """A share up to the first is called no better than guessing, which gets the second: two words are always possible."""
@@ -53,6 +54,16 @@ class CapabilityShares:
         """Return a cell's mean with the range of its seeds, such as `0.90 (0.89–0.91)`."""
         return f"{self.mean[row, column]:.2f} ({self.low[row, column]:.2f}–{self.high[row, column]:.2f})"
 
+    def average(self, row: int) -> tuple[float, float, float]:
+        """Return the mean over all capabilities, and those of the worst and the best seed."""
+        averages = self.by_seed[row].mean(1)
+        return float(averages.mean()), float(averages.min()), float(averages.max())
+
+    def write_average(self, row: int) -> str:
+        """Return the mean over all capabilities with its range, such as `86.2% (85.9%–86.6%)`."""
+        mean, low, high = self.average(row)
+        return f"{mean:.1%} ({low:.1%}–{high:.1%})"
+
 
 def read_shares(named: Mapping[str, Spec]) -> Scene[CapabilityShares]:
     """Return the shares of those encoders, by name, that were measured."""
@@ -63,14 +74,7 @@ def read_shares(named: Mapping[str, Spec]) -> Scene[CapabilityShares]:
 
 
 def capability_table(key: str, place: str, chosen: Mapping[str, int], about: str) -> Heatmap[CapabilityShares]:
-    """Return the mean share right of every encoder and capability, with the chosen cell framed.
-
-    Args:
-        key: of the chart.
-        place: the parameter that a click on a row sets.
-        chosen: the chosen row and column, by their parameters.
-        about: what the caption says about the rows.
-    """
+    """Return the mean share right of every encoder and capability, with the chosen cell, by its parameters, framed."""
 
     def write_cells(shares: CapabilityShares) -> pd.DataFrame:
         cells = [[shares.write(row, column) for column in range(len(TITLES))] for row in range(len(shares.names))]
@@ -78,15 +82,14 @@ def capability_table(key: str, place: str, chosen: Mapping[str, int], about: str
 
     return Heatmap(
         key=key,
-        alt="Heatmap of the share of hidden words that trained encoders get right, by capability",
-        caption=f"Share of hidden words that are right, the mean of three seeds. {about} "
-        f"Grey: at most {GUESSING:.2f}, where guessing gets {CHANCE:.2f} or less. Click a cell to read about it.",
+        alt=say("parts", "table.alt"),
+        caption=say("parts", "table.caption", about=about, grey=f"{GUESSING:.2f}", chance=f"{CHANCE:.2f}"),
         values=lambda shares: shares.mean,
         shown=lambda shares: shares.mean.round(2) > GUESSING,
         rows=Axis("", lambda shares: list(shares.names), place=place, options={"dtick": 1}),
         columns=Axis("", lambda _: TITLES, place="parts_column", options={"side": "top", "dtick": 1}),
         chosen=dict(chosen),
-        click="The chosen encoder, in its row, and the capability, in its column. Arrow keys move them.",
+        click=say("parts", "table.click"),
         bar="",
         hover="%{y}, %{x}",
         more="more right answers",
@@ -98,6 +101,6 @@ def capability_table(key: str, place: str, chosen: Mapping[str, int], about: str
         height_of=lambda n_rows: 96 + 22 * n_rows,
         least_cell=46,
         table=write_cells,
-        table_title="The numbers, with the range of the seeds",
+        table_title=say("parts", "table.numbers"),
         compares=False,
     )

@@ -8,15 +8,12 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from playground.accounting.readable import ModelCosts
 from playground.charts.chart import Heatmap
 from playground.charts.draw import draw_chart
 from playground.charts.head_map import head_map
 from playground.charts.names import token_table
 from playground.charts.scene import Scene
 from playground.export.tables import numbers_of, rows_of, write_csv
-from playground.views.parameters import show_treemap
-from tests.model.reference import small_config
 from tests.views.every_figure import every_figure
 
 WORDS = ["=1+1", "+x", "-x", "@sum", "\tx", "＝x", 'a"b', "a,b", "a\nb", "|", "it's", "漢", "5", ""]
@@ -75,14 +72,6 @@ def test_lines_have_a_row_a_number_and_bands_their_own() -> None:
     np.testing.assert_array_equal(residual, line.y)
     low = table.loc["attention band from [median length]", "number"].to_numpy(np.float32)
     assert len(low) == len(residual) - 1, "a block has an output, and the stream a state before the first"
-
-
-def test_a_treemaps_numbers_add_up() -> None:
-    scene = Scene(ModelCosts(small_config(), 1))
-    rows = numbers_of(go.Figure(draw_chart(show_treemap(scene, has_focus=False), scene).now.figure))
-    total = scene.now.parameters.total
-    assert ["model", "", "model", total] in rows
-    assert sum(row[3] for row in rows if row[1] == "model") == total
 
 
 def test_every_figure_of_every_page_has_numbers() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from playground.charts.chart import Heatmap, Panel, Paragraph, Table, Widget
+from playground.charts.chart import Heatmap, Panel, Table, Widget
+from playground.charts.scene import Scene
 from playground.language.family import SEEDS, TABLE
 from playground.language.ladder import RUNGS, START, ladder_specs
 from playground.learn.lesson import LessonStep, find_problem
@@ -19,8 +20,8 @@ from playground.link.kinds import Whole
 from playground.link.opening import open_link
 from playground.pages import LADDER
 from playground.views.capability_shares import CapabilityShares
-from playground.views.parts import read_parts, show_parts
-from playground.views.parts_ladder import answer_ladder, describe_change, tabulate_costs, write_change
+from playground.views.parts import parts_scene, show_parts
+from playground.views.parts_ladder import find_climb, tabulate_costs, write_change
 from tests.views.scenes import parts_of, words
 
 OPTIONS: dict[str, Any] = {key: param.default for key, param in params.OWN.items() if key.startswith("parts_")}
@@ -28,8 +29,12 @@ SPECS = ladder_specs()
 NAMES = tuple(SPECS)
 
 
+def ladder() -> Scene[CapabilityShares]:
+    return parts_scene(open_link(f"https://host/parts?parts_view={LADDER.replace(' ', '+')}"))
+
+
 def shown(**options: Any) -> list[Any]:
-    return parts_of(show_parts(read_parts(LADDER), OPTIONS | {"parts_view": LADDER} | options))
+    return parts_of(show_parts(ladder(), OPTIONS | {"parts_view": LADDER} | options))
 
 
 def averages() -> dict[str, list[float]]:
@@ -47,7 +52,7 @@ def made(*rungs: tuple[float, ...]) -> CapabilityShares:
     return CapabilityShares(NAMES[: len(rungs)], tuple(SPECS.values())[: len(rungs)], by_seed)
 
 
-def test_the_answer_is_that_of_the_table() -> None:
+def test_the_answer_is_the_rung_that_changes_most_of_those_whose_seeds_do_not_overlap() -> None:
     seeds = averages()
     means = {name: fmean(each) for name, each in seeds.items()}
     apart = [
@@ -56,30 +61,20 @@ def test_the_answer_is_that_of_the_table() -> None:
         if min(seeds[name]) > max(seeds[before]) or max(seeds[name]) < min(seeds[before])
     ]
     most, before = max(apart, key=lambda pair: abs(means[pair[0]] - means[pair[1]]))
-    answer = next(each.text for each in shown() if isinstance(each, Paragraph) and each.kind == "answer")
-    assert f"**{means[START]:.1%}**" in answer
-    first, top = seeds[START], seeds[NAMES[-1]]
-    overlap = min(first) <= max(top) and min(top) <= max(first)
-    assert f"**{means[NAMES[-1]]:.1%}**{', which may be chance' if overlap else ''}." in answer
-    assert f"**{most[0].upper()}{most[1:]}** changes most: from {means[before]:.1%} to {means[most]:.1%}." in answer
-
-
-def test_a_change_counts_only_if_the_seeds_ranges_do_not_overlap() -> None:
-    overlaps = made((0.6, 0.7, 0.8), (0.9, 0.8, 1.0))
-    assert "each may be chance" in answer_ladder(overlaps)
-    assert "may be chance" in describe_change(overlaps, 1)
-    apart = made((0.6, 0.7, 0.8), (0.9, 0.9, 0.9), (0.5, 0.5, 0.5))
-    assert answer_ladder(apart).endswith("**Learned positions** changes most: from 90.0% to 50.0%.")
-    assert describe_change(apart, 1) == "All capabilities: 70.0% on the row above, 90.0% here."
-    assert describe_change(apart, 0) == ""
+    found = find_climb(ladder().now)
+    assert (found["changes"], str(found["rung"]).lower()) == (len(RUNGS), most.lower())
+    for key, name in (("first", START), ("top", NAMES[-1]), ("before", before), ("after", most)):
+        row = NAMES.index(name)
+        assert ladder().now.average(row) == pytest.approx((means[name], min(seeds[name]), max(seeds[name])))
+        assert found[key] == ladder().now.write_average(row)
+    assert find_climb(made((0.6, 0.7, 0.8), (0.9, 0.8, 1.0), (0.5, 0.5, 0.5)))["rung"] == "Learned positions"
 
 
 def test_the_table_has_a_row_for_each_rung_and_its_choice_fits() -> None:
     chart = next(each for each in shown() if isinstance(each, Heatmap))
-    ladder = read_parts(LADDER).now
     assert chart.rows.names is not None
-    assert tuple(chart.rows.names(ladder)) == NAMES
-    np.testing.assert_allclose(ladder.mean.mean(1), [fmean(each) for each in averages().values()])
+    assert tuple(chart.rows.names(ladder().now)) == NAMES
+    np.testing.assert_allclose(ladder().now.mean.mean(1), [fmean(each) for each in averages().values()])
     rung = params.OWN["parts_rung"]
     assert isinstance(rung, Whole)
     assert rung.high == len(RUNGS)
@@ -98,20 +93,11 @@ def test_the_chosen_rung_has_its_papers_claim_and_settings_that_open_its_encoder
     assert spec_of(opened) == SPECS[NAMES[row]]
 
 
-def test_fewer_measured_rungs_are_shown_all_the_same() -> None:
-    items = parts_of(
-        show_parts(read_parts(LADDER).with_subjects(made((0.5,), (0.9,)), None), OPTIONS | {"parts_view": LADDER})
-    )
-    assert "**GELU, who did what:** 0.90 (0.90–0.90) right." in words(items)
-
-
 @pytest.mark.parametrize("counted", ["as trained here", "as large as BERT base"])
 def test_costs_stand_in_a_panel(counted: str) -> None:
-    assert [
-        each for each in show_parts(read_parts(LADDER), OPTIONS | {"parts_view": LADDER}) if isinstance(each, Panel)
-    ]
+    assert [each for each in show_parts(ladder(), OPTIONS | {"parts_view": LADDER}) if isinstance(each, Panel)]
     table = next(each for each in shown(parts_costs=True, parts_counted=counted) if isinstance(each, Table))
-    frame: Any = table.frame(read_parts(LADDER).now)
+    frame: Any = table.frame(ladder().now)
     assert tuple(frame.index) == NAMES
     assert frame.loc["GELU", "parameters"].endswith("(±0)")
     if counted == "as trained here":

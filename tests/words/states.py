@@ -79,6 +79,9 @@ PREFIXES = {
     "what-if": "whatif",
     "gradient-flow": "gradient_six",
     "encoder-decoder": "encdec_show",
+    "parameters": "parameters_",
+    "parts": "parts_",
+    "positions": "positions_",
 }
 """By page whose words are in a file: how its panels' parameters begin."""
 

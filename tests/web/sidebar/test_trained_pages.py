@@ -85,8 +85,9 @@ def test_the_parameters_and_the_table_are_those_of_its_encoder() -> None:
     n = sum(parameter.numel() for parameter in one.encoder.parameters())
     assert parameter_count(opened(one, "parameters")) == f"{n:,}"
     app = open_panels(opened(one, "positions"), "positions_table")
-    assert "random: nothing is trained yet" not in prose(app)
-    assert "random: nothing is trained yet" in prose(switch(app))
+    table = one.encoder.embed.position_vectors(20).detach().numpy()
+    np.testing.assert_array_equal(array(charts(app)["position_table"]), table[:, :256])
+    assert not np.array_equal(array(charts(switch(app))["position_table"]), table[:, :256])
 
 
 def test_a_trained_pair_is_what_the_page_shows() -> None:

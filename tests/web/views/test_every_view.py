@@ -38,9 +38,9 @@ VIEWS: dict[str, tuple[str, set[str], dict[str, set[str]]]] = {
               {"tokens": {"norms_by_token"}, "statistics": {"norm_statistics"},
                "cosines": {"cosines_between_layers", "cosines_between_tokens"}, "by hand": set()}),
     "positions": ("positions_view", {"position_table", "swap_differences"},
-                  {"swap two words": set(), "this sentence": {"addition_lengths"},
-                   "curves": {"position_curves"}, "similarity": {"between_positions", "by_offset"},
-                   "doubled exponent": {"table_standard", "table_doubled", "wavelengths"}}),
+                  {"swap two words": set(), "this sentence": set(),
+                   "curves": {"position_curves"}, "similarity": {"between_positions"},
+                   "doubled exponent": {"wavelengths"}}),
     "step_by_step": ("step_stage", set(), STEPS),
     "gradient_flow": ("gradient_view", {"gradient_by_layer"},
                       {"chain rule": set(), "depth sweep": {"gradient_by_depth"}}),
@@ -48,7 +48,7 @@ VIEWS: dict[str, tuple[str, set[str], dict[str, set[str]]]] = {
                         {view: set() for view in ("encoder self", "decoder self", "cross")}),
     "parameters": ("parameters_view", {"parameter_breakdown", "flops_breakdown", "flops_by_length", "named_models",
                    "capability_by_parameters"},
-                   {view: set() for view in ("components", "layers", "treemap")}),
+                   {view: set() for view in ("components", "layers")}),
 }  # fmt: skip
 """Of each page: the key of its view, the charts of every view, and those of each."""
 FOLDS = {

@@ -44,11 +44,6 @@ def test_a_links_cell_has_a_sentence_and_its_encoder_is_opened(choose_english: M
     choose_english.assert_called_once_with(positions="none")
 
 
-def test_the_base_is_opened_without_a_setting(choose_english: Mock) -> None:
-    press(open_page("parts", parts_row=0), "parts_open")
-    choose_english.assert_called_once_with()
-
-
 def test_the_ladders_chosen_rung_sets_the_sidebar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "choose_english", partial(choose, untrained=True))  # so that nothing is trained here
     app = open_page("parts", parts_view=LADDER, parts_rung=9)

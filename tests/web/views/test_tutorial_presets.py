@@ -114,7 +114,6 @@ def test_formulas_have_the_vector_instead_of_a_row() -> None:
     view = {"positions_view": "this sentence"}
     app = open_page("positions", **link_to("tutorial-b"), **view)
     assert formulas(app)[0] == "x_t = v_t + P_t"
-    assert "not scaled" in captions(app)
 
 
 def test_the_loss_of_the_gradients_names_the_texts_words() -> None:

@@ -79,7 +79,7 @@ ELSEWHERE = {
     "overview_shapes": False,
     "norms_view": "cosines",
     "positions_view": "curves",
-    "parameters_view": "treemap",
+    "parameters_view": "layers",
     "step_path": "as tutorial B",
     "encdec_attention": "encoder self",
     "attention_show": "average of heads",

@@ -1,0 +1,79 @@
+# How does the encoder know the order of the words?
+# $first, $second: the two tokens that are swapped. $placed, $bare: the largest change of an output with positions and without.
+
+how-table = It adds a vector to each token: the one of its position.
+how-rotary = It turns each query and key by an angle that depends on the position.
+how-alibi = It subtracts from each score an amount that grows with the distance.
+how-relative = It adds to each score a number that depends on the distance.
+
+answer-positions = Only positions tell the order. Swap { $first } and { $second }: outputs, which are at most { NUM($size) } in size, change by up to **{ NUM($placed) }**. Without positions, nothing changes.
+answer-both = Swap { $first } and { $second }: outputs, which are at most { NUM($size) } in size, change by up to **{ NUM($placed) }**, and by **{ NUM($bare) }** without positions. The { $part ->
+    [mask] causal mask
+    [window] attention window
+   *[reshape] reshape merge
+} tells the order too.
+answer-none = **It does not**: this encoder adds no positions. Swap { $first } and { $second }: each word keeps its output.
+answer-part = This encoder adds no positions: only its { $part ->
+    [mask] causal mask
+    [window] attention window
+   *[reshape] reshape merge
+} tells the order. Swap { $first } and { $second }: outputs change by up to **{ NUM($bare) }**.
+answer-unseen = This swap shows no order. Swap { $first } and { $second }: every word keeps its output, also with positions.
+answer-equal = { $first } and { $second } are the same token: a swap changes nothing. Choose two different tokens.
+answer-same = Choose two different tokens to swap.
+one-token = This sentence has one token: there is nothing to swap.
+
+swap-first = Swap this token: { $token }
+swap-second = with this one: { $token }
+swapped = The sentence after the swap, with the old positions. Faded tokens did not move.
+chip = position { $now }, before: { $before }
+bars =
+    .alt = Bars: largest change of each word's output after the swap
+    .caption = How far does each word's output move? A bar is the largest change among its numbers. A word is compared with itself, wherever it stands. Changes by rounding count as none.
+
+trained = **A small encoder trained without positions.** { $lost }
+panel-table = The position table
+panel-distances = How scores change with distance
+closer = Look closer: what is added, and how the table is made
+view = Look closer
+no-table = This encoder adds no table. Below is the standard one, for comparison.
+
+order = Attention by itself treats the tokens as a set: it does not know their order.
+order-table = Attention by itself treats the tokens as a set: it does not know their order. A position table can add it: its row $P_t$ is added to the vector of the token at position $t$.
+kind-learned = **This table is learned.** Its rows are parameters, like every other weight. A longer sentence than the table is cut: there is no row for the rest.
+kind-sinusoidal = **This table is made of sines and cosines.** Each pair of dimensions changes more slowly than the pair before. Sines go on for ever, but a model has learned only from the rows that it has seen.
+kind-sinusoidal-doubled = **This is the table of tutorial B · Encoder Block.** Its exponent counts twice, so most dimensions hardly change.
+kind-none = **This encoder adds no positions.** The standard table is drawn for comparison.
+kind-rotary = **This encoder turns queries and keys**: each pair of their numbers by the position times a speed of its own. The product of two turned vectors depends on how far apart they are, and which comes first. In a sentence longer than any seen, slow pairs meet new angles; a larger base slows them further.
+kind-alibi = **This encoder lowers scores with distance**, in each head at another rate. Nothing of it is learned. In a sentence longer than any seen, the lines go on: what is far counts little.
+kind-relative = **This encoder adds a learned number to each score**: one for each range of distances, in each head another. In a sentence longer than any seen, the farthest range takes all further distances.
+
+table =
+    .alt = Heatmap of the position table: positions in rows, dimensions in columns
+    .caption = Each row is the vector of one position; each column is one of its numbers, a *dimension*. Drawn: { $rows } of { $all } positions, { $columns } of { $width } dimensions.
+    .reading = Rows have lengths (L2 norms) from { NUM($shortest) } to { NUM($longest) }.
+distances =
+    .alt = Lines: what becomes of a score by the distance of key and query
+curves-rotary = What is left in the score of a pair of features that is equal in query and key: 1 at the same place, less where the pair has turned. Fast pairs tell neighbours apart; slow ones hardly turn, and can carry what words mean.
+curves-alibi = What is added to each head's scores: nothing for the token itself, and less the further a key is. Heads with steep lines look near, flat ones far.
+curves-relative = What is added to each head's scores, whatever the words are. Left: keys before the query; right: keys after it.
+
+equivariance = **Why does the order get lost without positions?** A score depends on two vectors, not on where they stand, and a weighted sum does not depend on the order of its terms. So the outputs swap places with their words and are otherwise the same: attention is *equivariant*. A causal mask or a window breaks this: it lets a token attend to some places and not to others.
+
+addition = The position's row is { NUM($low) } to { NUM($high) } times as long as the embedding. The mean cosine between embedding and sum is { NUM($cosine) }; 1 means the same direction.
+
+dimension = dimension, curve { $number }
+curves =
+    .alt = Lines: chosen dimensions of the position table by position
+    .caption = A curve is one dimension, a column of the table, position by position.
+    .reading = Dimension { $dimension } repeats after { NUM($length) } positions, its *wavelength*.
+
+measure = Measure
+similarity =
+    .alt = Heatmap of the { $measure } between positions
+    .caption = The { $measure } between every two rows. If stripes follow the diagonal, only the *offset* counts: how far apart two positions are. The frame marks the chosen query's and key's positions.
+    .click = The query's position, in its row, and the key's, in its column. Arrow keys move them.
+
+wavelengths =
+    .alt = Lines: wavelength of each pair of dimensions, standard and doubled exponent, on a logarithmic axis
+    .caption = The first formula is the paper's (Vaswani et al. 2017, section 3.5), the second that of tutorial B · Encoder Block: its exponent counts twice, so each frequency is squared. A pair of dimensions, a sine and a cosine, repeats after its *wavelength*. Of { $pairs } pairs, { $standard } complete a turn within max_len = { $longest }; with the doubled exponent { $doubled } do. Slower pairs hardly tell neighbouring positions apart.
