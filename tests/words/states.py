@@ -73,7 +73,10 @@ def write_states(page: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-PREFIXES = {"norms": "norms_closer"}
+PREFIXES: dict[str, str | tuple[str, ...]] = {
+    "attention": ("attention_closer", "attention_drawing", "attention_steps"),
+    "norms": "norms_closer",
+}
 """By page whose words are in a file: how its panels' parameters begin."""
 
 if __name__ == "__main__":
