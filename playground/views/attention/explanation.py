@@ -46,7 +46,7 @@ class HeadsRun:
 
 @once
 def stream_of(lab: Lab, layer: int) -> StreamSplit:
-    """Return what each source adds to the vectors that a layer's attention reads; of the number of layers: at the end."""
+    """Return what each source adds to the vectors that a layer reads; of the number of layers: to the final ones."""
     return split_stream(lab.run, lab.encoder, layer)
 
 

@@ -33,8 +33,8 @@ def list_linking_heads(run: Run, focus: Focus) -> Widget:
     if _is_hidden_everywhere(run, focus):
         data["title"] = say("attention", "linking-hidden", **pair)
     else:
-        found = search_heads(run, focus.query, focus.key)["weight"].dropna().head(MOST_LINKING)
-        data["heads"] = [(*map(int, place), float(weight)) for place, weight in found.items()]
+        found = search_heads(run, focus.query, focus.key)["weight"].dropna().head(MOST_LINKING).reset_index()
+        data["heads"] = [tuple(head) for head in found.astype(object).to_numpy().tolist()]
     n_heads = run.config.n_layers * run.config.n_heads
     return Widget("linking_heads", {**data, "place": (focus.layer, focus.head), "n_heads": n_heads})
 

@@ -78,7 +78,8 @@ def answer_why(scene: Scene[HeadsRun], options: Options) -> tuple[Group, Iterato
 
     The test runs its sentences when it is asked for, so that the answer is drawn before.
     """
-    run, lab, items = scene.now.run, scene.now.lab, [Widget("why_arrival")]
+    run, lab = scene.now.run, scene.now.lab
+    items: list[Item] = [Widget("why_arrival")]
     if lab.state.is_random and not options["attention_steps"]:
         items += [Paragraph(say("attention", "random")), Widget("open_trained")]
         return Group("why", tuple(items)), iter(()), _fold_steps(lab, None, options)
@@ -88,13 +89,13 @@ def answer_why(scene: Scene[HeadsRun], options: Options) -> tuple[Group, Iterato
     else:
         try:
             found = explain_cell(scene.now, scene.focus, options["attention_rival"])
-            items += _describe(scene, found, options)
+            items += _describe(scene, found)
         except PlaygroundError as error:
             items.append(Paragraph(escape_markdown(error), "error"))
     return Group("why", tuple(items)), _show_tests(lab, found, options), _fold_steps(lab, found, options)
 
 
-def _describe(scene: Scene[HeadsRun], found: Explanation, options: Options) -> Iterator[Item]:
+def _describe(scene: Scene[HeadsRun], found: Explanation) -> Iterator[Item]:
     """The question, the weight beside the rival's, and the lead by kinds of sources."""
     run, opponent = scene.now.run, found.split.opponent
     own = np.zeros(len(run.tokens))
@@ -107,12 +108,6 @@ def _describe(scene: Scene[HeadsRun], found: Explanation, options: Options) -> I
     yield Paragraph(say("attention", f"reason-{case}", **numbers))
     if found.has_parts:
         yield _show_parts(found)
-    if scene.pinned is not None and scene.same_tokens:
-        focus = scene.focus.within(scene.pinned.run.config)
-        if not is_hidden(scene.pinned.run, focus):
-            other = explain_cell(scene.pinned, focus, options["attention_rival"])
-            numbers = {"weight": other.weight, "lead": other.split.lead, "rival": other.names[2]}
-            yield Paragraph(say("attention", "pinned", name=escape_markdown(scene.pinned_name), **numbers), "caption")
 
 
 def find_reason(found: Explanation) -> tuple[str, dict[str, Any]]:
@@ -202,12 +197,11 @@ def _show_tests(lab: Lab, found: Explanation | None, options: Options) -> Iterat
         ]
         for kind, each in outcomes.items()
     }
-    columns = [f"weight of {quote_token(claim.word(place))}" for place in (claim.key, claim.rival)]
+    columns = [say("attention", "test.column", word=quote_token(claim.word(i))) for i in (claim.key, claim.rival)]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
     items = (
         Paragraph(say("attention", f"test-{verdict}", **numbers)),
         Table[Any](key="why_test", frame=lambda _: table, is_markdown=True, compares=False),
-        Paragraph(say("attention", "test.caption", query=found.names[0]), "caption"),
     )
     yield Group("why_tests", items)
 
@@ -357,7 +351,7 @@ def show_moved(explained: Explanation) -> Iterator[Item]:
     found = move(walk, explained.maps)
     tokens, weights = token_names(walk.layer.run.tokens), walk.of_query("attn.pattern")
     lengths = rf"{number(found.value_norm, 3)} = {number(found.moved_norm, 3)}"
-    words = [
+    words: list[Item] = [
         Formula(rf"\lVert w v \rVert = {number(float(weights[walk.key]), 3)} \cdot {lengths}"),
         Formula(rf"\lVert W_O\, w v \rVert = {number(found.written_norm, 3)}"),
     ]

@@ -47,21 +47,20 @@ hidden = The mask hides the key from the query, so the weight is 0.
 random = The weights are random: nothing was learnt, so there is no why.
 open-trained = Open a trained encoder of this shape
 row-set = You have set weights of this row. Below is what the model computes before that.
-reason-mostly = Weight **{ WEIGHT($weight) }**, { $rank } of { $keys }. The score differs from { $rival }'s by **{ NUM($lead) }**, mostly by **{ $part }** ({ NUM($amount) }).
-reason-mixed = Weight **{ WEIGHT($weight) }**, { $rank } of { $keys }. The score differs from { $rival }'s by **{ NUM($lead) }**. No single part explains it; the largest is **{ $part }** ({ NUM($amount) }).
-reason-even = Weight **{ WEIGHT($weight) }**, { $rank } of { $keys }. The score is nearly { $rival }'s (difference { NUM($lead) }).
+reason-mostly = Weight **{ WEIGHT($weight) }**, rank { $rank } of { $keys }. The score differs from { $rival }'s by **{ NUM($lead) }**, mostly by **{ $part }** ({ NUM($amount) }).
+reason-mixed = Weight **{ WEIGHT($weight) }**, rank { $rank } of { $keys }. The score differs from { $rival }'s by **{ NUM($lead) }**. No single part explains it; the largest is **{ $part }** ({ NUM($amount) }).
+reason-even = Weight **{ WEIGHT($weight) }**, rank { $rank } of { $keys }. The score is nearly { $rival }'s (difference { NUM($lead) }).
 reason-only = Weight **{ WEIGHT($weight) }**: { $key } is the only key that { $query } may attend to.
-reason-unknown = Weight **{ WEIGHT($weight) }**, { $rank } of { $keys }. The score differs from { $rival }'s by { NUM($lead) }: too large for 32-bit floats to split.
+reason-unknown = Weight **{ WEIGHT($weight) }**, rank { $rank } of { $keys }. The score differs from { $rival }'s by { NUM($lead) }: too large for 32-bit floats to split.
 parts =
     .alt = Bars: parts of the difference of two keys' scores, by kind of source
-    .caption = Score of { $key } minus score of { $rival } = { NUM($lead) }, by what wrote the keys' vectors. Bars to the right favour { $key }.
-pinned = **{ $name }:** weight **{ WEIGHT($weight) }**, score { NUM($lead) } from { $rival }'s.
+    .caption = This difference ({ NUM($lead) }) by what wrote the two keys' vectors. Bars to the right favour { $key }, to the left { $rival }.
 
 test-word = **Test: swap the two words.** { $word } gets more than { $other } in both orders: { NUM($before, digits: 2) } to { NUM($other_before, digits: 2) }, then { NUM($after, digits: 2) } to { NUM($other_after, digits: 2) }. Here the head **follows the word**.
 test-place = **Test: swap the two words.** { $word } gets { NUM($before, digits: 2) } and { $other } { NUM($other_before, digits: 2) }; after the swap { NUM($after, digits: 2) } and { NUM($other_after, digits: 2) }. Here the head **follows the place**.
 test-close = **Test: swap the two words.** { $word } gets { NUM($before, digits: 2) } and { $other } { NUM($other_before, digits: 2) }; after the swap { NUM($after, digits: 2) } and { NUM($other_after, digits: 2) }. That is **too close to tell**.
 test =
-    .caption = Weights that { $query } gives in this sentence → in the other one.
+    .column = { $word }: before → after
 test-row-swap = swapped: { $sentence }
 test-row-replace = replaced: { $sentence }
 test-row-move = moved: { $sentence }
@@ -93,7 +92,7 @@ moved = Behind $W_O$ this is { $share } % of attention's output, all heads toget
     .caption = **Whose values make up the head's output for { $query }?** A key's share is w v, projected on z = Σ w v: a heavy weight on a short value moves little (Kobayashi et al. 2020). The amber bar is { $key }.
 
 view = Look closer
-    .title = Look closer: lines, ranking, entropy, rollout, heads that link, habits, stream
+    .title = Look closer: seven more views of the heads
     .help = lines: every query's strongest keys. ranking: one query's keys. entropy: how spread out each head is. rollout: attention traced back to the input. heads that link: all heads by one weight. what heads are known for: their habits. the query's stream: what writes to its vector.
 row =
     .table = The numbers: click a row to choose its key
@@ -128,7 +127,7 @@ stream-shares =
     .alt = Bars: share of each source in the final vector of one token
     .caption = **What is left of it at the end**: each part's projection on the final vector x, part · x / ‖x‖². Shares add up to 1.
 lens = **What would { $token } be read as on its way?**
-    .none = No output head reads this encoder's vectors. One that you train on the Training page has one.
+    .none = No output head reads this encoder's vectors. A network that you train on the Training page has one.
     .caption = The network's own output head at every depth (the *logit lens*, nostalgebraist 2020). It was trained on the last depth only.
 
 head-off = **Layer { $layer }, head { $head } is off.** Its pattern stays, but nothing reads what it gathers. That moved the sentence vector by **{ SHARE($moved) }** of its length.
