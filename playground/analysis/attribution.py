@@ -183,11 +183,6 @@ class ScoreSplit:
         """(S,): the lead by what wrote the key's vector and the opponent's."""
         return self.relative.sum(axis=0)  # type: ignore[no-any-return]
 
-    @property
-    def by_query_source(self) -> Floats:
-        """(S,): the lead by what wrote the query's vector."""
-        return self.relative.sum(axis=1)  # type: ignore[no-any-return]
-
 
 @np.errstate(invalid="ignore", over="ignore")  # numbers beyond the range of floats end as NaN
 def split_score(walk: Walk, stream: StreamSplit, maps: HeadMaps, opponent: int | None = None) -> ScoreSplit:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from playground import Trace
 from playground.analysis.counterfactuals import (
     Claim,
+    Kind,
     change_text,
     clean_word,
     find_claim,
@@ -49,7 +50,7 @@ def test_three_sentences_have_the_weights_of_their_own_passes(causal: bool) -> N
     """The new word has several tokens, and so moves all that stand behind it."""
     claim, _ = trained_claim(SENTENCE, 3, 1, 10, 2, 8, causal=causal)
     made = change_text(claim, "hippopotamus")
-    expected = {
+    expected: dict[Kind, Any] = {
         "swap": ("The street didn't cross the animal because it was too tired.", ["animal"], ["street"]),
         "replace": (
             "The hippopotamus didn't cross the street because it was too tired.",

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig, Trace
+from playground.analysis.counterfactuals import Kind
 from playground.charts.chart import Bars, HeadGrid, Heatmap, Item, LabelledBars, Paragraph, Table, Widget
 from playground.charts.draw import draw_chart
 from playground.charts.names import subscript
@@ -176,7 +177,7 @@ def test_the_bars_are_the_difference_to_the_chosen_rival(rival: str) -> None:
     others = {"automatic": strongest, "mean": scores.mean(), "0": scores[0], "2": scores[2], "4": strongest}
     lead = scores[1] - others[rival]
     items = show(Scene(now, FOCUS), attention_rival=rival)
-    for key in ("why_parts", "why_key_sources", "why_query_sources"):
+    for key in ("why_parts", "why_key_sources"):
         assert sum(chart(items, key).bars(now).values) == pytest.approx(lead, abs=1e-4)
     _, numbers = find_reason(explain_cell(now, FOCUS, rival))
     assert numbers["lead"] == pytest.approx(lead, abs=1e-5)
@@ -225,7 +226,7 @@ def test_other_sentences_test_the_answer_and_each_row_is_a_link() -> None:
     made = find_test(lab, explain_cell(now, focus, "3"), "xyz")
     assert made is not None
     claim, outcomes = made
-    expected = {"swap": ("cd ab ef", (3, 4), (0, 1)), "replace": ("xyz cd ef", (0, 1, 2), (4, 5))}
+    expected: dict[Kind, Any] = {"swap": ("cd ab ef", (3, 4), (0, 1)), "replace": ("xyz cd ef", (0, 1, 2), (4, 5))}
     assert outcomes.keys() == expected.keys(), "there is no room to move the word"
     for kind, (text, key, rival) in expected.items():
         trace = Trace()
@@ -233,7 +234,7 @@ def test_other_sentences_test_the_answer_and_each_row_is_a_link() -> None:
             encoder(characters().encode_batch([text]).ids, None, trace)
         weights = trace["layers.1.attn.pattern"][0, 2, len(text) - 1].double().numpy()
         sums = [weights[list(each)].sum() for each in (key, rival)]
-        np.testing.assert_allclose(outcomes[kind].weights, sums, atol=1e-6)
+        assert outcomes[kind].weights == pytest.approx(sums, abs=1e-6)
     verdict, numbers = describe_swap(claim, outcomes["swap"].weights)
     assert verdict in ("word", "place", "close")
     told = [numbers[name] for name in ("before", "other_before", "after", "other_after")]

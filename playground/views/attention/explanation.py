@@ -100,7 +100,7 @@ def explain_cell(subject: HeadsRun, focus: Focus, rival: str = AUTOMATIC) -> Exp
     walk = Walk(subject.lab.layer(focus.layer), focus.head, focus.query, focus.key)
     stream, rivals = stream_of(subject.lab, focus.layer), compete(walk)
     maps = _head_maps(subject.lab, focus.layer, focus.head, destination(walk)[1])
-    opponent = find_rival(walk, rivals)
+    opponent = find_rival(subject.run, focus, walk.unmasked())
     if rival == MEAN:
         opponent = None
     elif rival != AUTOMATIC and int(rival) != walk.key and int(rival) in rivals.keys:
@@ -109,22 +109,16 @@ def explain_cell(subject: HeadsRun, focus: Focus, rival: str = AUTOMATIC) -> Exp
     return Explanation(walk, maps, split, rivals, judge(split, len(rivals.keys)))
 
 
-def find_rival(walk: Walk, rivals: Competition) -> int | None:
-    """Return the position of the strongest key beside this one, among words if this is one; None without another.
+def find_rival(run: Run, focus: Focus, weights: Array) -> int | None:
+    """Return the key with the most weight, or score, (T,), beside this one, among words if this is one; None without.
 
-    Heads that find no word look at [CLS] or [SEP]: as the rival of a word it would say little about that word.
+    Heads that find no word look at [CLS] or [SEP]: as the rival of a word it would say little about that word. The
+    query's own word is the last choice: nobody asks why *it* means this and not itself.
     """
-    others = [int(key) for key in rivals.keys if key != walk.key]
-    return next(iter(_choose_alike(walk.layer.run, walk.query, walk.key, others)), None)
-
-
-def _choose_alike(run: Run, query: int, key: int, others: list[int]) -> list[int]:
-    """Return the words among other keys if the key is one and there are any; else all of them.
-
-    The query's own word is the last choice: nobody asks why *it* means this and not itself.
-    """
-    words = [other for other in others if _is_word(run, other)] if _is_word(run, key) else []
-    return [word for word in words if word != query] or words or others
+    allowed = run.allowed_in(focus.layer)[focus.query] & ~run.padding
+    others = [int(each) for each in np.argsort(-weights, kind="stable") if allowed[each] and each != focus.key]
+    words = [other for other in others if _is_word(run, other)] if _is_word(run, focus.key) else []
+    return next(iter([word for word in words if word != focus.query] or words or others), None)
 
 
 def _is_word(run: Run, place: int) -> bool:
@@ -142,11 +136,8 @@ def ask_why(run: Run, focus: Focus, rival: int | None = None, weights: Array | N
     """
     query, key = focus.query, focus.key
     weights = run.pattern(focus.layer)[focus.head, query] if weights is None else weights
-    if rival is None:
-        allowed = np.flatnonzero(run.allowed_in(focus.layer)[query] & ~run.padding)
-        others = _choose_alike(run, query, key, [int(other) for other in allowed if other != key])
-        rival = max(others, key=lambda other: float(weights[other]), default=key)
-    is_less = bool(weights[key] < (1 - ROUNDING) * weights[rival])
+    rival = find_rival(run, focus, weights) if rival is None else rival
+    is_less = rival is not None and weights[key] < (1 - ROUNDING) * weights[rival]
     case = "hidden" if is_hidden(run, focus) else "less" if is_less else "more"
     return say("attention", f"question-{case}", query=quote_place(run.tokens, query), key=quote_place(run.tokens, key))
 
@@ -158,7 +149,8 @@ def is_hidden(run: Run, focus: Focus) -> bool:
 
 def name_rivals(found: Explanation) -> dict[str, str]:
     """Return what may be asked for as rival, as plain text by its word in the link."""
-    names, best = token_names(found.walk.layer.run.tokens), find_rival(found.walk, found.rivals)
+    walk, names = found.walk, token_names(found.walk.layer.run.tokens)
+    best = find_rival(walk.layer.run, Focus(walk.layer.layer, walk.head, walk.query, walk.key), walk.unmasked())
     automatic = say("attention", "rival-none") if best is None else say("attention", "rival-best", key=names[best])
-    rivals = {str(key): names[key] for key in sorted(found.rivals.keys.tolist()) if key != found.walk.key}
+    rivals = {str(key): names[key] for key in sorted(found.rivals.keys.tolist()) if key != walk.key}
     return {AUTOMATIC: automatic, MEAN: say("attention", "rival-mean"), **rivals}

@@ -11,7 +11,7 @@ from playground.analysis.attention import POSITION_ONLY, PROBES, Habits
 from playground.analysis.head_search import search_heads
 from playground.analysis.stream_sources import follow_token
 from playground.charts.bars import contributions
-from playground.charts.chart import Columns, Control, Group, Item, LabelledBars, Options, Paragraph, Table, Widget
+from playground.charts.chart import Control, Group, Item, LabelledBars, Options, Paragraph, Table, Widget
 from playground.charts.markdown import escape_markdown, quote_place
 from playground.charts.names import token_names
 from playground.charts.scene import Scene
@@ -135,28 +135,13 @@ def show_stream(scene: Scene[HeadsRun], options: Options) -> Iterator[Item]:
         names, kinds = [source.name for source in found.sources], [source.kind for source in found.sources]
         first = int(np.argmax(found.shares))
         yield Paragraph(say("attention", "stream", token=name, source=names[first], share=found.shares[first]))
-        shown = np.flatnonzero(np.isfinite(found.written))
-        lengths = contributions(
-            [names[i] for i in shown],
-            [kinds[i] for i in shown],
-            found.written[shown],
-            title="length as written",
-            signed=False,
-        )
         shares = contributions(names, kinds, found.shares, title="share of the final vector")
         columns = {"length as written": found.written, "share of the final vector": found.shares}
-        written = LabelledBars[HeadsRun](
-            key="stream_written",
-            alt=say("attention", "stream-written.alt"),
-            caption=say("attention", "stream-written.caption", token=name),
-            bars=lambda _: lengths,
+        yield LabelledBars[HeadsRun](
+            key="stream_shares",
+            alt=say("attention", "stream.alt"),
+            caption=say("attention", "stream.caption"),
+            bars=lambda _: shares,
             table=lambda _: pd.DataFrame({"source": names, **columns}),
         )
-        left = LabelledBars[HeadsRun](
-            key="stream_shares",
-            alt=say("attention", "stream-shares.alt"),
-            caption=say("attention", "stream-shares.caption"),
-            bars=lambda _: shares,
-        )
-        yield Columns(((written,), (left,)))
     yield Widget("stream_reading", {"token": token})

@@ -251,7 +251,6 @@ def show_lines(scene: Heads, options: Options) -> Iterator[Item]:
     run, focus = scene.now.run, scene.focus
     visible = visible_tokens(run, options) & ~run.padding
     drawn = choose_tokens(focus.query, shown=visible)
-    counts = {"drawn": int(drawn.sum()), "tokens": int(visible.sum())}
 
     def lines(subject: HeadsRun) -> Lines:
         return head_lines(shown_pattern(subject.run, focus, options), run.tokens, focus.query, focus.key, shown=drawn)
@@ -267,9 +266,8 @@ def show_lines(scene: Heads, options: Options) -> Iterator[Item]:
             "attention",
             "lines.caption",
             query=quote_place(run.tokens, focus.query),
-            most=strongest_keys(max(1, counts["drawn"])),
+            most=strongest_keys(max(1, int(drawn.sum()))),
             least=SMALLEST_WEIGHT,
-            **counts,
         ),
         lines=lines,
         weights=weights,

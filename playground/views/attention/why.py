@@ -257,11 +257,11 @@ def _ask_more(lab: Lab, found: Explanation) -> Iterator[Item]:
 
 
 def show_sources(found: Explanation) -> Iterator[Item]:
-    """The difference of two keys' scores, by what wrote the keys' vectors and by what wrote the query's."""
+    """The difference of two keys' scores, by what wrote the keys' vectors; in the table, by every pair."""
     if not found.has_parts:
         yield Paragraph(say("attention", "sources-none"), "caption")
         return
-    walk, split, (query, key, rival) = found.walk, found.split, found.names
+    walk, split, (_, key, rival) = found.walk, found.split, found.names
     names, kinds = [source.name for source in split.sources], [source.kind for source in split.sources]
     first = f"s_{{{walk.query},{walk.key}}}"
     second = rf"\bar s_{{{walk.query}}}" if split.opponent is None else f"s_{{{walk.query},{split.opponent}}}"
@@ -270,25 +270,14 @@ def show_sources(found: Explanation) -> Iterator[Item]:
         rf"{{{first} - {second} = {number(split.score)} - {factor(split.opponent_score)} = {number(split.lead)}}}"
     )
     yield Paragraph(say("attention", "sources", key=key, rival=rival))
-    by_key, by_query = (
-        bars.contributions(names, kinds, amounts, title="part of the difference")
-        for amounts in (split.by_key_source, split.by_query_source)
-    )
     lead, rounding = float(split.relative.sum()), abs(split.relative_remainder)
-    keys = _bars(
+    yield _bars(
         "why_key_sources",
-        by_key,
-        caption=say("attention", "key-sources.caption", key=key, rival=rival, lead=lead, rounding=rounding),
-        alt=say("attention", "key-sources.alt"),
+        bars.contributions(names, kinds, split.by_key_source, title="part of the difference"),
+        caption=say("attention", "sources.caption", key=key, rival=rival, lead=lead, rounding=rounding),
+        alt=say("attention", "sources.alt"),
         table=lambda _: pd.DataFrame(split.relative, names, names).rename_axis("query \\ key"),
     )
-    queries = _bars(
-        "why_query_sources",
-        by_query,
-        caption=say("attention", "query-sources.caption", query=query),
-        alt=say("attention", "query-sources.alt"),
-    )
-    yield Columns(((keys,), (queries,)))
 
 
 def show_competition(explained: Explanation) -> Iterator[Item]:

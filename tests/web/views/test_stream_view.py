@@ -31,16 +31,14 @@ def _new_visitor() -> Iterator[None]:
 
 def test_shares_of_the_trained_models_vector_add_up_to_one() -> None:
     app = without_error(open_page("attention", attention_view=VIEW))
-    shares, written = drawn_bars(app)["stream_shares"], drawn_bars(app)["stream_written"]
-    assert sum(shares["values"]) == pytest.approx(1, abs=1e-3)
-    open_panels(app, "stream_written_open")
+    assert sum(drawn_bars(app)["stream_shares"]["values"]) == pytest.approx(1, abs=1e-3)
+    open_panels(app, "stream_shares_open")
     lengths = table(app, "length as written").set_index("source")["length as written"]
     trace = trained_trace()
     for i in range(6):
         for point, name in (("attn", "attention"), ("ffn", "feed-forward")):
             expected = float(trace[f"layers.{i}.{point}.out"][0, 10].norm())
             assert lengths[f"layer {i} {name}"] == pytest.approx(expected, rel=1e-4)
-    assert "biases" not in written["labels"]
     assert all("choice 1" not in frame.value for frame in app.dataframe)
 
 
