@@ -21,7 +21,7 @@ def test_a_step_is_painted_a_head_that_links_opens_and_the_last_button_all_of_th
     expect(row.get_by_role("button", name="Layer 3, head 1")).to_have_attribute("aria-pressed", "true")
     row.get_by_role("button", name="Layer 5, head 11").click()
     visitor.eventually(lambda: visitor.query().get("layer") == ["5"], "the pressed head's layer in the link")
-    expect(visitor.widget("answer")).to_contain_text("in layer 5, head 11")
+    expect(visitor.widget("answer")).to_contain_text("layer 5, head 11")
     expect(visitor.settled().widget("attention_pattern")).to_contain_text("layer 5, head 11")
     row.get_by_role("button", name="All 72 heads").click()
     expect(visitor.widget("heads_that_link_table")).to_be_in_viewport()
