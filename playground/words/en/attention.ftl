@@ -122,8 +122,8 @@ lens = **What would { $token } be read as on its way?**
     .none = No output head reads this encoder's vectors. A network that you train on the Training page has one.
     .caption = The network's own output head at every depth (the *logit lens*, nostalgebraist 2020). It was trained on the last depth only.
 
-head-off = **Layer { $layer }, head { $head } is off.** Its pattern stays, but nothing reads what it gathers. That moved the sentence vector by **{ SHARE($moved) }** of its length.
-head-cut = **{ $query } no longer looks at { $key } in layer { $layer }, head { $head }**: its other keys share the weight. That moved the sentence vector by **{ SHARE($moved) }** of its length.
+head-off = **Layer { $layer }, head { $head } is off.** Its pattern stays, but nothing reads what it gathers. With your changes the sentence vector moves by **{ SHARE($moved) }** of its length.
+head-cut = **{ $query } no longer looks at { $key } in layer { $layer }, head { $head }**: its other keys share the weight. With your changes the sentence vector moves by **{ SHARE($moved) }** of its length.
 try-off = What if this head were off?
     .made = Head switched off. Undo
 try-cut = What if it could not look there?
