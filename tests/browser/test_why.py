@@ -59,7 +59,7 @@ def test_a_rival_is_in_the_link_and_a_test_of_the_answer_opens(visitor: Visitor,
     assert address is not None
     classmate.open(f"/{address.rpartition('/')[2]}")
     assert classmate.focused() == {"layer": 3, "head": 1, "query": 10, "key": 8}
-    expect(classmate.widget("why")).to_contain_text("differs from street₂")
+    expect(classmate.widget("why")).to_contain_text("minus that of street₂")
     assert "b_text" in classmate.query()
 
 

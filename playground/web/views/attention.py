@@ -10,7 +10,7 @@ import streamlit as st
 
 from playground.analysis.changes import sentence_change
 from playground.analysis.stream_sources import logit_lens
-from playground.charts.markdown import quote_place
+from playground.charts.markdown import escape_markdown, quote_place
 from playground.language.family import STOPS
 from playground.model.changes import Change
 from playground.training.network import Tagger
@@ -140,19 +140,21 @@ def draw_quick_changes() -> None:
     applied = setup.fitted_changes.applied
     cell = (focus.query, focus.key, 0.0)
     wanted = {"off": Change("zero", focus.layer, focus.head), "cut": Change("weight", focus.layer, focus.head, cell)}
+    reasons = {kind: "" if change in applied else explain_refusal(setup, [change]) for kind, change in wanted.items()}
     with st.container(key="quick_changes", horizontal=True, gap="small"):
         for kind, change in wanted.items():
-            reason = "" if change in applied else explain_refusal(setup, [change])
             draw_change_button(
                 say("attention", f"try-{kind}"),
                 say("attention", f"try-{kind}.made"),
                 [change],
                 is_made=change in applied,
-                reason=reason,
+                reason=reasons[kind],
                 key=f"quick_{kind}",
                 icon=":material/question_exchange:",
-                help_text=reason or name_change(change, run.tokens),
+                help_text=reasons[kind] or name_change(change, run.tokens),
             )
+    for reason in filter(None, dict.fromkeys(reasons.values())):
+        st.caption(escape_markdown(reason))
     made = next((kind for kind, change in wanted.items() if change in applied), None)
     if made is not None:
         with panels.explain_errors():

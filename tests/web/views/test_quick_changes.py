@@ -29,7 +29,7 @@ def test_a_head_that_is_off_still_attends_and_what_moved_is_said() -> None:
     np.testing.assert_allclose(shown, one["layers.0.attn.pattern"][0, 2], atol=1e-5)
     start, end = (trace["final"][0].mean(0).numpy() for trace in (one, two))
     said, share = prose(app), float(np.linalg.norm(end - start) / np.linalg.norm(start))
-    assert f"vector by **{write_share(share)}** of its length" in said
+    assert f"vector moves by **{write_share(share)}** of its length" in said
     assert cosine(start, end) < 1
     assert "is off" not in prose(press(app, "quick_off"))
 
