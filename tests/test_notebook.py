@@ -18,7 +18,7 @@ SMALL = "weights=random&tokenizer=word&d_model=16&n_heads=4&n_layers=2&text=one+
 CHARTS = {
     "overview": {"overview_attention", "overview_norms", "overview_parameters"},
     "attention": {"attention_pattern", "head_pinned", "head_difference", "attention_grid", "attention_lines",
-                  "attention_lines_pinned", "why_parts", "why_key_sources", "why_query_sources"},
+                  "attention_lines_pinned", "why_parts", "why_key_sources"},
     "norms": {"norms_by_layer", "norm_numbers_1", "norm_numbers_2", "norms_by_token",
               "norms_by_token_pinned", "norms_by_token_difference"},
     "parameters": {"parameter_breakdown", "flops_breakdown", "flops_by_length", "named_models",

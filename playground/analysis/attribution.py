@@ -25,7 +25,6 @@ from playground.model import Encoder
 from playground.model.attention import maps_by_head
 from playground.model.blocks import EncoderBlock
 from playground.runs.arrays import Array
-from playground.text.wording import join_words, round_parts, write_amount
 
 
 @dataclass(frozen=True)
@@ -58,18 +57,6 @@ def _to_fp64(tensor: Tensor) -> Floats:
 
 
 @dataclass(frozen=True)
-class Products:
-    """The d_head products of one q · k, the largest size first."""
-
-    numbers: NDArray[np.intp]
-    """(d_head,): which number of q and k each is of."""
-    products: Floats
-    """(d_head,): q_i k_i."""
-    running: Floats
-    """(d_head,): their sum so far; the last is q · k."""
-
-
-@dataclass(frozen=True)
 class Competition:
     """A query's allowed keys in the softmax, the highest score first."""
 
@@ -83,17 +70,6 @@ class Competition:
     """(n,): how far the chosen key's score is above each; weights differ by the factor e^lead."""
     rank: int
     """The chosen key's place, from 1."""
-
-    @property
-    def ratios(self) -> Floats:
-        """(n,): each key's weight over the chosen one's, e^−lead; infinite where that is beyond the range of floats."""
-        with np.errstate(over="ignore"):
-            return np.exp(-self.lead)
-
-    @property
-    def best_other(self) -> int | None:
-        """The place in these arrays of the strongest key but the chosen one; None where there is no other."""
-        return None if len(self.keys) == 1 else 1 if self.rank == 1 else 0
 
 
 @dataclass(frozen=True)
@@ -114,24 +90,8 @@ class Moved:
     """‖W_O w v‖, with the columns of W_O that read this head."""
     output_share: float
     """The share of attention's output at that token, all heads together, by projection as above; b_O is no head's."""
-    stream_norm: float
-    """Length of the vector that attention's output is added to; NaN without residual connections."""
     token: int
     """Whose vector it is written to: the query, but with `head_merge="reshape"`."""
-
-    @property
-    def stream_share(self) -> float:
-        """‖W_O w v‖ over the length of the stream that it is added to; NaN without residual connections."""
-        return self.written_norm / self.stream_norm if self.stream_norm else math.nan
-
-
-@np.errstate(invalid="ignore", over="ignore")
-def multiply(walk: Walk) -> Products:
-    """The products of the walk's query and key."""
-    q, k = walk.of_query("attn.q").astype(np.float64), walk.layer["attn.k"][walk.head, walk.key]
-    numbers = np.argsort(-np.abs(q * k), kind="stable")
-    products = (q * k)[numbers]
-    return Products(numbers, products, products.cumsum())
 
 
 @np.errstate(invalid="ignore", over="ignore")
@@ -174,14 +134,12 @@ def move(walk: Walk, maps: HeadMaps) -> Moved:
     token, _ = destination(walk)
     written = maps.o @ moved  # (D,)
     output = walk.layer["attn.out"][token].astype(np.float64)
-    read = walk.layer["attn.in" if walk.config.norm_placement == "post" else "norm1.in"][token]
     return Moved(
         value_norm=_length(values[walk.key]),
         moved_norm=_length(moved),
         head_shares=(weights[:, None] * values) @ z / (z @ z),
         written_norm=_length(written),
         output_share=float((written @ output) / (output @ output)),
-        stream_norm=_length(read) if walk.config.residual else math.nan,
         token=token,
     )
 
@@ -216,11 +174,6 @@ class ScoreSplit:
         return self.score - self.opponent_score
 
     @property
-    def remainder(self) -> float:
-        """What of the score the matrix leaves out: rounding, as long as all numbers are finite."""
-        return self.score - float(self.matrix.sum())
-
-    @property
     def relative_remainder(self) -> float:
         """What of the lead the relative matrix leaves out."""
         return self.lead - float(self.relative.sum())
@@ -229,11 +182,6 @@ class ScoreSplit:
     def by_key_source(self) -> Floats:
         """(S,): the lead by what wrote the key's vector and the opponent's."""
         return self.relative.sum(axis=0)  # type: ignore[no-any-return]
-
-    @property
-    def by_query_source(self) -> Floats:
-        """(S,): the lead by what wrote the query's vector."""
-        return self.relative.sum(axis=1)  # type: ignore[no-any-return]
 
 
 @np.errstate(invalid="ignore", over="ignore")  # numbers beyond the range of floats end as NaN
@@ -310,45 +258,8 @@ def _project(
     return projected
 
 
-@dataclass(frozen=True)
-class RotaryPairs:
-    """A score of rotary positions as a sum over the pairs of features that turn together.
-
-    Each pair adds a cos(distance · θ − φ) of the distance query − key: fast pairs see neighbours, slow ones meaning.
-    """
-
-    frequencies: Floats
-    """(d_head / 2,): radians that a pair turns by from one position to the next, the fastest first."""
-    amplitudes: Floats
-    """(d_head / 2,): a, the most that the pair can add at any distance."""
-    phases: Floats
-    """(d_head / 2,): φ."""
-    distance: int
-    """query − key, in tokens."""
-
-    def at(self, distances: Floats) -> Floats:
-        """What each pair adds at distances (n,): (d_head / 2, n)."""
-        angles = self.frequencies[:, None] * distances - self.phases[:, None]
-        found: Floats = self.amplitudes[:, None] * np.cos(angles)
-        return found
-
-    @property
-    def now(self) -> Floats:
-        """(d_head / 2,): what each pair adds at this distance. They add up to the score."""
-        return self.at(np.array([float(self.distance)]))[:, 0]
-
-
-def rotary_pairs(walk: Walk) -> RotaryPairs:
-    """The walk's score by pairs of features: the same query and key at any distance."""
-    q, k = walk.normed("q")[walk.query].astype(np.float64), walk.normed("k")[walk.key].astype(np.float64)
-    (q1, q2), (k1, k2) = np.split(q, 2), np.split(k, 2)
-    # As complex numbers, a pair's product is Re(q k̄ e^{i (t − j) θ}).
-    product = (q1 + 1j * q2) * (k1 - 1j * k2) / math.sqrt(walk.config.head_width)
-    return RotaryPairs(walk.rotary_frequencies(), np.abs(product), -np.angle(product), walk.query - walk.key)
-
-
 Group = Literal["token", "position", "distance", "attention", "feed-forward", "change", "others"]
-Kind = Literal["mostly", "mixed", "even", "only key", "rounding", "not finite"]
+Kind = Literal["mostly", "mixed", "even", "only", "unknown"]
 
 MOST = 0.5
 """Share of all pushes and pulls from which on one group is called the most."""
@@ -359,32 +270,6 @@ EVEN = 0.05
 MOST_ROUNDING = 0.1
 """Share of the lead that the split may leave out, as very large scores lose it to the rounding of 32-bit floats."""
 
-LEAST_TOLD = 0.005
-"""The smallest amount that two decimals don't round to 0."""
-
-NAMES: dict[Group, str] = {
-    "token": "the tokens",
-    "position": "their positions",
-    "distance": "their distances",
-    "attention": "earlier attention",
-    "feed-forward": "earlier feed-forward",
-    "change": "your changes",
-    "others": "segment and biases",
-}
-"""How the groups are called in a sentence about two keys."""
-
-OPENINGS: dict[Group, str] = {
-    "token": "Most of the difference comes from the tokens themselves.",
-    "position": "Most of the difference comes from where the keys stand, their positions.",
-    "distance": "Most of the difference comes from how far away the keys are: every score gets an amount by distance.",
-    "attention": "Most of the difference comes from attention in earlier layers.",
-    "feed-forward": "Most of the difference comes from feed-forward networks in earlier layers.",
-    "change": "Most of the difference comes from your changes.",
-    "others": "Most of the difference comes from the segment and the biases, which each key's norms scale in their own "
-    "way.",
-}
-"""The verdict where one group has the most."""
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -392,7 +277,7 @@ class Verdict:
 
     kind: Kind
     """`mostly`: one group has at least half of all pushes and pulls. `mixed`: none has. `even`: the score is the
-    opponent's, within `EVEN`. `only key`: there is no other. `rounding`: the sources don't add up to the lead."""
+    opponent's, within `EVEN`. `only`: there is no other key. `unknown`: the sources don't add up to the lead."""
     amounts: dict[Group, float]
     """What each group adds to the lead, the largest size first; groups that there are none of are left out."""
 
@@ -409,70 +294,26 @@ class Verdict:
 
 
 def judge(split: ScoreSplit, n_keys: int) -> Verdict:
-    """The verdict on the difference of two scores of a query that may attend to so many keys."""
-    amounts = _by_size(group_amounts(split.sources, split.by_key_source))
+    """Return the verdict on the difference of two scores of a query that may attend to so many keys."""
+    totals = group_amounts(split.sources, split.by_key_source)
+    amounts = dict(sorted(totals.items(), key=lambda item: -abs(item[1])))
     if not all(map(math.isfinite, (*amounts.values(), split.lead))):
-        return Verdict("not finite", amounts)
+        return Verdict("unknown", amounts)
     if n_keys == 1:
-        return Verdict("only key", amounts)
+        return Verdict("only", amounts)
     if abs(split.lead) <= EVEN:
         return Verdict("even", amounts)
     if abs(split.relative_remainder) > MOST_ROUNDING * abs(split.lead):
-        return Verdict("rounding", amounts)
+        return Verdict("unknown", amounts)
     found = Verdict("mostly", amounts)
     pulls_along = amounts[found.largest] * split.lead > 0
     return found if found.share >= MOST and pulls_along else Verdict("mixed", amounts)
 
 
 def group_amounts(sources: Sequence[Source], amounts: Floats) -> dict[Group, float]:
-    """Amounts (S,) added up by group; a group without a source is left out."""
+    """Add amounts (S,) up by group; a group without a source is left out."""
     totals: dict[Group, float] = {}
     for source, amount in zip(sources, amounts, strict=True):
         group: Group = "others" if source.kind in ("segment", "bias") else source.kind  # type: ignore[assignment]
         totals[group] = totals.get(group, 0.0) + float(amount)
     return totals
-
-
-def largest_pair(split: ScoreSplit) -> tuple[Source, Source, float]:
-    """The sources of query and key whose pair changes the lead the most, either way, and by how much."""
-    query, key = np.unravel_index(int(np.argmax(np.abs(split.relative))), split.relative.shape)
-    return split.sources[query], split.sources[key], float(split.relative[query, key])
-
-
-def describe(verdict: Verdict, lead: float, *, has_bars: bool = False) -> str:
-    """The verdict on two keys' scores, and the amounts of every group that has a tenth of all pushes and pulls.
-
-    The rest of the lead is one more amount, unless it rounds to 0. With bars beside it, which have the amounts, the
-    verdict stands alone.
-    """
-    if verdict.kind == "not finite":
-        return "These numbers have left the range of 32-bit floats, so no source can be told from another."
-    if verdict.kind == "only key":
-        return "It is the only key that the query may attend to, so its weight is 1 whatever the score."
-    lead_text = write_amount(lead, "+")
-    if verdict.kind == "even":
-        return f"The two scores differ by {lead_text} only: there is little to explain."
-    if verdict.kind == "rounding":
-        return "The scores are so large that 32-bit floats round away where their difference comes from."
-    largest = verdict.largest
-    if verdict.kind == "mostly":
-        opening = OPENINGS[largest]
-    elif verdict.amounts[largest] * lead < 0:
-        opening = f"The largest part, {NAMES[largest]}, speaks for the key with the lower score: others outweigh it."
-    else:
-        opening = f"No single part explains it: the largest, {NAMES[largest]}, is under half of all, signs aside."
-    if has_bars:
-        return opening
-    total = sum(map(abs, verdict.amounts.values()))
-    large = {group: amount for group, amount in verdict.amounts.items() if abs(amount) >= total / 10}
-    parts = {NAMES[group]: amount for group, amount in large.items()}
-    rest = lead - sum(large.values())
-    if abs(rest) >= LEAST_TOLD:
-        parts["all others"] = rest
-    rounded = round_parts(list(parts.values()), lead)
-    listed = join_words([f"{name} {write_amount(part, '+')}" for name, part in zip(parts, rounded, strict=True)])
-    return f"{opening} The difference, {lead_text}, is a sum by what wrote the keys' vectors: {listed}."
-
-
-def _by_size(amounts: dict[Group, float]) -> dict[Group, float]:
-    return dict(sorted(amounts.items(), key=lambda item: -abs(item[1])))

@@ -71,12 +71,6 @@ def list_row_changes(walk: Walk) -> tuple[Change, ...]:
     return tuple(change for point in points for change in point.changes)
 
 
-def list_output_changes(walk: Walk) -> tuple[Change, ...]:
-    """The changes that set what the head has gathered for the walk's query, or what attention adds for it."""
-    points = [*list_changed_points(walk, "weighted sum"), *list_changed_points(walk, "output projection")]
-    return tuple(change for point in points for change in point.changes)
-
-
 def _change_point(walk: Walk, point: str, symbol: str) -> ChangedPoint | None:
     run, name = walk.layer.run, point if point.startswith("embed") else f"layers.{walk.layer.layer}.{point}"
     token = walk.key if point in ("attn.k", "attn.v") else walk.query

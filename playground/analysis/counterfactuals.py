@@ -3,19 +3,15 @@
 Words are what a reader calls so, of one token or of several; a word's weight is the sum over its tokens.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from playground.errors import PlaygroundError
-from playground.model import Encoder
-from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
-from playground.runs.variant_runs import run_batch
-from playground.text import Batch, Tokenizer
+from playground.text import Batch
 from playground.text.sentences import CONTROL, LINE_BREAK, Word, is_punctuation, split_words
 
 Kind = Literal["swap", "replace", "move"]
@@ -23,9 +19,6 @@ Verdict = Literal["word", "place", "close"]
 
 CLOSE = 0.05
 """Two weights that are less apart are too close to tell which word a head prefers."""
-
-Untestable = Literal["one word", "no word", "own word", "no second word"]
-"""The sentence has one word; the key is none, or is a part of the query's word; or nothing can be swapped with it."""
 
 WORD_GROUPS = (
     "animal dog cat horse cow bird fish rabbit mouse",
@@ -61,108 +54,32 @@ def clean_word(typed: str) -> str:
 
 
 @dataclass(frozen=True)
-class ReadText:
-    """A text as a layer of the encoder read it. T tokens, padding included."""
-
-    offsets: Sequence[tuple[int, int]]
-    special: Sequence[bool]
-    unknown: Sequence[bool]
-    patterns: Array | None = None
-    """(H, T, T); None of a text that has been read elsewhere."""
-
-
-ReadTexts = Callable[[int, Sequence[str]], Sequence[ReadText | str]]
-"""Runs texts up to a layer, from 0, as one batch; a sentence in the place of one that cannot be read."""
-
-
-def read_texts(
-    encoder: Encoder,
-    tokenizer: Tokenizer,
-    batch: Batch,
-    texts: Sequence[str],
-    layer: int,
-    *,
-    max_tokens: int,
-    seed: int = 0,
-    causal: bool = False,
-    fit: Callable[[Batch, int], tuple[Change, ...]] | None = None,
-) -> list[ReadText | str]:
-    """What a layer makes of texts, in one pass where nothing is changed; of one that cannot be read, why.
-
-    Args:
-        batch: of the present text, whose sentences changes may take vectors from.
-        fit: the changes that a sentence of a batch can have.
-
-    Raises:
-        PlaygroundError: as the run of the present text.
-    """
-    found: list[ReadText | str] = []
-    readable: list[str] = []
-    for text in texts:
-        try:
-            tokenizer.encode_batch([text], max_tokens)
-        except PlaygroundError:
-            found.append("the tokenizer has no token for it")
-        else:
-            readable.append(text)
-            found.append("")
-    if not readable:
-        return found
-    first = len(batch.sentences)
-    together = tokenizer.encode_batch([*batch.sentences, *readable], max_tokens)
-    rows = range(first, first + len(readable))
-    changes = [() if fit is None or row < first else fit(together, row) for row in range(rows.stop)]
-    name = f"layers.{layer}.attn.pattern"
-    patterns: dict[int, Array] = {}
-    steps = run_batch(
-        encoder,
-        together,
-        keep=name.__eq__,
-        seed=seed,
-        causal=causal,
-        sentences=rows,
-        interventions=changes,
-        end=layer + 1,  # what comes after does not change its pattern
-    )
-    for step in steps:
-        patterns |= dict(zip(step.sentences, step.arrays[name], strict=True))
-    row = iter(rows)
-    return [each or _read_row(together, patterns, next(row)) for each in found]
-
-
-def _read_row(batch: Batch, patterns: dict[int, Array], row: int) -> ReadText:
-    return ReadText(batch.offsets[row], batch.special[row], batch.unknown[row], patterns[row])
-
-
-@dataclass(frozen=True)
 class Claim:
-    """That a query looks at one word rather than at another, in one sentence."""
+    """That a query looks at one word rather than at another, in one sentence. Words count from 0."""
 
     text: str
     words: tuple[Word, ...]
     """Those that can change places: no punctuation."""
+    query: int
+    """The word that asks."""
     key: int
-    """Which of them is the key's, from 0."""
+    """The word that is asked."""
     rival: int
-    """Which of them it is set beside."""
-    query: int | None
-    """Which of them asks; None where no word does."""
-    positions: tuple[int, int, int]
-    """The tokens that ask, are asked, and stand for the rival's word."""
+    """The word that it is set beside."""
+    pieces: tuple[int, int, int]
+    """Which of their words' tokens query, key and rival are."""
     weights: tuple[float, float]
     """Of the key's word and of the rival's."""
-    is_asked: bool
-    """Whether the rival's word is that of the rival token."""
 
     def word(self, place: int) -> str:
-        """A word as it stands in the text."""
+        """Return a word as it stands in the text."""
         return self.text[self.words[place].start : self.words[place].end]
 
 
 def find_claim(
     batch: Batch, sentence: int, weights: Array, allowed: Sequence[bool], focus: tuple[int, int], rival: int | None
-) -> Claim | Untestable:
-    """What can be tested of a weight, or why nothing can.
+) -> Claim | None:
+    """Return what can be tested of a weight; None unless query and key are two words, and a third can be swapped.
 
     Args:
         batch: of the text.
@@ -174,101 +91,79 @@ def find_claim(
             no word, or is spelled as the key's.
     """
     query, key = focus
-    offsets, special = batch.offsets[sentence], batch.special[sentence]
-    text, end = batch.sentences[sentence], max((end for _, end in offsets), default=0)
-    words = tuple(word for word in split_words(text) if word.end <= end and _has_letters(text, word))
-    places = [_word_of(words, *span) if not extra else None for span, extra in zip(offsets, special, strict=True)]
-    if len(words) < 2:
-        return "one word"
-    asks, asked = places[query], places[key] if key < len(places) else None
-    if asked is None:
-        return "no word"
-    if asks == asked:
-        return "own word"
-    totals = np.zeros(len(words))
-    for position, place in enumerate(places):
-        if place is not None:
-            totals[place] += weights[position]
-    spelled = [text[word.start : word.end].casefold() for word in words]
+    text, end = batch.sentences[sentence], max((end for _, end in batch.offsets[sentence]), default=0)
+    words = tuple(word for word in split_words(text) if word.end <= end and not is_punctuation(text[slice(*word)]))
+    tokens = [tokens_of(batch, sentence, word) for word in words]
+    place_of = {position: place for place, positions in enumerate(tokens) for position in positions}
+    asks, asked = place_of.get(query), place_of.get(key)
+    if asks is None or asked is None or asks == asked:
+        return None
+    totals = [float(weights[positions].sum(dtype=np.float64)) for positions in tokens]
+    spelled = [text[slice(*word)].casefold() for word in words]
     others = [
         place
-        for place in range(len(words))
-        if place not in (asks, asked)
+        for place, positions in enumerate(tokens)
+        if positions
+        and place not in (asks, asked)
         and spelled[place] != spelled[asked]
-        and all(allowed[position] for position, each in enumerate(places) if each == place)
-        and place in places
+        and all(allowed[position] for position in positions)
     ]
     if not others:
-        return "no second word"
-    wanted = None if rival is None or rival >= len(places) else places[rival]
+        return None
+    wanted = None if rival is None else place_of.get(rival)
     other = wanted if wanted in others else max(others, key=lambda place: totals[place])
-    position = rival if wanted == other and rival is not None else places.index(other)
-    pair = (float(totals[asked]), float(totals[other]))
-    return Claim(text, words, asked, other, asks, (query, key, position), pair, wanted == other)
+    position = rival if rival is not None and wanted == other else tokens[other][0]
+    pieces = tokens[asks].index(query), tokens[asked].index(key), tokens[other].index(position)
+    return Claim(text, words, asks, asked, other, pieces, (totals[asked], totals[other]))
 
 
-def _has_letters(text: str, word: Word) -> bool:
-    return not is_punctuation(text[word.start : word.end])
-
-
-def _word_of(words: Sequence[Word], start: int, end: int) -> int | None:
-    """The word that a token's place is in, if any."""
-    return next((i for i, word in enumerate(words) if word.overlaps(start, end)), None)
+def tokens_of(batch: Batch, sentence: int, word: Word) -> list[int]:
+    """Return the positions of the tokens that stand for a word."""
+    spans = zip(batch.offsets[sentence], batch.special[sentence], strict=True)
+    return [i for i, (span, extra) in enumerate(spans) if not extra and word.overlaps(*span)]
 
 
 @dataclass(frozen=True)
 class Counterfactual:
     """A text in which one thing is different, with where the words of the claim stand in it."""
 
-    kind: Kind
     text: str
     words: tuple[Word, ...]
+    query: int
     key: int
     """Which word is asked about: the new one where it was replaced."""
     rival: int
-    query: int | None
-    steps: int = 0
-    """Of a move: how many words to the right."""
-    new: str = ""
-    """The word that stands in the key's place."""
 
 
-def change_text(claim: Claim, new: str) -> dict[Kind, Counterfactual | str]:
-    """The three texts that test a claim, by what was done; why there is none where one cannot be made."""
+def change_text(claim: Claim, new: str) -> dict[Kind, Counterfactual]:
+    """Return the texts that test a claim, by what was done; what cannot be done is left out."""
     n, key, rival, query = len(claim.words), claim.key, claim.rival, claim.query
     order = list(range(n))
     order[key], order[rival] = rival, key
-    found: dict[Kind, Counterfactual | str] = {"swap": _reorder(claim, "swap", order)}
-    if not new:
-        found["replace"] = "there is no word to put there"
-    elif new.casefold() == claim.word(key).casefold():
-        found["replace"] = "this is the same word"
-    else:
+    found: dict[Kind, Counterfactual] = {"swap": _reorder(claim, order)}
+    if new and new.casefold() != claim.word(key).casefold():
         texts = [new if place == key else claim.word(place) for place in range(n)]
-        found["replace"] = Counterfactual("replace", *_write(claim, texts), key, rival, query, new=new)
-    away = 2 if query is None or query < key else -2
+        found["replace"] = Counterfactual(*_write(claim, texts), query, key, rival)
+    away = 2 if query < key else -2
     for steps in (away, -away):
         target = key + steps
         passed = range(min(key, target), max(key, target) + 1)
         if 0 <= target < n and query not in passed:
             order = list(range(n))
             order.insert(target, order.pop(key))
-            found["move"] = _reorder(claim, "move", order, steps)
+            found["move"] = _reorder(claim, order)
             break
-    else:
-        found["move"] = "there is no room for it on its side of the query"
     return found
 
 
-def _reorder(claim: Claim, kind: Kind, order: Sequence[int], steps: int = 0) -> Counterfactual:
-    """The text with its words in another order: the place of each, then which word stands there."""
+def _reorder(claim: Claim, order: Sequence[int]) -> Counterfactual:
+    """Return the text with its words in another order: the place of each, then which word stands there."""
     text, words = _write(claim, [claim.word(place) for place in order])
-    query = None if claim.query is None else order.index(claim.query)
-    return Counterfactual(kind, text, words, order.index(claim.key), order.index(claim.rival), query, steps)
+    return Counterfactual(text, words, *map(order.index, (claim.query, claim.key, claim.rival)))
 
 
 def _write(claim: Claim, texts: Sequence[str]) -> tuple[str, tuple[Word, ...]]:
-    """The sentence with other words in its words' places; what stands between them stays."""
+    """Return the sentence with other words in its words' places; what stands between them stays."""
     written, words, end = "", [], 0
     for word, text in zip(claim.words, texts, strict=True):
         written += claim.text[end : word.start]
@@ -281,78 +176,23 @@ def _write(claim: Claim, texts: Sequence[str]) -> tuple[str, tuple[Word, ...]]:
 class Outcome:
     """What a head does in a text in which one thing is different."""
 
-    text: Counterfactual
+    text: str
     positions: tuple[int, int, int]
     """The tokens that ask, are asked, and stand for the rival's word."""
     weights: tuple[float, float]
     """Of the key's word and of the rival's."""
 
 
-def run_tests(
-    claim: Claim, batch: Batch, sentence: int, read: ReadTexts, layer: int, head: int, new: str
-) -> dict[Kind, Outcome | str]:
-    """What a head does in the three texts, by what was done; a reason where one cannot be had. Raises as `read`."""
-    texts = change_text(claim, new)
-    made = {kind: each for kind, each in texts.items() if isinstance(each, Counterfactual)}
-    found = dict(zip(made, read(layer, [each.text for each in made.values()]), strict=True))
-    outcomes: dict[Kind, Outcome | str] = {}
-    for kind, text in texts.items():
-        seen = found.get(kind, text)
-        if isinstance(text, str) or isinstance(seen, str):
-            outcomes[kind] = str(seen)
-        elif isinstance(seen, ReadText):
-            outcomes[kind] = _measure(claim, batch, sentence, text, seen, head)
-    return outcomes
-
-
-def _measure(
-    claim: Claim, batch: Batch, sentence: int, text: Counterfactual, seen: ReadText, head: int
-) -> Outcome | str:
-    before = ReadText(batch.offsets[sentence], batch.special[sentence], batch.unknown[sentence])
-    query = _find_query(claim, before, text, seen)
-    tokens = [_tokens_of(seen, text.words[place]) for place in (text.key, text.rival)]
-    if query is None or seen.patterns is None or not all(tokens):
-        return "the encoder reads no sentence that is so long"
-    if any(seen.unknown[position] for position in tokens[0]) and text.new:
-        return "the tokenizer does not know this word"
-    row = seen.patterns[head, query]
-    if not np.isfinite(row).all():
-        return "its weights are no finite numbers"
-    key, rival = (
-        each[min(_piece(before, claim.words[place], position), len(each) - 1)]
-        for each, place, position in zip(tokens, (claim.key, claim.rival), claim.positions[1:], strict=True)
-    )
-    of_key, of_rival = (float(row[list(each)].sum(dtype=np.float64)) for each in tokens)
-    return Outcome(text, (query, key, rival), (of_key, of_rival))
-
-
-def _tokens_of(text: ReadText, word: Word) -> list[int]:
-    """The positions of the tokens that stand for a word."""
-    spans = zip(text.offsets, text.special, strict=True)
-    return [i for i, (span, extra) in enumerate(spans) if not extra and word.overlaps(*span)]
-
-
-def _piece(text: ReadText, word: Word, position: int) -> int:
-    """Which of a word's tokens stands at a position, from 0."""
-    return _tokens_of(text, word).index(position)
-
-
-def _find_query(claim: Claim, before: ReadText, text: Counterfactual, seen: ReadText) -> int | None:
-    """Where the token that asks stands in another text; None where it was cut off."""
-    position = claim.positions[0]
-    if before.special[position]:
-        n_before = sum(before.special[:position])
-        return [i for i, extra in enumerate(seen.special) if extra][n_before]
-    if claim.query is not None and text.query is not None:
-        piece = _piece(before, claim.words[claim.query], position)
-        return next(iter(_tokens_of(seen, text.words[text.query])[piece:]), None)
-    # What stands between two words is as far behind the first of them as before.
-    start = before.offsets[position][0]
-    place = max((i for i, word in enumerate(claim.words) if word.end <= start), default=None)
-    if place is not None:
-        start += text.words[place].end - claim.words[place].end
-    spans = enumerate(zip(seen.offsets, seen.special, strict=True))
-    return next((i for i, ((first, end), extra) in spans if not extra and first <= start < end), None)
+def measure(claim: Claim, changed: Counterfactual, batch: Batch, pattern: Array) -> Outcome | None:
+    """Return what a head does in a changed text, by its pattern (T, T); None if a word is cut off or unknown."""
+    words = [changed.words[place] for place in (changed.query, changed.key, changed.rival)]
+    tokens = [tokens_of(batch, 0, word) for word in words]
+    if not all(tokens) or any(batch.unknown[0][position] for position in tokens[1]):
+        return None
+    pairs = zip(tokens, claim.pieces, strict=True)
+    query, key, rival = (each[min(piece, len(each) - 1)] for each, piece in pairs)
+    of_key, of_rival = (float(pattern[query, each].sum(dtype=np.float64)) for each in tokens[1:])
+    return Outcome(changed.text, (query, key, rival), (of_key, of_rival))
 
 
 def judge_swap(before: tuple[float, float], after: tuple[float, float]) -> Verdict:
@@ -392,8 +232,17 @@ TEN_SENTENCES = (
 """Text, first noun, second noun, and the pronoun that follows them."""
 
 
-def judge_nouns(words: Sequence[str], runs: Sequence[Run], layer: int, head: int) -> Verdict:
-    """Judge a head by a pronoun's weights of two nouns, from the runs with the nouns in either order."""
-    rows = [(run.pattern(layer)[head], *map([each.strip("␣") for each in run.tokens].index, words)) for run in runs]
-    before, after = ((float(pattern[query, a]), float(pattern[query, b])) for pattern, a, b, query in rows)
-    return judge_swap(before, after)
+def judge_nouns(words: Sequence[str], runs: Sequence[Run], layer: int, head: int) -> Verdict | None:
+    """Judge a head by a pronoun's weights of two nouns, from the runs with the nouns in either order.
+
+    Return None if one of the words is no single token.
+    """
+    pairs = []
+    for run in runs:
+        tokens = [token.strip("␣") for token in run.tokens]
+        if not {*words} <= {*tokens}:
+            return None
+        first, second, query = map(tokens.index, words)
+        row = run.pattern(layer)[head, query]
+        pairs.append((float(row[first]), float(row[second])))
+    return judge_swap(*pairs)

@@ -3,8 +3,6 @@
 Legend: L layers, H heads, T tokens, padding included, n cells.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -12,41 +10,23 @@ from numpy.typing import NDArray
 from playground.runs.encoder_run import Run
 
 FEWEST = 8
-"""Cells of a head to compare one with; where fewer are at its distance, those at the nearest distances join them."""
+"""Cells of a head to compare one with; if fewer are at its distance, those at the nearest distances join them."""
 
 LEAST = 1e-5
 """Weights are read as at least this, and at most 1 minus this: the log-odds of 0 and 1 are infinite."""
 
 
-@dataclass(frozen=True)
-class HeadSearch:
-    """Every head's weight from a query to a key, and how it compares."""
+def search_heads(run: Run, query: int, key: int) -> pd.DataFrame:
+    """Rank all heads by the weight from a query to a key, the largest first.
 
-    table: pd.DataFrame
-    """A row a head, the largest weight first: `layer`, `head`, `weight`, `rank` of the weight among the keys that its
-    layer lets the query see, from 1, and `z`, how unusual it is for that head. Rank and z are NaN where a window hides
-    the key."""
-    n_keys: int
-    """Keys that the query may attend to, in the layers where these are most."""
-    n_compared: int
-    """Cells of each head that `z` compares with, where no window hides some of them."""
-    distances: tuple[int, int]
-    """The lowest and the highest key − query of those cells; the cell's own where there are none."""
-
-
-def search_heads(run: Run, query: int, key: int) -> HeadSearch:
-    """Rank all heads by the weight from a query to a key that it may attend to.
-
-    `z` is the cell's log-odds, log w − log(1 − w), minus their mean over other cells of the same head in this text,
-    over their standard deviation. Those are the cells with the same key − query: a head that always looks one token
-    back is not called unusual for it. Where they are fewer than `FEWEST`, those at the nearest distances join them.
-    Padding never counts, nor does what a layer's window hides. `z` is NaN where the window hides the cell itself, where
-    there are fewer than two such cells, or all are equal.
+    `rank` is the weight's place among the keys that the layer lets the query see. `z` is the cell's log-odds,
+    log w − log(1 − w), minus their mean over other cells of the same head, over their standard deviation: those with
+    the same key − query, and with the nearest where there are fewer than `FEWEST`. So a head that always looks one
+    token back is not called unusual for it. Rank and z are NaN if a window hides the cell.
     """
     queries, keys = _other_cells(run, query, key)
     allowed = run.allowed_in_layers()  # (L, T, T)
     patterns = [run.arrays[f"layers.{layer}.attn.pattern"] for layer in range(len(allowed))]
-    weights = np.concatenate([pattern[:, query, key] for pattern in patterns])  # (L · H,)
 
     def seen(*at: int | NDArray[np.intp]) -> NDArray[np.float32]:
         """All heads' weights at these places, (L · H, …); NaN where their layer hides them."""
@@ -55,33 +35,17 @@ def search_heads(run: Run, query: int, key: int) -> HeadSearch:
 
     cells, others, rows = seen(query, key), seen(queries, keys), seen(query)  # (L · H,), (L · H, n), (L · H, T)
     ranks = np.where(np.isnan(cells), np.nan, 1 + (rows > cells[:, None]).sum(axis=1))
-    n_heads = run.config.n_heads
-    table = pd.DataFrame(
-        {
-            "layer": np.repeat(np.arange(len(patterns)), n_heads),
-            "head": np.tile(np.arange(n_heads), len(patterns)),
-            "weight": weights,
-            "rank": ranks if np.isnan(cells).any() else ranks.astype(int),
-            "z": _z_scores(cells, others),
-        }
-    )
-    table = table.sort_values("weight", ascending=False, kind="stable", ignore_index=True)
-    distances = keys - queries if queries.size else np.array([key - query])
-    n_keys = int(allowed[:, query].sum(axis=-1).max())
-    return HeadSearch(table, n_keys, others.shape[1], (int(distances.min()), int(distances.max())))
-
-
-def strongest_heads(run: Run, query: int, key: int, n: int) -> list[tuple[int, int, float]]:
-    """Layer, head and weight of the n heads with the most weight from a query to a key, in `search_heads`' order."""
-    layers = range(run.config.n_layers)
-    weights = np.stack([run.arrays[f"layers.{layer}.attn.pattern"][:, query, key] for layer in layers])  # (L, H)
-    largest = np.argsort(-weights, axis=None, kind="stable")[: min(n, int(np.isfinite(weights).sum()))]
-    places = zip(*np.unravel_index(largest, weights.shape), strict=True)
-    return [(int(layer), int(head), float(weights[layer, head])) for layer, head in places]
+    heads = pd.MultiIndex.from_product([range(len(patterns)), range(run.config.n_heads)], names=["layer", "head"])
+    columns = {
+        "weight": np.concatenate([pattern[:, query, key] for pattern in patterns]),
+        "rank": ranks if np.isnan(cells).any() else ranks.astype(int),
+        "z": _z_scores(cells, others),
+    }
+    return pd.DataFrame(columns, heads).sort_values("weight", ascending=False, kind="stable")
 
 
 def _other_cells(run: Run, query: int, key: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Queries (n,) and keys (n,) of the cells to compare with."""
+    """Return queries (n,) and keys (n,) of the cells to compare with."""
     allowed = run.allowed & ~run.padding[:, None]
     allowed[query, key] = False
     queries, keys = np.nonzero(allowed)

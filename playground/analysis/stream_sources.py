@@ -176,8 +176,6 @@ class TokenStream:
     sources: tuple[Source, ...]
     written: Floats
     """(S,): lengths where it was written; NaN for biases."""
-    kept: Floats
-    """(S,): lengths of what is left of it at the end, behind all norms."""
     shares: Floats
     """(S,): shares of the final vector x by projection, part · x / ‖x‖². They add up to 1; a part that points away from
     x has one below 0. NaN where x is 0 or not finite."""
@@ -189,7 +187,7 @@ def follow_token(stream: StreamSplit, token: int) -> TokenStream:
     parts = stream.parts[:, token].astype(np.float64)  # (S, D)
     final = parts.sum(axis=0)
     shares = parts @ final / (final @ final)
-    return TokenStream(stream.sources, stream.written[:, token], np.linalg.norm(parts, axis=-1), shares)
+    return TokenStream(stream.sources, stream.written[:, token], shares)
 
 
 def logit_lens(run: Run, token: int, encoder: Encoder, head: nn.Linear) -> Array:

@@ -63,7 +63,6 @@ def map_height(n_queries: int) -> int:
     return int(np.clip(150 + 22 * n_queries, 320, 620))
 
 
-def ranked_keys(row: Array, allowed: NDArray[np.bool_], pinned: Array | None = None, *, most: int = 20) -> list[int]:
-    """The keys that a query may attend to, heaviest first; `pinned` is the same row of another run."""
-    weights = row if pinned is None else np.maximum(row, pinned)
-    return [int(key) for key in np.argsort(weights)[::-1] if allowed[key]][:most]
+def ranked_keys(row: Array, allowed: NDArray[np.bool_], *, most: int = 20) -> list[int]:
+    """Return the keys that a query may attend to, heaviest first."""
+    return [int(key) for key in np.argsort(row)[::-1] if allowed[key]][:most]

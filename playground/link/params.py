@@ -258,6 +258,7 @@ FOLDS = {
     "attention_colours": "attention_drawing",
     "attention_stretch": "attention_drawing",
     "attention_why": "attention_steps",
+    "attention_word": "attention_steps",
     "attention_view": "attention_closer",
     "attention_habits": "attention_closer",
     "norms_view": "norms_closer",

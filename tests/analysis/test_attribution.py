@@ -1,9 +1,5 @@
 """A cell's products, rivals and what it moves, against the model's own numbers; the verdict follows the amounts."""
 
-import math
-import re
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -14,14 +10,11 @@ from playground import Encoder, ModelConfig
 from playground.analysis.attribution import (
     ScoreSplit,
     compete,
-    describe,
     destination,
     group_amounts,
     head_maps,
     judge,
-    largest_pair,
     move,
-    multiply,
 )
 from playground.analysis.stream_sources import Source
 from playground.model.blocks import EncoderBlock
@@ -36,17 +29,6 @@ def block_of(encoder: Encoder, layer: int) -> EncoderBlock:
     return block
 
 
-def test_the_products_add_up_to_the_score_from_the_largest_on() -> None:
-    walk = walk_through(small_encoder(), 1, 2, 3, 4)
-    found = multiply(walk)
-    q, k = walk.of_query("attn.q"), walk.layer["attn.k"][2, 4]
-    np.testing.assert_allclose(found.products, q[found.numbers] * k[found.numbers])
-    assert sorted(found.numbers) == list(range(4))
-    assert (np.diff(np.abs(found.products)) <= 0).all()
-    np.testing.assert_allclose(found.running, [found.products[: i + 1].sum() for i in range(4)])
-    assert found.running[-1] / 2 == pytest.approx(walk.layer["attn.scores"][2, 3, 4])
-
-
 @pytest.mark.parametrize("causal", [False, True])
 def test_the_softmax_is_the_competition(causal: bool) -> None:
     walk = walk_through(small_encoder(), 0, 1, 3, 2, causal=causal)
@@ -57,14 +39,11 @@ def test_the_softmax_is_the_competition(causal: bool) -> None:
     np.testing.assert_allclose(found.weights, pattern[found.keys])
     np.testing.assert_allclose(np.exp(found.lead), pattern[2] / found.weights, rtol=1e-9)
     assert found.rank == 1 + int((pattern > pattern[2]).sum())
-    assert found.best_other is not None
-    others = [key for key in found.keys if key != 2]
-    assert found.keys[found.best_other] == max(others, key=lambda key: pattern[key])
 
 
 def test_a_single_key_has_no_rival_and_a_hidden_one_does_not_compete() -> None:
     first = compete(walk_through(small_encoder(), 0, 0, 0, 0, causal=True))
-    assert (first.rank, first.best_other, first.weights.tolist()) == (1, None, [1])
+    assert (first.rank, first.weights.tolist()) == (1, [1])
     with pytest.raises(ValueError, match="hidden"):
         compete(walk_through(small_encoder(), 0, 0, 0, 3, causal=True))
 
@@ -93,12 +72,6 @@ def test_what_a_weight_moves_is_what_the_model_loses_without_it(config: ModelCon
     assert found.head_shares.sum() == pytest.approx(1)
     share = walk.of_query("attn.pattern")[walk.key] * walk.layer["attn.v"][head, walk.key] @ z / (z @ z)
     assert found.head_shares[walk.key] == pytest.approx(share, abs=1e-7)
-    if config.residual:
-        added = walk.layer["post_norm1.out"][found.token] if config.norm_placement == "both" else output
-        mid = walk.layer["resid_mid"][found.token] - added
-        assert found.stream_norm == pytest.approx(np.linalg.norm(mid), rel=1e-6)
-    else:
-        assert math.isnan(found.stream_share)
 
 
 def test_a_head_that_moves_nothing_has_no_shares() -> None:
@@ -134,7 +107,7 @@ def split(*by_key: float, other: float = 1.0) -> ScoreSplit:
         ((-3.0, 0.9, 0.9, 0, 0), "mostly", "token"),  # but of a score below the opponent's
         ((1.0, -0.98, 0, 0, 0), "even", "token"),
         ((0, 0, 0, 0, 0), "even", "token"),
-        ((np.nan, 0, 0, 0, 1.0), "not finite", None),
+        ((np.nan, 0, 0, 0, 1.0), "unknown", None),
     ],
 )
 def test_half_of_all_pushes_and_pulls_is_most(amounts: tuple[float, ...], kind: str, largest: str | None) -> None:
@@ -145,7 +118,7 @@ def test_half_of_all_pushes_and_pulls_is_most(amounts: tuple[float, ...], kind: 
 
 
 def test_an_only_key_needs_no_reason() -> None:
-    assert judge(split(3.0, 0, 0, 0, 0), 1).kind == "only key"
+    assert judge(split(3.0, 0, 0, 0, 0), 1).kind == "only"
 
 
 def test_layers_are_added_up_and_groups_without_a_source_left_out() -> None:
@@ -153,29 +126,8 @@ def test_layers_are_added_up_and_groups_without_a_source_left_out() -> None:
     assert group_amounts(sources, np.array([1.0, 2.0, 3.0, -1.0])) == {"attention": 3.0, "others": 2.0}
 
 
-@pytest.mark.parametrize("sign", [1, -1])
-def test_the_largest_pair_is_so_by_size_whichever_way_it_pulls(sign: int) -> None:
-    relative = sign * np.array([[1.0, -5.0], [2.0, 3.0]])
-    query, key, amount = largest_pair(ScoreSplit(SOURCES[:2], relative, relative, sign * 1.0, 0.0))
-    assert (query.name, key.name, amount) == ("token", "position", -5 * sign)
-
-
-@pytest.mark.parametrize(
-    "amounts", [(1.64, 1.18, 0.93, -0.56, 0.17), (3.0, 0.2, -0.2, 0, 0), (-3.0, 0.2, 0.2, 0.1, 0), (3.0, 0, 0, 0, 0)]
-)
-@pytest.mark.parametrize("remainder", [0.0, 0.04])
-def test_the_amounts_of_a_sentence_add_up_to_its_lead(amounts: tuple[float, ...], remainder: float) -> None:
-    whole = split(*amounts)
-    found = replace(whole, score=whole.score + remainder)
-    lead, *told = (
-        float(each.replace("−", "-")) for each in re.findall(r"[+−]\d+\.\d+", describe(judge(found, 4), found.lead))
-    )
-    assert sum(told) == pytest.approx(lead, abs=1e-9)
-    assert 0 not in told
-
-
 def test_sources_that_do_not_add_up_are_no_reason() -> None:
     relative = np.zeros((5, 5))
     relative[0, 0] = 3.0
-    for score, kind in ((4.2, "mostly"), (5.0, "rounding")):
+    for score, kind in ((4.2, "mostly"), (5.0, "unknown")):
         assert judge(ScoreSplit(SOURCES, relative, relative, score, 1.0), 4).kind == kind

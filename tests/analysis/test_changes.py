@@ -110,7 +110,7 @@ def test_in_every_architecture_stages_and_sources_add_up_under_changes(
         is_changed = any(each.kind in ("shuffle", "patch") for each in changes)
         assert is_changed or CHANGES not in stream.sources
     split = split_score(walk, split_stream(result, encoder, layer), head_maps(encoder, layer, walk.head))
-    assert abs(split.remainder) <= 1e-4 * max(1.0, float(np.abs(split.matrix).max()))
+    assert abs(split.score - split.matrix.sum()) <= 1e-4 * max(1.0, float(np.abs(split.matrix).max()))
 
 
 def test_what_a_patch_adds_to_the_stream_is_a_source_of_its_own() -> None:

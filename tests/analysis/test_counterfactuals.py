@@ -1,6 +1,5 @@
 """What other sentences do to a weight, against plain passes of the encoder over sentences that are written out here."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,23 +7,19 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from playground import Encoder, Trace
+from playground import Trace
 from playground.analysis.counterfactuals import (
     Claim,
-    Counterfactual,
-    Outcome,
+    Kind,
     change_text,
     clean_word,
     find_claim,
     judge_swap,
     list_alike,
-    read_texts,
-    run_tests,
+    measure,
 )
-from playground.model.changes import Change
-from playground.text import Batch, Tokenizer, characters, words
+from playground.text import Batch, words
 from playground.weights import checkpoint
-from tests.analysis.walks import small_encoder
 
 SENTENCE = "The animal didn't cross the street because it was too tired."
 
@@ -50,21 +45,12 @@ def trained_claim(
     return found, batch
 
 
-def outcomes_of(claim: Claim, batch: Batch, layer: int, head: int, new: str, *, causal: bool) -> dict[Any, Any]:
-    encoder, tokenizer = checkpoint.load("minilm")
-
-    def read(layer: int, texts: Any) -> Any:
-        return read_texts(encoder, tokenizer, batch, texts, layer, max_tokens=256, causal=causal)
-
-    return run_tests(claim, batch, 0, read, layer, head, new)
-
-
 @pytest.mark.parametrize("causal", [False, True])
 def test_three_sentences_have_the_weights_of_their_own_passes(causal: bool) -> None:
     """The new word has several tokens, and so moves all that stand behind it."""
-    claim, batch = trained_claim(SENTENCE, 3, 1, 10, 2, 8, causal=causal)
-    outcomes = outcomes_of(claim, batch, 3, 1, "hippopotamus", causal=causal)
-    expected = {
+    claim, _ = trained_claim(SENTENCE, 3, 1, 10, 2, 8, causal=causal)
+    made = change_text(claim, "hippopotamus")
+    expected: dict[Kind, Any] = {
         "swap": ("The street didn't cross the animal because it was too tired.", ["animal"], ["street"]),
         "replace": (
             "The hippopotamus didn't cross the street because it was too tired.",
@@ -73,12 +59,13 @@ def test_three_sentences_have_the_weights_of_their_own_passes(causal: bool) -> N
         ),
         "move": ("The didn't cross animal the street because it was too tired.", ["animal"], ["street"]),
     }
-    assert outcomes.keys() == expected.keys()
+    assert made.keys() == expected.keys()
     for kind, (text, key, rival) in expected.items():
         tokens, patterns = weights_of(text, 3, causal=causal)
-        found, query = outcomes[kind], tokens.index("it")
-        assert isinstance(found, Outcome)
-        assert found.text.text == text
+        batch = checkpoint.load("minilm")[1].encode_batch([text])
+        found, query = measure(claim, made[kind], batch, patterns[1]), tokens.index("it")
+        assert found is not None
+        assert found.text == text
         assert found.positions == (query, tokens.index(key[0]), tokens.index(rival[0]))
         row = patterns[1, query].astype(np.float64)
         sums = [sum(row[tokens.index(piece)] for piece in pieces) for pieces in (key, rival)]
@@ -94,14 +81,13 @@ def test_the_words_of_a_claim_have_the_sum_of_their_tokens() -> None:
     second, _ = trained_claim(SENTENCE, 2, 9, 10, 7, 1)
     assert second.words[second.key].start == SENTENCE.index("the ")
     assert second.word(second.rival) != "The", "a swap of two words that are spelled alike shows nothing"
-    assert not second.is_asked
 
 
-def claim_about(text: str, query: int | None, key: int, rival: int) -> Claim:
+def claim_about(text: str, query: int, key: int, rival: int) -> Claim:
     """A claim about words without a run."""
     batch = words([text]).encode_batch([text])
     places = tuple(range(len(batch.tokens[0])))
-    found = find_claim(batch, 0, np.full(len(places), 0.1, np.float32), [True] * len(places), (query or 0, key), rival)
+    found = find_claim(batch, 0, np.full(len(places), 0.1, np.float32), [True] * len(places), (query, key), rival)
     assert isinstance(found, Claim)
     return found
 
@@ -111,7 +97,7 @@ def claim_about(text: str, query: int | None, key: int, rival: int) -> Claim:
     [
         ("a b c d", 3, 0, 1, "b a c d", "X b c d", "b c a d"),
         ("a b c d", 0, 3, 1, "a d c b", "a b c X", "a d b c"),
-        ("a, b (c) d!", 9, 0, 2, "b, a (c) d!", "X, b (c) d!", "b, c (a) d!"),
+        ("a, b (c) d!", 6, 0, 2, "b, a (c) d!", "X, b (c) d!", "b, c (a) d!"),
         ("a b a c", 3, 2, 1, "a a b c", "a b X c", "a a b c"),
         ("a b c", 1, 0, 2, "c b a", "X b c", None),
     ],
@@ -120,40 +106,31 @@ def test_words_change_their_places_and_nothing_else_does(
     text: str, query: int, key: int, rival: int, swap: str, replace: str, move: str | None
 ) -> None:
     tokens = words([text]).encode_batch([text]).tokens[0]
-    query = min(query, len(tokens) - 1) if text[-1] != "!" else tokens.index("d")
     made = change_text(claim_about(text, query, key, rival), "X")
-    texts = [each.text if isinstance(each, Counterfactual) else None for each in made.values()]
-    assert list(made) == ["swap", "replace", "move"]
-    assert texts == [swap, replace, move]
-    for each in made.values():
-        if isinstance(each, Counterfactual):
-            at = {name: each.text[slice(*each.words[getattr(each, name)])] for name in ("key", "rival")}
-            assert at == {"key": each.new or tokens[key], "rival": tokens[rival]}
+    texts = {"swap": swap, "replace": replace, "move": move}
+    assert {kind: each.text for kind, each in made.items()} == {kind: each for kind, each in texts.items() if each}
+    for kind, each in made.items():
+        at = {name: each.text[slice(*each.words[getattr(each, name)])] for name in ("key", "rival")}
+        assert at == {"key": "X" if kind == "replace" else tokens[key], "rival": tokens[rival]}
 
 
 @pytest.mark.parametrize(
-    ("text", "focus", "reason"),
+    ("text", "focus"),
     [
-        ("Anna", (1, 1), "one word"),
-        ("Anna!", (1, 1), "one word"),
-        ("Anna sleeps", (1, 0), "no word"),
-        ("Anna sleeps.", (1, 3), "no word"),
-        ("Anna sleeps", (1, 1), "own word"),
-        ("Anna sleeps", (2, 1), "no second word"),
-        ("no no no", (3, 1), "no second word"),
-        ("a bb", (2, 9), "no word"),
+        ("Anna", (1, 1)), ("Anna sleeps", (1, 0)), ("Anna sleeps.", (1, 3)), ("Anna sleeps", (1, 1)),
+        ("Anna sleeps", (2, 1)), ("no no no", (3, 1)), ("a bb", (2, 9)), ("Anna sees Bob", (0, 1)),
     ],
-)
-def test_what_cannot_be_tested_has_a_reason(text: str, focus: tuple[int, int], reason: str) -> None:
+)  # fmt: skip
+def test_two_words_that_differ_from_the_query_are_needed(text: str, focus: tuple[int, int]) -> None:
     batch = checkpoint.load("minilm")[1].encode_batch([text])
     n = len(batch.tokens[0])
-    assert find_claim(batch, 0, np.zeros(max(n, 10), np.float32), [True] * n, focus, None) == reason
+    assert find_claim(batch, 0, np.zeros(max(n, 10), np.float32), [True] * n, focus, None) is None
 
 
 def test_a_causal_mask_leaves_no_later_word_to_swap_with() -> None:
     batch = checkpoint.load("minilm")[1].encode_batch(["Anna saw Bob and Carl"])
     weights, allowed = np.zeros(7, np.float32), [place <= 2 for place in range(7)]
-    assert find_claim(batch, 0, weights, allowed, (2, 1), 4) == "no second word"
+    assert find_claim(batch, 0, weights, allowed, (2, 1), 4) is None
 
 
 @pytest.mark.parametrize(
@@ -172,40 +149,6 @@ def test_a_swap_is_judged_by_the_numbers_that_are_shown(
     before: tuple[float, float], after: tuple[float, float], verdict: str
 ) -> None:
     assert judge_swap(before, after) == verdict
-
-
-def read_small(encoder: Encoder, tokenizer: Tokenizer, batch: Batch, layer: int, texts: Any) -> Any:
-    return read_texts(encoder, tokenizer, batch, texts, layer, max_tokens=9)
-
-
-def test_a_word_that_no_token_stands_for_and_one_that_is_cut_off_have_a_reason() -> None:
-    text, encoder = "ab cd ef", small_encoder(vocab_size=20, max_len=9)
-    tokenizer: Tokenizer = words([text])
-    batch = tokenizer.encode_batch([text])
-    claim = find_claim(batch, 0, np.full(3, 0.3, np.float32), [True] * 3, (2, 0), 1)
-    assert isinstance(claim, Claim)
-    found = run_tests(claim, batch, 0, partial(read_small, encoder, tokenizer, batch), 1, 2, "zebra")
-    assert isinstance(found["swap"], Outcome)
-    assert found["replace"] == "the tokenizer has no token for it"
-    letters = characters()
-    batch = letters.encode_batch([text])
-    claim = find_claim(batch, 0, np.full(8, 0.1, np.float32), [True] * 8, (7, 0), 3)
-    assert isinstance(claim, Claim)
-    encoder = small_encoder()
-    for new in ("a" * 9, "abcd"):  # of the word that asks, nothing is left, or its first letter alone
-        found = run_tests(claim, batch, 0, partial(read_small, encoder, letters, batch), 1, 2, new)
-        assert found["replace"] == "the encoder reads no sentence that is so long"
-        assert isinstance(found["swap"], Outcome)
-
-
-def test_the_changes_of_the_computation_are_made_in_the_other_sentences_too() -> None:
-    encoder, letters = small_encoder(), characters()
-    batch = letters.encode_batch(["ab cd ef"])
-    change = Change("weight", 1, 2, (7, 0, 0.75))
-    (found,) = read_texts(encoder, letters, batch, ["cd ab ef"], 1, max_tokens=9, fit=lambda *_: (change,))
-    assert not isinstance(found, str)
-    assert found.patterns is not None
-    assert found.patterns[2, 7, 0] == pytest.approx(0.75)
 
 
 def test_words_of_a_kind_are_others_than_those_of_the_text() -> None:

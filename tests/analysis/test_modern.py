@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from playground.analysis.attribution import rotary_pairs
 from playground.analysis.comparison import name_point
 from playground.analysis.steps import work_out
 from playground.analysis.stream_sources import split_stream
@@ -70,26 +69,6 @@ def test_sources_and_scores_add_up(fields: dict[str, Any]) -> None:
         for matrix in (mean.matrix, mean.relative) if has_bias else ():
             assert not matrix[-1, :-1].any(), "no vector asks for a distance"
             assert not matrix[:-1, -1].any()
-
-
-@pytest.mark.parametrize("fields", [each for each in MODERN if each["positions"] == "rotary"], ids=str)
-def test_pairs_of_features_add_up_to_the_score_at_any_distance(fields: dict[str, Any]) -> None:
-    encoder = small_encoder(**fields)
-    walk = walk_through(encoder, 1, 2, 4, 1)
-    pairs = rotary_pairs(walk)
-    assert (pairs.distance, len(pairs.frequencies)) == (3, encoder.config.head_width // 2)
-    assert pairs.now.sum() == pytest.approx(walk.scaled()[1], abs=1e-6)
-    assert (np.abs(pairs.now) <= pairs.amplitudes + 1e-12).all()
-    assert (np.diff(pairs.frequencies) < 0).all()
-    # The same query, one place further on: by turning both by hand.
-    moved = pairs.at(np.array([4.0]))[:, 0].sum()
-    q, k = walk.normed("q")[4].astype(np.float64), walk.normed("k")[1].astype(np.float64)
-    half = len(q) // 2
-    by_hand = sum(
-        (complex(q[i], q[i + half]) * np.exp(4j * theta) * complex(k[i], -k[i + half])).real
-        for i, theta in enumerate(pairs.frequencies)
-    )
-    assert moved == pytest.approx(by_hand / np.sqrt(2 * half), abs=1e-9)
 
 
 def test_a_window_is_a_mask_of_its_layers() -> None:

@@ -72,7 +72,7 @@ def test_from_attention_a_press_leads_to_what_followed_whatever_was_open_there(v
     visitor.page.get_by_role("link", name="Attention").first.click()
     visitor.settled()
     visitor.widget("quick_off").get_by_role("button").click()
-    expect(visitor.widget("head_is_off")).to_contain_text("still attends")
+    expect(visitor.widget("quick_effect")).to_contain_text("is off")
     visitor.settled()
     visitor.widget("quick_followed").get_by_role("button").click()
     expect(visitor.widget("answer")).to_be_in_viewport()

@@ -74,7 +74,8 @@ def write_states(page: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-PREFIXES = {
+PREFIXES: dict[str, str | tuple[str, ...]] = {
+    "attention": ("attention_closer", "attention_drawing", "attention_steps"),
     "norms": "norms_closer",
     "what-if": "whatif",
     "gradient-flow": "gradient_six",

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from playground.analysis.attention import highest_entropy, mean_entropy, merge_moves_results, rollout
-from playground.analysis.comparison import describe_head_change
+from playground.analysis.attention import highest_entropy, mean_entropy, rollout
 from playground.charts import colour_scales, palette
 from playground.charts.chart import (
     Axis,
@@ -30,46 +29,33 @@ from playground.charts.chart import (
 from playground.charts.figure import Array
 from playground.charts.head_lines import SMALLEST_WEIGHT, Lines, choose_tokens, head_lines, strongest_keys
 from playground.charts.head_map import CLICK_CELL, FOR_FINGERS, head_map, number_by_head, stretch, weight_colours
-from playground.charts.markdown import escape_markdown, quote_token
+from playground.charts.markdown import quote_place
 from playground.charts.names import token_names, token_table
 from playground.charts.scene import Scene, note_nearest
 from playground.charts.weights import WeightScale, ranked_keys, shrink
 from playground.link.lab import Lab, once
 from playground.link.opening import Focus, LinkedView
 from playground.runs.encoder_run import Run
-from playground.text.wording import count_noun, upper_first
-from playground.views.attention.answer import other_head, say_who_attends
-from playground.views.attention.explanation import HeadsRun
+from playground.views.attention.explanation import HeadsRun, is_hidden
 from playground.views.attention.heads import list_linking_heads, show_known_for, show_linking_heads, show_stream
-from playground.views.attention.notes import note_special_tokens
 from playground.views.attention.why import answer_why
-from playground.views.change_names import has_odd_rows, note_changes, note_set_weights
 from playground.views.scenes import scene_of
+from playground.words import say
 
-HELP = {
-    "show": "A head is one of the attention computations that run side by side in a layer.",
-    "hide": "Leaves out padding and the tokens that the tokenizer added, such as [CLS] and [SEP], of maps, lines, "
-    "ranking and rollout. What is computed stays as it is: Why, the entropies, heads that link and what heads are "
-    "known for count special tokens, hidden or not.",
-    "colours": "Of the thumbnails and of the large map. square root: faint attention shows too. linear: a colour half "
-    "as strong is half the weight. A difference is always linear.",
-    "stretch": "Ends the colours of thumbnails and large map at the large map's largest weight instead of at 1. A "
-    "difference always ends at its largest.",
-    "view": "lines: every query's strongest keys. ranking: one query's keys, the strongest first. "
-    "entropy: how spread out each head is. rollout: attention traced back to the input. heads that link: all heads by "
-    "the weight from the query to its key. what heads are known for: previous token, [SEP] and other habits. "
-    "the query's stream: what writes to its vector.",
-}
+AVERAGE, DIFFERENCE = "average of heads", "difference of two heads"
+"""Values of `attention_show`, beside `one head`."""
 
 Heads = Scene[HeadsRun]
 
 
 def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
     """The page: the answer, heads that link, the large map beside its why, its test, every head; all else is folded."""
-    yield Paragraph(say_who_attends(scene.now, scene.focus, options), "answer")
+    case, numbers = find_answer(scene.now.run, scene.focus, options)
+    yield Paragraph(say("attention", f"answer-{case}", **numbers), "answer")
     linking = list_linking_heads(scene.now.run, scene.focus)
     every_head = Later((all_heads(scene, options),))
-    large = (pattern_map(scene, options), Panel("attention_drawing", "How it is drawn", _list_choices(scene, options)))
+    drawing = Panel("attention_drawing", say("attention", "drawing"), _list_choices(scene, options))
+    large = (pattern_map(scene, options), drawing)
     if options["attention_show"] == "one head":
         answer, tests, steps = answer_why(scene, options)
         yield Group(
@@ -80,14 +66,41 @@ def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
         yield steps
     else:
         yield Group("attention_top", (linking, Columns((large, (every_head,)))))
-    view, choice = VIEWS[options["attention_view"]], Control("attention_view", "Look closer", HELP["view"])
-    title = "Look closer: lines, ranking, entropy, rollout, heads that link, habits, the query's stream"
+    view = VIEWS[options["attention_view"]]
+    choice = Control("attention_view", say("attention", "view"), say("attention", "view.help"))
+    title = say("attention", "view.title")
     yield fill_panel(options, "attention_closer", title, lambda: (choice, *view(scene, options)), closed=(choice,))
 
 
 def attention_scene(view: LinkedView) -> Heads:
-    """The view's run and the pinned one, each with what explains its heads."""
+    """Return the view's run and the pinned one, each with what explains its heads."""
     return scene_of(HeadsRun, view)
+
+
+def find_answer(run: Run, focus: Focus, options: Options) -> tuple[str, dict[str, Any]]:
+    """Return whom the query attends to most and what the key gets, of what the large map shows.
+
+    `most`: the key, with the next one; `other`: another one; `only`: there is no other; `hidden`; `two`: two heads.
+    """
+    place, show = focus.within(run.config), options["attention_show"]
+    row = shown_pattern(run, focus, options)[place.query]
+    query, key = (quote_place(run.tokens, each) for each in (place.query, place.key))
+    numbers: dict[str, Any] = {"query": query, "key": key}
+    if show == DIFFERENCE:
+        other = other_head(run, options)
+        first, second = (run.pattern(place.layer)[head, place.query, place.key] for head in (place.head, other))
+        return "two", numbers | {"head": place.head, "other": other, "first": first, "second": second}
+    numbers["where"] = _name_shown(run, focus, options)
+    if is_hidden(run, place):
+        return "hidden", numbers
+    keys = np.flatnonzero(run.allowed_in(place.layer)[place.query])
+    numbers["weight"] = row[place.key]
+    others = keys[keys != place.key]
+    if not len(others):
+        return "only", numbers
+    strongest = int(others[np.argmax(row[others])])
+    numbers |= {"other": quote_place(run.tokens, strongest), "second": row[strongest]}
+    return "other" if row[strongest] > row[place.key] else "most", numbers
 
 
 @once
@@ -100,14 +113,21 @@ def _shrink_patterns(lab: Lab, *, hide_special: bool) -> Array:
 def _list_choices(scene: Heads, options: Options) -> tuple[Item, ...]:
     """How the large map and the thumbnails are drawn."""
     choices = [
-        Control("attention_show", "Show", HELP["show"]),
-        Control("attention_colours", "Colours", HELP["colours"]),
-        Control("attention_hide", "hide special tokens", HELP["hide"]),
-        Control("attention_stretch", "stretch colours", HELP["stretch"]),
+        Control("attention_show", say("attention", "show"), say("attention", "show.help")),
+        Control("attention_colours", say("attention", "colours"), say("attention", "colours.help")),
+        Control("attention_hide", say("attention", "hide"), say("attention", "hide.help")),
+        Control("attention_stretch", say("attention", "stretch"), say("attention", "stretch.help")),
     ]
-    if options["attention_show"] == "difference of two heads":
-        choices.insert(1, Control("attention_other", "minus head", high=scene.now.run.config.n_heads - 1))
+    if options["attention_show"] == DIFFERENCE:
+        last = scene.now.run.config.n_heads - 1
+        choices.insert(1, Control("attention_other", say("attention", "other"), high=last))
     return tuple(choices)
+
+
+def other_head(run: Run, options: Options) -> int:
+    """Return the head that the chosen one is compared with: the one that is asked for, or the last that the run has."""
+    other: int = min(options["attention_other"], run.config.n_heads - 1)
+    return other
 
 
 def visible_tokens(run: Run, options: Options) -> Mask:
@@ -119,9 +139,9 @@ def shown_pattern(run: Run, focus: Focus, options: Options) -> Array:
     """One head's weights (T, T), the average of the layer's heads, or the difference of two; of the nearest head."""
     place = focus.within(run.config)
     heads: Array = run.pattern(place.layer)
-    if options["attention_show"] == "average of heads":
+    if options["attention_show"] == AVERAGE:
         shown: Array = heads.mean(axis=0)
-    elif options["attention_show"] == "difference of two heads":
+    elif options["attention_show"] == DIFFERENCE:
         shown = heads[place.head] - heads[other_head(run, options)]
     else:
         shown = heads[place.head]
@@ -131,7 +151,7 @@ def shown_pattern(run: Run, focus: Focus, options: Options) -> Array:
 def weight_scale(scene: Heads, options: Options) -> WeightScale:
     """How weights become colours, in the large map and in the thumbnails."""
     scale = WeightScale(square_root=options["attention_colours"] == "square root")
-    if not options["attention_stretch"] or options["attention_show"] == "difference of two heads":
+    if not options["attention_stretch"] or options["attention_show"] == DIFFERENCE:
         return scale
     visible = visible_tokens(scene.now.run, options)
     return stretch(scale, shown_pattern(scene.now.run, scene.focus, options)[np.ix_(visible, visible)])
@@ -139,42 +159,29 @@ def weight_scale(scene: Heads, options: Options) -> WeightScale:
 
 def _name_shown(run: Run, focus: Focus, options: Options) -> str:
     place = focus.within(run.config)
-    if options["attention_show"] == "average of heads":
-        return f"layer {place.layer}, average of heads"
-    minus = f" minus head {other_head(run, options)}" if options["attention_show"] == "difference of two heads" else ""
-    return f"layer {place.layer}, head {place.head}{minus}"
+    if options["attention_show"] == AVERAGE:
+        return say("attention", "shown-average", layer=place.layer)
+    if options["attention_show"] == DIFFERENCE:
+        return say("attention", "shown-two", layer=place.layer, head=place.head, other=other_head(run, options))
+    return say("attention", "shown-one", layer=place.layer, head=place.head)
 
 
-def _name_nearest(run: Run, focus: Focus, options: Options) -> str:
+def _name_nearest(pinned: Run, focus: Focus, options: Options) -> str:
     """What is shown of a pinned run, and what it lacks."""
-    return f"{upper_first(_name_shown(run, focus, options))}.{note_nearest(focus, focus.within(run.config))}"
+    return f"{_name_shown(pinned, focus, options)}.{note_nearest(focus, focus.within(pinned.config))}"
 
 
 def pattern_map(scene: Heads, options: Options) -> Heatmap[HeadsRun]:
     """What `attention_show` asks for, large."""
     run, focus = scene.now.run, scene.focus
-    name, is_difference = _name_shown(run, focus, options), options["attention_show"] == "difference of two heads"
-    is_average = options["attention_show"] == "average of heads"
-    sums = _describe_sums(run, options)
-    if has_odd_rows(run, focus.layer):
-        sums = "add up to 1, but where one was set after the softmax"
-    about = (
-        f"A row is a query, the token that asks; a column is a key, the token asked. A row's weights {sums}. A "
-        f"stronger colour is more weight.{note_set_weights(run, focus.layer, None if is_average else focus.head)}"
+    name, is_difference = _name_shown(run, focus, options), options["attention_show"] == DIFFERENCE
+    heads = {"head": focus.head, "other": other_head(run, options)}
+    caption = (
+        say("attention", "map-two", name=name, **heads) if is_difference else say("attention", "map-one", name=name)
     )
-    if is_difference:
-        about = f"Violet: head {focus.head} gives more weight. Orange: head {other_head(run, options)} gives more."
 
     def nearest_layer(subject: HeadsRun) -> int:
         return focus.within(subject.run.config).layer
-
-    def describe_change(now: HeadsRun, pinned: HeadsRun) -> str:
-        patterns = ((each.run, shown_pattern(each.run, focus, options)) for each in (pinned, now))
-        return "" if is_difference else escape_markdown(describe_head_change(*patterns))
-
-    def name_nearest(pinned: HeadsRun) -> str:
-        told = "" if scene.same_tokens else f" {describe_change(scene.now, pinned)}"
-        return f"{_name_nearest(pinned.run, focus, options)}{told}"
 
     return _token_map(
         options,
@@ -187,11 +194,10 @@ def pattern_map(scene: Heads, options: Options) -> Heatmap[HeadsRun]:
         bar="difference" if is_difference else "weight",
         **FOR_FINGERS,
         magnitude=1.0 if is_difference else None,
-        caption=f"**{name}.** {about} Click a cell to choose its query and its key.",
-        alt=f"Attention of {name}: queries in rows, keys in columns.",
+        caption=caption,
+        alt=say("attention", "map.alt", name=name),
         click=CLICK_CELL,
-        nearest=name_nearest,
-        change=describe_change,
+        nearest=lambda pinned: _name_nearest(pinned.run, focus, options),
         saved_as=f"attention_{name}",
     )
 
@@ -205,40 +211,30 @@ def _token_map(options: Options, **chart: Any) -> Heatmap[HeadsRun]:
     )
 
 
-def _describe_sums(run: Run, options: Options) -> str:
-    return "add up to 1" if visible_tokens(run, options).all() else "add up to 1 or less, as tokens are hidden"
-
-
 def all_heads(scene: Heads, options: Options) -> HeadGrid[HeadsRun]:
     """Every head as a thumbnail; a click opens it."""
-    run, scale = scene.now.run, weight_scale(scene, options)
-    how = "the square root of the weight, so that faint attention shows too" if scale.square_root else "the weight"
-    end = f" All weights from {scale.top:.2g} on have the strongest." if scale.top < 1 else ""
-    hidden = " Special tokens are left out." if options["attention_hide"] else ""
-    visible = visible_tokens(run, options)
+    run, visible = scene.now.run, visible_tokens(scene.now.run, options)
     tokens = [run.tokens[place] for place in np.flatnonzero(visible)]
-    n_layers, n_heads = run.config.n_layers, run.config.n_heads
     return HeadGrid(
         key="attention_grid",
-        alt=f"Attention of {count_noun(n_layers, 'layer')} and {count_noun(n_heads, 'head')} as thumbnails.",
-        caption="**Every head, small.** A row is a layer, a column is a head. A stronger colour means more weight; it "
-        f"follows {how}.{end}{hidden}{note_changes(run)} Click a head to open it.",
+        alt=say("attention", "grid.alt", layers=run.config.n_layers, heads=run.config.n_heads),
+        caption=say("attention", "grid.caption"),
         thumbnails=lambda subject: _shrink_patterns(subject.lab, hide_special=options["attention_hide"]),
         weights=lambda subject: subject.run.patterns()[:, :, visible][..., visible],
         queries=lambda _: tokens,
         keys=lambda _: tokens,
-        scale=scale,
-        click="The open head. Arrow keys open its neighbours.",
+        scale=weight_scale(scene, options),
+        click=say("attention", "grid.click"),
         opens="attention_pattern",
         saved_as="attention_all_heads",
         table=lambda subject: largest_weights(subject.run, visible),
-        table_title="The numbers: click a row to open its head",
+        table_title=say("attention", "grid.table"),
         on_row=lambda place: {"layer": int(place[0]), "head": int(place[1])},
     )
 
 
 def largest_weights(run: Run, visible: Mask) -> pd.DataFrame:
-    """Every head's largest weight between visible tokens, with its query and its key."""
+    """Return every head's largest weight between visible tokens, with its query and its key."""
     patterns = run.patterns()[:, :, visible][..., visible]
     n_layers, n_heads, n_tokens, _ = patterns.shape
     if n_tokens == 0:
@@ -253,14 +249,11 @@ def largest_weights(run: Run, visible: Mask) -> pd.DataFrame:
 def show_lines(scene: Heads, options: Options) -> Iterator[Item]:
     """Every query's strongest keys as lines, the focus's query in colour."""
     run, focus = scene.now.run, scene.focus
-    query, visible = focus.query, visible_tokens(run, options) & ~run.padding
-    drawn = choose_tokens(query, shown=visible)
-    n_drawn, n_visible = int(drawn.sum()), int(visible.sum())
-    colour = f"In colour: {_name_query(run, focus)}." if visible[query] else f"{_name_query(run, focus)} is hidden."
-    left_out = f" Of {n_visible} tokens, the {n_drawn} nearest to the query are drawn." if n_drawn < n_visible else ""
+    visible = visible_tokens(run, options) & ~run.padding
+    drawn = choose_tokens(focus.query, shown=visible)
 
     def lines(subject: HeadsRun) -> Lines:
-        return head_lines(shown_pattern(subject.run, focus, options), run.tokens, query, focus.key, shown=drawn)
+        return head_lines(shown_pattern(subject.run, focus, options), run.tokens, focus.query, focus.key, shown=drawn)
 
     def weights(subject: HeadsRun) -> pd.DataFrame:
         table = token_table(shown_pattern(subject.run, focus, options), run.tokens).loc[drawn, drawn]
@@ -268,10 +261,14 @@ def show_lines(scene: Heads, options: Options) -> Iterator[Item]:
 
     yield HeadLines(
         key="attention_lines",
-        alt=f"Lines from each query to the keys it attends to most, query {query} in colour.",
-        caption=f"**{_name_shown(run, focus, options)}.** Lines join each query (left) to its strongest keys (right), "
-        f"at most {strongest_keys(max(1, n_drawn))}. A thicker line means more weight; weights under "
-        f"{SMALLEST_WEIGHT} are left out. {colour}{left_out} Click a line, or a token on either side, to choose it.",
+        alt=say("attention", "lines.alt", query=focus.query),
+        caption=say(
+            "attention",
+            "lines.caption",
+            query=quote_place(run.tokens, focus.query),
+            most=strongest_keys(max(1, int(drawn.sum()))),
+            least=SMALLEST_WEIGHT,
+        ),
         lines=lines,
         weights=weights,
         nearest=lambda pinned: _name_nearest(pinned.run, focus, options),
@@ -279,11 +276,6 @@ def show_lines(scene: Heads, options: Options) -> Iterator[Item]:
         saved_as=f"attention_lines_layer{focus.layer}_head{focus.head}",
         **_query_table(scene, options, visible),
     )
-
-
-def _name_query(run: Run, focus: Focus) -> str:
-    """The query's token and position in words."""
-    return f"{quote_token(run.tokens[focus.query])} at position {focus.query}"
 
 
 def _query_table(scene: Heads, options: Options, visible: Mask) -> dict[str, Any]:
@@ -296,11 +288,8 @@ def _query_table(scene: Heads, options: Options, visible: Mask) -> dict[str, Any
         order = [place for place in np.argsort(-row, kind="stable") if visible[place]]
         return pd.DataFrame({"weight": row[order]}, pd.Index(names[order], name="key"))
 
-    return {
-        "table": table,
-        "table_title": "The numbers: click a row to choose its key",
-        "on_row": lambda name: {"key": places[name]},
-    }
+    title = say("attention", "row.table")
+    return {"table": table, "table_title": title, "on_row": lambda name: {"key": places[name]}}
 
 
 def show_ranking(scene: Heads, options: Options) -> Iterator[Item]:
@@ -308,14 +297,7 @@ def show_ranking(scene: Heads, options: Options) -> Iterator[Item]:
     run, focus = scene.now.run, scene.focus
     query, visible, names = focus.query, visible_tokens(run, options), token_names(run.tokens)
     row, allowed = shown_pattern(run, focus, options)[query], run.allowed_in(focus.layer)[query] & visible
-    before, first = None, "the strongest key first"
-    if scene.pinned is not None and scene.same_tokens:
-        before = shown_pattern(scene.pinned.run, focus, options)[query]
-        layer = focus.within(scene.pinned.run.config).layer
-        allowed = allowed | (scene.pinned.run.allowed_in(layer)[query] & visible)
-        first = f"{first}, by the larger of its two weights"
-    ranked = ranked_keys(row, allowed, before)
-    hidden = "" if visible.all() else f" Hidden keys are left out; theirs add up to {row[~visible].sum():.2f}."
+    ranked = ranked_keys(row, allowed)
 
     def weights(subject: HeadsRun) -> Mapping[str, Mapping[str, float]]:
         numbers = shown_pattern(subject.run, focus, options)[query]
@@ -323,15 +305,14 @@ def show_ranking(scene: Heads, options: Options) -> Iterator[Item]:
 
     yield Bars(
         key="attention_ranking",
-        alt=f"Bars: attention weights of query {query}.",
-        caption=f"**{_name_shown(run, focus, options)}.** What {_name_query(run, focus)} attends to, {first}.{hidden} "
-        "Click a bar to choose its key.",
+        alt=say("attention", "ranking.alt", query=query),
+        caption=say("attention", "ranking.caption", query=quote_place(run.tokens, query)),
         bars=weights,
         labels=Axis("key", place="key", numbers=lambda _: ranked),
         value={"title": "attention weight", "rangemode": "tozero"},
         colours={"": palette.ATTENTION},
         number=".4f",
-        click="The chosen key. Arrow keys choose its neighbours.",
+        click=say("attention", "ranking.click"),
         needs_tokens="these weights",
         saved_as=f"attention_ranking_layer{focus.layer}_head{focus.head}_query{query}",
         **_query_table(scene, options, visible),
@@ -347,27 +328,14 @@ def show_entropies(scene: Heads, options: Options) -> Iterator[Item]:
     def describe(subject: HeadsRun) -> str:
         run, place = subject.run, scene.focus.within(subject.run.config)
         highest = highest_entropy(run.allowed_in(place.layer), ~run.padding)
-        odd = " Rows with a weight set after the softmax do not add up to 1, and count as they are." * has_odd_rows(run)
-        return (
-            f"It is {highest:.2f} if every query spreads evenly over all keys that "
-            f"it may attend to. Layer {place.layer}, head {place.head}: "
-            f"{entropies(subject)[place.layer, place.head]:.2f} bits. {note_special_tokens(run)}{odd}"
-        )
-
-    def compare_means(now: HeadsRun, pinned: HeadsRun) -> str:
-        bits = [entropies(each) for each in (pinned, now)]
-        n_layers, n_heads = (min(sizes) for sizes in zip(*(each.shape for each in bits), strict=True))
-        means = [float(each[:n_layers, :n_heads].mean()) for each in bits]
-        other = "" if scene.same_tokens else " They read other tokens, and so may spread over more keys or fewer."
-        return f"The mean over the heads that both have goes {means[0]:.2f} → {means[1]:.2f} bits.{other}"
+        bits = entropies(subject)[place.layer, place.head]
+        return say("attention", "entropy.reading", layer=place.layer, head=place.head, bits=bits, highest=highest)
 
     yield number_by_head(
         key="attention_entropy",
-        alt="Mean entropy of every head, in bits.",
-        caption=r"How spread out is each head? Its entropy is $-\sum p \log_2 p$ over keys, averaged over queries. It "
-        "is 0 bits if every query attends to one token.",
+        alt=say("attention", "entropy.alt"),
+        caption=say("attention", "entropy.caption"),
         reading=describe,
-        change=compare_means,
         values=entropies,
         bar="bits",
         more="more spread out",
@@ -377,21 +345,13 @@ def show_entropies(scene: Heads, options: Options) -> Iterator[Item]:
 
 def show_rollout(scene: Heads, options: Options) -> Iterator[Item]:
     """Which share each input token has in each position of the layer, by attention alone."""
-    run, layer = scene.now.run, scene.focus.layer
+    layer = scene.focus.layer
 
     def shares(subject: HeadsRun) -> Array:
         rolled = rollout(subject.run.patterns(), residual=subject.run.config.residual)
         of_layer: Array = rolled[min(layer, len(rolled) - 1)]
         return of_layer
 
-    def name_layer(subject: HeadsRun) -> str:
-        last = subject.run.config.n_layers - 1
-        return f"Layer {min(layer, last)}.{'' if layer <= last else f' The nearest: it has no layer {layer}.'}"
-
-    residual = "keeps half of each token in place, as the residual connection does, " if run.config.residual else ""
-    sums = _describe_sums(run, options)
-    if has_odd_rows(run):
-        sums = "need not add up to 1, as a weight was set after the softmax"
     yield _token_map(
         options,
         key="attention_rollout",
@@ -402,25 +362,10 @@ def show_rollout(scene: Heads, options: Options) -> Iterator[Item]:
         axes=("position in the layer", "input token"),
         hover="share of %{x} in position %{y}",
         more="a larger share",
-        caption=f"Where does layer {layer} get its information from? Attention rollout (Abnar & Zuidema 2020) "
-        f"estimates it: it averages the heads, {residual}and multiplies the layers. A row is one position. Its cells "
-        f"are the shares that the input tokens have in it; they {sums}. Rollout knows attention weights alone: it "
-        "ignores values and the feed-forward.",
-        reading=lambda subject: _warn_of_rollout(subject.run),
-        nearest=name_layer,
+        caption=say("attention", "rollout.caption", layer=layer),
         needs_tokens="the shares",
-        alt=f"Attention rollout from the input to layer {layer}.",
+        alt=say("attention", "rollout.alt", layer=layer),
         saved_as=f"attention_rollout_layer{layer}",
-    )
-
-
-def _warn_of_rollout(run: Run) -> str:
-    """A sentence where rollout's shares are wrong, as attention's results do not stay at the query's position."""
-    if not merge_moves_results(run.config, len(run.tokens)):
-        return ""
-    return (
-        "**Rollout is wrong here**: `head_merge = reshape` puts what a query gathers at other positions, and rollout "
-        "does not know. A token with a share of 0 may change what stands there."
     )
 
 

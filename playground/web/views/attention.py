@@ -1,46 +1,32 @@
-"""The live parts of the page Attention: caches, two buttons that change the head, and the trained network's reading."""
+"""The live parts of the page Attention: buttons that change the head, menus, and the trained network's reading."""
 
-import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from playground.analysis import counterfactuals
-from playground.analysis.changes import sentence_change, stream_change
-from playground.analysis.comparison import moved_weight
-from playground.analysis.counterfactuals import TEN_SENTENCES
+from playground.analysis.changes import sentence_change
 from playground.analysis.stream_sources import logit_lens
-from playground.charts.markdown import escape_markdown, quote_place, quote_token
-from playground.errors import PlaygroundError
+from playground.charts.markdown import escape_markdown, quote_place
 from playground.language.family import STOPS
-from playground.link.opening import Focus
-from playground.link.state import RunKey, is_random
 from playground.model.changes import Change
-from playground.runs.encoder_run import Run
 from playground.training.network import Tagger
-from playground.views.change_names import count_changes, name_change
+from playground.views.attention.why import judge_ten
+from playground.views.change_names import name_change
 from playground.web.choices import widgets
 from playground.web.choices.english import choose_english
 from playground.web.choices.focus import choose_places, current_focus, move_focus
-from playground.web.choices.setup import Setup, current_setup, current_value
+from playground.web.choices.setup import current_setup, current_value
 from playground.web.components import rows
 from playground.web.components.without_picture import scroll_to
-from playground.web.session import caches, trained_slot
+from playground.web.session import trained_slot
 from playground.web.session.services import services
-from playground.web.session.weights_cache import cache_by_weights
 from playground.web.shared import panels, renderer
 from playground.web.shared.change_chips import draw_change_button, draw_followed_button, explain_refusal
-
-T = TypeVar("T")
-
-LEAST_MOVED = 5e-4
-"""The smallest share of weight, or of a length, that a percentage with one decimal does not round to 0."""
+from playground.words import say
 
 LIKELIEST = 3
 """Answers that are named at each depth."""
@@ -55,22 +41,18 @@ _SEARCHING = "_all_heads_asked_for"
 def show_on_arrival() -> None:
     """Have the page Attention open at its answer; for callbacks, also on other pages."""
     st.session_state[_ARRIVING] = True
-    _leave_difference()
-
-
-def _leave_difference() -> None:
     if current_value("attention_show") != "one head":
         st.session_state["attention_show"] = "one head"
 
 
 def arrive_at_why() -> None:
-    """Scroll to the answer, once, where the visitor came for it."""
+    """Scroll to the answer, once, if the visitor came for it."""
     if st.session_state.pop(_ARRIVING, False):
         scroll_to("why")
 
 
 def draw_linking_heads(**row: Any) -> None:
-    """The row of heads, of which a press opens one; and all of them, in a table far below."""
+    """Draw the row of heads, of which a press opens one; and all of them, in a table far below."""
     rows.draw_linking_heads(**row, on_open=_open_linking_head, on_all=_open_all_heads)
     if st.session_state.pop(_SEARCHING, False):
         scroll_to("heads_that_link")
@@ -90,41 +72,34 @@ def _open_all_heads() -> None:
 
 
 def draw_open_head(key: str) -> None:
-    """A button below a table of heads that says which one is open, far above it, and scrolls there."""
+    """Draw a button below a table of heads that says which one is open, far above it, and scrolls there."""
     focus = current_focus(panels.shown_run())
     if current_value("attention_show") == "one head":
-        st.button(
-            f"Layer {focus.layer}, head {focus.head} is open above",
-            key=f"{key}_up",
-            icon=":material/arrow_upward:",
-            type="tertiary",
-            on_click=show_on_arrival,
-            help="Scrolls to the answer on this head.",
-        )
+        label = say("attention", "open-head", layer=focus.layer, head=focus.head)
+        st.button(label, key=f"{key}_up", icon=":material/arrow_upward:", type="tertiary", on_click=show_on_arrival)
 
 
 def draw_rival(names: Mapping[str, str]) -> None:
-    """The list to choose from whom the key is compared with; `names` by their words in the link."""
+    """Draw the list to choose from whom the key is compared with; `names` by their words in the link."""
     chosen = current_value("attention_rival")
     widgets.unbound_menu(
         "attention_rival",
         "why_rival_choice",
-        "Compare it with a rival",
+        say("attention", "rival"),
         list(names) if chosen in names else [*names, chosen],
         chosen,
         format_func=lambda word: names.get(word, f"position {word}, which cannot be the rival here"),
-        help="The bars and the sentence say what this key has ahead of the rival, or the rival ahead of it. By "
-        "default, the rival is the strongest other word.",
+        help=say("attention", "rival.help"),
     )
 
 
 def draw_word(words: Sequence[str]) -> None:
-    """The word to put in the key's place: one of these, or what the visitor types."""
+    """Draw the word to put in the key's place: one of these, or what the visitor types."""
     chosen = current_value("attention_word")
     widgets.unbound_menu(
         "attention_word",
         "why_word_choice",
-        "Another word in the key's place: choose one, or type your own",
+        say("attention", "word"),
         list(dict.fromkeys([*words, chosen])) if chosen else list(words),
         chosen or None,
         index=None,
@@ -133,210 +108,88 @@ def draw_word(words: Sequence[str]) -> None:
     )
 
 
-@cache_by_weights
-def _judge_ten(key: RunKey, layer: int, head: int, asked: tuple[int, ...]) -> Counter[counterfactuals.Verdict]:
-    runs = ([caches.compute_run(key._replace(sentence=n)) for n in (2 * i, 2 * i + 1)] for i in asked)
-    pairs = zip(asked, runs, strict=True)
-    return Counter(counterfactuals.judge_nouns(TEN_SENTENCES[i][1:], pair, layer, head) for i, pair in pairs)
-
-
 def draw_ten_sentences(layer: int, head: int) -> None:
     """Draw the button that tests a head in ten other sentences, and the counts once it is pressed."""
-    texts = tuple(text.format(*nouns) for text, a, b, _ in TEN_SENTENCES for nouns in ((a, b), (b, a)))
-    key = current_setup().untouched_key
-    key = key._replace(text=replace(key.text, sentences=texts), sentence=0)
-    try:
-        tokens = caches.tokenize(key.text).tokens
-    except PlaygroundError:
-        return
-    known = [{token.strip("␣") for token in each} for each in tokens]
-    asked = tuple(i for i, each in enumerate(TEN_SENTENCES) if {*each[1:]} <= known[2 * i] & known[2 * i + 1])
-    if not asked or (key.text.tokenizer == "word" and key.config.vocab_size):  # which knows the visitor's words alone
-        return
-    note = "In each, a pronoun follows two nouns. The nouns are then exchanged."
-    if st.button("Test it in ten other sentences", key="ten_sentences", help=note):
-        st.session_state["_ten_sentences"] = key, layer, head
-    if st.session_state.get("_ten_sentences") == (key, layer, head):
+    lab = current_setup()
+    asked = lab.untouched_key, layer, head
+    if st.button(say("attention", "ten"), key="ten_sentences", help=say("attention", "ten.help")):
+        st.session_state["_ten_sentences"] = asked
+    if st.session_state.get("_ten_sentences") == asked:
         with panels.explain_errors():
-            counts = _judge_ten(key, layer, head, asked)
-        n = "ten" if len(asked) == len(TEN_SENTENCES) else f"{len(asked)} of ten"
-        told = f"the word {counts['word']}, the place {counts['place']}, neither or too close {counts['close']}"
-        st.markdown(f"In {n} other sentences: follows {told}.")
+            counts = judge_ten(lab, layer, head)
+        numbers = {verdict: counts[verdict] for verdict in ("word", "place", "close")}
+        st.markdown(say("attention", "ten.counts", n=counts.total(), **numbers))
 
 
 def draw_open_trained() -> None:
-    """The button that opens the encoder of the small English that is nearest to the shown shape."""
+    """Draw the button that opens the encoder of the small English that is nearest to the shown shape."""
     setup = current_setup()
     settings = {key: setup[key] for key, stops in STOPS.items() if setup[key] in stops}
-    opens = partial(choose_english, **settings)
-    if st.button("Open a trained encoder of this shape", key="open_trained", icon=":material/school:", on_click=opens):
+    opens, label = partial(choose_english, **settings), say("attention", "open-trained")
+    if st.button(label, key="open_trained", icon=":material/school:", on_click=opens):
         st.rerun()
 
 
 def draw_quick_changes() -> None:
-    """The buttons; one whose change is made takes it back, and one whose change cannot be made is grey and says why.
+    """Draw the buttons; a change that is made can be undone, and one that cannot be made is grey and says why.
 
-    Where the head is off, what that leaves as it was and what it moved stands below them; likewise of a cut cell.
+    Below them stands what a head that is off, or a link that is removed, has moved.
     """
     run, setup = panels.shown_run(), current_setup()
     focus = current_focus(run)
     applied = setup.fitted_changes.applied
-    asked: dict[str, tuple[str, str, Change]] = {
-        "off": ("What if this head were off?", "Made: this head is off. Undo", Change("zero", focus.layer, focus.head)),
-        "cut": (
-            "What if it could not look there?",
-            "Made: it cannot look there. Undo",
-            Change("weight", focus.layer, focus.head, (focus.query, focus.key, 0.0)),
-        ),
-    }
-    refused = []
+    cell = (focus.query, focus.key, 0.0)
+    wanted = {"off": Change("zero", focus.layer, focus.head), "cut": Change("weight", focus.layer, focus.head, cell)}
+    reasons = {kind: "" if change in applied else explain_refusal(setup, [change]) for kind, change in wanted.items()}
     with st.container(key="quick_changes", horizontal=True, gap="small"):
-        for key, (question, answer, wanted) in asked.items():
-            is_made = wanted in applied
-            reason = "" if is_made else explain_refusal(setup, [wanted])
-            if reason:
-                refused.append(reason)
+        for kind, change in wanted.items():
             draw_change_button(
-                question,
-                answer,
-                [wanted],
-                is_made=is_made,
-                reason=reason,
-                key=f"quick_{key}",
+                say("attention", f"try-{kind}"),
+                say("attention", f"try-{kind}.made"),
+                [change],
+                is_made=change in applied,
+                reason=reasons[kind],
+                key=f"quick_{kind}",
                 icon=":material/question_exchange:",
-                help_text=reason or name_change(wanted, run.tokens),
+                help_text=reasons[kind] or name_change(change, run.tokens),
             )
-    for reason in dict.fromkeys(refused):
+    for reason in filter(None, dict.fromkeys(reasons.values())):
         st.caption(escape_markdown(reason))
-    if any(_drops_head(each, focus) for each in applied):
-        with st.container(key="head_is_off"):
-            st.markdown(_describe_off(run, focus))
-    elif asked["cut"][2] in applied:
-        with st.container(key="cell_is_cut"):
-            st.markdown(_describe_cut(run, focus))
+    made = next((kind for kind, change in wanted.items() if change in applied), None)
+    if made is not None:
+        with panels.explain_errors():
+            moved = float(sentence_change(setup.without_changes.run, run).relative)
+        place: dict[str, Any] = {"layer": focus.layer, "head": focus.head, "moved": moved}
+        names = {"query": quote_place(run.tokens, focus.query), "key": quote_place(run.tokens, focus.key)}
+        with st.container(key="quick_effect"):
+            st.markdown(say("attention", f"head-{made}", **place, **(names if made == "cut" else {})))
     if applied and not st.context.is_embedded:
         draw_followed_button("quick_followed")
 
 
-def _drops_head(change: Change, focus: Focus) -> bool:
-    """Whether a change drops what the head in focus gathers, in part or in whole."""
-    drops = change.kind == "zero" or change["sublayer"] == "attn"
-    return drops and change.layer == focus.layer and change.head in (None, focus.head) and change.strength > 0
-
-
-def _describe_off(run: Run, focus: Focus) -> str:
-    """That a head that is off still attends, and what the changes have moved, in markdown."""
-    share = max(each.strength for each in run.interventions if _drops_head(each, focus))
-    off, dropped = ("off", "is dropped") if share == 1 else ("partly off", f"is dropped by {share:.0%}")
-    return (
-        f"**Layer {focus.layer}, head {focus.head} is {off}, and still attends:** its pattern stays, and what it "
-        f"gathers {dropped} before it is added to the tokens' vectors. {_describe_moved(run)}"
-    )
-
-
-def _describe_cut(run: Run, focus: Focus) -> str:
-    """That a query no longer looks at a key in one head, and what the changes have moved, in markdown."""
-    query, key = (quote_place(run.tokens, place) for place in (focus.query, focus.key))
-    return (
-        f"**In layer {focus.layer}, head {focus.head}, {query} no longer looks at {key}:** its other keys share that "
-        f"weight, each in proportion to its own. {_describe_moved(run)}"
-    )
-
-
-def _describe_moved(run: Run) -> str:
-    """What the changes have moved: the sentence's vector, a token's, and a head's pattern."""
-    with panels.explain_errors():
-        untouched = caches.run_sentence(current_setup().untouched_key)
-    moved = float(sentence_change(untouched, run).relative)
-    if not np.isfinite(moved):
-        return "What moved is beyond the range of 32-bit floats."
-    whose = "That" if count_changes(run) == 1 else "All your changes together"
-    told = f"{whose} moved the sentence's vector by **{moved:.1%}** of its length"
-    by_token = stream_change(untouched, run).relative[-1]
-    if np.isfinite(by_token).all() and by_token.max() >= LEAST_MOVED:
-        token = int(by_token.argmax())
-        told += (
-            f"; of its tokens' vectors, that of {quote_place(run.tokens, token)} moved most, by {by_token[token]:.1%}"
-        )
-    weights = moved_weight(untouched, run)
-    if not np.nan_to_num(weights).max() >= LEAST_MOVED:
-        return f"{told}. No head's pattern changed by as much as {LEAST_MOVED:.2%} of its weight."
-    layer, head = np.unravel_index(int(np.nanargmax(weights)), weights.shape)
-    return f"{told}. The pattern of layer {layer}, head {head} changed most: {weights[layer, head]:.1%} of its weight."
-
-
 def draw_stream_reading(token: int) -> None:
-    """The likeliest answers of the trained network's own head at every depth, or why there are none."""
-    run, setup = panels.shown_run(), current_setup()
-    name = quote_place(run.tokens, token)
-    st.markdown(f"**What would {name} be read as on its way?**")
+    """Draw the likeliest answers of the trained network's own head at every depth, or why there are none."""
+    run, weights = panels.shown_run(), current_setup().weights
+    st.markdown(say("attention", "lens", token=quote_place(run.tokens, token)))
     with panels.explain_errors():
-        network = _find_tagger(setup.weights)
-        if network is None:
-            st.markdown(_why_unread(setup))
+        network = trained_slot.network_on_device(weights) if trained_slot.is_trained_network(weights) else None
+        if not isinstance(network, Tagger):
+            st.markdown(say("attention", "lens.none"))
             return
         with services().turns.take():
             probabilities = logit_lens(run, token, network.encoder, network.head)
-        labels = trained_slot.find_network(setup.weights).labels
-    if not np.isfinite(probabilities).all():
-        st.markdown("The head's scores are no finite numbers here: the network's numbers have left fp32's range.")
-        return
+        labels = trained_slot.find_network(weights).labels
     order = np.argsort(-probabilities, axis=1, kind="stable")[:, :LIKELIEST]
-    likeliest = labels[order[-1, 0]]
-    settled = next(depth for depth in range(len(order)) if (order[depth:, 0] == order[-1, 0]).all())
-    st.markdown(
-        f"At the end the network answers {quote_token(likeliest)} ({probabilities[-1, order[-1, 0]]:.0%}). From depth "
-        f"{settled} on, this is the head's first choice."
-    )
     columns = {
         f"choice {place + 1}": [
             f"{labels[answer]}  {probabilities[depth, answer]:.0%}" for depth, answer in enumerate(order[:, place])
         ]
         for place in range(order.shape[1])
     }
-    entropies = [-sum(p * math.log2(p) for p in row if p > 0) for row in probabilities.tolist()]
     with st.container(key="stream_reading"):
-        panels.show_table(
-            "stream_reading_table",
-            pd.DataFrame({"depth": range(len(order)), **columns, "entropy, bits": entropies}),
-            hide_index=True,
-        )
-        learnt = (
-            "Neither encoder nor head has learnt anything yet"
-            if is_random(setup.weights)
-            else "It has learnt to read the last depth alone: early rows say what it would make of them, and not all "
-            "that they hold (Belrose et al. 2023)"
-        )
-        st.caption(
-            f"**The network's own output head, at every depth of {name}** (the *logit lens*, nostalgebraist 2020). A "
-            f"depth counts the blocks passed: 0 is the embeddings. {learnt}."
-        )
-
-
-def _find_tagger(weights: str) -> Tagger | None:
-    """The network trained in this session, after training or before, if it is an encoder with an output head."""
-    network = trained_slot.network_on_device(weights) if trained_slot.is_trained_network(weights) else None
-    return network if isinstance(network, Tagger) else None
-
-
-def _why_unread(setup: Setup) -> str:
-    """Why no output head can read this encoder's vectors."""
-    here = "A network that you train on the Training page has one, and is read here at every depth."
-    if trained_slot.is_trained_network(setup.weights):
-        title = escape_markdown(trained_slot.find_network(setup.weights).task.title)
-        return (
-            f"The network that learnt “{title}” writes with its decoder. Its encoder has no output head: none of its "
-            "vectors was ever turned into an answer."
-        )
-    if setup.weights == "minilm":
-        return (
-            "As no word. This encoder was trained to make one vector of a whole sentence, and to place sentences that "
-            "mean the same near each other. It has no output head that turns a token's vector into words. The nearest "
-            f"rows of its token table would be a guess, as no training asked for them. {here}"
-        )
-    if setup.weights == "random":
-        return f"As nothing yet: random weights have learnt no words, and there is no output head. {here}"
-    return f"As no word: your file's encoder has no output head here, which would turn its vectors into words. {here}"
+        table = pd.DataFrame({"depth": range(len(order)), **columns})
+        panels.show_table("stream_reading_table", table, hide_index=True)
+        st.caption(say("attention", "lens.caption"))
 
 
 renderer.WIDGETS |= {

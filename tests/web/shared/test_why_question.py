@@ -44,12 +44,6 @@ def test_a_weight_that_is_not_the_largest_is_not_called_a_look(page: str, query:
     assert shown_focus(app) | {"query": query, "key": key} == shown_focus(app)
 
 
-def test_even_weights_are_no_little_and_a_hidden_key_gets_none() -> None:
-    app = open_page("attention", **SMALL | {"positions": "none", "attention_steps": True}, text="aaaa", query=1, key=2)
-    assert "not look" not in app.header[0].value
-    assert "not look at" in choose(app, causal=True).header[0].value
-
-
 def test_in_a_text_that_was_typed_the_overview_asks_about_the_pair_that_is_the_selection() -> None:
     app = choose(open_page("overview"), text=NURSE)
     chosen = shown_focus(app)

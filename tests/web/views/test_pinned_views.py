@@ -93,25 +93,6 @@ def test_heads_that_link_have_both_weights_where_both_have_the_head() -> None:
     np.testing.assert_allclose(shown["weight"] - shown["weight, pinned"], shown["weight, now − pinned"], atol=1e-6)
 
 
-def test_why_is_answered_for_both_in_words() -> None:
-    app = page("attention", b_seed=5, attention_steps=True)
-    before = float(small_trace(TEXT, 5)["layers.1.attn.pattern"][0, 2, 3, 1])
-    told = next(text for text in captions(app).splitlines() if "layer 1, head 2.** `a`₃" in text)
-    assert f"with weight **{before:.2f}**" in told
-    hidden = page("attention", b_causal=True, query=1, key=3, attention_steps=True)
-    assert "layer 1, head 2.** This key comes later" in captions(hidden)
-    assert "with weight" in captions(
-        page("attention", causal=True, b_causal=False, query=1, key=3, attention_steps=True)
-    )
-    assert "these reasons" in captions(page("attention", b_text="x", attention_steps=True))
-
-
-@pytest.mark.parametrize("view", ["what heads are known for", "the query's stream"])
-def test_a_view_of_the_present_alone_says_so(view: str) -> None:
-    assert "present settings alone" in captions(page("attention", attention_view=view, b_seed=5))
-    assert "present settings alone" not in captions(page("attention", attention_view=view))
-
-
 # --- norms
 
 
