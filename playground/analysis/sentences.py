@@ -164,17 +164,6 @@ def map_depths(pooled: Array) -> DepthMap:
     )
 
 
-def describe_shares(drawn: DepthMap, depth: int) -> str:
-    """How much of the sentences' differences the two axes hold, over all depths and at one of them."""
-    if not any(drawn.explained):
-        return "All sentences have the same vector at every depth: they lie on one point."
-    told = f"They hold {100 * sum(drawn.explained):.1f} % of the variance of all depths"
-    if not drawn.explained_at[depth].any():
-        return f"{told}. At this depth all sentences have the same vector: they lie on one point."
-    here = f"{100 * drawn.explained_at[depth].sum():.0f}"
-    return f"{told}, and {here} % at this depth{'' if here == '100' else '; the rest is not seen here'}."
-
-
 def _principal_axes(rows: Array64) -> Array64:
     """The two directions in which centred rows (M, D) vary most: (2, D), of length 1; zeros where there is none.
 

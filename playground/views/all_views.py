@@ -2,23 +2,20 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any, TypeVar
 
-from playground.analysis import sentences
-from playground.analysis.sentences import LeftOutWords, Pooling, is_for_any_text, map_depths, sentence_similarity
+from playground.analysis.sentences import Pooling, sentence_similarity
 from playground.analysis.walkthrough import Walk
 from playground.charts.chart import Item, Options
 from playground.charts.scene import Scene
-from playground.limits import MAX_LISTED, MAX_LISTED_TOKENS
 from playground.link.changes import fit_changes
-from playground.link.opening import Focus, LinkedView, view_of
-from playground.link.query import longest_sentence
+from playground.link.opening import Focus, LinkedView
 from playground.model.changes import Change
 from playground.runs import encoder_run
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run, trace_layer
-from playground.text import Batch, split_sentences
+from playground.text import Batch
 from playground.views.attention.page import attention_scene, show_attention
 from playground.views.bug_lab import linked_lab, show_bug_lab
 from playground.views.change_names import note_set_weights
@@ -31,7 +28,7 @@ from playground.views.parts import read_parts, show_parts
 from playground.views.positions import positions_scene, show_positions
 from playground.views.scenes import run_scene
 from playground.views.similarity.page import show_similarity
-from playground.views.similarity.sentences import EXAMPLE, Sentences
+from playground.views.similarity.sentences import sentences_scene
 from playground.views.steps.page import compare_walks, show_steps
 from playground.views.tutorials import linked_tutorials, show_tutorials
 from playground.views.what_if.followed import Followed, show_followed
@@ -73,38 +70,6 @@ def fit_to_sentence(view: LinkedView, batch: Batch, sentence: int) -> tuple[Chan
     """The link's changes that a sentence's run can have; what names a token is made in the link's own alone."""
     made = [each for each in view.values["do"].made if sentence == view.sentence or each.change.names_no_token]
     return fit_changes(made, view.config, batch, sentence, causal=view.causal).applied
-
-
-def sentences_scene(view: LinkedView) -> Scene[Sentences]:
-    """The link's sentences with those that its list adds; with the example where one sentence would stand alone."""
-    pasted = split_sentences(view.values["similarity_list"], MAX_LISTED).sentences
-    texts = (*view.text, *(pasted or EXAMPLE * (len(view.text) < 2)))[:MAX_LISTED]
-    listed = view_of(view.page, view.values, source=view.lab.source, listed=texts)
-    encoder, options = listed.encoder, dict[str, Any](seed=view.seed, causal=view.causal)
-    batch = listed.tokenizer.encode_batch(texts, min(longest_sentence(view.values), MAX_LISTED_TOKENS))
-    changes = tuple(fit_to_sentence(listed, batch, i) for i in range(len(texts)))
-    for_any_text = tuple(tuple(filter(is_for_any_text, each)) for each in changes)
-    read = cache(partial(sentences.read_depths, encoder, batch, **options))
-    depths = read(interventions=changes)
-
-    def leave_words_out(side: int, other: int, pooling: Pooling) -> LeftOutWords:
-        vector = read(interventions=for_any_text).pooled[pooling][-1, other]
-        changed = {"interventions": for_any_text[side], **options}
-        return sentences.leave_words_out(encoder, listed.tokenizer, batch, side, vector, pooling, **changed)
-
-    subject = Sentences(
-        texts,
-        batch,
-        depths,
-        listed.config,
-        view.weights,
-        map_depths=lambda pooling: map_depths(depths.pooled[pooling]),
-        leave_words_out=leave_words_out,
-        causal=view.causal,
-        is_changed=any(changes),
-        for_any_text=None if for_any_text == changes else partial(read, interventions=for_any_text),
-    )
-    return Scene(subject)
 
 
 def followed_scene(view: LinkedView) -> Scene[Followed]:
