@@ -19,6 +19,7 @@ from playground.text import Batch
 from playground.views.attention.page import attention_scene, show_attention
 from playground.views.bug_lab import linked_lab, show_bug_lab
 from playground.views.change_names import note_set_weights
+from playground.views.compare import show_compare
 from playground.views.encoder_decoder import linked_pair, show_encoder_decoder
 from playground.views.gradient_flow import linked_encoders, show_gradient_flow
 from playground.views.norms import show_norms
@@ -102,6 +103,7 @@ VIEWS: Mapping[str, View] = {
     "parameters": View(show_parameters, parameters_scene),
     "what-if": View(show_followed, followed_scene),
     "similarity": View(show_similarity, sentences_scene),
+    "compare": View(show_compare, run_scene),
     "step-by-step": View(show_steps, walk_scene),
     "positions": View(show_positions, positions_scene),
     "encoder-decoder": View(show_encoder_decoder, linked_pair),

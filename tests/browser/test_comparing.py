@@ -46,7 +46,7 @@ def test_what_is_pinned_stays_while_a_slider_moves_and_a_classmate_sees_both(
     theirs.eventually(lambda: theirs.query().get("b_n_layers") == ["8"], "the sides change places")
     expect(theirs.settled().slider("n_layers")).to_have_attribute("aria-valuetext", "6")
     theirs.widget("unpin").get_by_role("button").click()
-    expect(theirs.widget("compare_start")).to_be_visible()
+    expect(theirs.widget("compare_start_norms")).to_be_visible()
     assert "b_n_layers" not in theirs.settled().query()
 
 
@@ -74,7 +74,7 @@ def test_a_click_on_either_side_moves_the_focus_and_a_classmate_sees_the_stage_i
 
 def test_a_phone_pins_and_compares_with_a_finger(phone: Visitor) -> None:
     phone.open("/compare?text=a+cat+sat")
-    phone.widget("compare_start").get_by_role("button").tap()
+    phone.widget("compare_start_norms").get_by_role("button").tap()
     # For a moment the page as it was stands there too, with a line of its own.
     expect(phone.widget("pin_line").filter(has_text="norm placement post) and now (norm placement pre")).to_have_count(
         1
