@@ -73,14 +73,14 @@ def find_difference(pinned: Run, now: Run, differences: Sequence[PointDifference
     real, end = np.flatnonzero(~now.padding), differences[-1]
     relative = compare_vectors(pinned.arrays[point][real], now.arrays[point][real]).relative
     token = int(relative.argmax())
-    sizes = {
+    far = {
         "share": float(relative[token]),
         "end": end.share if end.is_apart else 0.0,
         "cosine": float(compare_vectors(sentence_vector(pinned), sentence_vector(now)).cosine),
     }
-    if not np.isfinite(list(sizes.values())).all():
+    if not np.isfinite(list(far.values())).all():
         return "lost", {}
-    return "apart", {"place": place, "layer": layer, "token": quote_place(now.tokens, int(real[token])), **sizes}
+    return "apart", {"place": place, "layer": layer, "token": quote_place(now.tokens, int(real[token])), **far}
 
 
 def points_by_layer(differences: Sequence[PointDifference]) -> list[PointDifference]:
@@ -129,13 +129,15 @@ def draw_shares(shares: Array, names: Sequence[str]) -> Figure:
 
 
 def compare_heads(scene: Scene[Run]) -> Iterator[Item]:
-    """The head at the focus in both runs; if they read the same tokens, also how much weight each head has moved."""
+    """The head at the focus in both runs, and how much weight each head has moved; only what is not the same."""
     case, numbers = find_head_change(scene)
     yield Paragraph(say("compare", f"head-{case}", **numbers))
     if not scene.same_tokens:
         yield _head_in_both(scene)
         return
     moved = moved_weight(*scene.both)
+    if moved.max() <= FLOAT32_ROUNDING:
+        return
     layer, head = (int(place) for place in np.unravel_index(int(moved.argmax()), moved.shape))
     chart = number_by_head(
         key="moved_weight",
@@ -148,7 +150,7 @@ def compare_heads(scene: Scene[Run]) -> Iterator[Item]:
         number=".1%",
         compares=False,
     )
-    yield Columns(((chart,), (_head_in_both(scene),)))
+    yield chart if case == "same" else Columns(((chart,), (_head_in_both(scene),)))
 
 
 def find_head_change(scene: Scene[Run]) -> tuple[str, dict[str, Any]]:

@@ -47,7 +47,9 @@ def compared(texts: tuple[str, ...] = TEXTS, weights: str = "minilm", **values: 
 
 def show(subject: Sentences, view: str = "token by token", **options: Any) -> list[Item]:
     """What the view yields with its panels open."""
-    options = {f"similarity_{key}": value for key, value in ({"ranking": True, "how": True} | options).items()}
+    options = {
+        f"similarity_{key}": value for key, value in ({"closer": True, "ranking": True, "how": True} | options).items()
+    }
     return parts_of(show_similarity(Scene(subject), OPTIONS | {"similarity_view": view} | options))
 
 

@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from textwrap import wrap
 from typing import Any, TypeAlias
 
@@ -97,19 +98,25 @@ def show_list(scene: Scene[Sentences]) -> Iterator[Item]:
 
 
 def show_details(scene: Scene[Sentences], options: Options) -> Iterator[Item]:
-    """Why the chosen two are alike, or not; panels: every pair in a list, and what the numbers are."""
+    """Panels: why the chosen two are alike, every pair in a list, and what the numbers are."""
     subject, pooling = scene.now, options["similarity_pooling"]
     pair, pairs = _chosen_pair(subject, options), rank_pairs(subject.depths.similarity(pooling))
     if not pairs:
         return
-    yield Paragraph(say("similarity", "details", first=pair.first + 1, second=pair.second + 1), "header")
-    yield _choose_sentences(subject, pair)
-    yield Control("similarity_view", say("similarity", "view"), say("similarity", "view.help"))
-    yield from VIEWS[options["similarity_view"]](subject, pooling, pair, options)
+    title = say("similarity", "closer")
+    closer = partial(look_closer, subject, pooling, pair, options)
+    yield fill_panel(options, "similarity_closer", title, closer, ":material/search:")
     title, icon = say("similarity", "ranking"), ":material/format_list_numbered:"
     yield fill_panel(options, "similarity_ranking", title, lambda: _list_pairs(pairs), icon)
     title = say("similarity", "how")
     yield fill_panel(options, "similarity_how", title, lambda: explain(subject, pooling, pair), ":material/help:")
+
+
+def look_closer(subject: Sentences, pooling: Pooling, pair: Pair, options: Options) -> Iterator[Item]:
+    """Two lists that choose the pair, and the view that `similarity_view` names."""
+    yield _choose_sentences(subject, pair)
+    yield Control("similarity_view", say("similarity", "view"), say("similarity", "view.help"))
+    yield from VIEWS[options["similarity_view"]](subject, pooling, pair, options)
 
 
 def _chosen_pair(subject: Sentences, options: Options) -> Pair:

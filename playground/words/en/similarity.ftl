@@ -41,7 +41,7 @@ matrix =
 ranking = Every pair, the closest first
     .caption = *In common*: of all different tokens of the two, the share that is in both, without special tokens and punctuation. Click a row to choose its pair.
 
-details = Why are sentences { $first } and { $second } alike, or not?
+closer = Why are the two sentences in the red frame alike, or not?
 view = View
     .help = token by token: what each pair of tokens adds to the cosine. leave a word out: the text without one word, run again. map by depth: all sentences on two axes, layer by layer.
 

@@ -105,7 +105,7 @@ def test_a_pair_differs_in_one_choice(name: str) -> None:
         ({"text": ODD_TEXT, "sentence": 2, "b_sentence": 3, "b_norm": "rms"}, ALWAYS),
         ({"norm": "none", "n_layers": 96, "d_model": 64, "b_norm": "layer", "layer": 95}, set()),
     ],
-    ids=["the same", "smaller", "odd width", "one word", "vectors", "trained", "sentences", "overflow"],
+    ids=["fused", "smaller", "odd width", "one word", "vectors", "trained", "sentences", "overflow"],
 )  # fmt: skip
 def test_any_two_settings_can_be_compared(changes: dict[str, Any], drawn: set[str]) -> None:
     app = without_error(open_page("compare", **SMALL | PANELS | {"b_fused_qkv": True} | changes))

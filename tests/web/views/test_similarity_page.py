@@ -35,7 +35,7 @@ LIST = "A cat sat on the mat.\nThe mat had a cat on it.\nStocks fell."
 
 
 def page(**query: object) -> AppTest:
-    return without_error(open_page("similarity", **query))
+    return without_error(open_page("similarity", **{"similarity_closer": True, **query}))
 
 
 def matrix(app: AppTest) -> np.ndarray:
