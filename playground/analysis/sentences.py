@@ -84,12 +84,6 @@ def list_depths(config: ModelConfig) -> list[str]:
     return [*points, "final"] if config.final_norm and config.norm != "none" else points
 
 
-def name_depths(config: ModelConfig) -> list[str]:
-    """The points of `list_depths` in words."""
-    names = ["embeddings", *(f"after block {i + 1} of {config.n_layers}" for i in range(config.n_layers))]
-    return [*names, "after the final norm"][: len(list_depths(config))]
-
-
 def read_depths(
     encoder: Encoder,
     batch: Batch,

@@ -16,7 +16,6 @@ from playground.analysis.sentences import (
     leave_words_out,
     list_depths,
     map_depths,
-    name_depths,
     pool,
     rank_pairs,
     read_depths,
@@ -78,7 +77,7 @@ def test_every_depth_is_pooled_from_the_runs_of_each_sentence(final_norm: bool, 
     changes = [[], [Change("off", 1, None, ("attn",))], []]
     depths = read_depths(encoder, BATCH, causal=causal, interventions=changes)
     points = list_depths(config)
-    assert len(points) == len(name_depths(config)) == 3 + (final_norm and norm != "none")
+    assert len(points) == 3 + (final_norm and norm != "none")
     runs = [run(encoder, BATCH, i, causal=causal, interventions=changes[i]) for i in range(3)]
     for i, each in enumerate(runs):
         assert depths.tokens[i] == each.tokens

@@ -15,7 +15,7 @@ from playground.analysis.sentences import (
     Pair,
     Pooling,
     common_tokens,
-    name_depths,
+    list_depths,
     rank_pairs,
     spread_of_pairs,
     token_contributions,
@@ -293,7 +293,7 @@ def _token_sums(place: int, side: int, tokens: Sequence[str], sums: Array) -> La
     token = quote_place(tokens, strongest)
 
     def bars(_: Sentences) -> LabelledRows:
-        _, labels, values = add_up_smallest(names, sums)
+        labels, values = add_up_smallest(names, sums)[1:]
         return signed_bars(labels, values, say("similarity", "tokens.axis"))
 
     return LabelledBars(
@@ -354,20 +354,20 @@ def _name_word(word: str, place: int | None) -> str:
 
 def show_map(subject: Sentences, pooling: Pooling, pair: Pair, options: Options) -> Iterator[Item]:
     """Where the sentences lie at one depth, on axes that all depths share."""
-    n, names = len(subject.texts), name_depths(subject.lab.config)
+    n, last = len(subject.texts), len(list_depths(subject.lab.config)) - 1
     if n < 3:
         yield Paragraph(say("similarity", "map.few"), "info")
         return
     drawn = map_depths(subject.lab, subject.changes, pooling)
-    depth = min(options["similarity_depth"], len(names) - 1)
+    depth = min(options["similarity_depth"], last)
     cosine = subject.depths.similarity(pooling, depth)[pair.first, pair.second]
     shares = {"all": sum(drawn.explained), "here": drawn.explained_at[depth].sum()}
-    yield Control("similarity_depth", say("similarity", "map.depth"), high=len(names) - 1)
+    yield Control("similarity_depth", say("similarity", "map.depth"), high=last)
     yield Picture(
         key="similarity_map",
-        alt=say("similarity", "map.alt", depths=len(names), n=n),
+        alt=say("similarity", "map.alt", depths=last + 1, n=n),
         caption=say("similarity", "map.caption"),
-        reading=lambda _: say("similarity", "map.reading", depth=names[depth], cosine=cosine, **shares),
+        reading=lambda _: say("similarity", "map.reading", depth=depth, cosine=cosine, **shares),
         figure=lambda shown: draw_depth_map(drawn, depth, shown.texts, (pair.first, pair.second)),
         table=lambda shown: pd.DataFrame(
             drawn.points[depth], name_sentences(shown.texts, LONGEST_ROW), ["axis 1", "axis 2"]

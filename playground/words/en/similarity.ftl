@@ -66,9 +66,9 @@ left-out = One word at a time is taken out of the text, and the shorter text is 
 map =
     .alt = Map of { $depths } depths: where { $n } sentences lie on two axes
     .caption = A dot is a sentence's vector at the chosen depth, the chosen pair in red. A grey line is a chosen sentence's path through all depths, from the ring (depth 0) along the arrows. The axes are the two directions in which the sentences differ most over all depths (principal component analysis), so they stay while the depth changes. Each depth's mean is subtracted.
-    .reading = At this depth ({ $depth }), the chosen pair's cosine is { NUM($cosine) }. The axes hold { SHARE($all) } of the variance of all depths, and { SHARE($here) } of this depth's.
+    .reading = At depth { $depth }, the chosen pair's cosine is { NUM($cosine) }. The axes hold { SHARE($all) } of the variance of all depths, and { SHARE($here) } of this depth's.
     .few = A map needs at least three sentences.
-    .depth = Depth: layers passed (0 = embeddings)
+    .depth = Depth: layers passed (0 = embeddings; a final norm is one more)
 
 how = What these numbers are, and what they do not prove
 pooling-mean = **One vector.** A sentence's vector is the mean of its tokens' vectors (Reimers & Gurevych 2019, section 3).
