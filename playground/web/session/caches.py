@@ -30,7 +30,6 @@ from playground.web.session.weights_cache import (
     TRANSLATOR,
     cache_by_weights,
     cache_for_everybody,
-    common_owner,
     keep,
     load_once,
 )
@@ -39,17 +38,6 @@ from playground.weights import checkpoint
 R = TypeVar("R")
 
 logger = logging.getLogger(__name__)
-
-
-class TwoRuns(NamedTuple):
-    """What depends on two runs: of the pinned settings, and of the present ones."""
-
-    pinned: RunKey
-    now: RunKey
-
-    def owner(self) -> Owner:
-        """Who may see both."""
-        return common_owner(self.pinned, self.now)
 
 
 class PairKey(NamedTuple):

@@ -21,6 +21,10 @@ run = { $sentences ->
     [one] One sentence
    *[other] { $sentences } sentences
 } of { $shortest } to { $longest } tokens.
+english-only = **English only:** the trained model learnt from English, and { $n ->
+    [one] one sentence here looks
+   *[other] { $n } sentences here look
+} like another language.
 change = Your change *{ $name }* is made in { $made } of { $all } sentences.
 
 list = More sentences to compare, one a line
