@@ -5,13 +5,12 @@ from playground.web.shared import panels, pinning
 from playground.web.shared.pinning import pinned_side
 from playground.web.views import compare
 
-panels.draw_heading("What does a change change?")
+panels.draw_heading("What difference does a change make?")
 if pinned_side() is None:
-    compare.offer_pin()
+    compare.offer_pairs()
 panels.draw_run_line()
 pinning.draw_pin_line(links_to_compare=False)
 pinning.explain_pinned_run()
 if pinned_side() is not None:
     compare.compare_runs()
-    compare.compare_costs()
     panels.code_behind("compare", comparison)

@@ -27,9 +27,6 @@ MAX_SENTENCES = read_limit("MAX_SENTENCES", 8)
 MAX_LISTED = read_limit("MAX_LISTED", 40)
 """Sentences that are compared with each other."""
 
-MAX_LISTED_TOKENS = read_limit("MAX_LISTED_TOKENS", 128)
-"""Of each of these."""
-
 MAX_TOKENS = read_limit("MAX_TOKENS", 256)
 """Of one sentence, special tokens included."""
 

@@ -12,6 +12,7 @@ from playground.charts.draw import Drawn
 from playground.errors import InputError
 from playground.views.all_views import VIEWS
 from playground.views.positions import table_rows
+from playground.views.similarity.sentences import leave_words_out
 from tests.views.every_figure import FOLDS
 
 SMALL = "weights=random&tokenizer=word&d_model=16&n_heads=4&n_layers=2&text=one+two+three+two%0Afive"
@@ -25,6 +26,8 @@ CHARTS = {
                    "capability_by_parameters"},
     "what-if": {"whatif_heads", "whatif_most", "whatif_vectors", "whatif_difference", "whatif_before", "whatif_after"},
     "similarity": {"similarity_matrix", "similarity_tokens", "similarity_tokens_first", "similarity_tokens_second"},
+    "compare": {"compare_points", "head_now", "head_pinned", "head_difference", "moved_weight", "compare_norms",
+                "compare_parameters", "compare_flops"},
     "step-by-step": {"step_embedding", "step_pinned"},
     "positions": {"position_table", "swap_differences"},
     "encoder-decoder": {"encdec_grid", "encdec_pattern", "encdec_mask_combined", "encdec_mask_no_peek",
@@ -78,8 +81,10 @@ def test_sentences_are_the_texts_and_the_lists_with_the_changes_that_each_can_ha
     listed, opened = subject("similarity", "do=0.1:zero&similarity_list=three+two")
     assert listed.texts == ("one two three two", "five", "three two")
     np.testing.assert_allclose(listed.depths.final[0], opened.run.arrays["final"], atol=1e-6)
-    without = listed.leave_words_out(0, 2, "mean")
-    assert (without.words, listed.is_changed, listed.for_any_text) == (("one", "two", "three", "two"), True, None)
+    assert all(listed.changes)
+    assert listed.changes_for_any_text == listed.changes
+    without = leave_words_out(listed.lab, listed.changes, 0, 2, "mean")
+    assert without.words == ("one", "two", "three", "two")
     alone = VIEWS["similarity"].scene(open_link("?weights=random&tokenizer=word&n_layers=1&text=Snow+fell."))
     assert len(alone.now.texts) == 10, "one sentence stands beside the example"
 

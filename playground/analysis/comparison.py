@@ -3,8 +3,7 @@
 Legend: L layers, T real tokens, Tq/Tk queries/keys. Both runs are called by names that say what differs.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,10 +11,8 @@ from numpy.typing import NDArray
 
 from playground.analysis.attention import mean_entropy
 from playground.analysis.changes import compare_vectors
-from playground.analysis.sentences import sentence_vector
 from playground.runs.arrays import FLOAT32_ROUNDING, Array
 from playground.runs.encoder_run import Run
-from playground.text.wording import join_words, write_share
 
 COMPARED_POINTS = ("attn.pattern", "attn.out", "resid_mid", "ffn.out", "out")
 """Of a block, in the order of computation: what every run keeps and means the same wherever the norms stand."""
@@ -49,7 +46,7 @@ def have_same_tokens(one: Run, other: Run) -> bool:
 def compare_points(pinned: Run, now: Run) -> list[PointDifference]:
     """The differences at the points that both runs have in the same shape, in the order of computation.
 
-    Nothing is compared where the tokens differ. `list_unequal_points` has those that are left out.
+    Nothing is compared where the tokens differ.
     """
     if not have_same_tokens(pinned, now):
         return []
@@ -66,99 +63,30 @@ def compare_points(pinned: Run, now: Run) -> list[PointDifference]:
     return differences
 
 
-def list_unequal_points(pinned: Run, now: Run) -> list[str]:
-    """The points that both runs have in different shapes, in the order of computation; both read the same tokens."""
-    return [name for name in _list_points(pinned, now) if pinned.arrays[name].shape != now.arrays[name].shape]
-
-
 def _list_points(pinned: Run, now: Run) -> list[str]:
     n_layers = min(pinned.config.n_layers, now.config.n_layers)
     return ["embed.out", *(f"layers.{i}.{point}" for i in range(n_layers) for point in COMPARED_POINTS), "final"]
 
 
-@dataclass(frozen=True)
-class Parting:
-    """Where two runs of the same tokens and of one width first differ by more than rounding, and how far."""
+def find_parting(pinned: Run, now: Run, differences: Sequence[PointDifference]) -> tuple[str, int, str] | None:
+    """Where two runs of one width first part, by their `compare_points`; None where they do nowhere.
 
-    point: str
-    """The first point that differs, as in the trace; `end` where one run goes on after the other's last layer."""
-    token: int
-    """The token whose vector differs most there, where the layer of that point ends."""
-    share: float
-    """The length of that difference, by the vector's length in the pinned run; NaN where a number is lost."""
-    cosine: float
-    """Of the sentence's two vectors at the end; NaN where a number is lost."""
-
-
-def find_parting(pinned: Run, now: Run, differences: Sequence[PointDifference]) -> Parting | None:
-    """Where two runs part, by their `compare_points`; None where they do nowhere."""
-    first = next((each.name for each in differences if each.is_apart), None)
-    if pinned.config.n_heads != now.config.n_heads and first != "embed.out":
-        first = _PATTERN
-    if first in (None, "final") and pinned.config.n_layers != now.config.n_layers:
-        first = "end"
-    if first is None:
-        return None
-    if first.startswith("layers."):
-        vectors = f"layers.{first.split('.')[1]}.out"  # that layer's end: weights of attention are no token's vectors
-    else:
-        vectors = "embed.out" if first == "embed.out" else "final"
-    real = ~now.padding
-    relative = compare_vectors(pinned.arrays[vectors][real], now.arrays[vectors][real]).relative
-    ends = compare_vectors(sentence_vector(pinned), sentence_vector(now))
-    token = int(np.argmax(relative))  # of lost numbers, the first
-    return Parting(first, token, float(relative[token]), float(ends.cosine))
-
-
-def describe_parting(pinned: Run, now: Run, differences: list[PointDifference]) -> str:
-    """Where two runs first part by more than rounding, in a few sentences; points of unequal shape are such places."""
-    if not have_same_tokens(pinned, now):
-        return (
-            "The two read different tokens, so their numbers part at the input: there is nothing to set side by side."
-        )
-    first = next((each for each in differences if each.is_apart), None)
-    one, other = pinned.config, now.config
-    (d_model, heads), (d_model_now, heads_now) = (one.d_model, one.n_heads), (other.d_model, other.n_heads)
-    depths = one.n_layers, other.n_layers
-    deeper = f" One has {max(depths)} layers, the other {min(depths)}." if depths[0] != depths[1] else ""
-    n_heads = f"{heads} heads in the pinned run and {heads_now} in this one"
-    if d_model != d_model_now:
-        told = f"The vectors have different widths ({d_model} → {d_model_now}), so the two part at the embeddings"
-        if heads != heads_now:
-            return f"{told}. Attention has {n_heads}, so no number has a counterpart.{deeper}"
-        told += "; only attention weights can be compared number by number."
-        return f"{told} Those {_describe_first(first)}{deeper}"
-    if heads != heads_now and not (differences and differences[0].is_apart):
-        return (
-            f"**They first part in {name_point(_PATTERN)}**, which have {n_heads}. The embeddings are "
-            f"the same but for rounding. The numbers that can be compared {_describe_first(first)}{deeper}"
-        )
-    if first is None:
-        return f"Nothing parts them: every number that is compared is the same but for rounding.{deeper}"
-    is_at_once = first is differences[0]
-    opening = "They part at once, in" if is_at_once else "They first part in"
-    before = "" if is_at_once else " What is compared before that is the same but for rounding."
-    return f"**{opening} {name_point(first.name)}**: {_describe_size(first)}{before}{deeper}"
-
-
-_PATTERN = "layers.0.attn.pattern"
-"""The first point whose shape depends on the number of heads."""
-
-
-def _describe_first(first: PointDifference | None) -> str:
-    """What becomes of numbers in the plural, of which the first that differ are these."""
-    if first is None:
-        return "are the same but for rounding."
-    return f"first differ in {name_point(first.name)}: {_describe_size(first)}"
-
-
-def _describe_size(found: PointDifference) -> str:
-    of = "a query's weights" if found.name.endswith(".pattern") else "a vector"
-    if np.isnan(found.share):
-        return "numbers there are too large for 32-bit floats."
-    if np.isinf(found.share):
-        return f"{of} there can be 0 in the pinned run, and not now."
-    return f"the largest difference of {of} there is {write_share(found.share)} of its length."
+    Returns:
+        The place, `embeddings`, `layer`, `norm` for the last one, or `end` of the shorter encoder; its layer, or how
+        many layers are the same; and the point where its vectors can be compared, which for a layer is its end.
+    """
+    first = next((each.name for each in differences if each.is_apart), "final")
+    n_layers = sorted((pinned.config.n_layers, now.config.n_layers))
+    if first == "embed.out":
+        return "embeddings", 0, first
+    if pinned.config.n_heads != now.config.n_heads:
+        first = "layers.0.attn.pattern"
+    if first != "final":
+        layer = int(first.split(".")[1])
+        return "layer", layer, f"layers.{layer}.out"
+    if n_layers[0] != n_layers[1]:
+        return "end", n_layers[0], first
+    return ("norm", n_layers[0], first) if differences[-1].is_apart else None
 
 
 _POINTS = {
@@ -216,23 +144,6 @@ def _at_real_tokens(array: Array, real: NDArray[np.bool_]) -> Array:
     """Vectors (T, D) of real tokens, or weights (H, Tq, Tk) between them."""
     chosen: Array = array[real] if array.ndim == 2 else array[:, real][:, :, real]
     return chosen
-
-
-def describe_growth_change(pinned: Mapping[str, Array], now: Mapping[str, Array], names: tuple[str, str]) -> str:
-    """The median length of the residual stream after the last block in two runs' `streams.lengths`, in one sentence.
-
-    `names` is what the two runs are called, the pinned one first.
-    """
-    before, after = (float(np.median(lengths["residual"][-1])) for lengths in (pinned, now))
-    if math.isnan(before) or math.isnan(after):
-        lost = [name for name, length in zip(names, (before, after), strict=True) if math.isnan(length)]
-        return f"After the last layer, the numbers are too large for 32-bit floats ({join_words(lost)})."
-    blocks = [len(lengths["residual"]) - 1 for lengths in (pinned, now)]
-    where = "layer" if blocks[0] == blocks[1] else f"layer ({blocks[0]} → {blocks[1]} layers)"
-    if abs(after - before) <= FLOAT32_ROUNDING * max(after, before):
-        return f"After the last {where}, the residual stream's median length is {after:.4g} in both."
-    ratio = f", which is {after / before:.3g} times as long" if before > 0 else ""
-    return f"After the last {where}, the residual stream's median length goes {before:.4g} → {after:.4g}{ratio}."
 
 
 def describe_vector_change(pinned: Array, now: Array, names: Sequence[str] | None = None) -> str:

@@ -84,12 +84,6 @@ def list_depths(config: ModelConfig) -> list[str]:
     return [*points, "final"] if config.final_norm and config.norm != "none" else points
 
 
-def name_depths(config: ModelConfig) -> list[str]:
-    """The points of `list_depths` in words."""
-    names = ["embeddings", *(f"after block {i + 1} of {config.n_layers}" for i in range(config.n_layers))]
-    return [*names, "after the final norm"][: len(list_depths(config))]
-
-
 def read_depths(
     encoder: Encoder,
     batch: Batch,
@@ -162,17 +156,6 @@ def map_depths(pooled: Array) -> DepthMap:
         (float(shares[0]), float(shares[1])),
         np.divide(along, of_depth[:, None], where=of_depth[:, None] > 0, out=np.zeros_like(along)),
     )
-
-
-def describe_shares(drawn: DepthMap, depth: int) -> str:
-    """How much of the sentences' differences the two axes hold, over all depths and at one of them."""
-    if not any(drawn.explained):
-        return "All sentences have the same vector at every depth: they lie on one point."
-    told = f"They hold {100 * sum(drawn.explained):.1f} % of the variance of all depths"
-    if not drawn.explained_at[depth].any():
-        return f"{told}. At this depth all sentences have the same vector: they lie on one point."
-    here = f"{100 * drawn.explained_at[depth].sum():.0f}"
-    return f"{told}, and {here} % at this depth{'' if here == '100' else '; the rest is not seen here'}."
 
 
 def _principal_axes(rows: Array64) -> Array64:

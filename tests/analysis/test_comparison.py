@@ -7,18 +7,13 @@ import numpy as np
 import pytest
 
 from playground import Encoder, ModelConfig
-from playground.analysis import streams
 from playground.analysis.comparison import (
     COMPARED_POINTS,
     PointDifference,
     compare_points,
-    describe_growth_change,
     describe_head_change,
-    describe_parting,
     describe_vector_change,
-    list_unequal_points,
     moved_weight,
-    name_point,
 )
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
@@ -61,8 +56,6 @@ def test_a_difference_is_measured_by_the_largest_number(largest: float, size: fl
 def test_runs_part_where_the_changed_choice_first_acts(changes: dict[str, Any], first: str | None) -> None:
     pinned, now = run_text(norm_placement="pre"), run_text(**{"norm_placement": "pre"} | changes)
     assert first_apart(pinned, now) == first
-    told = describe_parting(pinned, now, compare_points(pinned, now))
-    assert first is None or "2 in this one" in told or f"{name_point(first)}**" in told or "widths (16 → 32)" in told
 
 
 def test_points_are_those_that_both_have_in_the_same_shape() -> None:
@@ -72,37 +65,9 @@ def test_points_are_those_that_both_have_in_the_same_shape() -> None:
     assert not [each for each in compare_points(run_text(), run_text(n_heads=2)) if "pattern" in each.name]
 
 
-@pytest.mark.parametrize(
-    ("text", "changes", "told", "untold"),
-    [
-        (
-            "abcab",
-            {"n_heads": 2},
-            ["4 heads", "and 2 in", "layer 0, the attention weights**", "layer 0, the output of attention"],
-            [],
-        ),
-        ("a", {"n_heads": 2}, ["4 heads", "and 2 in"], ["the output of attention"]),
-        ("abcab", {"n_heads": 2, "n_layers": 3}, ["4 heads", "3 layers"], []),
-        ("abcab", {"n_heads": 2, "seed": 1}, ["in the embeddings**"], ["heads"]),
-        ("abcab", {"n_heads": 3, "d_model": 15}, ["16 → 15", "4 heads", "and 3 in"], ["can be compared"]),
-    ],
-    ids=str,
-)
-def test_a_point_of_unequal_shape_is_where_two_part(
-    text: str, changes: dict[str, Any], told: list[str], untold: list[str]
-) -> None:
-    pinned, now = run_text(text), run_text(text, **changes)
-    patterns = [f"layers.{i}.attn.pattern" for i in range(2)]
-    assert [name for name in list_unequal_points(pinned, now) if "pattern" in name] == patterns
-    said = describe_parting(pinned, now, compare_points(pinned, now))
-    assert [part for part in told if part not in said] == []
-    assert [part for part in untold if part in said] == []
-
-
 def test_padding_takes_no_part_and_other_tokens_are_not_subtracted() -> None:
     alone, padded = run_text("abc"), run_text("abc\na longer line")
     assert compare_points(alone, padded) == []
-    assert "different tokens" in describe_parting(alone, padded, [])
     changed = replace(padded, arrays={**padded.arrays, "final": padded.arrays["final"].copy()})
     changed.arrays["final"][-1] += 1e6
     assert first_apart(padded, changed) is None
@@ -146,18 +111,6 @@ def test_a_heads_change_is_told_with_its_largest_cell() -> None:
     assert "Not one" in describe_head_change((pinned, before), (pinned, before))
     assert "different tokens" in describe_head_change((run_text("x"), before[:1, :1]), (now, after))
     assert "lost" in describe_head_change((pinned, before), (now, after * np.float32(np.nan)))
-
-
-def test_growth_is_compared_after_the_last_block() -> None:
-    lengths = [streams.lengths(run_text(norm_placement="pre", n_layers=n)) for n in (2, 6)]
-    before, after = (float(np.median(each["residual"][-1])) for each in lengths)
-    told = describe_growth_change(lengths[0], lengths[1], ("one", "other"))
-    assert f"{before:.4g} → {after:.4g}" in told
-    assert f"{after / before:.3g} times" in told
-    assert "2 → 6 layers" in told
-    assert "in both" in describe_growth_change(lengths[0], lengths[0], ("one", "other"))
-    lost = {**lengths[0], "residual": lengths[0]["residual"] * np.float32(np.nan)}
-    assert "(other)" in describe_growth_change(lengths[0], lost, ("one", "other"))
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def choose_by(visitor: Visitor, act: Callable[[], None], wanted: tuple[int, int]
 def test_a_pair_is_chosen_in_the_matrix_by_keys_and_in_the_list_and_travels(
     visitor: Visitor, classmate: Visitor
 ) -> None:
-    visitor.open("/similarity?similarity_ranking=true")
+    visitor.open("/similarity?similarity_closer=true&similarity_ranking=true")
     assert visitor.array("similarity_matrix").shape == (10, 10)
     drawing = visitor.widget("similarity_matrix_chart")
     title, bar = (drawing.locator(f".colorbar {part}").bounding_box() for part in (".cbtitle", ".cbfills"))
@@ -55,7 +55,7 @@ def test_a_pair_is_chosen_in_the_matrix_by_keys_and_in_the_list_and_travels(
     expect(field).to_have_value("\n".join(EXAMPLE))
     visitor.eventually(lambda: "similarity_list" in visitor.query(), "the list in the link")
     visitor.choose("similarity_view", "leave a word out")
-    expect(visitor.widget("similarity_left_out_second")).to_contain_text("the second")
+    expect(visitor.widget("similarity_left_out_second")).to_contain_text("Sentence 8 without")
     theirs = classmate.open(visitor.settled().copied_link())
     assert theirs.charts() == visitor.charts()
     assert pair(theirs) == (7, 8)
@@ -73,7 +73,7 @@ def test_the_map_of_depths_keeps_its_axes_while_the_slider_moves(visitor: Visito
 
 
 def test_a_finger_chooses_a_pair(phone: Visitor) -> None:
-    phone.open(f"/similarity?{SMALL}")
+    phone.open(f"/similarity?{SMALL}&similarity_closer=true")
     choose_by(phone, lambda: phone.tap_cell("similarity_matrix", 2, 0), (3, 1))
 
     def tap_in_list() -> None:

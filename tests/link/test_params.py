@@ -224,6 +224,7 @@ DEFAULTS = {
     "similarity_second": 2,
     "similarity_view": "token by token",
     "similarity_depth": 6,
+    "similarity_closer": False,
     "similarity_ranking": False,
     "similarity_how": False,
 }

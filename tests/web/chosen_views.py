@@ -43,6 +43,7 @@ VIEWS: dict[str, dict[str, str]] = {
         "similarity_list": "one cat\ntwo dogs",
         "similarity_pooling": "first token",
         "similarity_how": "true",
+        "similarity_closer": "true",
         "similarity_second": "3",
         "similarity_view": "map by depth",
         "similarity_depth": "1",

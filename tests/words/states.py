@@ -76,6 +76,7 @@ def write_states(page: str) -> str:
 
 PREFIXES: dict[str, str | tuple[str, ...]] = {
     "attention": ("attention_closer", "attention_drawing", "attention_steps"),
+    "compare": "compare_",
     "norms": "norms_closer",
     "what-if": "whatif",
     "gradient-flow": "gradient_six",
@@ -83,6 +84,7 @@ PREFIXES: dict[str, str | tuple[str, ...]] = {
     "parameters": "parameters_",
     "parts": "parts_",
     "positions": "positions_",
+    "similarity": "similarity_",
 }
 """By page whose words are in a file: how its panels' parameters begin."""
 

@@ -1,160 +1,190 @@
-"""Which of many sentences are alike: the chosen pair, the cosine of each two, every pair, and a closer look."""
+"""Which of many sentences are alike: the chosen pair, the cosine of each two, every pair, and why two are alike."""
 
+import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from functools import partial
+from textwrap import wrap
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from playground.analysis.sentences import Pair, Pooling, common_tokens, rank_pairs
-from playground.charts import colour_scales
-from playground.charts.chart import Axis, Columns, Control, Heatmap, Item, Options, Paragraph, Table, Widget, fill_panel
-from playground.charts.markdown import escape_markdown
-from playground.charts.names import shortened
+from playground.analysis.sentences import (
+    DepthMap,
+    LeftOutWords,
+    Pair,
+    Pooling,
+    common_tokens,
+    list_depths,
+    rank_pairs,
+    spread_of_pairs,
+    token_contributions,
+    token_weights,
+)
+from playground.charts import colour_scales, palette
+from playground.charts import figure as figures
+from playground.charts.bars import LabelledRows, add_up_smallest, keep_largest
+from playground.charts.chart import (
+    Axis,
+    Columns,
+    Control,
+    Formula,
+    Heatmap,
+    Item,
+    LabelledBars,
+    Options,
+    Paragraph,
+    Picture,
+    Table,
+    Widget,
+    fill_panel,
+    token_axis,
+)
+from playground.charts.figure import Array, Figure
+from playground.charts.markdown import escape_markdown, quote_place, quote_token
+from playground.charts.names import label, name_place, shortened, token_names
 from playground.charts.scene import Scene
 from playground.link.params import SENTENCE_PAIR
+from playground.link.state import is_random
+from playground.model.change_texts import name_change
+from playground.text.sentences import is_english
 from playground.text.wording import write_decimals
-from playground.views.similarity.depth_map import show_map
-from playground.views.similarity.left_out import show_left_out
-from playground.views.similarity.names import LONGEST_HOVER, LONGEST_ROW, name_sentences, write_two_lines
-from playground.views.similarity.pooling import describe_pooling, describe_weights, how_to_read
-from playground.views.similarity.sentences import Sentences
-from playground.views.similarity.tokens import explain_parts, show_contributions
+from playground.views.similarity.sentences import EXAMPLE, Sentences, leave_words_out, map_depths, read_depths
+from playground.words import say
 
-_LONGEST_CHOICE = 46
-"""Letters of a sentence in the list that a pair is chosen of."""
-
-_LONGEST_RANKED = 40
-"""Letters of a sentence in the ranking, which fit in three lines on a phone."""
-
-HELP = {
-    "pooling": "mean: over the sentence's own tokens, special ones included. first token: its vector alone, which is "
-    "that of [CLS] where the tokenizer adds one. mean with padding: a mistake, the mean over [PAD] tokens too.",
-    "view": "token by token: what each pair of tokens adds to the cosine. leave a word out: the text without one word, "
-    "run again. map by depth: where all sentences lie, block by block.",
-}
+LONGEST_ROW, LONGEST_CHOICE, LONGEST_RANKED, LONGEST_HOVER = 14, 46, 40, 60
+"""Letters of a sentence beside the matrix, in the list that a pair is chosen of, in the ranking, and on a chart."""
 
 MOST_WRITTEN = 12
 """Sentences up to which every cell of the matrix has its number written in it."""
 
-_EQUAL = 1e-6
+EQUAL = 1e-6
 """Cosines that are no farther apart differ by rounding."""
 
-_ALL_CLOSE = 0.7
-"""The lowest cosine from which on all sentences are called close."""
+SIDES = ("top center", "bottom center", "middle right", "middle left")
+"""Where the map's numbers stand beside their dots, in turn: neighbours in a list often lie together."""
 
 
 def show_similarity(scene: Scene[Sentences], options: Options) -> Iterator[Item]:
-    """The page without its list: which sentences are alike, and why two of them are."""
+    """The page: which sentences are alike, what was run, and why two of them are alike."""
     yield from show_pairs(scene, options)
+    yield from show_list(scene)
     yield from show_details(scene, options)
 
 
 def show_pairs(scene: Scene[Sentences], options: Options) -> Iterator[Item]:
-    """The chosen pair beside the closest one, what makes vectors of sentences, and the cosine of each two."""
+    """The closest pair beside the chosen one, what makes vectors of sentences, and the cosine of each two."""
     subject, pooling = scene.now, options["similarity_pooling"]
-    if not subject.depths.is_finite:
-        yield Paragraph(
-            "**Overflow**: numbers on the way have become too large for 32-bit floats, so no similarity can be "
-            "computed. Norms are there to prevent this.",
-            "info",
-        )
-        return
-    pairs = rank_pairs(subject.depths.similarity(pooling))
-    yield Paragraph(answer_pairs(subject, pooling, pairs, _chosen_pair(subject, options)), "answer")
-    yield Control("similarity_pooling", "How a sentence's tokens become one vector (pooling)", HELP["pooling"])
-    if pairs:
-        yield _matrix(subject, pooling, _chosen_pair(subject, options))
+    pair = _chosen_pair(subject, options)
+    yield Paragraph(answer_pairs(subject, pooling, pair), "answer")
+    yield Control("similarity_pooling", say("similarity", "pooling"), say("similarity", "pooling.help"))
+    if len(subject.texts) > 1:
+        yield _matrix(subject, pooling, pair)
 
 
-def answer_pairs(subject: Sentences, pooling: Pooling, pairs: Sequence[Pair], chosen: Pair) -> str:
-    """The closest of these pairs, the closest first, beside the chosen one, and whether that means anything."""
-    if not pairs:
-        return "There is only one sentence here: type a second one, and this page says how alike they are."
-    nearest, cosines = pairs[0], [pair.cosine for pair in pairs]
-    n_equal = sum(each > nearest.cosine - _EQUAL for each in cosines)
-    is_nearest = chosen.first != chosen.second and chosen.cosine > nearest.cosine - _EQUAL
-    closest = chosen if is_nearest else nearest
-    names = [f"*{escape_markdown(shortened(text, LONGEST_HOVER))}* ({i})" for i, text in enumerate(subject.texts, 1)]
-    measured = {
-        "mean": "their cosine",
-        "first token": "the cosine of their first tokens",
-        "mean with padding": "their cosine, with padding counted,",
-    }[pooling]
-    pair = f"{names[closest.first]} and {names[closest.second]}"
-    cosine = f"{measured} is **{write_decimals(closest.cosine, 2)}**, where 1 is the same direction"
-    if len(pairs) == 1:
-        found = f"{pair}: {cosine} and 0 a right angle."
-    else:
-        which = "the closest pair" if n_equal == 1 else f"one of {n_equal} equally close pairs"
-        median = f"the median of all {len(pairs)} pairs is **{write_decimals(float(np.median(cosines)), 2)}**"
-        found = f"{pair} are {which}: {cosine}; {median}."
-    if subject.weights != "random" and not subject.task:
-        one, other = ([token for token in subject.batch.tokens[i] if token.isalnum()] for i in closest[:2])
-        if one != other and sorted(one) == sorted(other):
-            found += " They have the same words in another order: a high cosine does not say that they mean the same."
-    if chosen.first == chosen.second:
-        found += f" In the red frame, {names[chosen.first]} is compared with itself: 1."
-    elif not is_nearest:
-        framed = f"{names[chosen.first]} and {names[chosen.second]}"
-        found += f" In the red frame are {framed}: **{write_decimals(chosen.cosine, 2)}**."
-    if subject.task:
-        return f"{found} This network never learnt to compare sentences."
-    if subject.weights != "random":
-        return found
-    if len(pairs) > 1 and cosines[-1] >= _ALL_CLOSE:
-        return f"{found} All are close, and it means nothing: these weights are **random**."
-    return f"{found} It means nothing: these weights are **random**."
-
-
-def _chosen_pair(subject: Sentences, options: Options) -> Pair:
-    similarity = subject.depths.similarity(options["similarity_pooling"])
-    first, second = (min(int(options[place]), len(similarity)) - 1 for place in SENTENCE_PAIR)
-    return Pair(first, second, float(similarity[first, second]))
+def show_list(scene: Scene[Sentences]) -> Iterator[Item]:
+    """What was run: how many sentences, what was left out of the list, and where changes are made."""
+    subject = scene.now
+    n, lengths = len(subject.texts), subject.depths.n_tokens
+    if subject.is_example:
+        yield Paragraph(say("similarity", "example", first=n - len(EXAMPLE) + 1, last=n), "caption")
+    for note in subject.notes:
+        yield Paragraph(note, "info")
+    yield Paragraph(say("similarity", "run", sentences=n, shortest=min(lengths), longest=max(lengths)), "caption")
+    foreign = sum(not is_english(text) for text in subject.texts)
+    if foreign and subject.lab.weights == "minilm":
+        yield Paragraph(say("similarity", "english-only", n=foreign), "info")
+    for change, is_on in subject.lab.changes:
+        if is_on:
+            made = sum(change in each for each in subject.changes)
+            told = say("similarity", "change", name=escape_markdown(name_change(change)), made=made, all=n)
+            yield Paragraph(told, "caption")
 
 
 def show_details(scene: Scene[Sentences], options: Options) -> Iterator[Item]:
-    """What makes the chosen two alike, or unlike; panels: every pair in a list, and what the numbers are."""
+    """Panels: why the chosen two are alike, every pair in a list, and what the numbers are."""
     subject, pooling = scene.now, options["similarity_pooling"]
-    if not subject.depths.is_finite:
+    pair, pairs = _chosen_pair(subject, options), rank_pairs(subject.depths.similarity(pooling))
+    if not pairs:
         return
-    pair, similarity = _chosen_pair(subject, options), subject.depths.similarity(pooling)
+    title = say("similarity", "closer")
+    closer = partial(look_closer, subject, pooling, pair, options)
+    yield fill_panel(options, "similarity_closer", title, closer, ":material/search:")
+    title, icon = say("similarity", "ranking"), ":material/format_list_numbered:"
+    yield fill_panel(options, "similarity_ranking", title, lambda: _list_pairs(pairs), icon)
+    title = say("similarity", "how")
+    yield fill_panel(options, "similarity_how", title, lambda: explain(subject, pooling, pair), ":material/help:")
+
+
+def look_closer(subject: Sentences, pooling: Pooling, pair: Pair, options: Options) -> Iterator[Item]:
+    """Two lists that choose the pair, and the view that `similarity_view` names."""
+    yield _choose_sentences(subject, pair)
+    yield Control("similarity_view", say("similarity", "view"), say("similarity", "view.help"))
+    yield from VIEWS[options["similarity_view"]](subject, pooling, pair, options)
+
+
+def _chosen_pair(subject: Sentences, options: Options) -> Pair:
+    return subject.pair(options["similarity_pooling"], [int(options[place]) for place in SENTENCE_PAIR])
+
+
+def answer_pairs(subject: Sentences, pooling: Pooling, chosen: Pair) -> str:
+    """The closest pair, the chosen one if it is another, and whether that means anything."""
+    case, numbers = find_closest(subject.depths.similarity(pooling), chosen)
+    if case == "one":
+        return say("similarity", "answer-one")
+    names = [f"*{escape_markdown(shortened(text, LONGEST_HOVER))}* ({i})" for i, text in enumerate(subject.texts, 1)]
+    closest, framed = numbers["closest"], numbers["framed"]
+    told = [
+        say(
+            "similarity",
+            f"answer-{case}",
+            one=names[closest.first],
+            other=names[closest.second],
+            cosine=closest.cosine,
+            pairs=numbers["pairs"],
+            median=numbers["median"],
+        )
+    ]
+    one, other = ([token for token in subject.lab.batch.tokens[i] if token.isalnum()] for i in closest[:2])
+    if one != other and sorted(one) == sorted(other) and not is_random(subject.lab.weights):
+        told.append(say("similarity", "answer-swapped"))
+    if framed is not closest:
+        first, second = names[framed.first], names[framed.second]
+        told.append(say("similarity", "answer-framed", first=first, second=second, framed=framed.cosine))
+    if is_random(subject.lab.weights):
+        told.append(say("similarity", "answer-random"))
+    return " ".join(told)
+
+
+def find_closest(similarity: Array, chosen: Pair) -> tuple[str, dict[str, Any]]:
+    """The closest pair of a matrix (N, N), the chosen one if it is as close: of `one` sentence, one `pair`, or more."""
     pairs = rank_pairs(similarity)
-    yield from _look_closer(subject, pooling, pair, pairs, options)
-    if pairs:
-        title = "Every pair, the closest first"
-        icon = ":material/format_list_numbered:"
-        yield fill_panel(options, "similarity_ranking", title, lambda: _list_pairs(pairs), icon)
-
-    def explain() -> Iterator[Item]:
-        yield Paragraph(describe_pooling(subject, pooling, pair))
-        yield Paragraph(describe_weights(subject))
-        yield Paragraph(how_to_read(subject.texts, similarity))
-        yield from explain_parts(subject, pooling, pair)
-
-    title = "What these numbers are, and what they do not prove"
-    yield fill_panel(options, "similarity_how", title, explain, ":material/help:")
+    if not pairs:
+        return "one", {}
+    is_closest = chosen.first != chosen.second and chosen.cosine > pairs[0].cosine - EQUAL
+    median = float(np.median([pair.cosine for pair in pairs]))
+    closest = chosen if is_closest else pairs[0]
+    numbers = {"closest": closest, "framed": chosen, "pairs": len(pairs), "median": median}
+    return "pair" if len(pairs) == 1 else "closest", numbers
 
 
 def _matrix(subject: Sentences, pooling: Pooling, pair: Pair) -> Heatmap[Sentences]:
     """The cosine of each two sentences; rows have their beginnings, columns their numbers alone."""
     n = len(subject.texts)
-    numbers, names = range(1, n + 1), name_sentences(subject.texts, LONGEST_ROW)
+    numbers, is_written = range(1, n + 1), n <= MOST_WRITTEN
+    two_lines = {"tickvals": list(range(n)), "ticktext": _write_two_lines(subject.texts)}
+    names = name_sentences(subject.texts, LONGEST_ROW)
     return Heatmap(
         key="similarity_matrix",
-        alt=f"Heatmap of the cosine between each two of {n} sentences",
-        caption="A row and a column are a sentence each. A cell is their *cosine*: 1 where their vectors point the "
-        f"same way, 0 at a right angle. The red frame is the chosen pair, {pair.first + 1} and {pair.second + 1}. "
-        "Click a cell to choose another.",
+        alt=say("similarity", "matrix.alt", n=n),
+        caption=say("similarity", "matrix.caption"),
         values=lambda shown: shown.depths.similarity(pooling).astype(np.float32),
         rows=Axis(
             "",
             lambda _: names,
             place=SENTENCE_PAIR[0],
             numbers=lambda _: numbers,
-            options={"tickvals": list(range(n)), "ticktext": write_two_lines(subject.texts)}
-            if n <= MOST_WRITTEN
-            else {"nticks": n + 1},
+            options=two_lines if is_written else {"nticks": n + 1},
         ),
         columns=Axis(
             "",
@@ -167,13 +197,25 @@ def _matrix(subject: Sentences, pooling: Pooling, pair: Pair) -> Heatmap[Sentenc
         hover="%{y}<br>and sentence %{x}<br>cosine",
         more="a larger cosine",
         number=".3f",
-        written=".2f" if n <= MOST_WRITTEN else "",
+        written=".2f" if is_written else "",
         colours=colour_scales.within(1),
         flat_bar=True,
-        height=128 + (34 if n <= MOST_WRITTEN else 18) * n,
-        click="The chosen pair: its first sentence, in its row, and the second, in its column. Arrow keys move them.",
+        height=128 + (34 if is_written else 18) * n,
+        click=say("similarity", "matrix.click"),
         chosen=_choose(pair),
     )
+
+
+def name_sentences(texts: Sequence[str], longest: int) -> list[str]:
+    """Each sentence's number, from 1, and its beginning."""
+    return [f"{number} · {shortened(text, longest)}" for number, text in enumerate(texts, start=1)]
+
+
+def _write_two_lines(texts: Sequence[str]) -> list[str]:
+    """Each sentence's number and its beginning, cut to two lines, in the HTML that Plotly shows."""
+    names = name_sentences(texts, 2 * LONGEST_ROW + 4)
+    lines = (wrap(name, LONGEST_ROW + 5, max_lines=2, placeholder=" …") for name in names)
+    return ["<br>".join(html.escape(line, quote=False) for line in each) for each in lines]
 
 
 def _choose(pair: Pair) -> dict[str, int]:
@@ -181,11 +223,22 @@ def _choose(pair: Pair) -> dict[str, int]:
     return dict(zip(SENTENCE_PAIR, (pair.first + 1, pair.second + 1), strict=True))
 
 
+def _choose_sentences(subject: Sentences, pair: Pair) -> Columns:
+    """Two lists that choose the pair."""
+    names = dict(enumerate(name_sentences(subject.texts, LONGEST_CHOICE), start=1))
+    labels = (say("similarity", "first"), say("similarity", "second"))
+    lists = [
+        Widget("sentence_list", {"place": place, "label": title, "names": names, "number": side + 1})
+        for place, title, side in zip(SENTENCE_PAIR, labels, pair[:2], strict=True)
+    ]
+    return Columns(tuple((each,) for each in lists))
+
+
 def _list_pairs(pairs: Sequence[Pair]) -> Iterator[Item]:
     """Every pair with its cosine and the tokens that it has in common; a click on a row chooses it."""
 
     def rank(shown: Sentences) -> pd.DataFrame:
-        shared, names = common_tokens(shown.batch), name_sentences(shown.texts, _LONGEST_RANKED)
+        shared, names = common_tokens(shown.lab.batch), name_sentences(shown.texts, LONGEST_RANKED)
         return pd.DataFrame(
             {
                 "cosine": [pair.cosine for pair in pairs],
@@ -205,59 +258,206 @@ def _list_pairs(pairs: Sequence[Pair]) -> Iterator[Item]:
         most_rows=7,
         on_row=lambda row: _choose(pairs[row]),
     )
-    yield Paragraph(
-        "*In common*: of all different tokens of the two, how many are in both; special tokens and punctuation are "
-        "left out. Click a row to choose its pair.",
-        "caption",
+    yield Paragraph(say("similarity", "ranking.caption"), "caption")
+
+
+def show_contributions(subject: Sentences, pooling: Pooling, pair: Pair, _options: Options) -> Iterator[Item]:
+    """The cosine as a sum over pairs of tokens, and each token's part of it."""
+    depths, sides = subject.depths, (pair.first, pair.second)
+    one, other = ((depths.final[side], depths.padding[side]) for side in sides)
+    counted = [token_weights(depths.padding[side], pooling) > 0 for side in sides]
+    parts = token_contributions(one, other, pooling)[np.ix_(*counted)]
+    tokens = [[depths.tokens[side][i] for i in np.flatnonzero(kept)] for side, kept in zip(sides, counted, strict=True)]
+    row, column = (int(place) for place in np.unravel_index(np.abs(parts).argmax(), parts.shape))
+    first, second = quote_place(tokens[0], row), quote_place(tokens[1], column)
+    sums = [_token_sums(place, sides[place], tokens[place], parts.sum(axis=1 - place)) for place in range(2)]
+    yield Columns(tuple((each,) for each in sums))
+    yield Heatmap(
+        key="similarity_tokens",
+        alt=say("similarity", "tokens.alt"),
+        caption=say("similarity", "tokens.caption"),
+        reading=lambda _: say(
+            "similarity", "tokens.reading", sum=parts.sum(), row=first, column=second, strongest=parts[row, column]
+        ),
+        values=lambda _: parts.astype(np.float32),
+        rows=token_axis(lambda _: tokens[0], "", "first sentence"),
+        columns=token_axis(lambda _: tokens[1], "", "second sentence"),
+        bar="part",
+        hover="%{y} · %{x}<br>adds",
+        more="a larger part",
+        number="+.4f",
+        colours=colour_scales.around_zero,
+        height=int(np.clip(150 + 22 * len(parts), 300, 700)),
     )
 
 
-def _look_closer(
-    subject: Sentences, pooling: Pooling, pair: Pair, pairs: Sequence[Pair], options: Options
-) -> Iterator[Item]:
-    """The chosen pair beside the closest one, and the view that the visitor chooses."""
-    first, second = pair.first + 1, pair.second + 1
-    yield Paragraph(
-        f"What makes sentences {first} and {second} alike, or unlike?"
-        if first != second
-        else f"Sentence {first} beside itself",
-        "header",
+def _token_sums(place: int, side: int, tokens: Sequence[str], sums: Array) -> LabelledBars[Sentences]:
+    """What each token of one of the two sentences adds; the smallest are added up in one bar."""
+    which, names, strongest = ("first", "second")[place], token_names(tokens), int(np.abs(sums).argmax())
+    token = quote_place(tokens, strongest)
+
+    def bars(_: Sentences) -> LabelledRows:
+        labels, values = add_up_smallest(names, sums)[1:]
+        return signed_bars(labels, values, say("similarity", "tokens.axis"))
+
+    return LabelledBars(
+        key=f"similarity_tokens_{which}",
+        alt=say("similarity", "sums.alt", which=which),
+        caption=say("similarity", "sums.caption", number=side + 1),
+        reading=lambda _: say("similarity", "sums.reading", token=token, strongest=sums[strongest], sum=sums.sum()),
+        bars=bars,
+        table=lambda _: pd.DataFrame({"adds": sums}, names),
     )
-    names = dict(enumerate(name_sentences(subject.texts, _LONGEST_CHOICE), start=1))
-    chosen = zip(SENTENCE_PAIR, ("First sentence", "Second sentence"), (first, second), strict=True)
-    if len(names) > 1:
-        lists = [
-            {"place": place, "label": label, "names": names, "number": number, "whole": _whole_if_cut(subject, number)}
-            for place, label, number in chosen
-        ]
-        yield Columns(tuple((Widget("sentence_list", each),) for each in lists))
-    yield from _compare_with_closest(pair, pairs)
-    yield Control("similarity_view", "View", HELP["view"])
-    yield from VIEWS[options["similarity_view"]](subject, pooling, pair, options)
 
 
-def _whole_if_cut(subject: Sentences, number: int) -> str:
-    """A sentence, by its number from 1, in markdown where its name in the lists is cut; else nothing."""
-    text = subject.texts[number - 1]
-    return escape_markdown(text) if len(text) > _LONGEST_CHOICE else ""
+def signed_bars(names: Sequence[str], values: Sequence[float], title: str) -> LabelledRows:
+    """Bars with three decimals and a sign, coloured by it."""
+    by_sign = {1: palette.ATTENTION, 0: palette.RESIDUAL, -1: palette.FEED_FORWARD}
+    colours = [by_sign[int(np.sign(round(value, 3)))] for value in values]
+    return LabelledRows(names, values, colours, [write_decimals(value, 3, "+") for value in values], title)
 
 
-def _compare_with_closest(pair: Pair, pairs: Sequence[Pair]) -> Iterator[Item]:
-    """The chosen pair's cosine, beside that of the closest of all pairs, which a button chooses."""
-    if pair.first == pair.second:
-        yield Paragraph(
-            f"Both are sentence {pair.first + 1}: it is compared with itself, and the cosine is "
-            f"{write_decimals(pair.cosine, 3)}."
-        )
+def show_left_out(subject: Sentences, pooling: Pooling, pair: Pair, _options: Options) -> Iterator[Item]:
+    """What becomes of the cosine without each word of either sentence."""
+    yield Paragraph(say("similarity", "left-out"), "caption")
+    changes, cosine = subject.changes_for_any_text, pair.cosine
+    if changes != subject.changes:
+        depths = read_depths(subject.lab, changes)
+        cosine = float(depths.similarity(pooling)[pair.first, pair.second])
+        yield Paragraph(say("similarity", "left-out.changes", cosine=cosine), "caption")
+    sides = {"first": (pair.first, pair.second), "second": (pair.second, pair.first)}
+    left_out = {which: leave_words_out(subject.lab, changes, *side, pooling) for which, side in sides.items()}
+    yield Columns(
+        tuple((_word_changes(which, side[0], left_out[which], cosine),) for which, side in sides.items()),
+    )
+
+
+def _word_changes(which: str, side: int, left_out: LeftOutWords, cosine: float) -> Item:
+    if not left_out.words:
+        return Paragraph(say("similarity", "left-out.one", number=side + 1), "info")
+    after = np.array(left_out.similarities)
+    changes = after - cosine
+    shown, largest = keep_largest(changes), int(np.abs(changes).argmax())
+    names = [_name_word(shortened(word), place) for word, place in zip(left_out.words, left_out.places, strict=True)]
+    word = _name_word(quote_token(left_out.words[largest]), left_out.places[largest])
+    axis = say("similarity", "left-out.axis")
+    return LabelledBars(
+        key=f"similarity_left_out_{which}",
+        alt=say("similarity", "left-out.alt", which=which),
+        caption=say("similarity", "left-out.caption", number=side + 1),
+        reading=lambda _: say("similarity", "left-out.reading", word=word, before=cosine, after=after[largest]),
+        bars=lambda _: signed_bars([names[i] for i in shown], changes[shown].tolist(), axis),
+        table=lambda _: pd.DataFrame({"cosine without it": after, "change": changes}, names),
+    )
+
+
+def _name_word(word: str, place: int | None) -> str:
+    """A word with the position of its first token below the line, if it has one."""
+    return word if place is None else name_place(word, place)
+
+
+def show_map(subject: Sentences, pooling: Pooling, pair: Pair, options: Options) -> Iterator[Item]:
+    """Where the sentences lie at one depth, on axes that all depths share."""
+    n, last = len(subject.texts), len(list_depths(subject.lab.config)) - 1
+    if n < 3:
+        yield Paragraph(say("similarity", "map.few"), "info")
         return
-    cosine = f"Their cosine: **{write_decimals(pair.cosine, 3)}**"
-    closest, *others = pairs
-    if pair.cosine > closest.cosine - _EQUAL:
-        yield Paragraph(f"{cosine}. No other pair is closer." if others else cosine)
-        return
-    yield Paragraph(f"{cosine}. The closest pair, {closest.first + 1} and {closest.second + 1}, "
-                    f"has **{write_decimals(closest.cosine, 3)}**.")  # fmt: skip
-    yield Widget("closest_pair", {"chosen": _choose(closest)})
+    drawn = map_depths(subject.lab, subject.changes, pooling)
+    depth = min(options["similarity_depth"], last)
+    cosine = subject.depths.similarity(pooling, depth)[pair.first, pair.second]
+    shares = {"all": sum(drawn.explained), "here": drawn.explained_at[depth].sum()}
+    yield Control("similarity_depth", say("similarity", "map.depth"), high=last)
+    yield Picture(
+        key="similarity_map",
+        alt=say("similarity", "map.alt", depths=last + 1, n=n),
+        caption=say("similarity", "map.caption"),
+        reading=lambda _: say("similarity", "map.reading", depth=depth, cosine=cosine, **shares),
+        figure=lambda shown: draw_depth_map(drawn, depth, shown.texts, (pair.first, pair.second)),
+        table=lambda shown: pd.DataFrame(
+            drawn.points[depth], name_sentences(shown.texts, LONGEST_ROW), ["axis 1", "axis 2"]
+        ),
+    )
+
+
+def draw_depth_map(mapped: DepthMap, depth: int, texts: Sequence[str], pair: tuple[int, int]) -> Figure:
+    """Sentences on two axes at one depth, which are as long at every depth; the chosen pair with its paths."""
+    points, chosen = mapped.points.astype(np.float32), list(dict.fromkeys(pair))
+    reach = 1.12 * colour_scales.largest(np.abs(points))
+    numbers = [str(number) for number in range(1, len(texts) + 1)]
+    scatter = {"type": "scatter", "cliponaxis": False}
+    rings = {
+        **scatter,
+        "mode": "markers",
+        "x": points[0, chosen, 0],
+        "y": points[0, chosen, 1],
+        "marker": {"symbol": "circle-open", "size": 16, "color": palette.RESIDUAL, "line": {"width": 2}},
+        "hoverinfo": "skip",
+    }
+    colours = [palette.FOCUS if i in pair else palette.RESIDUAL for i in range(len(texts))]
+    dots = {
+        **scatter,
+        "mode": "markers+text",
+        "x": points[depth, :, 0],
+        "y": points[depth, :, 1],
+        "marker": {"color": colours, "size": 10},
+        "text": numbers,
+        "textposition": [SIDES[i % len(SIDES)] for i in range(len(texts))],
+        "customdata": [f"{i} · {label(text, LONGEST_HOVER)}" for i, text in enumerate(texts, start=1)],
+        "hovertemplate": "%{customdata}<br>%{x:.3g}, %{y:.3g}<extra></extra>",
+    }
+    axes = [
+        {"title": f"axis {number}: {100 * share:.1f}% of the variance", "range": [-reach, reach], "zeroline": True}
+        for number, share in enumerate(mapped.explained, start=1)
+    ]
+    across, up = ({**axis, "constrain": "domain"} for axis in axes)
+    paths = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "x": points[:, i, 0],
+            "y": points[:, i, 1],
+            "line": {"color": palette.MUTED, "width": 2},
+            "marker": {"symbol": "arrow", "angleref": "previous", "size": 8, "color": palette.RESIDUAL},
+            "hoverinfo": "skip",
+        }
+        for i in chosen
+    ]
+    return figures.style([*paths, rings, dots], {"xaxis": across, "yaxis": {**up, "scaleanchor": "x"}}, height=410)
+
+
+def explain(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
+    """What a sentence's vector is, what the weights have learnt, how to read a cosine, and the sum that it is."""
+    case, numbers = find_pooling(subject, pooling, pair)
+    yield Paragraph(say("similarity", f"pooling-{case}", **numbers))
+    weights = subject.lab.weights
+    trained = "random" if is_random(weights) else "minilm" if weights == "minilm" else "other"
+    yield Paragraph(say("similarity", f"weights-{trained}"))
+    yield Paragraph(say("similarity", "reading"))
+    if set(EXAMPLE) <= set(subject.texts):
+        similarity, place = subject.depths.similarity(pooling), subject.texts.index
+        pairs = {"negation": (2, 3), "other": (2, 4), "swapped": (5, 6)}
+        cosines = {name: similarity[place(EXAMPLE[i]), place(EXAMPLE[j])] for name, (i, j) in pairs.items()}
+        yield Paragraph(say("similarity", "reading.example", **cosines))
+    yield Formula(
+        r"\cos(\bar x, \bar y) = \sum_{i,j} a_i\, b_j\, "
+        r"\frac{x_i \cdot y_j}{\lVert \bar x \rVert\, \lVert \bar y \rVert}"
+    )
+    n, m = (int((token_weights(subject.depths.padding[side], pooling) > 0).sum()) for side in pair[:2])
+    is_first = pooling == "first token"
+    yield Paragraph(say("similarity", "parts-first") if is_first else say("similarity", "parts-mean", n=n, m=m))
+
+
+def find_pooling(subject: Sentences, pooling: Pooling, pair: Pair) -> tuple[str, dict[str, Any]]:
+    """What a pooling does to the numbers on the screen: `mean`, `first`, `padding`."""
+    mean, shown = (subject.depths.similarity(way) for way in ("mean", pooling))
+    if pooling == "mean with padding":
+        cosines = {"cosine": shown[pair.first, pair.second], "mean": mean[pair.first, pair.second]}
+        return "padding", {"width": subject.depths.padding.shape[1], **cosines}
+    if pooling == "mean":
+        return "mean", {}
+    (low, high), (mean_low, mean_high) = spread_of_pairs(shown), spread_of_pairs(mean)
+    token = quote_token(subject.depths.tokens[0][0])
+    return "first", {"token": token, "low": low, "high": high, "mean_low": mean_low, "mean_high": mean_high}
 
 
 CloserView: TypeAlias = Callable[[Sentences, Pooling, Pair, Options], Iterator[Item]]

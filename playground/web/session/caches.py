@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from playground.config import ModelConfig
 from playground.errors import PretrainedError
@@ -14,7 +14,7 @@ from playground.learn.exercise import FOLDER, Exercise, read_folders
 from playground.link import lab
 from playground.link.lab import Source, read_text
 from playground.link.pairs import PairKey
-from playground.link.state import AFTER, BEFORE, EVERYBODY, TRANSLATOR, Owner, RunKey, TextKey, WeightsId
+from playground.link.state import AFTER, BEFORE, EVERYBODY, TRANSLATOR, RunKey, TextKey, WeightsId
 from playground.model import Encoder, EncoderDecoder
 from playground.runs.budget import check_budget, check_kept, check_pair_budget
 from playground.runs.encoder_run import DroppedRun, Run, run, run_with_dropout
@@ -26,7 +26,6 @@ from playground.web.session.services import services
 from playground.web.session.weights_cache import (
     cache_by_weights,
     cache_for_everybody,
-    common_owner,
     keep,
     load_once,
 )
@@ -35,17 +34,6 @@ from playground.weights import checkpoint
 R = TypeVar("R")
 
 logger = logging.getLogger(__name__)
-
-
-class TwoRuns(NamedTuple):
-    """What depends on two runs: of the pinned settings, and of the present ones."""
-
-    pinned: RunKey
-    now: RunKey
-
-    def owner(self) -> Owner:
-        """Who may see both."""
-        return common_owner(self.pinned, self.now)
 
 
 @load_once(seconds=600.0)
