@@ -7,17 +7,16 @@ from typing import Any, TypeVar
 
 from playground.analysis import sentences
 from playground.analysis.sentences import LeftOutWords, Pooling, is_for_any_text, map_depths, sentence_similarity
-from playground.analysis.walkthrough import Walk
 from playground.charts.chart import Item, Options
 from playground.charts.scene import Scene
 from playground.limits import MAX_LISTED, MAX_LISTED_TOKENS
 from playground.link.changes import fit_changes
-from playground.link.opening import Focus, LinkedView, view_of
+from playground.link.opening import LinkedView, view_of
 from playground.link.query import longest_sentence
 from playground.model.changes import Change
 from playground.runs import encoder_run
 from playground.runs.arrays import Array
-from playground.runs.encoder_run import Run, trace_layer
+from playground.runs.encoder_run import Run
 from playground.text import Batch, split_sentences
 from playground.views.attention.page import attention_scene, show_attention
 from playground.views.bug_lab import linked_lab, show_bug_lab
@@ -32,7 +31,7 @@ from playground.views.positions import positions_scene, show_positions
 from playground.views.scenes import run_scene
 from playground.views.similarity.page import show_similarity
 from playground.views.similarity.sentences import EXAMPLE, Sentences
-from playground.views.steps.page import compare_walks, show_steps
+from playground.views.steps.page import show_steps, walk_scene
 from playground.views.tutorials import linked_tutorials, show_tutorials
 from playground.views.what_if.followed import Followed, show_followed
 
@@ -46,22 +45,6 @@ class View:
     show: Callable[[Scene[Any], Options], Iterator[Item]]
     scene: Callable[[LinkedView], Scene[Any]]
     """What it looks at where a link is opened without the app; raises as the link's run."""
-
-
-def walk_scene(view: LinkedView) -> Scene[Walk]:
-    """The walk that a link's focus chooses, and the pinned one where it can be had through the same tokens."""
-    runs, now = run_scene(view), _walk(view, view.focus)
-    if view.pinned is None or runs.pinned is None or not runs.same_tokens:
-        return compare_walks(now, None, "")
-    return compare_walks(now, _walk(view.pinned, view.focus.within(runs.pinned.config)), runs.pinned_name)
-
-
-def _walk(view: LinkedView, focus: Focus) -> Walk:
-    changes = view.changes.applied
-    layer = trace_layer(
-        view.encoder, view.batch, view.sentence, focus.layer, seed=view.seed, causal=view.causal, interventions=changes
-    )
-    return Walk(layer, focus.head, focus.query, focus.key)
 
 
 def run_one(view: LinkedView, batch: Batch, sentence: int, changes: tuple[Change, ...] = ()) -> Run:

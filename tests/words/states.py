@@ -73,7 +73,7 @@ def write_states(page: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-PREFIXES = {"norms": "norms_closer"}
+PREFIXES = {"norms": "norms_closer", "step-by-step": "step_dropout"}
 """By page whose words are in a file: how its panels' parameters begin."""
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from playground.link.lab import Source, read_text
 from playground.link.state import AFTER, BEFORE, EVERYBODY, Owner, RunKey, TextKey, WeightsId
 from playground.model import Encoder, EncoderDecoder
 from playground.runs.budget import check_budget, check_kept, check_pair_budget, check_pair_patterns
-from playground.runs.encoder_run import DroppedRun, Run, run, run_with_dropout
+from playground.runs.encoder_run import Run, run
 from playground.runs.pair_run import PairRun
 from playground.runs.pair_run import run_pair as run_both_halves
 from playground.text import Tokenizer
@@ -159,13 +159,6 @@ def prepare_run(key: RunKey, keep: Callable[[str], bool]) -> Callable[[], Run]:
             return run(model, batch, key.sentence, keep=keep, **lab.pass_options(key))
 
     return compute
-
-
-@cache_by_weights
-def drop_layer(key: RunKey, layer: int) -> DroppedRun:
-    """Run one sentence in train mode, in a model of its own and without the key's changes; raises as `run_sentence`."""
-    with turn_on_text(key) as (model, batch):
-        return run_with_dropout(model, batch, key.sentence, layer, seed=key.seed, causal=key.causal)
 
 
 @cache_for_everybody()
