@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 import pytest
-import torch
 
 from playground import Encoder, ModelConfig
 from playground.analysis.steps import work_out
-from playground.analysis.walkthrough import STAGES, Walk, order
+from playground.analysis.walkthrough import STAGES, order
 from playground.charts import palette
 from playground.charts.chart import Bars, Chart, Formula, Heatmap, Picture, Vectors
 from playground.charts.draw import draw_chart
@@ -24,7 +23,6 @@ from playground.views.steps.page import (
     drop_layer,
     explain_symbols,
     find_drops,
-    list_path,
     show_steps,
     walk_scene,
 )
