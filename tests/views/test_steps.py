@@ -201,9 +201,6 @@ def test_the_pinned_walk_is_at_the_nearest_place_or_missing_if_it_reads_other_to
     assert (other.pinned, other.same_tokens) == (None, False)
 
 
-B = "weights=random&tokenizer=vectors&d_model=16&n_heads=4&n_layers=1&d_ff=64&dropout=0&positions=sinusoidal-doubled"
-
-
 def test_dropout_says_what_each_number_was_multiplied_by() -> None:
     before, after = np.array([2, 0, -4, 1], np.float32), np.array([2.5, 0, 0, 1.25], np.float32)
     wide = np.ones(40, np.float32)
