@@ -146,23 +146,16 @@ def _at_real_tokens(array: Array, real: NDArray[np.bool_]) -> Array:
     return chosen
 
 
-def describe_vector_change(pinned: Array, now: Array, names: Sequence[str] | None = None) -> str:
-    """What became of a vector's numbers (D,), in a sentence; `names` are the numbers', which else are counted from 0.
+def find_vector_change(pinned: Array, now: Array) -> tuple[str, dict[str, float]]:
+    """The number of a vector (D,) that changed most, `at` its place; or both sizes, if they cannot be subtracted.
 
     Numbers that are masked in both, −∞, are the same.
     """
     if pinned.shape != now.shape:
-        return f"There were {pinned.size:,} numbers and now there are {now.size:,}, so they cannot be subtracted."
-    if np.isnan([pinned, now]).any():
-        return "Some of these numbers are too large for 32-bit floats, so they cannot be subtracted."
-    wide = [numbers.astype(np.float64) for numbers in (pinned, now)]
-    change = np.abs(np.subtract(wide[1], wide[0], where=pinned != now, out=np.zeros(now.shape)))
-    size = float(np.max(np.abs(wide), initial=0, where=np.isfinite(wide)))
+        return "size", {"before": pinned.size, "after": now.size}
+    change = np.abs(np.subtract(now, pinned, where=pinned != now, out=np.zeros(now.shape), dtype=np.float64))
     at = int(change.argmax())
-    if change[at] <= FLOAT32_ROUNDING * size:
-        return "These numbers are the same in both but for rounding."
-    where = f"number {at}" if names is None else names[at]
-    return f"The largest change is that of {where}: {pinned[at]:.4g} → {now[at]:.4g}."
+    return "largest", {"at": at, "before": float(pinned[at]), "after": float(now[at])}
 
 
 def moved_weight(pinned: Run, now: Run) -> Array:

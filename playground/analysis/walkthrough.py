@@ -4,7 +4,8 @@ Legend: T tokens, padding included, H heads, D = d_model.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,12 +59,6 @@ class Walk:
         """(T,) bool: the keys that the query may attend to."""
         keys: NDArray[np.bool_] = self.layer.run.allowed_in(self.layer.layer)[self.query]
         return keys
-
-    def hidden(self) -> tuple[int, int]:
-        """How many keys the mask hides from the query because they come later, and because they are padding."""
-        padding = self.layer.run.padding
-        everywhere = self.layer.run.allowed[self.query]
-        return int((~everywhere & ~padding).sum()), int((~everywhere & padding).sum())
 
     def of_query(self, name: str) -> Floats:
         """The query token's row of an array of this layer, or the head's if it has heads."""
@@ -171,23 +166,17 @@ def order(config: ModelConfig) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Chapter:
-    """Some stages that belong together.
+    """Some stages that belong together, and the tutorial's own input for them."""
 
-    Attributes:
-        title: what they are about.
-        idea: what they add to the chapter before.
-        stages: by name.
-        shape: sentences, tokens and features of the tutorial's own input.
-        n_heads: into which the tutorial splits those features.
-        has_positions: whether the tutorial adds positions to it.
-    """
-
-    title: str
-    idea: str
+    name: str
+    """What they are about: the end of its message's key."""
     stages: tuple[str, ...]
     shape: tuple[int, int, int]
+    """Sentences, tokens and features of the input."""
     n_heads: int
+    """Into which the tutorial splits those features."""
     has_positions: bool = False
+    """Whether the tutorial adds positions to it."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -196,60 +185,23 @@ class Chapter:
         firsts = range(0, n_sentences * n_tokens, n_tokens)
         return tuple(" ".join(f"x{first + i}" for i in range(n_tokens)) for first in firsts)
 
-    def own_config(self, config: ModelConfig) -> ModelConfig:
-        """The config in the sizes of the tutorial's input: raw vectors, with positions where the chapter has any."""
-        d_model = self.shape[-1]
+    def own_sizes(self, config: ModelConfig) -> dict[str, Any]:
+        """The config's fields that the input sets."""
         positions = config.positions if self.has_positions else "none"
-        return replace(
-            config, vocab_size=0, d_model=d_model, n_heads=self.n_heads, d_ff=4 * d_model, positions=positions
-        )
+        d_model = self.shape[-1]
+        return {"d_model": d_model, "n_heads": self.n_heads, "d_ff": 4 * d_model, "positions": positions}
 
 
 def tutorial_b(config: ModelConfig) -> tuple[Chapter, ...]:
     """The stages in the order in which tutorial B introduces them: from attention outwards."""
     attention = ("dot products", "scale", "mask", "softmax", "weighted sum")
-    inner = {"projections", *attention, "merge", "output projection", "embedding"}
+    merge = ("merge", "output projection")
+    inner = {"projections", *attention, *merge, "embedding"}
+    block = tuple(stage for stage in order(config) if stage not in inner)
     return (
-        Chapter(
-            "Attention",
-            "Take queries, keys and values as given. A query is compared with every key, and the answers decide how "
-            "much of each value goes into the result.",
-            attention,
-            (5, 3, 8),
-            n_heads=1,
-        ),
-        Chapter(
-            "Self-attention",
-            "The sentence asks itself: queries, keys and values come from the same vectors, by "
-            f"{'one learned map' if config.fused_qkv else 'three learned maps'}.",
-            ("projections",),
-            (2, 4, 8),
-            n_heads=1,
-        ),
-        Chapter(
-            "Multi-head attention",
-            f"{config.n_heads} such heads work side by side, on {config.head_width} features each; their results are "
-            "joined, and one more map mixes them.",
-            ("merge", "output projection"),
-            (2, 5, 16),
-            n_heads=4,
-        ),
-        Chapter(
-            "Positions",
-            "Nothing so far knows the order of the words, so each place adds a vector of its own before the first "
-            "block.",
-            ("embedding",),
-            (1, 10, 16),
-            n_heads=4,
-            has_positions=True,
-        ),
-        Chapter(
-            "The block",
-            "Attention and a feed-forward network, each with a residual connection and a norm: one layer, to be "
-            "repeated.",
-            tuple(stage for stage in order(config) if stage not in inner),
-            (1, 10, 16),
-            n_heads=4,
-            has_positions=True,
-        ),
+        Chapter("attention", attention, (5, 3, 8), n_heads=1),
+        Chapter("self-attention", ("projections",), (2, 4, 8), n_heads=1),
+        Chapter("multi-head-attention", merge, (2, 5, 16), n_heads=4),
+        Chapter("positions", ("embedding",), (1, 10, 16), n_heads=4, has_positions=True),
+        Chapter("the-block", block, (1, 10, 16), n_heads=4, has_positions=True),
     )

@@ -4,11 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from playground.analysis.walkthrough import Walk
 from playground.charts.chart import Item, Options
 from playground.charts.scene import Scene
-from playground.link.opening import Focus, LinkedView
-from playground.runs.encoder_run import trace_layer
+from playground.link.opening import LinkedView
 from playground.views.attention.page import attention_scene, show_attention
 from playground.views.bug_lab import linked_lab, show_bug_lab
 from playground.views.compare import show_compare
@@ -22,7 +20,7 @@ from playground.views.positions import positions_scene, show_positions
 from playground.views.scenes import run_scene
 from playground.views.similarity.page import show_similarity
 from playground.views.similarity.sentences import sentences_scene
-from playground.views.steps.page import compare_walks, show_steps
+from playground.views.steps.page import show_steps, walk_scene
 from playground.views.tutorials import linked_tutorials, show_tutorials
 from playground.views.what_if.followed import followed_scene, show_followed
 
@@ -36,22 +34,6 @@ class View:
     show: Callable[[Scene[Any], Options], Iterator[Item]]
     scene: Callable[[LinkedView], Scene[Any]]
     """What it looks at where a link is opened without the app; raises as the link's run."""
-
-
-def walk_scene(view: LinkedView) -> Scene[Walk]:
-    """The walk that a link's focus chooses, and the pinned one where it can be had through the same tokens."""
-    runs, now = run_scene(view), _walk(view, view.focus)
-    if view.pinned is None or runs.pinned is None or not runs.same_tokens:
-        return compare_walks(now, None, "")
-    return compare_walks(now, _walk(view.pinned, view.focus.within(runs.pinned.config)), runs.pinned_name)
-
-
-def _walk(view: LinkedView, focus: Focus) -> Walk:
-    changes = view.changes.applied
-    layer = trace_layer(
-        view.encoder, view.batch, view.sentence, focus.layer, seed=view.seed, causal=view.causal, interventions=changes
-    )
-    return Walk(layer, focus.head, focus.query, focus.key)
 
 
 VIEWS: Mapping[str, View] = {

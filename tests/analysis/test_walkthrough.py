@@ -72,12 +72,6 @@ def test_a_wrong_number_would_be_noticed() -> None:
     assert replace(masked, traced=np.full_like(masked.traced, -np.inf)).off == np.inf
 
 
-@pytest.mark.parametrize(("causal", "query", "hidden"), [(False, 0, (0, 3)), (True, 0, (2, 3)), (True, 2, (0, 3))])
-def test_what_is_hidden_and_why(causal: bool, query: int, hidden: tuple[int, int]) -> None:
-    run, _, _ = layer_run(SMALL, sentence=1, causal=causal)
-    assert Walk(run, 0, query, 0).hidden() == hidden
-
-
 def test_numbers_overflow_in_peace() -> None:
     config = replace(SMALL, norm="none", n_layers=120, d_model=64, d_ff=256)
     run = trace_layer(Encoder(config, seed=0), characters().encode_batch(["overflow"]), 0, 119)
@@ -142,8 +136,8 @@ def test_a_pre_norm_block_normalises_first() -> None:
 def test_tutorial_b_goes_from_attention_outwards_through_every_stage(placement: NormPlacement) -> None:
     config = replace(SMALL, norm_placement=placement)
     chapters = tutorial_b(config)
-    titles = [chapter.title for chapter in chapters]
-    assert titles == ["Attention", "Self-attention", "Multi-head attention", "Positions", "The block"]
+    names = [chapter.name for chapter in chapters]
+    assert names == ["attention", "self-attention", "multi-head-attention", "positions", "the-block"]
     assert sorted(stage for chapter in chapters for stage in chapter.stages) == sorted(order(config))
     block = [stage for stage in order(config) if stage in chapters[-1].stages]
     assert list(chapters[-1].stages) == block

@@ -85,6 +85,7 @@ PREFIXES: dict[str, str | tuple[str, ...]] = {
     "parts": "parts_",
     "positions": "positions_",
     "similarity": "similarity_",
+    "step-by-step": "step_dropout",
 }
 """By page whose words are in a file: how its panels' parameters begin."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,17 +16,17 @@ from playground.charts.figure import PALE
 from playground.charts.head_map import CLICK_CELL, head_map
 from playground.charts.markdown import quote_token
 from playground.charts.names import token_names
+from playground.words import say
 
 
 def draw_vectors(
-    key: str, rows: Mapping[str, Floats], caption: str, numbers: str = "number in the vector"
+    key: str, rows: Mapping[str, Floats], /, *, numbers: str = "number in the vector", **values: Any
 ) -> Vectors[Walk]:
-    """Vectors of the walk below one another, whose columns are `numbers`; `key` is the chart's name after `step_`."""
-    alt = f"Heatmap of vectors: {', '.join(rows)}"
+    """Vectors of the walk below one another, with columns called `numbers`; `values` are those of the caption."""
     return Vectors(
         key=f"step_{key}",
-        alt=alt,
-        caption=caption,
+        alt=say("steps", "vectors.alt", names=", ".join(rows)),
+        caption=say("steps", f"vectors-{key.replace('_', '-')}", **values),
         rows=lambda _: rows,
         numbers=numbers,
         compares=False,
@@ -62,7 +63,7 @@ def draw_bars(
 
     return Bars(
         key=f"step_{key}",
-        alt=f"Bars: {title} of one query with every key",
+        alt=say("steps", "keys.alt", title=title),
         caption=caption,
         bars=bars,
         labels=Axis("key", place="key", options={"range": [-0.5, len(walk.allowed) - 0.5], "fixedrange": True}),
@@ -85,32 +86,24 @@ _BAR_COLOURS = {
 
 
 def draw_keys(
-    walk: Walk, key: str, title: str, numbers: Callable[[Walk], Floats], reading: str, *, masked: bool = True
+    walk: Walk, key: str, title: str, numbers: Callable[[Walk], Floats], *, masked: bool = False, **values: Any
 ) -> Bars[Walk]:
-    """One number a key, as bars; a click chooses the key."""
-    _, chosen = quote_tokens(walk)
-    grey = " Grey places are masked keys." if masked and not walk.allowed.all() else ""
-    caption = f"{reading} The frame marks the chosen key, {chosen}; click a bar to choose another.{grey}"
-    if masked and not walk.allowed[walk.key]:
-        caption = f"{reading} The chosen key, {chosen}, is masked: it has no bar.{grey}"
-    return draw_bars(
-        walk,
-        key,
-        title,
-        lambda walk: {"": numbers(walk)},
-        caption,
-        masked=masked,
-        click="The chosen key. Arrow keys choose its neighbours.",
-    )
+    """One number a key, as bars; a click chooses the key. `values` are those of the caption."""
+    query, chosen = quote_tokens(walk)
+    told = say("steps", f"keys-{key.replace('_', '-')}", query=query, **values)
+    frame = say("steps", "masked-keys", key=chosen) if masked else say("steps", "keys", key=chosen)
+    click = say("steps", "keys.click")
+    return draw_bars(walk, key, title, lambda walk: {"": numbers(walk)}, f"{told} {frame}", masked=masked, click=click)
 
 
-def draw_matrix(walk: Walk, key: str, title: str, reading: str, *, signed: bool) -> Heatmap[Walk]:
+def draw_matrix(walk: Walk, key: str, title: str, caption: str, *, signed: bool) -> Heatmap[Walk]:
     """An array of the head with a row a query and a column a key: scores, or weights."""
     name = "attn.scores" if signed else "attn.pattern"
+    query, chosen = quote_tokens(walk)
     chart: Heatmap[Walk] = head_map(
         key=f"step_{key}",
-        alt=f"Heatmap: {title} of every query with every key",
-        caption=f"{reading} The frame marks {' and '.join(quote_tokens(walk))}; click a cell to choose others.",
+        alt=say("steps", "matrix.alt", title=title),
+        caption=f"{caption} {say('steps', 'matrix', query=query, key=chosen)}",
         weights=lambda walk: walk.layer.computed(name)[walk.head],
         tokens=lambda walk: walk.layer.run.tokens,
         allowed=lambda walk: walk.layer.run.allowed_in(walk.layer.layer),

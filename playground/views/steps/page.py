@@ -1,133 +1,160 @@
 """Steps: one token's way through a layer, stage by stage: each with its formula, its numbers and what changes set."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
 from playground.analysis.changes import ChangedPoint, list_changed_points
-from playground.analysis.comparison import describe_vector_change
+from playground.analysis.comparison import find_vector_change
 from playground.analysis.steps import work_out
 from playground.analysis.streams import l2
 from playground.analysis.tex import Floats
-from playground.analysis.walkthrough import Walk, order
-from playground.charts.chart import Bars, Columns, Formula, Group, Item, Options, Paragraph, Vectors
+from playground.analysis.walkthrough import Chapter, Walk, order, tutorial_b
+from playground.charts import colour_scales
+from playground.charts import figure as figures
+from playground.charts.chart import (
+    Columns,
+    Formula,
+    Group,
+    Item,
+    Options,
+    Paragraph,
+    Picture,
+    Table,
+    Vectors,
+    fill_panel,
+)
+from playground.charts.draw.vectors import SHOWN
+from playground.charts.figure import Figure
 from playground.charts.markdown import escape_markdown, quote_place
 from playground.charts.names import token_names
-from playground.charts.scene import Scene, list_missing
-from playground.link.opening import Focus
-from playground.text.wording import write_number
+from playground.charts.scene import Scene, list_missing, note_other_tokens
+from playground.config import ModelConfig
+from playground.link.changes import Changes
+from playground.link.lab import Lab, once
+from playground.link.opening import Focus, LinkedView
+from playground.presets import PRESETS
+from playground.runs.encoder_run import DROPOUT_PLACES, TUTORIAL_DROPOUTS, DroppedRun, Run, run_with_dropout
+from playground.tutorials.comparison import SHORT_TITLES
 from playground.views.change_names import name_change
+from playground.views.scenes import scene_of
 from playground.views.steps.charts import draw_bars, draw_vectors
-from playground.views.steps.stages import STAGES, Stage
+from playground.views.steps.stages import STAGES, Stage, find_idea
+from playground.words import say
 
 
-def compare_walks(now: Walk, pinned: Walk | None, name: str) -> Scene[Walk]:
-    """The scene of a walk beside the pinned one, whose settings have this name, through the same tokens."""
-    focus = Focus(now.layer.layer, now.head, now.query, now.key)
-    if pinned is None:
-        return Scene(now, focus)
-    shown = Focus(pinned.layer.layer, pinned.head, pinned.query, pinned.key)
-    missing = [
-        f"{place} {nearest}, as it has no {place} {asked}" for place, asked, nearest in list_missing(focus, shown)
-    ]
-    return Scene(now, focus, pinned, f"{name} ({'; '.join(missing)})" if missing else name)
+@dataclass(frozen=True)
+class LabWalk(Walk):
+    """A walk, and the lab that computed it."""
+
+    lab: Lab
 
 
-def show_steps(scene: Scene[Walk], options: Options) -> Iterator[Item]:
-    """The stage that `step_stage` names: its idea, charts, formulas and changes; and its result in both settings.
+def walk_scene(view: LinkedView) -> Scene[LabWalk]:
+    """The walk that the view's focus chooses, and the pinned one if it reads the same tokens; raises as the run."""
+    view = view_own_input(view)
 
-    A stage that this architecture has not is the first.
+    def walk(lab: Lab, run: Run) -> LabWalk:
+        focus = view.focus.within(run.config)
+        return LabWalk(lab.layer(focus.layer), focus.head, focus.query, focus.key, lab)
+
+    scene = scene_of(walk, view)
+    if scene.pinned is None:
+        return scene
+    if not scene.same_tokens:
+        return replace(scene, pinned=None)
+    shown = Focus(scene.pinned.layer.layer, scene.pinned.head, view.focus.query, view.focus.key)
+    if list_missing(view.focus, shown):
+        name = say("steps", "nearest", name=scene.pinned_name, layer=shown.layer, head=shown.head)
+        return replace(scene, pinned_name=name)
+    return scene
+
+
+def view_own_input(view: LinkedView) -> LinkedView:
+    """The view of the input that tutorial B gives the chosen stage's chapter, if that is chosen; else the same view."""
+    chapter, lab = find_chapter(view), view.lab
+    if chapter is None or view.values["step_input"] != "the tutorial's":
+        return view
+    sentence = min(view.values["step_sentence"], chapter.shape[0]) - 1
+    state = lab.state.with_sentences(chapter.sentences, sentence)
+    state = replace(state, values={**state.values, **chapter.own_sizes(lab.config), "do": Changes()})
+    return replace(view, lab=lab.at(state), pinned=None)
+
+
+def find_chapter(view: LinkedView) -> Chapter | None:
+    """The chosen stage's chapter in tutorial B, if that path is chosen for the tutorial's encoder."""
+    lab, stage = view.lab, view.values["step_stage"]
+    if view.values["step_path"] != "as tutorial B" or lab["weights"] != "random":
+        return None
+    if lab.config != PRESETS["tutorial-b"].config or not lab.state.takes_vectors:
+        return None
+    return next((each for each in tutorial_b(lab.config) if stage in each.stages), None)
+
+
+def list_path(config: ModelConfig, options: Options) -> tuple[str, ...]:
+    """All stages, in the order of the path that `step_path` names."""
+    if options["step_path"] == "as the data moves":
+        return order(config)
+    return tuple(stage for chapter in tutorial_b(config) for stage in chapter.stages)
+
+
+def show_steps(scene: Scene[LabWalk], options: Options) -> Iterator[Item]:
+    """The stage that `step_stage` names, and its result in both settings.
+
+    If this architecture does not have the stage, the first is shown.
     """
     walk, stages = scene.now, order(scene.now.config)
     name = options["step_stage"] if options["step_stage"] in stages else stages[0]
     stage = STAGES[name]
-    yield Paragraph(answer_what_the_layer_does(walk, is_random=options["weights"] == "random"), "answer")
-    yield Group("step_computation", (Paragraph(stage.idea_here(walk) or stage.idea), *stage.show(walk)))
-    yield from _work_out_stage(walk, name)
-    if scene.pinned is not None and name in order(scene.pinned.config):
-        yield Paragraph("**Before and now**")
-        yield _compare_results(walk, scene.pinned, stage)
-    elif scene.pinned is not None:
-        yield Paragraph(f"The encoder of {escape_markdown(scene.pinned_name)} has no such stage.", "caption")
+    if options["step_path"] == "as tutorial B":
+        chapter = next(each.name for each in tutorial_b(walk.config) if name in each.stages)
+        heads = {"heads": walk.config.n_heads, "width": walk.config.head_width}
+        yield Paragraph(say("steps", f"chapter-{chapter}", **heads))
+    yield Paragraph(answer_what_the_layer_does(walk), "answer")
+    with np.errstate(invalid="ignore", over="ignore"):  # what has left fp32's range is drawn as such
+        idea = Paragraph(say("steps", f"idea-{find_idea(walk, name)}"))
+        yield Group("step_computation", (idea, *stage.show(walk)))
+        yield from _work_out_stage(walk, name)
+        yield from _compare_results(scene, name)
+    title = say("steps", "dropout")
+    yield fill_panel(options, "step_dropout", title, lambda: show_dropout(walk, walk.lab), ":material/blur_on:")
 
 
-def answer_what_the_layer_does(walk: Walk, *, is_random: bool) -> str:
-    """How a token's vector goes through the layer, and how long what attention and the feed-forward make of it is."""
-    query, layer = quote_place(walk.layer.run.tokens, walk.query), walk.layer.layer
-    if not np.isfinite(walk.of_query("out")).all():
-        return f"In layer {layer}, the numbers of {query} have become too large for 32-bit floats: none can be told."
-    to = "added to" if walk.config.residual else "in place of"
-    sums = (walk.first_sum, walk.second_sum)
-    read, made = (
-        f" (length **{write_number(l2(added))}**, {to} one of length {write_number(l2(before))})"
-        for before, added in sums
-    )
-    where = f"layer {layer} (the first is 0)" if layer else "layer 0, the first"
-    does = "adds" if walk.config.residual else "puts in its place"
-    found = (
-        f"In {len(order(walk.config))} stages: the vector of {query} goes into {where}. Attention {does} what it reads "
-        f"from the tokens{read}, the feed-forward network what it makes of that{made}."
-    )
-    return f"{found}{' These weights are **random**: the numbers are chance.' * is_random}"
+def answer_what_the_layer_does(walk: Walk) -> str:
+    """How long a token's vector is, and how long what attention and the feed-forward network make of it is."""
+    names = ("before", "read", "between", "made")
+    lengths = dict(zip(names, map(l2, (*walk.first_sum, *walk.second_sum)), strict=True))
+    case = "added" if walk.config.residual else "alone"
+    token, layer = quote_place(walk.layer.run.tokens, walk.query), walk.layer.layer
+    return say("steps", f"answer-{case}", token=token, layer=layer, stages=len(order(walk.config)), **lengths)
 
 
 def explain_symbols(stage: str, formulas: Sequence[str]) -> str:
-    """A legend of the symbols in a stage's formulas, in markdown."""
+    """A legend of the symbols in a stage's formulas, in markdown; the file has a line for each."""
+    kind = "norm" if stage in _NORMS else "residual" if "residual" in stage else stage.replace(" ", "-")
+    lines = say("steps", f"symbols-{kind}").splitlines()
+    if stage == "embedding":
+        lines += say("steps", "symbols-norm").splitlines()[1:-1]  # without its x and y
     written = " ".join(formulas)
-    return " · ".join(
-        f"${symbol}$: {words}"
-        for symbol, words in STAGES[stage].symbols.items()
-        if re.search(rf"(?<![A-Za-z\\]){re.escape(symbol)}(?![A-Za-z])", written)
-    )
+    found = [
+        line for line in lines
+        if re.search(rf"(?<![A-Za-z\\]){re.escape(line.split('$')[1])}(?![A-Za-z])", written)
+    ]  # fmt: skip
+    return " · ".join(found)
+
+
+_NORMS = ("norm after attention", "first norm", "norm after feed-forward", "second norm")
 
 
 def _work_out_stage(walk: Walk, stage: str) -> Iterator[Item]:
     step = work_out(walk, stage)
     yield Columns((tuple(map(Formula, step.formulas)), tuple(map(Formula, step.numbers))))
     yield Paragraph(explain_symbols(stage, step.formulas), "caption")
-    destination = f" {_describe_destination(walk)}" if stage == order(walk.config)[-1] else ""
-    agrees = (
-        f"The largest difference from the model is {write_number(step.off, 2)}. The model rounds more: its numbers "
-        "have 32 bits, those of this check 64."
-        if step.off
-        else "It agrees exactly."
-    )
-    yield Paragraph(
-        f"A check: by these formulas, the stage was computed again from what the model put in. {agrees}{destination}",
-        "caption",
-    )
+    yield Paragraph(say("steps", "check", off=step.off), "caption")
     yield from _show_changes(walk, list_changed_points(walk, stage))
-
-
-def _describe_destination(walk: Walk) -> str:
-    """Where the vector goes that leaves the layer."""
-    layer, config = walk.layer.layer, walk.config
-    if layer < config.n_layers - 1:
-        return f"This vector leaves layer {layer} and enters layer {layer + 1}."
-    end = " Only the final norm follows." if config.final_norm else " It is the encoder's output for this token."
-    return f"This vector leaves the last layer.{end}"
-
-
-def _compare_results(now: Walk, pinned: Walk, stage: Stage) -> Item:
-    """What a stage gives in both settings, for the same token in the same place, with the differences."""
-    result = stage.result
-    before, after = result(pinned), result(now)
-    if not stage.is_by_key:
-        told = [f"*{name}*: {describe_vector_change(before[name], vector)}" for name, vector in after.items()]
-        alt = f"Heatmap of vectors, pinned and now: {', '.join(after)}"
-        return Vectors(key="step_pinned", alt=alt, caption=" ".join(told), rows=result)
-    ((title, numbers),) = after.items()
-    change = describe_vector_change(before[title], numbers, token_names(now.layer.run.tokens))
-    return draw_bars(
-        now,
-        "pinned",
-        title,
-        lambda walk: {"": result(walk)[title]},
-        escape_markdown(change),
-        masked=stage.has_mask,
-        compares=True,
-    )
 
 
 def _show_changes(walk: Walk, points: list[ChangedPoint]) -> Iterator[Item]:
@@ -136,34 +163,108 @@ def _show_changes(walk: Walk, points: list[ChangedPoint]) -> Iterator[Item]:
         return
     changes = dict.fromkeys(change for point in points for change in point.changes)
     names = "; ".join(escape_markdown(name_change(change, walk.layer.run.tokens)) for change in changes)
-    yield Paragraph(f"**What if: here your changes act.** {names}. The model goes on with what they set.")
+    yield Paragraph(say("steps", "changes", names=names))
     for point in points:
         yield from map(Formula, point.formulas)
     title = {"attn.scores": "score", "attn.pattern": "attention weight"}.get(points[0].point)
-    if title is None:
-        yield _draw_changed_vectors(points)
-    else:
-        yield _draw_changed_keys(walk, points[0], title)
-
-
-def _draw_changed_keys(walk: Walk, point: ChangedPoint, title: str) -> Bars[Walk]:
-    """One number a key before and after, as pairs of bars; −∞ has none."""
-    infinite = " A key whose score is −∞ has no bar." if not np.isfinite(point.after[walk.allowed]).all() else ""
-    total = f" The weights add up to {write_number(point.after.sum(), 4)} now." if title == "attention weight" else ""
-    caption = (
-        f"The {title} of every key as your changes set it; the paler bar beside each is what the model computed."
-        f"{infinite}{total}"
-    )
-    both = {"changed": point.after, "computed": point.before}
-    return draw_bars(walk, "changed", title, lambda _: both, caption)
-
-
-def _draw_changed_vectors(points: list[ChangedPoint]) -> Vectors[Walk]:
-    """The vectors before and after, and what was added."""
+    if title is not None:
+        both = {"changed": points[0].after, "computed": points[0].before}
+        yield draw_bars(walk, "changed", title, lambda _: both, say("steps", "changed-keys", title=title))
+        return
     rows: dict[str, Floats] = {}
     for point in points:
         name = point.symbol.partition("_")[0]
         rows |= {f"{name}, computed": point.before, f"{name}, changed": point.after}
         rows[f"{name}, changed − computed"] = point.after - point.before
-    caption = "What the model computed, what your changes set instead, and the difference."
-    return draw_vectors("changed", rows, caption)
+    yield draw_vectors("changed", rows)
+
+
+def _compare_results(scene: Scene[LabWalk], name: str) -> Iterator[Item]:
+    """What a stage gives in both settings, for the same token in the same place, with the differences."""
+    if scene.pinned is None:
+        if not scene.same_tokens:
+            yield Paragraph(note_other_tokens(say("steps", "these-numbers")), "caption")
+        return
+    if name not in order(scene.pinned.config):
+        yield Paragraph(say("steps", "no-such-stage", name=escape_markdown(scene.pinned_name)), "caption")
+        return
+    yield Paragraph(say("steps", "both"))
+    yield _draw_both(scene.now, scene.pinned, STAGES[name])
+
+
+def _draw_both(now: Walk, pinned: Walk, stage: Stage) -> Item:
+    before, after = stage.result(pinned), stage.result(now)
+
+    def tell(name: str) -> str:
+        case, numbers = find_vector_change(before[name], after[name])
+        at = numbers.get("at", 0)
+        place = token_names(now.layer.run.tokens)[int(at)] if stage.is_by_key else say("steps", "number", number=at)
+        return say("steps", f"change-{case}", **{**numbers, "at": escape_markdown(place), "name": name})
+
+    caption = " ".join(map(tell, after))
+    if not stage.is_by_key:
+        alt = say("steps", "vectors.alt", names=", ".join(after))
+        return Vectors(key="step_pinned", alt=alt, caption=caption, rows=stage.result)
+    (title,) = after
+    numbers = lambda walk: {"": stage.result(walk)[title]}  # noqa: E731
+    return draw_bars(now, "pinned", title, numbers, caption, masked=stage.has_mask, compares=True)
+
+
+@once
+def drop_layer(lab: Lab, layer: int) -> DroppedRun:
+    """Run the sentence in train mode, in a model of its own; raises as `Lab.run`."""
+    return run_with_dropout(lab.encoder, lab.batch, lab.sentence, layer, seed=lab["seed"], causal=lab["causal"])
+
+
+def find_drops(walk: Walk, dropped: DroppedRun) -> dict[str, tuple[Floats, Floats]]:
+    """The query's numbers before and after every dropout on its way."""
+    found = {}
+    for point, drop in dropped.drops.items():
+        place = (walk.head, walk.query) if drop.before.ndim == 3 else walk.query
+        found[point] = (drop.before[place], drop.after[place])
+    return found
+
+
+def show_dropout(walk: Walk, lab: Lab) -> Iterator[Item]:
+    """What every dropout does to the query's numbers, how far its output moves, and which tutorials drop where."""
+    plain, layer = lab.without_changes, walk.layer.layer
+    p, output = walk.config.dropout, plain.layer(layer)["out"][walk.query]
+    dropped = drop_layer(plain, layer)
+    drops = find_drops(walk, dropped)
+    moved = l2(dropped.run.arrays[f"layers.{layer}.out"][walk.query] - output) / l2(output)
+    numbers = {"p": f"{p:g}", "factor": 1 / (1 - p), "seed": lab["seed"], "moved": moved}
+    yield Picture(
+        key="step_drops",
+        alt=say("steps", "drops.alt"),
+        caption=say("steps", "drops", **numbers),
+        figure=lambda _: draw_drops(drops),
+        compares=False,
+    )
+    yield Table[Walk](key="step_drops_where", frame=lambda _: _list_drops(drops), compares=False)
+
+
+def draw_drops(rows: Mapping[str, tuple[Floats, Floats]]) -> Figure:
+    """Vectors (before, after) dropout, the first 2 · SHOWN numbers of each: what they were multiplied by.
+
+    What was dropped stands out; what was 0 before stays empty.
+    """
+    n = min(2 * SHOWN, max(len(before) for before, _ in rows.values()))
+    factors = np.full((len(rows), n), np.nan, dtype=np.float32)
+    both = np.full((len(rows), n, 2), np.nan, dtype=np.float32)
+    for row, pair, (before, after) in zip(factors, both, rows.values(), strict=True):
+        m = min(n, len(before))
+        np.divide(after[:m], before[:m], where=before[:m] != 0, out=row[:m])
+        pair[:m] = np.stack([before[:m], after[:m]], axis=-1)
+    look = {"texttemplate": "%{z:.2f}", "customdata": both, "showscale": False}
+    look |= {"zmin": 0, "zmax": max(1.0, colour_scales.largest(factors)), "reversescale": True}
+    hover = "%{customdata[0]:.4g} → %{customdata[1]:.4g}"
+    return figures.number_cells(factors, list(rows), hover, look, height=100 + 34 * len(rows))
+
+
+def _list_drops(drops: Mapping[str, tuple[Floats, Floats]]) -> pd.DataFrame:
+    zeroed = [f"{np.sum((after == 0) & (before != 0)):,} of {before.size:,}" for before, after in drops.values()]
+    table = {"zeroed here": zeroed} | {
+        SHORT_TITLES[letter]: ["✓" if point in points else "–" for point in DROPOUT_PLACES]
+        for letter, points in TUTORIAL_DROPOUTS.items()
+    }
+    return pd.DataFrame(table, list(DROPOUT_PLACES)).rename_axis("dropout")

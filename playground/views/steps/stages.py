@@ -1,48 +1,264 @@
-"""The stages by name: each one's idea, charts, result and symbols, and what it depends on."""
+"""The stages by name: each one's charts and its result, from the embedding to the end of the layer."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from playground.analysis.streams import l2
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk
-from playground.charts.chart import Item
-from playground.views.steps.attention_stages import (
-    framed_row,
-    show_dot_products,
-    show_mask,
-    show_merge,
-    show_output_projection,
-    show_position_bias,
-    show_projections,
-    show_query_key_norm,
-    show_rotation,
-    show_scale,
-    show_softmax,
-    show_weighted_sum,
-)
-from playground.views.steps.block_stages import show_embedding, show_feed_forward, show_norm, show_residual
+from playground.charts import colour_scales, palette
+from playground.charts import figure as figures
+from playground.charts.chart import Columns, Item, Picture
+from playground.charts.draw.vectors import MOST_VECTORS, SHOWN
+from playground.charts.figure import Figure, colour_bar
+from playground.charts.markdown import quote_token
+from playground.charts.names import token_labels, token_names
+from playground.views.steps.charts import draw_keys, draw_matrix, draw_vectors, quote_tokens
+from playground.words import say
 
 
 @dataclass(frozen=True)
 class Stage:
     """A stage of the computation."""
 
-    idea: str
     show: Callable[[Walk], Iterator[Item]]
     """Its charts."""
     result: Callable[[Walk], Mapping[str, Floats]]
     """The vectors that it gives, by their names."""
-    symbols: Mapping[str, str]
-    """What the symbols of its formulas stand for."""
     is_of_head: bool = False
-    """Whether it depends on the chosen head, and on the key or shows it; the others depend on layer and query alone."""
+    """Whether it depends on the chosen head and shows the key; the others depend on layer and query alone."""
     is_by_key: bool = False
     """Whether its result is one number a key."""
     has_mask: bool = False
     """Whether masked keys have no such number."""
-    idea_here: Callable[[Walk], str] = lambda _: ""
-    """The idea in this architecture, where that is another one; else empty."""
+
+
+def find_idea(walk: Walk, stage: str) -> str:
+    """The message that has a stage's idea in this architecture."""
+    config = walk.config
+    special = {
+        "embedding": ("vectors", not config.vocab_size),
+        "projections": ("fused", config.fused_qkv),
+        "merge": ("reshape", walk.merge_moves_results),
+    }
+    if "residual" in stage and not config.residual:
+        return "no-residual"
+    if "norm " in f"{stage} " and stage != "norm of q and k" and config.norm == "none":
+        return "no-norm"
+    name, is_special = special.get(stage, ("", False))
+    return name if is_special else stage.replace(" ", "-")
+
+
+def show_embedding(walk: Walk) -> Iterator[Item]:
+    """The vectors that add up to the embedding, and what enters a later layer."""
+    layer, arrays = walk.layer, walk.layer.run.arrays
+    rows = {"token": arrays["embed.tokens"][walk.query]}
+    if "embed.positions" in layer.learned:
+        rows["position"] = layer.learned["embed.positions"][walk.query]
+    if "embed.segments" in layer.learned:
+        rows["segment"] = layer.learned["embed.segments"]
+    if (change := layer.run.change("embed.sum")) is not None:
+        rows["your changes"] = change[walk.query]
+    rows["sum"] = np.sum([*rows.values()], axis=0)
+    rows["embedding"] = layer.run.computed.get("embed.out", arrays["embed.out"])[walk.query]
+    if layer.layer:
+        rows[f"enters layer {layer.layer}"] = walk.first_sum[0]
+    yield draw_vectors("embedding", rows)
+
+
+def show_projections(walk: Walk) -> Iterator[Item]:
+    """Queries, keys and values of every token, the chosen query and key framed."""
+    query, key = quote_tokens(walk)
+    width = walk.config.head_width
+    yield Picture(
+        key="step_projections",
+        alt=say("steps", "projections.alt"),
+        caption=say("steps", "projections", head=walk.head, width=width, drawn=min(width, SHOWN), query=query, key=key),
+        figure=draw_projections,
+        table=lambda walk: pd.DataFrame(
+            {name: matrix[framed_row(walk, name)] for name, matrix in _project(walk).items()}
+        ).rename_axis("number"),
+        compares=False,
+    )
+
+
+def _project(walk: Walk) -> dict[str, Floats]:
+    """The head's queries, keys and values, each (T, d_head), as the model computed them."""
+    return {name: walk.layer.computed(f"attn.{name}")[walk.head] for name in "qkv"}
+
+
+def framed_row(walk: Walk, matrix: str) -> int:
+    """The token whose row of `q`, `k` or `v` the walk goes through: the query's of q, the key's of the others."""
+    return walk.query if matrix == "q" else walk.key
+
+
+def draw_projections(walk: Walk) -> Figure:
+    """Queries, keys and values beside one another, a row a token; the chosen query's and the chosen key's framed."""
+    drawn = {name: matrix[:, :SHOWN].astype(np.float32) for name, matrix in _project(walk).items()}
+    colours = colour_scales.around_zero(list(drawn.values())).options
+    plain = {"showgrid": False, "zeroline": False, "fixedrange": True}
+    layout = {"yaxis": {**plain, "type": "category", "autorange": "reversed", "title": "token"}}
+    traces, frames = [], []
+    for place, (name, z) in enumerate(drawn.items()):
+        axis = str(place + 1) if place else ""
+        traces.append(
+            {
+                "type": "heatmap",
+                "z": z,
+                "y": token_labels(walk.layer.run.tokens),
+                "xaxis": f"x{axis}",
+                "hovertemplate": f"{name.upper()} of %{{y}}, number %{{x}}: %{{z:.4g}}<extra></extra>",
+                "hoverongaps": False,
+                "showscale": place == len(drawn) - 1,
+                "colorbar": colour_bar("value"),
+                **colours,
+            }
+        )
+        title = {"text": f"<b>{name.upper()}</b>, first {z.shape[1]}", "font": {"color": _COLOURS[name]}}
+        left = place * 0.34
+        layout[f"xaxis{axis}"] = {**plain, "domain": [left, left + 0.32], "title": title}
+        row = framed_row(walk, name)
+        frame = {"x0": -0.5, "x1": z.shape[1] - 0.5, "y0": row - 0.5, "y1": row + 0.5, "xref": f"x{axis}", "yref": "y"}
+        frames.append({"type": "rect", **frame, "line": {"color": palette.FOCUS, "width": 3}})
+    height = int(np.clip(130 + 20 * len(walk.allowed), 240, 560))
+    return figures.style(traces, {**layout, "shapes": frames}, height=height)
+
+
+_COLOURS = {"q": palette.Q, "k": palette.K, "v": palette.V}
+
+
+def show_query_key_norm(walk: Walk) -> Iterator[Item]:
+    """The query and the key before and after their norm."""
+    rows: dict[str, Floats] = {}
+    for name, letter, token in (("query", "q", walk.query), ("key", "k", walk.key)):
+        rows |= {f"{name}, projected": walk.projected(letter)[token], f"{name}, normed": walk.normed(letter)[token]}
+    names = ("query", "query_after", "key", "key_after")
+    lengths: dict[str, Any] = dict(zip(names, map(l2, rows.values()), strict=True))
+    yield draw_vectors("norm_of_q_and_k", rows, **lengths)
+
+
+def show_rotation(walk: Walk) -> Iterator[Item]:
+    """The query and the key before and after their rotation, each in two halves: a pair stands in one column."""
+    speed = walk.rotary_frequencies()
+    rows, half = dict[str, Floats](), len(speed)
+    for name, letter, token in (("query", "q", walk.query), ("key", "k", walk.key)):
+        turned = walk.layer.computed(f"attn.{letter}")[walk.head, token]
+        for title, vector in ((name, walk.normed(letter)[token]), (f"{name} at {token}", turned)):
+            rows |= {f"{title}, from {i * half}": vector[i * half : (i + 1) * half] for i in range(2)}
+    period = f"{2 * np.pi / speed[-1]:,.0f}"
+    yield draw_vectors("rotation", rows, half=half, fastest=speed[0], slowest=speed[-1], period=period)
+
+
+def show_position_bias(walk: Walk) -> Iterator[Item]:
+    """What the query's scores get by distance."""
+    bias = walk.position_bias()
+    yield draw_keys(
+        walk, "distance_bias", "added by distance", Walk.position_bias, lowest=bias.min(), highest=bias.max()
+    )
+
+
+def show_dot_products(walk: Walk) -> Iterator[Item]:
+    """Query times key, number by number, and the dot product with every key."""
+    query, key = quote_tokens(walk)
+    q, k = walk.of_query("attn.q"), walk.layer["attn.k"][walk.head, walk.key]
+    yield draw_vectors("products", {"q": q, "k": k, "q × k": q * k}, query=query, key=key)
+    yield draw_keys(walk, "dot_products", "q · k", Walk.dot_products)
+
+
+def show_scale(walk: Walk) -> Iterator[Item]:
+    """The dot products divided by √d_head."""
+    width, before, after = walk.config.head_width, walk.dot_products().std(), walk.scaled().std()
+    numbers = {"width": width, "divisor": width**0.5, "before": before, "after": after}
+    yield draw_keys(walk, "scale", "q · k / √d_head", Walk.scaled, **numbers)
+
+
+def show_mask(walk: Walk) -> Iterator[Item]:
+    """Every query's scores, with what the mask hides."""
+    query, _ = quote_tokens(walk)
+    caption = say("steps", "mask", query=query, hidden=int((~walk.allowed).sum()), keys=len(walk.allowed))
+    yield draw_matrix(walk, "mask", "score", caption, signed=True)
+
+
+def show_softmax(walk: Walk) -> Iterator[Item]:
+    """The query's weights, and every other query's beside them."""
+
+    def weights(walk: Walk) -> Floats:
+        return walk.computed("attn.pattern")
+
+    row = weights(walk)
+    heaviest = quote_token(walk.layer.run.tokens[int(row.argmax())])
+    bars = draw_keys(
+        walk, "softmax", "attention weight", weights, masked=True, heaviest=heaviest, weight=row.max(), total=row.sum()
+    )
+    pattern = draw_matrix(walk, "pattern", "weight", say("steps", "pattern", head=walk.head), signed=False)
+    yield Columns(((bars,), (pattern,)))
+
+
+def show_weighted_sum(walk: Walk) -> Iterator[Item]:
+    """What each key's value adds to the head's result."""
+    weights, values = walk.of_query("attn.pattern"), walk.layer["attn.v"][walk.head]
+    names = token_names(walk.layer.run.tokens)
+    by_weight = np.argsort(weights)[::-1]
+    drawn, others = by_weight[: MOST_VECTORS - 2], by_weight[MOST_VECTORS - 2 :]
+    rows = {f"{weights[i]:.3f} × {names[i]}": weights[i] * values[i] for i in drawn}
+    if others.size:
+        rows[f"the {others.size} others"] = weights[others] @ values[others]
+    rows["z, their sum"] = walk.computed("attn.z")
+    yield draw_vectors("weighted_sum", rows)
+
+
+def show_merge(walk: Walk) -> Iterator[Item]:
+    """The pieces that the merged vector is made of."""
+    names, z, pieces = token_names(walk.layer.run.tokens), walk.layer["attn.z"], walk.pieces()
+    rows = {f"head {head}, {names[token]}": z[head, token] for head, token in pieces}
+    others = sum(token != walk.query for _, token in pieces)
+    width, most = walk.config.head_width, min(len(pieces), MOST_VECTORS)
+    yield draw_vectors("merge", rows, pieces=len(pieces), width=width, others=others, drawn=most)
+
+
+def show_output_projection(walk: Walk) -> Iterator[Item]:
+    """The merged vector before W_O, and what W_O makes of it: columns of the two have nothing in common."""
+    merged, output = walk.layer.merged[walk.query], walk.computed("attn.out")
+    yield draw_vectors("merged_heads", {"merged heads": merged}, numbers="number in the merged heads")
+    yield draw_vectors("output_projection", {"attention's output": output}, width=merged.size)
+
+
+def show_residual(
+    walk: Walk, key: str, names: tuple[str, str], vectors: Callable[[Walk], tuple[Floats, Floats]], result: str
+) -> Iterator[Item]:
+    """A vector so far, what comes to it, and what goes on; `names` are of the first two, `result` the last's point."""
+    stream, added = vectors(walk)
+    rows = {**dict(zip(names, (stream, added), strict=True)), "goes on": walk.computed(result)}
+    yield draw_vectors(key, rows, stream=l2(stream), added=l2(added))
+
+
+def show_norm(walk: Walk, key: str, name: str) -> Iterator[Item]:
+    """The vector before and after one of the block's norms."""
+    after = walk.of_query(f"{name}.out")
+    if not walk.config.has_norm1(walk.layer.layer) and name == "norm1":
+        before, rows = after, {"goes on": after}
+    else:
+        before = walk.of_query(f"{name}.in")
+        rows = {"before": before, "normalised": walk.of_query(f"{name}.normalized"), "after": after}
+    yield draw_vectors(key, rows, before=before.std(), after=after.std())
+
+
+def show_feed_forward(walk: Walk) -> Iterator[Item]:
+    """The feed-forward's input and output; apart from them its hidden features, before and after the activation."""
+    hidden, output = walk.of_query("ffn.hidden"), walk.computed("ffn.out")
+    yield draw_vectors("feed_forward", {"input y": walk.of_query("ffn.in"), "output f": output}, width=output.size)
+    between = {
+        "u, before activation": walk.of_query("ffn.up"),
+        **({"g, the gate": walk.of_query("ffn.gate")} if walk.config.gated else {}),
+        "h, after activation": hidden,
+    }
+    quiet = int((np.abs(hidden) < 0.01).sum())
+    yield draw_vectors("hidden_features", between, numbers="hidden number", width=hidden.size, quiet=quiet)
 
 
 def _row(name: str, point: str) -> Callable[[Walk], Mapping[str, Floats]]:
@@ -50,251 +266,53 @@ def _row(name: str, point: str) -> Callable[[Walk], Mapping[str, Floats]]:
     return lambda walk: {name: walk.of_query(point)}
 
 
-def _explain_no_table(walk: Walk) -> str:
-    if walk.config.vocab_size:
-        return ""
-    return "A word is a vector of random numbers, drawn from the seed and not learned. Positions may be added."
-
-
-def _explain_fused_map(walk: Walk) -> str:
-    if not walk.config.fused_qkv:
-        return ""
-    return (
-        "One learned map gives every token's query, key and value at once (`fused_qkv`). Its rows lie head by "
-        "head: those of q, then of k, then of v."
-    )
-
-
-def _explain_reshape(walk: Walk) -> str:
-    if not walk.merge_moves_results:
-        return ""
-    return (
-        "The heads' results lie in memory head by head. They are cut into vectors of d_model numbers as they lie "
-        "(`head_merge = reshape`). Each vector then holds results of several tokens."
-    )
-
-
-def _explain_mixed_pieces(walk: Walk) -> str:
-    if not walk.merge_moves_results:
-        return ""
-    return "One more learned map mixes the pieces of that vector, whichever heads and tokens they come from."
-
-
-def _explain_no_residual(walk: Walk) -> str:
-    return "" if walk.config.residual else "There are no residual connections here: the output goes on alone."
-
-
-def _explain_no_norm(walk: Walk) -> str:
-    if walk.config.norm != "none":
-        return ""
-    return "This encoder has no norms (`norm = none`): the vector goes on as it is."
-
-
-_SCORE = {"s_{t,j}": "the score of query t with key j"}
-
-_WEIGHT = {"a_{t,j}": "the attention weight that query t gives key j"}
-
-_NORM_PARTS = {
-    r"\hat{x}": "the vector after the division",
-    r"\mu": "the mean of its numbers",
-    r"\sigma": "their standard deviation",
-    "m": "the mean of their squares",
-    "s": "their unbiased standard deviation",
-    r"\epsilon": "a small constant, against a division by 0",
-    r"\gamma": "a learned factor, the gain",
-    r"\beta": "a learned number, the bias",
-    "D": "d_model, how many numbers a vector has",
-}
-
-_NORM = {"x": "the vector before the norm", **_NORM_PARTS, "y": "the vector after the norm"}
-
-_RESIDUAL = {
-    "x_t": "the vector that entered the block",
-    "o_t": "attention's output",
-    "x'_t": "the vector after attention",
-    "y_t": "the vector that entered the feed-forward network",
-    "f_t": "the feed-forward network's output",
-    "x''_t": "the vector after both",
-}
-
-
-def _norm(idea: str, *, key: str, name: str) -> Stage:
+def _norm(key: str, name: str) -> Stage:
     """A norm of the block, by its name in the trace; `key` is its chart's."""
-    show, after = partial(show_norm, key=key, name=name), _row("after", f"{name}.out")
-    return Stage(idea, show, after, _NORM, idea_here=_explain_no_norm)
+    return Stage(partial(show_norm, key=key, name=name), _row("after", f"{name}.out"))
 
 
-def _residual(
-    idea: str, *, key: str, names: tuple[str, str], vectors: Callable[[Walk], tuple[Floats, Floats]], result: str
-) -> Stage:
+def _residual(key: str, names: tuple[str, str], vectors: Callable[[Walk], tuple[Floats, Floats]], result: str) -> Stage:
     """A residual connection; arguments as of `show_residual`."""
-    show = partial(show_residual, key=key, names=names, vectors=vectors, result=result)
-    return Stage(idea, show, _row("goes on", result), _RESIDUAL, idea_here=_explain_no_residual)
+    return Stage(partial(show_residual, key=key, names=names, vectors=vectors, result=result), _row("goes on", result))
 
+
+_of_head = partial(Stage, is_of_head=True)
+_by_key = partial(Stage, is_of_head=True, is_by_key=True)
 
 STAGES: Mapping[str, Stage] = {
-    "embedding": Stage(
-        "A token becomes a vector: its row of the token table. Vectors for its position, and for its *segment*, the "
-        "first or the second text of a pair, may be added. That happens once, before layer 0.",
-        show_embedding,
-        lambda walk: {"embedding": walk.layer.run.arrays["embed.out"][walk.query]},
-        {
-            r"E_{\mathrm{id}}": "the token's row of the token table",
-            "v": "the word's random vector",
-            "P_t": "its position's row of the position table",
-            "S_0": "the row of segment 0",
-            r"\Delta_t": "your changes",
-            "W_E": "a learned matrix",
-            "b_E": "a learned vector",
-            **_NORM_PARTS,
-        },
-        idea_here=_explain_no_table,
-    ),
-    "projections": Stage(
-        "Three learned maps turn every token's vector into a query, a key and a value.",
+    "embedding": Stage(show_embedding, lambda walk: {"embedding": walk.layer.run.arrays["embed.out"][walk.query]}),
+    "projections": _of_head(
         show_projections,
         lambda walk: {name: walk.layer[f"attn.{name}"][walk.head, framed_row(walk, name)] for name in "qkv"},
-        {
-            "W": "a learned matrix of this head",
-            "b": "a learned vector",
-            "x_t": "the vector of the query's token",
-            "x_j": "the vector of the key's token",
-        },
-        is_of_head=True,
-        idea_here=_explain_fused_map,
     ),
-    "norm of q and k": Stage(
-        "Each head's queries and keys are divided by their root mean square: no score grows with their lengths.",
+    "norm of q and k": _of_head(
         show_query_key_norm,
         lambda walk: {"query": walk.normed("q")[walk.query], "key": walk.normed("k")[walk.key]},
-        {symbol: _NORM_PARTS[symbol] for symbol in (r"\epsilon", r"\gamma")},
-        is_of_head=True,
     ),
-    "rotation": Stage(
-        "Pairs of numbers turn by the token's position times a speed of their own. The product of two turned vectors "
-        "depends on how far apart they stand, and on no position alone.",
+    "rotation": _of_head(
         show_rotation,
         lambda walk: {
             "query": walk.layer["attn.q"][walk.head, walk.query],
             "key": walk.layer["attn.k"][walk.head, walk.key],
         },
-        {"x_{t,i}": "number i of the query, or of the key, at position t", r"\theta_i": "the speed of pair i"},
-        is_of_head=True,
     ),
-    "dot products": Stage(
-        "The query is compared with every key. The more they point the same way, the larger the product.",
-        show_dot_products,
-        lambda walk: {"q · k": walk.dot_products()},
-        {"q_t": "the query of token t", "k_j": "the key of token j", "i": "counts their numbers"},
-        is_of_head=True,
-        is_by_key=True,
-    ),
-    "scale": Stage(
-        "A sum of more products spreads wider. Dividing by √d_head keeps the softmax from being all or nothing.",
-        show_scale,
-        lambda walk: {"q · k / √d_head": walk.scaled()},
-        {**_SCORE, r"d_\text{head}": "how many numbers q and k have"},
-        is_of_head=True,
-        is_by_key=True,
-    ),
-    "distance bias": Stage(
-        "Each score gets a number by how far away the key stands, whatever the words are.",
-        show_position_bias,
-        lambda walk: {"score": walk.unmasked()},
-        {**_SCORE, "m": "this head's slope", "b": "a learned number for this range of distances"},
-        is_of_head=True,
-        is_by_key=True,
-    ),
-    "mask": Stage(
-        "A key that the query may not see gets the score −∞. The softmax turns it into a weight of 0.",
-        show_mask,
-        _row("score", "attn.scores"),
-        _SCORE,
-        is_of_head=True,
-        is_by_key=True,
-        has_mask=True,
-    ),
-    "softmax": Stage(
-        "The softmax divides powers of e by their sum. The weights lie between 0 and 1 and add up to 1. "
-        "Subtracting the largest score first changes no weight; it keeps the powers small.",
-        show_softmax,
-        _row("attention weight", "attn.pattern"),
-        {**_WEIGHT, "s_{t,j}": "their score", "s_{t,i}": "the score with key i", "m": "the largest score"},
-        is_of_head=True,
-        is_by_key=True,
-        has_mask=True,
-    ),
-    "weighted sum": Stage(
-        "Every value counts as much as the weight of its key.",
-        show_weighted_sum,
-        _row("z", "attn.z"),
-        {"z_t": "the head's result for token t", **_WEIGHT, "v_j": "the value of token j"},
-        is_of_head=True,
-    ),
-    "merge": Stage(
-        "The heads' results are joined end to end. They are one vector of d_model numbers again.",
-        show_merge,
-        lambda walk: {"merged heads": walk.layer.merged[walk.query]},
-        {"c": "the merged heads", "z": "the heads' results", "H": "heads", "T": "tokens", "D": _NORM_PARTS["D"]},
-        idea_here=_explain_reshape,
-    ),
-    "output projection": Stage(
-        "One more learned map mixes the results of the heads.",
-        show_output_projection,
-        _row("attention's output", "attn.out"),
-        {"o_t": "attention's output", "W_O": "a learned matrix", "c_t": "the merged heads"},
-        idea_here=_explain_mixed_pieces,
-    ),
-    "norm after attention": _norm(
-        "A norm stands behind attention too: what is added to the vector has a common scale.",
-        key="norm_after_attention",
-        name="post_norm1",
-    ),
+    "dot products": _by_key(show_dot_products, lambda walk: {"q · k": walk.dot_products()}),
+    "scale": _by_key(show_scale, lambda walk: {"q · k / √d_head": walk.scaled()}),
+    "distance bias": _by_key(show_position_bias, lambda walk: {"score": walk.unmasked()}),
+    "mask": _by_key(show_mask, _row("score", "attn.scores"), has_mask=True),
+    "softmax": _by_key(show_softmax, _row("attention weight", "attn.pattern"), has_mask=True),
+    "weighted sum": _of_head(show_weighted_sum, _row("z", "attn.z")),
+    "merge": Stage(show_merge, lambda walk: {"merged heads": walk.layer.merged[walk.query]}),
+    "output projection": Stage(show_output_projection, _row("attention's output", "attn.out")),
+    "norm after attention": _norm("norm_after_attention", "post_norm1"),
     "first residual": _residual(
-        "A *residual connection* adds attention's output to the vector that entered the block.",
-        key="first_residual",
-        names=("into the block", "attention's output"),
-        vectors=lambda walk: walk.first_sum,
-        result="resid_mid",
+        "first_residual", ("into the block", "attention's output"), lambda walk: walk.first_sum, "resid_mid"
     ),
-    "first norm": _norm(
-        "A *norm* brings the vector to a common scale. Learned numbers then stretch it, and may shift it.",
-        key="first_norm",
-        name="norm1",
-    ),
-    "feed-forward": Stage(
-        "The feed-forward network treats each token alone: its vector becomes *hidden numbers*, d_ff of them; they "
-        "pass the activation, and become a vector again.",
-        show_feed_forward,
-        _row("output f", "ffn.out"),
-        {
-            "y_t": "the vector that enters",
-            "W": "learned matrices",
-            "b": "learned vectors",
-            "u": "the hidden numbers before the activation",
-            "g": "the gate",
-            "h": "the hidden numbers after the activation",
-            r"\Phi": "the share of a normal distribution below u",
-            r"\sigma": "the sigmoid, 1 / (1 + exp(−u))",
-            r"\odot": "number times number",
-            "f_t": "the output",
-        },
-    ),
-    "norm after feed-forward": _norm(
-        "A norm stands behind the feed-forward network too: what is added to the vector has a common scale.",
-        key="norm_after_feed_forward",
-        name="post_norm2",
-    ),
+    "first norm": _norm("first_norm", "norm1"),
+    "feed-forward": Stage(show_feed_forward, _row("output f", "ffn.out")),
+    "norm after feed-forward": _norm("norm_after_feed_forward", "post_norm2"),
     "second residual": _residual(
-        "A second residual connection adds the feed-forward network's output to the vector so far.",
-        key="second_residual",
-        names=("vector so far", "feed-forward's output"),
-        vectors=lambda walk: walk.second_sum,
-        result="resid_post",
+        "second_residual", ("vector so far", "feed-forward's output"), lambda walk: walk.second_sum, "resid_post"
     ),
-    "second norm": _norm(
-        "A second norm brings the vector to a common scale once more.",
-        key="second_norm",
-        name="norm2",
-    ),
+    "second norm": _norm("second_norm", "norm2"),
 }

@@ -17,14 +17,13 @@ from playground.link.pairs import PairKey
 from playground.link.state import AFTER, BEFORE, EVERYBODY, TRANSLATOR, RunKey, TextKey, WeightsId
 from playground.model import Encoder, EncoderDecoder
 from playground.runs.budget import check_budget, check_kept, check_pair_budget
-from playground.runs.encoder_run import DroppedRun, Run, run, run_with_dropout
+from playground.runs.encoder_run import Run, run
 from playground.text import Tokenizer
 from playground.training import shipped_network
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session import trained_slot, uploaded_files
 from playground.web.session.services import services
 from playground.web.session.weights_cache import (
-    cache_by_weights,
     cache_for_everybody,
     keep,
     load_once,
@@ -135,13 +134,6 @@ def prepare_run(key: RunKey, keep: Callable[[str], bool]) -> Callable[[], Run]:
             return run(model, batch, key.sentence, keep=keep, **lab.pass_options(key))
 
     return compute
-
-
-@cache_by_weights
-def drop_layer(key: RunKey, layer: int) -> DroppedRun:
-    """Run one sentence in train mode, in a model of its own and without the key's changes; raises as `run_sentence`."""
-    with turn_on_text(key) as (model, batch):
-        return run_with_dropout(model, batch, key.sentence, layer, seed=key.seed, causal=key.causal)
 
 
 @cache_for_everybody()

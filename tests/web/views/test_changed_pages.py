@@ -27,9 +27,9 @@ ACTING = {
 @pytest.mark.parametrize("stage", ACTING)
 def test_a_stage_adds_up_and_shows_what_was_set_after_it(stage: str) -> None:
     app = without_error(open_page("step_by_step", **TWO, do=ACTING[stage], step_stage=stage))
-    found = re.search(r"(?:model is (\d[\d.]*(?:\s×\s10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?|10[⁻⁰-⁹¹²³]+)|agrees exactly)\.", captions(app))
+    found = re.search(r"from the model is (\S+(?:\s×\s10\S+)?)\.", captions(app))
     assert found
-    assert read_number(found[1] or "0") < 1e-5
+    assert read_number(found[1]) < 1e-5
     assert "your changes act" in prose(app)
     assert any(r"\leftarrow" in formula for formula in formulas(app))
     drawn = charts(app)["step_changed"]
@@ -53,8 +53,6 @@ def test_dropout_is_shown_for_the_model_without_changes() -> None:
     query = {**TWO, "step_dropout": "true"}
     plain, changed = (open_page("step_by_step", **query, **more) for more in ({}, {"do": "0.0:zero"}))
     assert charts(plain)["step_drops"] == charts(changed)["step_drops"]
-    assert "without your changes" in captions(changed)
-    assert "without your changes" not in captions(plain)
 
 
 def test_a_weight_that_was_set_is_told_from_the_models_own() -> None:

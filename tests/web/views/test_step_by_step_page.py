@@ -10,10 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig, Trace
 from playground.analysis.walkthrough import order
-from playground.charts.draw.vectors import SHOWN
 from playground.presets import PRESETS
 from playground.text.tokenizer import draw_vectors
-from playground.tutorials.comparison import SHORT_TITLES
 from playground.web.choices.shortcuts import preset_values
 from playground.web.session import caches
 from tests.web import app_test
@@ -43,36 +41,21 @@ def page(**query: object) -> AppTest:
     return without_error(open_page("step_by_step", **query))
 
 
-# --- stages
+def off(app: AppTest) -> float:
+    """How far the numbers that are worked out are from the model's."""
+    found = re.search(r"from the model is (\S+(?:\s×\s10\S+)?)\.", captions(app))
+    assert found
+    return read_number(found[1])
 
 
-def test_every_stage_of_the_trained_model() -> None:
+def test_a_stage_of_the_trained_model() -> None:
     app, pattern = page(layer=2, head=5), trained_trace()["layers.2.attn.pattern"][0, 5].numpy()
-    for stage in order(PRESETS["minilm-l6"].config):
-        choose(app, step_stage=stage)
-        assert app.header[0].value.lower() == stage
-        assert shown_focus(app) == {"layer": 2, "head": 5, "query": 10, "key": 2}
-        (difference,) = re.findall(
-            r"(?:model is ([\d.]+(?:\s×\s10[⁻\d⁰¹²³⁴⁵⁶⁷⁸⁹]+)?|10⁻\S+?)|agrees exactly)\.", captions(app)
-        )
-        assert read_number(difference or "0") < 1e-5
-        if stage == "softmax":
-            assert f"weight {pattern[10].max():.3f}. All its weights add up to 1.0000." in captions(app)
-            np.testing.assert_allclose(array(charts(app)["step_softmax"], name="y"), pattern[10], atol=1e-5)
-            np.testing.assert_allclose(array(charts(app)["step_pattern"]), pattern, atol=1e-5)
-
-
-def test_all_numbers_of_a_vector_are_in_the_table() -> None:
-    app = page(step_stage="feed-forward", layer=3)
-    app = open_panels(app, "step_feed_forward_open", "step_hidden_features_open")
-    ends, between = (frame.value for frame in app.dataframe)
-    assert (ends.shape, between.shape) == ((384, 2), (1536, 2))
-
-
-def test_padding_can_be_asked_but_does_not_ask() -> None:
-    app = page(**SMALL | {"text": "abc\nabcdefg"}, query=6, key=6)
-    assert (shown_focus(app)["query"], shown_focus(app)["key"]) == (2, 6)
-    assert "the last query is 2" in component_data(app, "focus_line")["note"]
+    choose(app, step_stage="softmax")
+    assert app.header[0].value == "Softmax"
+    assert shown_focus(app) == {"layer": 2, "head": 5, "query": 10, "key": 2}
+    assert off(app) < 1e-5
+    np.testing.assert_allclose(array(charts(app)["step_softmax"], name="y"), pattern[10], atol=1e-5)
+    np.testing.assert_allclose(array(charts(app)["step_pattern"]), pattern, atol=1e-5)
 
 
 def test_tokens_cannot_act_as_markdown() -> None:
@@ -133,15 +116,13 @@ def test_each_chapter_of_tutorial_b_has_its_own_input(
     sentence = shape[0]
     app = page(**TUTORIAL_B, seed=5, step_stage=stage, step_sentence=sentence, query=1, key=2)
     assert sentences(app) == ""
-    assert f"“{title}” has the shape **{shape}**" in captions(app)
+    assert f"has the shape **{shape}**" in captions(app)
+    assert f": {title}.**" in prose(app)
     line = component_data(app, "focus_line")
     assert line["tokens"][line["places"]["query"]] == f"x{(sentence - 1) * shape[1] + 1}"
     assert line["counts"] == {"layer": 1, "head": n_heads, "query": shape[1], "key": shape[1]}
     assert ("step_sentence" in widgets(app)) == (shape[0] > 1)
-    (difference,) = re.findall(
-        r"(?:model is ([\d.]+(?:\s×\s10[⁻\d⁰¹²³⁴⁵⁶⁷⁸⁹]+)?|10⁻\S+?)|agrees exactly)\.", captions(app)
-    )
-    assert read_number(difference or "0") < 1e-5
+    assert off(app) < 1e-5
 
     trace = chapter_trace(shape, n_heads, positions, sentence, 5)
     x, q, k, z = (trace[name][0].numpy() for name in ("embed.out", *(f"layers.0.attn.{each}" for each in "qkz")))
@@ -186,20 +167,9 @@ def test_the_chapters_input_needs_no_text_and_hostile_numbers_move_into_it() -> 
     assert widgets(app)["step_input"].value == "the tutorial's"
 
 
-def test_tutorial_b_is_a_path_of_chapters_on_their_own_inputs() -> None:
-    app = choose(
-        page(**TUTORIAL_B | {"step_path": "as the data moves"}, step_stage="first norm"), step_path="as tutorial B"
-    )
-    assert app.header[0].value == "Dot products"
-    chapters, shapes = [], []
-    while not app.button(key="stage_next").disabled:
-        chapters += re.findall(r"Chapter \d of 5: (.*?)\.\*\*", prose(app))
-        shapes += re.findall(r"has the shape \*\*(\(.*?\))\*\*", captions(app))
-        without_error(press(app, "stage_next"))
-    titles = ["Attention", "Self-attention", "Multi-head attention", "Positions", "The block"]
-    assert list(dict.fromkeys(chapters)) == titles
-    assert list(dict.fromkeys(shapes)) == ["(5, 3, 8)", "(2, 4, 8)", "(2, 5, 16)", "(1, 10, 16)"]
-    assert sentences(app) == ""
+def test_tutorial_bs_path_begins_with_attention() -> None:
+    app = page(**TUTORIAL_B | {"step_path": "as the data moves"}, step_stage="first norm")
+    assert choose(app, step_path="as tutorial B").header[0].value == "Dot products"
     assert choose(app, step_path="as the data moves").header[0].value == "Embedding"
 
 
@@ -211,19 +181,11 @@ def test_a_link_to_the_tutorials_path_opens_its_panel() -> None:
 # --- dropout
 
 
-def test_dropout_shows_the_zeros_of_its_seed_and_leaves_the_shared_model_alone() -> None:
+def test_dropout_leaves_the_shared_model_alone() -> None:
     app = page(step_stage="softmax", layer=1, head=4)
     weights = array(charts(app)["step_softmax"], name="y")
     factors = array(charts(open_panels(app, "step_dropout"))["step_drops"])
-    assert factors.shape == (5, 2 * SHOWN)
-    seen = np.unique(np.round(factors[np.isfinite(factors)], 4))
-    assert seen.tolist() == pytest.approx([0, 1 / 0.9], abs=1e-4)
     assert np.array_equal(array(charts(app)["step_softmax"], name="y"), weights)
-    (table,) = (frame.value for frame in app.dataframe)
-    assert list(table[SHORT_TITLES["B"]]) == ["–"] * 5
-    assert list(table[SHORT_TITLES["C"]]) == ["–", "–", "✓", "✓", "✓"]
-    zeroed, size = table["zeroed here"]["after positions"].split(" of ")
-    assert (size, 10 < int(zeroed) < 80) == ("384", True)
     assert not any(module.training for module in caches.encoder("minilm", ModelConfig(vocab_size=1), 0).modules())
     other, same = (array(charts(choose(app, seed=seed))["step_drops"]) for seed in (1, 0))
     assert np.array_equal(same, factors, equal_nan=True)
