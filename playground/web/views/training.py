@@ -1,47 +1,28 @@
-"""What only the live page Training has: a run in the background that is followed, its network, and what that writes."""
+"""What only the live page Training has: a run in the background that is followed, and its network."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 
 import streamlit as st
-import torch
 from streamlit.delta_generator import DeltaGenerator
 
 from playground.charts.chart import Paragraph
-from playground.charts.markdown import quote_token
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
 from playground.link import query
 from playground.link.params import RECIPE, TASK_TITLES, write_all
-from playground.model import causal_mask
-from playground.training.answers import Sample, answer_examples, answer_samples, generate, next_token_probabilities
+from playground.training.answers import Sample, answer_examples, answer_samples
 from playground.training.cost import check_cost
 from playground.training.kept_run import KeptRun, describe_origin, keep_history, list_changed_settings
-from playground.training.network import History, Tagger
+from playground.training.network import History
 from playground.training.recipe import Recipe, architecture
 from playground.training.run_state import TrainingRequest, TrainingState
 from playground.training.tasks.symbol_tasks import MadeUpTask
-from playground.training.tasks.task import generator
 from playground.training.trained_network import TrainedNetwork, load, save
-from playground.views.training import (
-    AskedNetwork,
-    WatchedRun,
-    describe_training,
-    show_answers,
-    show_attention,
-    show_curves,
-    show_details,
-    show_next_characters,
-    show_numbers,
-    show_progress,
-    show_results,
-    show_runs,
-    watch,
-)
-from playground.web.choices import shortcuts, widgets
+from playground.views import training as view
+from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.session import trained_slot
 from playground.web.session.downloads import in_turn
@@ -59,13 +40,9 @@ from playground.web.session.services import services
 from playground.web.session.trained_slot import TrainedSlot
 from playground.web.session.weights_cache import cache_in_session
 from playground.web.shared import experiment_buttons, panels, uploads
-from playground.web.shared.experiment_buttons import (
-    pending_sentence,
-    running_sentence,
-    untrained_sentence,
-)
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import WIDGETS, read_options, render
+from playground.web.views.training_writing import write_text
 from playground.words import say
 
 PAGE = "training"
@@ -75,18 +52,6 @@ UPLOADER = "training_file"
 
 PROBLEM = "_training_problem"
 """Session key of the sentence that says why the last file was not opened."""
-
-WRITTEN = "_training_written"
-"""Session key of (the request, the ids of the prompt and of the generated text)."""
-
-LENGTH = 300
-"""Characters that are generated."""
-
-CHUNK = 5
-"""Characters that are computed in one turn, and shown together."""
-
-N_BARS = 10
-"""Characters in the chart of what may come next."""
 
 
 # --- the run, in the background
@@ -191,11 +156,11 @@ def keep_network(slot: TrainedSlot, state: TrainingState, _status: JobStatus) ->
 # --- while it goes on
 
 
-def _scene(experiment: Experiment[TrainingState]) -> Scene[WatchedRun] | None:
+def _scene(experiment: Experiment[TrainingState]) -> Scene[view.WatchedRun] | None:
     """What is to be seen of a run, if there is anything yet."""
     if experiment.state is None:
         return None
-    return Scene(watch(experiment.state, experiment.job.seconds, grows=experiment.in_progress))
+    return Scene(view.watch(experiment.state, experiment.job.seconds, grows=experiment.in_progress))
 
 
 def draw_answer(plan: TrainingPlan | None) -> None:
@@ -206,14 +171,14 @@ def draw_answer(plan: TrainingPlan | None) -> None:
 
     def name_untrained(config: ModelConfig, recipe: Recipe) -> str:
         before = replace(config, dropout=0.0), recipe
-        return "" if plan is None else untrained_sentence(list_changed_settings(before, plan.inputs))
+        return "" if plan is None else experiment_buttons.untrained_sentence(list_changed_settings(before, plan.inputs))
 
     def follow_answer(experiment: Experiment[TrainingState]) -> None:
         scene = _scene(experiment)
         if scene is None:
             render([Paragraph(say("training", "answer-soon"), "answer")])
         else:
-            render(show_progress(scene, name_untrained(*experiment.inputs)), scene)
+            render(view.show_progress(scene, name_untrained(*experiment.inputs)), scene)
 
     trained = trained_slot.session_slot().trained
     if session_experiments().get(PAGE) is not None:
@@ -222,7 +187,7 @@ def draw_answer(plan: TrainingPlan | None) -> None:
         render([Paragraph(say("training", "answer-new", task=current_value("training_task")), "answer")])
     else:
         results = Scene(trained)
-        render(show_results(results, name_untrained(trained.config, trained.recipe)), results)
+        render(view.show_results(results, name_untrained(trained.config, trained.recipe)), results)
 
 
 def show_run() -> None:
@@ -236,7 +201,7 @@ def show_run() -> None:
     if panel.open:
         with panel:
             config, recipe = experiment.inputs
-            st.caption(describe_training(config, recipe, training_data(recipe)))
+            st.caption(view.describe_training(config, recipe, training_data(recipe)))
             experiment_buttons.follow(follow_details, PAGE)
             show_tables()
 
@@ -252,18 +217,18 @@ def follow_curves(experiment: Experiment[TrainingState]) -> None:
     if scene is not None:
         if scene.now.state.outcome == "diverged":
             st.warning(" ".join(filter(None, (scene.now.state.message, experiment.job.note))))
-        render(show_curves(scene), scene)
+        render(view.show_curves(scene), scene)
 
 
 def follow_details(experiment: Experiment[TrainingState]) -> None:
     """Draw the latest numbers, and the curves of each step so far."""
     if (scene := _scene(experiment)) is not None:
-        render(show_details(scene), scene)
+        render(view.show_details(scene), scene)
 
 
 def status_sentence(experiment: Experiment[TrainingState]) -> str:
     """Return the status of a training in one or two sentences."""
-    status, run, pending = experiment.job.status, experiment.state, pending_sentence(experiment)
+    status, run, pending = experiment.job.status, experiment.state, experiment_buttons.pending_sentence(experiment)
     if pending or run is None or status == "failed":
         return pending
     if status == "cancelled":
@@ -273,9 +238,10 @@ def status_sentence(experiment: Experiment[TrainingState]) -> str:
         return say("training", "diverged", step=run.step, steps=steps)
     if status == "finished":
         return run.message
+    at = say("training", "at", step=run.step, steps=steps)
     if run.teacher_step is not None:
-        return running_sentence(experiment, say("training", "at-teacher", step=run.teacher_step, steps=steps))
-    return running_sentence(experiment, say("training", "at", step=run.step, steps=steps))
+        at = say("training", "at-teacher", step=run.teacher_step, steps=steps)
+    return experiment_buttons.running_sentence(experiment, at)
 
 
 @fragment
@@ -284,13 +250,13 @@ def show_tables() -> None:
     experiment = session_experiments().get(PAGE)
     if experiment is not None:
         scene = Scene(experiment.state.history.copy() if experiment.state else History())
-        render(show_numbers(scene), scene)
+        render(view.show_numbers(scene), scene)
 
 
 def follow_attention(experiment: Experiment[TrainingState]) -> None:
     """Draw one head's attention while it is learnt."""
     if (scene := _scene(experiment)) is not None:
-        render(show_attention(scene, read_options(PAGE)), scene)
+        render(view.show_attention(scene, read_options(PAGE)), scene)
 
 
 def _choose_head(layer: int, head: int) -> None:
@@ -309,16 +275,10 @@ def _offer_most_changed_head(most: tuple[int, int] | None) -> None:
 
 
 def _pick_attention(names: list[str]) -> None:
-    if current_value("training_attention") not in names:
-        st.session_state["training_attention"] = names[0]
-    st.segmented_control(
-        say("training", "which-attention"),
-        names,
-        default=names[0],
-        required=True,
-        key="training_attention",
-        bind="query-params",
-    )
+    label, key = say("training", "which-attention"), "training_attention"
+    if current_value(key) not in names:
+        st.session_state[key] = names[0]
+    st.segmented_control(label, names, default=names[0], required=True, key=key, bind="query-params")
 
 
 WIDGETS |= {"training_attention": _pick_attention, "training_most_changed": _offer_most_changed_head}
@@ -345,12 +305,13 @@ def after_training(offer: DeltaGenerator, answers: DeltaGenerator) -> None:
             _offer_network(run)
         with answers:
             runs: Scene[Sequence[KeptRun]] = Scene(slot.runs)
-            render(show_runs(runs), runs)
+            render(view.show_runs(runs), runs)
     _upload()
     if trained is not None and not is_running:
         with answers, panels.explain_errors():  # last, as it may end the page
-            scene = Scene(AskedNetwork(trained, partial(_answer_samples, trained), partial(_answer_typed, trained)))
-            render(show_answers(scene, read_options(PAGE)), scene)
+            asked = view.AskedNetwork(trained, partial(_answer_samples, trained), partial(_answer_typed, trained))
+            scene = Scene(asked)
+            render(view.show_answers(scene, read_options(PAGE)), scene)
             write_text()
 
 
@@ -441,59 +402,3 @@ def _answer_typed(trained: TrainedNetwork, typed: str) -> Sample:
     examples = trained.task.read(typed, recipe)
     with services().turns.take():
         return answer_examples(trained.network, data, examples, recipe)[0]
-
-
-# --- a network that has learnt the task “Next character” writes
-
-
-@fragment
-def write_text() -> None:
-    """Draw the prompt, the generated text, and the probabilities of the next character, if the network writes."""
-    trained = trained_slot.session_slot().trained
-    if trained is None or not trained.task.predicts_next or not isinstance(trained.network, Tagger):
-        return
-    st.header(say("training", "writes"))
-    prompt = widgets.text("training_prompt", say("training", "writes.prompt"))
-    with st.container(horizontal=True):
-        temperature = widgets.size("training_heat", say("training", "writes.heat"))
-        top_k = widgets.whole("training_top_k", say("training", "writes.top-k"), high=20)
-    ids = _tokenize_prompt(trained, prompt)
-    pressed = st.button(say("training", "writes.button"), key="training_write", icon=":material/edit:")
-    page, data, length = st.empty(), validation_data(trained.recipe), trained.recipe.length
-    with panels.explain_errors():
-        if pressed:
-            drawn = generate(
-                trained.network,
-                ids,
-                LENGTH,
-                temperature=temperature,
-                top_k=top_k,
-                generator=generator(current_value("seed"), "writing"),
-                window=length,
-            )
-            for _ in range(0, LENGTH, CHUNK):
-                with services().turns.take():  # every few, so that other visitors get theirs
-                    ids = [*ids, *islice(drawn, CHUNK)]
-                page.code(data.text(ids), language=None, wrap_lines=True)
-            st.session_state[WRITTEN] = (trained.key, ids)
-        key, written = st.session_state.get(WRITTEN, ("", []))
-        if key == trained.key:
-            page.code(data.text(written), language=None, wrap_lines=True)
-            with services().turns.take(), torch.inference_mode():
-                window = torch.tensor([written[-length:]])
-                logits = trained.network(window, causal_mask(window.shape[1], window.device))[0, -1]
-            tokens, probabilities = next_token_probabilities(logits, temperature, top_k)
-            likeliest = zip(tokens[:N_BARS].tolist(), probabilities[:N_BARS].tolist(), strict=True)
-            shares: Scene[Mapping[str, float]] = Scene({data.labels[i]: share for i, share in likeliest})
-            render(show_next_characters(shares, len(tokens)), shares)
-
-
-def _tokenize_prompt(trained: TrainedNetwork, prompt: str) -> list[int]:
-    """The prompt's ids; a caption names the characters that the network does not know."""
-    batch = trained.tokenizer.encode_batch([prompt])
-    places = zip(batch.offsets[0], batch.unknown[0], strict=True)
-    unknown = dict.fromkeys(prompt[begin:end] for (begin, end), is_unknown in places if is_unknown)
-    if unknown:
-        st.caption(say("training", "unknown", characters=", ".join(map(quote_token, unknown))))
-    ids: list[int] = batch.ids[0].tolist()
-    return ids
