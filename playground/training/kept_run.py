@@ -69,8 +69,6 @@ class KeptRun:
     """After which it was measured."""
     right: tuple[float, ...] = ()
     """The share of the validation set that was right after each of them."""
-    seconds: float | None = None
-    """That the training took."""
 
     @cached_property
     def name(self) -> str:

@@ -22,12 +22,7 @@ from playground.training.variants import (
     tabulate_effects,
 )
 from playground.views.variant_curves import SETS, WatchedVariants, run_lines, tabulate_runs
-
-BEFORE_ANY = (
-    "Two networks learn the same task from the same sequences, one of them with a *regulariser*, meant to improve "
-    "results on unseen data. Start a comparison."
-)
-"""The page's answer before there is one."""
+from playground.words import say
 
 
 @dataclass(frozen=True)
@@ -35,10 +30,7 @@ class ReadyComparison:
     """Two runs that show what one regulariser is for."""
 
     name: str
-    """What its button's key ends with."""
-    title: str
-    expectation: str
-    """What is to be seen, and why, in a sentence or two."""
+    """What its button's key and its words end with."""
     settings: Mapping[str, Any]
     """The page's parameters that it sets."""
 
@@ -46,8 +38,6 @@ class ReadyComparison:
 READY = (
     ReadyComparison(
         "dropout",
-        "Memorised, then dropout",
-        "100 sequences are memorised. With dropout no head can rely on one token: expect more right answers.",
         {
             "regularisers_task": "Sort", "regularisers_data": "small",
             "regularisers_chosen": ["Dropout on attention weights"], "regularisers_dropout_attention": 0.3,
@@ -56,8 +46,6 @@ READY = (
     ),
     ReadyComparison(
         "smoothing",
-        "Wrong labels, then smoothing",
-        "30% of the taught answers are wrong. Smoothing never asks for certainty: expect more right answers.",
         {
             "regularisers_task": "Copy, taught with errors", "regularisers_data": "small",
             "regularisers_chosen": ["Label smoothing"], "regularisers_label_smoothing": 0.5,
@@ -66,8 +54,6 @@ READY = (
     ),
     ReadyComparison(
         "clipping",
-        "Exploding, then clipping",
-        "With large steps one long gradient ruins the weights. Clipping shortens it: expect only that run to learn.",
         {
             "regularisers_task": "Copy", "regularisers_data": "plenty",
             "regularisers_chosen": ["Gradient clipping"], "regularisers_clip": 0.25,
@@ -76,8 +62,6 @@ READY = (
     ),
     ReadyComparison(
         "no_causal_mask",
-        "Without the causal mask",
-        "The next character is not hidden: expect it to be copied in training, and missed in use.",
         {
             "regularisers_task": "Next character", "regularisers_data": "small",
             "regularisers_chosen": ["Without causal mask"],
@@ -86,12 +70,6 @@ READY = (
     ),
 )  # fmt: skip
 """Tried with the seeds 0 to 4: what is to be expected was seen with each of them."""
-
-TABLE_CAPTION = (
-    "Means over the seeds. Gap: training minus validation. In use: the validation set again, one sequence at a time, "
-    "without padding and with later characters hidden. ±: against the plain run. Spread: the seeds' highest ± points "
-    "less their lowest. Loss in nats."
-)
 
 LINES: Mapping[str, Mapping[str, Any]] = {
     "none": {"color": palette.NO_REGULARISER, "dash": "solid", "width": 3},
@@ -112,7 +90,7 @@ def show_ready() -> Iterator[Item]:
                 Group(
                     f"regularisers_ready_{each.name}_card",
                     (
-                        Paragraph(f"**{each.title}.** {each.expectation}"),
+                        Paragraph(say("regularisers", f"ready-{each.name}")),
                         Widget("start_ready", {"ready": each}),
                     ),
                     is_card=True,
@@ -125,40 +103,36 @@ def show_ready() -> Iterator[Item]:
 
 def show_answer(scene: Scene[WatchedVariants], untrained: str = "") -> Iterator[Item]:
     """What the runs have shown by now; `untrained` is what of the page's settings they do not have."""
-    yield Paragraph(f"{untrained} {answer_variants(scene.now.state)}".strip(), "answer")
+    case, numbers = find_change(scene.now.state)
+    yield Paragraph(f"{untrained} {say('regularisers', f'answer-{case}', **numbers)}".strip(), "answer")
 
 
-def answer_variants(state: VariantsState) -> str:
-    """Return what the regulariser that changed most has changed, in two numbers, and how sure that is (markdown)."""
+def find_change(state: VariantsState) -> tuple[str, dict[str, Any]]:
+    """Return the plain run's share of right answers, that of the regulariser that changed most, and how sure that is.
+
+    The case: `begun`, nothing was measured; `plain`, of one run alone; `seed` and `seeds`, how many seeds there are.
+    """
     effects = list(measure_effects(state).values())
     if not effects:
-        return "The plain run is training: its share of right answers comes here."
+        return "begun", {}
     plain, *others = effects
-    usual, n_seeds = plain.accuracy, plain.n_seeds
     if not others:
-        return f"The **plain run** gives **{usual:.1%}** right answers to sequences that it never saw."
+        return "plain", {"plain": plain.accuracy}
     most = max(others, key=lambda effect: abs(effect.accuracy_change))
-    noise = 100 * difference_noise(usual, state.n_answers * n_seeds)
-    sure = f"Up to {noise:.1f} points can be chance, and one seed each can be luck: three tell more."
-    if n_seeds > 1:
-        spread = 100 * most.accuracy_spread
-        sure = (
-            f"Means of {n_seeds} seeds, whose changes lie {spread:.1f} points apart; up to {noise:.1f} can be chance."
-        )
-    return (
-        f"Largest change of {len(others)}: **{most.run.title}** gives **{most.accuracy:.1%}** right answers "
-        f"to sequences that it never saw, the plain run **{usual:.1%}**. {sure}"
-    )
+    noise = f"{100 * difference_noise(plain.accuracy, state.n_answers * plain.n_seeds):.1f}"
+    numbers = {"plain": plain.accuracy, "right": most.accuracy, "title": most.run.title, "runs": len(others)}
+    if plain.n_seeds == 1:
+        return "seed", numbers | {"noise": noise}
+    return "seeds", numbers | {"noise": noise, "spread": f"{100 * most.accuracy_spread:.1f}", "seeds": plain.n_seeds}
 
 
 def show_curves(scene: Scene[WatchedVariants], options: Options) -> Iterator[Item]:
     """Every run's accuracy or loss on both sets, under one legend."""
     yield Widget("legend", {"key": "regularisers_key", "entries": list_legend(scene.now)})
-    titles = {"validation": "Sequences that it never saw", "train": "Sequences that it learns from"}
     measured = options["regularisers_measure"]
-    yield Columns(
-        tuple((Paragraph(f"**{title}**"), runs_by_step(scene.now, name, measured)) for name, title in titles.items())
-    )
+    new, known = Paragraph(say("regularisers", "set-validation")), Paragraph(say("regularisers", "set-train"))
+    charts = (runs_by_step(scene.now, name, measured) for name in ("validation", "train"))
+    yield Columns(tuple(zip((new, known), charts, strict=True)))
 
 
 def show_details(options: Options) -> Iterator[Item]:
@@ -171,12 +145,12 @@ def show_details(options: Options) -> Iterator[Item]:
         widths={column: 24 + 7 * len(column) for column in TABLE_COLUMNS[:-1]} | {"outcome": 135},
         missing="",
     )
-    yield Paragraph(TABLE_CAPTION, "caption")
+    yield Paragraph(say("regularisers", "table.caption"), "caption")
     yield Table[WatchedVariants](
         key="regularisers_curves",
         frame=lambda watched: tabulate_runs(watched, options["regularisers_measure"]),
         is_folded=True,
-        title="The numbers of the curves",
+        title=say("regularisers", "curves"),
     )
 
 
@@ -194,9 +168,8 @@ def list_legend(watched: WatchedVariants) -> list[dict[str, str]]:
 def runs_by_step(watched: WatchedVariants, name: str, measured: Measured) -> Picture[WatchedVariants]:
     """Every run's accuracy or loss on one of `SETS`."""
     captions = {
-        "train": "What it gets more right here than there is the *gap*.",
-        "validation": f"Dotted: without learning; for accuracy, to {watched.data.task.rule}. A line is a run with one "
-        "seed. A cross: it *diverged*, and ended there.",
+        "train": say("regularisers", "set-train.caption"),
+        "validation": say("regularisers", "set-validation.caption", rule=watched.data.task.rule),
     }
     return Picture(
         key=f"regularisers_{name}",

@@ -15,6 +15,7 @@ FOLDER = Path(__file__).parent
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "WEIGHT": lambda weight: write_weight(float(weight)),
     "SHARE": lambda share: write_share(float(share)),
+    "PERCENT": lambda share: f"{float(share):.1%}",
     "NUM": lambda number, digits=3: write_number(float(number), int(digits)),
 }
 """What a message may call: `{ WEIGHT($w) }` is 0.68, `{ SHARE($moved) }` 6.6%, `{ NUM($length, digits: 4) }` 12.35."""

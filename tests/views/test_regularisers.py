@@ -21,10 +21,10 @@ from playground.training.tasks import make_data
 from playground.training.variants import VariantsState, VariantTraining, measure_effects
 from playground.views.regularisers import (
     LINES,
-    answer_variants,
     choose_top,
     draw_runs,
     explain_ten,
+    find_change,
     show_curves,
     show_details,
 )
@@ -120,13 +120,13 @@ def test_the_answer_has_the_numbers_of_what_changed_most() -> None:
     watched = watch("clip", "weight_decay", n_seeds=3)
     plain, *others = measure_effects(watched.state).values()
     most = max(others, key=lambda effect: abs(effect.accuracy_change))
-    answer = answer_variants(watched.state)
-    for number in (f"{most.accuracy:.1%}", f"{plain.accuracy:.1%}", most.run.title):
-        assert f"**{number}**" in answer
-    assert f"{100 * most.accuracy_spread:.1f} points apart" in answer
+    case, numbers = find_change(watched.state)
+    assert (case, numbers["right"], numbers["plain"]) == ("seeds", most.accuracy, plain.accuracy)
+    assert (numbers["title"], numbers["spread"]) == (most.run.title, f"{100 * most.accuracy_spread:.1f}")
     alone = watch("clip", n_done=N_STEPS + 2).state
-    assert f"**{measure_effects(alone)['none'].accuracy:.1%}**" in answer_variants(alone)
-    assert answer_variants(VariantsState(watched.state.runs))
+    assert find_change(replace(alone, results=alone.results[:1]))[0] == "plain"
+    assert find_change(watch("clip").state)[0] == "seed"
+    assert find_change(VariantsState(watched.state.runs)) == ("begun", {})
 
 
 def test_every_regulariser_has_a_line_of_its_own_and_a_row() -> None:

@@ -1,7 +1,6 @@
 """Trained networks: those that the session has trained or opened, and the translator that comes with the app."""
 
 import copy
-from dataclasses import replace
 
 import streamlit as st
 
@@ -65,11 +64,6 @@ class TrainedSlot:
         found = services().networks.store.find(key, lambda content: _read(content, key))
         if found is not None:
             self.put(KeptRun(found, "stored"))
-
-    def note_seconds(self, seconds: float) -> None:
-        """Note how long the newest run took."""
-        if self.runs and self.runs[-1].seconds is None:
-            self.runs = (*self.runs[:-1], replace(self.runs[-1], seconds=seconds))
 
 
 def _read(content: bytes, key: str) -> TrainedNetwork:

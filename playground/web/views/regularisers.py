@@ -25,7 +25,6 @@ from playground.training.regularisers import (
 )
 from playground.training.variants import VariantRun, VariantsState, first_seed, seeds_of
 from playground.views.regularisers import (
-    BEFORE_ANY,
     READY,
     ReadyComparison,
     explain_ten,
@@ -49,6 +48,7 @@ from playground.web.session.experiments import (
 )
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.renderer import WIDGETS, read_options, render
+from playground.words import say
 
 PAGE = "regularisers"
 
@@ -145,7 +145,7 @@ def draw_answer(plan: Comparison | None) -> None:
         render(show_answer(scene, experiment_buttons.untrained_sentence(differences)), scene)
 
     if session_experiments().get(PAGE) is None:
-        render([Paragraph(BEFORE_ANY, "answer")])
+        render([Paragraph(say("regularisers", "answer-none"), "answer")])
     experiment_buttons.follow(follow_answer, PAGE, every=2.0)
 
 
@@ -180,7 +180,7 @@ def draw_runs(plan: Comparison | None) -> None:
     for ready in READY:
         is_set = all(current_value(key) == value for key, value in ready.settings.items())
         if is_set and plan is not None and not list_differences(experiment.inputs, plan.runs):
-            st.markdown(f"**{ready.title}.** {ready.expectation}")
+            st.markdown(say("regularisers", f"ready-{ready.name}"))
     experiment_buttons.follow(follow_curves, PAGE)
     # Here and not beside the curves: a whole rerun of the page ends by putting right what the address says.
     widgets.choice(f"{PAGE}_measure", "Curves of")

@@ -26,20 +26,19 @@ from playground.web.session.trained_slot import is_trained_network
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.renderer import render
 from playground.web.views.training import PAGE, TrainingPlan, create_experiment, is_known, make_plan
-
-SCHEDULES = "paper: up in a line while it warms up, then down with 1/√step (Vaswani et al. 2017, section 5.3)."
+from playground.words import say
 
 
 def pick_task() -> None:
     """Draw the menu of tasks, and the question that the chosen task asks."""
-    task = widgets.menu("training_task", "What is to be learnt", on_change=shortcuts.use_task_defaults)
+    task = widgets.menu("training_task", say("training", "task"), on_change=shortcuts.use_task_defaults)
     st.markdown(TASKS[TASK_TITLES[task]].question)
     if TASKS[TASK_TITLES[task]].reads_text:
         widgets.text(
             "training_text",
-            "A text of your own to learn from",
+            say("training", "text"),
             height=90,
-            placeholder="empty: Python's help topics, 430,000 characters of English",
+            placeholder=say("training", "text.placeholder"),
         )
 
 
@@ -63,34 +62,37 @@ def draw_settings(plan: TrainingPlan | None) -> None:
     task = TASK_TITLES[current_value("training_task")]
     data = None if plan is None else training_data(plan.recipe)
     if data is not None:
-        st.caption(
-            f"It learns from {len(data.train):,} such sequences, the *training set*. It is measured on "
-            f"{len(data.validation):,} others, the *validation set*. The simple rule to beat: {data.task.rule}. It is "
-            f"right in **{data.baseline:.1%}** of the validation set."
-        )
-    widgets.size("training_steps", "steps of training · `steps`")
-    with _fold("data", "The data", ("length", "n_symbols", "n_train")):
-        what = "characters in a window" if TASKS[task].reads_text else "longest sequence"
-        widgets.whole("training_length", f"{what} · `length`", high=256)
+        sizes = {"train": len(data.train), "validation": len(data.validation)}
+        st.caption(say("training", "data", **sizes, rule=data.task.rule, right=data.baseline))
+    widgets.size("training_steps", _label("steps"))
+    with _fold("data", ("length", "n_symbols", "n_train")):
+        widgets.whole("training_length", _label("length"), high=256)
         if TASKS[task].counts_symbols:
-            widgets.whole("training_n_symbols", "different symbols · `n_symbols`", high=26)
-        widgets.size("training_n_train", "sequences to learn from · `n_train`")
+            widgets.whole("training_n_symbols", _label("n_symbols"), high=26)
+        widgets.size("training_n_train", _label("n_train"))
         if data is not None:
             st.caption(describe_classes(data))
-    with _fold("optimiser", "The optimiser", ("optimizer", "schedule", "lr", "warmup", "batch_size")) as panel:
+    with _fold("optimiser", ("optimizer", "schedule", "lr", "warmup", "batch_size")) as panel:
         widgets.choice("training_optimizer")
-        schedule = widgets.choice("training_schedule", "learning-rate schedule · `schedule`", help_text=SCHEDULES)
-        widgets.size("training_lr", "learning rate, or its peak · `lr`")
-        widgets.size("training_warmup", "steps until the peak · `warmup`", disabled=schedule == "constant")
-        widgets.size("training_batch_size", "sequences in a step · `batch_size`")
+        schedule_help = say("training", "set-schedule.help")
+        schedule = widgets.choice("training_schedule", _label("schedule"), help_text=schedule_help)
+        widgets.size("training_lr", _label("lr"))
+        widgets.size("training_warmup", _label("warmup"), disabled=schedule == "constant")
+        widgets.size("training_batch_size", _label("batch_size"))
         if panel.open and plan is not None and session_experiments().get(PAGE) is None:
             scene = Scene(plan.recipe)
             render(show_plan(scene), scene)
     _regularisers(task)
 
 
-def _fold(name: str, title: str, names: Iterable[str]) -> ExpanderContainer:
-    """A panel for settings that a run may have without a newcomer's knowing; open where a link has set one of them."""
+def _label(name: str) -> str:
+    """A setting with its name in the code."""
+    return f"{say('training', f'set-{name}')} · `{name}`"
+
+
+def _fold(name: str, names: Iterable[str]) -> ExpanderContainer:
+    """A panel for settings that a newcomer need not know; open if a link has set one of them."""
+    title = say("training", f"fold-{name}")
     return panels.fold_settings(f"{PAGE}_{name}_open", title, (f"{PAGE}_{each}" for each in names))
 
 
@@ -104,26 +106,20 @@ def start_row(plan: TrainingPlan | None) -> None:
     experiment = session_experiments().get(PAGE)
     if plan is None:
         return
-    if experiment is not None and experiment.inputs == plan.inputs:
-        if experiment_buttons.was_computed_before(experiment):
-            _offer_another_seed(plan)
-        return
-    if is_known(plan):
+    is_there = experiment is not None and experiment.inputs == plan.inputs
+    if experiment_buttons.was_computed_before(experiment) if is_there and experiment else is_known(plan):
         _offer_another_seed(plan)
-        return
-    recipe, data = plan.recipe, training_data(plan.recipe)
-    st.caption(
-        f"About **{duration(plan.seconds)}** here: {recipe.steps:,} steps of "
-        f"{min(recipe.batch_size, len(data.train))} sequences. Whoever starts it from this link gets the same "
-        f"curves: the *seed* {recipe.seed} draws the same sequences and first weights."
-    )
+    elif not is_there:
+        recipe, time = plan.recipe, duration(plan.seconds)
+        batch = min(recipe.batch_size, len(training_data(recipe).train))
+        st.caption(say("training", "cost", time=time, steps=recipe.steps, batch=batch, seed=str(recipe.seed)))
 
 
 def _offer_another_seed(plan: TrainingPlan) -> None:
     """Draw the button that makes a run to watch; not where a trained network decides on the seed."""
     if not is_trained_network(current_value("weights")):
         st.button(
-            "Another seed, to watch it learn",
+            say("training", "another-seed"),
             key="training_another_seed",
             icon=":material/casino:",
             on_click=shortcuts.choose_values,
@@ -134,7 +130,7 @@ def _offer_another_seed(plan: TrainingPlan) -> None:
 def _regularisers(task: str) -> None:
     """Draw the regularisers' widgets if their panel is open or one is set: other values need no widget to last."""
     chosen = {name: current_value(f"{PAGE}_{name}") for name in STRENGTHS}
-    panel = _fold("regularisers", "Regularisers", STRENGTHS)
+    panel = _fold("regularisers", STRENGTHS)
     if panel.open or any(chosen[name] != param.default for name, param in STRENGTHS.items()):
         recipe, norm = without_idle(Recipe(task=task, **chosen)), current_setup().state.asked["norm"]
         with panel:
@@ -144,14 +140,15 @@ def _regularisers(task: str) -> None:
 
 def _strength(regulariser: Regulariser, reason: str) -> None:
     """Draw one regulariser's widget; grey, with the reason, if it can change nothing."""
-    no_effect = f" It changes nothing here: {reason}." if reason else ""
-    help_text = f"{regulariser.explanation} Where: {regulariser.where}.{no_effect}"
+    help_text = say("training", "strength", explanation=regulariser.explanation, where=regulariser.where)
+    if reason:
+        help_text += " " + say("training", "no-effect", reason=reason)
     label = f"{regulariser.title} · `{regulariser.field}`"
     widgets.draw(f"training_{regulariser.field}", label, help_text=help_text, disabled=bool(reason))
     if regulariser.field == "distill":
         widgets.size(
             "training_temperature",
-            "temperature of the teacher · `temperature`",
+            _label("temperature"),
             disabled=current_value("training_distill") == 0,
         )
 
@@ -159,13 +156,13 @@ def _strength(regulariser: Regulariser, reason: str) -> None:
 def _draw_shape(plan: TrainingPlan | None) -> None:
     """Say which architecture is trained, and offer the usual one where it is another."""
     if plan is not None:
-        small = ", MiniLM's kind in small" * trains_small(current_setup().state.asked)
+        small = "yes" if trains_small(current_setup().state.asked) else "no"
         size = describe_size(plan.config, training_data(plan.recipe))
-        st.caption(f"**The sidebar's architecture{small}:** {describe_shape(plan.config)}; {size}.")
+        st.caption(say("training", "architecture", small=small, shape=describe_shape(plan.config), size=size))
     shape = shape_to_train(current_setup().state.asked)
     usual = {name: param.default for name, param in ARCHITECTURE.items()} | SMALL
     if any(shape[name] != value for name, value in usual.items() if name != "dropout"):
         st.button(
-            "Train the usual architecture", key="training_usual", icon=":material/undo:",
+            say("training", "usual"), key="training_usual", icon=":material/undo:",
             on_click=shortcuts.choose_values, args=({"weights": "random", **usual},), type="tertiary",
         )  # fmt: skip

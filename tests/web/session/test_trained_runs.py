@@ -96,7 +96,7 @@ def test_how_near_another_processor_came_is_said_where_it_differs() -> None:
 @pytest.mark.usefixtures("one_experiment_at_a_time")
 def test_a_link_opens_the_network_for_a_classmate_and_after_a_reload() -> None:
     app = measured(training_page())
-    assert "The link brings it back" in captions(app)
+    assert "The link restores it" in captions(app)
     before: TrainedNetwork = app.session_state[SLOT].trained
     name = name_run(before)
     again = open_page("training", run=name)

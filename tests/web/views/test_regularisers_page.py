@@ -10,11 +10,12 @@ from playground.presets import PRESETS
 from playground.training.cost import Speed
 from playground.training.regularisers import SIZES, regulariser_runs
 from playground.training.variants import VariantRun, VariantTraining, tabulate_effects
-from playground.views.regularisers import BEFORE_ANY, READY, ReadyComparison
+from playground.views.regularisers import READY, ReadyComparison
 from playground.web.session import experiments
 from playground.web.session.experiments import EXPERIMENTS
 from playground.web.views import regularisers
 from playground.web.views.regularisers import list_differences
+from playground.words import say
 from tests.web.app_test import captions, choose, grey_buttons, open_panels, press, prose, sentences, status_text, table
 from tests.web.experiment_pages import (
     N_STEPS,
@@ -81,7 +82,7 @@ def test_the_runs_are_those_chosen_and_their_numbers_are_shown() -> None:
 @pytest.mark.parametrize("ready", READY, ids=lambda ready: ready.name)
 def test_one_press_starts_a_ready_comparison_and_the_answer_says_what_it_measured(ready: ReadyComparison) -> None:
     app = regularisers_page()
-    assert prose(app).startswith(BEFORE_ANY)
+    assert prose(app).startswith(say("regularisers", "answer-none"))
     app = ended(press(app, f"regularisers_ready_{ready.name}"), PAGE)
     assert {key: app.session_state[key] for key in ready.settings} == ready.settings
     none, other = app.session_state[EXPERIMENTS].get(PAGE).state.results
@@ -93,7 +94,7 @@ def test_one_press_starts_a_ready_comparison_and_the_answer_says_what_it_measure
     )
     first = prose(app).splitlines()[0]
     assert all(f"**{each.unbatched.accuracy:.1%}**" in first for each in (none, other))
-    assert ready.expectation in prose(app)
+    assert say("regularisers", f"ready-{ready.name}") in prose(app)
 
 
 def test_a_link_that_sets_a_strength_opens_its_panel() -> None:

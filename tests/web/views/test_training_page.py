@@ -23,11 +23,10 @@ from playground.training.tasks.task import generator
 from playground.training.trained_network import TrainedNetwork, from_trainer, save
 from playground.training.trainer import Trainer
 from playground.web.session.services import services
-from playground.web.session.trained_slot import SLOT, TrainedSlot
-from playground.web.views import training
-from tests.training.trained import CONFIG, trainer
+from playground.web.session.trained_slot import TrainedSlot
+from playground.web.views import training, training_writing
+from tests.training.trained import CONFIG
 from tests.views.scenes import unmarked
-from tests.waiting import until
 from tests.web.app_test import (
     array,
     captions,
@@ -79,10 +78,6 @@ def shown_answers(app: AppTest) -> list[str]:
     return unmarked(app.table[-1].value["it says"])
 
 
-def chosen_head(app: AppTest) -> tuple[int, int]:
-    return app.session_state["training_layer"], app.session_state["training_head"]
-
-
 def written(app: AppTest) -> str:
     return str(app.code[1].value)
 
@@ -90,7 +85,7 @@ def written(app: AppTest) -> str:
 # --- settings
 
 
-@pytest.mark.parametrize("task", ["brackets", "characters", "seq2seq-copy"])
+@pytest.mark.parametrize("task", ["characters", "seq2seq-copy"])
 def test_a_task_shows_a_question_with_its_answer_and_a_rule_to_beat(task: Any) -> None:
     app, data = training_page(training_task=TASKS[task].title), make_data(recipe(task=task))
     first = answer_samples(run(recipe(task=task, steps=1)).network, data, recipe(task=task), n=1)[0]
@@ -98,19 +93,11 @@ def test_a_task_shows_a_question_with_its_answer_and_a_rule_to_beat(task: Any) -
     assert app.code[0].value == f"reads   {reads}\nanswer  {separator.join(first.right_answer)}"
     assert data.task.question in prose(app)
     assert data.task.example_note in captions(app)
-    for number in (f"**{data.baseline:.1%}**", f"one of {len(data.labels)}, the *classes*", "5 steps of 16 sequences"):
+    for number in (f"**{data.baseline:.1%}**", f"one of {len(data.labels)} *classes*", "5 steps of 16 sequences"):
         assert number in captions(app)
     assert "training_rate" in charts(app), "the link has opened the panel of the optimiser"
     assert grey_buttons(app, "training") == {"stop"}
     assert sentences(app) == ""
-
-
-def test_a_steps_sequences_are_those_that_a_short_text_has() -> None:
-    link = OWN_TEXT | {"training_task": "Fill in the gaps", "training_n_train": 4_096}
-    app = training_page(**link, training_batch_size=256, training_length=24)
-    n = len(make_data(Recipe(task="masked", text=TEXT, length=24)).train)
-    assert n < 256
-    assert f"5 steps of {n} sequences" in captions(app)
 
 
 def test_every_setting_is_in_the_panels_with_its_name_in_the_code() -> None:
@@ -120,21 +107,6 @@ def test_every_setting_is_in_the_panels_with_its_name_in_the_code() -> None:
     shown = widgets(open_panels(app, "training_regularisers_open"))
     labels = {name: shown[f"training_{name}"].label for name in {*RECIPE} - {"text"}}
     assert {name: label for name, label in labels.items() if not label.endswith(f" · `{name}`")} == {}
-
-
-def test_another_task_by_hand_brings_its_own_settings_and_a_link_keeps_its() -> None:
-    app = open_page("training", training_steps=300, training_length=9)
-    assert app.select_slider(key="training_steps").value == 300
-    for title, defaults in (("Match brackets", TASKS["brackets"].defaults), ("Reverse", {})):
-        choose(app, training_task=title)
-        for name in TASKS["brackets"].defaults:
-            assert app.session_state[f"training_{name}"] == defaults.get(name, RECIPE[name].default)
-
-
-def test_what_a_link_sets_is_there() -> None:
-    query = {"training_clip": 0.5, "training_layer_norm": False, "training_temperature": 5.0}
-    shown = widgets(training_page(**query))
-    assert {key: shown[key].value for key in query} == query
 
 
 @pytest.mark.parametrize(
@@ -197,80 +169,6 @@ def test_a_link_reproduces_the_run_to_the_digit(task: Any, changes: dict[str, An
     assert list(table(app, "gradient norm")["gradient norm"]) == expected.history.grad_norm
 
 
-@pytest.mark.long
-def test_the_head_that_changed_most_opens_unless_a_link_or_a_hand_has_chosen_one() -> None:
-    shape = {"n_layers": 2, "training_task": "Reverse, with a decoder"}
-    app = measured(training_page(**shape))
-    layer, _ = most = chosen_head(app)
-    assert "this one's attention changes most" in captions(app)
-    linked = measured(training_page(**shape, training_layer=1 - layer, training_head=1))
-    assert chosen_head(linked) == (1 - layer, 1)
-    choose(app, training_layer=0, training_head=0)
-    assert chosen_head(working(app.run())) == (0, 0)
-    press(app, "training_most_changed")
-    assert chosen_head(app) == most
-    assert app.button(key="training_most_changed").disabled
-    choose(app, training_layer=0, training_head=0)
-    before = array(charts(app)["training_pattern"])
-    groups: list[Any] = [group for group in app.get("button_group") if group.key == "training_attention"]
-    working(groups[0].set_value("decoder self").run())
-    assert not np.array_equal(array(charts(app)["training_pattern"]), before, equal_nan=True)
-    assert "before training" in captions(choose(app, training_moment=0))
-
-
-@pytest.mark.long
-def test_each_run_opens_its_own_head_until_a_hand_has_chosen() -> None:
-    app = measured(training_page(n_layers=2))
-    opened = {chosen_head(app)}
-    for task in ("Sort", "Copy"):
-        train(choose(app, training_task=task))
-        assert "this one's attention changes most" in captions(app)
-        opened.add(chosen_head(app))
-    assert len(opened) > 1
-    choose(app, training_layer=1, training_head=0)
-    train(choose(app, training_task="Sort"))
-    assert chosen_head(app) == (1, 0)
-
-
-@pytest.mark.long
-def test_what_runs_away_is_stopped_and_leaves_the_last_good_weights_or_the_network_before_it() -> None:
-    asked = {"schedule": "constant", "steps": 200, "optimizer": "sgd"}
-    app = training_page(**{f"training_{name}": value for name, value in asked.items()}, training_lr=100)
-    expected = run(recipe(**asked, lr=100))
-    assert status_text(measured(app)) == f"Ended at step {expected.step} of 200."
-    assert f"the weights of step {expected.kept_step:,} are kept" in sentences(app)
-    assert shown_answers(app) == answers(expected)
-    good = train(choose(app, training_lr=0.01, training_steps=5))
-    assert train(choose(app, training_lr=100)) is good
-    assert "What was trained before it stays." in sentences(app)
-
-
-@pytest.mark.long
-def test_of_a_stopped_run_one_step_is_kept_and_measured() -> None:
-    app = press(until_step(press(training_page(training_steps=5_000), "training_start"), at_least=3), "training_stop")
-    open_panels(app, DETAILS)
-    ((step, share, loss),) = re.findall(
-        r"weights of step ([0-9,]+): \*\*([0-9.]+%)\*\*.*Validation loss ([0-9.]+) nats", captions(app)
-    )
-    assert f"Stopped at step {step}; the weights of that step are kept." in status_text(app)
-    assert metrics(app)["Validation accuracy"] == share
-    assert float(metrics(app)["Validation loss"]) == pytest.approx(float(loss), abs=1e-4)
-    assert "Training accuracy" not in metrics(app), "of these weights it was not measured"
-    assert array(charts(app)["training_rate"], 0, "x")[-1] == int(step.replace(",", ""))
-    assert "has not been reached" not in captions(app)
-    assert "moment: the latest saved, step" in widgets(app)["training_moment"].label
-    assert "has not been reached" in captions(choose(app, training_moment=10))
-
-
-@pytest.mark.long
-def test_who_stops_while_the_teacher_learns_is_told_that_nothing_is_kept() -> None:
-    app = press(training_page(training_steps=5_000, training_distill=0.5), "training_start")
-    until(lambda: "its teacher, twice as wide, learns first" in status_text(working(app.run())))
-    press(app, "training_stop")
-    assert status_text(app).startswith("Stopped at step 0; no weights are kept.")
-    assert app.session_state[SLOT].trained is None
-
-
 def test_what_two_visitors_share_counts_once() -> None:
     asked, slot = TrainingRequest(config(), recipe()).build(), TrainedSlot()
     for _ in asked.run():
@@ -285,25 +183,6 @@ def test_what_two_visitors_share_counts_once() -> None:
 # --- a network that is asked
 
 
-def test_a_visitors_sequence_is_answered_and_what_is_none_is_told() -> None:
-    app = measured(training_page(training_sequence="aabb"))
-    expected = run(recipe())
-    (sample,) = answer_examples(
-        expected.network, expected.data, Reverse().read("a a b b", expected.recipe), expected.recipe
-    )
-    own, others = (each.value for each in app.table)
-    assert (list(own.index), list(own["right answer"]), unmarked(own["it says"])) == (
-        ["a a b b"], ["b b a a"], [" ".join(sample.answer)],
-    )  # fmt: skip
-    assert len(others) == 8
-    for typed, problem in (("a" * 2_000, "1,000 symbols are too many"), ("**x**", "does not know “*” and “x”")):
-        working(app.text_input(key="training_sequence").set_value(typed).run())
-        assert problem in sentences(app).replace("\\", "")
-        assert len(app.table) == 1
-    assert len(working(app.text_input(key="training_sequence").set_value(" ").run()).table) == 1
-    assert sentences(app) == ""
-
-
 # --- a network that writes
 
 
@@ -311,7 +190,7 @@ def test_a_visitors_sequence_is_answered_and_what_is_none_is_told() -> None:
 def test_a_network_writes_what_its_probabilities_say(
     heat: float, top_k: int, n_shares: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(training, "LENGTH", 40)
+    monkeypatch.setattr(training_writing, "LENGTH", 40)
     link = {**OWN_TEXT, "training_prompt": "the ", "training_heat": heat, "training_top_k": top_k, "seed": 4}
     app = press(measured(training_page(**link)), "training_write")
     expected = run(recipe(task="characters", text=TEXT, n_symbols=10, seed=4))
@@ -327,21 +206,7 @@ def test_a_network_writes_what_its_probabilities_say(
     assert shares.sum() == pytest.approx(1, rel=1e-5)
     choose(app, training_heat=1.0)
     assert written(app) == text
-    assert f"temperature {heat:g}, top-k {top_k}, seed 4" in captions(app)
     assert len(array(charts(app)["training_next"], 0, "x")) == (min(top_k, 10) or 10)
-
-
-@pytest.mark.long
-def test_prompts_that_are_empty_or_strange() -> None:
-    app = measured(training_page(**OWN_TEXT, training_prompt="the ", training_n_train=16_384))
-    n = len(make_data(recipe(task="characters", text=TEXT, n_train=16_384)).train)
-    assert n < 1_000
-    assert f"learns from {n:,} such sequences" in captions(app), "not as many as were asked for"
-    app.text_input(key="training_prompt").set_value("")
-    assert "needs something to start from" in sentences(press(app, "training_write"))
-    app.text_input(key="training_prompt").set_value("the ♥*x*")
-    assert "there was no `♥`" in captions(press(app, "training_write"))
-    assert written(app).startswith("the [UNK]")
 
 
 # --- to other pages, into files, and into the next run
@@ -360,28 +225,43 @@ def test_the_weights_go_to_every_page_and_the_untrained_ones_with_them() -> None
     np.testing.assert_allclose(array(charts(app)["attention_pattern"], name="customdata"), expected[0, 1], atol=1e-6)
 
 
-def test_the_answer_is_that_of_the_network_that_is_there() -> None:
+def test_the_answer_is_that_of_the_network_that_is_there_and_names_settings_that_it_does_not_have() -> None:
     app = training_page()
-    assert "Nothing has been learnt yet" in prose(app).splitlines()[0]
+    assert "**Start**" in prose(app).splitlines()[0]
     trained = train(app)
-    answer = prose(app).splitlines()[0]
-    assert f"**{trained.results.validation_accuracy:.1%}**" in answer
-    assert f"**{trained.results.baseline:.1%}**" in answer
+    for told, page in (("After", app), ("**The settings are no longer this run's:** lr 0.002 → 0.01.", None)):
+        answer = prose(page or choose(app, training_lr=0.01)).splitlines()[0]
+        assert answer.startswith(told)
+        assert f"**{trained.results.validation_accuracy:.1%}**" in answer
 
 
-def test_an_answer_of_a_run_with_other_settings_says_so_before_its_numbers() -> None:
-    app = training_page()
-    trained = train(app)
-    answer = prose(choose(app, training_lr=0.01)).splitlines()[0]
-    assert answer.startswith("**The settings are no longer this run's:** lr 0.002 → 0.01.")
-    assert f"**{trained.results.validation_accuracy:.1%}**" in answer
+@pytest.mark.long
+def test_of_a_stopped_run_one_step_is_kept_and_measured() -> None:
+    app = press(until_step(press(training_page(training_steps=5_000), "training_start"), at_least=3), "training_stop")
+    open_panels(app, DETAILS)
+    ((step, share),) = re.findall(r"weights of step ([0-9,]+): \*\*([0-9.]+%)\*\*", captions(app))
+    assert f"Stopped at step {step}; the weights of that step are kept." in status_text(app)
+    assert metrics(app)["Validation accuracy"] == share
+    assert "Training accuracy" not in metrics(app), "of these weights it was not measured"
+    assert array(charts(app)["training_rate"], 0, "x")[-1] == int(step.replace(",", ""))
 
 
-def test_a_link_opens_the_panel_of_what_it_sets() -> None:
-    for name, fold in (("lr", "optimiser"), ("clip", "regularisers"), ("n_symbols", "data")):
-        app = open_page("training", **{f"training_{name}": {"lr": 0.01, "clip": 0.5, "n_symbols": 5}[name]})
-        folds = ("data", "optimiser", "regularisers")
-        assert [each for each in folds if app.session_state[f"training_{each}_open"]] == [fold]
+@pytest.mark.long
+def test_what_runs_away_leaves_the_network_before_it() -> None:
+    good = train(app := training_page(training_schedule="constant", training_optimizer="sgd", training_lr=0.01))
+    assert train(choose(app, training_lr=100, training_steps=200)) is good
+    assert status_text(app).startswith("Ended at step")
+    assert "What was trained before it stays." in sentences(app)
+
+
+def test_a_visitors_sequence_is_answered() -> None:
+    app = measured(training_page(training_sequence="aabb"))
+    (sample,) = answer_examples(
+        (made := run(recipe())).network, made.data, Reverse().read("a a b b", made.recipe), made.recipe
+    )
+    own, others = (each.value for each in app.table)
+    assert (list(own["right answer"]), unmarked(own["it says"])) == (["b b a a"], [" ".join(sample.answer)])
+    assert len(others) == 8
 
 
 def test_a_file_brings_a_network_back() -> None:
@@ -418,19 +298,6 @@ def test_where_a_network_can_not_be_asked_a_file_can_still_be_opened(monkeypatch
     assert uploader(app, "training_file").value is None
     assert app.get("download_button")
     assert "training_look" in {button.key for button in app.button}
-
-
-@pytest.mark.long
-def test_the_seed_is_the_trained_networks_whether_trained_here_or_loaded() -> None:
-    app = training_page(seed=3)
-    first = train(app)
-    press(choose(app, seed=5), "training_look")
-    assert values(app, "seed") == {"seed": 3}
-    assert "seed" not in widgets(app), "nobody can change it"
-    assert train(app).key == first.key
-    upload(app, "training_file", save(from_trainer(trainer(seed=9))))
-    assert values(press(app, "training_look"), "seed") == {"seed": 9}
-    assert choose(app, weights="random").number_input(key="seed").value == 5
 
 
 def test_what_the_sidebar_sets_otherwise_is_said_and_one_press_trains_the_usual() -> None:

@@ -1,0 +1,128 @@
+# How does a transformer learn?
+# $step of $steps: steps done; $right, $rule: shares of right answers to the validation set.
+
+answer = After { $step } of { $steps } steps of learning “{ $task }”, **{ PERCENT($right) }** of the network's answers to new sequences are right. A simple rule, without a network, gets **{ PERCENT($rule) }** right.
+answer-new = You have trained nothing yet. Press **Start** and watch a small transformer learn the task “{ $task }”.
+answer-soon = Training has started: the share of right answers will appear here.
+
+accuracy =
+    .alt = Accuracy by step: training set and validation set.
+    .caption = The share of right answers to sequences it learns from (*training set*) and to new ones (*validation set*). Dashed: the simple rule.
+loss =
+    .alt = Loss by step: batches, training set and validation set.
+    .caption = The *loss* is −ln of the probability of the right answer, in *nats*. Guessing among { $classes } answers costs ln { $classes }. A *batch* is what one step learns from. If the loss falls on the training set but not on the validation set, the network memorises.
+rate =
+    .alt = Learning rate by step.
+    .caption = The learning rate: how far a step goes. Its peak so far is { NUM($most) }.
+gradient =
+    .alt = Norm of the whole gradient by step.
+    .caption = The norm of the whole gradient: how steep the loss is. For long runs, the largest of every few steps.
+both-sets = The numbers of both sets
+every-step = The numbers of every step
+
+attention = What does a head attend to as it learns?
+attention-large = Attention of this size is too large to keep. Shorter sequences, fewer layers or fewer heads show it here.
+moment = moment: step { $step } of { $steps }
+pattern =
+    .alt = Attention of layer { $layer }, head { $head }, after step { $step }.
+    .caption = **Layer { $layer }, head { $head }, { $step ->
+        [0] before training: random weights
+       *[other] after step { $step }
+    }.** Row = token of the first validation sequence; its attention weights sum to 1.
+reading-diagonal = { $hits } of { $tokens } tokens attend most to their own position, which gets { WEIGHT($weight) } of the weight on average; spread evenly, it would get { WEIGHT($even) }.
+reading-mirrored = { $hits } of { $tokens } tokens attend most to the mirrored position, counted from the end, which gets { WEIGHT($weight) } of the weight on average; spread evenly, it would get { WEIGHT($even) }.
+reading-largest = The largest weight is { WEIGHT($weight) }; spread evenly over { $tokens } tokens, each would get { WEIGHT($even) }.
+most-changed = Show the head that changed most
+which-attention = Which attention
+
+answers = What does “{ $task }” answer?
+    .caption = { $sequences } new sequences, { $right } of them without a mistake. With the weights of step { $kept_step }: **{ PERCENT($validation_accuracy) }** of the validation set is right. Validation loss { NUMBER($validation_loss, minimumFractionDigits: 6, maximumFractionDigits: 6) } nats.
+own = Ask it yourself, such as `{ $example }`
+
+runs = What you have trained
+    .alt = Right answers by step, a curve a run.
+    .caption = The share of right answers to the validation set, a curve a run; the newest is last.
+run = **{ $number }: { PERCENT($right) }**. { $settings }.
+same-settings = The same settings
+
+next =
+    .alt = Probabilities of the next character; the likeliest, { $likeliest }, has { SHARE($probability) }.
+    .caption = The next character would be drawn from { $possible }. Temperature 1 and k = 0 show the network's own probabilities.
+
+this-run = **This run:** { $task } · { $sequences } sequences of { NUM($tokens) } tokens on average · { $shape } · { $optimizer }, { $schedule } schedule, lr { NUM($lr) } · seed { $seed }.
+shape = { $n_layers ->
+    [one] 1 layer
+   *[other] { $n_layers } layers
+}, { $n_heads ->
+    [one] 1 head
+   *[other] { $n_heads } heads
+}, width { $d_model }, d_ff { $d_ff }, positions { $positions }, { $norm ->
+    [none] no norms
+   *[other] { $norm_placement }-norm ({ $norm })
+}{ $residual ->
+    [1] {""}
+   *[0] , no residuals
+}
+size = { $parameters } parameters, { $head } of them in its { $decoder ->
+    [yes] decoder
+   *[no] output head
+}
+classes = Each answer is one of { $n } *classes*: { $listed }.
+
+details = More of this run: speed, learning rate, gradient, all numbers
+stopped = Stopped at step { $step }; { $kept ->
+    [yes] the weights of that step are kept
+   *[no] no weights are kept
+}. Start begins again at step 0, with the seed's initial weights.
+diverged = Ended at step { $step } of { $steps }.
+at = step { $step } of { $steps }
+at-teacher = its teacher, twice as wide, learns first: step { $step } of { $steps }
+stays = What was trained before it stays.
+not-kept = What was trained last is not kept. { $problem }
+
+look = Look into it on every page
+    .help = Every page then runs these weights; if they know less than half of your text, it becomes an example of the task. The sidebar has a switch to the same network before training.
+download = Download (safetensors)
+keep-link = The link restores it, for others too. A file keeps it.
+keep-file = A reload loses it. A file keeps it.
+open-run = Open
+    .help = Every page then runs these weights.
+pin-run = Pin
+    .help = The pages then show this network beside what the sidebar has.
+upload = Open a network that was trained and downloaded here before
+    .label = A file from the download button
+    .help = It stays with this tab of your browser and is shown to nobody else.
+
+writes = What does it write?
+    .prompt = How it begins
+    .heat = temperature: 0 takes the likeliest, 1 draws what it believes
+    .top-k = top-k: draw from the k likeliest, 0 is from all
+    .button = Write
+unknown = The text it has learnt from has no { $characters }: it reads [UNK] instead.
+
+task = Task
+text = A text of your own to learn from
+    .placeholder = empty: Python's help topics, 430,000 characters of English
+data = It learns from { $train } such sequences, the *training set*, and is measured on { $validation } new ones, the *validation set*. The simple rule to beat: { $rule }. It is right in **{ PERCENT($right) }** of the validation set.
+fold-data = The data
+fold-optimiser = The optimiser
+fold-regularisers = Regularisers
+set-steps = steps of training
+set-length = longest sequence
+set-n_symbols = different symbols
+set-n_train = sequences to learn from
+set-schedule = learning-rate schedule
+    .help = paper: up in a line while it warms up, then down with 1/√step (Vaswani et al. 2017, section 5.3).
+set-lr = learning rate, or its peak
+set-warmup = steps until the peak
+set-batch_size = sequences in a step
+set-temperature = temperature of the teacher
+no-effect = It changes nothing here: { $reason }.
+strength = { $explanation } Where: { $where }.
+cost = About **{ $time }** here: { $steps } steps of { $batch } sequences. The *seed* { $seed } draws the same sequences and initial weights for everyone, so this link gives the same curves.
+another-seed = Another seed, to watch it learn
+architecture = **The sidebar's architecture{ $small ->
+    [yes] , MiniLM's kind in small
+   *[no] {""}
+}:** { $shape }; { $size }.
+usual = Train the usual architecture
