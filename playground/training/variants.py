@@ -5,8 +5,8 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from statistics import fmean
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import torch
 
 from playground.config import ModelConfig
@@ -15,6 +15,9 @@ from playground.training.network import Evaluation, History, Measure, evaluate_u
 from playground.training.recipe import Recipe
 from playground.training.tasks import Data, make_data
 from playground.training.trainer import Outcome, Trainer
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -257,8 +260,10 @@ def difference_noise(share: float, n_answers: int) -> float:
 TABLE_COLUMNS = ("training %", "validation %", "gap", "in use %", "± points", "spread", "loss", "± nats", "outcome")
 
 
-def tabulate_effects(state: VariantsState) -> pd.DataFrame:
+def tabulate_effects(state: VariantsState) -> "pd.DataFrame":
     """Return a row for each variant: means over its seeds; NaN where nothing is measured yet."""
+    import pandas as pd  # links import this module, and the package does without tables
+
     effects, variants = measure_effects(state), state.by_variant
     rows = []
     for run in first_seed(state.runs):

@@ -265,9 +265,6 @@ def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
 
 def show_statistics(scene: Scene[Run], options: Options) -> Iterator[Item]:
     """Mean and standard deviation of a token's features before and after every norm."""
-    if scene.now.config.norm == "none":
-        yield Paragraph(say("norms", "effect-none"))
-        return
 
     def describe(run: Run) -> str:
         table = _statistics(run)

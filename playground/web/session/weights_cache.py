@@ -32,6 +32,9 @@ class Owned(Protocol):
 
 K = TypeVar("K", bound=Owned)
 
+OWN = 8
+"""Results of a function that a session keeps of its own weights: of both sides, and of a few other sentences."""
+
 OF_ANOTHER = "These weights are of another session."
 
 
@@ -81,7 +84,7 @@ def _cache_in(find_cache: Callable[[Callable[..., object]], ResultCache]) -> Cal
 def cache_by_weights(function: Callable[Concatenate[K, P], R]) -> Callable[Concatenate[K, P], R]:
     """Cache a function by its first argument, a `WeightsId` or a key that has one.
 
-    Results of a visitor's own weights, two of each function, stay in that session; all others are for everybody. The
+    Results of a visitor's own weights, a few of each function, stay in that session; all others are for everybody. The
     function raises `UnavailableError` in another session.
     """
 
@@ -96,7 +99,7 @@ def keep(function: Callable[..., object], key: Hashable, owner: Owner, compute: 
     """Return what a function computes of a key, kept for its owner; raises `UnavailableError` for another session."""
     if owner not in (EVERYBODY, this_session()):
         raise UnavailableError(OF_ANOTHER)
-    own = services().results if owner == EVERYBODY else _session_caches().setdefault(function, ResultCache(2))
+    own = services().results if owner == EVERYBODY else _session_caches().setdefault(function, ResultCache(OWN))
     return own.find(hashkey(function, key), compute)
 
 

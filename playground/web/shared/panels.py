@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
@@ -90,6 +91,8 @@ def draw_run_line(*, changed: bool = True) -> Run:
         )
     if setup.weights == "minilm":
         _explain_language(setup)
+    if not np.isfinite(run.arrays["final"]).all():
+        st.info("**Overflow**: numbers have left the range of 32-bit floats on the way; they stand as NaN or ∞.")
     n_cut, tokens = setup.batch.truncated[setup.sentence], run.n_real
     if n_cut:
         st.info(

