@@ -37,7 +37,8 @@ def show_chosen_stage() -> None:
     with above:
         view = view_own_input(session_view(PAGE))
         if view.lab == current_setup():
-            panels.draw_run_line()
+            panels.draw_run_line()  # a text's own query and key are known from here on
+            view = session_view(PAGE)
         keep_answer_place()
         scroll_as_requested()
         with panels.explain_errors():

@@ -16,6 +16,7 @@ from playground.web.choices.shortcuts import preset_values
 from playground.web.session import caches
 from tests.web import app_test
 from tests.web.app_test import (
+    answer,
     array,
     captions,
     charts,
@@ -190,3 +191,9 @@ def test_dropout_leaves_the_shared_model_alone() -> None:
     other, same = (array(charts(choose(app, seed=seed))["step_drops"]) for seed in (1, 0))
     assert np.array_equal(same, factors, equal_nan=True)
     assert not np.array_equal(other, factors, equal_nan=True)
+
+
+def test_a_texts_own_query_is_answered_from_the_first_look_on() -> None:
+    app = open_page("step_by_step", weights="english")
+    assert shown_focus(app)["query"] == 16
+    assert "`[MASK]`₁₆" in answer(app)
