@@ -102,8 +102,8 @@ def little_memory(server: Server, spare: int) -> Iterator[None]:
 
 def test_a_pass_that_runs_out_of_memory_is_one_sentence_and_a_smaller_one_works(troubled: Server) -> None:
     async def grow_and_shrink(student: Student) -> None:
-        with little_memory(troubled, 100_000_000):
-            await student.set("n_layers", "12")  # 280 MB of weights more
+        with little_memory(troubled, 260_000_000):
+            await student.set("n_layers", "12")  # 430 MB of weights, and one layer has 120
             assert student.alerts == [escape_markdown(OUT_OF_MEMORY)]
             await student.set("n_layers", "1")
             assert student.alerts == []
