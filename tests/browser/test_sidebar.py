@@ -19,12 +19,12 @@ _CONTROLS = """sidebar => [...sidebar.querySelectorAll("[data-testid=stElementCo
 
 
 @pytest.mark.parametrize(
-    ("link", "most"), [("/attention", 12), ("/attention?weights=random", 12), ("/encoder-decoder", 2)]
+    ("link", "most"), [("/attention", 13), ("/attention?weights=random", 13), ("/encoder-decoder", 3)]
 )
 def test_a_newcomer_meets_few_controls(link: str, most: int, visitor: Visitor) -> None:
     sidebar = visitor.open(link).page.get_by_test_id("stSidebar")
     closed = sidebar.evaluate(_CONTROLS)
-    assert {"st-key-copy_link", "st-key-reset"} <= set(closed)
+    assert {"st-key-copy_link", "st-key-undo", "st-key-reset"} <= set(closed)
     assert len(closed) <= most, closed
     visitor.unfold("More")
     expect(visitor.widget("export")).to_be_visible()
