@@ -22,8 +22,8 @@ def test_a_model_of_ids_gives_the_tutorials_numbers_for_typed_ids(name: str, pas
     app = upload(open_page("attention", weights="mine", text=text), (FOLDER / f"{name}.safetensors").read_bytes())
     choose(app, own_reading="ids", n_heads=4)
     assert not app.error
-    run = passes[-1][1]
-    assert run.tokens == tuple(map(str, state.arrays["ids"][0].tolist()))
+    tokens = tuple(map(str, state.arrays["ids"][0].tolist()))
+    run = next(run for _, run in reversed(passes) if run.tokens == tokens)  # the page reads other sentences too
     model = load(name)
     if isinstance(model, EncoderDecoder):  # its file holds logits; the pages run the encoder half
         theirs = model.encoder(state.arrays["ids"][:1]).detach()[0]
