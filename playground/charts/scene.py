@@ -8,8 +8,6 @@ from playground.link.opening import Focus
 S = TypeVar("S")
 """A run of the encoder on most pages."""
 
-T = TypeVar("T")
-
 _FIRST = Focus(0, 0, 0, 0)
 
 
@@ -34,10 +32,6 @@ class Scene(Generic[S]):
         if self.pinned is None:
             raise ValueError("Nothing is pinned, so there is one subject alone.")
         return self.pinned, self.now
-
-    def with_subjects(self, now: T, pinned: T | None) -> "Scene[T]":
-        """The scene of what was made of its subjects."""
-        return Scene(now, self.focus, pinned, self.pinned_name, self.now_name, self.same_tokens)
 
 
 def list_missing(asked: Focus, shown: Focus) -> list[tuple[str, int, int]]:

@@ -61,6 +61,9 @@ class Source:
 
     def encoder(self, weights: str, config: ModelConfig, seed: int) -> Encoder:
         """The encoder with these weights; raises UnavailableError, PretrainedError where they are not here."""
+        return self.remember(Source.encoder, (weights, config, seed), lambda: self._build(weights, config, seed))
+
+    def _build(self, weights: str, config: ModelConfig, seed: int) -> Encoder:
         if weights == "minilm":
             return checkpoint.load("minilm")[0]
         if weights.startswith((AFTER, BEFORE)):

@@ -116,10 +116,6 @@ class Change:
         """Whether it means the same in every sentence."""
         return all(self[name] is None for name in ("query", "key", "sentence"))
 
-    def silences_head(self, layer: int, head: int) -> bool:
-        """Whether it switches this head off in full."""
-        return self.kind == "zero" and self.strength == 1 and self.layer == layer and self.head in (None, head)
-
 
 @dataclass(frozen=True, eq=False)
 class Subject:

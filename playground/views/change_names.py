@@ -46,11 +46,6 @@ def count_changes(run: Run) -> int:
     return len(group_layers(run.interventions, run.config.n_layers))
 
 
-def name_your_changes(n: int) -> str:
-    """What a sentence calls so many changes of the visitor."""
-    return "your change" if n == 1 else "your changes"
-
-
 def name_tokens(sentence: str, tokens: Sequence[str]) -> str:
     """A sentence of the model, which counts tokens, with their words: `it₁₀` for `token 10`."""
     return re.sub(r"\btoken (\d+)\b", lambda found: name_token(tokens, int(found[1])), sentence)

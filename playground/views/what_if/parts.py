@@ -41,8 +41,6 @@ from playground.runs.encoder_run import Run
 from playground.views.what_if.followed import map_of_heads
 from playground.words import say
 
-PartKind = Literal["heads", "sublayers", "pairs of one head", "hidden tokens", "heads taken out"]
-
 Target = Literal["vector", "similarity", "word", "answers"]
 """What effects are measured on: the sentence's vector, its cosine with another, a probability."""
 

@@ -17,7 +17,7 @@ from playground.text import split_sentences
 from playground.training.kept_run import KeptRun
 from playground.training.tasks import TASKS
 from playground.web.choices import setup
-from playground.web.choices.setup import Setup, current_setup, current_value, note_focus_text, trained_network
+from playground.web.choices.setup import current_setup, current_value, note_focus_text, trained_network
 from playground.web.session import caches
 
 _HIDDEN = "_hidden"
@@ -90,11 +90,6 @@ def use_task_defaults() -> None:
 def preset_values(name: str) -> Mapping[str, Any]:
     """What a preset sets beside the weights, by the sidebar's keys, with the tokenizers that this server has."""
     return values_of_preset(name, has_wordpiece=caches.checkpoint_available())
-
-
-def has_preset(setup: Setup, name: str) -> bool:
-    """Whether a preset is in place: random weights, and all values that it sets."""
-    return setup.weights == "random" and all(setup[key] == value for key, value in preset_values(name).items())
 
 
 def choose_run(run: KeptRun) -> None:

@@ -6,11 +6,9 @@ from typing import Any
 
 import streamlit as st
 
-from playground.analysis.comparison import have_same_tokens
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.pages import page_at
-from playground.runs.encoder_run import Run
 from playground.views.scenes import MOST_NAMED, Difference, list_differences, name_sides
 from playground.web.choices import setup, shortcuts
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, pinned_setup
@@ -29,21 +27,6 @@ class PinnedSide:
     """The present side's name."""
 
 
-@dataclass(frozen=True)
-class PinnedRun:
-    """The run of the pinned settings, for charts that show it beside the present one."""
-
-    side: PinnedSide
-    run: Run
-    has_same_tokens: bool
-    """Whether it read the tokens that the present run read: what belongs to a token has no counterpart else."""
-
-    @property
-    def name(self) -> str:
-        """What captions call it, in markdown."""
-        return escape_markdown(self.side.name)
-
-
 def pinned_side() -> PinnedSide | None:
     """What is pinned beside the present settings; None where nothing is."""
     setup = pinned_setup()
@@ -60,26 +43,6 @@ def pinned_side_without_changes() -> PinnedSide | None:
     ):
         return None
     return side
-
-
-def run_pinned(side: PinnedSide | None) -> Run | None:
-    """The run of the pinned settings; None where nothing is pinned or it cannot be run.
-
-    `explain_pinned_run` says why not, once a page. A fragment calls this anew, as `panels.shown_run`.
-    """
-    if side is None or not side.setup.text.sentences:
-        return None
-    try:
-        return caches.run_sentence(side.setup.run_key)
-    except PlaygroundError:
-        return None
-
-
-def beside(run: Run) -> PinnedRun | None:
-    """The pinned run beside this one, the present; None as of `run_pinned`."""
-    side = pinned_side()
-    pinned = run_pinned(side)
-    return PinnedRun(side, pinned, have_same_tokens(run, pinned)) if side and pinned else None
 
 
 KEY = "pin_line"

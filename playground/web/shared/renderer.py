@@ -42,7 +42,6 @@ from playground.export.tables import rows_of
 from playground.link.opening import Focus, LinkedView
 from playground.link.params import FOCUS, PARAMS
 from playground.pages import page_at
-from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.focus import choose_places, move_focus
 from playground.web.choices.setup import current_setup, current_value, pinned_setup
@@ -50,7 +49,6 @@ from playground.web.components.charts import CellFrame, clicked_tokens, draw_bar
 from playground.web.components.rows import draw_token_chips
 from playground.web.shared import panels, saving
 from playground.web.shared.focus_line import PLACES, Cells, draw_focus, frame_cell, take_answer_place, take_proof_place
-from playground.web.shared.pinning import beside
 from playground.web.shared.saving import Saved, draw_save_menu, saved_heads
 
 S = TypeVar("S")
@@ -131,18 +129,6 @@ def draw_view(
         if shown:
             draw_focus(view.run, shown)
         render(show(made, view.values), made)
-
-
-def draw_focus_and_scene(*, changed: bool = True, shown: Sequence[str] = PLACES) -> Scene[Run]:
-    """The sentence's run, the pinned one beside it, and the focus, whose line is drawn; ends the page where it must.
-
-    `shown` as of `draw_focus`.
-    """
-    run = panels.shown_run(changed=changed)
-    focus, pinned = draw_focus(run, shown), beside(run)
-    if pinned is None:
-        return Scene(run, focus)
-    return Scene(run, focus, pinned.run, pinned.side.name, pinned.side.now, pinned.has_same_tokens)
 
 
 def render(items: Iterable[Item], scene: Scene[Any] = _NO_SUBJECT) -> None:
