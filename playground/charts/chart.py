@@ -326,6 +326,34 @@ class Control:
 
 
 @dataclass(frozen=True)
+class Menu:
+    """A list that opens, of a parameter's values by what they are called."""
+
+    key: str
+    """Of the parameter, whose widget's ends in `_menu`."""
+    label: str
+    names: Mapping[Any, str]
+    help: str = ""
+    takes_text: bool = False
+    """Whether other values can be typed."""
+
+
+@dataclass(frozen=True)
+class Button:
+    """A press chooses other values; only a live page has it."""
+
+    key: str
+    label: str
+    chooses: Mapping[str, Any]
+    """By the parameters' keys in the link."""
+    help: str = ""
+    icon: str = ""
+    is_disabled: bool = False
+    opens: str = ""
+    """The page, by its path, that a press opens; empty for the present one."""
+
+
+@dataclass(frozen=True)
 class Columns:
     """Items side by side."""
 
@@ -377,7 +405,20 @@ class Widget:
 
 
 Item: TypeAlias = (
-    Chart[Any] | Table[Any] | Paragraph | Formula | Code | Metrics | Control | Columns | Group | Panel | Later | Widget
+    Chart[Any]
+    | Table[Any]
+    | Paragraph
+    | Formula
+    | Code
+    | Metrics
+    | Control
+    | Menu
+    | Button
+    | Columns
+    | Group
+    | Panel
+    | Later
+    | Widget
 )
 
 Options: TypeAlias = Mapping[str, Any]

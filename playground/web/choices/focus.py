@@ -17,14 +17,15 @@ without running anything, so it frames the layer alone. The Norms page has a dep
 `norms_layer`: it counts the embeddings as 0.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 import streamlit as st
 
 from playground.link import opening, query
 from playground.link.opening import Focus, choose_pair
-from playground.link.params import AUTOMATIC, FOCUS
+from playground.link.params import AUTOMATIC, FOCUS, SHARED
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import (
     current_value,
@@ -32,6 +33,7 @@ from playground.web.choices.setup import (
     is_focus_of_text,
     note_focus_text,
 )
+from playground.web.choices.shortcuts import choose_values, keep_replaced
 
 _TOKENS = "_focus_tokens"
 """Session key of the tokens of the text that was run last, padding left out."""
@@ -100,6 +102,13 @@ def choose_places(**chosen: object) -> None:
         value, complaint = query.read(key, [str(chosen[key])])
         if complaint is None:
             st.session_state[key] = value
+
+
+def choose(chosen: Mapping[str, Any]) -> None:
+    """Choose values of any parameters, by their keys in the link; for callbacks."""
+    keep_replaced()
+    choose_values({key: value for key, value in chosen.items() if key in SHARED or key == "do"})
+    choose_places(**{key: value for key, value in chosen.items() if key not in SHARED and key != "do"})
 
 
 def move_focus(**asked: object) -> None:

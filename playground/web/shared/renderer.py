@@ -17,6 +17,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from playground.charts.bars import LabelledRows
 from playground.charts.chart import (
+    Button,
     CellRanges,
     Chart,
     Code,
@@ -26,6 +27,7 @@ from playground.charts.chart import (
     Group,
     Item,
     Later,
+    Menu,
     Metrics,
     Options,
     Panel,
@@ -40,15 +42,16 @@ from playground.charts.label import chart_label
 from playground.charts.scene import Scene
 from playground.export.tables import rows_of
 from playground.link.opening import Focus, LinkedView
-from playground.link.params import FOCUS, PARAMS
+from playground.link.params import FOCUS, PARAMS, SHARED
 from playground.pages import page_at
 from playground.web.choices import widgets
-from playground.web.choices.focus import choose_places, move_focus
+from playground.web.choices.focus import choose, choose_places, move_focus
 from playground.web.choices.setup import current_setup, current_value, pinned_setup
 from playground.web.components.charts import CellFrame, clicked_tokens, draw_bars, draw_curves, draw_head_lines
 from playground.web.components.rows import draw_token_chips
 from playground.web.shared import panels, saving
 from playground.web.shared.focus_line import PLACES, Cells, draw_focus, frame_cell, take_answer_place, take_proof_place
+from playground.web.shared.navigation import page_named
 from playground.web.shared.saving import Saved, draw_save_menu, saved_heads
 
 S = TypeVar("S")
@@ -184,6 +187,10 @@ def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, 
             if key in ON_CHANGE:
                 limits["on_change"] = ON_CHANGE[key]
             widgets.draw(key, label, help_text=help_text or None, **limits)
+        case Menu(key, label, names, help_text, takes_text):
+            _render_menu(key, label, names, help_text, takes_text=takes_text)
+        case Button():
+            _render_button(item)
         case Columns(columns, shares, gap):
             for column, items in zip(st.columns(shares or len(columns), gap=gap), columns, strict=True):
                 with column:
@@ -267,6 +274,39 @@ def _draw(drawn: Drawn, focus: Focus) -> None:
             frame.draw()
     if drawn.table is not None:
         panels.draw_numbers(drawn.key, drawn.table, drawn.table_title, on_row=_row_chooser(drawn.on_row, drawn.table))
+
+
+def _render_menu(key: str, label: str, names: Mapping[Any, str], help_text: str, *, takes_text: bool) -> None:
+    shown = current_value(key)
+    missing = [] if shown in names or shown == "" else [shown]
+    more: dict[str, Any] = {"accept_new_options": True, "index": None} if takes_text else {}
+    widgets.unbound_menu(
+        key,
+        f"{key}_menu",
+        label,
+        [*names, *missing],
+        None if takes_text and shown == "" else shown,
+        format_func=lambda value: names.get(value, str(value)),
+        help=help_text or None,
+        **more,
+    )
+
+
+def _render_button(button: Button) -> None:
+    """Draw a button; the whole page follows a press that changes more than the page's own choices."""
+    is_pressed = st.button(
+        button.label,
+        key=button.key,
+        icon=button.icon or None,
+        help=button.help or None,
+        disabled=button.is_disabled,
+        on_click=choose,
+        args=(button.chooses,),
+    )
+    if is_pressed and button.opens:
+        st.switch_page(page_named(button.opens), query_params={})
+    if is_pressed and button.chooses.keys() & {*SHARED, "do"}:
+        st.rerun()
 
 
 def _take_line(key: str) -> None:
