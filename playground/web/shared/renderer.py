@@ -3,7 +3,7 @@
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, TypeVar
 
@@ -71,6 +71,19 @@ WIDGETS: dict[str, Callable[..., None]] = {"token_chips": draw_token_chips}
 """What draws a `Widget`, by its name; pages add theirs."""
 
 
+@dataclass(frozen=True)
+class Live:
+    """What a page has of its own beside its view."""
+
+    widgets: Mapping[str, Callable[..., None]] = field(default_factory=dict)
+    """What draws a `Widget`, by its name."""
+    on_change: Mapping[str, Callable[[], None]] = field(default_factory=dict)
+    """What follows a choice, by the parameter's key."""
+
+
+_NOTHING_LIVE = Live()
+
+
 class PlainFigure(BaseFigure):  # type: ignore[misc]
     """A figure that Plotly has not validated: that would take most of the time that a click has.
 
@@ -117,6 +130,7 @@ def draw_view(
     show: Callable[[Scene[S], Options], Iterable[Item]],
     scene: Callable[[LinkedView], Scene[S]],
     shown: Sequence[str] = PLACES,
+    live: Live = _NOTHING_LIVE,
 ) -> None:
     """Draw the focus line and what a page's view shows; an expected error ends the page with its one sentence.
 
@@ -125,25 +139,35 @@ def draw_view(
         show: the view.
         scene: what it looks at.
         shown: the places of the focus that the page depends on; without any, there is no focus line.
+        live: the page's own widgets, and what follows its choices.
     """
     view = session_view(page)
     with panels.explain_errors():
         made = scene(view)
         if shown:
             draw_focus(view.run, shown)
-        render(show(made, view.values), made)
+        render(show(made, view.values), made, live)
 
 
-def render(items: Iterable[Item], scene: Scene[Any] = _NO_SUBJECT) -> None:
+def render(items: Iterable[Item], scene: Scene[Any] = _NO_SUBJECT, live: Live = _NOTHING_LIVE) -> None:
     """Draw what a view yields; words and controls alone need no scene."""
-    later: list[tuple[DeltaGenerator, Later]] = []
-    _render_all(items, scene, later)
-    for place, item in later:
+    page = _Page(scene, live, [])
+    _render_all(items, page)
+    for place, item in page.later:
         with place:
-            _render_all(item.items, scene, later)
+            _render_all(item.items, page)
 
 
-def _render_all(items: Iterable[Item], scene: Scene[S], later: list[tuple[DeltaGenerator, Later]]) -> None:
+@dataclass(frozen=True)
+class _Page:
+    """What all of a page's items are drawn with."""
+
+    scene: Scene[Any]
+    live: Live
+    later: list[tuple[DeltaGenerator, Later]]
+
+
+def _render_all(items: Iterable[Item], page: _Page) -> None:
     """Draw each item; what proves the page's answer, and follows it, stands with it above the focus line."""
     follows_answer = False
     for item in items:
@@ -152,13 +176,14 @@ def _render_all(items: Iterable[Item], scene: Scene[S], later: list[tuple[DeltaG
         proves = isinstance(item, Chart) or (isinstance(item, Group) and item.is_proof)
         place = take_answer_place() if is_answer else proof if proves else None
         with nullcontext() if place is None else place:
-            for drawing in _render_item(item, scene, later):
-                _draw_beside(drawing, scene.focus)
+            for drawing in _render_item(item, page):
+                _draw_beside(drawing, page.scene.focus)
         follows_answer = is_answer
 
 
-def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, Later]]) -> list[Drawing]:
+def _render_item(item: Item, page: _Page) -> list[Drawing]:
     """Draw an item; returns the charts whose pinned side is still to be drawn: below them, as wide as the page."""
+    scene = page.scene
     drawings: list[Drawing] = []
     match item:
         case Chart():
@@ -184,8 +209,8 @@ def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, 
             st.code(text, language=None, height="content" if wraps else _CODE_HEIGHT, wrap_lines=wraps)
         case Control(key, label, help_text, high):
             limits: dict[str, Any] = {} if high is None else {"high": high}
-            if key in ON_CHANGE:
-                limits["on_change"] = ON_CHANGE[key]
+            if follows := page.live.on_change.get(key, ON_CHANGE.get(key)):
+                limits["on_change"] = follows
             widgets.draw(key, label, help_text=help_text or None, **limits)
         case Menu(key, label, names, help_text, takes_text):
             _render_menu(key, label, names, help_text, takes_text=takes_text)
@@ -195,7 +220,7 @@ def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, 
             for column, items in zip(st.columns(shares or len(columns), gap=gap), columns, strict=True):
                 with column:
                     for each in items:
-                        drawings += _render_item(each, scene, later)
+                        drawings += _render_item(each, page)
         case Group(key, items, is_row, is_card, gap, _):
             place = st.container(
                 key=key or None,
@@ -206,20 +231,20 @@ def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, 
                 gap=gap or ("xsmall" if is_card else "small"),
             )
             with place:
-                _render_all(items, scene, later)
+                _render_all(items, page)
         case Panel(key, title, items, icon):
             bound: dict[str, Any] = {"key": key, "bind": "query-params"} if key else {}
             with st.expander(title, icon=icon or None, **bound):
-                _render_all(items, scene, later)
+                _render_all(items, page)
         case Later():
-            later.append((st.container(), item))
+            page.later.append((st.container(), item))
         case Metrics(metrics):
             with st.container(horizontal=True, gap="small"):
                 for metric in metrics:
                     change = metric.change.replace("−", "-") or None  # Streamlit's arrow points down at a hyphen
                     st.metric(metric.label, metric.value, change, "off", help=metric.help or None, width="content")
         case Widget(name, data, caption):
-            WIDGETS[name](**data)
+            (page.live.widgets.get(name) or WIDGETS[name])(**data)
             if caption:
                 st.caption(caption)
     return drawings
