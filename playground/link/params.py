@@ -1,6 +1,7 @@
 """Every query parameter, by its key in the session: its frozen default and how its text is read."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from playground.analysis.walkthrough import STAGES
@@ -438,9 +439,11 @@ LOCKED = ("tokenizer", "table_rows", *ARCHITECTURE)
 """What the trained weights decide."""
 
 
-def page_parameters(page: str) -> list[str]:
+@cache
+def page_parameters(page: str) -> tuple[str, ...]:
     """The keys of one page's own parameters, by its path."""
-    return [key for key in OWN if key.startswith(page_at(page).parameter_prefix)]
+    prefix = page_at(page).parameter_prefix
+    return tuple(key for key in OWN if key.startswith(prefix))
 
 
 def write(value: object) -> str:
@@ -461,5 +464,6 @@ def default_values(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def write_changed(values: Mapping[str, Any]) -> dict[str, list[str]]:
     """The texts of those parameters that are not at their defaults."""
-    defaults, texts = default_values(values), {key: write_all(value) for key, value in values.items()}
-    return {key: text for key, text in texts.items() if text != write_all(defaults[key])}
+    defaults = default_values(values)
+    changed = {key: write_all(value) for key, value in values.items() if value != defaults[key]}
+    return {key: texts for key, texts in changed.items() if texts != write_all(defaults[key])}

@@ -21,6 +21,7 @@ from playground.link.params import (
     FOCUS,
     FOLDS,
     LOCKED,
+    OWN,
     PARAMS,
     SHARED,
     SIZES,
@@ -36,6 +37,12 @@ from playground.weights.recognise import RecognisedWeights
 
 _OWN_TEXT_KEYS = ("encdec_target", "encdec_attention", "encdec_layer", "encdec_head", "encdec_position")
 """Parameters that the page Encoder-decoder has beside one's own text alone, so that a link with one means that."""
+
+HIDDEN = {
+    "trained example": _OWN_TEXT_KEYS,
+    "your text": tuple(key for key in OWN if key.startswith("encdec_example")),
+}
+"""By `encdec_source`: parameters that have no effect, and are not written."""
 
 
 def needed_panels(linked: Collection[str | None]) -> dict[str, bool]:

@@ -11,12 +11,12 @@ from playground.web.components import load_component, moment
 _guard = load_component("address_guard")
 
 
-def write_address(key: str, parameters: Mapping[str, list[str]]) -> None:
-    """Put these texts of parameters into the address bar; an empty list takes its parameter out.
+def write_address(key: str, parameters: Mapping[str, list[str]], when: Mapping[str, str | float]) -> None:
+    """Put these texts of parameters into the address bar, instead of all others.
 
-    The browser acts on each call once, changed texts or not, and on none after a later one: calls carry their time.
+    The browser acts on each `moment` once, and on none after a later one.
     """
-    _guard(key=key, data={"parameters": dict(parameters), "moment": moment()})
+    _guard(key=key, data={"parameters": dict(parameters), "moment": when})
 
 
 _announcement = load_component("announcement")

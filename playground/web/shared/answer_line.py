@@ -9,9 +9,10 @@ import streamlit as st
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.language.text import IDS, VOCABULARY
+from playground.link.lab import Lab
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
-from playground.web.choices.setup import Setup, current_setup, pinned_setup
+from playground.web.choices.setup import current_setup, pinned_setup
 from playground.web.components.rows import draw_token_chips
 from playground.web.session.answers import HiddenWord, fill_in, head_costs, hidden_word
 from playground.web.shared.page_end import as_one_element
@@ -41,7 +42,7 @@ def draw_answer_line(run: Run) -> None:
                 st.dataframe(_by_depth(fill_in(setup.run_key)), key=f"{KEY}_by_depth", width="stretch")
 
 
-def _describe(setup: Setup, hidden: HiddenWord) -> str:
+def _describe(setup: Lab, hidden: HiddenWord) -> str:
     """The likeliest words, the right one bold; before the changes; and without the head that is worth most."""
     key, untouched = setup.run_key, setup.untouched_key
     now, before = fill_in(key)[-1], fill_in(untouched)[-1]

@@ -7,14 +7,15 @@ import streamlit as st
 
 from playground.errors import InterventionError, PlaygroundError
 from playground.link.changes import MAX_CHANGES, FittedChanges
+from playground.link.lab import Lab
 from playground.model.change_texts import write_change
 from playground.model.changes import Change
 from playground.model.interventions import check_change
 from playground.pages import page_at
 from playground.runs.forward_pass import intervention_subject
 from playground.views.change_names import group_layers, name_changes, name_tokens
-from playground.web.choices import changes
-from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
+from playground.web.choices import shortcuts as changes
+from playground.web.choices.setup import OPEN_PAGE, current_setup
 from playground.web.components.rows import CHANGES_KEY, Chip, draw_chips
 from playground.web.components.without_picture import scroll_to
 from playground.web.shared.navigation import page_named
@@ -52,7 +53,7 @@ def _show_what_followed() -> None:
     st.session_state[_ARRIVING] = True
 
 
-def explain_refusal(setup: Setup, wanted: Sequence[Change]) -> str:
+def explain_refusal(setup: Lab, wanted: Sequence[Change]) -> str:
     """One sentence on why changes cannot be made, and what to take back for them; empty where they can.
 
     A change at the same place with another strength makes room for the wanted one.
@@ -155,7 +156,7 @@ def draw_change_chips() -> None:
         st.caption(told)
 
 
-def _read_text(setup: Setup) -> tuple[Sequence[str], FittedChanges, str]:
+def _read_text(setup: Lab) -> tuple[Sequence[str], FittedChanges, str]:
     """The sentence's tokens, and which changes its run can have; where there is no run, what the changes wait for."""
     if not setup.text.sentences:
         return (), FittedChanges(), "Waits for a sentence."
@@ -165,7 +166,7 @@ def _read_text(setup: Setup) -> tuple[Sequence[str], FittedChanges, str]:
         return (), FittedChanges(), "Waits until the model can run."
 
 
-def _group(setup: Setup) -> list[tuple[tuple[Change, ...], bool]]:
+def _group(setup: Lab) -> list[tuple[tuple[Change, ...], bool]]:
     """The changes as they were made, one in every layer as one, each with whether it is switched on."""
     made = dict(setup.changes)
     groups = [

@@ -13,6 +13,7 @@ from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
+from playground.link.lab import Lab
 from playground.link.params import write_changed
 from playground.link.query import explain_cut
 from playground.runs.encoder_run import Run
@@ -22,7 +23,6 @@ from playground.views.change_names import count_changes
 from playground.web.choices.focus import settle_tokens
 from playground.web.choices.setup import (
     OPEN_PAGE,
-    Setup,
     current_notices,
     current_setup,
     current_value,
@@ -42,8 +42,7 @@ from playground.web.shared.saving import draw_table_button
 def draw_heading(question: str) -> None:
     """Show the page's one question, notices on what had to be changed in the visitor's choices, and the changes."""
     st.title(question)
-    setup = current_setup()
-    sentences = current_notices(setup)
+    sentences = current_notices()
     if sentences:
         listed = "\n".join(f"- {sentence}" for sentence in sentences) if len(sentences) > 1 else sentences[0]
         st.container(key="notices").info(listed)
@@ -114,7 +113,7 @@ def draw_run_line(*, changed: bool = True) -> Run:
     return run
 
 
-def _explain_language(setup: Setup) -> None:
+def _explain_language(setup: Lab) -> None:
     """What became of a sentence that the trained model, which learnt from English, cannot read."""
     batch, row = setup.batch, setup.sentence
     if is_english(batch.sentences[row]):
@@ -141,7 +140,7 @@ def _explain_language(setup: Setup) -> None:
     )
 
 
-def require_text(setup: Setup, invitation: str) -> None:
+def require_text(setup: Lab, invitation: str) -> None:
     """Show what had to be cut from the text; without any sentence, show the invitation and end the page."""
     for note in setup.text.notes:
         st.info(note, icon=":material/content_cut:")

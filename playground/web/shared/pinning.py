@@ -8,10 +8,11 @@ import streamlit as st
 
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
+from playground.link.lab import Lab
 from playground.pages import page_at
 from playground.views.scenes import MOST_NAMED, Difference, list_differences, name_sides
 from playground.web.choices import setup, shortcuts
-from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, pinned_setup
+from playground.web.choices.setup import OPEN_PAGE, current_setup, pinned_setup
 from playground.web.session import caches
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
@@ -21,7 +22,7 @@ from playground.web.shared.page_end import as_one_element
 class PinnedSide:
     """What is pinned, and how charts call the two sides: by what differs."""
 
-    setup: Setup
+    setup: Lab
     name: str
     now: str
     """The present side's name."""

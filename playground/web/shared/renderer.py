@@ -45,8 +45,8 @@ from playground.link.opening import Focus, LinkedView
 from playground.link.params import FOCUS, PARAMS, SHARED
 from playground.pages import page_at
 from playground.web.choices import widgets
-from playground.web.choices.focus import choose, choose_places, move_focus
 from playground.web.choices.setup import current_setup, current_value, pinned_setup
+from playground.web.choices.shortcuts import choose, choose_places, move_focus
 from playground.web.components.charts import CellFrame, clicked_tokens, draw_bars, draw_curves, draw_head_lines
 from playground.web.components.rows import draw_token_chips
 from playground.web.shared import panels, saving
@@ -233,8 +233,7 @@ def _render_item(item: Item, page: _Page) -> list[Drawing]:
             with place:
                 _render_all(items, page)
         case Panel(key, title, items, icon):
-            bound: dict[str, Any] = {"key": key, "bind": "query-params"} if key else {}
-            with st.expander(title, icon=icon or None, **bound):
+            with widgets.panel(key, title, icon or None) if key else st.expander(title, icon=icon or None):
                 _render_all(items, page)
         case Later():
             page.later.append((st.container(), item))

@@ -12,16 +12,15 @@ from playground.config import SETTINGS, SettingGroup
 from playground.errors import PlaygroundError
 from playground.link import english, params
 from playground.link.kinds import Choice, Size
+from playground.link.lab import Lab
 from playground.link.params import ARCHITECTURE, PARAMS
 from playground.link.query import VERSION, model_config, settle, shape_to_train, trains_small
 from playground.pages import page_at
 from playground.presets import PRESETS
 from playground.runs.budget import check_budget, check_kept
-from playground.web.choices import history, open_page, shortcuts, widgets
-from playground.web.choices.english import follow_move, leave_minilm, note_drawn, weights_chosen
+from playground.web.choices import open_page, shortcuts, widgets
 from playground.web.choices.setup import (
     OPEN_PAGE,
-    Setup,
     current_setup,
     current_value,
     recognised_weights,
@@ -81,7 +80,7 @@ def draw(variants: Variants) -> Callable[[], None]:
     with st.container(key="state_bar", horizontal=True, gap="small"):
         copy_link("copy_link")
         st.button(
-            "Undo", key="undo", icon=":material/undo:", on_click=history.undo,
+            "Undo", key="undo", icon=":material/undo:", on_click=shortcuts.undo,
             help="Brings back what was chosen before your last change.",
         )  # fmt: skip
     is_folded = open_page.shows_example()  # the settings change nothing on the open page
@@ -106,7 +105,7 @@ def draw(variants: Variants) -> Callable[[], None]:
         "Reset everything",
         key="reset",
         icon=":material/restart_alt:",
-        on_click=history.reset_everything,
+        on_click=shortcuts.reset_everything,
         width="stretch",
     )
 
@@ -120,13 +119,13 @@ def draw(variants: Variants) -> Callable[[], None]:
     return draw_expanders
 
 
-def _draw_architecture(setup: Setup, locked: Collection[str]) -> None:
+def _draw_architecture(setup: Lab, locked: Collection[str]) -> None:
     """Draw what of the architecture is in sight, two settings a row.
 
     MiniLM's lead to the small English; those of what Training trains, or has trained, to random weights.
     """
     trains = open_page.is_training_page() or trained_network(setup) is not None
-    leave = shortcuts.change_trained_shape if trains else leave_minilm
+    leave = shortcuts.change_trained_shape if trains else shortcuts.leave_minilm
     decided = _are_decided(setup)
     shape = shape_to_train(setup.values) if trains else setup.values
     drawn = [each for each in SHAPE if decided or each[0] not in locked]
@@ -135,20 +134,19 @@ def _draw_architecture(setup: Setup, locked: Collection[str]) -> None:
         for column, (key, label, line) in zip(st.columns(len(row), gap="small"), row, strict=True):
             with column:
                 if decided:
-                    widgets.keep(key)
                     widgets.offer(key, label, line, shape[key], leave)
                 else:
-                    moved = {"on_change": follow_move, "args": (key,)} if setup.state.is_english else {}
+                    moved = {"on_change": shortcuts.follow_move, "args": (key,)} if setup.state.is_english else {}
                     _draw_setting(setup, key, label, help_text=line, **moved)
 
 
-def _are_decided(setup: Setup) -> bool:
+def _are_decided(setup: Lab) -> bool:
     """Whether the controls in sight show what the weights or the page decide, so that a move chooses other weights."""
     is_small = open_page.is_training_page() and trains_small(setup.values)
     return is_small or setup["weights"] == "minilm" or trained_network(setup) is not None
 
 
-def _locked(setup: Setup) -> Collection[str]:
+def _locked(setup: Lab) -> Collection[str]:
     """The keys of the settings that the chosen weights decide."""
     if setup["weights"] == "minilm":
         return params.LOCKED
@@ -156,7 +154,7 @@ def _locked(setup: Setup) -> Collection[str]:
     return recognised.settings if recognised else ()
 
 
-def _open_where_asked(setup: Setup, locked: Collection[str]) -> None:
+def _open_where_asked(setup: Lab, locked: Collection[str]) -> None:
     """Open the experts' expander, once, for a link with a setting in it and for a file that asks for some."""
     hidden = {*ARCHITECTURE, *_TOKENS} - {*IN_SIGHT, *locked}
     upload = current_upload() if setup["weights"] == "mine" else None
@@ -169,15 +167,13 @@ def _open_where_asked(setup: Setup, locked: Collection[str]) -> None:
     st.session_state[_ASKED] = asks
 
 
-def _draw_expert(setup: Setup, locked: Collection[str], *, is_open: bool) -> None:
+def _draw_expert(setup: Lab, locked: Collection[str], *, is_open: bool) -> None:
     """Draw what a newcomer leaves alone, what the weights lock, and which preset all of it matches.
 
-    While the expander is closed, and where a setting has no effect, its value is kept.
+    A setting that has no effect is not drawn.
     """
     groups = _expert_groups(setup, locked)
     if not is_open:
-        for key in (key for group in groups.values() for key in group):
-            widgets.keep(key)
         return
     if setup["weights"] == "minilm":
         label, icon = "Unlock: same shape, random weights", ":material/lock_open:"
@@ -187,10 +183,8 @@ def _draw_expert(setup: Setup, locked: Collection[str], *, is_open: bool) -> Non
     for title, group in groups.items():
         if any(group.values()):
             st.markdown(f"**{title}**")
-        for key, is_shown in group.items():
-            if not is_shown:
-                widgets.keep(key)
-            elif key == "seed":
+        for key in (key for key, is_shown in group.items() if is_shown):
+            if key == "seed":
                 widgets.number(key)
             else:
                 is_files = key in ("tokenizer", "vocab_size") and bool(setup.state.own_tokenizer)
@@ -198,7 +192,7 @@ def _draw_expert(setup: Setup, locked: Collection[str], *, is_open: bool) -> Non
                 _draw_setting(setup, key, disabled=key in locked or is_files, **options)
 
 
-def _draw_setting(setup: Setup, key: str, label: str | None = None, **options: Any) -> None:
+def _draw_setting(setup: Lab, key: str, label: str | None = None, **options: Any) -> None:
     """Draw a setting; where a model is run, a slider ends before the server would refuse it."""
     if isinstance(PARAMS[key], Choice) and label:
         widgets.menu(key, label, **options)
@@ -209,7 +203,7 @@ def _draw_setting(setup: Setup, key: str, label: str | None = None, **options: A
     widgets.draw(key, label, **options)
 
 
-def _is_run(setup: Setup, key: str, stop: float) -> bool:
+def _is_run(setup: Lab, key: str, stop: float) -> bool:
     changed = {**setup.values, "sentence": 1, key: stop}
     values, _ = settle(changed, recognised=recognised_weights(setup.values))
     try:
@@ -221,7 +215,7 @@ def _is_run(setup: Setup, key: str, stop: float) -> bool:
     return True
 
 
-def _expert_groups(setup: Setup, locked: Collection[str]) -> dict[str, dict[str, bool]]:
+def _expert_groups(setup: Lab, locked: Collection[str]) -> dict[str, dict[str, bool]]:
     """The experts' settings by the titles of their groups, in order, and whether each has an effect now."""
     in_sight = {*IN_SIGHT} if _are_decided(setup) else {*IN_SIGHT} - {*locked}
     groups = {
@@ -242,7 +236,7 @@ def _expert_groups(setup: Setup, locked: Collection[str]) -> dict[str, dict[str,
     return groups | {"Tokens, masks and chance": tokens}
 
 
-def _draws_random(setup: Setup) -> bool:
+def _draws_random(setup: Lab) -> bool:
     """Whether the open page shows anything that is drawn from the seed."""
     page, known = page_at(st.session_state[OPEN_PAGE]), recognised_weights(setup.values)
     takes_vectors = setup.state.takes_vectors or (known is not None and not known.settings["vocab_size"])
@@ -251,7 +245,7 @@ def _draws_random(setup: Setup) -> bool:
 
 
 @as_one_element
-def draw_text_and_weights() -> tuple[Setup, Collection[str]]:
+def draw_text_and_weights() -> tuple[Lab, Collection[str]]:
     """Draw text, architecture, weights and what belongs to these; returns the setup and the keys that are locked."""
     widgets.text("text", height=80, on_change=_text_typed)
     setup = current_setup()
@@ -262,9 +256,7 @@ def draw_text_and_weights() -> tuple[Setup, Collection[str]]:
     _draw_architecture(setup, locked)
     if setup.state.is_english:
         english_panel.draw_move(setup)
-    widgets.choice("weights", on_change=weights_chosen)
-    if setup.state.is_english:
-        note_drawn()
+    widgets.choice("weights", on_change=shortcuts.weights_chosen)
     if setup["weights"] == "minilm":
         moves = "Moving a control opens a trained encoder of the small English."
         if open_page.is_training_page():
@@ -302,7 +294,7 @@ def copy_link(key: str, *, is_small: bool = False) -> None:
     draw_copy_link(key, VERSION, open_page.parameters_to_copy(setup), is_small=is_small)
 
 
-def _nearest_preset(setup: Setup) -> str:
+def _nearest_preset(setup: Lab) -> str:
     """Which presets the sidebar matches in all that they set but the weights; or which comes nearest, and how not."""
     distances = {
         name: {key: theirs for key, theirs in shortcuts.preset_values(name).items() if setup[key] != theirs}

@@ -18,12 +18,11 @@ from playground.language.network import Spec
 from playground.language.suggestions import nearest_sentences
 from playground.language.text import IDS, SPECIALS, VOCABULARY, join_words
 from playground.link import english
+from playground.link.lab import Lab
 from playground.views.parts import LEAST_CHANGE, name_spec
 from playground.web.choices import widgets
-from playground.web.choices.english import back_to_minilm, moved_from, seconds_since_move, use_sentence
-from playground.web.choices.setup import Setup, current_setup, current_value
-from playground.web.choices.shortcuts import replace_text
-from playground.web.choices.widgets import cut_text
+from playground.web.choices.setup import current_setup, current_value, lab_of, last_move
+from playground.web.choices.shortcuts import back_to_minilm, cut_text, replace_text, use_sentence
 from playground.web.session.answers import fill_in, hidden_word
 from playground.web.session.experiments import LEARNING, join_learning, learning_seconds, session_experiments
 from playground.web.session.services import services
@@ -36,7 +35,7 @@ STAYS, LEAVES = 1.5, 30.0
 """Seconds after a move: from when the visitor stays there, and from when a training no longer begins by itself."""
 
 
-def draw_move(setup: Setup) -> None:
+def draw_move(setup: Lab) -> None:
     """Draw what the shown encoder costs beside the base, and the answer beside the one before the last move."""
     if setup.state.chosen is not None:
         st.caption(
@@ -54,7 +53,7 @@ def draw_move(setup: Setup) -> None:
         st.markdown("  \n".join(filter(None, lines)))
 
 
-def draw(setup: Setup) -> None:
+def draw(setup: Lab) -> None:
     """Draw the switch between before and after training, and the way back to MiniLM; a move ends another's training."""
     running = session_experiments().get(LEARNING)
     if running is not None and running.active and running.inputs != english.spec_of(setup.state.asked):
@@ -70,12 +69,12 @@ def draw(setup: Setup) -> None:
                   type="tertiary", help="Before and after training, side by side.")  # fmt: skip
 
 
-def _compare_training(setup: Setup) -> None:
+def _compare_training(setup: Lab) -> None:
     start_comparison({**setup.values, "untrained": True}, {**setup.values, "untrained": False})
     request_page("compare")
 
 
-def _draw_unknown(setup: Setup) -> None:
+def _draw_unknown(setup: Lab) -> None:
     """Draw which words of the sentence are new to the encoder, and sentences that it knows."""
     tokens, unknown = setup.batch.tokens[setup.sentence], setup.batch.unknown[setup.sentence]
     if not any(unknown):
@@ -105,7 +104,7 @@ def _append_word() -> None:
         st.session_state["known_word"] = None
 
 
-def _draw_missing(setup: Setup) -> None:
+def _draw_missing(setup: Lab) -> None:
     """Draw what becomes of an encoder that nobody has trained: it is trained if its visitor has moved there."""
     seconds, longest = (
         learning_seconds(english.spec_of(setup.state.asked)),
@@ -117,7 +116,7 @@ def _draw_missing(setup: Setup) -> None:
         )
         return
     running = session_experiments().get(LEARNING)
-    changes = seconds_since_move() < LEAVES if running is None else running.in_progress
+    changes = last_move()[1] < LEAVES if running is None else running.in_progress
     fragment(follow_learning, run_every=1.0 if changes else None)()
 
 
@@ -130,7 +129,7 @@ def follow_learning() -> None:
     running = experiments.get(LEARNING)
     if running is not None and running.inputs != spec:
         running = None
-    if running is None and experiments.active_page() is None and STAYS < seconds_since_move() < LEAVES:
+    if running is None and experiments.active_page() is None and STAYS < last_move()[1] < LEAVES:
         experiments.start(LEARNING, partial(join_learning, spec))
     elif running is not None and running.active:
         progress = running.job.progress
@@ -160,15 +159,15 @@ def _start(spec: Spec) -> None:
     session_experiments().start(LEARNING, partial(join_learning, spec))
 
 
-def _describe_answer(setup: Setup) -> str:
+def _describe_answer(setup: Lab) -> str:
     """The hidden word's probability, before the last move and now."""
     try:
         hidden = hidden_word(setup.run_key) if setup.text.sentences else None
         if hidden is None or not hidden.word:
             return ""
         now = float(fill_in(setup.run_key)[-1, IDS[hidden.word]])
-        before = moved_from()
-        told = f"**{now:.2f}**"
+        moment, told = last_move()[0], f"**{now:.2f}**"
+        before = None if moment is None else lab_of(moment.values)
         if before is not None and before.state.is_english and before.text_key == setup.text_key:
             told = f"{float(fill_in(before.run_key)[-1, IDS[hidden.word]]):.2f} → {told}"
     except PlaygroundError:  # the page says why there is no run

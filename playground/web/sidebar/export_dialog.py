@@ -12,9 +12,10 @@ from playground.export import data
 from playground.export.code.export import FILE_NAME, Export
 from playground.export.data import choose_references, cite_app, references, versions, weights_sha256
 from playground.link.changes import write_changes
+from playground.link.lab import Lab
 from playground.pages import page_at
 from playground.runs.encoder_run import Run
-from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
+from playground.web.choices.setup import OPEN_PAGE, current_setup
 from playground.web.session import caches, trained_slot
 from playground.web.session.downloads import in_turn
 from playground.web.session.services import services
@@ -141,7 +142,7 @@ def draw_data() -> None:
     )
 
 
-def _prepare_file(setup: Setup, run: Run, names: list[str]) -> Callable[[], bytes]:
+def _prepare_file(setup: Lab, run: Run, names: list[str]) -> Callable[[], bytes]:
     """Return a function that writes the file, in any thread."""
     about = data.describe_run(
         run,

@@ -12,8 +12,7 @@ from playground.link.params import PARAMS
 from playground.pages import page_at
 from playground.web.choices.open_page import shows_example
 from playground.web.choices.setup import OPEN_PAGE, current_setup
-from playground.web.choices.shortcuts import is_late, keep_replaced, replace_text
-from playground.web.choices.widgets import cut_text, explain_cut_text
+from playground.web.choices.shortcuts import cut_text, explain_cut_text, is_late, keep_replaced, replace_text
 from playground.web.shared.navigation import request_page
 from playground.web.shared.page_end import as_one_element
 from playground.web.sidebar.controls import copy_link
@@ -86,7 +85,7 @@ def _use_text(key: str) -> None:
     """
     keep_replaced()
     typed = st.session_state[key]
-    if is_late(typed, in_second_field=True) or typed == st.session_state.get(_REPLACED):
+    if is_late("text", typed, in_second_field=True) or typed == st.session_state.get(_REPLACED):
         st.session_state[key] = st.session_state["text"]
     else:
         replace_text(cut_text("text", typed), by_second_field=True)

@@ -3,11 +3,11 @@
 import streamlit as st
 
 from playground.charts.markdown import quote_token
+from playground.link.lab import Lab
 from playground.training.kept_run import describe_origin
 from playground.training.tasks.task import BOS, EOS, SPECIALS
 from playground.training.trained_network import TrainedNetwork
 from playground.web.choices import open_page, widgets
-from playground.web.choices.setup import Setup
 from playground.web.choices.shortcuts import use_example_text
 from playground.web.session import trained_slot
 from playground.web.shared.navigation import page_named
@@ -19,7 +19,7 @@ _LISTED = 30
 """Tokens of a vocabulary that are listed; a longer one is counted."""
 
 
-def draw_trained_panel(setup: Setup) -> None:
+def draw_trained_panel(setup: Lab) -> None:
     """Draw the panel, or a link to the Training page where nothing was trained yet."""
     run = trained_slot.shown_run(setup["run"])
     if run is None:
@@ -29,7 +29,6 @@ def draw_trained_panel(setup: Setup) -> None:
                 page_named("training"),
                 label=open_page.training_button_label(),
                 icon=":material/model_training:",
-                query_params=open_page.parameters_from_link() or None,
             )
         return
     trained, results = run.network, run.network.results
@@ -49,7 +48,7 @@ def draw_trained_panel(setup: Setup) -> None:
         _vocabulary(setup, trained)
 
 
-def _vocabulary(setup: Setup, trained: TrainedNetwork) -> None:
+def _vocabulary(setup: Lab, trained: TrainedNetwork) -> None:
     """Draw which tokens of the sentence are unknown to the network, and a button for a text that it knows."""
     unknown = setup.batch.unknown[setup.sentence]
     if all(unknown):

@@ -4,11 +4,11 @@ import re
 
 import streamlit as st
 
+from playground.link.lab import Lab
 from playground.link.params import TRAINED
 from playground.presets import PRESETS
 from playground.text.own_tokens import MAX_VOCABULARY_BYTES, VocabularyTokenizer
 from playground.text.wording import quote_text
-from playground.web.choices.setup import Setup
 from playground.web.session.services import services
 from playground.web.session.uploaded_files import (
     TOKENIZER,
@@ -53,7 +53,7 @@ _HOW_TO_SAVE_WORDS = """import json
 json.dump(word_to_id, open("vocabulary.json", "w"))"""
 
 
-def draw(setup: Setup) -> None:
+def draw(setup: Lab) -> None:
     """Draw the panel."""
     st.file_uploader(
         "A state_dict, saved as safetensors",
@@ -82,7 +82,7 @@ def close() -> None:
     clear_session_caches()
 
 
-def _describe(upload: UploadedWeights, setup: Setup) -> list[str]:
+def _describe(upload: UploadedWeights, setup: Lab) -> list[str]:
     """Return sentences on the file, and on what a reader of the charts has to know."""
     scheme, settled = upload.recognised.scheme, upload.recognised.settings
     title = PRESETS[scheme].title if scheme in PRESETS else scheme

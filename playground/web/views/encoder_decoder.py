@@ -4,7 +4,7 @@ import streamlit as st
 import torch
 
 from playground.charts.markdown import escape_markdown
-from playground.link.params import DEFAULT_TARGET, DEFAULT_TEXT, PARAMS, page_parameters
+from playground.link.params import DEFAULT_TARGET, DEFAULT_TEXT, PARAMS
 from playground.training.tasks.translation import ENGLISH, WORDS
 from playground.views.encoder_decoder import TRANSLATE, pair_scene, show_encoder_decoder
 from playground.web.choices import shortcuts, widgets
@@ -19,9 +19,6 @@ from playground.words import say
 
 PAGE = "encoder-decoder"
 
-_OF_BOTH = ("encdec_source", "encdec_show_training", "encdec_show_masks", "encdec_show_costs")
-"""The parameters that neither source has for itself."""
-
 _SWITCHED = "_encdec_switched"
 """Session key of whether the source has just been switched."""
 
@@ -32,7 +29,7 @@ def explore_pair() -> None:
     if st.session_state.pop(_SWITCHED, False) and is_fragment_rerun():
         st.rerun()  # the sidebar is outside of this fragment, and folds its settings beside the example
     keep_answer_place()
-    if widgets.choice("encdec_source", say("encoder_decoder", "source"), on_change=_swap_hidden) == "your text":
+    if widgets.choice("encdec_source", say("encoder_decoder", "source"), on_change=_switch_source) == "your text":
         _choose_own()
     else:
         _choose_example()
@@ -40,17 +37,14 @@ def explore_pair() -> None:
     draw_view(PAGE, show_encoder_decoder, pair_scene, ())
 
 
-def _swap_hidden() -> None:
-    """Each of the two sources keeps what its own widgets stood at while the other one is shown."""
-    keys = {key for key in page_parameters(PAGE) if key not in _OF_BOTH}
-    example = {key for key in keys if key.startswith("encdec_example")}
-    shown = example if st.session_state["encdec_source"] == "trained example" else keys - example
-    shortcuts.swap_hidden(hidden=keys - shown, shown=shown)
+def _switch_source() -> None:
+    """Begin a target for the visitor's own text, where there is none."""
+    is_own = st.session_state["encdec_source"] == "your text"
     text, trained = current_value("text"), trained_network(current_setup())
     has_own = current_value("encdec_target") != DEFAULT_TARGET or text == DEFAULT_TEXT
-    if shown != example and not has_own and not (trained and trained.task.has_decoder):
+    if is_own and not has_own and not (trained and trained.task.has_decoder):
         # The link's default translates the default text alone.
-        st.session_state["encdec_target"] = widgets.cut_text("encdec_target", text)
+        st.session_state["encdec_target"] = shortcuts.cut_text("encdec_target", text)
     st.session_state[_SWITCHED] = True
 
 

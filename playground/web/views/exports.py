@@ -8,10 +8,11 @@ from playground.export.code.export import Export, save_weights
 from playground.export.code.model_export import export_encoder, export_pair
 from playground.export.code.shown import Place, of_run
 from playground.export.code.training_export import export_training
+from playground.link.lab import Lab
 from playground.link.pairs import find_pair, run_pair
 from playground.training.recipe import Recipe
 from playground.web.choices.focus import current_focus
-from playground.web.choices.setup import Setup, current_setup, current_value
+from playground.web.choices.setup import current_setup, current_value
 from playground.web.session import caches
 from playground.web.session.experiments import training_data
 from playground.web.session.services import services
@@ -57,7 +58,7 @@ def _export_training(config: ModelConfig, recipe: Recipe) -> Export:
         return export_training(config, recipe, training_data(recipe))
 
 
-def _setup_with_text() -> Setup:
+def _setup_with_text() -> Lab:
     setup = current_setup()
     if not setup.text.sentences:
         raise InputError("Type a sentence into “Your text”: the file is about what the encoder does with it.")

@@ -6,7 +6,7 @@ import streamlit as st
 
 from playground.pages import PAGES
 from playground.views.overview import overview_scene, show_overview
-from playground.web.choices.focus import move_focus
+from playground.web.choices.shortcuts import move_focus
 from playground.web.components import rows
 from playground.web.shared.navigation import open_requested_page, page_named, request_page
 from playground.web.shared.page_end import fragment

@@ -8,7 +8,7 @@ import streamlit as st
 
 from playground.accounting.readable import duration
 from playground.language.family import change
-from playground.web.choices.english import choose_english
+from playground.web.choices.shortcuts import choose_english
 from playground.web.session.experiments import learning_seconds
 from playground.web.session.services import services
 from playground.web.shared.renderer import WIDGETS

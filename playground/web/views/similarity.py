@@ -10,8 +10,7 @@ from playground.link.params import SENTENCE_PAIR
 from playground.views.similarity.page import show_details, show_list, show_pairs
 from playground.views.similarity.sentences import EXAMPLE, Sentences, sentences_scene
 from playground.web.choices import widgets
-from playground.web.choices.setup import current_value
-from playground.web.choices.shortcuts import CHOSEN_PAIR
+from playground.web.choices.setup import CHOSEN_PAIR, current_value
 from playground.web.session import trained_slot
 from playground.web.shared import panels
 from playground.web.shared.focus_line import keep_answer_place

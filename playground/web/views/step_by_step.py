@@ -31,7 +31,7 @@ def show_chosen_stage() -> None:
     above, below = st.container(), st.container()
     with below:
         title = say("steps", "ways", tutorial=SHORT_TITLES["B"])
-        ways = st.expander(title, icon=":material/school:", key="step_ways", bind="query-params")
+        ways = widgets.panel("step_ways", title, ":material/school:")
     with ways:
         _choose_input()
     with above:

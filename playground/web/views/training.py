@@ -22,7 +22,7 @@ from playground.training.run_state import TrainingRequest, TrainingState
 from playground.training.tasks.symbol_tasks import MadeUpTask
 from playground.training.trained_network import TrainedNetwork, load, save
 from playground.views import training as view
-from playground.web.choices import shortcuts
+from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.session import trained_slot
 from playground.web.session.downloads import in_turn
@@ -278,7 +278,8 @@ def _pick_attention(names: list[str]) -> None:
     label, key = say("training", "which-attention"), "training_attention"
     if current_value(key) not in names:
         st.session_state[key] = names[0]
-    st.segmented_control(label, names, default=names[0], required=True, key=key, bind="query-params")
+    widgets.keep_value(key, tuple(names))
+    st.segmented_control(label, names, required=True, key=key, **widgets.PERSISTS)
 
 
 WIDGETS |= {"training_attention": _pick_attention, "training_most_changed": _offer_most_changed_head}

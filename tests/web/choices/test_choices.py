@@ -27,7 +27,7 @@ from playground.link.params import (
 from playground.link.query import MARKER, PINNED_KEYS
 from playground.presets import PRESETS
 from playground.training.recipe import Recipe
-from playground.web.choices import history, shortcuts
+from playground.web.choices import setup, shortcuts
 from playground.web.choices.open_page import training_parameters
 from playground.web.session import caches
 from playground.web.sidebar.controls import EXPERT, IN_SIGHT
@@ -321,9 +321,9 @@ def test_undo_steps_back_through_one_choice_after_the_other_and_ends_at_the_firs
 
 def test_the_last_fifty_moments_are_kept() -> None:
     app = open_page("norms", **SMALL)
-    for seed in range(1, history.LONGEST + 3):
+    for seed in range(1, setup.LONGEST + 3):
         choose(app, seed=seed)
-    assert len(app.session_state["_history"]) == history.LONGEST
+    assert len(app.session_state["_moments"]) == setup.LONGEST
 
 
 def test_undo_brings_back_who_chose_the_pair_of_words() -> None:

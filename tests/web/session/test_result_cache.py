@@ -20,7 +20,7 @@ from playground import Encoder, ModelConfig
 from playground.errors import UnavailableError
 from playground.link.state import EVERYBODY, MINILM, RANDOM, TRANSLATOR, Owner, RunKey, TextKey, WeightsId
 from playground.runs.budget import interruptible
-from playground.web.choices.setup import setup_of
+from playground.web.choices.setup import lab_of
 from playground.web.session import caches, uploaded_files, weights_cache
 from playground.web.session.result_cache import ResultCache, size_in_bytes
 from playground.web.session.services import other_services
@@ -209,8 +209,8 @@ def test_a_setup_says_whose_its_weights_are(sessions: Sessions, monkeypatch: pyt
     )
     monkeypatch.setattr(uploaded_files, "own_tokenizer_key", lambda: "")
     with sessions.of("Ann") as ann:
-        owners = {choice: setup_of(DEFAULTS | {"weights": choice}).weights.owner() for choice in ("minilm", "random")}
-        mine = setup_of(DEFAULTS | {"weights": "mine"}).weights
+        owners = {choice: lab_of(DEFAULTS | {"weights": choice}).weights.owner() for choice in ("minilm", "random")}
+        mine = lab_of(DEFAULTS | {"weights": "mine"}).weights
     assert set(owners.values()) == {EVERYBODY}
     assert (mine, mine.owner()) == ("0f3a", ann)
     text = TextKey("char", 0, 8, ("ab",))

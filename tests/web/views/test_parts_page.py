@@ -13,7 +13,7 @@ from playground.language.network import EnglishNetwork, Spec
 from playground.link.params import ARCHITECTURE
 from playground.pages import LADDER
 from playground.views import parts as view
-from playground.web.choices.english import choose_english as choose
+from playground.web.choices.shortcuts import choose_english as choose
 from playground.web.views import parts as page
 from tests.web.app_test import charts, open_page, press, words
 

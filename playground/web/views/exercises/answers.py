@@ -11,8 +11,7 @@ from playground.learn.exercise import Variant
 from playground.link.opening import view_of
 from playground.link.params import FOCUS, SHARED, page_parameters
 from playground.web.choices import shortcuts
-from playground.web.choices.history import restore, take_moment
-from playground.web.choices.setup import current_setup, current_value, note_focus_text
+from playground.web.choices.setup import current_setup, current_value, note_focus_text, restore, take_moment
 from playground.web.session.services import services
 from playground.web.shared.attempts import ASKED
 from playground.web.shared.navigation import page_named

@@ -26,10 +26,8 @@ from playground.views.what_if.followed import Followed, find_verdict, follow, sh
 from playground.views.what_if.parts import PARTS, Parts, Pruning, Target, show_pruning
 from playground.views.what_if.patching import Patches, show_patches
 from playground.web.choices import widgets
-from playground.web.choices.changes import switch_changes
-from playground.web.choices.focus import move_focus
 from playground.web.choices.setup import current_setup, current_value, note_focus_text, trained_network
-from playground.web.choices.shortcuts import choose_values
+from playground.web.choices.shortcuts import choose_values, move_focus, switch_changes
 from playground.web.components.without_picture import ask_again
 from playground.web.session import answers, caches
 from playground.web.shared import panels
