@@ -23,8 +23,7 @@ from playground.accounting import LABELS, count_parameters, is_traced, list_shap
 from playground.charts.palette import COMPONENTS
 from playground.errors import InputError, PlaygroundError, TooLargeError
 from playground.limits import MAX_CHARACTERS
-from playground.link.changes import write_changes
-from playground.link.kinds import Choice, Notation, Param, Size, Switch
+from playground.link.kinds import Choice, Notation, Param, Size, Switch, write_changes
 from playground.link.opening import LinkedView, open_texts, split_link
 from playground.link.params import SHARED, write, write_all
 from playground.link.query import values_of_preset, write_query

@@ -63,7 +63,6 @@ def test_ids_outside_of_the_table_are_a_sentence(ids: list[list[float]]) -> None
         ("&layer=99", ["layer=“99”", "last is 1"]),
         ("&head=4", ["head=“4”", "last is 3"]),
         ("&query=7&key=8", ["query=“7”", "key=“8”"]),
-        ("&seed=3&seed=4", ["seed 2 times", "“4”"]),
         ("&text=" + "a+" * 300, ["cut after 256 tokens", "44 more"]),
         ("&seed=4&seed=4&layer=1&head=3&query=2", []),
     ],

@@ -3,22 +3,23 @@
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from playground.limits import MAX_CHARACTERS
+from playground.model.change_texts import read_change, write_change
+from playground.model.changes import Change
+from playground.text.wording import quote_text
 
 Reading = tuple[Any, str | None]
-"""The value to use, and what is wrong with the link's text, where something is."""
+"""The value to use, and what is wrong with the link's text, if anything is."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Kind(ABC):
-    """What a widget in the sidebar says of its parameter; a page's widgets are described where they are drawn."""
-
     label: str = ""
-    """The parameter's key where it is empty."""
+    """Of the parameter's widget in the sidebar; its key if empty."""
     help_text: str | None = None
 
     @abstractmethod
@@ -31,7 +32,7 @@ class _Kind(ABC):
 
 
 _MOST_NAMED = 20
-"""Words of a choice that a sentence names all."""
+"""Options that a sentence lists."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,8 @@ class Choice(_Kind):
         """Read the word."""
         if text in self.options:
             return text, None
-        many = len(self.options) > _MOST_NAMED
-        named = (*self.options[:3], f"{len(self.options) - 3} more") if many else self.options
-        return self.default, f"is not one of {', '.join(named)}"
+        listed = self.options if len(self.options) <= _MOST_NAMED else (*self.options[:3], "…")
+        return self.default, f"is not one of {', '.join(listed)}"
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,9 @@ class Several(_Kind):
     def read_all(self, texts: Sequence[str]) -> Reading:
         """Read the words that are options, each once; an empty text is no word."""
         known = tuple(dict.fromkeys(word for word in texts if word in self.options))
-        if not self.wrong(texts):
+        if all(not text or text in self.options for text in texts):
             return known, None
         return known or self.default, "is not an option there"
-
-    def wrong(self, texts: Sequence[str]) -> list[str]:
-        """The words that are none of the options."""
-        return [text for text in texts if text and text not in self.options]
 
 
 @dataclass(frozen=True)
@@ -143,7 +139,7 @@ class Notation(_Kind):
     """Text in a notation of its own, which is read into a value that can be hashed."""
 
     default: Any
-    """Its `str` is the link's text, as that of every value."""
+    """Its `str` is the link's text."""
     parse: Callable[[str], Reading]
     """Reads it; what it says is wrong is a whole sentence."""
 
@@ -153,3 +149,60 @@ class Notation(_Kind):
 
 
 Param = Choice | Several | Size | Whole | Switch | Text | Notation
+
+MAX_CHANGES = 64
+"""Changes of the computation that one link may hold."""
+
+_SEPARATOR, _OFF = ",", "-"
+"""Between changes; before one that is switched off."""
+
+_LONGEST_QUOTED = 24
+
+
+class MadeChange(NamedTuple):
+    """A change of the computation as the visitor has it: switched on, or kept to be switched on again."""
+
+    change: Change
+    is_on: bool = True
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The visitor's changes in their order: the value of `do`. As a string it is the link's text."""
+
+    made: tuple[MadeChange, ...] = ()
+
+    def __str__(self) -> str:
+        return _SEPARATOR.join(f"{'' if is_on else _OFF}{write_change(change)}" for change, is_on in self.made)
+
+    def __bool__(self) -> bool:
+        return bool(self.made)
+
+
+def write_changes(changes: Iterable[Change]) -> str:
+    """Return the text of a link's `do` for changes in their order, all of them on."""
+    return str(Changes(tuple(map(MadeChange, changes))))
+
+
+def read_changes(text: str) -> tuple[Changes, str | None]:
+    """Return the changes of a link's `do`, each once, and sentences on what is no change."""
+    found: dict[Change, MadeChange] = {}
+    sentences: list[str] = []
+    items = [item for item in text.split(_SEPARATOR, MAX_CHANGES) if item]
+    if len(items) > MAX_CHANGES:
+        sentences.append(f"The link has more than {MAX_CHANGES} changes; only the first ones are made.")
+    for item in items[:MAX_CHANGES]:
+        change = read_change(item.removeprefix(_OFF))
+        if change is None:
+            quoted = _quote(item.removeprefix(_OFF))
+            sentences.append(f"The link's do={quoted} is not a change that the playground knows.")
+        else:
+            found.setdefault(change, MadeChange(change, not item.startswith(_OFF)))
+    return Changes(tuple(found.values())), " ".join(sentences) or None
+
+
+def _quote(text: str) -> str:
+    """Return a text in quotation marks; with its `:` and `@` if these can make no link and no icon."""
+    if len(text) <= _LONGEST_QUOTED and re.fullmatch(r"[0-9a-z_.]*:[0-9a-z_.]*(?:@[0-9.]*)?", text, re.ASCII):
+        return f"“{text}”"
+    return quote_text(text, longest=_LONGEST_QUOTED)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from playground.accounting import count_parameters
 from playground.config import ModelConfig
@@ -14,16 +14,22 @@ from playground.language.network import EnglishNetwork, Spec, untrained
 from playground.language.text import english_tokenizer, hide_word
 from playground.limits import MAX_TOKENS
 from playground.link import english, query
-from playground.link.changes import FittedChanges, MadeChange, fit_changes
+from playground.link.kinds import MadeChange
 from playground.link.query import drawn_rows
-from playground.link.state import AFTER, BEFORE, TRANSLATOR, RunKey, State, TextKey, WeightsId
+from playground.link.state import AFTER, BEFORE, RANDOM, TRANSLATOR, Owner, RunKey, State, TextKey, WeightsId
 from playground.model import Encoder, EncoderDecoder
 from playground.model.changes import Change
-from playground.runs import encoder_run
+from playground.model.interventions import divide_changes
+from playground.runs import encoder_run, pair_run
 from playground.runs.budget import MAX_PARAMETERS, check_pair_budget
 from playground.runs.encoder_run import LayerRun, Run
-from playground.text import Batch, Sentences, Tokenizer, build_tokenizer, characters
+from playground.runs.forward_pass import intervention_subject
+from playground.runs.pair_run import PairRun
+from playground.text import Batch, Sentences, Tokenizer, build_tokenizer, characters, split_sentences
+from playground.training.answers import write_targets
 from playground.training.shipped_network import load_translator
+from playground.training.tasks.symbol_tasks import split_words
+from playground.training.tasks.task import BOS
 from playground.training.trained_network import TrainedNetwork
 from playground.weights import checkpoint
 from playground.weights.store import NetworkStore, default_folder
@@ -125,6 +131,14 @@ class Source:
         return found
 
 
+class FittedChanges(NamedTuple):
+    """The changes that are switched on, divided by whether the run can have them."""
+
+    applied: tuple[Change, ...] = ()
+    reasons: Mapping[Change, str] = {}
+    """Of those that cannot apply: why not, in one sentence each."""
+
+
 @dataclass(frozen=True)
 class Lab:
     """What a state computes. Everything large is kept by the source, and nothing of it here."""
@@ -218,7 +232,9 @@ class Lab:
         changes = [each for each in self.changes if sentence == self.sentence or each.change.names_no_token]
         if not any(change.is_on for change in changes):
             return FittedChanges()
-        return fit_changes(changes, self.config, self.batch, sentence, causal=self["causal"])
+        subject = intervention_subject(self.config, self.batch, sentence, causal=self["causal"])
+        applied, refused = divide_changes(subject, tuple(change for change, is_on in changes if is_on))
+        return FittedChanges(applied, dict(refused))
 
     @cached_property
     def untouched_key(self) -> RunKey:
@@ -333,3 +349,94 @@ def turn_on_text(source: Source, key: RunKey) -> Iterator[tuple[Encoder, Batch]]
     source.check(key.config, batch.ids.shape[1])
     with source.turn():
         yield source.encoder(key.weights, key.config, key.seed), batch
+
+
+# --- the pairs of sentences of the page Encoder-decoder
+
+
+class PairKey(NamedTuple):
+    """What the run of a pair depends on: one sentence of a source text and one line of a target text."""
+
+    source: TextKey
+    sentence: int
+    """Counted from 0, as `line`."""
+    target: TextKey
+    line: int
+    weights: WeightsId
+    """`random`, `translator`, or a trained encoder–decoder's, before or after training."""
+    config: ModelConfig
+    seed: int
+
+    def owner(self) -> Owner:
+        """Who may see the run."""
+        return self.weights.owner()
+
+
+def find_pair(lab: Lab, values: Mapping[str, Any]) -> PairKey:
+    """Return the trained example, or the text and its target line.
+
+    Raises:
+        InputError: the example or the target has no word.
+        WeightsError, UnavailableError: the example's network is missing.
+    """
+    if values["encdec_source"] == "trained example":
+        return _find_example(lab.source, values["encdec_example"])
+    lines = split_sentences(values["encdec_target"]).sentences
+    if not lines:
+        raise InputError("Type a target: the decoder needs at least one token to go on from.")
+    text, weights = lab.text_key, RANDOM
+    if lab.source.trained_pair(lab.weights) is not None:
+        weights = lab.weights
+        lines = _fit_to_decoder(lab, lines)
+    config = replace(lab.config, vocab_size=lab.tokenizer.vocab_size)
+    line = min(lab.sentence, len(lines) - 1)
+    return PairKey(text, lab.sentence, replace(text, sentences=lines), line, weights, config, lab["seed"])
+
+
+def _find_example(source: Source, sentence: str) -> PairKey:
+    """Return an English sentence and what the translator writes."""
+    words, translator = split_words(sentence), source.translator()
+    if not words:
+        raise InputError("Type an English sentence: the encoder needs at least one word.")
+    longest = translator.config.max_len
+    text = TextKey(TRANSLATOR, 0, longest - 1, (" ".join(words),))
+    (line,) = write_lines(source, TRANSLATOR, text, longest)
+    target = replace(text, max_tokens=longest, sentences=(f"{BOS} {line}",))
+    return PairKey(text, 0, target, 0, TRANSLATOR, translator.config, translator.recipe.seed)
+
+
+def _fit_to_decoder(lab: Lab, lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the target after [BOS], as a trained decoder reads it; its own output if it knows no token of it."""
+    if all(all(row) for row in read_text(lab.source, replace(lab.text_key, sentences=lines)).unknown):
+        lines = write_lines(lab.source, lab.weights, lab.text_key, lab["max_len"])
+    return tuple(line if line.split()[:1] == [BOS] else f"{BOS} {line}" for line in lines)
+
+
+def write_lines(source: Source, weights: WeightsId, text: TextKey, max_len: int) -> tuple[str, ...]:
+    """Return a trained encoder–decoder's answer to each sentence: the likeliest token at every step.
+
+    Raises as `Lab.run`.
+    """
+
+    def compute() -> tuple[str, ...]:
+        model = source.trained_pair(weights)
+        if model is None:
+            raise InputError("An encoder alone has no decoder.")
+        batch, vocabulary = read_text(source, text), source.tokenizer(text)
+        with source.turn():
+            return write_targets(model, vocabulary, batch, min(max_len, MAX_TOKENS) - 1)
+
+    return source.remember(write_lines, (weights, text, max_len), compute)
+
+
+def run_pair(source: Source, key: PairKey) -> PairRun:
+    """Return the run of a pair; raises as `Lab.run`."""
+
+    def compute() -> PairRun:
+        batches = read_text(source, key.source), read_text(source, key.target)
+        n_words = source.tokenizer(key.target).vocab_size
+        with source.turn():
+            model = source.trained_pair(key.weights) or source.random_pair(key.config, n_words, key.seed)
+            return pair_run.run_pair(model, *batches, key.sentence, key.line)
+
+    return source.remember(run_pair, key, compute)

@@ -8,8 +8,19 @@ from playground.analysis.walkthrough import STAGES
 from playground.config import CHOICES, SETTINGS, Setting
 from playground.limits import MAX_LISTED, MAX_SENTENCES, MAX_TOKENS
 from playground.link import english
-from playground.link.changes import Changes, read_changes
-from playground.link.kinds import Choice, Notation, Param, Reading, Several, Size, Switch, Text, Whole
+from playground.link.kinds import (
+    Changes,
+    Choice,
+    Notation,
+    Param,
+    Reading,
+    Several,
+    Size,
+    Switch,
+    Text,
+    Whole,
+    read_changes,
+)
 from playground.mistakes.bug_lab import LEVELS, MAX_SEED, SUSPECTS
 from playground.mistakes.lab_tests import TESTS
 from playground.pages import LADDER, page_at
@@ -245,52 +256,29 @@ UNBOUND: dict[str, Param] = {**FOCUS, **LESSON, **{key: SHARED[key] for key in (
 SENTENCE_PAIR = ("similarity_first", "similarity_second")
 """What chooses two sentences on the page Similarity; they count from 1."""
 
-FOLDS = {
-    "step_path": "step_ways",
-    "step_input": "step_ways",
-    "step_sentence": "step_ways",
-    "tutorials_against": "tutorials_differences",
-    "similarity_pooling": "similarity_how",
-    "similarity_view": "similarity_closer",
-    "similarity_depth": "similarity_closer",
-    "similarity_tokens": "similarity_closer",
-    "similarity_tokens_first": "similarity_closer",
-    "similarity_tokens_second": "similarity_closer",
-    "whatif_measure": "whatif_tokens",
-    "whatif_pooling": "whatif_sentence",
-    "attention_show": "attention_drawing",
-    "attention_other": "attention_drawing",
-    "attention_hide": "attention_drawing",
-    "attention_colours": "attention_drawing",
-    "attention_stretch": "attention_drawing",
-    "attention_why": "attention_steps",
-    "attention_word": "attention_steps",
-    "attention_view": "attention_closer",
-    "attention_habits": "attention_closer",
-    "norms_view": "norms_closer",
-    "norms_part": "norms_closer",
-    "norms_layer": "norms_closer",
-    "norms_norm": "norms_closer",
-    "norms_by_token": "norms_closer",
-    "positions_view": "positions_closer",
-    "positions_curve_1": "positions_closer",
-    "positions_curve_2": "positions_closer",
-    "positions_curve_3": "positions_closer",
-    "positions_measure": "positions_closer",
-    "position_table": "positions_table",
-    "gradient_scale": "gradient_six",
-    "gradient_of": "gradient_six",
-    "gradient_view": "gradient_six",
-    "flops_breakdown": "parameters_costs",
-    "flops_by_length": "parameters_costs",
-    "named_models": "parameters_models",
-    "capability_by_parameters": "parameters_bought",
-    "parts_counted": "parts_costs",
-    "ladder_costs": "parts_costs",
-    "overview_attention": "overview_more",
-    "overview_norms": "overview_more",
-    "overview_parameters": "overview_more",
+_IN_PANELS = {
+    "step_ways": "step_path step_input step_sentence",
+    "tutorials_differences": "tutorials_against",
+    "similarity_how": "similarity_pooling",
+    "similarity_closer": "similarity_view similarity_depth similarity_tokens "
+    "similarity_tokens_first similarity_tokens_second",
+    "whatif_tokens": "whatif_measure",
+    "whatif_sentence": "whatif_pooling",
+    "attention_drawing": "attention_show attention_other attention_hide attention_colours attention_stretch",
+    "attention_steps": "attention_why attention_word",
+    "attention_closer": "attention_view attention_habits",
+    "norms_closer": "norms_view norms_part norms_layer norms_norm norms_by_token",
+    "positions_closer": "positions_view positions_curve_1 positions_curve_2 positions_curve_3 positions_measure",
+    "positions_table": "position_table",
+    "gradient_six": "gradient_scale gradient_of gradient_view",
+    "parameters_costs": "flops_breakdown flops_by_length",
+    "parameters_models": "named_models",
+    "parameters_bought": "capability_by_parameters",
+    "parts_costs": "parts_counted ladder_costs",
+    "overview_more": "overview_attention overview_norms overview_parameters",
 }
+
+FOLDS = {key: panel for panel, keys in _IN_PANELS.items() for key in keys.split()}
 """By a page's parameter, or a chart: the panel which its widget, what explains it, or the chart, stands in.
 
 A link that sets the one, or asks for the chart alone, opens the other.
@@ -309,9 +297,25 @@ ENCODERS = (
 )  # fmt: skip
 """Those of `analysis.gradient_variants`, whose import would bring pandas along."""
 
+_OFF = {
+    "overview": "shapes more",
+    "attention": "hide stretch drawing steps closer",
+    "norms": "closer",
+    "positions": "table closer",
+    "step": "dropout ways",
+    "whatif": "more tokens sentence chosen spread",
+    "compare": "head lengths costs",
+    "gradient": "six",
+    "parameters": "formulas costs bought models",
+    "parts": "costs",
+    "tutorials": "mistakes five differences",
+    "encdec": "show_training show_masks show_costs",
+    "similarity": "closer ranking how",
+}
+"""By the prefix of a page's parameters: switches and panels, off or closed by default."""
+
 OWN: dict[str, Param] = {
-    "overview_shapes": Switch(False),
-    "overview_more": Switch(False),
+    **{f"{page}_{name}": Switch(False) for page, names in _OFF.items() for name in names.split()},
     "overview_batch": Choice(
         "this text",
         ("this text", "tutorial C: 30 × 200"),
@@ -327,17 +331,11 @@ OWN: dict[str, Param] = {
     "attention_why": Choice("sources", ("sources", "competition", "products", "what it moves")),
     "attention_rival": Choice(AUTOMATIC, (AUTOMATIC, MEAN, *map(str, range(MAX_TOKENS)))),
     "attention_word": Text("", longest=40),
-    "attention_hide": Switch(False),
     "attention_colours": Choice("square root", ("square root", "linear")),
-    "attention_stretch": Switch(False),
-    "attention_drawing": Switch(False),
-    "attention_steps": Switch(False),
-    "attention_closer": Switch(False),
     "norms_view": Choice("tokens", ("tokens", "statistics", "cosines", "by hand")),
     "norms_part": Choice("residual", ("residual", "attention", "feed-forward")),
     "norms_layer": Whole(0, 0, 96),
     "norms_norm": Whole(0, 0, 193),
-    "norms_closer": Switch(False),
     "positions_view": Choice(
         "swap two words", ("swap two words", "this sentence", "curves", "similarity", "doubled exponent")
     ),
@@ -347,8 +345,6 @@ OWN: dict[str, Param] = {
     "positions_curve_2": Whole(10, 0, MAX_DIMENSION),
     "positions_curve_3": Whole(100, 0, MAX_DIMENSION),
     "positions_measure": Choice("dot product", ("dot product", "distance")),
-    "positions_table": Switch(False),
-    "positions_closer": Switch(False),
     "step_path": Choice(
         "as the data moves",
         ("as the data moves", "as tutorial B"),
@@ -356,8 +352,6 @@ OWN: dict[str, Param] = {
     "step_input": Choice("the tutorial's", ("the tutorial's", "my text")),
     "step_sentence": Whole(1, 1, 5),
     "step_stage": Choice("embedding", STAGES),
-    "step_dropout": Switch(False),
-    "step_ways": Switch(False),
     "whatif_view": Choice("what followed", ("what followed", "which parts matter", "where the difference sits")),
     "whatif_parts": Choice("heads", ("heads", "sublayers", "pairs of one head", "hidden tokens", "heads taken out")),
     "whatif_on": Choice("sentence vector", ("sentence vector", "similarity", "right answers")),
@@ -365,38 +359,21 @@ OWN: dict[str, Param] = {
     "whatif_pruned": Whole(20, 0, 96 * 96),
     "whatif_measure": Choice("length of the change", ("length of the change", "cosine")),
     "whatif_pooling": Choice("mean", POOLINGS),
-    "whatif_more": Switch(False),
-    "whatif_tokens": Switch(False),
-    "whatif_sentence": Switch(False),
-    "whatif_chosen": Switch(False),
-    "whatif_spread": Switch(False),
-    "compare_head": Switch(False),
-    "compare_lengths": Switch(False),
-    "compare_costs": Switch(False),
     "gradient_layers": Whole(12, 1, 48),
     "gradient_scale": Size(1.0, (0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)),
     "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "norms", "stream")),
     "gradient_view": Choice("chain rule", ("chain rule", "depth sweep", "loss")),
     "gradient_first": Choice("no norm", ENCODERS),
     "gradient_second": Choice("no norm, no residual", ENCODERS),
-    "gradient_six": Switch(False),
     "parameters_model": Choice("sidebar", ("sidebar", *PRESETS)),
     "parameters_view": Choice("components", ("components", "layers")),
-    "parameters_formulas": Switch(False),
-    "parameters_costs": Switch(False),
-    "parameters_bought": Switch(False),
-    "parameters_models": Switch(False),
     "parts_view": Choice("one part away", ("one part away", LADDER)),
     "parts_row": Whole(12, 0, 22),
     "parts_rung": Whole(8, 0, 10),
     "parts_column": Whole(2, 0, 9),
-    "parts_costs": Switch(False),
     "parts_counted": Choice("as trained here", ("as trained here", "as large as BERT base")),
     "tutorials_against": Choice("E", tuple(TITLES), tuple(TITLES.values())),
     "tutorials_letter": Choice("A", tuple(TITLES), tuple(LONG_TITLES.values())),
-    "tutorials_mistakes": Switch(False),
-    "tutorials_five": Switch(False),
-    "tutorials_differences": Switch(False),
     "exercises_key": Text("", longest=40),
     "exercises_variant": Whole(0, 0, 999),
     "lab_seed": Whole(0, 0, MAX_SEED),
@@ -416,9 +393,6 @@ OWN: dict[str, Param] = {
     "encdec_layer": Whole(0, 0, 95),
     "encdec_head": Whole(0, 0, 95),
     "encdec_position": Whole(0, 0, MAX_TOKENS - 1),
-    "encdec_show_training": Switch(False),
-    "encdec_show_masks": Switch(False),
-    "encdec_show_costs": Switch(False),
     **TRAINING,
     **ABLATION,
     "similarity_list": Text(""),
@@ -427,9 +401,6 @@ OWN: dict[str, Param] = {
     "similarity_second": Whole(2, 1, MAX_LISTED),
     "similarity_view": Choice("token by token", ("token by token", "leave a word out", "map by depth")),
     "similarity_depth": Whole(6, 0, 97),
-    "similarity_closer": Switch(False),
-    "similarity_ranking": Switch(False),
-    "similarity_how": Switch(False),
 }
 """The pages' own parameters; each starts with its page."""
 

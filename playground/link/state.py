@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 from playground.config import ModelConfig
 from playground.link import english
-from playground.link.changes import Changes
+from playground.link.kinds import Changes
 from playground.link.query import choose_tokenizer, chosen_sentence, longest_sentence
 from playground.model.changes import Change
 from playground.text import Sentences, split_sentences

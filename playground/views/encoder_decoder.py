@@ -31,9 +31,8 @@ from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.names import token_names
 from playground.charts.scene import Scene
 from playground.charts.weights import shrink
-from playground.link.lab import read_text
+from playground.link.lab import find_pair, read_text, run_pair
 from playground.link.opening import LinkedView
-from playground.link.pairs import find_pair, run_pair
 from playground.link.state import TRANSLATOR, is_random
 from playground.runs.arrays import Array
 from playground.runs.pair_run import PairRun

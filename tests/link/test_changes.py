@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from playground import open_link
 from playground.command_line import main
-from playground.link.changes import MAX_CHANGES, Changes, MadeChange, read_changes
+from playground.link.kinds import MAX_CHANGES, Changes, MadeChange, read_changes
 from playground.link.query import write_query
 from playground.model.change_texts import find_text, read_change, write_change
 from playground.model.changes import KINDS, PATCH_POINTS, SUBLAYERS, Change

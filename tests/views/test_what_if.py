@@ -16,7 +16,7 @@ from playground.charts import palette
 from playground.charts.chart import Heatmap, Table
 from playground.charts.draw import draw_chart, draw_table
 from playground.charts.scene import Scene
-from playground.link.changes import Changes, MadeChange
+from playground.link.kinds import Changes, MadeChange
 from playground.link.opening import Focus
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run, run

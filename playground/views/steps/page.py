@@ -33,7 +33,7 @@ from playground.charts.markdown import escape_markdown, quote_place
 from playground.charts.names import token_names
 from playground.charts.scene import Scene, list_missing, note_other_tokens
 from playground.config import ModelConfig
-from playground.link.changes import Changes
+from playground.link.kinds import Changes
 from playground.link.lab import Lab, once
 from playground.link.opening import Focus, LinkedView
 from playground.presets import PRESETS

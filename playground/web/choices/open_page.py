@@ -14,6 +14,7 @@ from playground.link import params, query
 from playground.link.lab import Lab
 from playground.link.opening import split_link
 from playground.link.params import DEFAULT_TEXT, RECIPE, SHARED, TRAINING, UNBOUND, page_parameters, write_changed
+from playground.link.query import Texts
 from playground.training.kept_run import key_in
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
@@ -38,9 +39,6 @@ from playground.web.components import moment
 from playground.web.components.without_picture import write_address
 from playground.web.session import caches, trained_slot
 from playground.web.session.weights_cache import clear_session_caches
-
-Texts = Mapping[str, list[str]]
-"""A link's texts, by parameter."""
 
 
 class _Address(NamedTuple):
@@ -107,26 +105,17 @@ def _choose_linked(texts: Texts, *, keeps_others: bool = False) -> list[str]:
     Returns:
         A sentence for each thing that is wrong with the link, and for each change that needs one.
     """
-    reading = query.read_link(texts)
-    values = dict(reading.values)
-    if not keeps_others:
-        values = params.default_values(values) | values
+    others = {key: current_value(key) for key in params.PARAMS} if keeps_others else None
+    values, pinned, sentences = query.read_texts(texts, _settle_linked, others)
     set_values(values)
-    linked = _bring_networks({key: current_value(key) for key in SHARED})
-    settled, reasons = _settle(linked, reading.values)
-    st.session_state.update(settled)
-    is_chosen = bool(reading.values.keys() & {"query", "key"})
+    is_chosen = not {"query", "key"}.isdisjoint(texts)
     if is_chosen or not keeps_others:
-        note_focus_text(settled["text"] if is_chosen else DEFAULT_TEXT, by_page=not is_chosen)
-    sentences = [*reading.sentences, *reasons, *_missing_from_link(settled), *query.name_unknown(texts)]
-    pinned, from_link, wrong = query.read_pinned(texts, settled)
+        note_focus_text(values["text"] if is_chosen else DEFAULT_TEXT, by_page=not is_chosen)
     if pinned is not None:
-        pinned, unfit = _settle_pinned(pinned, from_link)
         pin(pinned)
-        wrong += [query.of_pinned(reason) for reason in unfit]
     elif not keeps_others:
         unpin()
-    return sentences + wrong
+    return sentences
 
 
 def _prefer_trained_decoder() -> None:
@@ -142,18 +131,16 @@ def _settle_choices() -> list[str]:
     st.session_state.update({key: value for key, value in settled.items() if value != current_value(key)})
     pinned = pinned_values()
     if pinned is not None:
-        pinned, unfit = _settle_pinned(pinned)
+        pinned, unfit = _settle(_bring_networks(pinned) if pinned["weights"] == "trained here" else pinned)
         pin(pinned)
-        reasons += [query.of_pinned(reason) for reason in unfit]
+        reasons += map(query.of_pinned, unfit)
     return reasons
 
 
-def _settle_pinned(values: Mapping[str, Any], from_link: Collection[str] = ()) -> tuple[dict[str, Any], list[str]]:
-    """Make the pinned settings go together, whose weights are this session's too."""
-    if values["weights"] == "trained here":
-        values = _bring_networks(values)
-    settled, reasons = _settle(values, from_link)
-    return settled, reasons + (_missing_from_link(settled) if "weights" in from_link else [])
+def _settle_linked(values: Mapping[str, Any], from_link: Collection[str]) -> query.Settled:
+    """Settle what a link sets, and say what it can't carry."""
+    settled, reasons = _settle(_bring_networks(values), from_link)
+    return settled, reasons + (_missing_from_link(settled) if not {"weights", "run"}.isdisjoint(from_link) else [])
 
 
 def _bring_networks(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,7 +161,7 @@ def _bring_networks(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _settle(
     values: Mapping[str, Any], from_link: Collection[str] = (), shown_before: Mapping[str, Any] | None = None
-) -> tuple[dict[str, Any], list[str]]:
+) -> query.Settled:
     return query.settle(
         values,
         from_link,

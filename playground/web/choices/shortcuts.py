@@ -11,7 +11,7 @@ import streamlit as st
 
 from playground.language.text import english_tokenizer
 from playground.link import english
-from playground.link.changes import MAX_CHANGES, Changes, MadeChange
+from playground.link.kinds import MAX_CHANGES, Changes, MadeChange
 from playground.link.params import (
     ARCHITECTURE,
     DEFAULT_TEXT,
@@ -248,9 +248,8 @@ def _restore_shape(weights: str) -> None:
     if free is not None and weights != "trained here":
         st.session_state.update({key: free.values[key] for key in ("causal", "seed")})
     before = last_moment(lambda each: each == weights) or last_moment(lambda each: each == "random")
-    if weights in ("random", "mine"):
-        values = default_values({}) if before is None else before.values
-        st.session_state.update({key: values[key] for key in LOCKED})
+    if before is not None and weights in ("random", "mine"):
+        st.session_state.update({key: before.values[key] for key in LOCKED})
 
 
 def back_to_minilm() -> None:

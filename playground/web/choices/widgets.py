@@ -9,7 +9,7 @@ import streamlit as st
 from playground.language.family import STOPS
 from playground.link.kinds import Choice, Several, Size, Switch, Text, Whole
 from playground.link.params import PARAMS, SHARED
-from playground.web.choices.setup import current_value
+from playground.web.choices.setup import current_value, moments
 from playground.web.choices.shortcuts import choose_places, cut_text, explain_cut_text
 
 PERSISTS: dict[str, Any] = {"persist_state": "session"}
@@ -133,9 +133,12 @@ def keep_value(key: str, drawn: Hashable) -> None:
 
 
 def move_below(key: str, high: int) -> None:
-    """Move a number that is above `high` down to it, before its widget is drawn."""
-    if current_value(key) > high:
+    """Move a number that is above `high` down to it, before its widget is drawn; a link's with a sentence."""
+    value = current_value(key)
+    if value > high:
         st.session_state[key] = high
+        if len(moments()) == 1:
+            st.info(f"The link's {key}={value} is not there: the last is {high}.")
 
 
 def offer(key: str, label: str, help_text: str, shown: Any, on_change: Callable[[str, Any], None]) -> None:

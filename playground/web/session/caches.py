@@ -12,8 +12,7 @@ from playground.errors import PretrainedError
 from playground.language.network import EnglishNetwork, Spec
 from playground.learn.exercise import FOLDER, Exercise, read_folders
 from playground.link import lab
-from playground.link.lab import Source, read_text
-from playground.link.pairs import PairKey
+from playground.link.lab import PairKey, Source, read_text
 from playground.link.state import AFTER, BEFORE, EVERYBODY, TRANSLATOR, RunKey, TextKey, WeightsId
 from playground.model import Encoder, EncoderDecoder
 from playground.runs.budget import check_budget, check_kept, check_pair_budget

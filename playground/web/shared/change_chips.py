@@ -6,8 +6,8 @@ from dataclasses import replace
 import streamlit as st
 
 from playground.errors import InterventionError, PlaygroundError
-from playground.link.changes import MAX_CHANGES, FittedChanges
-from playground.link.lab import Lab
+from playground.link.kinds import MAX_CHANGES
+from playground.link.lab import FittedChanges, Lab
 from playground.model.change_texts import write_change
 from playground.model.changes import Change
 from playground.model.interventions import check_change

@@ -11,7 +11,7 @@ from playground.accounting.readable import in_units
 from playground.export import data
 from playground.export.code.export import FILE_NAME, Export
 from playground.export.data import choose_references, cite_app, references, versions, weights_sha256
-from playground.link.changes import write_changes
+from playground.link.kinds import write_changes
 from playground.link.lab import Lab
 from playground.pages import page_at
 from playground.runs.encoder_run import Run

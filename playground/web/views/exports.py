@@ -8,8 +8,7 @@ from playground.export.code.export import Export, save_weights
 from playground.export.code.model_export import export_encoder, export_pair
 from playground.export.code.shown import Place, of_run
 from playground.export.code.training_export import export_training
-from playground.link.lab import Lab
-from playground.link.pairs import find_pair, run_pair
+from playground.link.lab import Lab, find_pair, run_pair
 from playground.training.recipe import Recipe
 from playground.web.choices.focus import current_focus
 from playground.web.choices.setup import current_setup, current_value

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.learn.lesson import Lesson, LessonStep, encode_lesson, find_lesson, shipped_lessons
-from playground.link.changes import read_changes
+from playground.link.kinds import read_changes
 from playground.training.kept_run import KeptRun
 from playground.web.session import trained_slot
 from tests.training.trained import trained

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig, Trace, count_parameters
 from playground.analysis.attention import mean_entropy
-from playground.link.changes import Changes, MadeChange
+from playground.link.kinds import Changes, MadeChange
 from playground.link.params import SHARED
 from playground.model.changes import Change
 from playground.model.positions import sinusoids

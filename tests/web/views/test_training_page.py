@@ -327,9 +327,3 @@ def test_a_move_beside_a_trained_network_keeps_its_shape_but_for_that() -> None:
     working(app.select_slider(key="minilm_d_model").set_value(32).run())
     assert values(app, "weights") == {"weights": "random"}
     assert values(app, *ARCHITECTURE) == {**{key: shape[key] for key in ARCHITECTURE}, "d_model": 32}
-
-
-def test_an_old_links_own_sizes_are_the_sidebars() -> None:
-    app = open_page("training", training_n_layers=3, training_d_ff=64)
-    assert values(app, "weights", *SMALL) == {"weights": "random", **SMALL, "n_layers": 3, "d_ff": 64}
-    assert not app.warning

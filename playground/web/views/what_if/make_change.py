@@ -8,7 +8,7 @@ import streamlit as st
 
 from playground.charts.markdown import escape_markdown
 from playground.config import ModelConfig
-from playground.link.changes import MAX_CHANGES
+from playground.link.kinds import MAX_CHANGES
 from playground.link.opening import Focus
 from playground.model.changes import HEAD_POINTS, KINDS, PATCH_POINTS, SUBLAYERS, Change
 from playground.runs.encoder_run import Run

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.link.changes import MAX_CHANGES
+from playground.link.kinds import MAX_CHANGES
 from playground.web.views.what_if.make_change import TITLES
 from tests.web.app_test import SMALL, captions, component_data, new_page, open_page, press, prose, working
 

@@ -137,13 +137,6 @@ def test_heads_go_by_their_effect_and_a_press_takes_them_out() -> None:
     assert "whatif_heads" in charts(app)
 
 
-def test_an_old_link_to_the_view_of_its_own_opens_the_option() -> None:
-    app = open_page("what_if", **SMALL, text=PAIR, whatif_view="take heads out", whatif_left="right answers")
-    assert values(app, "whatif_view", "whatif_parts", "whatif_on") == {
-        "whatif_view": PARTS, "whatif_parts": "heads taken out", "whatif_on": "right answers",
-    }  # fmt: skip
-
-
 def test_a_place_becomes_a_change() -> None:
     app = open_view(PLACES, sentence=2, whatif_other=1, layer=1, query=3)
     embeddings = array(charts(app)["patched_places"])[0]
