@@ -4,7 +4,6 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 from playground.limits import MAX_CHARACTERS, MAX_SENTENCES
@@ -110,11 +109,6 @@ _NAMES = {"CJK": "Chinese or Japanese", "HIRAGANA": "Japanese", "KATAKANA": "Jap
 """By the first word of a character's Unicode name."""
 
 
-def is_english(text: str) -> bool:
-    """Whether neither script nor commonest words speak against English."""
-    return foreign_script(text) is None and not looks_foreign(text)
-
-
 def foreign_script(text: str) -> str | None:
     """The script of most of a text's letters, as `Arabic`; None for Latin."""
     letters = Counter(_script(character) for character in text if character.isalpha())
@@ -127,46 +121,3 @@ def foreign_script(text: str) -> str | None:
 def _script(letter: str) -> str:
     first_word = unicodedata.name(letter, "UNKNOWN").split()[0]
     return _NAMES.get(first_word, first_word.capitalize())
-
-
-_ENGLISH = (
-    "about and are because been but by can could did didn't does doesn't don't for from had has have he her his "
-    "how I if into is isn't it it's its just my no not of or our out she should some than that the their them "
-    "then there these they this those to too two under up very was we were what when where which who why will "
-    "with would you your"
-)
-
-_FOREIGN = {
-    "German": "aber auf das dass dem der dich du ein eine einen es für gut heute ich ist mich mit nicht sehr sie sind "
-    "über und uns war weil wenn wie wir zu",
-    "Dutch": "de een en het maar niet omdat ook voor zijn",
-    "French": "avec c'est dans elle est et était il j'ai je la le les mais n'est ne nous pas que qu'il qui sur très "
-    "trop un une vous",
-    "Italian": "anche che della è il molto perché più questo sono troppo una",
-    "Spanish": "el en es está esta estaba este las los más mucho muy para pero por porque que se una",
-    "Portuguese": "ela ele em estava isso mais muito não porque uma você",
-    "Swedish": "att det eftersom en ett för inte jag och som till var är",
-    "Danish": "det en et fordi ikke jeg og på til var",
-    "Polish": "było jak jest nie przez się zbyt że",
-    "Czech": "bylo je jsem není protože se že",
-    "Hungarian": "az egy és hogy mert nem volt",
-    "Finnish": "ei että hän koska minä oli se",
-    "Turkish": "bir bu çok değil için olduğu ve",
-    "Indonesian": "ini itu karena tidak yang",
-    "Vietnamese": "của đã không là một nó",
-}
-"""Some of the commonest words of other languages."""
-
-_IN_NAMES = ("das", "de", "della", "der", "el", "la", "las", "le", "les", "los")
-"""Those that stand in names: *Las Vegas*."""
-
-
-def looks_foreign(text: str) -> bool:
-    """Whether more of a Latin text's words are among other languages' commonest than among English ones."""
-    words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)*", unicodedata.normalize("NFC", text).replace("’", "'"))
-    words[:1] = [word.lower() for word in words[:1]]
-    in_order = pairwise([*words, ""])
-    common = {word for word, following in in_order if not (word in _IN_NAMES and following[:1].isupper())}
-    foreign = common.intersection(" ".join(_FOREIGN.values()).split())
-    accented = {word for word in common if word.islower() and not word.isascii()}
-    return len(foreign | accented) >= 2 and len(foreign) > len(common.intersection(_ENGLISH.split()))

@@ -1,7 +1,7 @@
 """Sentences of the small English near to somebody's own."""
 
+from playground.language.answers import nearest_sentences
 from playground.language.capabilities import CAPABILITIES
-from playground.language.suggestions import nearest_sentences
 from playground.language.text import VOCABULARY
 
 
