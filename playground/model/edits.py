@@ -26,7 +26,7 @@ class Change(Protocol):
     def strength(self) -> float: ...  # noqa: D102
     @property
     def point(self) -> str: ...  # noqa: D102
-    def __getitem__(self, name: str) -> Any: ...  # noqa: D105
+    def __getitem__(self, name: str) -> Any: ...
 
 
 @dataclass
