@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from playground.limits import MAX_CHARACTERS, MAX_SENTENCES
@@ -66,7 +67,8 @@ class Word(NamedTuple):
         return start < self.end and end > self.start
 
 
-def split_words(sentence: str) -> list[Word]:
+@lru_cache(maxsize=256)
+def split_words(sentence: str) -> tuple[Word, ...]:
     """Split at blanks; punctuation at the ends, and each Chinese or Japanese character, is a word of its own."""
     words = []
     for chunk in _CHUNK.finditer(sentence):
@@ -79,7 +81,7 @@ def split_words(sentence: str) -> list[Word]:
             marks -= 1
         words.append(Word(start, marks))
         words += [Word(place, place + 1) for place in range(marks, end)]
-    return words
+    return tuple(words)
 
 
 def leave_out(sentence: str, word: Word) -> str:
@@ -109,6 +111,7 @@ _NAMES = {"CJK": "Chinese or Japanese", "HIRAGANA": "Japanese", "KATAKANA": "Jap
 """By the first word of a character's Unicode name."""
 
 
+@lru_cache(maxsize=256)
 def foreign_script(text: str) -> str | None:
     """The script of most of a text's letters, as `Arabic`; None for Latin."""
     letters = Counter(_script(character) for character in text if character.isalpha())
