@@ -240,7 +240,7 @@ BUDGETS = {
     "playground/export": 1_140,
     "playground/jobs": 570,
     "playground/language": 1_480,
-    "playground/learn": 1_650,
+    "playground/learn": 1_640,
     "playground/link": 2_170,
     "playground/mistakes": 1_230,
     "playground/model": 2_030,
@@ -259,7 +259,7 @@ BUDGETS = {
     "playground/web/sidebar": 1_120,
     "playground/web/views": 3_430,
     "playground/web": 10_710,
-    "playground": 43_680,
+    "playground": 43_670,
     "pages": 340,
     "tests": 36_230,
 }
