@@ -136,13 +136,14 @@ def domain(key: str) -> list[object]:
 
 def test_what_is_written_is_read_back() -> None:
     for key in PARAMS:
-        for value in list[Any](domain(key)):
+        for value in domain(key):
             read, complaint = query.read(key, write_all(value))
             assert (read, type(read), complaint) == (value, type(value), None)
 
 
 def test_values_are_written_as_links_have_them() -> None:
-    assert [write_all(value) for value in (True, 1e-12, "pre", "", (), [], ("a", "b"))] == [
+    values: list[Any] = [True, 1e-12, "pre", "", (), [], ("a", "b")]
+    assert [write_all(value) for value in values] == [
         ["true"], ["1e-12"], ["pre"], [""], [""], [""], ["a", "b"],
     ]  # fmt: skip
 
