@@ -14,7 +14,7 @@ from playground.link import params, query
 from playground.link.lab import Lab
 from playground.link.opening import split_link
 from playground.link.params import DEFAULT_TEXT, RECIPE, SHARED, TRAINING, UNBOUND, page_parameters, write_changed
-from playground.link.query import Texts
+from playground.link.query import Settled, Texts
 from playground.training.kept_run import key_in
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
@@ -22,12 +22,12 @@ from playground.web.choices.setup import (
     OPEN_PAGE,
     current_setup,
     current_value,
+    current_values,
     moments,
     note_focus_text,
     note_moment,
     pin,
     pinned_values,
-    put_back,
     recognised_weights,
     set_values,
     take_moment,
@@ -59,30 +59,28 @@ def open_page(page: str) -> None:
     arrived = st.session_state.get(OPEN_PAGE) != page
     st.session_state[OPEN_PAGE] = page
     is_first = not moments()
-    texts = _unread_texts(is_first=is_first, arrived=arrived)
-    put_back([*SHARED, *UNBOUND, *page_parameters(page)])
+    texts, is_step_back = _unread_texts(is_first=is_first, arrived=arrived)
     sentences: list[str] = []
     if texts is not None:
-        sentences = _choose_linked(texts, keeps_others=not is_first and not _is_step_back())
-    if arrived and page == "encoder-decoder" and not (texts and "encdec_source" in texts):
-        _prefer_trained_decoder()
+        sentences = _choose_linked(texts, keeps_others=not is_first and not is_step_back)
+    trained = trained_slot.shown_network()
+    is_decoder = arrived and page == "encoder-decoder" and current_value("weights") == "trained here"
+    if is_decoder and trained is not None and trained.task.has_decoder and "encdec_source" not in (texts or ()):
+        st.session_state["encdec_source"] = "your text"
     is_new = is_first or take_moment() != moments()[-1]
     sentences += _settle_choices()
     note_moment(sentences, page, is_new=is_new)
 
 
-def _is_step_back() -> bool:
+def _unread_texts(*, is_first: bool, arrived: bool) -> tuple[Texts | None, bool]:
+    """Return the address's texts, None if the session's choices count; and whether the visitor has stepped back."""
     context = get_script_run_ctx()
-    return context is not None and context.is_history_navigation
-
-
-def _unread_texts(*, is_first: bool, arrived: bool) -> Texts | None:
-    """Return the address's texts if they are to be read: None if the session's choices count."""
+    is_step_back = context is not None and context.is_history_navigation
     address = {key: st.query_params.get_all(key) for key in st.query_params}
     kept: _Address = st.session_state.get(_ADDRESS, _Address({}))
     st.session_state[_ADDRESS] = kept._replace(read=address)
-    is_other = arrived and (_is_step_back() or address not in ({}, kept.read, kept.written))
-    return query.normalise(address) if is_first or is_other else None
+    is_other = is_step_back or address not in ({}, kept.read, kept.written)
+    return query.normalise(address) if is_first or (arrived and is_other) else None, is_step_back
 
 
 def follow_link(link: str) -> str:
@@ -105,7 +103,7 @@ def _choose_linked(texts: Texts, *, keeps_others: bool = False) -> list[str]:
     Returns:
         A sentence for each thing that is wrong with the link, and for each change that needs one.
     """
-    others = {key: current_value(key) for key in params.PARAMS} if keeps_others else None
+    others = current_values(params.PARAMS) if keeps_others else None
     values, pinned, sentences = query.read_texts(texts, _settle_linked, others)
     set_values(values)
     is_chosen = not {"query", "key"}.isdisjoint(texts)
@@ -118,17 +116,11 @@ def _choose_linked(texts: Texts, *, keeps_others: bool = False) -> list[str]:
     return sentences
 
 
-def _prefer_trained_decoder() -> None:
-    trained = trained_slot.shown_network()
-    if current_value("weights") == "trained here" and trained is not None and trained.task.has_decoder:
-        st.session_state["encdec_source"] = "your text"
-
-
 def _settle_choices() -> list[str]:
     """Make the session's choices go together with what it and the server have; returns a sentence for each change."""
-    chosen = _bring_networks({key: current_value(key) for key in SHARED})
-    settled, reasons = _settle(chosen, shown_before=moments()[-1].values if moments() else None)
-    st.session_state.update({key: value for key, value in settled.items() if value != current_value(key)})
+    chosen = current_values(SHARED)
+    settled, reasons = _settle(_bring_networks(chosen), shown_before=moments()[-1].values if moments() else None)
+    st.session_state.update({key: value for key, value in settled.items() if value != chosen[key]})
     pinned = pinned_values()
     if pinned is not None:
         pinned, unfit = _settle(_bring_networks(pinned) if pinned["weights"] == "trained here" else pinned)
@@ -137,7 +129,7 @@ def _settle_choices() -> list[str]:
     return reasons
 
 
-def _settle_linked(values: Mapping[str, Any], from_link: Collection[str]) -> query.Settled:
+def _settle_linked(values: Mapping[str, Any], from_link: Collection[str]) -> Settled:
     """Settle what a link sets, and say what it can't carry."""
     settled, reasons = _settle(_bring_networks(values), from_link)
     return settled, reasons + (_missing_from_link(settled) if not {"weights", "run"}.isdisjoint(from_link) else [])
@@ -161,7 +153,7 @@ def _bring_networks(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _settle(
     values: Mapping[str, Any], from_link: Collection[str] = (), shown_before: Mapping[str, Any] | None = None
-) -> query.Settled:
+) -> Settled:
     return query.settle(
         values,
         from_link,
@@ -191,12 +183,11 @@ def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
 
 
 def correct_address(guard: str = "address") -> None:
-    """Write the open page's parameters into the address if they have changed, and note them for `Undo`.
+    """Note the choices for `Undo`, and write the open page's into the address if they have changed.
 
     Called at the end of a run of the page, or of a fragment alone; `guard` names the place where that is.
     """
-    is_choice = is_fragment_rerun() and take_moment() != moments()[-1]
-    note_moment(is_new=is_choice)
+    note_moment(is_new=is_fragment_rerun() and take_moment() != moments()[-1])
     kept: _Address = st.session_state[_ADDRESS]
     page, texts = st.session_state[OPEN_PAGE], current_parameters()
     if (kept.page, kept.written) != (page, texts):
@@ -212,7 +203,7 @@ def current_parameters() -> dict[str, list[str]]:
         hidden.add("run")
     if not current_value("tour") and page != "lessons":
         hidden.add("lesson")  # nobody is in it
-    values = {key: current_value(key) for key in (*SHARED, *UNBOUND, *page_parameters(page)) if key not in hidden}
+    values = current_values({*SHARED, *UNBOUND, *page_parameters(page)} - hidden)
     texts = write_changed(values)
     if values["text"] != DEFAULT_TEXT:
         # The defaults are those of the default text: in another one, a link without them opens at a chosen pair.
@@ -233,6 +224,11 @@ def is_fragment_rerun() -> bool:
     return context is not None and bool(context.fragment_ids_this_run)
 
 
+def is_training_page() -> bool:
+    """Whether the page that is drawn has the training's settings as its own."""
+    return bool(st.session_state.get(OPEN_PAGE) == "training")
+
+
 def training_parameters(recipe: Recipe) -> dict[str, list[str]]:
     """Return the Training page's parameters that make this run again, as texts."""
     values = {name: vars(recipe)[name] for name in RECIPE} | {"task": TASKS[recipe.task].title}
@@ -244,19 +240,9 @@ def parameters_to_copy(setup: Lab) -> dict[str, list[str]]:
     if setup["weights"] != "trained here" or is_training_page():
         return {}
     trained = trained_network(setup)
-    return training_parameters(trained.recipe) if trained else parameters_from_link()
-
-
-def is_training_page() -> bool:
-    """Whether the page that is drawn has these settings as its own."""
-    return bool(st.session_state.get(OPEN_PAGE) == "training")
+    return training_parameters(trained.recipe) if trained else write_changed(current_values(TRAINING))
 
 
 def training_button_label() -> str:
     """Return what the sidebar calls its button to the Training page, where nothing was trained yet."""
-    return "Train it as in the link" if parameters_from_link() else "Train a network"
-
-
-def parameters_from_link() -> dict[str, list[str]]:
-    """Return the Training page's parameters that a link has set, as texts."""
-    return write_changed({key: current_value(key) for key in TRAINING})
+    return "Train it as in the link" if write_changed(current_values(TRAINING)) else "Train a network"

@@ -1,14 +1,14 @@
 """What the visitor has chosen: a list of moments, of which the last is the truth, and the `Lab` that computes it.
 
-Each parameter lies in the session under its own key: in its widget, or as a plain value. Streamlit forgets the widgets
-that a run does not draw; `put_back` takes their values from the last moment.
+Each parameter lies in the session under its own key: in its widget, which Streamlit keeps, or as a plain value.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from math import inf
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -28,11 +28,11 @@ from playground.weights.recognise import RecognisedWeights
 OPEN_PAGE = "_open"
 """Session key of the page that was drawn last, by its path."""
 
-LONGEST = 50
-"""Moments that are kept."""
-
 _MOMENTS = "_moments"
 """Session key of the moments."""
+
+LONGEST = 50
+"""Moments that are kept."""
 
 _PINNED = "_pinned"
 """Session key of the pinned settings, by the sidebar's keys; None if nothing is pinned."""
@@ -41,7 +41,7 @@ _PAIR = "_pair"
 """Session key of the text in which query and key were chosen, and whether the page did not choose them itself."""
 
 _LABS = "_labs"
-"""Session key of the labs that were built last, of the present and of the pinned settings."""
+"""Session key of the labs that were built last, by name: they have split texts."""
 
 CHOSEN_PAIR = "_similarity_pair"
 """Session key of the pair that Similarity showed last: the two numbers, and the sentences of the list."""
@@ -72,18 +72,14 @@ def moments() -> list[Moment]:
 
 def current_value(key: str) -> Any:
     """Return one choice."""
-    try:
-        return st.session_state[key]
-    except KeyError:
-        kept = moments()
-    return kept[-1].values.get(key, PARAMS[key].default) if kept else PARAMS[key].default
+    return current_values((key,))[key]
 
 
-def put_back(keys: Collection[str]) -> None:
-    """Give these parameters their values again, in the session, if their widgets were not drawn in the run before."""
-    for key in keys:
-        if key not in st.session_state:
-            st.session_state[key] = current_value(key)
+def current_values(keys: Iterable[str]) -> dict[str, Any]:
+    """Return choices: of the session, or of the last moment if Streamlit has forgotten a widget."""
+    session, kept = st.session_state, moments()
+    last = kept[-1].values if kept else {}
+    return {key: session[key] if key in session else last.get(key, PARAMS[key].default) for key in keys}
 
 
 def set_values(values: Mapping[str, Any]) -> None:
@@ -97,9 +93,7 @@ def set_values(values: Mapping[str, Any]) -> None:
 
 def take_moment() -> Moment:
     """Return what is chosen now."""
-    kept, session = moments(), st.session_state
-    held = {key: session[key] for key in _UNDONE if key in session}
-    return Moment({**(kept[-1].values if kept else {}), **held}, pinned_values(), _pair())
+    return Moment(current_values(_UNDONE), pinned_values(), _pair())
 
 
 def note_moment(notices: Sequence[str] = (), page: str = "", *, is_new: bool) -> None:
@@ -126,12 +120,10 @@ def last_move() -> tuple[Moment | None, float]:
     """Return the moment before the visitor's last move of an architecture's setting, and seconds since then."""
     keys, kept = (*ARCHITECTURE, "causal", "seed", "weights"), moments()
     shapes = [[each.values[key] for key in keys] for each in kept]
-    if shapes and shapes[-1] != [current_value(key) for key in keys]:
+    if kept and shapes[-1] != list(current_values(keys).values()):
         return kept[-1], 0.0
-    for i in range(len(kept) - 1, 0, -1):
-        if shapes[i] != shapes[i - 1]:
-            return kept[i - 1], monotonic() - kept[i].when
-    return None, float("inf")
+    moved = next((i for i in range(len(kept) - 1, 0, -1) if shapes[i] != shapes[i - 1]), 0)
+    return (kept[moved - 1], monotonic() - kept[moved].when) if moved else (None, inf)
 
 
 def current_notices() -> tuple[str, ...]:
@@ -176,33 +168,29 @@ def focus_text() -> str:
     return _pair()[0]
 
 
-class _Reading(NamedTuple):
-    """The labs as one run of the script or of a fragment has read them."""
+_Read = tuple[object, Lab, Lab | None]
+"""A run, and the labs of its present and its pinned settings."""
 
-    run: object
-    now: Lab
-    pinned: Lab | None
+_READ: ContextVar[_Read | None] = ContextVar("labs_read_in_this_run", default=None)
 
 
-_READ: ContextVar[_Reading | None] = ContextVar("labs_read_in_this_run", default=None)
-
-
-def _read_labs() -> _Reading:
+def _read_labs() -> _Read:
     """Return the labs, which are read once a run; callbacks come before that and read them anew."""
     context = get_script_run_ctx(suppress_warning=True)
     run = context.cursors if context is not None and context.has_script_started else None
-    found = _READ.get()
-    if run is None or found is None or found.run is not run or found.now["do"] != current_value("do"):
+    read = _READ.get()
+    if run is None or read is None or read[0] is not run or read[1]["do"] != current_value("do"):
         pinned = pinned_values()
-        now = _built_once("now", lab_of({key: current_value(key) for key in SHARED}))
-        found = _Reading(run, now, None if pinned is None else _built_once("pinned", lab_of(pinned)))
-        _READ.set(found)
-    return found
+        beside = None if pinned is None else _built_once("pinned", pinned)
+        read = run, _built_once("now", current_values(SHARED)), beside
+        _READ.set(read)
+    return read
 
 
-def _built_once(name: str, lab: Lab) -> Lab:
-    """Return the session's lab of this name if it equals this one, which takes its place else: it has split texts."""
+def _built_once(name: str, values: Mapping[str, Any]) -> Lab:
+    """Return the session's lab of this name if it is of these values, or a new one in its place."""
     built: dict[str, Lab] = st.session_state.setdefault(_LABS, {})
+    lab = lab_of(values)
     if built.get(name) != lab:
         built[name] = lab
     return built[name]
@@ -213,12 +201,12 @@ def current_setup() -> Lab:
 
     Its values are read once a run, except `do`, which a page may change while it is drawn.
     """
-    return _read_labs().now
+    return _read_labs()[1]
 
 
 def pinned_setup() -> Lab | None:
     """Return the lab of the pinned settings; None if nothing is pinned."""
-    return _read_labs().pinned
+    return _read_labs()[2]
 
 
 def lab_of(values: Mapping[str, Any]) -> Lab:

@@ -62,17 +62,22 @@ class ResultCache:
 
 def size_in_bytes(value: object) -> int:
     """Return the bytes that a result's arrays, parameters and texts take, about."""
-    match value:
-        case np.ndarray() | torch.Tensor():
-            return ENTRY + value.nbytes
-        case nn.Module():
-            return ENTRY + sum(tensor.nbytes for tensor in value.parameters())
-        case str() | bytes():
-            return len(value)
-        case Mapping():
-            return sum(map(size_in_bytes, value.values()))
-        case tuple() | list():
-            return sum(map(size_in_bytes, value))
-        case _ if is_dataclass(value):
-            return ENTRY + sum(size_in_bytes(getattr(value, each.name)) for each in fields(value))
-    return 8
+    size, rest = 0, [value]
+    while rest:
+        match rest.pop():
+            case np.ndarray() | torch.Tensor() as array:
+                size += ENTRY + array.nbytes
+            case nn.Module() as module:
+                rest.extend(module.parameters())
+            case str() | bytes() as text:
+                size += len(text)
+            case Mapping() as mapping:
+                rest.extend(mapping.values())
+            case tuple() | list() as items:
+                rest.extend(items)
+            case record if is_dataclass(record):
+                size += ENTRY
+                rest.extend(getattr(record, each.name) for each in fields(record))
+            case _:
+                size += 8
+    return size

@@ -51,7 +51,6 @@ def hidden(app: AppTest) -> str:
     [
         ({"tour": 2}, 2),
         ({"tour": 5}, 4),
-        ({"tour": 2, "experiment": "parts"}, 2),
         ({"tour": 9, "lesson": "parts"}, 3),
         ({"tour": "x"}, 0),
         ({"tour": 0, "lesson": "parts"}, 0),
