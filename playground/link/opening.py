@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any, Literal
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 import numpy as np
 from numpy.typing import NDArray
@@ -272,26 +272,20 @@ def _describe_limits(view: LinkedView, texts: Texts) -> Iterator[str]:
 
 def split_link(link: str) -> tuple[str, dict[str, list[str]]]:
     """Return the page that a link is of, by its path, and the link's texts by parameter; raises InputError."""
-    if not isinstance(link, str) or not link.strip():
-        raise InputError("A link is a text such as https://host/attention?d_model=64, and there is none.")
-    link = link.strip()
+    link = link.strip() if isinstance(link, str) else ""
+    head, mark, rest = link.partition("?")
+    scheme = re.match(r"([\w+.-]+)://", head)
+    if not mark and "=" in head and scheme is None:
+        head, rest = "", head
+    if not (mark or rest or scheme) or (scheme is not None and scheme[1].lower() not in {"http", "https"}):
+        raise InputError(f"{quote_text(link)} is no link of the playground, such as https://host/attention?d_model=64.")
     if len(link) > MAX_LINK:
         raise InputError(f"This link has {len(link):,} characters; the playground writes none above {MAX_LINK:,}.")
-    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", link)
-    if scheme is None and "?" not in link and "=" not in link:
-        raise InputError(f"{quote_text(link)} is no link: paste all of it, from https:// on.")
-    if scheme is not None and scheme[1].lower() not in {"http", "https"}:
-        raise InputError(f"{quote_text(link)} is no link of the playground: those begin with https:// or http://.")
     try:
-        if scheme is None:
-            before, mark, rest = link.partition("?")
-            path, rest = (before, rest.partition("#")[0]) if mark else ("", before)
-        else:
-            path, rest = urlsplit(link).path, urlsplit(link).query
-        texts = parse_qs(rest, keep_blank_values=True, max_num_fields=LINK_FIELDS)
+        texts = parse_qs(rest.partition("#")[0], keep_blank_values=True, max_num_fields=LINK_FIELDS)
     except ValueError as error:
         raise InputError(f"{quote_text(link)} can't be read as a link: it is damaged.") from error
-    name = path.rstrip("/").rpartition("/")[2]
+    name = head.partition("#")[0].rstrip("/").rpartition("/")[2]
     if name in MOVED:
         name, key, value = MOVED[name]
         texts = {key: [value]} | texts

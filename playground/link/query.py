@@ -14,7 +14,7 @@ from playground.errors import ConfigError, PlaygroundError
 from playground.language.network import check_spec
 from playground.limits import MAX_TOKENS
 from playground.link import english
-from playground.link.kinds import Notation, Param, Several, Switch, Text
+from playground.link.kinds import Notation, Several, Text
 from playground.link.params import (
     ARCHITECTURE,
     FOCUS,
@@ -67,22 +67,18 @@ def needed_panels(linked: Collection[str | None]) -> dict[str, bool]:
 
 def read(key: str, texts: Sequence[str]) -> tuple[Any, str | None]:
     """Read one parameter, repeated or not; returns its value and a sentence on what was wrong, if anything."""
-    return read_param(PARAMS[key], key, texts)
-
-
-def read_param(param: Param, name: str, texts: Sequence[str]) -> tuple[Any, str | None]:
-    """As `read`, of a parameter that the link calls `name`."""
+    param = PARAMS[key]
     value, complaint = param.read_all(texts)
     if complaint is None or isinstance(param, Notation):
         return value, complaint
     if isinstance(param, Text):
-        return value, f"The {name.rpartition('_')[-1]} {complaint}."
-    text = next(
-        (text for text in texts if text and isinstance(param, Several) and text not in param.options), texts[-1]
-    )
+        return value, f"The {key.rpartition('_')[-1]} {complaint}."
+    text = texts[-1]
+    if isinstance(param, Several):
+        text = next(word for word in texts if word and word not in param.options)
     first, *more = write_all(value)
     used = f"{first} and {len(more)} more" if more else first
-    return value, f"The link's {name}={quote_text(text, longest=22)} {complaint}; {used} is used instead."
+    return value, f"The link's {key}={quote_text(text, longest=22)} {complaint}; {used} is used instead."
 
 
 def read_link(texts: Texts) -> Settled:
@@ -102,15 +98,11 @@ def read_link(texts: Texts) -> Settled:
 
 def read_pinned(texts: Texts, now: Mapping[str, Any]) -> tuple[dict[str, Any] | None, set[str], list[str]]:
     """Return what a link's texts pin, if anything; which of the sidebar's keys they set; and what is wrong."""
-    linked = {name: key for name, key in PINNED_KEYS.items() if name in texts}
-    readings = {key: read_param(SHARED[key], name, texts[name]) for name, key in linked.items()}
-    is_marked, complaint = read_param(Switch(False), MARKER, texts[MARKER]) if MARKER in texts else (False, None)
-    sentences = [complaint] if complaint else []
-    for key, (_, complaint) in readings.items():
-        if complaint:  # one on a text, or on changes, does not name its key
-            sentences.append(of_pinned(complaint) if isinstance(SHARED[key], Text | Notation) else complaint)
-    values = {**now, **{key: value for key, (value, _) in readings.items()}} if linked or is_marked else None
-    return values, set(readings), sentences
+    readings = {key: read(key, texts[name]) for name, key in PINNED_KEYS.items() if name in texts}
+    if not readings and texts.get(MARKER, [""])[-1].lower() != "true":
+        return None, set(), []
+    values = {key: value for key, (value, _) in readings.items()}
+    return {**now, **values}, set(readings), [of_pinned(wrong) for _, wrong in readings.values() if wrong]
 
 
 def read_texts(
@@ -173,6 +165,11 @@ def write_query(values: Mapping[str, Any], pinned: Mapping[str, Any] | None = No
 
 # --- values that go together
 
+NO_CHECKPOINT = (
+    "The trained weights are not on this server, so weights are random and the text's own words are tokens; "
+    "CONTRIBUTING.md says how to get the trained ones."
+)
+
 
 def settle(
     values: Mapping[str, Any],
@@ -194,14 +191,11 @@ def settle(
     values, notices = dict(values), []
     if values["weights"] == "minilm" and not has_checkpoint:
         values["weights"] = "random"
-        notices.append(
-            "The trained weights are not on this server, so these are random weights of the same shape; "
-            "CONTRIBUTING.md says how to get the trained ones."
-        )
+        notices.append(NO_CHECKPOINT)
     has_its_own = values["weights"] == "english" or (values["weights"] == "trained here" and recognised is not None)
     if values["tokenizer"] == "wordpiece" and not has_checkpoint and not has_its_own:
         values["tokenizer"] = "word"
-        notices = notices or ["The trained model's tokenizer is not on this server: the text's own words are tokens."]
+        notices = [NO_CHECKPOINT]
     if values["sentence"] > 1:  # a text is split only where it matters
         n_sentences = max(1, len(split_sentences(values["text"]).sentences))
         if values["sentence"] > n_sentences and "sentence" in from_link:

@@ -1,4 +1,4 @@
-"""What was chosen, as one record: all that a computation depends on, and the small keys that results are kept by."""
+"""What was chosen, as one record, and the small keys that results are kept by."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +14,6 @@ from playground.text import Sentences, split_sentences
 
 AFTER, BEFORE = "english-", "english before training-"
 """How the names of the small English's weights begin; the key of its `Spec` follows."""
-
 
 Owner = str
 """Who may see what weights compute: the only session, by its id."""
@@ -37,7 +36,7 @@ class WeightsId(str):
         return WeightsId, (str(self), self._owner)
 
     def owner(self) -> Owner:
-        """Whose weights they are."""
+        """Return whose weights they are."""
         return self._owner
 
 
@@ -48,7 +47,7 @@ TRANSLATOR = WeightsId("translator")
 
 
 def is_random(weights: str) -> bool:
-    """Whether weights, as `State.weights`, are random: nothing was learnt."""
+    """Whether weights are random: nothing was learnt."""
     return weights == "random" or weights.startswith(("initial-", BEFORE))
 
 
@@ -95,20 +94,20 @@ class State:
     weights: WeightsId
     """`minilm`, `random`, the SHA-256 of an upload, or the key of a network."""
     own_tokenizer: str = ""
-    """Key of the tokenizer that a file or a trained network brought; empty where `values` choose one."""
+    """Key of the tokenizer that a file or a trained network brought."""
     own_rows: int = 0
-    """Rows of a file's or a trained network's token table; 0 where the table is as long as the vocabulary."""
+    """Rows of its token table."""
     listed: tuple[str, ...] = ()
     """Sentences of a page's own instead of the text's."""
     chosen: Mapping[str, Any] | None = None
-    """The values that were chosen, where nobody has trained such an encoder and `values` are the nearest one's."""
+    """What was chosen, if nobody has trained such an encoder and `values` are the nearest one's."""
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
 
     @cached_property
     def text(self) -> Sentences:
-        """The typed text as sentences, with notes on what had to change."""
+        """The sentences, with notes on what had to change."""
         return Sentences(self.listed, ()) if self.listed else split_sentences(self["text"])
 
     @property
@@ -123,7 +122,7 @@ class State:
 
     @property
     def asked(self) -> Mapping[str, Any]:
-        """The values that the visitor has chosen, whether the network is there or not."""
+        """What was chosen, whether the network is there or not."""
         return self.values if self.chosen is None else self.chosen
 
     @property
@@ -133,7 +132,7 @@ class State:
 
     @property
     def takes_vectors(self) -> bool:
-        """Whether words are drawn as vectors; a trained network has a table of its own."""
+        """Whether words are drawn as vectors."""
         has_network = self.is_english or (self["weights"] == "trained here" and self.own_tokenizer != "")
         return self["tokenizer"] == "vectors" and not has_network
 

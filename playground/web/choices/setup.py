@@ -5,7 +5,7 @@ Each parameter lies in the session under its own key: in its widget, which Strea
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import inf
 from time import monotonic
 from typing import Any
@@ -13,11 +13,14 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from playground.errors import PlaygroundError
 from playground.language.family import nearest_shipped
-from playground.link import english
+from playground.link import english, opening
 from playground.link.lab import Lab
-from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, LESSON, PARAMS, SENTENCE_PAIR, SHARED
+from playground.link.opening import Focus, choose_pair
+from playground.link.params import ARCHITECTURE, AUTOMATIC, DEFAULT_TEXT, FOCUS, LESSON, PARAMS, SENTENCE_PAIR, SHARED
 from playground.link.state import AFTER, BEFORE, MINILM, RANDOM, State, WeightsId
+from playground.runs.encoder_run import Run
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session import caches, trained_slot, uploaded_files
 from playground.web.session.services import services
@@ -158,16 +161,6 @@ def note_focus_text(text: str | None = None, *, by_page: bool = False) -> None:
     st.session_state[_PAIR] = (current_value("text") if text is None else text, not by_page)
 
 
-def is_focus_chosen() -> bool:
-    """Whether the visitor or a link has chosen query and key."""
-    return _pair()[1]
-
-
-def focus_text() -> str:
-    """Return the text in which query and key were chosen."""
-    return _pair()[0]
-
-
 _Read = tuple[object, Lab, Lab | None]
 """A run, and the labs of its present and its pinned settings."""
 
@@ -256,3 +249,67 @@ def recognised_weights(values: Mapping[str, Any]) -> RecognisedWeights | None:
     """Return what the session's upload or trained network decides, if it is chosen and there."""
     own = own_weights(values)
     return own.recognised if own else None
+
+
+# --- the focus: one layer, head, query and key, which every page looks at; a run shows the nearest that it has
+
+
+def last_places(run: Run) -> Focus:
+    """Return the last layer, head, query and key that a run has."""
+    return opening.last_places(run.config.n_layers, run.config.n_heads, run.n_real, len(run.tokens))
+
+
+def current_focus(run: Run) -> Focus:
+    """Return the focus as this run has it: what was asked for, or the nearest."""
+    return opening.nearest_places({place: current_value(place) for place in FOCUS}, last_places(run))
+
+
+def current_layer(n_layers: int) -> int:
+    """Return the focus's layer in a model of so many that need not be run: what was asked for, or the nearest."""
+    return min(int(current_value("layer")), n_layers - 1)
+
+
+def settle_tokens(run: Run) -> None:
+    """Move query and key, which were chosen in another text, to the same words of the present one, whose run it is.
+
+    Where these are no longer there, and where they were special tokens, which say nothing of the new text, the page
+    chooses a pair that says something.
+    """
+    if _pair()[0] == current_value("text"):
+        return
+    before = _tokens_before() if _pair()[1] else []
+    same_words = (_find_same_word(before, run.real_tokens, current_value(place)) for place in ("query", "key"))
+    query, key = (None if at is None or run.special[at] else at for at in same_words)
+    by_page = query is None
+    if query is None or key is None or query == key:
+        chosen = choose_pair(run, current_focus(run), query)
+        query, key = chosen.query, chosen.key
+    st.session_state.update({"query": query, "key": key})
+    note_focus_text(by_page=by_page)
+    rival = current_value("attention_rival")
+    if rival.isdecimal():
+        same = _find_same_word(before, run.real_tokens, int(rival))
+        st.session_state["attention_rival"] = AUTOMATIC if same is None else str(same)
+
+
+def _tokens_before() -> Sequence[str]:
+    """Return the tokens of the text in which query and key were chosen."""
+    lab = lab_of({**current_setup().values, "text": _pair()[0], "mask": english.NO_MASK})
+    try:
+        return lab.batch.tokens[lab.sentence] if lab.text.sentences else ()
+    except PlaygroundError:
+        return ()
+
+
+def _find_same_word(before: Sequence[str], tokens: Sequence[str], place: int) -> int | None:
+    """Return where the token at a place of the text before stands now, as near to its old place as it does."""
+    if place >= len(before):
+        return None
+    same = [at for at, token in enumerate(tokens) if token.lower() == before[place].lower()]
+    return min(same, key=lambda at: abs(at - place), default=None)
+
+
+def moved_places(run: Run) -> list[str]:
+    """Return the places that somebody asked for and this run has not; defaults nobody asked for."""
+    last = asdict(last_places(run))
+    return [place for place in FOCUS if last[place] < current_value(place) != FOCUS[place].default]

@@ -14,7 +14,7 @@ from playground.charts.names import shortened
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.text.wording import write_weight
-from playground.web.choices.focus import current_focus, last_places, moved_places
+from playground.web.choices.setup import current_focus, last_places, moved_places
 from playground.web.choices.shortcuts import choose_places, move_focus
 from playground.web.components.charts import CellFrame, clicked_cell
 from playground.web.components.rows import FOCUS_KEY, draw_focus_line

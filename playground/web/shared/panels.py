@@ -20,12 +20,12 @@ from playground.runs.encoder_run import Run
 from playground.text.sentences import foreign_script
 from playground.text.wording import count_heads, count_noun, name_device
 from playground.views.change_names import count_changes
-from playground.web.choices.focus import settle_tokens
 from playground.web.choices.setup import (
     OPEN_PAGE,
     current_notices,
     current_setup,
     current_value,
+    settle_tokens,
     trained_network,
 )
 from playground.web.session import caches, trained_slot

@@ -17,8 +17,7 @@ from playground.training.network import Tagger
 from playground.views.attention.why import judge_ten
 from playground.views.change_names import name_change
 from playground.web.choices import widgets
-from playground.web.choices.focus import current_focus
-from playground.web.choices.setup import current_setup, current_value
+from playground.web.choices.setup import current_focus, current_setup, current_value
 from playground.web.choices.shortcuts import choose_english, choose_places, move_focus
 from playground.web.components import rows
 from playground.web.components.without_picture import scroll_to

@@ -9,8 +9,7 @@ from playground.export.shown import Place, of_run
 from playground.export.written import Export, save_weights
 from playground.link.lab import Lab, find_pair, run_pair
 from playground.training.recipe import Recipe
-from playground.web.choices.focus import current_focus
-from playground.web.choices.setup import current_setup, current_value
+from playground.web.choices.setup import current_focus, current_setup, current_value
 from playground.web.session import caches
 from playground.web.session.experiments import training_data
 from playground.web.session.services import services

@@ -4,8 +4,7 @@ import streamlit as st
 
 from playground.analysis.streams import norm_names
 from playground.config import ModelConfig
-from playground.web.choices.focus import current_layer
-from playground.web.choices.setup import current_setup, current_value
+from playground.web.choices.setup import current_layer, current_setup, current_value
 from playground.web.shared.renderer import ON_CHANGE
 
 

@@ -9,7 +9,7 @@ from playground import open_link
 from playground.link.opening import Focus
 from playground.link.params import DEFAULT_TEXT, FOCUS
 from playground.web.choices import setup
-from playground.web.choices.focus import current_focus, moved_places
+from playground.web.choices.setup import current_focus, moved_places
 from playground.web.choices.shortcuts import choose_places, move_focus
 from playground.weights import checkpoint
 from tests.web.app_test import SMALL, choose, component_data, open_page, shown_focus, trained_trace

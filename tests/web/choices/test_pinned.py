@@ -83,13 +83,12 @@ def test_swapping_brings_trained_weights_and_their_text_back() -> None:
     [
         ({"b_text": "  \n\t"}, "no text"),
         ({"b_n_layers": 96, "b_d_model": 4096, "b_n_heads": 32}, "pinned settings cannot be run"),
-        ({"b_d_ff": 33}, "b_d_ff=“33”"),
+        ({"b_d_ff": 33}, "In the pinned settings: The link's d_ff=“33”"),
         ({"b_n_heads": 3}, "In the pinned settings: n_heads=3 does not divide"),
         ({"b_weights": "minilm", "b_d_model": 64}, "In the pinned settings: The trained weights decide"),
         ({"b_weights": "mine"}, "In the pinned settings: A link can't carry a weights file"),
         ({"b_weights": "trained here"}, "In the pinned settings: This server has not kept"),
         ({"b_sentence": 5}, "no sentence"),
-        ({"pinned": "perhaps"}, "pinned=“perhaps”"),
     ],
     ids=str,
 )
