@@ -1,4 +1,4 @@
-"""The one way from a state to numbers: a `Lab` of a state, and the `Source` of its weights and kept results."""
+"""The one way from a state to numbers: `Lab`; and the `Source` of its weights and kept results."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -25,7 +25,7 @@ from playground.runs.budget import MAX_PARAMETERS, check_pair_budget
 from playground.runs.encoder_run import LayerRun, Run
 from playground.runs.forward_pass import intervention_subject
 from playground.runs.pair_run import PairRun
-from playground.text import Batch, Sentences, Tokenizer, build_tokenizer, characters, split_sentences
+from playground.text import Batch, Sentences, Tokenizer, build_tokenizer, split_sentences
 from playground.training.answers import write_targets
 from playground.training.shipped_network import load_translator
 from playground.training.tasks.symbol_tasks import split_words
@@ -38,22 +38,18 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 MOST_KEPT = 256
-"""Results that a source of its own keeps before it forgets them."""
+"""Results that a source keeps before it forgets them."""
 
 
 class Source:
-    """Where tokenizers, weights and kept results are from: this machine alone.
-
-    Args:
-        max_parameters: of a model that is built here.
-    """
+    """Tokenizers, weights and kept results of this machine, for models of at most `max_parameters`."""
 
     def __init__(self, max_parameters: int = MAX_PARAMETERS) -> None:
         self.max_parameters = max_parameters
         self._kept: dict[Hashable, Any] = {}
 
     def tokenizer(self, key: TextKey) -> Tokenizer:
-        """The tokenizer of a text; raises PretrainedError where it is the checkpoint's, which is not here."""
+        """Return the tokenizer of a text; raises PretrainedError."""
         if key.tokenizer == "english":
             return english_tokenizer()
         if key.tokenizer == TRANSLATOR:
@@ -66,7 +62,7 @@ class Source:
         return checkpoint.read_minilm_tokenizer(folder)
 
     def encoder(self, weights: str, config: ModelConfig, seed: int) -> Encoder:
-        """The encoder with these weights; raises UnavailableError, PretrainedError where they are not here."""
+        """Return the encoder with these weights; raises UnavailableError, PretrainedError."""
         return self.remember(Source.encoder, (weights, config, seed), lambda: self._build(weights, config, seed))
 
     def _build(self, weights: str, config: ModelConfig, seed: int) -> Encoder:
@@ -77,7 +73,7 @@ class Source:
         return Encoder(config, seed).requires_grad_(False)
 
     def english_network(self, weights: str, config: ModelConfig, seed: int) -> EnglishNetwork:
-        """The network of the small English with these weights; raises UnavailableError where it is not here."""
+        """Return the network of the small English with these weights; raises UnavailableError."""
         key = weights.removeprefix(BEFORE).removeprefix(AFTER)
         spec = next(each for each in (Spec(config, causal, seed) for causal in (False, True)) if each.key == key)
         found = self.find_english(spec, is_trained=not weights.startswith(BEFORE))
@@ -89,38 +85,37 @@ class Source:
         return found
 
     def find_english(self, spec: Spec, *, is_trained: bool) -> EnglishNetwork | None:
-        """A network of the small English, if it is here."""
+        """Return a network of the small English, if it is here."""
         return find_network(spec, NetworkStore(default_folder())) if is_trained else untrained(spec)
 
     def translator(self) -> TrainedNetwork:
-        """The shipped translator; raises WeightsError where its file is missing or another."""
+        """Return the shipped translator; raises WeightsError."""
         return self.remember(load_translator, (), load_translator)
 
     def trained_pair(self, weights: str) -> EncoderDecoder | None:
-        """The trained encoder–decoder with these weights; None where they are of no decoder."""
+        """Return the trained encoder–decoder with these weights, if they are of one."""
         network = self.translator().network if weights == TRANSLATOR else None
         return network if isinstance(network, EncoderDecoder) else None
 
     def random_pair(self, config: ModelConfig, n_words: int, seed: int) -> EncoderDecoder:
-        """An encoder–decoder with random weights for so many target words; raises TooLargeError."""
+        """Return an encoder–decoder with random weights for so many target words; raises TooLargeError."""
         check_pair_budget(config, n_words, self.max_parameters)
         return EncoderDecoder(config, n_words, seed).requires_grad_(False)
 
     def check(self, config: ModelConfig, n_tokens: int) -> None:
-        """Raise TooLargeError if a model, or its run of so many tokens, is too large; nothing is allocated."""
+        """Raise TooLargeError if a model, or its run of so many tokens, is too large."""
         n = count_parameters(config).total
         if n > self.max_parameters:
             raise TooLargeError(
-                f"This model has {n:,} parameters, and at most {self.max_parameters:,} are built: it can be counted, "
-                f"but not run; a larger max_parameters would build it."
+                f"This model has {n:,} parameters; at most max_parameters={self.max_parameters:,} are built and run."
             )
 
     def turn(self) -> AbstractContextManager[None]:
-        """Context in which the caller may compute."""
+        """Return the context to compute in."""
         return nullcontext()
 
     def remember(self, function: Callable[..., Any], key: Hashable, compute: Callable[[], R]) -> R:
-        """What a function computes of a key, computed where it is not kept; nobody may change it."""
+        """Return what a function computes of a key, once; nobody may change it."""
         name = (function, key)
         if name not in self._kept:
             result = compute()
@@ -141,7 +136,7 @@ class FittedChanges(NamedTuple):
 
 @dataclass(frozen=True)
 class Lab:
-    """What a state computes. Everything large is kept by the source, and nothing of it here."""
+    """What a state computes; the source keeps everything large."""
 
     state: State
     source: Source = field(compare=False, repr=False)
@@ -171,7 +166,7 @@ class Lab:
 
     @property
     def text_key(self) -> TextKey:
-        """What the tokens depend on; there has to be a sentence."""
+        """What the tokens depend on."""
         return self.state.text_key
 
     @property
@@ -181,11 +176,7 @@ class Lab:
 
     @property
     def batch(self) -> Batch:
-        """The tokens of all sentences; there has to be one.
-
-        Raises:
-            InputError: the tokenizer lacks a word, or a typed id is no row of the token table.
-        """
+        """The tokens of all sentences, of which there is one at least; raises InputError."""
         return read_text(self.source, self.state.text_key)
 
     @cached_property
@@ -197,7 +188,7 @@ class Lab:
 
     @property
     def random_table_rows(self) -> int:
-        """Rows of a token table that is drawn for the tokenizer; 0 where the words are vectors themselves."""
+        """Rows of a token table that is drawn for the tokenizer; 0 if words are vectors."""
         if self.state.takes_vectors:
             return 0
         return drawn_rows(self.values, self.tokenizer.vocab_size, is_random=self.state.weights == "random")
@@ -210,25 +201,22 @@ class Lab:
 
     @property
     def changes(self) -> tuple[MadeChange, ...]:
-        """The changes of the computation that were made, switched on or off."""
+        """The visitor's changes of the computation."""
         made: tuple[MadeChange, ...] = self["do"].made
         return made
 
     @property
     def switched_on(self) -> frozenset[Change]:
-        """Those that are on, whether the sentence's run can have them or not."""
+        """The changes that are on."""
         return frozenset(made.change for made in self.changes if made.is_on)
 
     @cached_property
     def fitted_changes(self) -> FittedChanges:
-        """Those that are on, divided by whether the sentence's run can have them; there has to be a sentence."""
+        """The changes that are on, divided by whether the sentence's run can have them."""
         return self.fit_changes(self.sentence)
 
     def fit_changes(self, sentence: int) -> FittedChanges:
-        """The changes that are on, divided by whether the run of a sentence, from 0, can have them.
-
-        What names a token is made in the chosen sentence alone.
-        """
+        """Return `fitted_changes` of a sentence, from 0; what names a token is made in the chosen one alone."""
         changes = [each for each in self.changes if sentence == self.sentence or each.change.names_no_token]
         if not any(change.is_on for change in changes):
             return FittedChanges()
@@ -238,12 +226,12 @@ class Lab:
 
     @cached_property
     def untouched_key(self) -> RunKey:
-        """What the run of the sentence depends on that nothing changes."""
+        """The key of the sentence's run without changes."""
         return RunKey(self.state.text_key, self.sentence, self.state.weights, self.config, self["seed"], self["causal"])
 
     @property
     def run_key(self) -> RunKey:
-        """What the run of the sentence depends on, with the changes that it can have."""
+        """The key of the sentence's run."""
         return self.untouched_key._replace(interventions=self.fitted_changes.applied)
 
     @property
@@ -252,40 +240,40 @@ class Lab:
 
         Raises:
             TooLargeError: the model, or what a run keeps, is too large.
-            InputError: the sentence is longer than the position table, or has tokens that the token table has not.
+            InputError: the sentence is too long, or has tokens that the token table lacks.
             UnavailableError, PretrainedError: the weights are not here.
         """
         return run_sentence(self.source, self.run_key)
 
     def key_of(self, sentence: int) -> RunKey:
-        """What the run of one of the text's sentences, from 0, depends on."""
+        """Return the key of the run of a sentence, from 0."""
         return self.untouched_key._replace(sentence=sentence, interventions=self.fit_changes(sentence).applied)
 
     def run_of(self, sentence: int) -> Run:
-        """The forward pass of one of the text's sentences, from 0; raises as `run`."""
+        """Return the run of a sentence, from 0; raises as `run`."""
         return run_sentence(self.source, self.key_of(sentence))
 
     def layer(self, layer: int) -> LayerRun:
-        """The run with everything that one layer computes; raises as `run`."""
+        """Return the run with everything that one layer computes; raises as `run`."""
         return trace_layer(self.source, self.run_key, layer)
 
     @property
     def options(self) -> dict[str, Any]:
-        """What a pass through the encoder is called with: seed, mask, changes."""
+        """What a pass is called with."""
         return {"seed": self["seed"], "causal": self["causal"], "interventions": self.fitted_changes.applied}
 
     def at(self, state: State) -> "Lab":
-        """The lab of another state, of the same source."""
+        """Return the lab of another state."""
         return replace(self, state=state)
 
     @property
     def without_changes(self) -> "Lab":
-        """The lab of the state in which nothing changes the computation."""
+        """The lab in which nothing changes the computation."""
         return self.at(self.state.without_changes)
 
 
 def once(function: Callable[Concatenate[Lab, P], R]) -> Callable[Concatenate[Lab, P], R]:
-    """Decorator for what is computed of a lab's run, and of arguments that can be hashed: once, and in a turn."""
+    """Compute a function of a lab's run, and of arguments that can be hashed, once, in a turn; a decorator."""
 
     @wraps(function)
     def find(lab: Lab, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -299,7 +287,7 @@ def once(function: Callable[Concatenate[Lab, P], R]) -> Callable[Concatenate[Lab
 
 
 def read_text(source: Source, key: TextKey) -> Batch:
-    """The tokens of a text; raises as `Lab.batch`."""
+    """Return the tokens of a text; raises as `Lab.batch`."""
 
     def compute() -> Batch:
         batch = source.tokenizer(key).encode_batch(key.sentences, min(key.max_tokens, MAX_TOKENS))
@@ -309,18 +297,18 @@ def read_text(source: Source, key: TextKey) -> Batch:
 
 
 def run_sentence(source: Source, key: RunKey) -> Run:
-    """The run of one sentence; raises as `Lab.run`."""
+    """Return the run of a sentence; raises as `Lab.run`."""
     return source.remember(run_sentence, key, lambda: compute_run(source, key))
 
 
 def compute_run(source: Source, key: RunKey) -> Run:
-    """The run of one sentence, which nothing keeps: for many sentences, of each of which little is needed."""
+    """Return the run of a sentence, which nothing keeps."""
     with turn_on_text(source, key) as (encoder, batch):
         return encoder_run.run(encoder, batch, key.sentence, **pass_options(key))
 
 
 def trace_layer(source: Source, key: RunKey, layer: int) -> LayerRun:
-    """The run of one sentence with all of one layer; raises as `Lab.run`."""
+    """Return the run of a sentence with all of one layer; raises as `Lab.run`."""
 
     def compute() -> LayerRun:
         with turn_on_text(source, key) as (encoder, batch):
@@ -330,20 +318,18 @@ def trace_layer(source: Source, key: RunKey, layer: int) -> LayerRun:
 
 
 def pass_options(key: RunKey) -> dict[str, Any]:
-    """What a pass through the encoder is called with."""
+    """Return what a pass through the encoder is called with."""
     return {"seed": key.seed, "causal": key.causal, "interventions": key.interventions}
 
 
 @contextmanager
 def turn_on_text(source: Source, key: RunKey) -> Iterator[tuple[Encoder, Batch]]:
-    """Context to compute in with the encoder and the tokens of a key; raises as `Lab.run`."""
+    """Return a context to compute in, with the encoder and the tokens of a key; raises as `Lab.run`."""
     n, rows = source.tokenizer(key.text).vocab_size, key.config.vocab_size
     if 0 < rows < n:
-        n_characters = characters().vocab_size
-        also = f" or char ({n_characters} tokens)" if n_characters <= rows else ""
         raise InputError(
             f"The tokenizer {key.text.tokenizer} makes {n:,} different tokens of this, and your file's token table has "
-            f"{rows:,} rows: the tokenizer word with at most {rows:,} different words{also} fits."
+            f"{rows:,} rows: the tokenizer word with at most {rows:,} different words fits."
         )
     batch = read_text(source, key.text)
     source.check(key.config, batch.ids.shape[1])
@@ -368,17 +354,12 @@ class PairKey(NamedTuple):
     seed: int
 
     def owner(self) -> Owner:
-        """Who may see the run."""
+        """Return who may see the run."""
         return self.weights.owner()
 
 
 def find_pair(lab: Lab, values: Mapping[str, Any]) -> PairKey:
-    """Return the trained example, or the text and its target line.
-
-    Raises:
-        InputError: the example or the target has no word.
-        WeightsError, UnavailableError: the example's network is missing.
-    """
+    """Return the trained example, or the text and its target line; raises InputError, WeightsError."""
     if values["encdec_source"] == "trained example":
         return _find_example(lab.source, values["encdec_example"])
     lines = split_sentences(values["encdec_target"]).sentences

@@ -79,16 +79,15 @@ def _choose_query(run: Run, ranks: NDArray[np.int_]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class LinkedView:
-    """What a page shows: of a link, as `open_link` makes one, or of a visitor's session."""
+    """What a page shows: of a link, or of a visitor's session."""
 
     page: str
-    """Its page's path, such as `attention`; `overview` for the first page."""
+    """Its path, such as `attention`; `overview` for the first page."""
     lab: Lab
-    """What computes it."""
     values: Mapping[str, Any]
-    """Every parameter of the link's format by its key, as the page has it: a page's own choices too."""
+    """Every parameter of the link's format, a page's own too."""
     notices: tuple[str, ...] = ()
-    """A sentence on each thing that the link asks for and can't be, or that has to be known about it."""
+    """A sentence on each thing that the link asks for and can't be."""
     names_tokens: bool = True
     """Whether query and key are the link's own, or those of the default text."""
     pinned: "LinkedView | None" = None
@@ -96,12 +95,12 @@ class LinkedView:
 
     @property
     def config(self) -> ModelConfig:
-        """The architecture, with the rows of the token table; 0 if words are vectors drawn from the seed."""
+        """The architecture."""
         return self.lab.config
 
     @property
     def weights(self) -> str:
-        """`minilm`, `english` (the small one) or `random`."""
+        """`minilm`, `english` or `random`."""
         return str(self.values["weights"])
 
     @property
@@ -111,7 +110,7 @@ class LinkedView:
 
     @property
     def sentence(self) -> int:
-        """The one that is looked at, counted from 0."""
+        """The one that is looked at, from 0."""
         return self.lab.sentence
 
     @property
@@ -131,30 +130,28 @@ class LinkedView:
 
     @property
     def batch(self) -> Batch:
-        """The sentences as padded token ids; raises as `Tokenizer.encode_batch`."""
+        """The sentences as padded token ids."""
         return self.lab.batch
 
     @property
     def changes(self) -> FittedChanges:
-        """The changes of the computation that the link makes, and why others of its changes cannot apply."""
+        """The changes of the computation, and why others cannot apply."""
         return self.lab.fitted_changes
 
     @property
     def encoder(self) -> Encoder:
-        """The encoder with its weights, in eval mode, on the CPU; raises as `run`."""
+        """The encoder, in eval mode, on the CPU; raises as `run`."""
         return self.lab.encoder
 
     @property
     def run(self) -> Run:
-        """The forward pass of the sentence that is looked at, with the link's changes; arrays are read-only.
+        """The forward pass of the sentence, with the changes; computed when first asked for.
 
-        It is computed when first asked for. `run.arrays` has every kept intermediate by its name, `run.pattern(layer)`
-        the attention: (H, T, T).
+        `run.arrays` has every kept intermediate by its name, `run.pattern(layer)` the attention: (H, T, T).
 
         Raises:
-            TooLargeError: the model, or what a run keeps of it, is too large; nothing was allocated.
-            PretrainedError: the trained weights are not there any more.
-            UnavailableError: nobody has trained this encoder of the small English here.
+            TooLargeError: the model, or what a run keeps of it, is too large.
+            PretrainedError, UnavailableError: the trained weights are not here.
         """
         return self.lab.run
 
@@ -166,10 +163,7 @@ class LinkedView:
 
     @cached_property
     def focus(self) -> Focus:
-        """The layer, head, query and key that the link looks at, or the nearest that its run has.
-
-        If the link names no token of its text, its run decides, as on the page.
-        """
+        """The layer, head, query and key: the link's, or the nearest; the run decides if it names no token."""
         asked = nearest_places(self.values, self.last)
         if self.names_tokens:
             return asked
@@ -182,23 +176,19 @@ class LinkedView:
 Weights = Literal["minilm", "english", "random"]
 
 MAX_LINK = 200_000
-"""Characters, in a file too; all texts of a link at their longest take less than half of them, every byte escaped."""
+"""Characters, in a file too."""
 
 
 def open_link(link: str, *, weights: Weights | None = None, max_parameters: int = MAX_PARAMETERS) -> LinkedView:
     """Rebuild what a link of the playground shows: architecture, text, weights, focus and run.
 
-    What a link asks for and cannot be is replaced by the nearest that can, as on the page, and `notices` says so in a
-    sentence. Nothing of a link is executed, nothing is downloaded, and no file is written.
+    What a link asks for and cannot be is replaced by the nearest that can, and `notices` says so. Nothing of a link is
+    executed, nothing is downloaded, and no file is written.
 
     Args:
         link: a whole address such as `https://host/attention?d_model=64`, or what stands behind its question mark.
         weights: instead of those that the link names; "random" shows the shape of weights that are not there.
         max_parameters: of a model that is run; a larger one can be looked at without its run.
-
-    Returns:
-        A view whose `config`, `text`, `weights` and `notices` are there at once; `encoder`, `run` and `focus` are
-        computed when they are first asked for. `pinned` is the pinned side, if the link has one that can be had.
 
     Raises:
         InputError: this is no link of a playground, its text is empty, or another version of the playground made it.
@@ -212,7 +202,7 @@ def open_link(link: str, *, weights: Weights | None = None, max_parameters: int 
 def open_texts(
     page: str, texts: Texts, *, weights: Weights | None = None, max_parameters: int = MAX_PARAMETERS
 ) -> LinkedView:
-    """As `open_link`, of a link's page and its texts by parameter, as `split_link` gives them."""
+    """As `open_link`, of what `split_link` gives."""
     values, pinned_values, notices = _read_texts(page, texts, weights)
     pinned = None
     if pinned_values is not None:
@@ -227,10 +217,7 @@ def open_texts(
 
 @lru_cache(maxsize=256)
 def check_link(link: str) -> tuple[str, tuple[str, ...]]:
-    """Return a link's page, and a sentence on each thing that cannot be as the link asks; builds nothing.
-
-    Whether its changes fit its tokens is not looked at. Raises as `open_link`.
-    """
+    """Return a link's page and most of its notices, without building anything; raises as `open_link`."""
     page, texts = split_link(link)
     values, _, notices = _read_texts(page, texts)
     _check_values(values)
@@ -240,7 +227,6 @@ def check_link(link: str) -> tuple[str, tuple[str, ...]]:
 def _read_texts(
     page: str, texts: Texts, weights: Weights | None = None
 ) -> tuple[Mapping[str, Any], Mapping[str, Any] | None, tuple[str, ...]]:
-    """Return settled values, those of the pinned side, and sentences on both."""
     texts = query.normalise(texts)
     version = texts.get("v", [query.VERSION])[-1]
     if version != query.VERSION:
@@ -259,7 +245,6 @@ def _read_texts(
 
 
 def _describe_limits(view: LinkedView, texts: Texts) -> Iterator[str]:
-    """Yield sentences on places that the link names and its run has not, and on a sentence that is cut."""
     for place, limit in vars(view.last).items():
         if place in texts and view.values[place] > limit:
             asked = quote_text(texts[place][-1], longest=24)
@@ -309,7 +294,6 @@ def view_of(
 
 
 def _check_values(values: Mapping[str, Any]) -> None:
-    """Raise as `open_link` if no view can be made of settled values."""
     if not split_sentences(values["text"]).sentences:
         raise InputError("The text is empty, so there is nothing to look at.")
     if values["weights"] == "english":

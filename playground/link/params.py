@@ -1,4 +1,4 @@
-"""Every query parameter, by its key in the session: its frozen default and how its text is read."""
+"""Every query parameter, by its key: its frozen default and how its text is read."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -20,7 +20,7 @@ from playground.link.kinds import (
     Text,
     Whole,
     read_changes,
-)
+)  # fmt: skip
 from playground.mistakes.bug_lab import LEVELS, MAX_SEED, SUSPECTS
 from playground.mistakes.lab_tests import TESTS
 from playground.pages import LADDER, page_at
@@ -51,7 +51,7 @@ STRENGTHS: dict[str, Param] = {
     "dropout_residual": _DROPOUT,
     "temperature": Size(2.0, (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)),
 }
-"""How strong each regulariser may be, by the recipe's field; off, or as a transformer has it, by default."""
+"""How strong each regulariser may be, by the recipe's field."""
 
 _OPTIMIZER = {
     "label": "optimiser · `optimizer`",
@@ -77,7 +77,7 @@ RECIPE: dict[str, Param] = {
 """A recipe's fields that can be set, but for its task and its seed."""
 
 SMALL = {"d_model": 64, "n_heads": 4, "n_layers": 2, "d_ff": 256}
-"""Sizes small enough to train while one waits."""
+"""Sizes that are trained in a minute."""
 
 LAST_MOMENT = 20
 """The end of a run on the slider through its saved steps; 0 is its beginning."""
@@ -96,13 +96,10 @@ TRAINING: dict[str, Param] = {
 }
 
 FIELDS = {regulariser.choice: field for field, regulariser in REGULARISERS.items()}
-"""What can be chosen for a comparison, which is its word in the link → the recipe's field."""
-
-TO_BEGIN_WITH = ("Dropout on attention weights", "Weight decay", "Label smoothing", "Early stopping")
+"""What can be chosen for a comparison → the recipe's field."""
 
 
 def _strength(field: str) -> Param:
-    """From its usual strength to all that it may have; none of them is off: that is what choosing it decides."""
     usual, param = REGULARISERS[field].usual, STRENGTHS[field]
     if isinstance(param, Size):
         return Size(usual, tuple(option for option in param.options if option > 0))
@@ -112,13 +109,15 @@ def _strength(field: str) -> Param:
 COMPARED: dict[str, Param] = {
     field: _strength(field) for field, regulariser in REGULARISERS.items() if not regulariser.on_by_default
 }
-"""How strong each regulariser is, by the recipe's field, once it is chosen."""
+"""The same, once it is chosen: none is off."""
 
 ABLATION: dict[str, Param] = {
     "regularisers_task": Choice("Reverse", tuple(TASK_TITLES)),
     "regularisers_data": Choice("small", ("small", "plenty")),
     "regularisers_seeds": Choice("1", ("1", "3")),
-    "regularisers_chosen": Several(TO_BEGIN_WITH, tuple(FIELDS)),
+    "regularisers_chosen": Several(
+        ("Dropout on attention weights", "Weight decay", "Label smoothing", "Early stopping"), tuple(FIELDS)
+    ),
     "regularisers_measure": Choice("accuracy", ("accuracy", "loss")),
     "regularisers_optimizer": Choice("adamw", ("adamw", "sgd"), **_OPTIMIZER),
     "regularisers_lr": RECIPE["lr"],
@@ -134,14 +133,12 @@ TRAINED = PRESETS["minilm-l6"].config
 
 
 def _read_run(text: str) -> Reading:
-    """Read the name of a run."""
     if not text or key_in(text):
         return text, None
     return "", f"The link's run={quote_text(text, longest=22)} is no name of a training; it is left out."
 
 
 def _read_setting(field: str, setting: Setting) -> Param:
-    """The parameter of one of `ModelConfig`'s own fields; the checkpoint's value is its default."""
     shown = {"label": f"{setting.label} · `{field}`", "help_text": setting.help_text}
     default = getattr(TRAINED, field)
     if field in CHOICES:
@@ -162,51 +159,28 @@ SHARED: dict[str, Param] = {
         ("minilm", "english", "random", "mine", "trained here"),
         label="Weights",
         help_text="minilm: a trained encoder. english: small encoders that learnt a small English, in every "
-        "architecture. random: drawn from the seed, in whatever shape you like. "
-        "mine: a file that you have saved, of a tutorial's model or another encoder. "
-        "trained here: what you have trained on the Training page.",
+        "architecture. random: drawn from the seed, in any shape. mine: a file that you have saved, of a tutorial's "
+        "model or another encoder. trained here: what you have trained on the Training page.",
     ),
-    "untrained": Switch(
-        False,
-        label="before training",
-        help_text="The same architecture with random weights: nothing is learnt yet.",
-    ),
+    "untrained": Switch(False, label="before training", help_text="Random weights: nothing is learnt yet."),
     "tokenizer": Choice(
         "wordpiece",
         ("wordpiece", "word", "char", "bpe", "vectors"),
         label="cutting text into tokens · `tokenizer`",
-        help_text="How text is cut into tokens. wordpiece: the trained model's own. word: your text's own words. "
-        "char: one a character. bpe: byte-level byte-pair encoding, trained on Python's help texts. vectors: your "
-        "text's own words, each a vector drawn from the seed; there is no table to learn, as in tutorials "
-        f"{SHORT_TITLES['B']} and {SHORT_TITLES['C']}.",
+        help_text="wordpiece: the trained model's own. word: your text's own words. char: one a character. bpe: "
+        "byte-level byte-pair encoding, trained on Python's help texts. vectors: your text's own words, each a vector "
+        f"drawn from the seed, without a table to learn, as in tutorials {SHORT_TITLES['B']} and {SHORT_TITLES['C']}.",
     ),
-    "vocab_size": Whole(
-        2_000,
-        MIN_BPE_VOCABULARY,
-        MAX_BPE_VOCABULARY,
-        label="BPE vocabulary · `vocab_size`",
-    ),
+    "vocab_size": Whole(2_000, MIN_BPE_VOCABULARY, MAX_BPE_VOCABULARY, label="BPE vocabulary · `vocab_size`"),
     "table_rows": Size(
         0,
         (0, 1_000, 5_000, 10_000, 30_000, 30_522, 32_128, 37_000, 50_257, 50_265, 50_368),
-        help_text="Rows of the token table, used or not, with random weights. The table has at least one row for each "
-        "of the tokenizer's tokens; 0 adds none.",
         label="rows of the token table · `table_rows`",
+        help_text="With random weights: rows of the token table, used or not, but at least one for each token.",
     ),
     **ARCHITECTURE,
-    "causal": Switch(
-        False,
-        help_text="No token may look at later ones, as in a decoder.",
-        label="causal mask · `causal`",
-    ),
-    "seed": Whole(
-        0,
-        0,
-        2**31 - 1,
-        label="Seed",
-        help_text="Random weights are drawn from this number: the same seed gives the same weights everywhere. What "
-        "was trained here keeps the one that it began with.",
-    ),
+    "causal": Switch(False, label="causal mask · `causal`", help_text="No token may look at later ones."),
+    "seed": Whole(0, 0, 2**31 - 1, label="Seed", help_text="The same seed gives the same random weights everywhere."),
     "mask": Whole(
         english.NO_MASK,
         english.NO_MASK,
@@ -214,18 +188,13 @@ SHARED: dict[str, Param] = {
         label="hidden word",
         help_text="Position of the word that an encoder of the small English fills in; -1 hides none.",
     ),
-    "run": Notation(
-        "",
-        _read_run,
-        label="run",
-        help_text="The network that was trained: a hash of all that its run depends on, and how much of it was right.",
-    ),
+    "run": Notation("", _read_run, label="run", help_text="The network that was trained: a hash, and its share right."),
     "do": Notation(
         Changes(),
         read_changes,
         label="what if",
-        help_text="Changes of the computation, such as 3.1:zero for head 1 of layer 3 at zero, or 2.ffn:off for no "
-        "feed-forward in layer 2; with commas between them.",
+        help_text="Changes of the computation, with commas between them, such as 3.1:zero for head 1 of layer 3 at "
+        "zero, or 2.ffn:off for no feed-forward in layer 2.",
     ),
 }
 """The sidebar's parameters, the same on every page."""
@@ -236,7 +205,7 @@ FOCUS: dict[str, Whole] = {
     "query": Whole(10, 0, MAX_TOKENS - 1),
     "key": Whole(2, 0, MAX_TOKENS - 1),
 }
-"""What every page looks at; no widget of Streamlit has these keys, see `focus`. The default: *it* looks at *animal*."""
+"""What every page looks at. The default: *it* looks at *animal*."""
 
 MAX_STEPS = 20
 """Of a lesson."""
@@ -248,10 +217,10 @@ LESSON: dict[str, Param] = {
     "tour": Whole(0, 0, MAX_STEPS + 1),
     "lesson": Text("", longest=MAX_LESSON),
 }
-"""The step that the visitor is at, from 1, and 0 in no lesson; and the lesson, by its key or as a whole."""
+"""The step that the visitor is at, from 1, 0 in no lesson; and the lesson, by its key or as a whole."""
 
 UNBOUND: dict[str, Param] = {**FOCUS, **LESSON, **{key: SHARED[key] for key in ("mask", "run", "do")}}
-"""What lies in the session as a plain value, on every page, bound to no widget."""
+"""What has no widget, on every page."""
 
 SENTENCE_PAIR = ("similarity_first", "similarity_second")
 """What chooses two sentences on the page Similarity; they count from 1."""
@@ -279,23 +248,20 @@ _IN_PANELS = {
 }
 
 FOLDS = {key: panel for panel, keys in _IN_PANELS.items() for key in keys.split()}
-"""By a page's parameter, or a chart: the panel which its widget, what explains it, or the chart, stands in.
-
-A link that sets the one, or asks for the chart alone, opens the other.
-"""
+"""By a page's parameter, or a chart: the panel that it stands in, which a link with it opens."""
 
 MAX_DIMENSION = int(SIZES["d_model"].options[-1]) - 1
 
 POOLINGS = ("mean", "first token", "mean with padding")
-"""Those of `analysis.sentences`, whose import would bring pandas along."""
+"""Of `analysis.sentences`, which imports pandas."""
 
 AUTOMATIC, MEAN = "automatic", "mean"
-"""The words of `attention_rival` beside a key's position: the strongest other word or key, and the mean over all."""
+"""`attention_rival` beside a key's position: the strongest other word or key, and the mean over all."""
 
 ENCODERS = (
     "post-norm", "pre-norm", "no norm", "post-norm, no residual", "pre-norm, no residual", "no norm, no residual",
 )  # fmt: skip
-"""Those of `analysis.gradient_variants`, whose import would bring pandas along."""
+"""Of `analysis.gradient_variants`, which imports pandas."""
 
 _OFF = {
     "overview": "shapes more",
@@ -345,10 +311,7 @@ OWN: dict[str, Param] = {
     "positions_curve_2": Whole(10, 0, MAX_DIMENSION),
     "positions_curve_3": Whole(100, 0, MAX_DIMENSION),
     "positions_measure": Choice("dot product", ("dot product", "distance")),
-    "step_path": Choice(
-        "as the data moves",
-        ("as the data moves", "as tutorial B"),
-    ),
+    "step_path": Choice("as the data moves", ("as the data moves", "as tutorial B")),
     "step_input": Choice("the tutorial's", ("the tutorial's", "my text")),
     "step_sentence": Whole(1, 1, 5),
     "step_stage": Choice("embedding", STAGES),
@@ -384,15 +347,15 @@ OWN: dict[str, Param] = {
     "lab_accused": Several((), SUSPECTS),
     "encdec_source": Choice("trained example", ("trained example", "your text")),
     "encdec_example": Text("the small black cat sees a white house", longest=200),
-    "encdec_example_attention": Choice("cross", ("encoder self", "decoder self", "cross")),
     "encdec_example_layer": Whole(1, 0, 95),
     "encdec_example_head": Whole(3, 0, 95),
-    "encdec_example_position": Whole(0, 0, MAX_TOKENS - 1),
     "encdec_target": Text(DEFAULT_TARGET, longest=500),
-    "encdec_attention": Choice("cross", ("encoder self", "decoder self", "cross")),
     "encdec_layer": Whole(0, 0, 95),
     "encdec_head": Whole(0, 0, 95),
-    "encdec_position": Whole(0, 0, MAX_TOKENS - 1),
+    **dict.fromkeys(
+        ("encdec_attention", "encdec_example_attention"), Choice("cross", ("encoder self", "decoder self", "cross"))
+    ),
+    **dict.fromkeys(("encdec_position", "encdec_example_position"), Whole(0, 0, MAX_TOKENS - 1)),
     **TRAINING,
     **ABLATION,
     "similarity_list": Text(""),
@@ -412,29 +375,29 @@ LOCKED = ("tokenizer", "table_rows", *ARCHITECTURE)
 
 @cache
 def page_parameters(page: str) -> tuple[str, ...]:
-    """The keys of one page's own parameters, by its path."""
+    """Return the keys of a page's own parameters, by its path."""
     prefix = page_at(page).parameter_prefix
     return tuple(key for key in OWN if key.startswith(prefix))
 
 
 def write(value: object) -> str:
-    """Turn a value into the text that its widget puts into the link."""
+    """Return a value's text in a link."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def write_all(value: object) -> list[str]:
-    """The texts of a value of any kind of parameter: several words are a text each, no word is an empty text."""
+    """Return the texts of a value: several words are a text each, no word is an empty text."""
     return [write(word) for word in value] or [""] if isinstance(value, list | tuple) else [write(value)]
 
 
 def default_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The default of every parameter beside the values of some: the small English has its own."""
+    """Return every parameter's default beside the values of some: the small English has its own."""
     defaults = {key: param.default for key, param in PARAMS.items()}
     return defaults | (english.default_settings(values) if values.get("weights") == "english" else {})
 
 
 def write_changed(values: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The texts of those parameters that are not at their defaults."""
+    """Return the texts of those parameters that are not at their defaults."""
     defaults = default_values(values)
     changed = {key: write_all(value) for key, value in values.items() if value != defaults[key]}
     return {key: texts for key, texts in changed.items() if texts != write_all(defaults[key])}

@@ -1,7 +1,4 @@
-"""A link's query string: how it is read, repaired and written.
-
-A link never fails: what cannot be is replaced by the nearest thing that can, with one sentence on what was changed.
-"""
+"""A link's query string: how it is read, repaired and written. What cannot be becomes the nearest that can."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
@@ -42,10 +39,10 @@ Settled = tuple[dict[str, Any], list[str]]
 """Values that go together, and a sentence on each change that needs one."""
 
 VERSION = "2"
-"""Travels as `v`; raised when a default or a parameter's meaning changes, so that old links can be told apart."""
+"""Travels as `v`; raised when a default or a parameter's meaning changes."""
 
 MARKER, PREFIX = "pinned", "b_"
-"""The link's parameter that settings are pinned, not needed beside any of theirs; what theirs begin with."""
+"""Says that settings are pinned, if none of theirs does; what theirs begin with."""
 
 PINNED_KEYS = {f"{PREFIX}{key}": key for key in SHARED}
 """The link's parameters for pinned values → the sidebar's."""
@@ -110,12 +107,10 @@ def read_texts(
     settle: Callable[[Mapping[str, Any], Collection[str]], Settled],
     others: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any] | None, list[str]]:
-    """Return the values of every parameter as a link sets them, settled; those that it pins; and sentences on both.
+    """Return the values of every parameter as a link sets them; those that it pins; and sentences on both.
 
-    Args:
-        texts: of the link, with `normalise`d names.
-        settle: makes shared values go together, of which a link has set some keys.
-        others: of what the link does not name; defaults if None.
+    `settle` makes shared values go together, of which a link has set some keys. `others` are the values of what the
+    link does not name; defaults if None.
     """
     values, sentences = read_link(texts)
     asked = (default_values(values) if others is None else dict(others)) | values
@@ -128,19 +123,19 @@ def read_texts(
 
 
 def normalise(texts: Texts) -> dict[str, list[str]]:
-    """Return a link's texts, even if a mail program or a course page wrote `&amp;` for the `&` between two."""
+    """Return a link's texts, even if a course page wrote `&amp;` for the `&` between two."""
     return {key.removeprefix("amp;"): value for key, value in texts.items()}
 
 
 def name_unknown(texts: Collection[str]) -> list[str]:
-    """Return a sentence on the parameters of a link that nothing depends on, if it has some."""
+    """Return a sentence on the unknown parameters of a link, if it has some."""
     unknown = [quote_text(key, longest=24) for key in texts if key not in KNOWN]
     some = unknown[:3] + ([f"{len(unknown) - 3} more"] if len(unknown) > 3 else [])
     return [f"The playground knows no {join_words(some)}; nothing depends on it here."] if some else []
 
 
 def of_pinned(sentence: str) -> str:
-    """Return a sentence on the pinned settings, which says that it is on them."""
+    """Return a sentence on the pinned settings."""
     return f"In the pinned settings: {sentence}"
 
 
@@ -151,14 +146,7 @@ def pinned_texts(pinned: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str,
 
 
 def write_query(values: Mapping[str, Any], pinned: Mapping[str, Any] | None = None) -> str:
-    """Return the query string, without its question mark, of these values by the keys of `PARAMS`.
-
-    What stands at its frozen default is left out; the version of the format goes with it.
-
-    Args:
-        values: of all the sidebar's parameters at least, if something is pinned.
-        pinned: of all the sidebar's parameters.
-    """
+    """Return the query string, without its question mark, of values that are not at their frozen defaults."""
     texts = write_changed(values) | ({} if pinned is None else pinned_texts(pinned, values)) | {"v": [VERSION]}
     return urlencode(texts, doseq=True)
 
@@ -183,8 +171,8 @@ def settle(
 
     Args:
         values: to start from.
-        from_link: the keys that a link has just set, rather than the visitor's own hand: these are worth a sentence.
-        shown_before: the values that the page showed last, which did go together.
+        from_link: the keys that a link has just set: these are worth a sentence.
+        shown_before: the values that the page showed last.
         has_checkpoint: whether the checkpoint is on this server.
         recognised: what the upload or the trained network decides, if `weights` chooses it.
     """
@@ -276,7 +264,7 @@ def _give_way_to_file(values: Mapping[str, Any], error: ConfigError, *, has_own_
 
 
 def _next_divisor(values: Mapping[str, Any], shown_before: Mapping[str, Any]) -> int:
-    """Return the number of heads to move to: on in the direction in which the slider was moved, else the nearest."""
+    """Return the next number of heads in the direction in which the slider was moved, else the nearest."""
     divisors = [heads for heads in map(int, SIZES["n_heads"].options) if values["d_model"] % heads == 0]
     moved = values["n_heads"] - shown_before.get("n_heads", values["n_heads"])
     onwards = [heads for heads in divisors if (heads - values["n_heads"]) * moved > 0]
@@ -285,7 +273,6 @@ def _next_divisor(values: Mapping[str, Any], shown_before: Mapping[str, Any]) ->
 
 
 def _nearest_fit(values: Mapping[str, Any], error: ConfigError) -> Any:
-    """Return the value of the error's field nearest to one that would work, and a stop of its slider, if it has one."""
     key, (nearest, *_) = error.field, error.works
     if key not in SIZES:
         return nearest
@@ -303,32 +290,29 @@ def model_config(values: Mapping[str, Any], vocab_size: int) -> ModelConfig:
 
 
 def trains_small(values: Mapping[str, Any]) -> bool:
-    """Whether Training trains another size than the one that is chosen: MiniLM's own is too large."""
+    """Whether Training trains another size than the chosen one: MiniLM's is too large."""
     has_its_size = all(values[key] == ARCHITECTURE[key].default for key in SMALL)
     return has_its_size and values["weights"] in ("minilm", "random")
 
 
 def shape_to_train(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of what Training trains: those that are chosen, but for MiniLM's size."""
+    """Return the settings of what Training trains."""
     return {key: values[key] for key in ARCHITECTURE} | (SMALL if trains_small(values) else {})
 
 
 def choose_tokenizer(values: Mapping[str, Any]) -> tuple[str, int]:
-    """Return the tokenizer's name, and the tokens that `bpe` is trained to, 0 for the others.
-
-    Vectors stand for the text's own words.
-    """
+    """Return the tokenizer's name, and the tokens that `bpe` is trained to, 0 for the others."""
     name = "word" if values["tokenizer"] == "vectors" else str(values["tokenizer"])
     return name, values["vocab_size"] if values["tokenizer"] == "bpe" else 0
 
 
 def longest_sentence(values: Mapping[str, Any]) -> int:
-    """Return the tokens after which a sentence is cut: a position table's, or the limit of all texts."""
+    """Return the tokens after which a sentence is cut."""
     return min(int(values["max_len"]), MAX_TOKENS) if values["positions"] in POSITION_TABLES else MAX_TOKENS
 
 
 def explain_cut(values: Mapping[str, Any]) -> str:
-    """Return why a long sentence is cut there: the model's own `max_len`, or this server's limit."""
+    """Return why a long sentence is cut."""
     if longest_sentence(values) == MAX_TOKENS:
         return f"This server reads no more than {MAX_TOKENS:,} tokens of a sentence."
     return f"The model reads no more: its `max_len` is {values['max_len']:,}."
@@ -346,11 +330,7 @@ def drawn_rows(values: Mapping[str, Any], n_tokens: int, *, is_random: bool) -> 
 
 @cache
 def values_of_preset(name: str, *, has_wordpiece: bool) -> MappingProxyType[str, Any]:
-    """Return what a preset sets beside the weights: architecture, tokens, and its text if it has one.
-
-    Without the checkpoint's tokenizer, the text's own words stand in for it. The token table has the preset's rows, as
-    those that the tokenizer has no token for are added.
-    """
+    """Return what a preset sets beside the weights: architecture, tokens, and its text if it has one."""
     preset = PRESETS[name]
     values = {key: vars(preset.config)[key] for key in ARCHITECTURE}
     own_text = {} if preset.text is None else {"text": preset.text}

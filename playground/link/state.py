@@ -56,14 +56,14 @@ class TextKey:
     """What a batch of tokens depends on."""
 
     tokenizer: str
-    """`wordpiece`, `word`, `char`, `bpe`, `english`, `translator`; or the key of a network or upload with its own."""
+    """Its name, or the key of a network or upload with its own."""
     vocab_size: int
     """What `bpe` is trained to; 0 for the others."""
     max_tokens: int
     """Where sentences are cut."""
     sentences: tuple[str, ...]
     hidden: tuple[int, int] | None = None
-    """The sentence and the position of the word that the mask stands for; None where none is hidden."""
+    """The sentence and the position of the word that is hidden."""
 
 
 class RunKey(NamedTuple):
@@ -73,21 +73,19 @@ class RunKey(NamedTuple):
     sentence: int
     """Counted from 0."""
     weights: WeightsId
-    """As `State.weights`."""
     config: ModelConfig
     seed: int
     causal: bool
     interventions: tuple[Change, ...] = ()
-    """Changes of the computation, all of which this sentence's run can have."""
 
     def owner(self) -> Owner:
-        """Who may see the run."""
+        """Return who may see the run."""
         return self.weights.owner()
 
 
 @dataclass(frozen=True)
 class State:
-    """Everything that a run depends on; equal states give the same runs. Holds neither files nor networks."""
+    """Everything that a run depends on: equal states give the same runs."""
 
     values: Mapping[str, Any]
     """The link's parameters that all pages share, settled."""
@@ -117,7 +115,7 @@ class State:
 
     @property
     def is_english(self) -> bool:
-        """Whether it is an encoder of the small English."""
+        """Whether its encoder is of the small English."""
         return bool(self["weights"] == "english")
 
     @property
@@ -138,7 +136,7 @@ class State:
 
     @cached_property
     def text_key(self) -> TextKey:
-        """What the tokens depend on; there has to be a sentence."""
+        """What the tokens depend on."""
         sentences, longest = self.text.sentences, longest_sentence(self.values)
         if self.is_english:
             hidden = None if self["mask"] == english.NO_MASK else (self.sentence, int(self["mask"]))
@@ -152,5 +150,5 @@ class State:
         return replace(self, values={**self.values, "do": Changes()}) if self["do"] else self
 
     def with_sentences(self, sentences: tuple[str, ...], sentence: int = 0) -> "State":
-        """The state with other sentences, of which one, from 0, is looked at."""
+        """Return the state with other sentences, one of which, from 0, is looked at."""
         return replace(self, listed=sentences, values={**self.values, "sentence": sentence + 1})

@@ -112,7 +112,13 @@ def test_the_pinned_side_is_a_view_of_its_own() -> None:
 def test_what_is_repaired_is_told_and_nothing_else_is_lost() -> None:
     view = open_link(f"{SMALL}&n_heads=5&norm=junk&seed=3&n_layer=7&b_n_heads=5&b_seed=x")
     assert (view.config.n_heads, view.config.norm, view.seed) == (4, "layer", 3)
-    for part in ("n_heads=5", "norm=“junk”", "“n_layer”", "In the pinned settings: n_heads=5", "In the pinned settings: The link's seed=“x”"):
+    for part in (
+        "n_heads=5",
+        "norm=“junk”",
+        "“n_layer”",
+        "In the pinned settings: n_heads=5",
+        "In the pinned settings: The link's seed=“x”",
+    ):
         assert sum(part in notice for notice in view.notices) >= 1, part
     assert all(notice.endswith(".") for notice in view.notices)
 

@@ -18,23 +18,8 @@ from playground.link.query import Settled, Texts
 from playground.training.kept_run import key_in
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
-from playground.web.choices.setup import (
-    OPEN_PAGE,
-    current_setup,
-    current_value,
-    current_values,
-    moments,
-    note_focus_text,
-    note_moment,
-    pin,
-    pinned_values,
-    recognised_weights,
-    set_values,
-    take_moment,
-    trained_network,
-    unpin,
-)
-from playground.web.choices.shortcuts import note_replaced
+from playground.web.choices import setup as choices
+from playground.web.choices.setup import OPEN_PAGE, current_setup, current_value, current_values, moments, pinned_values
 from playground.web.components import moment
 from playground.web.components.without_picture import write_address
 from playground.web.session import caches, trained_slot
@@ -67,9 +52,9 @@ def open_page(page: str) -> None:
     is_decoder = arrived and page == "encoder-decoder" and current_value("weights") == "trained here"
     if is_decoder and trained is not None and trained.task.has_decoder and "encdec_source" not in (texts or ()):
         st.session_state["encdec_source"] = "your text"
-    is_new = is_first or take_moment() != moments()[-1]
+    is_new = is_first or choices.take_moment() != moments()[-1]
     sentences += _settle_choices()
-    note_moment(sentences, page, is_new=is_new)
+    choices.note_moment(sentences, page, is_new=is_new)
 
 
 def _unread_texts(*, is_first: bool, arrived: bool) -> tuple[Texts | None, bool]:
@@ -90,10 +75,8 @@ def follow_link(link: str) -> str:
         InputError: the text is no link of the playground.
     """
     page, texts = split_link(link)
-    text = current_value("text")
     sentences = [*_choose_linked(query.normalise(texts)), *_settle_choices()]
-    note_replaced("text", text)
-    note_moment(sentences, page, is_new=True)
+    choices.note_moment(sentences, page, is_new=True)
     return page
 
 
@@ -105,14 +88,14 @@ def _choose_linked(texts: Texts, *, keeps_others: bool = False) -> list[str]:
     """
     others = current_values(params.PARAMS) if keeps_others else None
     values, pinned, sentences = query.read_texts(texts, _settle_linked, others)
-    set_values(values)
+    choices.set_values(values)
     is_chosen = not {"query", "key"}.isdisjoint(texts)
     if is_chosen or not keeps_others:
-        note_focus_text(values["text"] if is_chosen else DEFAULT_TEXT, by_page=not is_chosen)
+        choices.note_focus_text(values["text"] if is_chosen else DEFAULT_TEXT, by_page=not is_chosen)
     if pinned is not None:
-        pin(pinned)
+        choices.pin(pinned)
     elif not keeps_others:
-        unpin()
+        choices.unpin()
     return sentences
 
 
@@ -124,7 +107,7 @@ def _settle_choices() -> list[str]:
     pinned = pinned_values()
     if pinned is not None:
         pinned, unfit = _settle(_bring_networks(pinned) if pinned["weights"] == "trained here" else pinned)
-        pin(pinned)
+        choices.pin(pinned)
         reasons += map(query.of_pinned, unfit)
     return reasons
 
@@ -159,13 +142,13 @@ def _settle(
         from_link,
         shown_before=shown_before,
         has_checkpoint=caches.checkpoint_available(),
-        recognised=recognised_weights(values),
+        recognised=choices.recognised_weights(values),
     )
 
 
 def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
     """Return a sentence on weights that a link names and can't carry."""
-    if recognised_weights(settled) is not None:
+    if choices.recognised_weights(settled) is not None:
         return []
     if settled["weights"] == "mine":
         return [
@@ -187,7 +170,7 @@ def correct_address(guard: str = "address") -> None:
 
     Called at the end of a run of the page, or of a fragment alone; `guard` names the place where that is.
     """
-    note_moment(is_new=is_fragment_rerun() and take_moment() != moments()[-1])
+    choices.note_moment(is_new=is_fragment_rerun() and choices.take_moment() != moments()[-1])
     kept: _Address = st.session_state[_ADDRESS]
     page, texts = st.session_state[OPEN_PAGE], current_parameters()
     if (kept.page, kept.written) != (page, texts):
@@ -239,7 +222,7 @@ def parameters_to_copy(setup: Lab) -> dict[str, list[str]]:
     """Return what the copied link holds beside the page's own parameters, so that a classmate can train the same."""
     if setup["weights"] != "trained here" or is_training_page():
         return {}
-    trained = trained_network(setup)
+    trained = choices.trained_network(setup)
     return training_parameters(trained.recipe) if trained else write_changed(current_values(TRAINING))
 
 

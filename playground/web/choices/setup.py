@@ -43,11 +43,14 @@ _PINNED = "_pinned"
 _PAIR = "_pair"
 """Session key of the text in which query and key were chosen, and whether the page did not choose them itself."""
 
-_LABS = "_labs"
-"""Session key of the labs that were built last, by name: they have split texts."""
-
 CHOSEN_PAIR = "_similarity_pair"
 """Session key of the pair that Similarity showed last: the two numbers, and the sentences of the list."""
+
+LATE = 5.0
+"""Seconds for which a browser may still send what was replaced; after them, somebody wants it back."""
+
+_REPLACED = "_replaced"
+"""Session key of what was replaced: by parameter the old value, the new one, when, and whether by a second field."""
 
 _UNDONE = PARAMS.keys() - LESSON.keys()
 
@@ -85,13 +88,42 @@ def current_values(keys: Iterable[str]) -> dict[str, Any]:
     return {key: session[key] if key in session else last.get(key, PARAMS[key].default) for key in keys}
 
 
-def set_values(values: Mapping[str, Any]) -> None:
+def set_values(values: Mapping[str, Any], *, by_second_field: bool = False) -> None:
     """Set parameters; query and key, and Similarity's pair, if they are among them, are those of the text then."""
+    old = current_value("text")
     st.session_state.update(values)
+    if moments():
+        note_replaced("text", old, by_second_field=by_second_field)
     if values.keys() & {"query", "key"}:
         note_focus_text()
     if values.keys() & set(SENTENCE_PAIR):
         st.session_state.pop(CHOSEN_PAIR, None)
+
+
+def note_replaced(key: str, old: Any, *, by_second_field: bool = False) -> None:
+    """Note that a callback has replaced a value: until this run has ended, a press sends the old one along."""
+    if current_value(key) != old:
+        noted = (old, current_value(key), monotonic(), by_second_field)
+        st.session_state[_REPLACED] = {**st.session_state.get(_REPLACED, {}), key: noted}
+
+
+def is_late(key: str, value: Any, *, in_second_field: bool = False) -> bool:
+    """Whether a widget with this value has not heard yet that it was replaced."""
+    if key not in st.session_state.get(_REPLACED, {}):
+        return False
+    old, _, when, by_second_field = st.session_state[_REPLACED][key]
+    return bool(value == old and monotonic() - when < LATE and not (in_second_field and by_second_field))
+
+
+def keep_replaced() -> None:
+    """Undo what a widget has reported late; for a button's callback, which may run before the widget's own."""
+    kept = st.session_state.get(_REPLACED, {})
+    for key, (old, new, *_) in list(kept.items()):
+        value = current_value(key)
+        if is_late(key, value):
+            st.session_state[key] = new
+        elif value not in (old, new):
+            del kept[key]
 
 
 def take_moment() -> Moment:
@@ -174,26 +206,13 @@ def _read_labs() -> _Read:
     read = _READ.get()
     if run is None or read is None or read[0] is not run or read[1]["do"] != current_value("do"):
         pinned = pinned_values()
-        beside = None if pinned is None else _built_once("pinned", pinned)
-        read = run, _built_once("now", current_values(SHARED)), beside
+        read = run, lab_of(current_values(SHARED)), None if pinned is None else lab_of(pinned)
         _READ.set(read)
     return read
 
 
-def _built_once(name: str, values: Mapping[str, Any]) -> Lab:
-    """Return the session's lab of this name if it is of these values, or a new one in its place."""
-    built: dict[str, Lab] = st.session_state.setdefault(_LABS, {})
-    lab = lab_of(values)
-    if built.get(name) != lab:
-        built[name] = lab
-    return built[name]
-
-
 def current_setup() -> Lab:
-    """Return the lab of the visitor's choices: the same object until one changes.
-
-    Its values are read once a run, except `do`, which a page may change while it is drawn.
-    """
+    """Return the lab of the visitor's choices: one object a run, unless a page changes `do` while it is drawn."""
     return _read_labs()[1]
 
 

@@ -4,105 +4,34 @@ Callbacks run before any widget is drawn: only then do widgets take new values.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from time import monotonic
 from typing import Any
 
 import streamlit as st
 
 from playground.language.text import english_tokenizer
-from playground.link import english
+from playground.link import english, params
 from playground.link.kinds import MAX_CHANGES, Changes, MadeChange
-from playground.link.params import (
-    ARCHITECTURE,
-    DEFAULT_TEXT,
-    FOCUS,
-    LOCKED,
-    OWN,
-    PARAMS,
-    SHARED,
-    SMALL,
-    TASK_TITLES,
-    default_values,
-)
+from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, FOCUS, LOCKED, OWN, PARAMS, SHARED, SMALL, TASK_TITLES
 from playground.link.query import read, shape_to_train, values_of_preset
 from playground.model.changes import Change
 from playground.text import split_sentences
 from playground.training.kept_run import KeptRun
 from playground.training.tasks import TASKS
 from playground.web.choices import setup
-from playground.web.choices.setup import (
-    current_setup,
-    current_value,
-    last_moment,
-    moments,
-    note_focus_text,
-    restore,
-    set_values,
-    take_moment,
-    trained_network,
-)
+from playground.web.choices.setup import current_setup, current_value, keep_replaced
 from playground.web.session import caches
-
-LATE = 5.0
-"""Seconds for which a browser may still send what was replaced; after them, somebody wants it back."""
-
-_REPLACED = "_replaced"
-"""Session key of the texts and weights that were replaced: by parameter the old value, the new one, when that was, and
-whether a second field brought it."""
-
-
-def note_replaced(key: str, old: Any, *, by_second_field: bool = False) -> None:
-    """Note that a callback has put the present value in the place of another, which the browser may still send.
-
-    It does not know of it before this run has ended: a press until then sends the widget's old value along.
-    """
-    if current_value(key) != old:
-        noted = (old, current_value(key), monotonic(), by_second_field)
-        st.session_state[_REPLACED] = {**st.session_state.get(_REPLACED, {}), key: noted}
-
-
-def is_late(key: str, value: Any, *, in_second_field: bool = False) -> bool:
-    """Whether a widget that has this value has not heard yet that it was replaced."""
-    if key not in st.session_state.get(_REPLACED, {}):
-        return False
-    old, _, when, by_second_field = st.session_state[_REPLACED][key]
-    return bool(value == old and monotonic() - when < LATE and not (in_second_field and by_second_field))
-
-
-def keep_replaced() -> None:
-    """Put back what was chosen last, if a widget reported late what it has replaced; any other value is the visitor's.
-
-    A button's callback may run before the widget's own, and so calls this before it looks at choices.
-    """
-    kept = st.session_state.get(_REPLACED, {})
-    for key, (old, new, *_) in list(kept.items()):
-        value = current_value(key)
-        if is_late(key, value):
-            st.session_state[key] = new
-        elif value not in (old, new):
-            del kept[key]
 
 
 def replace_text(text: str, *, by_second_field: bool = False) -> None:
-    """Put a text in the place of the visitor's, that a button or the second field for it has brought."""
+    """Replace the visitor's text."""
     keep_replaced()
-    old = current_value("text")
-    st.session_state["text"] = text
-    note_replaced("text", old, by_second_field=by_second_field)
+    setup.set_values({"text": text}, by_second_field=by_second_field)
 
 
 def choose_values(values: Mapping[str, Any]) -> None:
-    """Choose values of parameters, by their keys in the link; for callbacks.
-
-    Query and key, if they are among the values, are those of the text then.
-    """
-    if "text" in values:
-        replace_text(values["text"])
-    set_values({key: value for key, value in values.items() if key != "text"})
-    if "weights" in values:
-        st.session_state["run"] = values.get("run", "")
-    if values.get("weights") == "minilm":  # what it locks is settled only in the run, and decides on the tokens
-        st.session_state.update({key: value for key, value in preset_values("minilm-l6").items() if key in LOCKED})
+    """Choose values of parameters, by their keys in the link; for callbacks."""
+    keep_replaced()
+    setup.set_values({"run": "", **values} if "weights" in values else values)
 
 
 def choose(chosen: Mapping[str, Any]) -> None:
@@ -113,12 +42,9 @@ def choose(chosen: Mapping[str, Any]) -> None:
 
 
 def choose_places(**chosen: object) -> None:
-    """Choose a layer, head, query or key, or values of a page's own parameters, by their keys in the link.
-
-    What is no parameter, or no value of it, is left out: what the browser sends is as little to be trusted as a link.
-    """
+    """Choose places of the focus, or values of a page's own parameters, which are checked like a link's."""
     readings = {key: read(key, [str(value)]) for key, value in chosen.items() if key in PARAMS}
-    set_values({key: value for key, (value, complaint) in readings.items() if complaint is None})
+    setup.set_values({key: value for key, (value, complaint) in readings.items() if complaint is None})
 
 
 def move_focus(**asked: object) -> None:
@@ -129,20 +55,17 @@ def move_focus(**asked: object) -> None:
 def undo() -> None:
     """Bring back the moment before the last choice; for callbacks."""
     keep_replaced()
-    kept, text = moments(), current_value("text")
-    if len(kept) > 1 and take_moment() == kept[-1]:
+    kept = setup.moments()
+    if len(kept) > 1 and setup.take_moment() == kept[-1]:
         kept.pop()
-    restore(kept[-1])
-    note_replaced("text", text)
+    setup.restore(kept[-1])
 
 
 def reset_everything() -> None:
     """Set every parameter to its default, and pin nothing; files and networks stay open. For callbacks."""
     setup.unpin()
-    text = current_value("text")
-    set_values(default_values({}))
-    note_focus_text(by_page=True)
-    note_replaced("text", text)
+    setup.set_values(params.default_values({}))
+    setup.note_focus_text(by_page=True)
 
 
 def swap_pinned() -> None:
@@ -155,13 +78,13 @@ def swap_pinned() -> None:
 
 
 def apply_preset(name: str, *, small: bool = False, **others: Any) -> None:
-    """Set the sidebar to a preset with random weights, and other values; `small`: in a size that can be trained."""
+    """Choose a preset with random weights, and other values; `small`: in a size that can be trained."""
     size = SMALL if small else {}
     choose_values({"weights": "random", **preset_values(name), **size, **others})
 
 
 def preset_values(name: str) -> Mapping[str, Any]:
-    """Return what a preset sets beside the weights, by the sidebar's keys, with the tokenizers that this server has."""
+    """Return what a preset sets beside the weights, with the tokenizers that this server has."""
     return values_of_preset(name, has_wordpiece=caches.checkpoint_available())
 
 
@@ -180,7 +103,7 @@ def use_task_defaults() -> None:
 
 
 def choose_run(run: KeptRun) -> None:
-    """Choose a trained network, and an example of its task where it knows less than half of the text."""
+    """Choose a trained network, and an example of its task if it knows less than half of the text."""
     keep_replaced()
     trained = run.network
     choose_values({"weights": "trained here", "untrained": False, "run": run.name})
@@ -191,13 +114,13 @@ def choose_run(run: KeptRun) -> None:
 
 
 def pin_run(run: KeptRun) -> None:
-    """Pin a trained network with the present text, to compare others with it."""
+    """Pin a trained network with the present text."""
     setup.pin({**current_setup().state.asked, "weights": "trained here", "untrained": False, "run": run.name})
 
 
 def use_example_text() -> None:
     """Replace the text by an example of the trained network's task."""
-    trained = trained_network(current_setup())
+    trained = setup.trained_network(current_setup())
     if trained is not None:
         replace_text(trained.example)
 
@@ -224,7 +147,7 @@ def knows(text: str) -> bool:
 def leave_minilm(key: str, value: Any) -> None:
     """Choose the small English with the one change that was made on MiniLM's control."""
     choose_english(**{key: value})
-    note_replaced("weights", "minilm")
+    setup.note_replaced("weights", "minilm")
 
 
 def weights_chosen() -> None:
@@ -244,29 +167,27 @@ def weights_chosen() -> None:
 
 def _restore_shape(weights: str) -> None:
     """Bring back the shape that was chosen before other weights locked it."""
-    free = last_moment(lambda each: each != "trained here")
+    free = setup.last_moment(lambda each: each != "trained here")
     if free is not None and weights != "trained here":
         st.session_state.update({key: free.values[key] for key in ("causal", "seed")})
-    before = last_moment(lambda each: each == weights) or last_moment(lambda each: each == "random")
+    before = setup.last_moment(lambda each: each == weights) or setup.last_moment(lambda each: each == "random")
     if before is not None and weights in ("random", "mine"):
         st.session_state.update({key: before.values[key] for key in LOCKED})
 
 
 def back_to_minilm() -> None:
     """Bring back what was chosen before the small English, or else MiniLM with its own text."""
-    before = last_moment(lambda weights: weights == "minilm")
-    old = current_value("text")
+    before = setup.last_moment(lambda weights: weights == "minilm")
     if before is None:
-        text = {"text": DEFAULT_TEXT} if old == english.TEXT else {}
+        text = {"text": DEFAULT_TEXT} if current_value("text") == english.TEXT else {}
         choose_values({"weights": "minilm", "untrained": False, **text})
     else:
-        restore(before)
-        note_replaced("text", old)
+        setup.restore(before)
 
 
 def follow_move(key: str) -> None:
     """Move what follows a setting of the small English that the visitor has moved."""
-    before = moments()[-1].values
+    before = setup.moments()[-1].values
     old = english.default_settings(before)
     new = english.default_settings({**before, key: st.session_state[key]})
     following = [each for each in english.FOLLOWING if each != key and before[each] == old[each]]
@@ -319,14 +240,11 @@ def _keep(changes: Iterable[MadeChange]) -> None:
     st.session_state["do"] = Changes(tuple(changes)[:MAX_CHANGES])
 
 
-# --- texts that are too long
+# --- texts that are too long: a field that knows the limit refuses a longer paste without a word
 
 
 def cut_text(key: str, text: str) -> str:
-    """Return as much of a text as its parameter may hold; `explain_cut_text` then says what was left out.
-
-    A field of Streamlit's that knows the limit refuses a longer paste without a word.
-    """
+    """Return as much of a text as its parameter may hold; `explain_cut_text` then says what was left out."""
     param: Any = PARAMS[key]
     kept = text[: param.longest]
     if kept != text:
@@ -335,10 +253,9 @@ def cut_text(key: str, text: str) -> str:
 
 
 def explain_cut_text(key: str) -> None:
-    """Say below a field how much of its text was left out, if anything was, until it says something else."""
+    """Say below a field how much of its text was left out."""
     kept, n_characters = st.session_state.get(f"_{key}_cut", (None, 0))
     if kept is not None and kept == st.session_state[key]:
         st.caption(
-            f":material/content_cut: This text had {n_characters:,} characters. Only the first {len(kept):,} fit; the "
-            "others are left out."
+            f":material/content_cut: Of this text's {n_characters:,} characters, only the first {len(kept):,} fit."
         )

@@ -22,10 +22,7 @@ _DRAWN = "_drawn"
 def draw(
     key: str, label: str | None = None, *, disabled: bool = False, help_text: str | None = None, **options: Any
 ) -> Any:
-    """Draw the widget that the parameter's kind has, with its other options; returns its value.
-
-    Label and help text come from the parameter unless they are given.
-    """
+    """Draw the widget that the parameter's kind has; returns its value. Label and help text are its own."""
     return _draw(key, _common(key, label, help_text) | {"disabled": disabled}, **options)
 
 
@@ -35,7 +32,7 @@ size: Callable[..., float] = draw
 switch: Callable[..., bool] = draw
 text: Callable[..., str] = draw
 whole: Callable[..., int] = draw
-"""`draw` again, by the kind of parameter, for whoever needs the type of its value."""
+"""`draw`, with the type of the value."""
 
 
 def _draw(key: str, widget: dict[str, Any], **options: Any) -> Any:
@@ -125,7 +122,7 @@ def panel(key: str, title: str, icon: str | None = None) -> Any:
 
 
 def keep_value(key: str, drawn: Hashable) -> None:
-    """Give a widget the value that was chosen, where Streamlit has forgotten it: before it is drawn, in this way."""
+    """Give a widget, which is about to be drawn in this way, the chosen value if Streamlit has forgotten it."""
     last = st.session_state.setdefault(_DRAWN, {})
     if key not in st.session_state or last.get(key) != drawn:
         st.session_state[key] = current_value(key)
@@ -133,7 +130,7 @@ def keep_value(key: str, drawn: Hashable) -> None:
 
 
 def move_below(key: str, high: int) -> None:
-    """Move a number that is above `high` down to it, before its widget is drawn; a link's with a sentence."""
+    """Move a number that is above `high` down to it; a link's with a sentence."""
     value = current_value(key)
     if value > high:
         st.session_state[key] = high
@@ -144,14 +141,10 @@ def move_below(key: str, high: int) -> None:
 def offer(key: str, label: str, help_text: str, shown: Any, on_change: Callable[[str, Any], None]) -> None:
     """Draw a control at the value that the weights decide, with the small English's stops.
 
-    It has a key of its own: a browser that presses again before it has heard of the first press would send the weights'
-    value back. `on_change` takes the parameter's key and the value that was chosen.
+    `on_change` takes the parameter's key and the value that was chosen.
     """
-    param, own = PARAMS[key], f"minilm_{key}"
-    st.session_state[own] = shown
-    widget: dict[str, Any] = {
-        "label": label, "help": help_text, "key": own, "args": (key, own, on_change), "on_change": _take_offer,
-    }  # fmt: skip
+    param = PARAMS[key]
+    widget: dict[str, Any] = {"label": label, "help": help_text, **_stand_in(f"minilm_{key}", key, shown, on_change)}
     if isinstance(param, Switch):
         st.toggle(**widget)
     elif isinstance(param, Choice):
@@ -162,28 +155,23 @@ def offer(key: str, label: str, help_text: str, shown: Any, on_change: Callable[
         st.select_slider(options=stops, format_func=lambda stop: name.get(stop, str(stop)), **widget)
 
 
-def _take_offer(key: str, own: str, on_change: Callable[[str, Any], None]) -> None:
-    on_change(key, st.session_state[own])
-
-
 def unbound_menu(key: str, menu: str, label: str, options: Sequence[Any], shown: Any, **more: Any) -> None:
-    """Draw a list that opens and chooses a parameter's value, which a click elsewhere on the page chooses too.
-
-    Args:
-        key: of the parameter.
-        menu: the key of the widget.
-        label: of the widget.
-        options: values of the parameter.
-        shown: the one that is chosen by now; None where none is.
-        more: options of `st.selectbox`.
-    """
-    st.session_state[menu] = shown
-    st.selectbox(label, options, key=menu, on_change=_take_choice, args=(key, menu), **more)
+    """Draw a list with the key `menu` that chooses a parameter's value, which is `shown` by now."""
+    st.selectbox(label, options, **_stand_in(menu, key, shown, _choose_one), **more)
 
 
-def _take_choice(key: str, menu: str) -> None:
-    value = st.session_state[menu]
+def _choose_one(key: str, value: Any) -> None:
     choose_places(**{key: cut_text(key, value or "") if isinstance(PARAMS[key], Text) else value})
+
+
+def _stand_in(own: str, key: str, shown: Any, take: Callable[[str, Any], None]) -> dict[str, Any]:
+    """Return what a widget has that stands at another value than its parameter, under a key of its own."""
+    st.session_state[own] = shown
+    return {"key": own, "on_change": _hand_over, "args": (own, key, take)}
+
+
+def _hand_over(own: str, key: str, take: Callable[[str, Any], None]) -> None:
+    take(key, st.session_state[own])
 
 
 def _common(key: str, label: str | None = None, help_text: str | None = None) -> dict[str, Any]:

@@ -28,11 +28,11 @@ from playground.web.choices.setup import (
     Moment,
     current_setup,
     current_value,
+    keep_replaced,
     lab_of,
     restore,
     take_moment,
 )
-from playground.web.choices.shortcuts import keep_replaced
 from playground.web.components.without_picture import request_scroll
 from playground.web.session import caches, trained_slot
 from playground.web.session.experiments import validation_data

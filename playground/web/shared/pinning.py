@@ -53,7 +53,7 @@ _HOW = "Keeps all settings of the sidebar as they are. Then change any of them: 
 
 def start_comparison(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
     """Pin the one side of a ready comparison and set the sidebar to the other; for callbacks."""
-    shortcuts.keep_replaced()
+    setup.keep_replaced()
     setup.pin(before)
     shortcuts.choose_values(after)
 
@@ -111,5 +111,5 @@ def explain_pinned_run() -> None:
 
 
 def _pin() -> None:
-    shortcuts.keep_replaced()
+    setup.keep_replaced()
     setup.pin(current_setup().state.asked)

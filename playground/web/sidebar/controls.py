@@ -23,6 +23,7 @@ from playground.web.choices.setup import (
     OPEN_PAGE,
     current_setup,
     current_value,
+    keep_replaced,
     recognised_weights,
     trained_network,
 )
@@ -280,7 +281,7 @@ def draw_text_and_weights() -> tuple[Lab, Collection[str]]:
 def _text_typed() -> None:
     """Take a typed text; the word that was hidden in the text before is none of its own."""
     typed = current_value("text")
-    shortcuts.keep_replaced()
+    keep_replaced()
     if current_value("text") == typed:  # else the browser has sent an old text late
         st.session_state["mask"] = english.NO_MASK
 

@@ -11,8 +11,8 @@ from streamlit.navigation.page import StreamlitPage
 from playground.link.params import PARAMS
 from playground.pages import page_at
 from playground.web.choices.open_page import shows_example
-from playground.web.choices.setup import OPEN_PAGE, current_setup
-from playground.web.choices.shortcuts import cut_text, explain_cut_text, is_late, keep_replaced, replace_text
+from playground.web.choices.setup import OPEN_PAGE, current_setup, is_late, keep_replaced
+from playground.web.choices.shortcuts import cut_text, explain_cut_text, replace_text
 from playground.web.shared.navigation import request_page
 from playground.web.shared.page_end import as_one_element
 from playground.web.sidebar.controls import copy_link

@@ -26,7 +26,6 @@ from playground.link.params import (
 from playground.link.query import MARKER, PINNED_KEYS
 from playground.presets import PRESETS
 from playground.training.recipe import Recipe
-from playground.web.choices import shortcuts
 from playground.web.choices.open_page import training_parameters
 from playground.web.session import caches
 from playground.web.sidebar.controls import EXPERT
@@ -289,7 +288,7 @@ def test_another_text_is_the_visitors_at_once_and_the_old_one_a_while_later(
     assert say(app, [field], "typed") == "typed"
     assert say(app, [field], OLD) == OLD, "after another text, the old one is nobody's late report"
     app, _ = with_example()
-    monkeypatch.setattr(shortcuts, "LATE", 0.0)
+    monkeypatch.setattr(setup, "LATE", 0.0)
     working(app.run())
     assert say(app, [field], OLD) == OLD
 

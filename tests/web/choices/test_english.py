@@ -15,7 +15,7 @@ from playground.language.network import Spec, save
 from playground.link import english, open_link
 from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, SHARED
 from playground.runs.budget import choose_device
-from playground.web.choices import setup, shortcuts
+from playground.web.choices import setup
 from playground.web.session.networks import EnglishNetworks
 from playground.web.session.services import other_services
 from playground.web.sidebar import english_panel
@@ -89,7 +89,7 @@ def test_a_text_that_it_knows_stays_and_one_that_it_does_not_know_comes_back() -
 
 def test_a_second_press_that_comes_with_minilms_name_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     app = offer(open_page("attention"), "n_layers", 1)
-    monkeypatch.setattr(shortcuts, "LATE", 1e9)
+    monkeypatch.setattr(setup, "LATE", 1e9)
     app.button_group(key="weights").set_value("minilm")
     assert without_error(app.run()).session_state["weights"] == "english"
 
