@@ -8,7 +8,7 @@ from playground.charts.chart import Item, Options
 from playground.charts.scene import Scene
 from playground.link.opening import LinkedView
 from playground.views.attention.page import attention_scene, show_attention
-from playground.views.bug_lab import linked_lab, show_bug_lab
+from playground.views.bug_lab import lab_scene, show_bug_lab
 from playground.views.compare import show_compare
 from playground.views.encoder_decoder import pair_scene, show_encoder_decoder
 from playground.views.gradient_flow import gradient_scene, show_gradient_flow
@@ -49,7 +49,7 @@ VIEWS: Mapping[str, View] = {
     "encoder-decoder": View(show_encoder_decoder, pair_scene),
     "parts": View(show_parts, parts_scene),
     "gradient-flow": View(show_gradient_flow, gradient_scene),
-    "bug-lab": View(show_bug_lab, linked_lab),
+    "bug-lab": View(show_bug_lab, lab_scene),
     "tutorials": View(show_tutorials, linked_tutorials),
 }
 """By the pages' paths, in the order of the menu."""

@@ -33,7 +33,7 @@ from playground.text.wording import upper_first
 from playground.tutorials import comparison
 from playground.tutorials.comparison import DEPARTURES, NAMES, SHORT_TITLES, SIZES, Cause, Row
 from playground.tutorials.tutorial_texts import TUTORIALS, Topic
-from playground.views.mistakes import show_mistake
+from playground.views.diagnosis import show_mistake
 
 PAPER = "E"
 """The tutorial that computes the encoder of the paper (Vaswani et al. 2017)."""

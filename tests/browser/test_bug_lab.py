@@ -2,13 +2,13 @@
 
 from playwright.sync_api import expect
 
-from playground.mistakes.bug_lab import open_lab
+from playground.mistakes.bug_lab import open_case
 from playground.mistakes.registry import MISTAKES
 from playground.views.bug_lab import name_suspect
 from tests.browser.test_every_page import expect_readable
 from tests.browser.visitor import Visitor
 
-CASE = open_lab(2, "easy").case
+CASE = open_case(2, "easy")
 (GUILTY,) = CASE.mistakes
 WRONG = next(key for key in CASE.suspects if key not in CASE.mistakes)
 

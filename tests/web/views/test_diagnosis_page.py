@@ -132,7 +132,7 @@ def test_a_file_is_read_in_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
         held.append(turns._HELD.get() is not None)
         return read_arrays(data)
 
-    monkeypatch.setattr("playground.web.views.diagnosis.read_arrays", read)
+    monkeypatch.setattr("playground.mistakes.saved.read_arrays", read)
     give(open_page("diagnosis", **LINK), file())
     assert held == [True]
 
