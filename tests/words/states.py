@@ -1,4 +1,4 @@
-"""What a page says in twelve states or its own: `python -m tests.words.states` writes the files that are reviewed as a diff.
+"""What a page says in twelve states, or its own: `python -m tests.words.states` writes what is reviewed as a diff.
 
 Numbers are written as `#`: they are checked where they are computed.
 """
