@@ -75,7 +75,7 @@ class EditedTrace(Trace):
     """Record a pass and change it.
 
     Args:
-        makings: whose edits change every layer's scores, in this order; if one drops, a tensor of `given.theirs`
+        makings: whose edits change every layer's scores, in this order; if one drops, a tensor of `Input.theirs`
             replaces the model's where dropout is all that distinguishes them.
         encoder: whose pass it is.
         given: its input, on the encoder's device.

@@ -1,10 +1,11 @@
-"""The tutorials' mistakes, each made again in a few lines: returns the numbers that come of it, or Python's words.
+"""What each of the five tutorials teaches, and its mistakes, each made again in a few lines that return its numbers.
 
 Inputs are small enough to follow by hand, and in double precision, so that rounding plays no part.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from playground.model import Encoder, Trace, causal_mask
 from playground.model.norms import build_norm
 from playground.model.positions import sinusoids, wavelengths
 from playground.presets import PRESETS
+from playground.text.data import load_data
 from playground.text.wording import write_number
 
 Numbers = tuple[float | str, ...]
@@ -162,76 +164,69 @@ def queries_masked_for_keys() -> Numbers:
     return shown, int(by_rows[real][:, 1].sum()), int(by_columns[real][:, 1].sum())
 
 
-# --- what fails
+# --- what they teach and get wrong
+
+Settings = Mapping[str, bool | int | str]
+"""Values of the link's parameters, by their keys."""
 
 
-def raised(attempt: Callable[[], object]) -> Numbers:
-    """Return what an attempt raises, in Python's words."""
-    try:
-        attempt()
-    except (AttributeError, IndexError, RuntimeError, TypeError) as error:
-        return (f"{type(error).__name__}, `{str(error).splitlines()[0]}`",)
-    raise AssertionError("the attempt was expected to fail")
+@dataclass(frozen=True)
+class Topic:
+    """Something that a tutorial teaches, and the page that shows it."""
+
+    text: str
+    page: str
+    target: str | None = None
+    """Key of the container that the page scrolls to."""
+    settings: Settings = field(default_factory=dict)
+    """What the page is opened with beside the tutorial's preset."""
 
 
-def odd_width() -> Numbers:
-    """Fill every second column of a table with an odd number of columns."""
-    table, angles = torch.zeros(4, 5), torch.zeros(4, 3)
-    return raised(lambda: table[:, 1::2].copy_(angles.cos()))
+@dataclass(frozen=True)
+class Flaw:
+    """Something that a tutorial gets wrong."""
+
+    where: str
+    """The part of its code or text."""
+    printed: str
+    """What it says there."""
+    happens: str = ""
+    """What comes of it."""
+    demonstration: Callable[[], Numbers] | None = None
+    """Return numbers that show it; None if there is nothing to compute."""
+    evidence: str = "{0}"
+    """The sentence with these numbers."""
+    keys: Sequence[str] = ()
+    """The same mistakes in the registry."""
+
+    def demonstrate(self) -> str:
+        """Return the sentence of evidence, computed; empty without a demonstration."""
+        return "" if self.demonstration is None else self.evidence.format(*self.demonstration())
 
 
-def longer_than_the_table() -> Numbers:
-    """Add six tokens to a table of five positions."""
-    return raised(lambda: normal(1, 6, 16) + sinusoids(5, 16)[:6])
+@dataclass(frozen=True)
+class Tutorial:
+    """One of the five; its architecture is the preset of its letter."""
+
+    what: str
+    topics: tuple[Topic, ...]
+    flaws: tuple[Flaw, ...]
 
 
-def called_a_number() -> Numbers:
-    """Call the dimension where the table was meant."""
-    d_model: Any = 512
-    return raised(lambda: d_model(torch.tensor([1, 2])))
+_DEMONSTRATIONS: Mapping[str | None, Callable[[], Numbers]] = {
+    each.__name__: each
+    for each in (
+        doubled_exponent, dropout_left_on, exponent_before_scaling, layers_of_bert, leaking_merge, mask_never_arrives,
+        mask_of_ones_and_zeros, no_dropout_on_weights, permuted_tokens, post_norm_called_pre, pre_norm_called_post,
+        queries_masked_for_keys, scalar_norm, unbiased_deviation, unrelated_tensors,
+    )
+}  # fmt: skip
 
 
-def swapped_arguments() -> Numbers:
-    """Build a table of 10,000 words and 512 features with its two sizes swapped."""
-    table = nn.Embedding(512, 10_000, device="meta")
-    return str(tuple(table.weight.shape)), *raised(lambda: F.embedding(torch.tensor([700]), torch.zeros(512, 1)))
+def _read(what: str, topics: Sequence[Mapping[str, Any]], mistakes: Sequence[Mapping[str, Any]]) -> Tutorial:
+    flaws = (Flaw(**{**each, "demonstration": _DEMONSTRATIONS.get(each.get("demonstration"))}) for each in mistakes)
+    return Tutorial(what, tuple(Topic(**topic) for topic in topics), tuple(flaws))
 
 
-def another_name() -> Numbers:
-    """Read a table by a name that it does not have."""
-    module = nn.Module()
-    module.register_buffer("positional_encoding", torch.zeros(4, 8))
-    return raised(lambda: module.pe)
-
-
-def called_a_flag() -> Numbers:
-    """Call a tensor's flag as if it were a method."""
-    table: Any = torch.zeros(4, 8)
-    return raised(lambda: table.requires_grad(False))
-
-
-def logarithm_of_a_float() -> Numbers:
-    """Ask torch, not math, for the logarithm of 10000."""
-    number: Any = 10000.0
-    return raised(lambda: torch.log(number))
-
-
-def without_superclass() -> Numbers:
-    """Build and call a module whose constructor leaves out its superclass's, and takes the width for eps."""
-
-    class Norm(nn.Module):
-        def __init__(self, eps: float) -> None:
-            self.eps = eps
-
-        def forward(self, x: Tensor) -> nn.LayerNorm:
-            return nn.LayerNorm(x.shape[-1], self.eps)
-
-    norm = Norm(16)
-    return raised(lambda: norm(normal(1, 6, 16)))
-
-
-def built_instead_of_applied() -> Numbers:
-    """Hand a ReLU built from the input to the dropout that follows."""
-    x = normal(1, 6, 16)
-    activation: Any = nn.ReLU
-    return raised(lambda: F.dropout(activation(x)))
+TUTORIALS: Mapping[str, Tutorial] = {letter: _read(**texts) for letter, texts in load_data(__file__).items()}
+"""By letter."""

@@ -21,7 +21,7 @@ from playground.views.scenes import run_scene
 from playground.views.similarity.page import show_similarity
 from playground.views.similarity.sentences import sentences_scene
 from playground.views.steps.page import show_steps, walk_scene
-from playground.views.tutorials import linked_tutorials, show_tutorials
+from playground.views.tutorials import show_tutorials, tutorials_scene
 from playground.views.what_if.followed import followed_scene, show_followed
 
 S = TypeVar("S")
@@ -50,6 +50,6 @@ VIEWS: Mapping[str, View] = {
     "parts": View(show_parts, parts_scene),
     "gradient-flow": View(show_gradient_flow, gradient_scene),
     "bug-lab": View(show_bug_lab, lab_scene),
-    "tutorials": View(show_tutorials, linked_tutorials),
+    "tutorials": View(show_tutorials, tutorials_scene),
 }
 """By the pages' paths, in the order of the menu."""

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from playground.tutorials.tutorial_texts import TUTORIALS
+from playground.tutorials.demonstrations import TUTORIALS
 from tests.browser.visitor import Visitor
 
 

@@ -16,7 +16,7 @@ from playground.presets import PRESETS
 from playground.training.tasks import TASKS
 from playground.tutorials import comparison
 from playground.tutorials.comparison import NAMES
-from playground.tutorials.tutorial_texts import TUTORIALS, Topic
+from playground.tutorials.demonstrations import TUTORIALS, Topic
 from playground.web.sidebar.controls import EXPERT
 from tests.web.app_test import (
     array,
