@@ -8,7 +8,7 @@ from playground.accounting import count_flops, count_parameters
 from playground.language.ladder import RUNGS, climb, ladder_specs
 from playground.language.network import BASE
 from playground.language.text import LONGEST
-from playground.views.parts_ladder import LARGE
+from playground.views.parts import LARGE
 
 SPECS = tuple(ladder_specs().values())
 

@@ -19,9 +19,7 @@ from playground.link.english import default_settings, spec_of
 from playground.link.kinds import Whole
 from playground.link.opening import open_link
 from playground.pages import LADDER
-from playground.views.capability_shares import CapabilityShares
-from playground.views.parts import parts_scene, show_parts
-from playground.views.parts_ladder import find_climb, tabulate_costs, write_change
+from playground.views.parts import CapabilityShares, find_climb, parts_scene, show_parts, tabulate_costs, write_change
 from tests.views.scenes import parts_of, words
 
 OPTIONS: dict[str, Any] = {key: param.default for key, param in params.OWN.items() if key.startswith("parts_")}
