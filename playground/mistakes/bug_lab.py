@@ -21,12 +21,9 @@ Array = NDArray[np.float32]
 LEVELS = ("easy", "any", "two")
 """One mistake with clear signs; any one; two of different parts."""
 
-MAX_SEED = 9_999
+MAX_SEED, N_TOKENS, N_PADDING = 9_999, 8, 2
 
 WORDS = ("[PAD]", "a", "cat", "dog", "sees", "the", "old", "red", "bird", "and", "runs", "home")
-"""The vocabulary; the first is padding."""
-
-N_TOKENS, N_PADDING = 8, 2
 
 SEEN = 1e-3
 """Smaller differences do not count; as a share of the largest number, or of 1 if that is smaller."""
@@ -83,7 +80,7 @@ class Case:
 
     @cached_property
     def given(self) -> Input:
-        """A sentence of eight words; with a padding mask the last two are padding."""
+        """Eight words; with a padding mask the last two are padding."""
         ids = _sample(np.random.default_rng(self.seed), range(1, len(WORDS)), N_TOKENS)
         ids[self.n_real :] = [0] * (N_TOKENS - self.n_real)
         return Input(torch.tensor([ids]), _build_mask(self.mask))
@@ -98,14 +95,14 @@ class Case:
         """Tokens that are not padding."""
         return N_TOKENS - N_PADDING if self.mask == "padding" else N_TOKENS
 
-    def made(self, *mistakes: str) -> "Case":
+    def with_mistakes(self, *mistakes: str) -> "Case":
         """Return the same encoder and sentence with other mistakes."""
         return replace(self, mistakes=mistakes)
 
     @cached_property
     def right(self) -> "Case":
         """The same encoder and sentence without mistakes."""
-        return self.made()
+        return self.with_mistakes()
 
     @cached_property
     def tensors(self) -> Mapping[str, Tensor]:
@@ -116,19 +113,19 @@ class Case:
         """Return the rows of the real tokens, without the batch axis."""
         return self.tensors[name][0, ..., : self.n_real, :]
 
-    def final(self, ids: Tensor) -> Tensor:
-        """Return the real tokens' last vectors for other words (1, T): (T', D)."""
-        return self._run(ids)["final"][0, : self.n_real]
-
     def _run(self, ids: Tensor) -> Mapping[str, Tensor]:
         makings = [MISTAKES[key].making for key in self.mistakes]
         return run_edited(self.encoder, Input(ids, self.given.mask), makings)
 
+    def final(self, ids: Tensor) -> Tensor:
+        """Return the real tokens' last vectors for other words (1, T): (T', D)."""
+        return self._run(ids)["final"][0, : self.n_real]
+
     def shows_each(self) -> bool:
         """Return whether each mistake changes the real tokens' vectors, alone and beside the other."""
-        others = [self.made(*(each for each in self.mistakes if each != key)) for key in self.mistakes]
-        pairs = [(self.made(key), self.right) for key in self.mistakes] + [(self, other) for other in others]
-        return all(count_others(one.read("final").numpy(), other.read("final").numpy()) for one, other in pairs)
+        others = [self.with_mistakes(*(each for each in self.mistakes if each != key)) for key in self.mistakes]
+        pairs = [(self.with_mistakes(key), self.right) for key in self.mistakes] + [(self, other) for other in others]
+        return all(count_others(*(each.read("final").numpy() for each in pair)) for pair in pairs)
 
     def find_alibi(self, key: str) -> tuple[str, int, int] | None:
         """Return a tensor that another mistake would change, how many of its numbers, and of how many.
@@ -138,7 +135,7 @@ class Case:
         sets: list[tuple[str, ...]] = [(key,)]
         if len(self.mistakes) > 1:
             sets = [(key, each) for each in self.mistakes if MISTAKES[each].part != MISTAKES[key].part]
-        alibis = [self._find_difference(self.made(*each), MISTAKES[key].shows) for each in sets]
+        alibis = [self._find_difference(self.with_mistakes(*each), MISTAKES[key].shows) for each in sets]
         return alibis[0] if alibis and all(alibis) else None
 
     def _find_difference(self, other: "Case", shows: str) -> tuple[str, int, int] | None:
@@ -289,9 +286,9 @@ def _reverse_words(case: Case) -> Array:
 
 
 def _change_last_word(case: Case) -> Array:
-    ids = case.given.ids.clone()
-    ids[0, -1] = 1 + ids[0, -1] % (len(WORDS) - 1)
-    return _numbers(((case.final(ids) - case.read("final")).abs().amax(dim=-1)[:-1] > SEEN).sum())
+    last = 1 + case.given.ids[:, -1:] % (len(WORDS) - 1)
+    other = case.final(torch.cat([case.given.ids[:, :-1], last], dim=1))
+    return _numbers(((other - case.read("final")).abs().amax(dim=-1)[:-1] > SEEN).sum())
 
 
 def _change_padding(case: Case) -> Array:
@@ -364,7 +361,7 @@ def offered_tests(case: Case) -> list[LabTest]:
 
 def simplest_tests(case: Case) -> list[LabTest]:
     """Return, for each mistake made alone, the simplest test that tells it from a right encoder."""
-    return [next(test for test in offered_tests(case) if test.tells(case.made(key))) for key in case.mistakes]
+    return [next(test for test in offered_tests(case) if test.tells(case.with_mistakes(key))) for key in case.mistakes]
 
 
 @dataclass(frozen=True)
@@ -378,7 +375,7 @@ class Attempt:
     @property
     def taken(self) -> list[LabTest]:
         """The tests that were taken."""
-        return [TESTS[key] for key in self.tests if key in TESTS and self.case.mask in TESTS[key].masks]
+        return [TESTS[key] for key in self.tests if key in TESTS and TESTS[key] in offered_tests(self.case)]
 
     @property
     def found(self) -> list[str]:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -106,44 +107,16 @@ def _count_from_one(embed: Embeddings, n: int) -> Tensor:
     return torch.cat([rows[1:], rows[-1:]])[:n]
 
 
-def _double_exponent(embed: Embeddings, n: int) -> Tensor:
-    return sinusoids(n, embed.config.embedding_width, doubled=True)
-
-
-def _put_sines_first(embed: Embeddings, n: int) -> Tensor:
+def _draw_waves(embed: Embeddings, n: int, *, in_halves: bool = False, lag: float = 0.0) -> Tensor:
+    """Return sines and cosines side by side or in two halves; the cosines' exponents are larger by `lag` / width."""
     width = embed.config.embedding_width
     angles = torch.arange(n)[:, None] * frequencies(width)  # (n, ⌈width / 2⌉)
-    return torch.cat([angles.sin(), angles.cos()], dim=-1)[:, :width].float()
-
-
-def _count_every_column(embed: Embeddings, n: int) -> Tensor:
-    """Return cosines whose waves are half a step longer than those of their sines."""
-    width = embed.config.embedding_width
-    angles = torch.arange(n)[:, None] * frequencies(width)  # (n, ⌈width / 2⌉)
-    cosines = (angles * 10_000 ** (-1 / width)).cos()
-    return torch.stack([angles.sin(), cosines], dim=-1).flatten(1)[:, :width].float()
+    waves = [angles.sin(), (angles * 10_000 ** (-lag / width)).cos()]
+    table = torch.cat(waves, dim=-1) if in_halves else torch.stack(waves, dim=-1).flatten(1)
+    return table[:, :width].float()
 
 
 # --- attention
-
-
-def _split_straight(attention: Attention) -> Mapping[str, Any]:
-    """Cut heads in the order of memory."""
-
-    def heads(x: Tensor, width: int = 0) -> Tensor:
-        return x.reshape(x.shape[0], -1, x.shape[1], width or attention.d_head)  # (B, T, d_model) → (B, H, T, d_head)
-
-    return {"heads": heads}
-
-
-def _swap_projections(attention: Attention) -> Mapping[str, Any]:
-    """Compute queries with the weights of the keys, and the reverse."""
-
-    def project(x: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        q, k, v = Attention.project(attention, x, memory)
-        return k, q, v
-
-    return {"project": project}
 
 
 def _attend_over_batch(attention: Attention) -> Mapping[str, Any]:
@@ -197,19 +170,18 @@ def _shift_causal(scores: Scores, diagonal: int) -> Scores:
 def _change_norms(change: Callable[[ModelConfig], Mapping[str, Any]]) -> Making:
     """Give norms other attributes: `eps`, or for layer norms those that `_normalise` reads."""
 
-    def copied(module: Any, names: tuple[str, ...], config: ModelConfig) -> Any:
-        norms = {name: getattr(module, name) for name in names}
-        twins = {name: _copy_module(norm, **change(config)) for name, norm in norms.items() if norm is not None}
-        for twin in twins.values():
-            if isinstance(twin, LayerNorm):
-                twin.forward = partial(_normalise, twin)  # type: ignore[method-assign]
-        return _copy_module(module, **twins)
+    def copy_norms(module: Any, config: ModelConfig, *names: str, **attributes: Any) -> Any:
+        norms = {name: norm for name in names if (norm := getattr(module, name)) is not None}
+        twins = {name: _copy_module(norm, **change(config)) for name, norm in norms.items()}
+        for twin in (twin for twin in twins.values() if isinstance(twin, LayerNorm)):
+            twin.forward = partial(_normalise, twin)  # type: ignore[method-assign]
+        return _copy_module(module, **twins, **attributes)
 
     def make(encoder: Encoder) -> Encoder:
-        config = encoder.config
-        blocks = nn.ModuleList(copied(block, ("norm1", "norm2"), config) for block in encoder.layers)
-        changed = copied(encoder, ("final_norm",), config)
-        return _copy_module(changed, embed=copied(encoder.embed, ("norm",), config), layers=blocks)  # type: ignore[no-any-return]
+        config, embed = encoder.config, copy_norms(encoder.embed, encoder.config, "norm")
+        layers = nn.ModuleList(copy_norms(block, config, "norm1", "norm2") for block in encoder.layers)
+        changed: Encoder = copy_norms(encoder, config, "final_norm", embed=embed, layers=layers)
+        return changed
 
     return Making(make)
 
@@ -284,13 +256,19 @@ MAKINGS: Mapping[str, tuple[Making, Applies]] = {
         _if(lambda c: c.scale_embeddings and c.vocab_size > 0),
     ),
     "positions-not-added": (_change_positions(lambda embed, n: torch.zeros(n, 1)), _TABLE),
-    "doubled-exponent": (_change_positions(_double_exponent), _SINUSOIDS),
+    "doubled-exponent": (
+        _change_positions(lambda embed, n: sinusoids(n, embed.config.embedding_width, doubled=True)),
+        _SINUSOIDS,
+    ),
     "integer-positions": (_change_positions(lambda embed, n: torch.arange(n).float()[:, None]), _TABLE),
     "positions-twice": (_change_positions(lambda embed, n: 2 * embed.position_vectors(n)), _TABLE),
     "positions-from-one": (_change_positions(_count_from_one), _TABLE),
-    "sinusoids-in-halves": (_change_positions(_put_sines_first), _SINUSOIDS),
-    "exponent-per-column": (_change_positions(_count_every_column), _SINUSOIDS),
-    "split-without-transpose": (_change_attention(_split_straight), _HEADS),
+    "sinusoids-in-halves": (_change_positions(partial(_draw_waves, in_halves=True)), _SINUSOIDS),
+    "exponent-per-column": (_change_positions(partial(_draw_waves, lag=1)), _SINUSOIDS),
+    "split-without-transpose": (
+        _change_attention(lambda a: {"heads": lambda x, w=0: x.reshape(x.shape[0], -1, x.shape[1], w or a.d_head)}),
+        _HEADS,
+    ),
     "merge-without-transpose": (
         _change_attention(lambda _: {"head_merge": "reshape"}),
         _if(lambda c: c.n_heads > 1 and c.head_merge == "transpose"),
@@ -299,7 +277,10 @@ MAKINGS: Mapping[str, tuple[Making, Applies]] = {
         _change_attention(lambda _: {"o": nn.Identity()}),
         _if(lambda c: c.n_heads * c.head_width == c.d_model),
     ),
-    "query-key-weights-swapped": (_change_attention(_swap_projections), _if(lambda c: c.kv_heads == c.n_heads)),
+    "query-key-weights-swapped": (
+        _change_attention(lambda a: {"project": lambda *x: itemgetter(1, 0, 2)(Attention.project(a, *x))}),
+        _if(lambda c: c.kv_heads == c.n_heads),
+    ),
     "axes-exchanged": (
         _change_attention(_attend_over_batch),
         lambda config, mask: mask is None and config.window == 0 and not config.has_position_bias,
@@ -376,8 +357,7 @@ def _write_activation(config: ModelConfig, wrong: str) -> Lines:
 
 def _write_sublayer(config: ModelConfig, *, swaps: bool = False, residual: bool = True) -> str:
     """Return the line of a sublayer with its norms; `swaps` puts them on the other side."""
-    has_norm = config.norm != "none"
-    is_post = (config.norm_placement == "post") != swaps
+    is_post, has_norm = (config.norm_placement == "post") != swaps, config.norm != "none"
     line = "f(norm(x))" if has_norm and not is_post else "f(x)"
     line = f"post_norm({line})" if has_norm and config.norm_placement == "both" else line
     line = f"x + {line}" if residual and config.residual else line
@@ -396,12 +376,11 @@ _LINES: Mapping[str, Callable[[ModelConfig], Lines]] = {
 
 
 def _build(key: str, wrong: str = "", right: str = "", **words: str) -> Mistake:
-    making, applies = MAKINGS[key]
     lines = _LINES.get(key, lambda _: (wrong, right))
-    return Mistake(key=key, **words, making=making, applies=applies, write_lines=lines)
+    return Mistake(key, **words, making=MAKINGS[key][0], applies=MAKINGS[key][1], write_lines=lines)
 
 
 MISTAKES: Mapping[str, Mistake] = MappingProxyType(
-    {key: _build(key, **words) for key, words in load_data(__file__).items()}
+    {key: _build(key, **each) for key, each in load_data(__file__).items()}
 )
 """By key, in the order of the computation."""

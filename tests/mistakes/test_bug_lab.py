@@ -92,7 +92,9 @@ def test_each_test_tells_what_its_numbers_tell() -> None:
     ],
 )
 def test_a_mistake_is_seen_by_its_test(key: str, test: str, theirs: list[float] | None) -> None:
-    case = next(case for case in (open_case(seed, "easy") for seed in range(9)) if case.mask == "none").made(key)
+    case = next(case for case in (open_case(seed, "easy") for seed in range(9)) if case.mask == "none").with_mistakes(
+        key
+    )
     assert TESTS[test].tells(case)
     if theirs is not None:
         np.testing.assert_allclose(TESTS[test].measure(case), theirs, atol=1e-3)
