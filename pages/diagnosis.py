@@ -7,20 +7,19 @@ import streamlit as st
 from torch import Tensor
 
 from playground import diagnosis
-from playground.charts.chart import Paragraph
+from playground.charts.chart import Button, Paragraph
 from playground.charts.markdown import escape_markdown, quote_token
 from playground.charts.scene import Scene
 from playground.errors import InputError, PlaygroundError
-from playground.link.state import RunKey
 from playground.mistakes.edits import Input, run_edited
 from playground.mistakes.registry import MISTAKES
 from playground.mistakes.saved import HOW_TO_SAVE, MAX_BYTES, read_arrays, write_saving_code
 from playground.model import Encoder
 from playground.runs.forward_pass import read_rows
-from playground.text.wording import quote_text, upper_first
-from playground.views.diagnosis import Diagnosed, describe_names, diagnosed, show_diagnosis
-from playground.web.choices import shortcuts
+from playground.text.wording import quote_text
+from playground.views.diagnosis import describe_names, diagnosed, show_diagnosis
 from playground.web.choices.setup import current_setup
+from playground.web.choices.shortcuts import preset_values
 from playground.web.components.without_picture import request_scroll
 from playground.web.session import caches
 from playground.web.session.services import services
@@ -29,13 +28,11 @@ from playground.web.shared.renderer import render
 from playground.words import say
 
 UPLOADER = "diagnosis_file"
-GIVEN, FOUND, N_EXAMPLES = "_diagnosis_given", "_diagnosis_found", "_diagnosis_examples"
-"""Session keys: what was given just now, what was found last, and how many examples were tried."""
+GIVEN, FOUND = "_diagnosis_given", "_diagnosis_found"
+"""Session keys: the name and bytes of what was given just now, and what was found last, by which name and model."""
 
-EXAMPLES = (
-    "split-without-transpose", "residual-forgotten", "no-score-scale", "activation-forgotten", "softmax-over-queries",
-)  # fmt: skip
-"""The mistakes of the examples, one after the other."""
+EXAMPLE = "softmax-over-queries"
+"""The mistake of the example: every encoder can make it."""
 
 MOST_TOKENS = 64
 """Of the sentence: a search runs the model some hundred times."""
@@ -45,8 +42,7 @@ def draw_diagnosis() -> None:
     """Draw what was found last, and the ways to bring tensors; a new comparison takes a turn."""
     setup = current_setup()
     panels.require_text(setup, say("diagnosis", "no-text"))
-    key = setup.untouched_key
-    with panels.explain_errors(), caches.turn_on_text(key) as (encoder, batch):
+    with panels.explain_errors(), caches.turn_on_text(setup.untouched_key) as (encoder, batch):
         if batch.ids.shape[1] > MOST_TOKENS:
             raise InputError(say("diagnosis", "too-long", most=MOST_TOKENS))
         rows = read_rows(encoder, batch, [setup.sentence], seed=setup["seed"], causal=setup["causal"])
@@ -54,60 +50,49 @@ def draw_diagnosis() -> None:
         ours = run_edited(encoder, given, [])
     if new := st.session_state.pop(GIVEN, None):
         name, data = new
-        compare(name, data, key, encoder, given, ours)
-    draw_found(key, encoder, given)
+        compare(name, data, encoder, given, ours)
+    draw_found(sum(mistake.applies(encoder.config, given.mask) for mistake in MISTAKES.values()))
     draw_steps(given, ours)
 
 
-def compare(
-    name: str, data: bytes | int, key: RunKey, encoder: Encoder, given: Input, ours: Mapping[str, Tensor]
-) -> None:
-    """Keep what is found in a file, or in an example by its number; an error is one sentence."""
+def compare(name: str, data: bytes, encoder: Encoder, given: Input, ours: Mapping[str, Tensor]) -> None:
+    """Keep what is found in a file, or in the example, which has no bytes; an error is one sentence."""
     setup = current_setup()
     try:
         spinner = st.spinner(say("diagnosis", "searching"))
         with spinner, services().turns.hold_long_place(), services().turns.take():
-            theirs = read_arrays(data) if isinstance(data, bytes) else read_example(data, encoder, given)
+            theirs = read_arrays(data) if name else run_edited(encoder, given, [MISTAKES[EXAMPLE].making])
             found = diagnosis.diagnose(encoder, given.ids, theirs, given.mask)
     except PlaygroundError as error:
         services().meters.count_refusal(error)
-        name = escape_markdown(upper_first(name))
-        st.error(say("diagnosis", "refused", name=name, why=escape_markdown(error)))
+        st.error(say("diagnosis", "refused", name=escape_markdown(name), why=escape_markdown(error)))
         return
     arrays = {name: tensor.numpy() for name, tensor in ours.items()}
     seen = diagnosed(found, arrays, setup.batch.tokens[setup.sentence])
     seen = replace(seen, found=replace(found, theirs={}))  # a session keeps the first differing tensor alone
-    st.session_state[FOUND] = name, key, seen
+    st.session_state[FOUND] = name, setup.untouched_key, seen
 
 
-def read_example(number: int, encoder: Encoder, given: Input) -> Mapping[str, Tensor]:
-    """Return what the model computes with one mistake."""
-    possible = [MISTAKES[key] for key in EXAMPLES if MISTAKES[key].applies(encoder.config, given.mask)]
-    return run_edited(encoder, given, [possible[number % len(possible)].making])
-
-
-def draw_found(key: RunKey, encoder: Encoder, given: Input) -> None:
-    """Draw the report on what was given last; before, what the page does."""
-    found: tuple[str, RunKey, Diagnosed] | None = st.session_state.get(FOUND)
-    example = say("diagnosis", "example.name")
-    is_first = found is None or (found[0] == example and found[1] != key)
-    if found is None or is_first:
-        n = sum(mistake.applies(encoder.config, given.mask) for mistake in MISTAKES.values())
-        render([Paragraph(say("diagnosis", "invitation", mistakes=n), "answer")])
-    else:
-        name, of_model, seen = found
-        if of_model != key:
-            st.info(say("diagnosis", "stale"))
-        st.caption(say("diagnosis", "checked", name=escape_markdown(name)))
-        render(show_diagnosis(seen), Scene(seen))
-    st.button(
-        say("diagnosis", "example") if is_first else say("diagnosis", "example.next"),
-        key="diagnosis_example",
-        on_click=take_example,
-        icon=":material/bug_report:",
-        type="primary" if is_first else "secondary",
-        help=say("diagnosis", "example.help"),
-    )
+def draw_found(n_mistakes: int) -> None:
+    """Draw the report on what was given last; before, what the page does, and an example."""
+    name, key, seen = st.session_state.get(FOUND, ("", None, None))
+    is_stale = key != current_setup().untouched_key
+    if seen is None or (is_stale and not name):
+        render([Paragraph(say("diagnosis", "invitation", mistakes=n_mistakes), "answer")])
+        st.button(
+            say("diagnosis", "example"),
+            key="diagnosis_example",
+            on_click=give,
+            args=("", b""),
+            icon=":material/bug_report:",
+            type="primary",
+            help=say("diagnosis", "example.help"),
+        )
+        return
+    if is_stale:
+        st.info(say("diagnosis", "stale"))
+    st.caption(say("diagnosis", "checked", name=escape_markdown(name) or say("diagnosis", "example.name")))
+    render(show_diagnosis(seen), Scene(seen))
 
 
 def draw_steps(given: Input, ours: Mapping[str, Tensor]) -> None:
@@ -116,7 +101,15 @@ def draw_steps(given: Input, ours: Mapping[str, Tensor]) -> None:
     st.header(say("diagnosis", "steps"), anchor=False)
     st.markdown(say("diagnosis", "build"))
     if setup.weights != "random":
-        st.button(say("diagnosis", "small"), key="diagnosis_small", icon=":material/casino:", on_click=take_small)
+        small = {
+            "weights": "random",
+            **preset_values("vaswani-base"),
+            "d_model": 16,
+            "n_heads": 4,
+            "n_layers": 2,
+            "d_ff": 32,
+        }
+        render([Button("diagnosis_small", say("diagnosis", "small"), small, icon=":material/casino:")])
     st.markdown(say("diagnosis", "run"))
     st.markdown(" ".join(map(quote_token, setup.batch.tokens[setup.sentence])))
     with st.expander(say("diagnosis", "code"), icon=":material/code:"):
@@ -135,21 +128,13 @@ def draw_steps(given: Input, ours: Mapping[str, Tensor]) -> None:
 def take_file() -> None:
     """Compare the file in the run that follows."""
     if file := uploads.take_file(UPLOADER):
-        st.session_state[GIVEN] = quote_text(file.name), file.getvalue()
-        request_scroll("answer")
+        give(quote_text(file.name), file.getvalue())
 
 
-def take_example() -> None:
-    """Compare the next example in the run that follows."""
-    number = st.session_state.get(N_EXAMPLES, 0)
-    st.session_state.update({N_EXAMPLES: number + 1, GIVEN: (say("diagnosis", "example.name"), number)})
+def give(name: str, data: bytes) -> None:
+    """Compare this in the run that follows; for callbacks."""
+    st.session_state[GIVEN] = name, data
     request_scroll("answer")
-
-
-def take_small() -> None:
-    """Take the encoder of 2017, with 2 narrow layers."""
-    shortcuts.apply_preset("vaswani-base")
-    shortcuts.choose_values({"d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 32})
 
 
 panels.draw_heading("Which mistake did I make?")

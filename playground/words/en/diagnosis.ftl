@@ -32,7 +32,6 @@ refused = { $name }: { $why } Step 2 has every name and shape.
 stale = The sidebar's model or sentence has changed since: bring your tensors again.
 checked = Checked: { $name }.
 example = See it done: try a wrong encoder
-    .next = Try another wrong encoder
     .name = an example, the sidebar's model with one mistake
     .help = The sidebar's model, with one mistake that many make.
 

@@ -66,10 +66,8 @@ def test_a_file_with_a_mistake_is_read_beside_the_model() -> None:
 
 def test_who_has_no_code_at_hand_tries_a_wrong_encoder() -> None:
     app = press(without_error(open_page("diagnosis", **LINK)), "diagnosis_example")
-    assert MISTAKES["split-without-transpose"].title in answer(without_error(app))
+    assert MISTAKES["softmax-over-queries"].title in answer(without_error(app))
     assert charts(app)
-    app = press(app, "diagnosis_example")
-    assert MISTAKES["residual-forgotten"].title in answer(without_error(app)), "each press tries another one"
     app.session_state["n_layers"] = 3
     app = without_error(app.run())
     assert not charts(app), "what was found in an example goes with the model that it was made of"
