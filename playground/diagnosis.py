@@ -37,21 +37,17 @@ class Difference:
     off: float
     """The largest difference, as a share as for `TOLERANCE`."""
     place: tuple[int, ...]
-    """Where that is, an index for each axis."""
+    """Of the largest difference."""
     theirs: float
     ours: float
-    """The two numbers there."""
-    of_largest: float = 0.0
+    of_largest: float
     """The largest difference, as a share of the largest number in the tensor."""
 
     @property
     def where(self) -> str:
         """The place in words."""
-        axes = ["sentence", "head", "token", "number"]
-        if self.name.endswith((".scores", ".pattern")):
-            axes[2:] = ["query", "key"]
-        if len(self.place) == 3:
-            del axes[1]
+        last = ("query", "key") if self.name.endswith((".scores", ".pattern")) else ("token", "number")
+        axes = ("sentence", *["head"] * (len(self.place) == 4), *last)
         return ", ".join(f"{axis} {i}" for axis, i in zip(axes, self.place, strict=True))
 
 
@@ -93,21 +89,17 @@ class Diagnosis:
         found = [f"Explained by {_name_mistakes(self.mistakes)}."] if self.mistakes else []
         noise = ["This looks like noise, such as lower precision."] if self.is_noise else []
         counts = f"{len(self.differences)} of {self.n_compared} tensors differ from the model's."
-        return "\n".join([counts, *self.describe_differences(), *found, *mended, *noise, *self.describe_alternatives()])
+        return "\n".join([counts, *found, *mended, *noise, *self.describe_details()])
 
-    def describe_differences(self) -> Iterator[str]:
-        """Yield where the first tensor differs, and which tensors were read with other axes."""
+    def describe_details(self) -> Iterator[str]:
+        """Yield where the first tensor differs, other explanations, what would tell them apart, what was ruled out."""
         for name, order in self.swapped_axes.items():
             yield f"`{name}` was read with its axes in the order {order}."
         for each in self.differences[:1]:
             theirs, ours = (with_minus(f"{number:.6g}") for number in (each.theirs, each.ours))
             yield f"The first is `{each.name}`: most at {each.where} (from 0), {theirs} instead of {ours}."
-
-    def describe_alternatives(self) -> Iterator[str]:
-        """Yield the other explanations, what would tell them apart, and what was ruled out."""
         for keys, apart in islice(self.explanations.items(), 1, None):
-            tensor = f" `{apart}` would tell." if apart else ""
-            yield f"Explained as well by {_name_mistakes(keys)}.{tensor}"
+            yield f"Explained as well by {_name_mistakes(keys)}.{f' `{apart}` would tell.' if apart else ''}"
         for key, name in islice(self.ruled_out.items(), _RULED_OUT):
             yield f"Not `{key}` alone: `{name}` would differ."
 
@@ -160,9 +152,8 @@ def _read_all(tensors: Mapping[str, Any], ours: Mapping[str, Tensor]) -> tuple[d
     """Return their tensors in the order of the computation, and the order of axes that had to be moved."""
     if unknown := next((name for name in tensors if name not in ours), ""):
         near = [name for name in ours if name.rpartition(".")[2] == unknown.rpartition(".")[2]] or list(ours)
-        raise InputError(
-            f"No tensor of this model is called {quote_text(unknown)}; did you mean {quote_text(near[0])}?"
-        )
+        name, meant = quote_text(unknown), quote_text(near[0])
+        raise InputError(f"No tensor of this model is called {name}; did you mean {meant}?")
     if not tensors:
         raise InputError("There is no tensor to compare.")
     fitted = {name: _fit(name, _as_tensor(name, tensors[name]), ours[name]) for name in ours if name in tensors}
@@ -197,13 +188,6 @@ def _fit(name: str, theirs: Tensor, ours: Tensor) -> tuple[Tensor, tuple[int, ..
     return theirs.permute(best), best
 
 
-def _find_real(mask: Tensor | None, ids: Tensor) -> Tensor:
-    """Return (B, T) bool, True = a token, not padding: one that some query may attend to."""
-    if mask is None:
-        return torch.ones(ids.shape[:2], dtype=torch.bool)
-    return (mask if mask.ndim == 2 else mask.any(dim=-2)).expand(ids.shape[:2])
-
-
 # --- how two tensors differ
 
 
@@ -233,7 +217,8 @@ class _Search:
     """Look for the fewest mistakes that reproduce everything that was given."""
 
     def __init__(self, encoder: Encoder, given: Input, tolerance: float) -> None:
-        self.real = _find_real(given.mask, given.ids)
+        mask = torch.ones(1, 1, dtype=torch.bool) if given.mask is None else given.mask
+        self.real = (mask if mask.ndim == 2 else mask.any(dim=-2)).expand(given.ids.shape[:2])  # not padding
         self._encoder, self._given, self._tolerance = encoder, given, tolerance
         self._names = list(given.theirs)
         self._candidates = [each for each in MISTAKES.values() if each.applies(encoder.config, given.mask)]
@@ -248,7 +233,7 @@ class _Search:
             # One of two along the way of the data mends the beginning, unless the first tensor shows both.
             found = self._find_pairs([MISTAKES[key] for key in ruled_out])
         if not found:
-            found = self._find_pairs(self._list_shown(first))
+            found = self._find_pairs([each for each in self._candidates if self._changes(each, first)])
         return self._compare(found), ruled_out
 
     def _find_pairs(self, ones: Sequence[Mistake]) -> list[tuple[Mistake, ...]]:
@@ -281,10 +266,10 @@ class _Search:
     def _differs(self, name: str, ours: Tensor) -> bool:
         return _measure(name, self._given.theirs[name], ours, self.real).off > self._tolerance
 
-    def _list_shown(self, name: str) -> list[Mistake]:
-        """Return the mistakes that change a tensor."""
-        ours, edited = self._run([])[name], {each.key: self._run([each])[name] for each in self._candidates}
-        return [each for each in self._candidates if _measure(name, edited[each.key], ours, self.real).off > TOLERANCE]
+    def _changes(self, mistake: Mistake, name: str) -> bool:
+        """Return whether a mistake changes a tensor."""
+        ours, edited = (self._run(mistakes)[name] for mistakes in ([], [mistake]))
+        return _measure(name, edited, ours, self.real).off > TOLERANCE
 
     def _compare(self, found: Sequence[tuple[Mistake, ...]]) -> dict[tuple[str, ...], str | None]:
         """Return the explanations, those that fit padding too first, and where they differ from the first."""

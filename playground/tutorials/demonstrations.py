@@ -16,7 +16,6 @@ from playground.config import ModelConfig
 from playground.model import Encoder, Trace, causal_mask
 from playground.model.norms import build_norm
 from playground.model.positions import sinusoids, wavelengths
-from playground.presets import PRESETS
 from playground.text.data import load_data
 from playground.text.wording import write_number
 
@@ -53,24 +52,15 @@ def doubled_exponent() -> Numbers:
     return doubled, standard, largest_difference(sinusoids(50, 16, doubled=True), sinusoids(50, 16))
 
 
-def changed_positions(head_merge: str) -> str:
-    """Return the positions whose output moves when the last of six tokens does, although a causal mask hides it."""
-    encoder, x = small_encoder(head_merge=head_merge), normal(1, 6, 16)
-    other = x.clone()
-    other[:, -1] += 1
-    before, after = (encoder.encode(vectors, causal_mask(6)) for vectors in (x, other))
-    moved = torch.nonzero((after - before).abs().amax(-1)[0] > 1e-6).flatten().tolist()
-    return ", ".join(map(str, moved))
-
-
 def leaking_merge() -> Numbers:
-    """Reshape heads (B, H, T, d_head) to (B, T, d_model) without transposing first."""
-    return changed_positions("reshape"), changed_positions("transpose")
-
-
-def mask_of_ones_and_zeros() -> Numbers:
-    """Add a causal mask of 1 and 0 to scores that are all equal."""
-    return (float(torch.ones(3, 3).tril().softmax(-1)[0, 1:].sum()),)
+    """Reshape heads (B, H, T, d_head) to (B, T, d_model) without transposing, and change the last of six tokens."""
+    x, found = normal(1, 6, 16), []
+    other = torch.cat([x[:, :-1], x[:, -1:] + 1], dim=1)
+    for merge in ("reshape", "transpose"):
+        encoder = small_encoder(head_merge=merge)
+        moved = encoder.encode(other, causal_mask(6)) - encoder.encode(x, causal_mask(6))
+        found.append(", ".join(map(str, torch.nonzero(moved.abs().amax(-1)[0] > 1e-6).flatten().tolist())))
+    return tuple(found)
 
 
 def mask_never_arrives() -> Numbers:
@@ -128,12 +118,6 @@ def unbiased_deviation() -> Numbers:
     return float(plain_norm(ModelConfig(vocab_size=0))(normal(1, 512)).std()), math.sqrt(512 / 511)
 
 
-def layers_of_bert() -> Numbers:
-    """Compare the shapes of both."""
-    configs = (PRESETS[name].config for name in ("tutorial-d", "bert-base"))
-    return tuple(number for each in configs for number in (each.n_layers, each.d_model, each.n_heads))
-
-
 def permuted_tokens() -> Numbers:
     """Put the tokens into another order, and compare outputs in place and token by token."""
     encoder, x, order = small_encoder(), normal(1, 6, 16), torch.tensor([3, 0, 5, 1, 4, 2])
@@ -148,12 +132,6 @@ def scalar_norm() -> Numbers:
     return largest_difference(scalar, layer), math.sqrt(7 / 8)
 
 
-def exponent_before_scaling() -> Numbers:
-    """Take the exponential of the columns' numbers first, and scale afterwards."""
-    columns = torch.arange(0, 512, 2.0)
-    return int(columns.exp().isinf().sum()), columns.numel()
-
-
 def queries_masked_for_keys() -> Numbers:
     """Mask a target's padding by rows, with padding in second place, and by columns."""
     real = torch.tensor([True, False, True, True])
@@ -166,9 +144,6 @@ def queries_masked_for_keys() -> Numbers:
 
 # --- what they teach and get wrong
 
-Settings = Mapping[str, bool | int | str]
-"""Values of the link's parameters, by their keys."""
-
 
 @dataclass(frozen=True)
 class Topic:
@@ -178,8 +153,8 @@ class Topic:
     page: str
     target: str | None = None
     """Key of the container that the page scrolls to."""
-    settings: Settings = field(default_factory=dict)
-    """What the page is opened with beside the tutorial's preset."""
+    settings: Mapping[str, bool | int | str] = field(default_factory=dict)
+    """Values of the link's parameters beside the tutorial's preset."""
 
 
 @dataclass(frozen=True)
@@ -187,9 +162,8 @@ class Flaw:
     """Something that a tutorial gets wrong."""
 
     where: str
-    """The part of its code or text."""
     printed: str
-    """What it says there."""
+    """What the tutorial says there."""
     happens: str = ""
     """What comes of it."""
     demonstration: Callable[[], Numbers] | None = None
@@ -216,9 +190,9 @@ class Tutorial:
 _DEMONSTRATIONS: Mapping[str | None, Callable[[], Numbers]] = {
     each.__name__: each
     for each in (
-        doubled_exponent, dropout_left_on, exponent_before_scaling, layers_of_bert, leaking_merge, mask_never_arrives,
-        mask_of_ones_and_zeros, no_dropout_on_weights, permuted_tokens, post_norm_called_pre, pre_norm_called_post,
-        queries_masked_for_keys, scalar_norm, unbiased_deviation, unrelated_tensors,
+        doubled_exponent, dropout_left_on, leaking_merge, mask_never_arrives, no_dropout_on_weights, permuted_tokens,
+        post_norm_called_pre, pre_norm_called_post, queries_masked_for_keys, scalar_norm, unbiased_deviation,
+        unrelated_tensors,
     )
 }  # fmt: skip
 

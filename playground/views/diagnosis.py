@@ -65,7 +65,7 @@ def show_diagnosis(seen: Diagnosed) -> Iterator[Item]:
     for key in found.mistakes:
         yield from show_mistake(MISTAKES[key], found.config)
     yield Paragraph(say("diagnosis", "where"), "header")
-    yield Paragraph("\n".join(f"- {each}" for each in (*found.describe_differences(), *found.describe_alternatives())))
+    yield Paragraph("\n".join(f"- {each}" for each in found.describe_details()))
     yield from _show_maps(seen)
     yield Table[Diagnosed](
         key="diagnosis_differences",

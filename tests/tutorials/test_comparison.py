@@ -153,7 +153,6 @@ def test_every_mistake_is_shown_if_there_is_something_to_compute() -> None:
     for flaw in (flaw for tutorial in TUTORIALS.values() for flaw in tutorial.flaws):
         assert flaw.happens.endswith(".") or (not flaw.happens and flaw.keys)
         assert not flaw.printed.endswith(".")
-        assert bool(flaw.demonstration) != ("Error" in flaw.happens)
         assert not {"\n", "nan", "{"} & set(flaw.demonstrate().split())
 
 
