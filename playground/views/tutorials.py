@@ -1,6 +1,6 @@
 """The page Tutorials: what the one that a student follows computes otherwise, where to see it, and all five."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -51,16 +51,13 @@ def show_tutorials(scene: Scene[int], options: Options) -> Iterator[Item]:
         yield show_departures(letter)
     yield from show_topics(letter)
     choice = Control("tutorials_against", say("tutorials", "against"))
-    shown: Mapping[str, tuple[str, Callable[[], Iterable[Item]]]] = {
-        "mistakes": (
-            say("tutorials", "flaws", number=len(TUTORIALS[letter].flaws)),
-            lambda: show_flaws(letter),
-        ),
-        "five": (say("tutorials", "five"), show_side_by_side),
-        "differences": (say("tutorials", "differences"), lambda: show_differences(seed, against, choice)),
-    }
-    for name, (title, show) in shown.items():
-        yield fill_panel(options, f"tutorials_{name}", title, show, closed=(choice,) if name == "differences" else ())
+    flaws = say("tutorials", "flaws", number=len(TUTORIALS[letter].flaws))
+    yield fill_panel(options, "tutorials_mistakes", flaws, lambda: show_flaws(letter))
+    yield fill_panel(options, "tutorials_five", say("tutorials", "five"), show_side_by_side)
+    title = say("tutorials", "differences")
+    yield fill_panel(
+        options, "tutorials_differences", title, lambda: show_differences(seed, against, choice), closed=(choice,)
+    )
 
 
 def answer_what_is_different(seed: int, letter: str) -> str:
@@ -72,11 +69,8 @@ def answer_what_is_different(seed: int, letter: str) -> str:
 
 def _departures(seed: int, letter: str) -> list[Cause]:
     """Return what a tutorial does otherwise than the paper, which names no ε; the largest effect first."""
-    causes = comparison.causes(PAPER, seed)
-    return sorted(
-        (cause for cause in causes if cause.letter == letter and cause.field != "norm_eps"),
-        key=lambda cause: -cause.effect,
-    )
+    causes = [each for each in comparison.causes(PAPER, seed) if each.letter == letter and each.field != "norm_eps"]
+    return sorted(causes, key=lambda cause: -cause.effect)
 
 
 def show_departures(letter: str) -> LabelledBars[int]:
@@ -131,13 +125,12 @@ def show_side_by_side() -> Iterator[Item]:
 
 def list_properties() -> pd.DataFrame:
     """Return a row a property, a column a tutorial, in markdown."""
-    rows = {}
-    for name, row in comparison.read_properties().items():
-        unusual, notes = comparison.find_unusual(row), comparison.NOTES.get(name, {})
-        cells = {each: f":violet-background[{row[each]}]" if each in unusual else row[each] for each in row}
-        noted = {each: f"{cells[each]} ({note})" for each, note in notes.items()}
-        rows[f"**{name}**"] = {SHORT_TITLES.get(each, each): cell for each, cell in (cells | noted).items()}
-    return pd.DataFrame.from_dict(rows, orient="index")
+    rows = {name: dict(row) for name, row in comparison.read_properties().items()}
+    for name, row in rows.items():
+        row.update({letter: f":violet-background[{row[letter]}]" for letter in comparison.find_unusual(row)})
+        row.update({letter: f"{row[letter]} ({note})" for letter, note in comparison.NOTES.get(name, {}).items()})
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    return table.rename(index=lambda name: f"**{name}**", columns=SHORT_TITLES)
 
 
 def show_differences(seed: int, against: str, choice: Control) -> Iterator[Item]:
