@@ -11,7 +11,6 @@ from playground.mistakes.registry import MISTAKES
 from playground.presets import PRESETS
 from playground.tutorials.comparison import (
     APART,
-    COMPARED_POINTS,
     NAMES,
     SIZES,
     apart_by,
@@ -49,40 +48,22 @@ def test_all_unfused_variants_have_the_same_weights(letter: str) -> None:
             assert torch.equal(tensor, theirs[name])
 
 
-def test_a_fused_variant_computes_the_same_queries_keys_and_values() -> None:
-    config = small_config("E")
-    fused, apart = trace_of(replace(config, fused_qkv=True), 1), trace_of(config, 1)
-    assert list(fused) == list(apart)
-    for name in apart:
-        torch.testing.assert_close(fused[name], apart[name], rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2**31 - 1])
-def test_no_two_of_the_five_give_the_same_numbers(seed: int) -> None:
-    distances = matrix(trace_all(seed))
-    assert distances.shape == (5, 5)
+def test_no_two_of_the_five_give_the_same_numbers() -> None:
+    distances = matrix(TRACES)
     assert np.array_equal(distances, distances.T)
     assert not distances.diagonal().any()
     assert distances[~np.eye(5, dtype=bool)].min() > 0.1
 
 
-def test_the_points_are_those_of_a_trace_in_order() -> None:
+def test_the_points_are_those_of_a_trace_in_order_and_every_one_is_compared() -> None:
     for letter in "CDE":  # post-norm, in whose order they are listed
         places = [list(TRACES[letter]).index(name) for name in point_names()]
         assert places == sorted(places)
-    assert set(point_names()) <= set(TRACES["A"])
-    assert len(point_names()) == 2 + SIZES["n_layers"] * len(COMPARED_POINTS)
-
-
-@pytest.mark.parametrize("against", NAMES)
-def test_every_point_is_compared(against: str) -> None:
-    differences = by_point(TRACES, against)
-    assert list(differences) == [letter for letter in NAMES if letter != against]
+    differences = by_point(TRACES, "B")
+    assert list(differences) == ["A", "C", "D", "E"]
     for letter, values in differences.items():
-        for name, value in zip(point_names(), values, strict=True):
-            off = (TRACES[letter][name] - TRACES[against][name]).abs().max().item()
-            assert value == pytest.approx(off, rel=1e-6)
-        assert values[-1] == matrix(TRACES)[list(NAMES).index(letter), list(NAMES).index(against)]
+        off = [(TRACES[letter][name] - TRACES["B"][name]).abs().max().item() for name in point_names()]
+        np.testing.assert_allclose(values, off, rtol=1e-6)
 
 
 def test_each_leaves_the_paper_where_its_architecture_does() -> None:

@@ -79,7 +79,7 @@ def test_the_table_has_a_row_for_each_rung_and_its_choice_fits() -> None:
     assert chart.chosen == {"parts_rung": rung.default, "parts_column": 2}
 
 
-@pytest.mark.parametrize("row", range(len(NAMES)))
+@pytest.mark.parametrize("row", [0, 1, len(NAMES) - 1])
 def test_the_chosen_rung_has_its_papers_claim_and_settings_that_open_its_encoder(row: int) -> None:
     items = shown(parts_rung=row)
     said = words(items)
@@ -91,28 +91,17 @@ def test_the_chosen_rung_has_its_papers_claim_and_settings_that_open_its_encoder
     assert spec_of(opened) == SPECS[NAMES[row]]
 
 
-@pytest.mark.parametrize("counted", ["as trained here", "as large as BERT base"])
-def test_costs_stand_in_a_panel(counted: str) -> None:
-    assert [each for each in show_parts(ladder(), OPTIONS | {"parts_view": LADDER}) if isinstance(each, Panel)]
-    table = next(each for each in shown(parts_costs=True, parts_counted=counted) if isinstance(each, Table))
+def test_costs_stand_in_a_panel_with_their_changes_however_small() -> None:
+    assert [
+        each.items for each in show_parts(ladder(), OPTIONS | {"parts_view": LADDER}) if isinstance(each, Panel)
+    ] == [()]
+    table = next(each for each in shown(parts_costs=True) if isinstance(each, Table))
     frame: Any = table.frame(ladder().now)
     assert tuple(frame.index) == NAMES
     assert frame.loc["GELU", "parameters"].endswith("(±0)")
-    if counted == "as trained here":
-        assert frame.equals(tabulate_costs(SPECS[START].config, 48))
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "written"),
-    [
-        (100, 100, "±0"),
-        (1_000, 1_125, "+12\u00a0%"),
-        (1_000, 935, "−6.5\u00a0%"),
-        (10_000_000, 10_000_768, "+0.0077\u00a0%"),
-    ],
-)
-def test_a_change_is_a_share_however_small_it_is(before: int, after: int, written: str) -> None:
-    assert write_change(before, after) == written
+    assert frame.equals(tabulate_costs(SPECS[START].config, 48))
+    assert write_change(1_000, 1_125) == "+12\u00a0%"
+    assert write_change(10_000_000, 10_000_768) == "+0.0077\u00a0%"
 
 
 def test_an_old_link_opens_this_view_and_says_what_is_gone() -> None:

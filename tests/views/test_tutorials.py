@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from playground.charts.chart import Control, Heatmap, Item, LabelledBars, Panel, Paragraph, Widget
+from playground.charts.chart import Heatmap, Item, LabelledBars, Paragraph, Widget
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.mistakes.registry import MISTAKES
@@ -48,14 +48,6 @@ def test_the_answer_is_the_distance_from_the_paper_and_its_largest_cause(letter:
         assert max(effects, key=lambda each: effects[each])[1] in told
 
 
-def test_closed_panels_compute_nothing_and_keep_what_was_chosen() -> None:
-    closed = dict.fromkeys(OPEN, False) | {"tutorials_against": "E", "tutorials_letter": "A"}
-    panels = {each.key: each.items for each in show_tutorials(SCENE, closed) if isinstance(each, Panel)}
-    assert panels["tutorials_mistakes"] == panels["tutorials_five"] == ()
-    (control,) = panels["tutorials_differences"]
-    assert isinstance(control, Control)
-
-
 def test_the_charts_are_this_seeds() -> None:
     outputs = [trace_all(SEED)[letter]["final"][0].numpy() for letter in NAMES]
     distances = np.array([[np.abs(one - other).max() for other in outputs] for one in outputs])
@@ -67,10 +59,9 @@ def test_the_charts_are_this_seeds() -> None:
     assert drawn.figure["data"][0]["y"] == [SHORT_TITLES[letter] for letter in "ABCD"]
 
 
-@pytest.mark.parametrize("against", NAMES)
-def test_every_cause_has_a_row(against: str) -> None:
-    rows = list_causes(SEED, against)
-    causes = sorted(comparison.causes(against, SEED), key=lambda cause: (cause.letter, -cause.effect))
+def test_every_cause_has_a_row() -> None:
+    rows = list_causes(SEED, "B")
+    causes = sorted(comparison.causes("B", SEED), key=lambda cause: (cause.letter, -cause.effect))
     assert list(rows["tutorial"]) == [SHORT_TITLES[cause.letter] for cause in causes]
     np.testing.assert_allclose(rows["output moves by"], [cause.effect for cause in causes], atol=1e-9)
     assert all(rows["there"] != rows["instead of"])

@@ -7,7 +7,6 @@ import pytest
 import streamlit as st
 
 from playground import count_parameters
-from playground.accounting import count_flops
 from playground.link.params import DEFAULT_TEXT
 from playground.presets import PRESETS
 from playground.runs.encoder_run import run
@@ -43,21 +42,17 @@ def test_the_first_page_is_the_trained_model_on_the_default_sentence() -> None:
     assert sentences(app) == ""
     assert not charts(app), "the diagram comes first"
     open_panels(app, "overview_more")
-    encoder, tokenizer = checkpoint.load("minilm")
-    expected = run(encoder, tokenizer.encode_batch([DEFAULT_TEXT]))
     assert charts(app).keys() == CHARTS
     assert block_boxes(app) == POST_NORM
     boxes = [box for group in component_data(app, "data_flow")["block"] for box in group["boxes"]]
     assert all(box["sum"] == (box["title"] == "add") and box["page"] in pages() for box in boxes)
-    mosaic = array(charts(app)["overview_attention"])
-    pitch = len(expected.tokens) + 1
-    assert mosaic.shape == (6 * pitch, 12 * pitch)
-    tile = mosaic[4 * pitch : 5 * pitch - 1, 7 * pitch : 8 * pitch - 1]
-    assert np.abs(tile - 255 * np.sqrt(expected.patterns()[4, 7])).max() <= 1.01
+    encoder, tokenizer = checkpoint.load("minilm")
+    patterns = run(encoder, tokenizer.encode_batch([DEFAULT_TEXT])).patterns()
+    pitch = patterns.shape[-1] + 1
+    tile = array(charts(app)["overview_attention"])[4 * pitch : 5 * pitch - 1, 7 * pitch : 8 * pitch - 1]
+    assert np.abs(tile - 255 * np.sqrt(patterns[4, 7])).max() <= 1.01
     assert "trained weights" in captions(app)
     assert f"{count_parameters(encoder.config).total:,} parameters" in captions(app)
-    flops = count_flops(encoder.config, len(expected.tokens)).total
-    assert f"{flops / 1e6:,.1f} million floating-point operations** in its matrix products" in captions(app)
     assert "16 tokens · 6 layers × 12 heads" in captions(app)
 
 
@@ -75,20 +70,13 @@ def test_every_preset_runs_or_says_why_not(name: str) -> None:
         assert charts(app).keys() == CHARTS
 
 
-def test_words_that_are_raw_vectors_have_numbers_for_names() -> None:
-    app = open_page(weights="random", overview_more=True, **preset_values("tutorial-b"))
-    assert "word 3" in str(component_data(app, "token_chips"))
-    assert "3,280 parameters" in captions(app)
-
-
-@pytest.mark.parametrize("length", [2_000, 100_000])
-def test_a_long_text_is_cut_with_a_notice_that_counts_right(length: int) -> None:
-    text = "ab " * (length // 3)
+def test_a_long_text_is_cut_with_a_notice_that_counts_right() -> None:
+    text = "ab " * 33_333
     app = without_error(open_page(text=text))
     n_tokens = len(text[:2_000].split()) + 2
     assert "after 256 tokens" in sentences(app)
     assert f"{n_tokens - 256} more" in sentences(app)
-    assert (length > 2_000) == ("the first 2,000" in sentences(app))
+    assert "the first 2,000" in sentences(app)
     assert "256 tokens ·" in captions(app)
 
 
