@@ -211,8 +211,6 @@ class LabTest:
     title: str
     measure: Callable[[Case], Array]
     """Return the numbers that it is about."""
-    judge: Callable[[Array], Array]
-    """Return what of them tells a right encoder from a wrong one."""
     effort: int = 4
     """A key of `EFFORTS`."""
     shows: str = "The numbers here, and in a right encoder with the same weights."
@@ -222,10 +220,6 @@ class LabTest:
     """Words on the map of its numbers, if there is one: columns of `numbers` or `tokens`; `both` encoders."""
     masks: Sequence[str] = ("none", "padding", "causal")
     """Cases in which it can be done."""
-
-    def tells(self, case: Case) -> bool:
-        """Return whether it tells the case from a right encoder."""
-        return count_others(self.judge(self.measure(case)), self.judge(self.measure(case.right))) > 0
 
     def write_finding(self, case: Case) -> str:
         """Return what it shows in a case."""
@@ -243,11 +237,6 @@ def _numbers(*values: Any) -> Array:
 def _count_signs(case: Case) -> Array:
     hidden = case.read("layers.0.ffn.hidden")
     return _numbers((hidden == 0).float().mean(), (hidden < 0).float().mean(), hidden.min())
-
-
-def _judge_signs(found: Array) -> Array:
-    """Return whether there are many zeros, many negative numbers, and numbers below the least value of GELU."""
-    return _numbers(found[0] > 0.05, found[1] > 0.05, found[2] < -0.18)
 
 
 def _measure_lengths(case: Case) -> Array:
@@ -329,22 +318,11 @@ _MEASURES: Mapping[str, Callable[[Case], Array]] = {
 }
 """What each test measures; the tests beside a right encoder measure a tensor each."""
 
-_JUDGES: Mapping[str, Callable[[Array], Array]] = {
-    "hidden": _judge_signs,
-    "score": lambda found: _numbers(found[0], found[1] > SEEN),
-    **dict.fromkeys(
-        ("pattern", "norm-place", "sum", "layers", "permute", "last-word", "padding"),
-        lambda found: _numbers(*(found.ravel() > SEEN)),
-    ),
-}
-"""What of the numbers tells a right encoder from a wrong one, if not the numbers themselves."""
-
 
 def _build_test(key: str, words: Mapping[str, Any]) -> LabTest:
     point = key.removeprefix("beside-").replace("-", ".")
-    measure, judge = _MEASURES.get(key, partial(_read_map, point)), _JUDGES.get(key, lambda found: found)
-    shown = {"draws": ""} if key in _MEASURES else {}
-    return LabTest(**{"key": key, "measure": measure, "judge": judge, **shown, **words})
+    measure, shown = _MEASURES.get(key, partial(_read_map, point)), {"draws": ""} if key in _MEASURES else {}
+    return LabTest(**{"key": key, "measure": measure, **shown, **words})
 
 
 TESTS: Mapping[str, LabTest] = {key: _build_test(key, words) for key, words in _DATA["tests"].items()}
@@ -357,11 +335,6 @@ EFFORTS: Mapping[int, str] = _DATA["efforts"]
 def offered_tests(case: Case) -> list[LabTest]:
     """Return those that can be done in a case."""
     return [each for each in TESTS.values() if case.mask in each.masks]
-
-
-def simplest_tests(case: Case) -> list[LabTest]:
-    """Return, for each mistake made alone, the simplest test that tells it from a right encoder."""
-    return [next(test for test in offered_tests(case) if test.tells(case.with_mistakes(key))) for key in case.mistakes]
 
 
 @dataclass(frozen=True)

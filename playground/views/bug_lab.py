@@ -21,7 +21,6 @@ from playground.mistakes.bug_lab import (
     LabTest,
     offered_tests,
     open_case,
-    simplest_tests,
 )
 from playground.mistakes.registry import MISTAKES
 from playground.text.wording import join_words, upper_first
@@ -73,8 +72,7 @@ def answer_how_far(attempt: Attempt) -> str:
     mistakes = attempt.case.mistakes
     if not attempt.is_solved:
         return say("bug_lab", "answer", mistakes=len(mistakes), found=len(attempt.found))
-    best = join_words([f"“{test.title}”" for test in dict.fromkeys(simplest_tests(attempt.case))])
-    return say("bug_lab", "solved", mistakes=join_words([f"**{name_suspect(key)}**" for key in mistakes]), tests=best)
+    return say("bug_lab", "solved", mistakes=join_words([f"**{name_suspect(key)}**" for key in mistakes]))
 
 
 def explain_innocence(case: Case, key: str) -> str:

@@ -76,15 +76,10 @@ class CapabilityShares:
         seeds = self.by_seed[row][:, column]
         return f"{seeds.mean():.2f} ({seeds.min():.2f}–{seeds.max():.2f})"
 
-    def average(self, row: int) -> tuple[float, float, float]:
-        """Return the mean over all capabilities, and those of the worst and the best seed."""
-        averages = self.by_seed[row].mean(1)
-        return float(averages.mean()), float(averages.min()), float(averages.max())
-
     def write_average(self, row: int) -> str:
         """Return the mean over all capabilities with its range, such as `86.2% (85.9%–86.6%)`."""
-        mean, low, high = self.average(row)
-        return f"{mean:.1%} ({low:.1%}–{high:.1%})"
+        seeds = self.by_seed[row].mean(1)
+        return f"{seeds.mean():.1%} ({seeds.min():.1%}–{seeds.max():.1%})"
 
 
 def parts_scene(view: LinkedView) -> Scene[CapabilityShares]:
@@ -239,14 +234,9 @@ def tabulate_settings(shares: CapabilityShares) -> pd.DataFrame:
 
 
 def find_climb(ladder: CapabilityShares) -> dict[str, str | int]:
-    """Return the shares right in 2017, at the top, and below and on the rung that changes most, overlaps last."""
-
-    def size(row: int) -> tuple[bool, float]:
-        (before, lowest, highest), (here, low, high) = ladder.average(row - 1), ladder.average(row)
-        return low > highest or high < lowest, abs(here - before)
-
+    """Return the shares right in 2017, at the top, and below and on the rung that changes most."""
     last = len(ladder.names) - 1
-    most = max(range(1, last + 1), key=size)
+    most = 1 + int(np.abs(np.diff(ladder.mean.mean(axis=1))).argmax())
     rows = {"first": 0, "top": last, "before": most - 1, "after": most}
     shares = {name: ladder.write_average(row) for name, row in rows.items()}
     return {"changes": last, "rung": upper_first(ladder.names[most]), **shares}

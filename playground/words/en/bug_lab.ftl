@@ -4,7 +4,7 @@ answer = This encoder runs, but somebody got it wrong. Mistakes in it: **{ $mist
     [0] {""}
    *[other] , found: { $found }
 }. Test it, then press the suspect that explains what you see.
-solved = Found: { $mistakes }. Simplest test: { $tests }.
+solved = Found: { $mistakes }.
 
 case = **Case { $seed }.** A small encoder with random weights reads *{ $words }*. Mask: { $mask ->
     [none] none, every token looks at every token
