@@ -5,7 +5,6 @@ from playground.views.parameters import parameters_scene, show_parameters
 from playground.web.shared import panels, pinning
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import draw_view
-from playground.web.views import parameters  # noqa: F401 - the choice of the model to count
 
 
 @fragment

@@ -3,7 +3,7 @@
 from playground.analysis import positions as analysis
 from playground.model import positions as model_positions
 from playground.model.encoder import Embeddings
-from playground.views.positions import position_places, positions_scene, show_positions
+from playground.views.positions import positions_scene, show_positions
 from playground.web.shared import panels, pinning
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import draw_view, read_options
@@ -11,8 +11,9 @@ from playground.web.shared.renderer import draw_view, read_options
 
 @fragment
 def explore_positions() -> None:
-    """What the page shows; where the closer view is of the focus, its line too."""
-    draw_view("positions", show_positions, positions_scene, position_places(read_options("positions")))
+    """What the page shows; with the closer view, the focus line of its token."""
+    places = ("query",) if read_options("positions")["positions_closer"] else ()
+    draw_view("positions", show_positions, positions_scene, places)
 
 
 panels.draw_heading("How does the encoder know the order of the words?")

@@ -124,10 +124,10 @@ def test_undo_after_a_reset_brings_all_of_it_back(visitor: Visitor) -> None:
 
 
 def test_a_panel_that_a_link_opens_stays_closed_once_the_visitor_has_closed_it(visitor: Visitor) -> None:
-    visitor.open("/positions?positions_view=curves")
-    assert set(visitor.charts()) == {"swap_differences", "position_curves"}
+    visitor.open("/positions?positions_view=similarity")
+    assert set(visitor.charts()) == {"swap_differences", "between_positions"}
     visitor.page.get_by_text("Look closer: what is added").click()
-    expect(visitor.widget("position_curves")).to_have_count(0)
+    expect(visitor.widget("between_positions")).to_have_count(0)
     visitor.type_text("another sentence")
     expect(visitor.widget("swap_differences")).to_contain_text("How far")
     visitor.eventually(lambda: "sentence" in str(visitor.charts()["swap_differences"]), "the new text")

@@ -46,5 +46,5 @@ def test_the_encoders_map_has_no_step_to_choose_also_where_the_decoders_stood_be
 
 def test_on_a_phone_the_step_is_framed_also_where_its_row_is_wider_than_the_window(phone: Visitor) -> None:
     phone.open(f"/encoder-decoder?encdec_example={'the+cat+' * 17}")
-    expect(phone.widget("encdec_pattern")).to_contain_text("In the row of [BOS]")
+    expect(phone.widget("encdec_pattern")).to_contain_text("cross, layer 1, head 3")
     expect(phone.widget("encdec_pattern").locator(".frame")).to_be_visible()

@@ -96,7 +96,7 @@ def test_whatever_a_link_says_reading_ends_inside_the_domain(kind: type[Param], 
         ("vocab_size", "12", 300),
         ("table_rows", "9999", 10_000),
         ("table_rows", "-3", 0),
-        ("norms_layer", "97", 96),
+        ("norms_norm", "194", 193),
         ("layer", "96", 95),
     ],
 )

@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 
 from playground import Encoder, ModelConfig
-from playground.accounting import LABELS
-from playground.accounting.readable import ModelCosts
 from playground.analysis.comparison import compare_points, moved_weight
 from playground.charts.chart import Chart
 from playground.charts.draw import Drawing, draw_chart
@@ -21,7 +19,7 @@ from playground.text import characters
 from playground.views.compare import draw_shares, find_difference, find_head_change, show_compare
 from tests.views.scenes import SMALL, parts_of, small_run
 
-OPEN = {"compare_head": True, "compare_lengths": True, "compare_costs": True}
+OPEN = {"compare_head": True, "compare_lengths": True}
 
 
 def draw(scene: Scene[Run], options: dict[str, bool] = OPEN) -> dict[str, Drawing]:
@@ -136,20 +134,8 @@ def test_of_other_tokens_the_nearest_head_stands_in_one_row_without_a_difference
     assert not drawn.keys() & {"compare_points", "moved_weight"}
 
 
-def test_lengths_and_costs_are_those_of_both() -> None:
-    scene, pinned = two_runs(n_layers=1, norm="none")
-    drawn = draw(scene)
-    lengths = drawn["compare_norms"].now
+def test_lengths_are_those_of_both() -> None:
+    scene, _ = two_runs(n_layers=1, norm="none")
+    lengths = draw(scene)["compare_norms"].now
     assert lengths.cells is None
     assert sum(trace["line"].get("dash") == "dot" for trace in lengths.figure["data"]) >= 3
-    now, before = (ModelCosts(each.config, 5) for each in (scene.now, pinned))
-    for key, count, old in (
-        ("compare_parameters", now.parameters, before.parameters),
-        ("compare_flops", now.flops, before.flops),
-    ):
-        shown = drawn[key].now
-        assert shown.table is not None
-        table = shown.table()
-        assert list(table.loc["all"]) == [old.total, count.total, count.total - old.total]
-        feed_forward = [each.by(lambda term: term.component)["feed_forward"] for each in (old, count)]
-        assert list(table.loc[LABELS["feed_forward"]])[:2] == feed_forward

@@ -8,19 +8,35 @@ import pandas as pd
 import pytest
 
 from playground import Encoder, ModelConfig, open_link
-from playground.analysis.gradient_variants import BY_NAME, common_config, variant_config
+from playground.analysis.gradient_variants import BY_NAME, VARIANTS, common_config, variant_config
 from playground.analysis.gradients import Flow, backward
 from playground.charts.chart import Curves, Item, Table
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.errors import TooLargeError
-from playground.link.params import write
+from playground.link.params import PARAMS, write
 from playground.link.query import values_of_preset
+from playground.presets import PRESETS
 from playground.text import characters
-from playground.views.gradient_flow import Encoders, find_way, gradient_scene, show_gradient_flow
+from playground.training.network import Measure
+from playground.training.tasks import make_data
+from playground.training.variants import VariantsState, VariantTraining
+from playground.views.gradient_flow import (
+    N_LAYERS,
+    SIZES,
+    Encoders,
+    draw_pair,
+    find_outcome,
+    find_way,
+    gradient_scene,
+    pair_recipe,
+    pair_trainings,
+    show_gradient_flow,
+)
+from playground.views.variant_curves import WatchedVariants
 from tests.views.scenes import SMALL, parts_of, words
 
-PARTS = ("whole layer", "attention", "feed-forward", "norms", "stream")
+PARTS = ("whole layer", "attention", "feed-forward", "stream")
 PAIR = {"gradient_first": "no norm", "gradient_second": "pre-norm, no residual"}
 
 
@@ -42,33 +58,28 @@ def lines(scene: Scene[Encoders], items: list[Item], key: str) -> dict[str, Any]
     return {curve.name: curve.y for curve in chart(items, key).curves(scene.now)}
 
 
-def flow_of(name: str, n_layers: int, scale: float = 1.0) -> Flow:
+def flow_of(name: str, n_layers: int) -> Flow:
     """The backward pass of an encoder that is built by itself."""
     config = common_config(ModelConfig(**SMALL | {"positions": "learned", "n_segments": 2}), n_layers)
     encoder = Encoder(variant_config(config, BY_NAME[name]), seed=0)
-    for key, parameter in encoder.named_parameters():
-        if parameter.ndim == 2 and key.startswith("layers."):
-            parameter.data *= scale
     return backward(encoder, characters().encode_batch(["abcd"]).ids[0])
 
 
 @pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("scale", [1.0, 2.0])
-def test_every_part_has_its_gradients(part: str, scale: float) -> None:
-    scene, items = show(gradient_of=part, gradient_scale=scale)
+def test_every_part_has_its_gradients(part: str) -> None:
+    scene, items = show(gradient_of=part)
     drawn = lines(scene, items, "gradient_by_layer")
-    assert list(drawn) == [name for name in PAIR.values() if part != "norms" or "no norm" not in name]
+    assert list(drawn) == list(PAIR.values())
     for name, norms in drawn.items():
-        np.testing.assert_allclose(norms, flow_of(name, 3, scale).gradients[part], rtol=1e-5)
+        np.testing.assert_allclose(norms, flow_of(name, 3).gradients[part], rtol=1e-5)
     draw_chart(chart(items, "gradient_by_layer"), scene)
 
 
 def test_a_way_is_the_first_norm_over_the_last() -> None:
     for norms, case in (([2.0, 7.0, 1.0], "arrives"), ([1e-4, 1.0], "vanishes"), ([1e4, 1.0], "explodes")):
-        assert find_way(np.array(norms)) == (case, {"ratio": norms[0] / norms[-1]})
+        assert find_way(np.array(norms)) == (case, norms[0] / norms[-1])
     for broken in ([0.0, 0.0], [np.nan, 1.0], [1.0, np.inf]):
-        assert find_way(np.array(broken)) == ("broken", {})
-    assert find_way(None) == ("missing", {})
+        assert find_way(np.array(broken))[0] == "broken"
 
 
 def test_the_chain_rules_factors_multiply_to_the_streams_ratio() -> None:
@@ -82,16 +93,13 @@ def test_the_chain_rules_factors_multiply_to_the_streams_ratio() -> None:
         assert float(mean) ** 3 == pytest.approx(float(ratio), rel=1e-2)
 
 
-def test_the_sweep_has_the_first_norm_of_each_depth_and_the_loss_is_the_encoders() -> None:
+def test_the_sweep_has_the_first_norm_of_each_depth() -> None:
     scene, items = show("depth sweep", gradient_layers=5)
     swept = chart(items, "gradient_by_depth").table(scene.now)
     assert list(swept.index) == [1, 2, 4, 5]
     for name in PAIR.values():
         expected = [flow_of(name, depth).gradients["whole layer"][0] for depth in swept.index]
         np.testing.assert_allclose(swept[name], expected, rtol=1e-5)
-    scene, items = show("loss")
-    losses = chart(items, "gradient_losses").frame(scene.now)["loss"]
-    assert losses.to_dict() == pytest.approx({name: flow_of(name, 3).loss for name in PAIR.values()})
 
 
 @pytest.mark.long
@@ -110,13 +118,13 @@ def test_what_the_encoders_do_not_share_changes_nothing(query: dict[str, Any]) -
     pd.testing.assert_frame_equal(plain, other)
 
 
-@pytest.mark.parametrize("view", ["chain rule", "depth sweep", "loss"])
+@pytest.mark.parametrize("view", ["chain rule", "depth sweep"])
 def test_one_layer_and_one_token_are_enough_and_numbers_may_leave_32_bits(view: str) -> None:
     for query in (
         {"text": "a", "gradient_layers": 1, "positions": "none"},
-        {"gradient_layers": 48, "gradient_scale": 4.0},
+        {"gradient_layers": 48, "gradient_first": "no norm", "gradient_second": "no norm, no residual"},
     ):
-        scene, items = show(view, **query, gradient_six=True, gradient_of="norms")
+        scene, items = show(view, **query, gradient_six=True)
         for each in items:
             if isinstance(each, Curves):
                 draw_chart(each, scene)
@@ -129,3 +137,69 @@ def test_a_long_sentence_is_cut_and_a_large_encoder_refused() -> None:
     lab = replace(scene.now.lab, source=type(scene.now.lab.source)(max_parameters=1_000))
     with pytest.raises(TooLargeError):
         replace(scene.now, lab=lab).flow(scene.now.pair[0])
+
+
+# --- training
+
+
+CONFIG = replace(PRESETS["minilm-l6"].config, **SIZES)
+
+
+def pair(first: str, second: str, steps: int = 3) -> WatchedVariants:
+    recipe = replace(pair_recipe(1), steps=steps, n_train=64)
+    data = make_data(recipe)
+    trainings = pair_trainings(CONFIG, [BY_NAME[first], BY_NAME[second]], recipe, data)
+    training = VariantTraining(trainings, data={1: data})
+    for _ in training.run():
+        pass
+    return WatchedVariants(training.state, data)
+
+
+def with_shares(trained: WatchedVariants, *shares: float) -> WatchedVariants:
+    """The same pair, as if it had got so much right."""
+    results = tuple(
+        replace(result, unbatched=Measure(1.0, share))
+        for result, share in zip(trained.state.results, shares, strict=True)
+    )
+    state: VariantsState = replace(trained.state, results=results)
+    return replace(trained, state=state)
+
+
+def test_the_pages_choices_are_the_variants() -> None:
+    for which in ("first", "second"):
+        assert vars(PARAMS[f"gradient_{which}"])["options"] == tuple(variant.name for variant in VARIANTS)
+
+
+@pytest.mark.long
+def test_two_encoders_differ_in_the_variant_alone_and_their_curves_are_drawn() -> None:
+    trained = pair("pre-norm", "no norm, no residual")
+    first, second = (run.config for run in trained.state.runs)
+    assert (first.norm, first.norm_placement, first.residual, first.n_layers) == ("layer", "pre", True, N_LAYERS)
+    assert second == replace(first, norm="none", norm_placement="post", residual=False)
+    figure = draw_pair(trained)
+    for line, result in zip(figure["data"][1:], trained.state.results, strict=True):
+        wanted = [each.validation.accuracy for each in result.history.evaluations]
+        assert line["y"].tolist() == pytest.approx(wanted)
+        assert result.history.loss[0] != trained.state.results[0].history.loss[0] or line is figure["data"][1]
+
+
+@pytest.mark.sweep
+def test_with_the_pages_own_recipe_the_one_with_residual_connections_learns() -> None:
+    recipe = pair_recipe(0)
+    data = make_data(recipe)
+    trainings = pair_trainings(CONFIG, [BY_NAME["post-norm, no residual"], BY_NAME["post-norm"]], recipe, data)
+    training = VariantTraining(trainings, data={0: data})
+    for _ in training.run():
+        pass
+    without, with_residual = (result.unbatched for result in training.state.results)
+    assert without is not None
+    assert with_residual is not None
+    assert with_residual.accuracy > without.accuracy + 0.2
+
+
+@pytest.mark.long
+def test_the_outcome_is_what_was_measured() -> None:
+    trained = pair("no norm", "no norm, no residual")
+    numbers = find_outcome(with_shares(trained, 0.9, 0.2))
+    assert numbers["shares"] == "*no norm* **90%** and *no norm, no residual* **20%**"
+    assert (numbers["rule"], numbers["steps"]) == (trained.data.baseline, 3)

@@ -34,9 +34,6 @@ moved =
 
 lengths = How long are the vectors?
     .caption = Median length (L2 norm) by depth. Lines with bands: { $now }.
-costs = What do they cost?
-    .alt = { $unit } by component, of both models
-    .caption = { $unit } by component: { $now }.
 
 start = Compare the two
 pair-norms = Norms after or before?

@@ -35,12 +35,9 @@ VIEWS: dict[str, tuple[str, set[str], dict[str, set[str]]]] = {
     "attention": ("attention_view", {"attention_grid", "attention_pattern"},
                   {view: {f"attention_{view}"} for view in ("lines", "ranking", "entropy", "rollout")}),
     "norms": ("norms_view", {"norms_by_layer"},
-              {"tokens": {"norms_by_token"}, "statistics": {"norm_statistics"},
-               "cosines": {"cosines_between_layers", "cosines_between_tokens"}, "by hand": set()}),
+              {"tokens": {"norms_by_token"}, "statistics": {"norm_statistics"}, "by hand": set()}),
     "positions": ("positions_view", {"position_table", "swap_differences"},
-                  {"swap two words": set(), "this sentence": set(),
-                   "curves": {"position_curves"}, "similarity": {"between_positions"},
-                   "doubled exponent": {"wavelengths"}}),
+                  {"this sentence": set(), "similarity": {"between_positions"}, "doubled exponent": {"wavelengths"}}),
     "step_by_step": ("step_stage", set(), STEPS),
     "gradient_flow": ("gradient_view", {"gradient_by_layer"},
                       {"chain rule": set(), "depth sweep": {"gradient_by_depth"}}),
@@ -162,11 +159,11 @@ def test_padding_takes_no_part(page: str, chart: str) -> None:
     ("page", "last"),
     [
         ("encoder_decoder", {"encdec_layer": 1, "encdec_head": 3, "encdec_position": 6}),
-        ("norms", {"norms_layer": 2}),
+        ("norms", {"norms_norm": 4}),
     ],
 )
 def test_a_number_past_the_last_is_moved_there_with_a_sentence(page: str, last: dict[str, int]) -> None:
-    link = {**SMALL, "text": "a cat sat", "encdec_target": "een kat", "norms_view": "cosines", "seed": 7}
+    link = {**SMALL, "text": "a cat sat", "encdec_target": "een kat", "norms_view": "by hand", "seed": 7}
     app = without_error(open_page(page, **link, **dict.fromkeys(last, 50)))
     assert values(app, *last, "seed") == last | {"seed": 7}
     assert all(f"{key}=50" in sentences(app) for key in last)
@@ -179,12 +176,6 @@ def test_a_focus_past_the_last_is_shown_at_the_last_with_a_word(page: str) -> No
     assert line["places"] == {"layer": 1, "head": 3, "query": 8, "key": 8}
     assert all(f"the last {place} is {last}" in line["note"] for place, last in line["places"].items())
     assert sentences(app) == ""
-
-
-def test_a_depth_stays_within_a_model_that_shrinks() -> None:
-    app = open_page("norms", **SMALL | {"n_layers": 4}, norms_view="cosines", norms_layer=3)
-    assert values(app, "norms_layer") == {"norms_layer": 3}
-    assert values(without_error(choose(app, n_layers=2)), "norms_layer") == {"norms_layer": 2}
 
 
 REFUSED: dict[str, dict[str, object]] = {
