@@ -17,12 +17,6 @@ from playground.web.shared.renderer import draw_view
 from playground.words import say
 
 
-@fragment
-def compare_runs() -> None:
-    """Where the two runs part; in panels the head at the focus, and lengths."""
-    draw_view("compare", show_compare, run_scene)
-
-
 @as_one_element
 def offer_pairs() -> None:
     """Cards of what can be compared while nothing is pinned."""
@@ -60,5 +54,5 @@ panels.draw_run_line()
 pinning.draw_pin_line(links_to_compare=False)
 pinning.explain_pinned_run()
 if pinned_side() is not None:
-    compare_runs()
+    fragment(draw_view)("compare", show_compare, run_scene)
     panels.code_behind("compare", comparison)

@@ -9,16 +9,9 @@ from playground.web.shared import panels, pinning
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import draw_view
 
-
-@fragment
-def explore_norms() -> None:
-    """The focus, and what the view shows of it."""
-    draw_view("norms", show_norms, run_scene, ("layer", "query"))
-
-
 panels.draw_heading("How long are the vectors, layer by layer?")
 pinning.draw_pin_line()
 panels.draw_run_line()
 pinning.explain_pinned_run()
-explore_norms()
+fragment(draw_view)("norms", show_norms, run_scene, ("layer", "query"))
 panels.code_behind("norms", streams.lengths, normalise_by_hand, LayerNorm)

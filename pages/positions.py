@@ -6,21 +6,13 @@ from playground.model.encoder import Embeddings
 from playground.views.positions import positions_scene, show_positions
 from playground.web.shared import panels, pinning
 from playground.web.shared.page_end import fragment
-from playground.web.shared.renderer import draw_view, read_options
-
-
-@fragment
-def explore_positions() -> None:
-    """What the page shows; with the closer view, the focus line of its token."""
-    places = ("query",) if read_options("positions")["positions_closer"] else ()
-    draw_view("positions", show_positions, positions_scene, places)
-
+from playground.web.shared.renderer import draw_view
 
 panels.draw_heading("How does the encoder know the order of the words?")
 pinning.draw_pin_line()
 panels.draw_run_line(changed=False)
 pinning.explain_pinned_run()
-explore_positions()
+fragment(draw_view)("positions", show_positions, positions_scene, ())
 panels.code_behind(
     "positions", model_positions.sinusoids, Embeddings.place, model_positions.rotate, analysis.swap_words
 )

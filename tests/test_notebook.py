@@ -22,7 +22,7 @@ CHARTS = {
                   "attention_lines_pinned", "why_parts", "why_key_sources"},
     "norms": {"norms_by_layer", "norm_numbers_1", "norm_numbers_2", "norms_by_token",
               "norms_by_token_pinned", "norms_by_token_difference"},
-    "parameters": {"parameter_breakdown", "flops_breakdown", "flops_by_length", "named_models",
+    "parameters": {"parameter_breakdown", "flops_breakdown", "flops_by_length",
                    "capability_by_parameters"},
     "what-if": {"whatif_heads", "whatif_most", "whatif_vectors", "whatif_difference", "whatif_before", "whatif_after"},
     "similarity": {"similarity_matrix", "similarity_tokens", "similarity_tokens_first", "similarity_tokens_second"},

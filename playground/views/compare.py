@@ -16,7 +16,7 @@ from playground.analysis.sentences import sentence_vector
 from playground.charts import figure as figures
 from playground.charts import palette
 from playground.charts.chart import Columns, Group, Heatmap, Item, Options, Paragraph, Picture, fill_panel
-from playground.charts.figure import Array, Figure
+from playground.charts.figure import Array
 from playground.charts.head_map import CLICK_CELL, head_map, number_by_head
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene, note_nearest
@@ -89,27 +89,13 @@ def points_by_layer(differences: Sequence[PointDifference]) -> list[PointDiffere
 
 
 def _draw_differences(shown: Sequence[PointDifference], differences: Sequence[PointDifference]) -> Picture[Run]:
-    """How far two runs are apart, a bar a layer; the table has every point."""
-    shares = np.array([each.share if each.is_apart else 0 for each in shown])
+    """How far two runs are apart, a bar a layer, if it is not 0 or lost; the table has every point."""
     ends = {"embed.out": "embeddings", "final": "output"}
-    names = [ends.get(each.name) or f"layer {each.name.split('.')[1]}" for each in shown]
-    columns = {"name": "point", "largest": "largest difference", "size": "largest number", "share": "share of length"}
-    return Picture[Run](
-        key="compare_points",
-        alt=say("compare", "points.alt"),
-        caption=say("compare", "points.caption"),
-        figure=lambda _: draw_shares(shares, names),
-        table=lambda _: pd.DataFrame([asdict(each) for each in differences]).rename(columns=columns),
-        compares=False,
-    )
-
-
-def draw_shares(shares: Array, names: Sequence[str]) -> Figure:
-    """Differences of two runs as shares of a vector's length, a bar a layer; what is 0, NaN or infinite has none."""
+    shares = np.array([each.share if each.is_apart else 0 for each in shown])
     drawn = np.where(np.isfinite(shares) & (shares > 0), shares, np.nan)
     bars = {
         "type": "bar",
-        "x": list(names),
+        "x": [ends.get(each.name) or f"layer {each.name.split('.')[1]}" for each in shown],
         "y": drawn,
         "marker": {"color": palette.ATTENTION},
         "text": ["" if np.isnan(share) else write_share(share) for share in drawn.tolist()],
@@ -122,7 +108,15 @@ def draw_shares(shares: Array, names: Sequence[str]) -> Figure:
         "xaxis": {"title": "after", "type": "category", "tickangle": -figures.SLANT},
         "yaxis": {"title": "difference, % of length", "tickformat": ".3~p", "range": [0, top]},
     }
-    return figures.style([bars], layout, height=300)
+    columns = {"name": "point", "largest": "largest difference", "size": "largest number", "share": "share of length"}
+    return Picture[Run](
+        key="compare_points",
+        alt=say("compare", "points.alt"),
+        caption=say("compare", "points.caption"),
+        figure=lambda _: figures.style([bars], layout, height=300),
+        table=lambda _: pd.DataFrame([asdict(each) for each in differences]).rename(columns=columns),
+        compares=False,
+    )
 
 
 def compare_heads(scene: Scene[Run]) -> Iterator[Item]:
@@ -177,12 +171,6 @@ def _pattern(run: Run, focus: Focus) -> Array:
 
 def _head_in_both(scene: Scene[Run]) -> Heatmap[Run]:
     focus, name = scene.focus, escape_markdown(upper_first(scene.now_name))
-
-    def name_nearest(run: Run) -> str:
-        nearest = focus.within(run.config)
-        named = say("compare", "head.place", layer=nearest.layer, head=nearest.head)
-        return f"{named}{note_nearest(focus, nearest)}"
-
     return head_map(
         key="head_now",
         beside_key="head",
@@ -193,7 +181,7 @@ def _head_in_both(scene: Scene[Run]) -> Heatmap[Run]:
         window=lambda run: run.config.window_of(focus.within(run.config).layer),
         caption=say("compare", "head.caption", name=name, layer=focus.layer, head=focus.head),
         alt=say("compare", "head.alt"),
-        nearest=name_nearest,
+        nearest=lambda run: note_nearest(focus, focus.within(run.config)),
         click=CLICK_CELL,
         saved_as=f"head_now_layer{focus.layer}_head{focus.head}",
     )

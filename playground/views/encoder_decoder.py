@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from playground.accounting import LABELS, Term, count_encoder_decoder
+from playground.accounting import count_encoder_decoder
 from playground.charts import palette
 from playground.charts.chart import (
     Axis,
@@ -39,7 +39,6 @@ from playground.text import Tokenizer
 from playground.training.tasks.task import EOS
 from playground.training.tasks.translation import ENGLISH, WORDS, Translate, is_sentence
 from playground.training.trained_network import TrainedNetwork
-from playground.views.parameters import count_built_parameters
 from playground.words import say
 
 TRANSLATE = Translate()
@@ -90,9 +89,7 @@ def show_encoder_decoder(scene: Scene[Pair], options: Options) -> Iterator[Item]
         case, numbers = find_translation(pair)
         yield Paragraph(say("encoder_decoder", f"written-{case}", **numbers), "caption")
     yield from show_attention(pair, options)
-    sizes = {"layers": pair.run.config.n_layers, "heads": pair.run.config.n_heads, "weights": pair.weights}
-    n_read = {"source": pair.run.source.n_real, "target": pair.run.target.n_real, "cut": pair.n_cut}
-    yield Paragraph(say("encoder_decoder", "run", **sizes, **n_read), "caption")
+    yield Paragraph(say("encoder_decoder", "run", **describe_run(pair)), "caption")
     yield show_next_tokens(pair, options)
     if translator is not None:
         title = say("encoder_decoder", "training")
@@ -101,8 +98,6 @@ def show_encoder_decoder(scene: Scene[Pair], options: Options) -> Iterator[Item]
         )
     title = say("encoder_decoder", "masks")
     yield fill_panel(options, "encdec_show_masks", title, lambda: [show_masks(pair.run)], ":material/functions:")
-    title = say("encoder_decoder", "costs")
-    yield fill_panel(options, "encdec_show_costs", title, lambda: show_parameters(pair), ":material/calculate:")
 
 
 def find_next(pair: Pair, options: Options) -> dict[str, Any]:
@@ -126,6 +121,18 @@ def find_next(pair: Pair, options: Options) -> dict[str, Any]:
         "key": quote_place(keys.tokens, key),
         "weight": float(pattern[row, key]),
     }
+
+
+def describe_run(pair: Pair) -> dict[str, Any]:
+    """What was run: tokens, heads, weights, and the parameters of both halves and the output map."""
+    config, run = pair.run.config, pair.run
+    count = count_encoder_decoder(config, pair.vocabulary.vocab_size)
+    halves = count.by(lambda term: term.name.partition(".")[0])
+    return {
+        "source": run.source.n_real, "target": run.target.n_real, "cut": pair.n_cut, "layers": config.n_layers,
+        "heads": config.n_heads, "weights": pair.weights, "total": f"{count.total:,}",
+        "encoder": f"{halves['encoder']:,}", "decoder": f"{halves['decoder']:,}", "output": f"{halves['fc']:,}",
+    }  # fmt: skip
 
 
 def _chosen_position(pair: Pair, options: Options) -> int:
@@ -311,31 +318,3 @@ def _mask_map(run: PairRun, name: str) -> Heatmap[Pair]:
         height=230,
         is_tabulated=False,
     )
-
-
-def show_parameters(pair: Pair) -> Iterator[Item]:
-    """Parameters of both halves by component, by formulas and as built."""
-    config, n_words = pair.run.config, pair.vocabulary.vocab_size
-    count = count_encoder_decoder(config, n_words)
-    halves = count.by(_half)
-    parts = count.by(lambda term: (_component(term), _half(term)))
-    table = pd.Series(parts).unstack(fill_value=0, sort=False).rename_axis("component")
-    table["together"] = table.sum(axis=1)
-    table.loc["total"] = table.sum()
-    yield Table[Pair](
-        key="encdec_parameters", frame=lambda _: table, formats=dict.fromkeys((*halves, "together"), "localized")
-    )
-    numbers = {"total": count.total, "built": count_built_parameters(config, n_words), "tokens": n_words}
-    numbers["more"] = halves["decoder"] - halves["encoder"]
-    written = {name: f"{number:,}" for name, number in numbers.items()}
-    yield Paragraph(say("encoder_decoder", "costs.text", **written), "caption")
-
-
-def _half(term: Term) -> str:
-    return "output map" if term.name == "fc" else term.name.partition(".")[0]
-
-
-def _component(term: Term) -> str:
-    if term.component == "attention":
-        return "cross-attention" if ".cross_attn." in term.name else "self-attention"
-    return "output map" if term.name == "fc" else LABELS[term.component]

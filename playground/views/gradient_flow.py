@@ -42,7 +42,6 @@ from playground.config import ModelConfig
 from playground.link.lab import Lab, once, read_text
 from playground.link.opening import LinkedView
 from playground.link.state import RANDOM
-from playground.text import Batch
 from playground.text.wording import join_words, upper_first, write_number, write_share
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import Data
@@ -83,11 +82,6 @@ class Encoders:
     """Those that are compared; one if both are the same."""
     n_layers: int
 
-    @property
-    def batch(self) -> Batch:
-        """The tokens of the text, at most `LONGEST` a sentence."""
-        return read_tokens(self.lab)
-
     def flow(self, variant: Variant) -> Flow:
         """Return a variant's backward pass.
 
@@ -107,17 +101,12 @@ class Encoders:
         return {variant.name: self.flow(variant).gradients[part] for variant in self.pair}
 
 
-def read_tokens(lab: Lab) -> Batch:
-    """Return the tokens of a lab's text, at most `LONGEST` a sentence."""
-    key = lab.text_key
-    return read_text(lab.source, replace(key, max_tokens=min(key.max_tokens, LONGEST)))
-
-
 @once
 def run_back(lab: Lab, variant: Variant, depths: tuple[int, ...]) -> tuple[Flow, ...]:
     """Return a variant's backward pass at each number of layers, the largest last; raises as `Encoders.flow`."""
     config = common_config(replace(lab.config, vocab_size=lab.random_table_rows), depths[-1])
-    batch, seed = read_tokens(lab), lab["seed"]
+    text, seed = lab.text_key, lab["seed"]
+    batch = read_text(lab.source, replace(text, max_tokens=min(text.max_tokens, LONGEST)))
     ids = batch.ids[lab.sentence][batch.mask[lab.sentence]]
     lab.source.check(config, len(ids))
     encoder = with_variant(lab.source.encoder(RANDOM, config, seed), variant)
@@ -143,9 +132,7 @@ def show_gradient_flow(scene: Scene[Encoders], options: Options) -> Iterator[Ite
     yield Group("gradient_choices", (Columns(((first,), (second,), (layers,)), gap="medium"),))
     yield Paragraph("  \n".join(describe_way(encoders, variant, part) for variant in encoders.pair), "answer")
     yield gradients_by_layer(encoders, part)
-    yield Paragraph(say("gradient_flow", "terms"), "caption")
-    if cut := encoders.batch.truncated[encoders.lab.sentence]:
-        yield Paragraph(say("gradient_flow", "cut", tokens=LONGEST, cut=cut), "info", ":material/content_cut:")
+    yield Paragraph(say("gradient_flow", "terms", tokens=LONGEST), "caption")
     controls = (
         Control("gradient_of", say("gradient_flow", "part")),
         Control("gradient_view", say("gradient_flow", "view")),

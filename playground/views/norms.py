@@ -187,26 +187,19 @@ def norm_numbers(scene: Scene[Run], number: int) -> Vectors[Run]:
 
 def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
     """Lengths token by token."""
-    part = options["norms_part"]
-    first = 0 if part == "residual" else 1
 
-    def describe_range(run: Run) -> str:
-        shown = streams.lengths(run)[part]
-        return say("norms", "tokens.reading", shortest=np.nanmin(shown), longest=np.nanmax(shown))
+    def lengths(run: Run) -> Array:
+        return streams.lengths(run)["residual"]
 
-    yield Control("norms_part", say("norms", "part"), say("norms", "part.help"))
     yield Heatmap(
         key="norms_by_token",
-        alt=say("norms", "tokens.alt", part=PARTS[part][0]),
+        alt=say("norms", "tokens.alt"),
         caption=say("norms", "tokens.caption"),
-        reading=describe_range,
-        values=lambda run: streams.lengths(run)[part],
-        rows=Axis(
-            "after layer",
-            names=lambda run: _depth_names(run)[first:],
-            place="layer",
-            numbers=lambda run: _layers_by_depth(run)[first:],
+        reading=lambda run: say(
+            "norms", "tokens.reading", shortest=np.nanmin(lengths(run)), longest=np.nanmax(lengths(run))
         ),
+        values=lengths,
+        rows=Axis("after layer", names=_depth_names, place="layer", numbers=_layers_by_depth),
         columns=token_axis(lambda run: run.real_tokens),
         bar="length",
         hover="%{x}, after layer %{y}",

@@ -17,7 +17,6 @@ from playground.accounting.readable import (
     in_millions,
     sentence_costs,
     signed,
-    times,
 )
 from playground.charts import figure as figures
 from playground.charts import palette
@@ -45,7 +44,7 @@ from playground.language.network import Spec
 from playground.language.text import VOCABULARY
 from playground.link.lab import Lab
 from playground.link.opening import Focus, LinkedView
-from playground.model import Encoder, EncoderDecoder
+from playground.model import Encoder
 from playground.presets import PRESETS
 from playground.text.wording import write_share
 from playground.views.parts import name_spec
@@ -85,7 +84,7 @@ def parameters_scene(view: LinkedView) -> Costs:
     name, n_tokens = view.values["parameters_model"], view.batch.ids.shape[1] if view.text else None
     config = view.config if name == "sidebar" else PRESETS[name].config
     focus = Focus(min(view.values["layer"], config.n_layers - 1), 0, 0, 0)
-    now = sentence_costs(config, n_tokens, *(() if name == "sidebar" else (name,)))
+    now = sentence_costs(config, n_tokens)
     pinned = view.pinned and without_changes(view).pinned
     if pinned is None or name != "sidebar":
         return Scene(now, focus)
@@ -93,19 +92,18 @@ def parameters_scene(view: LinkedView) -> Costs:
     return Scene(now, focus, model_costs(pinned.lab), *names)
 
 
-def count_built_parameters(config: ModelConfig, tgt_vocab_size: int | None = None) -> int:
-    """Sum `numel()` over the parameters of an encoder, or of an encoder–decoder if it has a target.
+def count_built_parameters(config: ModelConfig) -> int:
+    """Sum `numel()` over the parameters of an encoder that is built as shapes alone.
 
-    The model is built as shapes alone. A table of sines holds no parameters but would take its memory: it gets one row.
+    A table of sines holds no parameters but would take its memory: it gets one row.
     """
     if config.positions != "learned":
         config = replace(config, max_len=1)
-    model = Encoder(config, seed=None) if tgt_vocab_size is None else EncoderDecoder(config, tgt_vocab_size, seed=None)
-    return sum(parameter.numel() for parameter in model.parameters())
+    return sum(parameter.numel() for parameter in Encoder(config, seed=None).parameters())
 
 
 def show_parameters(scene: Costs, options: Options) -> Iterator[Item]:
-    """The page: where most parameters sit, then formulas, a sentence's costs and other models."""
+    """The page: where most parameters sit, then formulas, a sentence's costs and what parameters buy."""
     now, pinned, model = scene.now, scene.pinned, options["parameters_model"]
     yield Paragraph(say("parameters", "answer", **find_largest(now.parameters)), "answer")
     names = {"sidebar": say("parameters", "choose.own")} | {name: name for name in PRESETS}
@@ -120,7 +118,6 @@ def show_parameters(scene: Costs, options: Options) -> Iterator[Item]:
         ("formulas", "functions", partial(show_formulas, scene)),
         ("costs", "timer", partial(show_costs, scene)),
         ("bought", "scatter_plot", partial(show_by_parameters, now.config)),
-        ("models", "bar_chart", partial(compare_models, scene)),
     )
     for name, icon, show in panels:
         yield fill_panel(options, f"parameters_{name}", say("parameters", f"panel-{name}"), show, f":material/{icon}:")
@@ -325,26 +322,6 @@ def _flops_by_length(now: ModelCosts) -> Chart[ModelCosts]:
         table=lambda costs: pd.DataFrame(
             accounting.flops_by_length(costs.config, lengths), index=pd.Index(lengths, name="T")
         ),
-    )
-
-
-def compare_models(scene: Costs) -> Iterator[Item]:
-    """Parameters of every preset, beside the model that is counted."""
-    total = scene.now.parameters.total
-    sizes = {scene.now.name: total}
-    sizes |= {name: accounting.count_parameters(preset.config).total for name, preset in PRESETS.items()}
-    sizes = dict(sorted(sizes.items(), key=lambda named: named[1]))
-    rows = {f"{name} · {in_millions(size)} · {times(total / size)}": size for name, size in sizes.items()}
-    yield Bars[ModelCosts](
-        key="named_models",
-        alt=say("parameters", "models.alt"),
-        caption=say("parameters", "models", name=scene.now.name),
-        bars=lambda _: {"parameters": rows},
-        labels=Axis(""),
-        value={"title": "parameters (log scale)", "type": "log", "exponentformat": "B", "dtick": 1},
-        colours={"parameters": palette.ATTENTION},
-        number=",",
-        compares=False,
     )
 
 

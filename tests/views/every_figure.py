@@ -15,7 +15,7 @@ PANELS = {
     *params.FOLDS.values(), "overview_shapes", "parameters_formulas", "whatif_chosen", "whatif_spread",
     "similarity_ranking", "compare_head", "compare_lengths",
     "tutorials_mistakes", "tutorials_five",
-    "encdec_show_training", "encdec_show_masks", "encdec_show_costs",
+    "encdec_show_training", "encdec_show_masks",
 }  # fmt: skip
 FOLDS = "&".join(f"{panel}=true" for panel in sorted(PANELS))
 """What opens every panel."""

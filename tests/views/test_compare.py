@@ -16,7 +16,7 @@ from playground.link.opening import Focus
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
-from playground.views.compare import draw_shares, find_difference, find_head_change, show_compare
+from playground.views.compare import find_difference, find_head_change, show_compare
 from tests.views.scenes import SMALL, parts_of, small_run
 
 OPEN = {"compare_head": True, "compare_lengths": True}
@@ -99,8 +99,6 @@ def test_a_bar_is_how_far_the_token_that_differs_most_is_in_its_length() -> None
     np.testing.assert_allclose(points.figure["data"][0]["y"], expected, rtol=1e-4)
     assert points.table is not None
     assert list(points.table()["point"]) == [each.name for each in compare_points(pinned, scene.now)]
-    none = draw_shares(np.array([0, np.nan, 0.5]), ["embeddings", "layer 0", "output"])["data"][0]
-    np.testing.assert_array_equal(none["y"], [np.nan, np.nan, 0.5])
 
 
 def test_one_head_stands_beside_the_pinned_one_and_the_weight_that_every_head_moved() -> None:
@@ -130,7 +128,7 @@ def test_of_other_tokens_the_nearest_head_stands_in_one_row_without_a_difference
     drawn = draw(scene)
     (beside,) = drawn["head_now"].beside
     assert drawn["head_now"].in_one_row
-    assert "Layer 0, head 1. The nearest: it has no layer 1 and no head 3." in beside.caption
+    assert "The nearest: it has no layer 1 and no head 3." in beside.caption
     assert not drawn.keys() & {"compare_points", "moved_weight"}
 
 

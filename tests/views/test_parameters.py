@@ -11,7 +11,7 @@ import pytest
 
 from playground import Encoder, ModelConfig
 from playground.accounting import attention_overtakes, count_flops
-from playground.accounting.readable import ModelCosts, in_millions, in_units, times
+from playground.accounting.readable import ModelCosts, in_millions, in_units
 from playground.charts import palette
 from playground.charts.chart import Chart, Table
 from playground.charts.draw import Drawing, draw_chart, draw_table
@@ -31,7 +31,7 @@ VARIANTS = {
     "raw vectors": RAW,
 }
 OPTIONS = {"parameters_model": "sidebar", "parameters_formulas": True, "parameters_costs": True,
-           "parameters_models": True, "parameters_bought": False}  # fmt: skip
+           "parameters_bought": False}  # fmt: skip
 
 
 def scene(config: ModelConfig, pinned: ModelConfig | None = None) -> Scene[ModelCosts]:
@@ -145,19 +145,6 @@ def test_work_is_that_of_the_sentence_and_of_each_length() -> None:
     assert [line["x0"] for line in layout["shapes"]] == [16, attention_overtakes(CONFIG)]
     memory = draw_table(items(looked_at)["parameter_memory"], looked_at)
     assert memory["size"][0] == in_units(4 * built(CONFIG), "B")
-
-
-def test_named_models_are_sorted_with_size_and_ratio() -> None:
-    (bars,) = traces(scene(CONFIG), "named_models")
-    assert (np.diff(bars["x"]) >= 0).all()
-    bert = built(PRESETS["bert-base"].config)
-    assert (
-        dict(zip(bars["y"], bars["x"], strict=True)).items()
-        >= {
-            f"this model · {in_millions(built(CONFIG))} · 1 ×": built(CONFIG),
-            f"bert-base · {in_millions(bert)} · {times(built(CONFIG) / bert)}": bert,
-        }.items()
-    )
 
 
 def test_closed_panels_count_nothing() -> None:

@@ -48,11 +48,6 @@ def current_focus(run: Run) -> Focus:
     return opening.nearest_places({place: _asked_for(place) for place in FOCUS}, last_places(run))
 
 
-def current_layer(n_layers: int) -> int:
-    """The focus's layer in a model of so many that need not be run: what was asked for, or the nearest."""
-    return min(_asked_for("layer"), n_layers - 1)
-
-
 def settle_tokens(run: Run) -> None:
     """Move query and key into the present text, where they were chosen in another one; `run` is of the present."""
     tokens = run.real_tokens

@@ -23,7 +23,6 @@ points =
 head = One head, in both
     .alt = Attention: queries in rows, keys in columns
     .caption = **{ $name }.** Layer { $layer }, head { $head }.
-    .place = Layer { $layer }, head { $head }.
 head-tokens = Pinned and now read different tokens, so their weights cannot be subtracted.
 head-same = In this head, no weight has changed. Switching a head off changes what it passes on, not its weights.
 head-moved = In this head, { SHARE($moved) } of a query's weight has moved to other keys, on average. The largest change is what { $query } gives { $key }: { WEIGHT($before) } → { WEIGHT($after) }.

@@ -44,7 +44,7 @@ run = { $source } + { $target } tokens (source + target) · { $layers } × { $he
 }{ $cut ->
     [0] {""}
    *[other] {" "}· { $cut } tokens are cut off
-}
+} · { $total } parameters: encoder { $encoder }, decoder { $decoder }, output map { $output }
 logits = The decoder gives every token a score, its *logit*. The softmax turns these into probabilities. [BOS] marks the beginning, [EOS] the end.
     .title = What comes next?
 step = step: the token that the decoder reads, by its position
@@ -62,6 +62,3 @@ mask-no-peek = **Causal mask.** A token sees itself and earlier ones. Hidden: { 
 mask-target-padding = **Target padding mask.** Every target token is allowed, [PAD] is not. Hidden: { $hidden } of { $pairs } pairs.
 mask-combined = **Causal and target padding mask.** What both allow, for the decoder's self-attention. Hidden: { $hidden } of { $pairs } pairs.
 mask-source-padding = **Source padding mask.** Every source token is allowed, [PAD] is not: for encoder and cross-attention. Hidden: { $hidden } of { $pairs } pairs.
-
-costs = What do two halves cost? The parameters
-    .text = The formulas add up to { $total } parameters, the built model to { $built }. The decoder has { $more } more than the encoder: each of its blocks has a second attention, and its table has { $tokens } tokens. The *output map* turns a vector into a score for every target token. The paper shares its matrix with the embeddings; here it has its own.

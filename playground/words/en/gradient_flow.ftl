@@ -18,8 +18,7 @@ way = **{ $name }**: the gradient { $case ->
 }.
 way-broken = **{ $name }**: the gradient is **0 or not a number**, so its ends cannot be compared.
 
-terms = *Gradient*: how the loss changes with each weight. *Residual connection*: what enters a part of a layer is added to what leaves it. Weights: :orange-badge[random weights]. Both encoders share the sidebar's text, seed and shape.
-cut = The first { $tokens } tokens of the sentence take part; { $cut } more are left out.
+terms = *Gradient*: how the loss changes with each weight. *Residual connection*: what enters a part of a layer is added to what leaves it. Weights: :orange-badge[random weights]. Both encoders share the sidebar's text, of which the first { $tokens } tokens take part, its seed and shape.
 
 by-layer =
     .alt = Length of the gradient by layer, a line for each encoder: { $part }

@@ -48,10 +48,8 @@ closer = Look closer: every token, every norm
 view = Look closer
     .help = tokens: lengths token by token. statistics: mean and standard deviation around every norm. by hand: one norm with its formula.
 
-part = Length of
-    .help = residual: the vectors between the layers. attention, feed-forward: the outputs of these two parts of a layer.
 tokens =
-    .alt = Heatmap of the length of each token's vector by depth: { $part }
+    .alt = Heatmap of the length of each token's vector by depth
     .caption = A column is a token. A row is what leaves a layer, or the embeddings. The frame marks the chosen token after the chosen layer; click a cell to choose.
     .reading = Lengths go from { NUM($shortest) } to { NUM($longest) }.
     .click = The chosen layer, in its row, and token, in its column. Arrow keys move them.

@@ -9,7 +9,6 @@ choose = Model to count
 panel-formulas = Every formula with its numbers
 panel-costs = What a sentence costs
 panel-bought = What parameters buy
-panel-models = How large other models are
 
 components = A *parameter* is a number that training adjusts. Each bar is a component, summed over all layers; its pieces are weights with their biases. *Embeddings*: tables of vectors, such as one for each token that the model knows. *Q, K, V*: the maps to queries, keys and values. *O*: the map after the heads. *W₁, W₂*: the maps of the feed-forward network, to its hidden numbers and back.
     .alt = Parameters by component: { $components }
@@ -24,9 +23,6 @@ flops = **{ $work }** (floating-point operations): the matrix products of one pa
 by-length = How does the work for one token grow with the sentence? The feed-forward's stays the same. Attention's rises with the number of tokens that each token attends to.
     .alt = FLOPs a token by length, of attention and of the feed-forward
 memory = Training with Adam holds 4 bytes a weight, 4 a gradient, and 8 for Adam's two running means, the *moments*.
-
-models = Each bar is a whole model, the smallest on top. Beside its name: its size, and how many times as large { $name } is. GPT-2's and GPT-3's blocks are counted as an encoder's; poolers are left out.
-    .alt = Parameters of named models, on a logarithmic axis
 
 bought = Each of the { $encoders } dots is an encoder that comes with the playground: its parameters, and its mean share right over the ten capabilities. The sidebar's is red. Hover over a dot for its name.
     .alt = Dots: parameters across, mean share of right words up

@@ -43,7 +43,7 @@ VIEWS: dict[str, tuple[str, set[str], dict[str, set[str]]]] = {
                       {"chain rule": set(), "depth sweep": {"gradient_by_depth"}}),
     "encoder_decoder": ("encdec_attention", {"encdec_grid", "encdec_pattern"} | MASKS,
                         {view: set() for view in ("encoder self", "decoder self", "cross")}),
-    "parameters": ("parameters_view", {"parameter_breakdown", "flops_breakdown", "flops_by_length", "named_models",
+    "parameters": ("parameters_view", {"parameter_breakdown", "flops_breakdown", "flops_by_length",
                    "capability_by_parameters"},
                    {view: set() for view in ("components", "layers")}),
 }  # fmt: skip
@@ -55,7 +55,6 @@ FOLDS = {
     "parameters": {
         "parameters_formulas": True,
         "parameters_costs": True,
-        "parameters_models": True,
         "parameters_bought": True,
     },
     "gradient_flow": {"gradient_six": True},
