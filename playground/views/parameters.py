@@ -113,7 +113,7 @@ def show_parameters(scene: Costs, options: Options) -> Iterator[Item]:
     if pinned is not None:
         yield Paragraph(escape_markdown(describe_costs(pinned, now)))
     yield Control("parameters_view", say("parameters", "view"))
-    yield show_layers(scene, model) if options["parameters_view"] == "layers" else show_components(scene)
+    yield show_breakdown(scene, options)
     panels: tuple[tuple[str, str, Callable[[], Iterator[Item]]], ...] = (
         ("formulas", "functions", partial(show_formulas, scene)),
         ("costs", "timer", partial(show_costs, scene)),
@@ -144,23 +144,6 @@ def show_formulas(scene: Costs) -> Iterator[Item]:
         shows_index=False,
         compares=False,
     )
-
-
-def show_components(scene: Costs) -> Chart[ModelCosts]:
-    """A row a component."""
-    return component_bars(
-        "parameter_breakdown",
-        lambda costs: costs.parameters,
-        "parameters",
-        caption=say("parameters", "components"),
-        alt=_breakdown_alt(scene),
-        reading=_describe_blocks,
-        is_tabulated=False,
-    )
-
-
-def _breakdown_alt(scene: Costs) -> str:
-    return say("parameters", "components.alt", components=list_components(scene.now.parameters))
 
 
 MOST_LAYER_TICKS = 6
@@ -224,16 +207,18 @@ def _count_axis(unit: str) -> Mapping[str, Any]:
     return {"title": unit, "exponentformat": "B" if unit == "parameters" else "SI", "nticks": 6}
 
 
-def _describe_blocks(costs: ModelCosts) -> str:
-    config = costs.config
-    last = 0 if config.share_layers else config.n_layers - 1  # the first may lack a norm
-    block = sum(term.count for term in costs.parameters if term.layer == last)
-    blocks = 1 if config.share_layers else config.n_layers
-    return say("parameters", "components.reading", blocks=blocks, size=f"{block:,}")
+def show_breakdown(scene: Costs, options: Options) -> Chart[ModelCosts]:
+    """A row a component; or a bar a block, and one each for what stands before and after them.
 
+    The focus is a layer of the sidebar's model.
+    """
 
-def show_layers(scene: Costs, model: str) -> Chart[ModelCosts]:
-    """A bar a block, and one each for what stands before and after them; the focus is a layer of the sidebar's."""
+    def describe_blocks(costs: ModelCosts) -> str:
+        config = costs.config
+        last = 0 if config.share_layers else config.n_layers - 1  # the first may lack a norm
+        block = sum(term.count for term in costs.parameters if term.layer == last)
+        blocks = 1 if config.share_layers else config.n_layers
+        return say("parameters", "components.reading", blocks=blocks, size=f"{block:,}")
 
     def bars(costs: ModelCosts) -> Mapping[str, Mapping[str, float]]:
         sums = costs.parameters.by(lambda term: (LABELS[term.component], _place(term)))
@@ -241,11 +226,17 @@ def show_layers(scene: Costs, model: str) -> Chart[ModelCosts]:
         found = [name for name in COMPONENTS if any(component == name for component, _ in sums)]
         return {name: {place: sums.get((name, place), 0) for place in places} for name in found}
 
+    shared: dict[str, Any] = {
+        "key": "parameter_breakdown",
+        "alt": say("parameters", "components.alt", components=list_components(scene.now.parameters)),
+        "reading": describe_blocks,
+        "is_tabulated": False,
+    }
+    if options["parameters_view"] == "components":
+        caption = say("parameters", "components")
+        return component_bars(count=lambda costs: costs.parameters, unit="parameters", caption=caption, **shared)
     return Bars(
-        key="parameter_breakdown",
-        alt=_breakdown_alt(scene),
         caption=say("parameters", "layers"),
-        reading=_describe_blocks,
         bars=bars,
         labels=Axis(
             "layer",
@@ -260,8 +251,8 @@ def show_layers(scene: Costs, model: str) -> Chart[ModelCosts]:
         horizontal=False,
         stacked=True,
         order=lambda place: {"embed": -1, "final": math.inf}.get(place) or int(place),
-        click=say("parameters", "layers.click") if model == "sidebar" else "",
-        is_tabulated=False,
+        click=say("parameters", "layers.click") if options["parameters_model"] == "sidebar" else "",
+        **shared,
     )
 
 

@@ -25,11 +25,10 @@ from playground.charts.chart import (
     Item,
     Options,
     Paragraph,
-    Widget,
     fill_panel,
 )
 from playground.charts.figure import Array, Curve
-from playground.charts.markdown import quote_place
+from playground.charts.markdown import escape_markdown, quote_place
 from playground.charts.names import token_names
 from playground.charts.scene import Scene
 from playground.language.family import change
@@ -130,29 +129,19 @@ def show_swap(scene: Scene[Lab], options: Options) -> Iterator[Item]:
     names = {"first": quote_place(tokens, first), "second": quote_place(tokens, second)}
     case, numbers = find_order(now, first, second)
     answer = say("positions", f"answer-{case}", **names, **numbers)
-    how = "table" if has_table(now) else now.config.positions
-    yield Paragraph(answer if how == "none" else f"{say('positions', f'how-{how}')} {answer}", "answer")
+    yield Paragraph(f"{say('positions', f'how-{now.config.positions}')} {answer}", "answer")
     controls = (
         (Control("positions_first", say("positions", "swap-first", token=names["first"]), high=last - 1),),
         (Control("positions_second", say("positions", "swap-second", token=names["second"]), high=last),),
     )
+    swapped = tokens.copy()
+    swapped[first], swapped[second] = tokens[second], tokens[first]
+    sentence = Paragraph(say("positions", "swapped", sentence=escape_markdown(" ".join(swapped))))
     choices = Group("positions_choices", (Columns(controls),))
-    yield Group(
-        "", (choices, _swapped_sentence(tokens, first, second), _swap_bars(scene, first, second)), is_proof=True
-    )
+    yield Group("", (choices, sentence, _swap_bars(first, second)), is_proof=True)
 
 
-def _swapped_sentence(tokens: list[str], first: int, second: int) -> Widget:
-    order = list(range(len(tokens)))
-    order[first], order[second] = second, first
-    chips = [
-        (tokens[old], str(old), "padding" if old == new else "plain", say("positions", "chip", now=new, before=old))
-        for new, old in enumerate(order)
-    ]
-    return Widget("token_chips", {"chips": chips}, say("positions", "swapped"))
-
-
-def _swap_bars(scene: Scene[Lab], first: int, second: int) -> Bars[Lab]:
+def _swap_bars(first: int, second: int) -> Bars[Lab]:
     def bars(lab: Lab) -> Mapping[str, Mapping[str, float]]:
         names = token_names(lab.run.real_tokens)
         return {name: dict(zip(names, each.tolist(), strict=True)) for name, each in moved(lab, first, second).items()}
@@ -172,14 +161,9 @@ def _swap_bars(scene: Scene[Lab], first: int, second: int) -> Bars[Lab]:
     )
 
 
-def has_table(lab: Lab) -> bool:
-    """Whether the model adds a table to the embeddings."""
-    return lab.config.has_position_table
-
-
 def has_other_table(now: Lab, pinned: Lab) -> bool:
     """Whether both models add a table of the same width, and not the same one."""
-    if not (has_table(now) and has_table(pinned)):
+    if not (now.config.has_position_table and pinned.config.has_position_table):
         return False
     one, other = table_rows(now), table_rows(pinned)
     n = min(len(one), len(other))
@@ -238,7 +222,7 @@ def show_closer(scene: Scene[Lab], options: Options) -> Iterator[Item]:
     """Why the order gets lost, and the closer view that `positions_view` names."""
     yield Paragraph(say("positions", "equivariance"))
     yield Control("positions_view", say("positions", "view"))
-    if not has_table(scene.now):
+    if not scene.now.config.has_position_table:
         yield Paragraph(say("positions", "no-table"), "caption")
     yield from VIEWS[options["positions_view"]](scene)
 

@@ -18,9 +18,9 @@ from playground.link.params import PARAMS, write
 from playground.link.query import values_of_preset
 from playground.presets import PRESETS
 from playground.text import characters
-from playground.training.network import Measure
+from playground.text.wording import write_share
 from playground.training.tasks import make_data
-from playground.training.variants import VariantsState, VariantTraining
+from playground.training.variants import VariantTraining
 from playground.views.gradient_flow import (
     N_LAYERS,
     SIZES,
@@ -139,30 +139,14 @@ def test_a_long_sentence_is_cut_and_a_large_encoder_refused() -> None:
         replace(long, lab=lab).flow(long.pair[0])
 
 
-# --- training
-
-
-CONFIG = replace(PRESETS["minilm-l6"].config, **SIZES)
-
-
-def pair(first: str, second: str, steps: int = 3) -> WatchedVariants:
-    recipe = replace(pair_recipe(1), steps=steps, n_train=64)
-    data = make_data(recipe)
-    trainings = pair_trainings(CONFIG, [BY_NAME[first], BY_NAME[second]], recipe, data)
-    training = VariantTraining(trainings, data={1: data})
+def train(first: str, second: str, **changes: Any) -> WatchedVariants:
+    recipe = replace(pair_recipe(0), **changes)
+    config, data = replace(PRESETS["minilm-l6"].config, **SIZES), make_data(recipe)
+    trainings = pair_trainings(config, [BY_NAME[first], BY_NAME[second]], recipe, data)
+    training = VariantTraining(trainings, data={0: data})
     for _ in training.run():
         pass
     return WatchedVariants(training.state, data)
-
-
-def with_shares(trained: WatchedVariants, *shares: float) -> WatchedVariants:
-    """The same pair, as if it had got so much right."""
-    results = tuple(
-        replace(result, unbatched=Measure(1.0, share))
-        for result, share in zip(trained.state.results, shares, strict=True)
-    )
-    state: VariantsState = replace(trained.state, results=results)
-    return replace(trained, state=state)
 
 
 def test_the_pages_choices_are_the_variants() -> None:
@@ -171,35 +155,22 @@ def test_the_pages_choices_are_the_variants() -> None:
 
 
 @pytest.mark.long
-def test_two_encoders_differ_in_the_variant_alone_and_their_curves_are_drawn() -> None:
-    trained = pair("pre-norm", "no norm, no residual")
+def test_two_encoders_differ_in_the_variant_alone_and_what_they_learn_is_drawn() -> None:
+    trained = train("pre-norm", "no norm, no residual", steps=3, n_train=64)
     first, second = (run.config for run in trained.state.runs)
     assert (first.norm, first.norm_placement, first.residual, first.n_layers) == ("layer", "pre", True, N_LAYERS)
     assert second == replace(first, norm="none", norm_placement="post", residual=False)
-    figure = draw_pair(trained)
+    outcome, figure = find_outcome(trained), draw_pair(trained)
+    assert (outcome["rule"], outcome["steps"]) == (trained.data.baseline, 3)
     for line, result in zip(figure["data"][1:], trained.state.results, strict=True):
-        wanted = [each.validation.accuracy for each in result.history.evaluations]
-        assert line["y"].tolist() == pytest.approx(wanted)
-        assert result.history.loss[0] != trained.state.results[0].history.loss[0] or line is figure["data"][1]
+        assert line["y"].tolist() == pytest.approx([each.validation.accuracy for each in result.history.evaluations])
+        assert result.unbatched is not None
+        assert f"*{result.run.name}* **{write_share(result.unbatched.accuracy)}**" in outcome["shares"]
 
 
 @pytest.mark.sweep
 def test_with_the_pages_own_recipe_the_one_with_residual_connections_learns() -> None:
-    recipe = pair_recipe(0)
-    data = make_data(recipe)
-    trainings = pair_trainings(CONFIG, [BY_NAME["post-norm, no residual"], BY_NAME["post-norm"]], recipe, data)
-    training = VariantTraining(trainings, data={0: data})
-    for _ in training.run():
-        pass
-    without, with_residual = (result.unbatched for result in training.state.results)
+    without, with_residual = (result.unbatched for result in train("post-norm, no residual", "post-norm").state.results)
     assert without is not None
     assert with_residual is not None
     assert with_residual.accuracy > without.accuracy + 0.2
-
-
-@pytest.mark.long
-def test_the_outcome_is_what_was_measured() -> None:
-    trained = pair("no norm", "no norm, no residual")
-    numbers = find_outcome(with_shares(trained, 0.9, 0.2))
-    assert numbers["shares"] == "*no norm* **90%** and *no norm, no residual* **20%**"
-    assert (numbers["rule"], numbers["steps"]) == (trained.data.baseline, 3)

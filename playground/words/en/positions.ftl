@@ -1,7 +1,10 @@
 # How does the encoder know the order of the words?
 # $first, $second: the two tokens that are swapped. $placed, $bare: the largest change of an output with positions and without.
 
-how-table = It adds a vector to each token: the one of its position.
+how-learned = It adds a vector to each token: the one of its position, which was learned.
+how-sinusoidal = It adds a vector to each token: the one of its position, made of sines and cosines.
+how-sinusoidal-doubled = It adds a vector to each token: the one of its position, made of sines and cosines with twice the exponent.
+how-none = It adds no positions.
 how-rotary = It turns each query and key by an angle that depends on the position.
 how-alibi = It subtracts from each score an amount that grows with the distance.
 how-relative = It adds to each score a number that depends on the distance.
@@ -12,7 +15,7 @@ answer-placed = Swap { $first } and { $second }: outputs, which are at most { NU
     [reshape] The reshape merge tells the order too.
    *[none] Nothing else tells the order.
 }
-answer-bare = This encoder adds no positions. Swap { $first } and { $second }: outputs change by up to **{ NUM($bare) }**. { $part ->
+answer-bare = Swap { $first } and { $second }: outputs change by up to **{ NUM($bare) }**. { $part ->
     [mask] Only the causal mask tells the order.
     [window] Only the attention window tells the order.
     [reshape] Only the reshape merge tells the order.
@@ -23,8 +26,7 @@ one-token = This sentence has one token: there is nothing to swap.
 
 swap-first = Swap this token: { $token }
 swap-second = with this one: { $token }
-swapped = The sentence after the swap, with the old positions. Faded tokens did not move.
-chip = position { $now }, before: { $before }
+swapped = The sentence after the swap: **{ $sentence }**
 bars =
     .alt = Bars: largest change of each word's output after the swap
     .caption = How far does each word's output move? A bar is the largest change among its numbers. A word is compared with itself, wherever it stands. Changes by rounding count as none.
