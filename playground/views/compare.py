@@ -1,5 +1,6 @@
 """Two settings side by side: where their runs part, one head of both, how long the vectors are, what models cost."""
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
@@ -13,9 +14,8 @@ from playground.accounting.readable import describe_costs, sentence_costs
 from playground.analysis.changes import compare_vectors
 from playground.analysis.comparison import PointDifference, compare_points, find_parting, have_same_tokens, moved_weight
 from playground.analysis.sentences import sentence_vector
-from playground.charts import figure as figures
 from playground.charts import palette
-from playground.charts.chart import Columns, Group, Heatmap, Item, Options, Paragraph, Picture, fill_panel
+from playground.charts.chart import Axis, Bars, Columns, Group, Heatmap, Item, Options, Paragraph, fill_panel
 from playground.charts.figure import Array
 from playground.charts.head_map import CLICK_CELL, head_map, number_by_head
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
@@ -23,7 +23,7 @@ from playground.charts.scene import Scene, note_nearest
 from playground.link.opening import Focus
 from playground.runs.arrays import FLOAT32_ROUNDING
 from playground.runs.encoder_run import Run
-from playground.text.wording import upper_first, write_share
+from playground.text.wording import upper_first
 from playground.views.norms import compare_ends, lengths_by_depth
 from playground.words import say
 
@@ -88,32 +88,27 @@ def points_by_layer(differences: Sequence[PointDifference]) -> list[PointDiffere
     return shown if shown and shown[0].name == "embed.out" else []
 
 
-def _draw_differences(shown: Sequence[PointDifference], differences: Sequence[PointDifference]) -> Picture[Run]:
-    """How far two runs are apart, a bar a layer, if it is not 0 or lost; the table has every point."""
+def _draw_differences(shown: Sequence[PointDifference], differences: Sequence[PointDifference]) -> Bars[Run]:
+    """How far two runs are apart, a bar a layer; the table has every point."""
     ends = {"embed.out": "embeddings", "final": "output"}
-    shares = np.array([each.share if each.is_apart else 0 for each in shown])
-    drawn = np.where(np.isfinite(shares) & (shares > 0), shares, np.nan)
-    bars = {
-        "type": "bar",
-        "x": [ends.get(each.name) or f"layer {each.name.split('.')[1]}" for each in shown],
-        "y": drawn,
-        "marker": {"color": palette.ATTENTION},
-        "text": ["" if np.isnan(share) else write_share(share) for share in drawn.tolist()],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "hovertemplate": "%{x}: %{y:.3p} of its length<extra></extra>",
-    }
-    top = 1.15 * float(np.nanmax([0, *drawn])) or 1
-    layout = {
-        "xaxis": {"title": "after", "type": "category", "tickangle": -figures.SLANT},
-        "yaxis": {"title": "difference, % of length", "tickformat": ".3~p", "range": [0, top]},
+    shares = {
+        ends.get(each.name) or f"layer {each.name.split('.')[1]}": each.share
+        if each.is_apart and math.isfinite(each.share)
+        else 0.0
+        for each in shown
     }
     columns = {"name": "point", "largest": "largest difference", "size": "largest number", "share": "share of length"}
-    return Picture[Run](
+    return Bars[Run](
         key="compare_points",
         alt=say("compare", "points.alt"),
         caption=say("compare", "points.caption"),
-        figure=lambda _: figures.style([bars], layout, height=300),
+        bars=lambda _: {"difference": shares},
+        labels=Axis("after"),
+        value={"title": "difference, % of length", "tickformat": ".3~p", "rangemode": "tozero"},
+        colours={"difference": palette.ATTENTION},
+        number=".3p",
+        horizontal=False,
+        height=300,
         table=lambda _: pd.DataFrame([asdict(each) for each in differences]).rename(columns=columns),
         compares=False,
     )

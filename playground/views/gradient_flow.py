@@ -1,9 +1,8 @@
 """What norms and residual connections do to a gradient on its way back, and to what an encoder learns: two encoders."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,9 +51,6 @@ from playground.words import say
 LONGEST = 64
 """Tokens of a sentence that take part: forwards and backwards costs three times a pass."""
 
-SWEEP_DEPTHS = (1, 2, 4, 8, 16, 32)
-"""Numbers of layers that the depth sweep tries, below the one that the page shows."""
-
 LIMIT = 1_000
 """A gradient that changes by more than this factor from the last layer to the first does not arrive."""
 
@@ -89,12 +85,7 @@ class Encoders:
             TooLargeError: it has too many parameters, or too many layers for these tokens.
             InputError: a tokenizer has no word for the text, or the position table is too short.
         """
-        return run_back(self.lab, variant, (self.n_layers,))[0]
-
-    def sweep(self, variant: Variant) -> Mapping[int, Flow]:
-        """Return a variant's backward passes by number of layers; raises as `flow`."""
-        depths = (*(depth for depth in SWEEP_DEPTHS if depth < self.n_layers), self.n_layers)
-        return dict(zip(depths, run_back(self.lab, variant, depths), strict=True))
+        return run_back(self.lab, variant, self.n_layers)
 
     def norms(self, part: str) -> dict[str, Norms]:
         """Return a part's gradient norms by the encoder's name."""
@@ -102,9 +93,9 @@ class Encoders:
 
 
 @once
-def run_back(lab: Lab, variant: Variant, depths: tuple[int, ...]) -> tuple[Flow, ...]:
-    """Return a variant's backward pass at each number of layers, the largest last; raises as `Encoders.flow`."""
-    config = common_config(replace(lab.config, vocab_size=lab.random_table_rows), depths[-1])
+def run_back(lab: Lab, variant: Variant, n_layers: int) -> Flow:
+    """Return a variant's backward pass; raises as `Encoders.flow`."""
+    config = common_config(replace(lab.config, vocab_size=lab.random_table_rows), n_layers)
     text, seed = lab.text_key, lab["seed"]
     batch = read_text(lab.source, replace(text, max_tokens=min(text.max_tokens, LONGEST)))
     ids = batch.ids[lab.sentence][batch.mask[lab.sentence]]
@@ -112,8 +103,7 @@ def run_back(lab: Lab, variant: Variant, depths: tuple[int, ...]) -> tuple[Flow,
     encoder = with_variant(lab.source.encoder(RANDOM, config, seed), variant)
     vectors, device = draw_vocabulary(lab.tokenizer, config, seed), next(encoder.parameters()).device
     vectors = None if vectors is None else vectors.to(device)
-    back = partial(backward, encoder, ids.to(device), vectors=vectors, causal=lab["causal"])
-    return tuple(back(n_layers=depth) for depth in depths)
+    return backward(encoder, ids.to(device), vectors=vectors, causal=lab["causal"])
 
 
 def gradient_scene(view: LinkedView) -> Scene[Encoders]:
@@ -133,13 +123,9 @@ def show_gradient_flow(scene: Scene[Encoders], options: Options) -> Iterator[Ite
     yield Paragraph("  \n".join(describe_way(encoders, variant, part) for variant in encoders.pair), "answer")
     yield gradients_by_layer(encoders, part)
     yield Paragraph(say("gradient_flow", "terms", tokens=LONGEST), "caption")
-    controls = (
-        Control("gradient_of", say("gradient_flow", "part")),
-        Control("gradient_view", say("gradient_flow", "view")),
-    )
-    title, view = say("gradient_flow", "closer"), VIEWS[options["gradient_view"]]
+    title, of = say("gradient_flow", "closer"), Control("gradient_of", say("gradient_flow", "part"))
     yield fill_panel(
-        options, "gradient_six", title, lambda: [*controls, *view(scene, options)], ":material/functions:", controls
+        options, "gradient_six", title, lambda: [of, *show_chain(encoders)], ":material/functions:", closed=(of,)
     )
 
 
@@ -179,14 +165,14 @@ def gradients_by_layer(encoders: Encoders, part: str) -> Curves[Encoders]:
     )
 
 
-def draw_line(name: str, norms: Norms, depths: tuple[int, ...] = ()) -> Curve:
+def draw_line(name: str, norms: Norms) -> Curve:
     """A variant's line, with gaps where a logarithmic axis has no place for a number."""
-    variant, x = BY_NAME[name], np.array(depths or range(len(norms)))
-    shown = np.where(np.isfinite(norms) & (norms > 0), norms, np.nan)
-    return Curve(name, x, shown, COLOURS[variant.norm, variant.residual], dash=None if variant.residual else "dash")
+    variant, shown = BY_NAME[name], np.where(np.isfinite(norms) & (norms > 0), norms, np.nan)
+    dash = None if variant.residual else "dash"
+    return Curve(name, np.arange(len(norms)), shown, COLOURS[variant.norm, variant.residual], dash=dash)
 
 
-def show_chain(scene: Scene[Encoders], options: Options) -> Iterator[Item]:
+def show_chain(encoders: Encoders) -> Iterator[Item]:
     """The stream's gradient as a product: its formula, and its factors in this run."""
 
     def list_factors(encoders: Encoders) -> pd.DataFrame:
@@ -202,41 +188,7 @@ def show_chain(scene: Scene[Encoders], options: Options) -> Iterator[Item]:
         r"\prod_{l=L-1}^{0} \frac{\partial x_{l+1}}{\partial x_l}"
     )
     yield Table[Encoders](key="gradient_chain", frame=list_factors, is_markdown=True)
-    yield Paragraph(say("gradient_flow", "chain", layers=scene.now.n_layers), "caption")
-
-
-def show_sweep(scene: Scene[Encoders], options: Options) -> Iterator[Item]:
-    """The first layer's gradient against the number of layers."""
-    part = options["gradient_of"]
-
-    def first_norms(encoders: Encoders) -> pd.DataFrame:
-        columns = {
-            variant.name: {depth: flow.gradients[part][0] for depth, flow in encoders.sweep(variant).items()}
-            for variant in encoders.pair
-        }
-        return pd.DataFrame(columns).rename_axis("layers")
-
-    def curves(encoders: Encoders) -> list[Curve]:
-        table = first_norms(encoders)
-        return [draw_line(str(name), table[name].to_numpy(), tuple(table.index)) for name in table]
-
-    yield Curves(
-        key="gradient_by_depth",
-        alt=say("gradient_flow", "by-depth.alt"),
-        caption=say("gradient_flow", "by-depth.caption", part=part, layers=scene.now.n_layers),
-        curves=curves,
-        x=Axis("layers of the encoder"),
-        y=[figures.length_axis("length of the gradient")],
-        height=320,
-        table=first_norms,
-    )
-
-
-VIEWS: Mapping[str, Callable[[Scene[Encoders], Options], Iterator[Item]]] = {
-    "chain rule": show_chain,
-    "depth sweep": show_sweep,
-}
-"""By the value of `gradient_view`."""
+    yield Paragraph(say("gradient_flow", "chain", layers=encoders.n_layers), "caption")
 
 
 def pair_recipe(seed: int) -> Recipe:

@@ -326,7 +326,7 @@ def test_a_link_that_another_hand_wrote_is_not_exact(texts: dict[str, list[str]]
 
 
 def test_a_link_opens_the_panel_of_what_it_sets_unless_the_page_is_open_already() -> None:
-    texts = {"gradient_view": ["depth sweep"]}
+    texts = {"gradient_of": ["stream"]}
     assert read_link(texts).values["gradient_six"] is True
     assert "gradient_six" not in read_link(texts, ["gradient_six"]).values
     assert read_link({**texts, "gradient_six": ["false"]}).values["gradient_six"] is False

@@ -123,7 +123,6 @@ DEFAULTS = {
     "compare_lengths": False,
     "gradient_layers": 12,
     "gradient_of": "whole layer",
-    "gradient_view": "chain rule",
     "gradient_first": "no norm",
     "gradient_second": "no norm, no residual",
     "gradient_six": False,

@@ -40,10 +40,10 @@ PARTS = ("whole layer", "attention", "feed-forward", "stream")
 PAIR = {"gradient_first": "no norm", "gradient_second": "pre-norm, no residual"}
 
 
-def show(view: str = "chain rule", **query: object) -> tuple[Scene[Encoders], list[Item]]:
+def show(**query: object) -> tuple[Scene[Encoders], list[Item]]:
     """The page of a small encoder of 3 layers."""
     small = {"weights": "random", "tokenizer": "char", "d_model": 16, "n_heads": 4, "d_ff": 32, "text": "abcd"}
-    asked = (query if "d_model" in query else small | {"gradient_layers": 3} | query) | {"gradient_view": view}
+    asked = query if "d_model" in query else small | {"gradient_layers": 3} | query
     link = "&".join(f"{key}={write(value)}" for key, value in (PAIR | asked).items())
     view_of_link = open_link(f"http://host/gradient-flow?{link}")
     scene = gradient_scene(view_of_link)
@@ -83,7 +83,7 @@ def test_a_way_is_the_first_norm_over_the_last() -> None:
 
 
 def test_the_chain_rules_factors_multiply_to_the_streams_ratio() -> None:
-    scene, items = show()
+    scene, items = show(gradient_six=True)
     table = chart(items, "gradient_chain").frame(scene.now)
     for name in PAIR.values():
         stream = flow_of(name, 3).gradients["stream"]
@@ -91,15 +91,6 @@ def test_the_chain_rules_factors_multiply_to_the_streams_ratio() -> None:
         assert factor == f"${BY_NAME[name].factor}$"
         assert float(ratio) == pytest.approx(stream[0] / stream[-1], rel=1e-2)
         assert float(mean) ** 3 == pytest.approx(float(ratio), rel=1e-2)
-
-
-def test_the_sweep_has_the_first_norm_of_each_depth() -> None:
-    scene, items = show("depth sweep", gradient_layers=5)
-    swept = chart(items, "gradient_by_depth").table(scene.now)
-    assert list(swept.index) == [1, 2, 4, 5]
-    for name in PAIR.values():
-        expected = [flow_of(name, depth).gradients["whole layer"][0] for depth in swept.index]
-        np.testing.assert_allclose(swept[name], expected, rtol=1e-5)
 
 
 @pytest.mark.long
@@ -118,13 +109,12 @@ def test_what_the_encoders_do_not_share_changes_nothing(query: dict[str, Any]) -
     pd.testing.assert_frame_equal(plain, other)
 
 
-@pytest.mark.parametrize("view", ["chain rule", "depth sweep"])
-def test_one_layer_and_one_token_are_enough_and_numbers_may_leave_32_bits(view: str) -> None:
+def test_one_layer_and_one_token_are_enough_and_numbers_may_leave_32_bits() -> None:
     for query in (
         {"text": "a", "gradient_layers": 1, "positions": "none"},
         {"gradient_layers": 48, "gradient_first": "no norm", "gradient_second": "no norm, no residual"},
     ):
-        scene, items = show(view, **query, gradient_six=True)
+        scene, items = show(**query)
         for each in items:
             if isinstance(each, Curves):
                 draw_chart(each, scene)

@@ -26,17 +26,12 @@ by-layer-weights = Length of the gradient of each layer's parameters ({ $part })
 by-layer-stream = Length of the gradient of all tokens' vectors before each layer. It travels from right to left, and *arrives* if its length changes at most 1,000-fold.
 
 part = Gradient of
-view = Look closer
-closer = Look closer: the chain rule, depth
+closer = Look closer: parts of a layer, the chain rule
 
 chain = The chain rule multiplies the stream's gradient once per sublayer f, attention or feed-forward. $f'$ is its derivative. $N'$ is that of the norm, which divides by the size of its input. $I$ is the identity that a residual connection adds. *All*: $\lVert \partial\mathcal{"{"}L{"}"} / \partial x_0 \rVert$ over $\lVert \partial\mathcal{"{"}L{"}"} / \partial x_L \rVert$, over { $layers ->
     [one] one layer
    *[other] { $layers } layers
 }; *on average*: its geometric mean.
-
-by-depth =
-    .alt = Length of the first layer's gradient against the number of layers, a line for each encoder
-    .caption = Length of the gradient ({ $part }) where it ends, for encoders of up to { $layers } layers. A deeper encoder begins with the layers of a shallower one.
 
 train = **What are norms and residual connections good for?** A gradient that arrives is only part of the answer. Let both learn a task: read a row of letters, and name the letter at each place. Here they have { $layers } layers and vectors of { $width } numbers, which keeps it short.
     .start = Start both
