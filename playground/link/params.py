@@ -21,8 +21,7 @@ from playground.link.kinds import (
     Whole,
     read_changes,
 )  # fmt: skip
-from playground.mistakes.bug_lab import LEVELS, MAX_SEED, SUSPECTS
-from playground.mistakes.lab_tests import TESTS
+from playground.mistakes.bug_lab import LEVELS, MAX_SEED, SUSPECTS, TESTS
 from playground.pages import LADDER, page_at
 from playground.presets import PRESETS
 from playground.text.tokenizer import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
@@ -236,12 +235,11 @@ _IN_PANELS = {
     "attention_drawing": "attention_show attention_other attention_hide attention_colours attention_stretch",
     "attention_steps": "attention_why attention_word",
     "attention_closer": "attention_view attention_habits",
-    "norms_closer": "norms_view norms_part norms_layer norms_norm norms_by_token",
-    "positions_closer": "positions_view positions_curve_1 positions_curve_2 positions_curve_3 positions_measure",
+    "norms_closer": "norms_view norms_norm norms_by_token",
+    "positions_closer": "positions_view",
     "positions_table": "position_table",
-    "gradient_six": "gradient_scale gradient_of gradient_view",
+    "gradient_six": "gradient_of",
     "parameters_costs": "flops_breakdown flops_by_length",
-    "parameters_models": "named_models",
     "parameters_bought": "capability_by_parameters",
     "parts_costs": "parts_counted ladder_costs",
     "overview_more": "overview_attention overview_norms overview_parameters",
@@ -249,8 +247,6 @@ _IN_PANELS = {
 
 FOLDS = {key: panel for panel, keys in _IN_PANELS.items() for key in keys.split()}
 """By a page's parameter, or a chart: the panel that it stands in, which a link with it opens."""
-
-MAX_DIMENSION = int(SIZES["d_model"].options[-1]) - 1
 
 POOLINGS = ("mean", "first token", "mean with padding")
 """Of `analysis.sentences`, which imports pandas."""
@@ -270,12 +266,12 @@ _OFF = {
     "positions": "table closer",
     "step": "dropout ways",
     "whatif": "more tokens sentence chosen spread",
-    "compare": "head lengths costs",
+    "compare": "head lengths",
     "gradient": "six",
-    "parameters": "formulas costs bought models",
+    "parameters": "formulas costs bought",
     "parts": "costs",
     "tutorials": "mistakes five differences",
-    "encdec": "show_training show_masks show_costs",
+    "encdec": "show_training show_masks",
     "similarity": "closer ranking how",
 }
 """By the prefix of a page's parameters: switches and panels, off or closed by default."""
@@ -298,19 +294,11 @@ OWN: dict[str, Param] = {
     "attention_rival": Choice(AUTOMATIC, (AUTOMATIC, MEAN, *map(str, range(MAX_TOKENS)))),
     "attention_word": Text("", longest=40),
     "attention_colours": Choice("square root", ("square root", "linear")),
-    "norms_view": Choice("tokens", ("tokens", "statistics", "cosines", "by hand")),
-    "norms_part": Choice("residual", ("residual", "attention", "feed-forward")),
-    "norms_layer": Whole(0, 0, 96),
+    "norms_view": Choice("tokens", ("tokens", "statistics", "by hand")),
     "norms_norm": Whole(0, 0, 193),
-    "positions_view": Choice(
-        "swap two words", ("swap two words", "this sentence", "curves", "similarity", "doubled exponent")
-    ),
+    "positions_view": Choice("this sentence", ("this sentence", "similarity", "doubled exponent")),
     "positions_first": Whole(2, 0, MAX_TOKENS - 1),
     "positions_second": Whole(8, 0, MAX_TOKENS - 1),
-    "positions_curve_1": Whole(0, 0, MAX_DIMENSION),
-    "positions_curve_2": Whole(10, 0, MAX_DIMENSION),
-    "positions_curve_3": Whole(100, 0, MAX_DIMENSION),
-    "positions_measure": Choice("dot product", ("dot product", "distance")),
     "step_path": Choice("as the data moves", ("as the data moves", "as tutorial B")),
     "step_input": Choice("the tutorial's", ("the tutorial's", "my text")),
     "step_sentence": Whole(1, 1, 5),
@@ -323,9 +311,7 @@ OWN: dict[str, Param] = {
     "whatif_measure": Choice("length of the change", ("length of the change", "cosine")),
     "whatif_pooling": Choice("mean", POOLINGS),
     "gradient_layers": Whole(12, 1, 48),
-    "gradient_scale": Size(1.0, (0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)),
-    "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "norms", "stream")),
-    "gradient_view": Choice("chain rule", ("chain rule", "depth sweep", "loss")),
+    "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "stream")),
     "gradient_first": Choice("no norm", ENCODERS),
     "gradient_second": Choice("no norm, no residual", ENCODERS),
     "parameters_model": Choice("sidebar", ("sidebar", *PRESETS)),

@@ -94,7 +94,7 @@ def test_whatever_a_link_says_reading_ends_inside_the_domain(kind: type[Param], 
         ("vocab_size", "12", 300),
         ("table_rows", "9999", 10_000),
         ("table_rows", "-3", 0),
-        ("norms_layer", "97", 96),
+        ("norms_norm", "194", 193),
         ("layer", "96", 95),
     ],
 )
@@ -298,7 +298,7 @@ def test_a_link_is_read_with_a_sentence_on_what_is_wrong(texts: dict[str, list[s
 
 
 def test_a_link_opens_the_panel_of_what_it_sets_and_the_source_of_a_pair() -> None:
-    texts = {"gradient_view": ["depth sweep"]}
+    texts = {"gradient_of": ["stream"]}
     assert read_link(texts)[0]["gradient_six"] is True
     assert read_link({**texts, "gradient_six": ["false"]})[0]["gradient_six"] is False
     assert "gradient_six" not in read_link({"gradient_layers": ["3"]})[0]

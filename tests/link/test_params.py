@@ -26,16 +26,16 @@ from playground.web.shared.navigation import pages
 OFF = """untrained gated qk_norm share_layers final_norm scale_embeddings fused_qkv causal overview_shapes overview_more
 attention_hide attention_stretch attention_drawing attention_steps attention_closer norms_closer positions_table
 positions_closer step_dropout step_ways whatif_more whatif_tokens whatif_sentence whatif_chosen whatif_spread
-compare_head compare_lengths compare_costs gradient_six parameters_formulas parameters_costs parameters_bought
-parameters_models tutorials_mistakes tutorials_five tutorials_differences encdec_show_training encdec_show_masks
-encdec_show_costs parts_costs similarity_closer similarity_ranking similarity_how"""
+compare_head compare_lengths gradient_six parameters_formulas parameters_costs parameters_bought
+tutorials_mistakes tutorials_five tutorials_differences encdec_show_training encdec_show_masks
+parts_costs similarity_closer similarity_ranking similarity_how"""
 ON = "bias first_norm embedding_norm residual training_causal training_layer_norm"
 NUMBERS = """sentence=1 vocab_size=2000 table_rows=0 dropout=0.1 d_model=384 n_heads=12 n_layers=6 d_ff=1536 max_len=512
 norm_eps=1e-12 n_segments=2 n_kv_heads=0 d_head=0 position_offset=0 rotary_base=10000 local_rotary_base=0
 relative_buckets=32 relative_distance=128 window=0 global_every=0 d_embedding=0 seed=0 mask=-1 layer=3 head=1 query=10
-key=2 tour=0 attention_other=0 norms_layer=0 norms_norm=0 positions_first=2 positions_second=8 positions_curve_1=0
-positions_curve_2=10 positions_curve_3=100 step_sentence=1 whatif_other=2 whatif_pruned=20 gradient_layers=12
-gradient_scale=1.0 exercises_variant=0 lab_seed=0 encdec_example_layer=1 encdec_example_head=3
+key=2 tour=0 attention_other=0 norms_norm=0 positions_first=2 positions_second=8
+step_sentence=1 whatif_other=2 whatif_pruned=20 gradient_layers=12
+exercises_variant=0 lab_seed=0 encdec_example_layer=1 encdec_example_head=3
 encdec_example_position=0 encdec_layer=0 encdec_head=0 encdec_position=0 training_length=12 training_n_symbols=10
 training_n_train=4096 training_steps=600 training_batch_size=64 training_lr=0.002 training_warmup=100
 training_dropout_attention=0.0 training_dropout_residual=0.0 training_weight_decay=0.0 training_label_smoothing=0.0
@@ -48,10 +48,10 @@ similarity_depth=6"""
 WORDS = """weights=minilm,tokenizer=wordpiece,norm_placement=post,norm=layer,activation=gelu,positions=learned
 head_merge=transpose,initialisation=xavier,overview_batch=this text,attention_show=one head,attention_view=lines
 attention_habits=fixed sentences,attention_why=sources,attention_rival=automatic,attention_colours=square root
-norms_view=tokens,norms_part=residual,positions_view=swap two words,positions_measure=dot product
+norms_view=tokens,positions_view=this sentence
 step_path=as the data moves,step_input=the tutorial's,step_stage=embedding,whatif_view=what followed
 whatif_parts=heads,whatif_on=sentence vector,whatif_measure=length of the change,whatif_pooling=mean
-gradient_of=whole layer,gradient_view=chain rule,gradient_first=no norm,gradient_second=no norm; no residual
+gradient_of=whole layer,gradient_first=no norm,gradient_second=no norm; no residual
 parameters_model=sidebar,parameters_view=components,tutorials_against=E,tutorials_letter=A,lab_level=easy
 encdec_source=trained example,encdec_example=the small black cat sees a white house,encdec_example_attention=cross
 encdec_attention=cross,training_task=Reverse,training_optimizer=adam,training_schedule=paper,training_attention=self

@@ -283,11 +283,6 @@ def current_focus(run: Run) -> Focus:
     return opening.nearest_places({place: current_value(place) for place in FOCUS}, last_places(run))
 
 
-def current_layer(n_layers: int) -> int:
-    """Return the focus's layer in a model of so many that need not be run: what was asked for, or the nearest."""
-    return min(int(current_value("layer")), n_layers - 1)
-
-
 def settle_tokens(run: Run) -> None:
     """Move query and key, which were chosen in another text, to the same words of the present one, whose run it is.
 

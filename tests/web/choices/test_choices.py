@@ -26,6 +26,7 @@ from playground.link.params import (
 from playground.link.query import MARKER, PINNED_KEYS
 from playground.presets import PRESETS
 from playground.training.recipe import Recipe
+from playground.web.choices import setup
 from playground.web.choices.open_page import training_parameters
 from playground.web.session import caches
 from playground.web.sidebar.controls import EXPERT
