@@ -11,7 +11,7 @@ from playground.errors import ConfigError, PlaygroundError
 from playground.language.network import check_spec
 from playground.limits import MAX_TOKENS
 from playground.link import english
-from playground.link.kinds import Notation, Several, Text
+from playground.link.kinds import Notation, Several, Text, read_param
 from playground.link.params import (
     ARCHITECTURE,
     FOCUS,
@@ -65,7 +65,7 @@ def needed_panels(linked: Collection[str | None]) -> dict[str, bool]:
 def read(key: str, texts: Sequence[str]) -> tuple[Any, str | None]:
     """Read one parameter, repeated or not; returns its value and a sentence on what was wrong, if anything."""
     param = PARAMS[key]
-    value, complaint = param.read_all(texts)
+    value, complaint = read_param(param, texts)
     if complaint is None or isinstance(param, Notation):
         return value, complaint
     if isinstance(param, Text):
@@ -196,7 +196,7 @@ def settle(
     elif values["weights"] in {"mine", "trained here"} and recognised is not None:
         _apply_recognised(values, recognised, notices)
     else:  # an upload that was open until now may have left sizes between the sliders' stops
-        values.update({key: size.read(write(values[key]))[0] for key, size in SIZES.items()})
+        values.update({key: read_param(size, [write(values[key])])[0] for key, size in SIZES.items()})
     while (error := _find_error(values)) is not None:  # each is in its domain, so it is one that does not fit another
         key = error.field
         if key in ("d_head", "fused_qkv") and recognised is not None and key in recognised.settings:

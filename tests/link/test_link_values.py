@@ -42,7 +42,7 @@ def inside(param: Param, value: Any) -> bool:
     if isinstance(param, Several):
         return isinstance(value, tuple) and set(value) <= set(param.options) and len(set(value)) == len(value)
     if isinstance(param, Notation):
-        return param.read(str(value)) == (value, None)
+        return param.parse(str(value)) == (value, None)
     return isinstance(value, str) and len(value) <= param.longest
 
 

@@ -4,7 +4,18 @@ from typing import Any
 
 from playground.config import ModelConfig
 from playground.link import query
-from playground.link.kinds import Changes, Choice, Notation, Several, Size, Switch, Text, Whole, read_changes
+from playground.link.kinds import (
+    Changes,
+    Choice,
+    Notation,
+    Several,
+    Size,
+    Switch,
+    Text,
+    Whole,
+    read_changes,
+    read_param,
+)
 from playground.link.params import (
     ARCHITECTURE,
     LOCKED,
@@ -14,6 +25,7 @@ from playground.link.params import (
     SHARED,
     TASK_TITLES,
     page_parameters,
+    write,
     write_all,
 )
 from playground.pages import PAGES
@@ -161,4 +173,4 @@ def test_a_trainings_defaults_are_those_of_the_first_task_and_stand_on_stops() -
     assert all(getattr(Recipe(**TASKS["reverse"].defaults), name) == value for name, value in plain.items())
     for task in TASKS.values():
         for name, value in task.defaults.items():
-            assert RECIPE[name].read_all([f"{value:g}" if isinstance(value, float) else str(value)]) == (value, None)
+            assert read_param(RECIPE[name], [write(value)]) == (value, None)
