@@ -1,6 +1,5 @@
 """Links with junk, and values that do not go together: both end in a setup that runs, with a plain sentence."""
 
-from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import strategies as st
 
 from playground.limits import MAX_CHARACTERS
 from playground.link.kinds import Choice, Notation, Param, Several, Size, Switch, Text, Whole, read_changes
-from playground.link.params import ARCHITECTURE, LOCKED, PARAMS, SHARED, SIZES
+from playground.link.params import LOCKED, PARAMS, SHARED, SIZES
 from playground.link.query import (
     MARKER,
     PINNED_KEYS,
@@ -104,17 +103,6 @@ def test_a_number_outside_becomes_the_nearest_inside(key: str, text: str, value:
     assert sentence is not None
 
 
-@pytest.mark.parametrize(
-    ("key", "text", "value"),
-    [("d_model", "768", 768), ("norm_eps", "1e-05", 1e-5), ("norm_eps", "0.001", 0.001), ("causal", "true", True),
-     ("residual", "false", False), ("weights", "random", "random"), ("seed", "7", 7),
-     ("tokenizer", "vectors", "vectors"), ("table_rows", "50257", 50_257),
-     ("attention_show", "average of heads", "average of heads"), ("text", "<b>&\n", "<b>&\n"), ("text", "", "")],
-)  # fmt: skip
-def test_a_good_value_is_taken_without_a_word(key: str, text: str, value: object) -> None:
-    assert read(key, [text]) == (value, None)
-
-
 def test_of_a_repeated_parameter_the_last_counts() -> None:
     assert read("n_layers", ["2", "junk", "3"]) == (3, None)
     assert read("n_layers", ["3", "junk"])[0] == SHARED["n_layers"].default
@@ -136,13 +124,6 @@ def test_a_text_that_is_too_long_is_cut() -> None:
         text, sentence = read(key, ["é" * 100_000])
         assert text == "é" * longest
         assert f"100,000 characters; only the first {longest:,}" in str(sentence)
-
-
-def test_a_strangers_text_is_quoted_short_and_without_markup() -> None:
-    sentence = read("norm", ["[click](http://x) <b> `$x$` " + "a" * 50])[1]
-    assert sentence is not None
-    assert not set("[]()<>`$*:") & set(sentence.split("“")[1].split("”")[0])
-    assert len(sentence) < 150
 
 
 # --- values that do not go together
@@ -247,14 +228,6 @@ def test_without_the_checkpoint_random_weights_take_its_place() -> None:
     values, (sentence,) = settle(DEFAULTS, has_checkpoint=False)
     assert values == with_(weights="random", tokenizer="word")
     assert "CONTRIBUTING.md" in sentence
-
-
-def test_the_config_is_the_sidebars() -> None:
-    values = with_(d_model=64, n_heads=4, norm="none")
-    assert asdict(model_config(values, vocab_size=11)) == {
-        "vocab_size": 11,
-        **{key: values[key] for key in ARCHITECTURE},
-    }
 
 
 @given(pinned=values_of_the_sidebar(), now=values_of_the_sidebar())

@@ -46,22 +46,6 @@ def no_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- what the page shows
 
 
-def test_a_link_of_defaults_is_the_trained_encoder_on_the_default_text() -> None:
-    view = open_link(HOST)
-    assert (view.page, view.weights, view.text, view.notices) == ("attention", "minilm", (DEFAULT_TEXT,), ())
-    assert view.config == view.encoder.config == view.run.config
-    assert [view.run.tokens[view.focus.query], view.run.tokens[view.focus.key]] == ["it", "animal"]
-    assert view.run.pattern(view.focus.layer)[view.focus.head].shape == (16, 16)
-    assert view.pinned is None
-
-
-def test_the_first_token_of_a_causal_encoder_looks_at_itself() -> None:
-    """It may see nothing else, however many words there are behind it."""
-    tokenizer, config = words(["one two three"]), ModelConfig(vocab_size=4, d_model=8, n_heads=2, n_layers=1, d_ff=8)
-    looked_at = run(Encoder(config), tokenizer.encode_batch(["one two three"]), 0, causal=True)
-    assert choose_pair(looked_at, Focus(0, 0, 1, 1), query=0).key == 0
-
-
 def test_the_key_is_a_word_where_there_is_another() -> None:
     """Whatever a head looks at most: of eight, some look more at a comma."""
     tokenizer, config = words(["one , ! two"]), ModelConfig(vocab_size=5, d_model=16, n_heads=8, n_layers=1, d_ff=8)

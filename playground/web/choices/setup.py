@@ -16,6 +16,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from playground.errors import PlaygroundError
 from playground.language.family import nearest_shipped
 from playground.link import english, opening
+from playground.link.kinds import Several
 from playground.link.lab import Lab
 from playground.link.opening import Focus, choose_pair
 from playground.link.params import ARCHITECTURE, AUTOMATIC, DEFAULT_TEXT, FOCUS, LESSON, PARAMS, SENTENCE_PAIR, SHARED
@@ -53,6 +54,8 @@ _REPLACED = "_replaced"
 """Session key of what was replaced: by parameter the old value, the new one, when, and whether by a second field."""
 
 _UNDONE = PARAMS.keys() - LESSON.keys()
+_SEVERAL = [key for key, param in PARAMS.items() if isinstance(param, Several)]
+_FORGOTTEN = object()
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,14 @@ def current_value(key: str) -> Any:
 
 def current_values(keys: Iterable[str]) -> dict[str, Any]:
     """Return choices: of the session, or of the last moment if Streamlit has forgotten a widget."""
-    session, kept = st.session_state, moments()
+    return _read_values(st.session_state, keys)
+
+
+def _read_values(session: Any, keys: Iterable[str]) -> dict[str, Any]:
+    kept = moments()
     last = kept[-1].values if kept else {}
-    return {key: session[key] if key in session else last.get(key, PARAMS[key].default) for key in keys}
+    found = {key: session.get(key, _FORGOTTEN) for key in keys}
+    return {key: last.get(key, PARAMS[key].default) if value is _FORGOTTEN else value for key, value in found.items()}
 
 
 def set_values(values: Mapping[str, Any], *, by_second_field: bool = False) -> None:
@@ -128,7 +136,8 @@ def keep_replaced() -> None:
 
 def take_moment() -> Moment:
     """Return what is chosen now."""
-    return Moment(current_values(_UNDONE), pinned_values(), _pair())
+    values = _read_values(st.session_state.to_dict(), _UNDONE)
+    return Moment(values | {key: tuple(values[key]) for key in _SEVERAL}, pinned_values(), _pair())
 
 
 def note_moment(notices: Sequence[str] = (), page: str = "", *, is_new: bool) -> None:

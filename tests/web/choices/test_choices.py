@@ -28,14 +28,12 @@ from playground.presets import PRESETS
 from playground.training.recipe import Recipe
 from playground.web.choices import setup
 from playground.web.choices.open_page import training_parameters
-from playground.web.session import caches
 from playground.web.sidebar.controls import EXPERT
 from tests.web.app_test import (
     SMALL,
     captions,
     choose,
     component_data,
-    locked,
     open_page,
     open_panels,
     parameter_count,
@@ -106,13 +104,6 @@ def test_parameters_that_nothing_depends_on_are_named_once_as_a_notebook_names_t
     assert "n_layer" not in sentences(app), "it was about the link"
 
 
-def test_unlocking_keeps_the_shape_and_says_that_weights_are_random() -> None:
-    app = press(open_panels(open_page(), EXPERT), "unlock")
-    assert values(app, *DEFAULTS, "weights") == {**DEFAULTS, "weights": "random"}
-    assert not locked(app)
-    assert ":orange-badge[random weights]" in captions(app)
-
-
 def test_a_shape_that_a_press_has_set_comes_back_and_not_the_one_before_it() -> None:
     app = choose(open_page("tutorials", **SMALL | {"n_layers": "5"}), weights="minilm")
     pressed = values(press(app, "tutorials_open_overview"), *LOCKED, "weights")
@@ -130,15 +121,6 @@ def test_a_preset_sets_the_whole_architecture_and_its_token_table() -> None:
         assert values(app, "weights") == {"weights": "random"}
         assert parameter_count(app) == f"{count_parameters(preset.config).total:,}", name
         assert f"matches: {preset.title}" in captions(app)
-
-
-def test_without_the_checkpoints_tokenizer_the_token_table_has_as_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches, "checkpoint_available", lambda: False)
-    app = open_page("parameters", weights="random")
-    working(app.selectbox(key="preset").set_value("bert-base").run())
-    assert values(app, "tokenizer", "table_rows") == {"tokenizer": "word", "table_rows": 30_522}
-    assert parameter_count(app) == f"{count_parameters(PRESETS['bert-base'].config).total:,}"
-    assert "matches: BERT base" in captions(app)
 
 
 @pytest.mark.parametrize(

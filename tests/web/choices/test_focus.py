@@ -106,12 +106,6 @@ def test_a_special_token_that_was_chosen_stays_with_its_text() -> None:
     assert shown_focus(choose(app, text="She sat down."))["key"] in (2, 3), "a word"
 
 
-def test_special_tokens_are_chosen_only_where_there_is_nothing_else() -> None:
-    for text, pair in (("dogs bark", (2, 1)), ("!?", (2, 1)), ("dogs", (1, 0))):
-        chosen = shown_focus(open_page("attention", text=text))
-        assert (chosen["query"], chosen["key"]) in {pair, (1, 2) if text == "dogs" else pair}
-
-
 def test_a_link_names_the_pair_of_every_text_but_the_default_one() -> None:
     app = open_page("attention", **SMALL, text="a cat sat on", query=10, key=2)
     written = component_data(app, "address_guard")["parameters"]
