@@ -1,7 +1,7 @@
 """The address bar ⇄ the session: a link's choices are read once and made to go together; the address follows them.
 
-The address is read as a session begins, after a step back in the browser's history, and on a page whose link sets
-something. Nothing else is ever in it but what a run has written at its end.
+The address is read as a session begins, and on a page whose link sets something; a step back in the browser's history
+opens its page at the present choices. Nothing else is ever in it but what a run has written at its end.
 """
 
 from collections.abc import Collection, Mapping
@@ -44,10 +44,10 @@ def open_page(page: str) -> None:
     arrived = st.session_state.get(OPEN_PAGE) != page
     st.session_state[OPEN_PAGE] = page
     is_first = not moments()
-    texts, is_step_back = _unread_texts(is_first=is_first, arrived=arrived)
+    texts = _unread_texts(is_first=is_first, arrived=arrived)
     sentences: list[str] = []
     if texts is not None:
-        sentences = _choose_linked(texts, keeps_others=not is_first and not is_step_back)
+        sentences = _choose_linked(texts, keeps_others=not is_first)
     trained = trained_slot.shown_network()
     is_decoder = arrived and page == "encoder-decoder" and current_value("weights") == "trained here"
     if is_decoder and trained is not None and trained.task.has_decoder and "encdec_source" not in (texts or ()):
@@ -57,15 +57,15 @@ def open_page(page: str) -> None:
     choices.note_moment(sentences, page, is_new=is_new)
 
 
-def _unread_texts(*, is_first: bool, arrived: bool) -> tuple[Texts | None, bool]:
-    """Return the address's texts, None if the session's choices count; and whether the visitor has stepped back."""
+def _unread_texts(*, is_first: bool, arrived: bool) -> Texts | None:
+    """Return the address's texts; None if the session's choices count."""
     context = get_script_run_ctx()
     is_step_back = context is not None and context.is_history_navigation
     address = {key: st.query_params.get_all(key) for key in st.query_params}
     kept: _Address = st.session_state.get(_ADDRESS, _Address({}))
     st.session_state[_ADDRESS] = kept._replace(read=address)
-    is_other = is_step_back or address not in ({}, kept.read, kept.written)
-    return query.normalise(address) if is_first or (arrived and is_other) else None, is_step_back
+    is_other = arrived and not is_step_back and address not in ({}, kept.read, kept.written)
+    return query.normalise(address) if is_first or is_other else None
 
 
 def follow_link(link: str) -> str:
