@@ -117,7 +117,9 @@ def show_gradient_flow(scene: Scene[Encoders], options: Options) -> Iterator[Ite
     """The page: the answer for each of two encoders, their gradients by layer, and the mathematics in a panel."""
     encoders, part = scene.now, options["gradient_of"]
     names = {name: name for name in BY_NAME}
-    first, second = (Menu(f"gradient_{which}", say("gradient_flow", "encoder"), names) for which in ("first", "second"))
+    first, second = (
+        Menu(f"gradient_{which}", say("gradient_flow", f"encoder-{which}"), names) for which in ("first", "second")
+    )
     layers = Control("gradient_layers", say("gradient_flow", "layers"))
     yield Group("gradient_choices", (Columns(((first,), (second,), (layers,)), gap="medium"),))
     yield Paragraph("  \n".join(describe_way(encoders, variant, part) for variant in encoders.pair), "answer")

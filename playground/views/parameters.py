@@ -141,6 +141,7 @@ def show_formulas(scene: Costs) -> Iterator[Item]:
         frame=lambda costs: readable.breakdown_table(costs.parameters, costs.config),
         formats={"each": "localized", "total": "localized", "times": "× %d", "share, %": "%.2g"},
         fills={"share, %": 100},
+        widths={"part": 140, "formula": 240, "with these numbers": 240, "share, %": 100},
         shows_index=False,
         compares=False,
     )

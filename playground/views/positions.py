@@ -143,8 +143,9 @@ def show_swap(scene: Scene[Lab], options: Options) -> Iterator[Item]:
 
 def _swap_bars(first: int, second: int) -> Bars[Lab]:
     def bars(lab: Lab) -> Mapping[str, Mapping[str, float]]:
-        names = token_names(lab.run.real_tokens)
-        return {name: dict(zip(names, each.tolist(), strict=True)) for name, each in moved(lab, first, second).items()}
+        names, changes = token_names(lab.run.real_tokens), moved(lab, first, second)
+        shown = {name: each for name, each in changes.items() if each.any()} or changes
+        return {name: dict(zip(names, each.tolist(), strict=True)) for name, each in shown.items()}
 
     return Bars(
         key="swap_differences",
