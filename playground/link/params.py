@@ -9,8 +9,7 @@ from playground.limits import MAX_LISTED, MAX_SENTENCES, MAX_TOKENS
 from playground.link import english
 from playground.link.changes import Changes, read_changes
 from playground.link.kinds import Choice, Notation, Param, Reading, Several, Size, Switch, Text, Whole
-from playground.mistakes.bug_lab import LEVELS, MAX_SEED, SUSPECTS
-from playground.mistakes.lab_tests import TESTS
+from playground.mistakes.bug_lab import LEVELS, MAX_SEED, SUSPECTS, TESTS
 from playground.pages import LADDER, page_at
 from playground.presets import PRESETS
 from playground.text.tokenizer import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
