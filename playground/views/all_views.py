@@ -1,4 +1,4 @@
-"""Every page that is a view, by its path: what it shows, and what a link's scene of it is."""
+"""Every page that is a view, by its path."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
