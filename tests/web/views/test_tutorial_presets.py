@@ -81,5 +81,6 @@ def test_an_encoder_decoder_takes_the_texts_words_instead_of_vectors() -> None:
     as_words = open_page("encoder_decoder", **link_to("tutorial-b", tokenizer="word"), **own)
     for name, traces in charts(as_words).items():
         assert charts(as_vectors)[name] == traces
-    config = {**vars(PRESETS["tutorial-b"].config), "vocab_size": words([DEFAULT_TEXT]).vocab_size}
-    assert f"encoder {count_parameters(ModelConfig(**config)).total:,}" in captions(as_vectors)
+    n_words = words([DEFAULT_TEXT]).vocab_size
+    total = count_parameters(ModelConfig(**vars(PRESETS["tutorial-b"].config) | {"vocab_size": n_words})).total
+    assert f"encoder {total:,}" in captions(as_vectors)
