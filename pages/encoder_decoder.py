@@ -57,9 +57,7 @@ def draw_sentence() -> str:
 
 def begin_again() -> None:
     """Go back to the first step of another sentence."""
-    for key in ("encdec_example_position", "encdec_position"):
-        if key in st.session_state:
-            st.session_state[key] = 0
+    st.session_state.update({"encdec_example_position": 0, "encdec_position": 0})
 
 
 panels.draw_heading("How does a decoder read what the encoder wrote?")

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from itertools import zip_longest
 from typing import Any
 
@@ -44,10 +45,9 @@ def show_compare(scene: Scene[Run], options: Options) -> Iterator[Item]:
     shown = points_by_layer(differences)
     if shown:
         yield Group("", (_draw_differences(shown, differences),), is_proof=True)
-    title, icon = say("compare", "head"), ":material/compare:"
-    yield fill_panel(options, "compare_head", title, lambda: compare_heads(scene), icon)
-    title, icon = say("compare", "lengths"), ":material/show_chart:"
-    yield fill_panel(options, "compare_lengths", title, lambda: compare_lengths(scene), icon)
+    head, lengths = partial(compare_heads, scene), partial(compare_lengths, scene)
+    yield fill_panel(options, "compare_head", say("compare", "head"), head, ":material/compare:")
+    yield fill_panel(options, "compare_lengths", say("compare", "lengths"), lengths, ":material/show_chart:")
     costs = (sentence_costs(run.config, len(run.tokens)) for run in scene.both)
     yield Paragraph(escape_markdown(describe_costs(*costs)))
 

@@ -96,22 +96,22 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
     names = ["emb.", *map(str, layers)]
     ticks = {"tickmode": "array", "tickvals": np.array([-1, *layers]), "ticktext": names, "tickangle": 0}
 
-    def describe_ends(run: Run) -> str:
-        last = streams.lengths(run)["residual"][-1]
-        return say("norms", "lengths.reading", shortest=last.min(), longest=last.max())
-
     return Curves(
         key="norms_by_layer",
         height=360,  # on a phone it ends in the first window
         alt=say("norms", "lengths.alt"),
         caption=say("norms", "lengths.caption"),
-        reading=describe_ends,
+        reading=lambda run: say("norms", "lengths.reading", **_ends(streams.lengths(run)["residual"][-1])),
         curves=length_curves,
         x=Axis("after layer (emb. = embeddings)", first=-1, place="layer", numbers=_layers_by_depth, options=ticks),
         y=[figures.length_axis("median length")],
         table=lambda run: streams.summary(streams.lengths(run)).set_axis(_depth_names(run)).rename_axis("after layer"),
         click=say("norms", "lengths.click"),
     )
+
+
+def _ends(lengths: Array) -> dict[str, float]:
+    return {"shortest": float(np.nanmin(lengths)), "longest": float(np.nanmax(lengths))}
 
 
 def _depth_names(run: Run) -> list[str]:
@@ -191,9 +191,7 @@ def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
         key="norms_by_token",
         alt=say("norms", "tokens.alt"),
         caption=say("norms", "tokens.caption"),
-        reading=lambda run: say(
-            "norms", "tokens.reading", shortest=np.nanmin(lengths(run)), longest=np.nanmax(lengths(run))
-        ),
+        reading=lambda run: say("norms", "tokens.reading", **_ends(lengths(run))),
         values=lengths,
         rows=Axis("after layer", names=_depth_names, place="layer", numbers=_layers_by_depth),
         columns=token_axis(lambda run: run.real_tokens),
