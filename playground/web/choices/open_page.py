@@ -4,12 +4,16 @@ The address is read as a session begins, and on a page whose link sets something
 opens its page at the present choices. Nothing else is ever in it but what a run has written at its end.
 """
 
+import secrets
 from collections.abc import Collection, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from playground.errors import InputError
 from playground.link import params, query
 from playground.link.lab import Lab
 from playground.link.opening import split_link
@@ -27,9 +31,10 @@ from playground.web.session.weights_cache import clear_session_caches
 
 
 class _Address(NamedTuple):
-    """What was read of the address, and what was written there."""
+    """What this session has read of the address, and what it has written there."""
 
-    read: Texts
+    session: str
+    read: Texts | None = None
     page: str = ""
     written: Texts | None = None
     when: Mapping[str, Any] = {}
@@ -62,7 +67,7 @@ def _unread_texts(*, is_first: bool, arrived: bool) -> Texts | None:
     context = get_script_run_ctx()
     is_step_back = context is not None and context.is_history_navigation
     address = {key: st.query_params.get_all(key) for key in st.query_params}
-    kept: _Address = st.session_state.get(_ADDRESS, _Address({}))
+    kept: _Address = st.session_state.get(_ADDRESS, _Address(secrets.token_hex(8)))
     st.session_state[_ADDRESS] = kept._replace(read=address)
     is_other = arrived and not is_step_back and address not in ({}, kept.read, kept.written)
     return query.normalise(address) if is_first or is_other else None
@@ -174,8 +179,15 @@ def correct_address(guard: str = "address") -> None:
     kept: _Address = st.session_state[_ADDRESS]
     page, texts = st.session_state[OPEN_PAGE], current_parameters()
     if (kept.page, kept.written) != (page, texts):
-        kept = st.session_state[_ADDRESS] = _Address(kept.read, page, texts, moment())
-    write_address(guard, texts, kept.when)
+        kept = st.session_state[_ADDRESS] = kept._replace(page=page, written=texts, when=moment())
+    data = {"parameters": texts, "moment": kept.when, "session": kept.session}
+    write_address(guard, data, partial(_follow_address, guard))
+
+
+def _follow_address(guard: str) -> None:
+    """Choose what the browser's address says, of a session that was lost."""
+    with suppress(InputError):
+        follow_link(f"/{st.session_state[OPEN_PAGE]}{st.session_state[guard].address}")
 
 
 def current_parameters() -> dict[str, list[str]]:

@@ -1,8 +1,9 @@
 """Components without a picture: what the browser does on a page's behalf, or remembers for it; a page's style."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from string import Template
+from typing import Any
 
 import streamlit as st
 
@@ -11,12 +12,13 @@ from playground.web.components import load_component, moment
 _guard = load_component("address_guard")
 
 
-def write_address(key: str, parameters: Mapping[str, list[str]], when: Mapping[str, str | float]) -> None:
-    """Put these texts of parameters into the address bar, instead of all others.
+def write_address(key: str, data: Mapping[str, Any], on_address_change: Callable[[], None]) -> None:
+    """Put texts of `parameters` into the address bar, instead of all others.
 
-    The browser acts on each `moment` once, and on none after a later one.
+    The browser acts on each `moment` once, and on none after a later one. If it knows another `session`, which is lost,
+    it sends the address that it has.
     """
-    _guard(key=key, data={"parameters": dict(parameters), "moment": when})
+    _guard(key=key, data=data, on_address_change=on_address_change)
 
 
 _announcement = load_component("announcement")
