@@ -1,7 +1,6 @@
-"""Each stage of a walk as a formula, with this run's numbers in it.
+"""Each stage of a walk as a formula with this run's numbers, worked out in fp64 from what the model computed before it.
 
-What a formula gives is worked out by hand, in fp64, from what the model computed one stage before; what the model
-computed at the stage itself stands beside it. Legend: T tokens, H heads, D = d_model.
+Legend: T tokens, H heads, D = d_model.
 """
 
 import math
@@ -25,21 +24,21 @@ class Step:
     formulas: tuple[str, ...]
     """LaTeX, in symbols."""
     numbers: tuple[str, ...]
-    """LaTeX, the first number of each result with what it is made of."""
+    """LaTeX, the first number of each result."""
     by_hand: Floats
-    """What the formulas give; (1,) to (T,) or (D,)."""
+    """(1,) to (T,) or (D,)."""
     traced: Floats
-    """What the model computed, before a change sets it (see `changes.list_changed_points`), shaped as `by_hand`."""
+    """What the model computed, before a change sets it; shaped as `by_hand`."""
 
     @property
     def off(self) -> float:
-        """The largest difference between the two; infinities of one sign are equal."""
+        """The largest difference of the two; infinities of one sign are equal."""
         with np.errstate(invalid="ignore"):
             return float(np.abs(np.where(self.by_hand == self.traced, 0, self.by_hand - self.traced)).max())
 
 
 def work_out(walk: Walk, stage: str) -> Step:
-    """One stage with its numbers."""
+    """Work out one stage."""
     with np.errstate(invalid="ignore", over="ignore"):  # what has left fp32's range is shown as such
         return _STEPS[stage](walk)
 
@@ -211,7 +210,6 @@ def _output_projection(walk: Walk) -> Step:
 
 
 def _residual(walk: Walk, name: str) -> Step:
-    """The residual connection that gives the point `name` of the trace."""
     if name == "resid_mid":
         result, symbols, (stream, added) = "x'_t", ("x_t", "o_t"), walk.first_sum
     else:
@@ -231,7 +229,7 @@ def _norm(walk: Walk, name: str) -> Step:
 
 
 def _normalise(walk: Walk, name: str, x: Floats) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
-    """The norm of one vector (D,) by hand, its formulas, and the same with numbers."""
+    """A vector's norm, (D,), its formulas, and the same with numbers."""
     config, learned = walk.config, walk.layer.learned
     if config.norm == "none" or f"{name}.gain" not in learned:
         return x, ("y = x",), (f"y_0 = {number(x[0])}",)
@@ -294,7 +292,7 @@ _ACTIVATIONS: dict[str, tuple[str, Callable[[float], float]]] = {
     ),
     "silu": (r"u\, \sigma(u)", lambda u: u / (1 + float(np.exp(-u)))),
 }
-"""As in the model's feed-forward, for one number; in LaTeX and worked out."""
+"""In LaTeX, and for one number."""
 
 _STEPS: dict[str, Callable[[Walk], Step]] = {
     "embedding": _embedding,

@@ -306,7 +306,7 @@ AUTOMATIC, MEAN = "automatic", "mean"
 ENCODERS = (
     "post-norm", "pre-norm", "no norm", "post-norm, no residual", "pre-norm, no residual", "no norm, no residual",
 )  # fmt: skip
-"""Those of `analysis.gradient_variants`, whose import would bring pandas along."""
+"""Those of `analysis.gradients`, whose import would bring pandas along."""
 
 OWN: dict[str, Param] = {
     "overview_shapes": Switch(False),

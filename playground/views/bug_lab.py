@@ -5,7 +5,6 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from playground.analysis.comparison import name_point
 from playground.charts import colour_scales
 from playground.charts.chart import Axis, Columns, Control, Group, Item, Options, Panel, Paragraph, Widget
 from playground.charts.head_map import tensor_map
@@ -17,6 +16,7 @@ from playground.mistakes.lab_tests import EFFORTS, Attempt, Finding, LabTest, of
 from playground.mistakes.registry import MISTAKES
 from playground.text.wording import join_words, upper_first
 from playground.views.mistakes import show_mistake
+from playground.views.points import name_point
 
 EVIDENCE, VERDICT = "lab_evidence", "lab_verdict"
 """Keys of the groups with what tests have shown, and with why a suspect is innocent."""

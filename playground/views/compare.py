@@ -12,8 +12,14 @@ import pandas as pd
 from playground.accounting import Count
 from playground.accounting.readable import ModelCosts, describe_costs, sentence_costs
 from playground.analysis import streams
-from playground.analysis.changes import compare_vectors
-from playground.analysis.comparison import PointDifference, compare_points, find_parting, have_same_tokens, moved_weight
+from playground.analysis.comparison import (
+    PointDifference,
+    compare_points,
+    compare_vectors,
+    find_parting,
+    have_same_tokens,
+    moved_weight,
+)
 from playground.analysis.sentences import sentence_vector
 from playground.charts import figure as figures
 from playground.charts import palette

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from playground.analysis.comparison import name_point
 from playground.charts.chart import Axis, Columns, Item, Paragraph, Table
 from playground.charts.colour_scales import describe_around_zero
 from playground.charts.figure import Array
@@ -16,6 +15,7 @@ from playground.diagnosis import Diagnosis
 from playground.mistakes.registry import MISTAKES
 from playground.text.wording import join_words
 from playground.views.mistakes import show_mistake
+from playground.views.points import name_point
 
 _MOST_CELLS = 64
 """Rows and columns of a map."""

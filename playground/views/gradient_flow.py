@@ -8,14 +8,16 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from playground.analysis.gradient_variants import (
+from playground.analysis.gradients import (
     BY_NAME,
+    Flow,
+    Norms,
     Variant,
+    backward,
     common_config,
     draw_vocabulary,
     with_variant,
 )
-from playground.analysis.gradients import Flow, Norms, backward
 from playground.charts import figure as figures
 from playground.charts import palette
 from playground.charts.chart import (

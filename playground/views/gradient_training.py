@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from playground.analysis.gradient_variants import VARIANTS, Variant, common_config, variant_config
+from playground.analysis.gradients import VARIANTS, Variant, common_config, variant_config
 from playground.charts import over_steps
 from playground.charts.chart import Item, Paragraph, Picture
 from playground.charts.figure import Figure

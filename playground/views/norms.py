@@ -362,13 +362,13 @@ def show_norm_by_hand(scene: Scene[Run], options: Options) -> Iterator[Item]:
         yield Paragraph(say("norms", "effect-none"))
         return
     points = streams.norm_points(run)
-    point = points[min(options["norms_norm"], len(points) - 1)]
-    x, out = point.before[token], point.after[token]
+    name, ends = list(points.items())[min(options["norms_norm"], len(points) - 1)]
+    x, out = (vectors[token] for vectors in ends)
     hand = streams.normalise_by_hand(x, run.config)
     numbers = pd.DataFrame({"x": x, "normalised": hand.normalized, "out": out}).rename_axis("feature")
     items: tuple[Item, ...] = (
         Control("norms_norm", say("norms", "by-hand.norm"), high=len(points) - 1),
-        Paragraph(say("norms", "by-hand", name=point.name, token=quote_place(run.tokens, token))),
+        Paragraph(say("norms", "by-hand", name=name, token=quote_place(run.tokens, token))),
         Formula(streams.formula(run.config)),
         Formula(streams.formula_with_numbers(x, hand, run.config)),
         Paragraph(say("norms", "by-hand.checked", off=hand.off, features=x.size, out=out[0]), "caption"),

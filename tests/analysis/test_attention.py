@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 
 from playground import Encoder, ModelConfig, Trace
 from playground.analysis.attention import (
+    FEWEST,
+    LEAST,
     POSITION_ONLY,
     PROBES,
     RULES,
@@ -23,6 +26,7 @@ from playground.analysis.attention import (
     merge_moves_results,
     pattern_spread,
     rollout,
+    search_heads,
 )
 from playground.model import causal_mask
 from playground.runs.encoder_run import Run, run
@@ -49,14 +53,6 @@ def test_entropy_is_the_sum_of_its_definition() -> None:
     assert not np.signbit(bits).any()
     for index in np.ndindex(2, 3, 5):
         assert bits[index] == pytest.approx(-sum(p * math.log2(p) for p in patterns[index].tolist() if p > 0), abs=1e-5)
-
-
-def test_the_mean_is_over_the_rows_that_count() -> None:
-    patterns = random_patterns(1, 2, 3, 4)
-    rows = np.array([True, False, True, False])
-    means = mean_entropy(patterns, rows)
-    assert means.shape == (2, 3)
-    np.testing.assert_allclose(means, (entropy(patterns)[:, :, 0] + entropy(patterns)[:, :, 2]) / 2, rtol=1e-6)
 
 
 @given(seed=st.integers(0, 1000), n_layers=st.integers(1, 4), n_heads=st.integers(1, 3), n_tokens=st.integers(1, 6),
@@ -257,13 +253,6 @@ def test_what_nobody_can_do_here_has_no_score() -> None:
     assert habits.known_for(0, 0) is None, "where all tokens are one, nobody can look at another"
 
 
-def test_distance_is_adjusted_for_what_chance_explains() -> None:
-    generator = np.random.default_rng(1)
-    heads = [generator.dirichlet(np.ones(N), N) for _ in range(40)]
-    explained = measure_habits([run_with(*heads)]).scores[POSITION_ONLY]
-    assert explained.mean() < 0.2, "unadjusted, 12 means of 35 weights explain a third"
-
-
 def test_one_token_has_no_habits() -> None:
     config = ModelConfig(vocab_size=5, d_model=8, n_heads=2, n_layers=1, d_ff=8)
     habits = measure_habits([run(Encoder(config), words(["x"]).encode_batch(["x"]))])
@@ -281,3 +270,49 @@ def test_the_trained_encoder_has_the_heads_of_the_literature() -> None:
     assert habits.known_for(1, 8) == "next token"
     assert known.count("[CLS] and [SEP]") > 20
     assert not sum(map(sum, batch.unknown)), "every word is one that the encoder knows"
+
+
+LETTERS = ["abcdefghijklmnop", "xyz"]
+
+
+SEARCHED = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=2, d_ff=24, max_len=16)
+
+
+def searched_run(sentence: int = 0, *, causal: bool = False, **changes: Any) -> Run:
+    encoder = scramble(Encoder(replace(SEARCHED, **changes), seed=1))
+    return run(encoder, characters().encode_batch(LETTERS), sentence, causal=causal)
+
+
+def log_odds(weight: float) -> float:
+    weight = min(max(weight, LEAST), 1 - LEAST)
+    return math.log(weight) - math.log(1 - weight)
+
+
+@given(st.integers(0, 15), st.integers(0, 15), st.booleans(), st.sampled_from([0, 26, 6]))
+def test_weights_ranks_and_z_scores_are_those_of_plain_loops(query: int, key: int, causal: bool, window: int) -> None:
+    if causal and key > query:
+        return
+    result = searched_run(causal=causal, window=window, global_every=2 if window else 0)
+    found = search_heads(result, query, key)
+    cells = [(q, k) for q in range(16) for k in range(q + 1 if causal else 16) if (q, k) != (query, key)]
+    off = sorted(abs(k - q - key + query) for q, k in cells)
+    near = [(q, k) for q, k in cells if abs(k - q - key + query) <= off[FEWEST - 1]]
+    assert list(found["weight"]) == sorted(found["weight"], reverse=True)
+    assert len(found) == 8
+    for row in found.reset_index().to_dict("records"):
+        pattern = result.pattern(row["layer"])[row["head"]].astype(float)
+        assert row["weight"] == pytest.approx(pattern[query, key])
+        farthest = window // 2 if window and row["layer"] == 1 else 16
+        others = [log_odds(pattern[q, k]) for q, k in near if abs(k - q) <= farthest]
+        if abs(key - query) > farthest:
+            assert np.isnan([row["z"], row["rank"]]).all(), "the window hides the key itself"
+            continue
+        assert row["rank"] == 1 + sum(pattern[query] > pattern[query, key])
+        expected = (log_odds(pattern[query, key]) - np.mean(others)) / np.std(others)
+        assert row["z"] == pytest.approx(expected, abs=0.02)
+
+
+def test_heads_that_are_all_alike_are_nowhere_unusual() -> None:
+    result = searched_run()
+    even = {name: np.full_like(array, 1 / 16) for name, array in result.arrays.items()}
+    assert search_heads(replace(result, arrays=even), 2, 4)["z"].isna().all()

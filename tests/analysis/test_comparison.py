@@ -11,7 +11,6 @@ from playground.analysis.comparison import (
     COMPARED_POINTS,
     PointDifference,
     compare_points,
-    describe_head_change,
     find_vector_change,
     moved_weight,
 )
@@ -98,19 +97,6 @@ def test_moved_weight_is_half_of_what_the_rows_differ_by() -> None:
         for pattern in (eye, np.roll(eye, 1, axis=2))
     ]
     assert moved_weight(*rows_apart).tolist() == [[1]]
-
-
-def test_a_heads_change_is_told_with_its_largest_cell() -> None:
-    pinned, now = run_text("abcd"), run_text("abcd", causal=True)
-    before, after = pinned.pattern(0)[1], now.pattern(0)[1]
-    query, key = np.unravel_index(np.abs(after - before).argmax(), before.shape)
-    told = describe_head_change((pinned, before), (now, after))
-    assert f"(position {query})" in told
-    assert f"{before[query, key]:.3f} → {after[query, key]:.3f}" in told
-    assert f"{moved_weight(pinned, now)[0, 1]:.0%}" in told
-    assert "Not one" in describe_head_change((pinned, before), (pinned, before))
-    assert "different tokens" in describe_head_change((run_text("x"), before[:1, :1]), (now, after))
-    assert "lost" in describe_head_change((pinned, before), (now, after * np.float32(np.nan)))
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_three_sentences_have_the_weights_of_their_own_passes(causal: bool) -> N
     for kind, (text, key, rival) in expected.items():
         tokens, patterns = weights_of(text, 3, causal=causal)
         batch = checkpoint.load("minilm")[1].encode_batch([text])
-        found, query = measure(claim, made[kind], batch, patterns[1]), tokens.index("it")
+        found, query = measure(made[kind], batch, patterns[1]), tokens.index("it")
         assert found is not None
         assert found.text == text
         assert found.positions == (query, tokens.index(key[0]), tokens.index(rival[0]))

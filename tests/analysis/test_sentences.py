@@ -1,5 +1,7 @@
 """Sentence vectors at every depth, their map, pairs and words: against another library, and runs one by one."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +11,14 @@ from playground import Encoder, ModelConfig
 from playground.analysis import sentences
 from playground.analysis.sentences import (
     POOLINGS,
+    Encode,
     Pair,
     Pooling,
+    append_sentences,
+    changed_tokens,
     common_tokens,
-    kept_text,
+    corrupt_word,
+    find_partners,
     leave_words_out,
     list_depths,
     map_depths,
@@ -28,7 +34,7 @@ from playground.analysis.sentences import (
 from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import run
-from playground.text import Batch, Tokenizer, characters, words
+from playground.text import Batch, Tokenizer, build_tokenizer, characters, words
 from playground.weights import checkpoint
 from tests.model.reference import scramble
 
@@ -94,11 +100,6 @@ def test_every_depth_is_pooled_from_the_runs_of_each_sentence(final_norm: bool, 
         np.testing.assert_allclose(depths.similarity(pooling), sentence_similarity(runs, pooling), atol=1e-5)
     assert depths.n_tokens == [5, 5, 17]
     assert depths.is_finite
-
-
-def test_numbers_that_have_left_the_range_are_found() -> None:
-    config = ModelConfig(**FIELDS | {"norm": "none", "n_layers": 96, "d_model": 64})  # type: ignore[arg-type]
-    assert not read_depths(Encoder(config, seed=0), BATCH).is_finite
 
 
 def random_vectors(n_depths: int = 4, n_sentences: int = 6, width: int = 10) -> Array:
@@ -256,16 +257,6 @@ def test_every_shorter_text_is_run_anew_with_all_tokens_of_its_word_gone(pooling
     check(scramble(Encoder(config, seed=4)), characters(), pooling, causal)
 
 
-def test_a_tokenizer_of_the_lists_own_words_reads_every_shorter_text() -> None:
-    sentences = ["(cat),dog: x", "a b"]
-    tokenizer = words(sentences)
-    encoder = Encoder(ModelConfig(vocab_size=0, d_model=16, n_heads=4, n_layers=1, d_ff=8, max_len=16), seed=1)
-    batch = tokenizer.encode_batch(sentences)
-    found = leave_words_out(encoder, tokenizer, batch, 0, np.ones(16, np.float32), "mean", seed=3)
-    assert found.words == ("(", "cat),dog", ":", "x")
-    assert np.isfinite(found.similarities).all()
-
-
 def test_a_single_word_is_not_left_out_and_too_many_are_cut_with_a_count(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder, tokenizer = checkpoint.load("minilm")
     batch = tokenizer.encode_batch(["Snow", "It snowed all night"])
@@ -297,7 +288,6 @@ def test_a_word_without_which_no_token_is_left_is_passed_over() -> None:
 def test_of_a_sentence_that_was_cut_the_kept_words_alone_are_left_out() -> None:
     encoder, tokenizer = checkpoint.load("minilm")
     batch: Batch = tokenizer.encode_batch(["one two three four five"], max_tokens=5)
-    assert kept_text(batch, 0) == "one two three"
     found = leave_words_out(encoder, tokenizer, batch, 0, np.ones(384, np.float32), "mean")
     assert (found.words, found.places) == (("one", "two", "three"), (1, 2, 3))
 
@@ -313,7 +303,71 @@ def test_interventions_change_every_shorter_run() -> None:
     assert found.similarities[0] == pytest.approx(cosine(vector, other), abs=1e-5)
 
 
-@pytest.mark.parametrize("noise", [-1e-7, 0.0, 1e-7])
-def test_pairs_of_equal_sentences_keep_their_order_whatever_rounding_leaves(noise: float) -> None:
-    similarity = np.array([[1, 0.125, 1], [0.125, 1, 0.125 + noise], [1, 0.125 + noise, 1]])
-    assert [(pair.first, pair.second) for pair in rank_pairs(similarity)] == [(0, 2), (0, 1), (1, 2)]
+SENTENCE = "The doctor didn't cross the street because he was tired."
+
+
+def encode_words(sentences: Sequence[str]) -> Batch:
+    return build_tokenizer("word", 0, tuple(sentences)).encode_batch(list(sentences))
+
+
+ENCODERS: dict[str, Encode] = {
+    "char": characters().encode_batch,
+    "bpe": build_tokenizer("bpe", 600, (SENTENCE,)).encode_batch,
+    "word": encode_words,
+    "wordpiece": lambda sentences: checkpoint.load("minilm")[1].encode_batch(sentences),
+}
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_a_copy_differs_in_the_chosen_word_alone_and_has_as_many_tokens(name: str) -> None:
+    encode = ENCODERS[name]
+    batch = encode([SENTENCE])
+    n_found = 0
+    for token in range(len(batch.offsets[0])):
+        found = corrupt_word(encode, batch, 0, token)
+        if found is None:
+            continue
+        n_found += 1
+        both = encode([SENTENCE, found[0]])
+        assert find_partners(both, 0) == [1]
+        assert changed_tokens(both, 0, 1)[0] == found[1]
+        words = [re.findall(r"\w+|\W", text) for text in both.sentences]
+        assert len(words[0]) == len(words[1])
+        assert sum(one != two for one, two in zip(*words, strict=True)) == 1
+    assert n_found >= len(batch.offsets[0]) / 2
+
+
+def test_contrasts_come_first_and_keep_their_capitals() -> None:
+    encode = ENCODERS["wordpiece"]
+    batch = encode(["He saw the doctor", "Doctor Who"])
+    changed = [corrupt_word(encode, batch, *place) for place in ((0, 1), (0, 4), (1, 1))]
+    assert [found and found[0] for found in changed] == ["She saw the doctor", "He saw the nurse", "Nurse Who"]
+
+
+def test_special_tokens_and_sentences_that_are_cut_have_no_copy() -> None:
+    encode = ENCODERS["wordpiece"]
+    batch = encode([SENTENCE])
+    assert corrupt_word(encode, batch, 0, 0) is None
+    cut = checkpoint.load("minilm")[1].encode_batch([SENTENCE], 5)
+    assert corrupt_word(encode, cut, 0, 2) is None
+
+
+def test_partners_are_as_long_and_not_the_same() -> None:
+    batch = characters().encode_batch(["a cat", "a dog", "a cat", "cats", "dog a"])
+    assert find_partners(batch, 0) == [1, 4]
+    assert find_partners(batch, 3) == []
+    assert changed_tokens(batch, 0, 1) == [2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("text", "n_sentences", "expected"),
+    [("a", 1, "a\nb\nc"), ("a\n\n", 1, "a\nb\nc"), ("", 0, "b\nc"), ("a", 7, None), ("a" * 2_000, 1, None)],
+)
+def test_sentences_are_appended_where_there_is_room(text: str, n_sentences: int, expected: str | None) -> None:
+    assert append_sentences(text, n_sentences, ["b", "c"]) == expected
+
+
+def test_a_vocabulary_that_lacks_every_other_word_gives_its_own() -> None:
+    encode = build_tokenizer("word", 0, ("a b c a",)).encode_batch
+    found = corrupt_word(encode, encode(["a b c a"]), 0, 1)
+    assert found == ("a a c a", 1, "b", "a")

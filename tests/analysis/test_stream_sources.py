@@ -13,7 +13,7 @@ from torch import Tensor
 
 from playground import Encoder, ModelConfig, Trace
 from playground.analysis.attribution import head_maps, judge, split_score
-from playground.analysis.stream_sources import Source, follow_token, logit_lens, split_stream
+from playground.analysis.streams import Source, logit_lens, split_stream
 from playground.analysis.walkthrough import Walk
 from playground.config import CHOICES
 from playground.runs.encoder_run import run, trace_layer
@@ -200,13 +200,6 @@ def test_without_residual_connections_only_the_last_feed_forward_arrives() -> No
         assert names == ["layer 1 feed-forward", "biases"]
 
 
-def test_raw_vectors_and_their_places_are_sources() -> None:
-    encoder = small_encoder(vocab_size=0, positions="sinusoidal-doubled")
-    stream = split_stream(run(encoder, BATCH), encoder, 0)
-    assert [source.name for source in stream.sources] == ["token", "position", "biases"]
-    np.testing.assert_allclose(stream.parts[1], encoder.embed.position_vectors(6), atol=1e-12)
-
-
 def test_a_query_without_keys_has_no_lead() -> None:
     encoder = small_encoder()
     walk = walk_through(encoder, 0, 0, 1, 2)
@@ -223,7 +216,7 @@ def test_numbers_beyond_the_range_of_floats_raise_nothing() -> None:
             parameter.mul_(1e100)
     split = score_of(encoder, walk_through(encoder, 1, 0, 1, 2))
     assert not math.isfinite(split.lead)
-    assert judge(split, 6).kind == "unknown"
+    assert judge(split, 6) == "unknown"
 
 
 @given(config=configs(vocab_size=characters().vocab_size), token=st.integers(0, 5))
@@ -233,28 +226,27 @@ def test_in_every_architecture_the_sources_add_up_to_the_output(config: ModelCon
     stream = split_stream(result, encoder, config.n_layers)
     size = max(1.0, np.abs(stream.parts).max())
     np.testing.assert_allclose(stream.parts.sum(axis=0), result.arrays["final"], atol=1e-7 * size)
-    found, final = follow_token(stream, token), result.arrays["final"][token]
+    shares, final = stream.shares_of(token), result.arrays["final"][token]
     if np.linalg.norm(final) > 1e-6:
-        assert found.shares.sum() == pytest.approx(1, abs=1e-6 * size**2)
-        for source, part, share in zip(found.sources, stream.parts[:, token], found.shares, strict=True):
+        assert shares.sum() == pytest.approx(1, abs=1e-6 * size**2)
+        for source, part, share in zip(stream.sources, stream.parts[:, token], shares, strict=True):
             assert share == pytest.approx(part @ final / (final @ final), abs=1e-5 * size**2), source.name
-    assert np.isnan(found.written[-1])
-    for i, source in enumerate(found.sources[:-1]):
+    assert np.isnan(stream.written[-1, token])
+    for i, source in enumerate(stream.sources[:-1]):
         points = {"attention": "attn", "feed-forward": "ffn"}
         if config.norm_placement == "both":
             points = {"attention": "post_norm1", "feed-forward": "post_norm2"}
         if source.kind in points:
             wrote = result.arrays[f"layers.{source.layer}.{points[source.kind]}.out"][token]
-            assert found.written[i] == pytest.approx(np.linalg.norm(wrote), rel=1e-5)
+            assert stream.written[i, token] == pytest.approx(np.linalg.norm(wrote), rel=1e-5)
 
 
 def test_lengths_are_those_before_any_norm() -> None:
     encoder = small_encoder(embedding_norm=True, n_segments=2)
     stream = split_stream(run(encoder, BATCH), encoder, 3)
-    found = follow_token(stream, 2)
     rows = (run(encoder, BATCH).arrays["embed.tokens"][2], encoder.embed.position_vectors(6)[2].numpy(),
             encoder.embed.segments.weight[0].detach().numpy())  # type: ignore[union-attr]  # fmt: skip
-    assert found.written[:3] == pytest.approx([np.linalg.norm(row) for row in rows], rel=1e-5)
+    assert stream.written[:3, 2] == pytest.approx([np.linalg.norm(row) for row in rows], rel=1e-5)
 
 
 def test_a_vector_of_zeros_has_no_shares() -> None:
@@ -263,7 +255,7 @@ def test_a_vector_of_zeros_has_no_shares() -> None:
         for parameter in encoder.parameters():
             parameter.zero_()
         encoder.embed.sinusoids.zero_()
-    assert np.isnan(follow_token(split_stream(run(encoder, BATCH), encoder, 1), 0).shares).all()
+    assert np.isnan(split_stream(run(encoder, BATCH), encoder, 1).shares_of(0)).all()
 
 
 @pytest.mark.parametrize("final_norm", [False, True])

@@ -1,7 +1,6 @@
 """Lengths and angles of the residual stream, and its norms, against torch and worked out by hand."""
 
 import math
-import re
 
 import numpy as np
 import pytest
@@ -96,13 +95,6 @@ def test_the_mean_of_pairs_leaves_the_diagonal_out() -> None:
     assert math.isnan(streams.mean_of_pairs(np.ones((1, 1), np.float32)))
 
 
-def test_the_stream_holds_real_tokens_only() -> None:
-    lonely = run_of(small(), sentence=1)
-    stream = streams.residual_stream(lonely)
-    assert stream.shape == (4, 1, 16)
-    np.testing.assert_array_equal(stream[1, 0], lonely.arrays["layers.0.out"][0])
-
-
 NUMBERS = ["one two three", "two"]
 
 
@@ -117,12 +109,15 @@ def test_every_norm_is_there_and_does_what_its_formula_says(config: ModelConfig)
     blocks = [f"layers.{i}.{where}norm{n}" for i in range(config.n_layers) for n in (1, 2) for where in behind]
     blocks = [name for name in blocks if config.has_norm1(int(name.split(".")[1])) or not name.endswith(".norm1")]
     names = ["embed.norm"] * config.embedding_norm + blocks + ["final_norm"] * config.final_norm
-    assert [point.name for point in points] == names == streams.norm_names(config)
-    for point in points:  # a new norm has gain 1 and bias 0: what it hands out is what its formula gives
+    assert list(points) == names == streams.norm_names(config)
+    for (
+        befores,
+        afters,
+    ) in points.values():  # a new norm has gain 1 and bias 0
         if config.norm == "none":
-            np.testing.assert_array_equal(point.after, point.before)
+            np.testing.assert_array_equal(afters, befores)
             continue
-        for before, after in zip(point.before, point.after, strict=True):
+        for before, after in zip(befores, afters, strict=True):
             hand = streams.normalise_by_hand(before, config)
             np.testing.assert_allclose(hand.normalized, after, atol=2e-3)
 
@@ -140,11 +135,6 @@ def test_statistics_are_means_over_real_tokens(placement: str) -> None:
     assert row["std before"] == pytest.approx(np.sqrt(sum((x - sum(x) / 8) ** 2) / 8))
     assert row["mean after"] == pytest.approx(0, abs=1e-6)
     assert row["std after"] == pytest.approx(1, abs=1e-3)
-
-
-def test_statistics_of_an_overflow_are_nan() -> None:
-    point = streams.NormPoint("layers.0.norm1", np.array([[np.inf, 1]], np.float32), np.ones((1, 2), np.float32))
-    assert streams.norm_statistics([point]).isna().sum().sum() == 1
 
 
 @pytest.mark.parametrize(
@@ -170,18 +160,3 @@ def test_no_norm_cannot_be_worked_out() -> None:
     config = ModelConfig(vocab_size=1, d_model=4, n_heads=1, norm="none")
     with pytest.raises(ValueError, match="nothing to normalise"):
         streams.normalise_by_hand(np.ones(4, np.float32), config)
-
-
-@pytest.mark.parametrize("size", [1e-30, 1.2e-7, 3e12, 1e30])
-@pytest.mark.parametrize("norm", ["layer", "rms", "scalar"])
-def test_no_formula_holds_a_computers_power_of_ten(norm: str, size: float) -> None:
-    config = ModelConfig(vocab_size=1, d_model=4, n_heads=1, norm=norm, norm_eps=1e-12)  # type: ignore[arg-type]
-    x = np.array([-1, 3, 5, 7], np.float32) * np.float32(size)
-    with np.errstate(over="ignore", invalid="ignore"):
-        line = streams.formula_with_numbers(x, streams.normalise_by_hand(x, config), config)
-    assert not re.search(r"\de[-+]\d", line)
-    assert r"\cdot 10^{" in line
-    assert " - -" not in line
-    assert streams.formula_with_numbers(-x, streams.normalise_by_hand(-x, config), config).count(" - (-") == (
-        norm != "rms"
-    )

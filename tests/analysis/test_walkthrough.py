@@ -141,6 +141,3 @@ def test_tutorial_b_goes_from_attention_outwards_through_every_stage(placement: 
     assert sorted(stage for chapter in chapters for stage in chapter.stages) == sorted(order(config))
     block = [stage for stage in order(config) if stage in chapters[-1].stages]
     assert list(chapters[-1].stages) == block
-
-
-# --- what is kept

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from playground import Encoder, ModelConfig, open_link
-from playground.analysis.gradient_variants import BY_NAME, common_config, variant_config
-from playground.analysis.gradients import Flow, backward
+from playground.analysis.gradients import BY_NAME, Flow, backward, common_config, variant_config
 from playground.charts.chart import Curves, Item, Table
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene

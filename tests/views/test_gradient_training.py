@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from playground.analysis.gradient_variants import BY_NAME, VARIANTS
+from playground.analysis.gradients import BY_NAME, VARIANTS
 from playground.link.params import PARAMS
 from playground.presets import PRESETS
 from playground.training.network import Measure

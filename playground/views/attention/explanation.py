@@ -16,7 +16,7 @@ from playground.analysis.attribution import (
     judge,
     split_score,
 )
-from playground.analysis.stream_sources import StreamSplit, split_stream
+from playground.analysis.streams import StreamSplit, split_stream
 from playground.analysis.walkthrough import Walk
 from playground.charts.figure import Array
 from playground.charts.markdown import quote_place
@@ -77,7 +77,7 @@ class Explanation:
     @property
     def has_parts(self) -> bool:
         """Whether there is an opponent, and the score's parts add up to the lead over it."""
-        return self.verdict.kind not in ("only", "unknown")
+        return self.verdict not in ("only", "unknown")
 
     @property
     def weight(self) -> float:

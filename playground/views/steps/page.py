@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from playground.analysis.changes import ChangedPoint, list_changed_points
 from playground.analysis.comparison import find_vector_change
 from playground.analysis.steps import work_out
 from playground.analysis.streams import l2
 from playground.analysis.tex import Floats
-from playground.analysis.walkthrough import Chapter, Walk, order, tutorial_b
+from playground.analysis.walkthrough import ChangedPoint, Chapter, Walk, list_changed_points, order, tutorial_b
 from playground.charts import colour_scales
 from playground.charts import figure as figures
 from playground.charts.chart import (

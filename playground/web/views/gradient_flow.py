@@ -5,7 +5,7 @@ from contextlib import suppress
 import streamlit as st
 
 from playground.accounting.readable import duration
-from playground.analysis.gradient_variants import BY_NAME, Variant
+from playground.analysis.gradients import BY_NAME, Variant
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.link import query
