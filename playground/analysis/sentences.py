@@ -292,8 +292,7 @@ def leave_words_out(
     if batch.truncated[sentence]:
         text = text[: max((end for _, end in offsets), default=0)]
     longest = int(batch.mask.sum(dim=1).argmax())
-    words = split_words(text)
-    words = words if len(words) > 1 else []
+    words = [] if len(split_words(text)) == 1 else split_words(text)
     n_affordable = next((n for n in range(len(words), 0, -1) if can_afford(encoder.config, n_tokens, n)), 1)
     tried = words[:n_affordable]
     # The longest sentence comes along unread: it makes the padding as wide as the batch's.
