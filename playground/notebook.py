@@ -77,14 +77,14 @@ def _display(item: "Item", scene: "Scene[Any]") -> None:
             _display_text(f"$$\n{latex}\n$$")
         case charts.Code(text):
             _display_text(f"```text\n{text}\n```")
-        case charts.Metrics(metrics):
-            _display_text("  \n".join(f"{each.label}: **{each.value}** {each.change}".rstrip() for each in metrics))
+        case charts.Metric(label, value, change):
+            _display_text(f"{label}: **{value}** {change}".rstrip())
         case charts.Columns(columns=columns):
             for each in (each for column in columns for each in column):
                 _display(each, scene)
         case charts.Panel(key, title, ()):
             _display_text(f"*{title}*: add `{key}=true` to the link.")
-        case charts.Group(items=items) | charts.Panel(items=items) | charts.Later(items):
+        case charts.Group(items=items) | charts.Panel(items=items):
             for each in items:
                 _display(each, scene)
 

@@ -27,7 +27,7 @@ KIND_COLOURS = {
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """Bars, the first on top, each with a text at its end."""
+    """Bars from the top, each with a text at its end."""
 
     labels: Sequence[str]
     values: Sequence[float]
@@ -36,18 +36,15 @@ class LabelledRows:
     title: str
 
 
-def contributions(
-    names: Sequence[str], kinds: Sequence[str], amounts: Array, *, title: str, signed: bool = True
-) -> LabelledRows:
-    """Amounts (S,) in the order of the sources, a colour a kind; `signed` writes signs, so that they add up."""
+def contributions(names: Sequence[str], kinds: Sequence[str], amounts: Array, *, title: str) -> LabelledRows:
+    """Return signed amounts (S,) in the order of the sources, in the colours of their kinds."""
     kept, labels, values = add_up_smallest(names, amounts)
     colours = [KIND_COLOURS[kinds[i]] for i in kept] + [palette.RESIDUAL] * (len(labels) - len(kept))
-    written = round_parts(values, sum(values)) if signed else values
-    return LabelledRows(labels, values, colours, write_amounts(written, "+" if signed else ""), title)
+    return LabelledRows(labels, values, colours, write_amounts(round_parts(values, sum(values)), "+"), title)
 
 
 def add_up_smallest(names: Sequence[str], amounts: Array) -> tuple[list[int], list[str], list[float]]:
-    """The places of amounts (n,) with a bar of their own, then labels and values of at most MOST_BARS bars."""
+    """Return the places of amounts (n,) with a bar of their own, and labels and values of at most MOST_BARS bars."""
     n_kept = len(names) if len(names) <= MOST_BARS else MOST_BARS - 1
     kept = keep_largest(amounts, n_kept)
     labels, values = [names[i] for i in kept], amounts[kept].tolist()
@@ -58,23 +55,23 @@ def add_up_smallest(names: Sequence[str], amounts: Array) -> tuple[list[int], li
 
 
 def keep_largest(amounts: Array, most: int = MOST_BARS) -> list[int]:
-    """The places of the largest amounts (n,), in their own order."""
+    """Return the places of the largest amounts (n,), in their own order."""
     order = np.argsort(-np.abs(np.nan_to_num(amounts)), kind="stable")
     return sorted(order[:most].tolist())
 
 
 def strongest(sizes: Array, chosen: int) -> NDArray[np.intp]:
-    """The places of the largest numbers, largest first, the chosen one among them."""
+    """Return the places of the largest numbers, largest first, the chosen one among them."""
     order = np.argsort(-np.nan_to_num(sizes), kind="stable")
     drawn = order[:MOST_BARS]
     return drawn if chosen in drawn else np.append(drawn[:-1], chosen)
 
 
 def write_amounts(values: Sequence[float], sign: str = "") -> list[str]:
-    """The texts of bars; a dash without a number."""
+    """Return the texts of bars; a dash without a number."""
     return [write_amount(value, sign) if np.isfinite(value) else "–" for value in values]
 
 
 def highlight(n: int, chosen: int) -> list[str]:
-    """Colours of bars, of which the chosen one stands out."""
+    """Return colours of n bars, of which the chosen one stands out."""
     return [palette.K if place == chosen else palette.ATTENTION for place in range(n)]

@@ -26,7 +26,7 @@ from playground.charts import palette
 from playground.charts.chart import Bars, Columns, Group, Heatmap, Item, Options, Paragraph, Picture, fill_panel
 from playground.charts.figure import Array, Figure
 from playground.charts.head_map import CLICK_CELL, head_map, number_by_head
-from playground.charts.markdown import escape_markdown, quote_place, quote_token
+from playground.charts.names import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene, note_nearest
 from playground.link.opening import Focus
 from playground.runs.arrays import FLOAT32_ROUNDING

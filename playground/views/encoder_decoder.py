@@ -19,7 +19,6 @@ from playground.charts.chart import (
     HeadGrid,
     Heatmap,
     Item,
-    Later,
     Options,
     Paragraph,
     Table,
@@ -27,10 +26,9 @@ from playground.charts.chart import (
 )
 from playground.charts.colour_scales import Colours, from_zero
 from playground.charts.head_map import FOR_FINGERS, head_map
-from playground.charts.markdown import escape_markdown, quote_place, quote_token
-from playground.charts.names import token_names
+from playground.charts.heads import shrink
+from playground.charts.names import escape_markdown, quote_place, quote_token, token_names
 from playground.charts.scene import Scene
-from playground.charts.weights import shrink
 from playground.link.lab import read_text
 from playground.link.opening import LinkedView
 from playground.link.pairs import find_pair, run_pair
@@ -267,7 +265,7 @@ def show_attention(scene: Scene[Pair], options: Options) -> Iterator[Item]:
         Control(places[1], say("encoder_decoder", "head"), high=n_heads - 1),
     )
     yield Group("", controls, is_row=True)
-    yield Columns(((pattern,), (Later((grid,)),)), shares=(3, 2))
+    yield Columns(((pattern,), (Group("", (grid,), is_late=True),)), shares=(3, 2))
 
 
 def _choose_step_by_row(pattern: Heatmap[Pair], pair: Pair, position: int) -> Heatmap[Pair]:
@@ -279,7 +277,6 @@ def _choose_step_by_row(pattern: Heatmap[Pair], pair: Pair, position: int) -> He
         columns=replace(pattern.columns, place=""),
         chosen={pair.key("position"): position},
         click=say("encoder_decoder", "pattern.click"),
-        clicks_beside=False,
     )
 
 

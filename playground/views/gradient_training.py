@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from playground.analysis.gradients import VARIANTS, Variant, common_config, variant_config
-from playground.charts import over_steps
+from playground.charts import figure as figures
 from playground.charts.chart import Item, Paragraph, Picture
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
@@ -81,8 +81,8 @@ def draw_pair(pair: WatchedVariants) -> Figure:
     """The share of right answers so far, a line each, beside the simple rule's."""
     steps = pair.state.runs[0].recipe.steps
     traces = [
-        over_steps.level_line(steps, pair.data.baseline, "simple rule", width=1, dash="dot"),
+        figures.level_line(steps, pair.data.baseline, "simple rule", width=1, dash="dot"),
         *run_lines(pair, "validation", "accuracy", _LOOKS),
     ]
     y_axis = {"title": "right answers", "range": [0, 1.04], "tickformat": ".0%"}
-    return over_steps.draw_over_steps(traces, steps, y_axis, height=260, legend=True)
+    return figures.draw_over_steps(traces, steps, y_axis, height=260, legend=True)

@@ -29,7 +29,7 @@ from playground.charts.chart import (
 )
 from playground.charts.figure import Array, Curve
 from playground.charts.head_map import CLICK_CELL
-from playground.charts.markdown import escape_markdown, quote_place
+from playground.charts.names import escape_markdown, quote_place
 from playground.charts.scene import Scene
 from playground.language.family import change
 from playground.runs.encoder_run import Run

@@ -25,9 +25,9 @@ from playground.charts.chart import (
     Widget,
     fill_panel,
 )
-from playground.charts.markdown import escape_markdown
+from playground.charts.heads import shrink
+from playground.charts.names import escape_markdown
 from playground.charts.scene import Scene
-from playground.charts.weights import shrink
 from playground.link.opening import LinkedView
 from playground.runs.encoder_run import Run
 from playground.text import Batch

@@ -28,9 +28,9 @@ from playground.charts.chart import (
     Chart,
     Control,
     Curves,
+    Group,
     Item,
     Metric,
-    Metrics,
     Options,
     Paragraph,
     Picture,
@@ -39,8 +39,7 @@ from playground.charts.chart import (
     fill_panel,
 )
 from playground.charts.figure import Curve, Figure, Mark
-from playground.charts.markdown import escape_markdown
-from playground.charts.names import text_width
+from playground.charts.names import escape_markdown, text_width
 from playground.charts.scene import Scene
 from playground.config import ModelConfig, nearest_divisors
 from playground.errors import PlaygroundError
@@ -319,7 +318,7 @@ BREAKDOWNS: Mapping[str, Callable[[Costs, bool], Chart[ModelCosts]]] = {
 def show_costs(scene: Costs) -> Iterator[Item]:
     """The work for one sentence, how it grows with the sentence's length, and the memory."""
     now = scene.now
-    yield show_size(scene)
+    yield Group("", show_size(scene), is_row=True)
     yield component_bars(
         "flops_breakdown",
         lambda costs: costs.flops,
@@ -337,7 +336,7 @@ def show_costs(scene: Costs) -> Iterator[Item]:
     yield Paragraph(say("parameters", "memory"), "caption")
 
 
-def show_size(scene: Costs) -> Metrics:
+def show_size(scene: Costs) -> tuple[Metric, ...]:
     """The model's size, beside BERT base's, and the work for the sentence."""
     now, pinned = scene.now, scene.pinned
     total, flops = now.parameters.total, now.flops.total
@@ -351,7 +350,7 @@ def show_size(scene: Costs) -> Metrics:
     if pinned is not None:
         size = replace(size, change=f"{total - pinned.parameters.total:+,} since pinned")
         work = replace(work, change=f"{signed(flops - pinned.flops.total)}FLOPs since pinned")
-    return Metrics((size, Metric(say("parameters", "beside-bert"), times(total / bert)), work))
+    return size, Metric(say("parameters", "beside-bert"), times(total / bert)), work
 
 
 def _flops_by_length(now: ModelCosts) -> Chart[ModelCosts]:

@@ -29,8 +29,7 @@ from playground.charts.chart import (
     fill_panel,
 )
 from playground.charts.figure import Array, Curve
-from playground.charts.markdown import quote_place
-from playground.charts.names import token_names
+from playground.charts.names import quote_place, token_names
 from playground.charts.scene import Scene
 from playground.config import Positions
 from playground.language.family import change

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from playground.charts import over_steps, palette
+from playground.charts import figure as figures
+from playground.charts import palette
 from playground.charts.chart import Columns, Group, Item, Options, Paragraph, Picture, Table, Widget
 from playground.charts.figure import Array, Figure
 from playground.charts.scene import Scene
@@ -193,8 +194,8 @@ def draw_runs(watched: WatchedVariants, name: str, measured: Measured) -> Figure
         level, text = math.log(n_classes), f"guessing: ln {n_classes}"
         losses = tabulate_runs(watched, measured).to_numpy()
         y_axis = {"title": "loss, nats", "range": [0, choose_top(losses, n_classes)]}
-    level_line = over_steps.level_line(n_steps, level, text, width=1, dash="dot")
-    return over_steps.draw_over_steps(
+    level_line = figures.level_line(n_steps, level, text, width=1, dash="dot")
+    return figures.draw_over_steps(
         [level_line, *run_lines(watched, name, measured, LINES)], n_steps, y_axis, height=300
     )
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from playground.charts import over_steps, palette
+from playground.charts import figure as figures
+from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     Bars,
@@ -19,7 +20,6 @@ from playground.charts.chart import (
     Item,
     Mask,
     Metric,
-    Metrics,
     Options,
     Paragraph,
     Picture,
@@ -27,11 +27,10 @@ from playground.charts.chart import (
     Widget,
 )
 from playground.charts.figure import Array, Figure
-from playground.charts.head_map import head_map, weight_colours
-from playground.charts.markdown import escape_markdown, quote_token
-from playground.charts.names import shortened
+from playground.charts.head_map import head_map
+from playground.charts.heads import WeightScale, weight_colours
+from playground.charts.names import escape_markdown, quote_token, shortened
 from playground.charts.scene import Scene
-from playground.charts.weights import WeightScale
 from playground.config import ModelConfig
 from playground.errors import PlaygroundError
 from playground.link.params import LAST_MOMENT
@@ -145,7 +144,7 @@ def show_curves(scene: Scene[WatchedRun]) -> Iterator[Item]:
 def show_details(scene: Scene[WatchedRun]) -> Iterator[Item]:
     """The latest numbers, and how each step went: how far it moved, and how steep the loss was."""
     recipe, history, grows = scene.now.state.recipe, scene.now.state.history, scene.now.grows
-    yield Metrics(tuple(Metric(name, text) for name, text in list_metrics(scene.now).items()))
+    yield Group("", tuple(Metric(name, text) for name, text in list_metrics(scene.now).items()), is_row=True)
     gradients = Picture[WatchedRun](
         key="training_gradient",
         alt=say("training", "gradient.alt"),
@@ -408,7 +407,7 @@ def draw_runs(runs: Sequence[KeptRun]) -> Figure:
     """The share of right answers by step of each run; a point where only the end is known."""
     curves = [_curve(run) for run in runs]
     lines = [
-        over_steps.step_line(
+        figures.step_line(
             curve.index.to_numpy(), curve.to_numpy(np.float32), f"run {number}", {"color": colour, "width": 2},
             "after step %{x}: %{y:.2%}",
         ) | {"mode": "lines+markers", "marker": {"size": 5}}
@@ -416,7 +415,7 @@ def draw_runs(runs: Sequence[KeptRun]) -> Figure:
     ]  # fmt: skip
     y_axis = {"title": "right answers", "range": [0, 1.04], "tickformat": ".0%"}
     last = max(int(curve.index.max()) for curve in curves)
-    return over_steps.draw_over_steps(lines, max(1, last), y_axis, height=250, legend=True)
+    return figures.draw_over_steps(lines, max(1, last), y_axis, height=250, legend=True)
 
 
 def show_next_characters(scene: Scene[Mapping[str, float]], n_possible: int) -> Iterator[Item]:

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from playground.charts import figure as figures
-from playground.charts import over_steps, palette
+from playground.charts import palette
 from playground.charts.figure import Array, Figure
 from playground.training.network import History
 
@@ -34,31 +34,31 @@ def draw_losses(history: History, steps: int, n_classes: int) -> Figure:
         _line(*thinned(losses), name, figures.faint(palette.BATCHES, figures.PALE), width=1),
         _line(*running_mean(losses, span), f"mean of {span} batches", palette.BATCHES),
         *_both_sets(*evaluated, "%{y:.4f} nats"),
-        over_steps.level_line(steps, guess, f"guessing: ln {n_classes} = {guess:.2f}"),
+        figures.level_line(steps, guess, f"guessing: ln {n_classes} = {guess:.2f}"),
     ]
     drawn = [guess, *losses.tolist(), *evaluated[2]]
     top = max((loss for loss in drawn if math.isfinite(loss)), default=guess)
     y_axis: dict[str, Any] = {"title": "loss, nats", "range": [0, 1.08 * top]}
     if top > LOGARITHMIC_FROM * guess:
         y_axis = {"title": "loss, nats (log scale)", "type": "log", "exponentformat": "power"}
-    return over_steps.draw_over_steps(lines, steps, y_axis, height=290, legend=True)
+    return figures.draw_over_steps(lines, steps, y_axis, height=290, legend=True)
 
 
 def draw_accuracies(history: History, steps: int, baseline: float) -> Figure:
     """The share of right answers in both sets so far, beside the simple rule's share on the validation set."""
     lines = [
         *_both_sets(*history.series("accuracy"), "%{y:.2%}"),
-        over_steps.level_line(steps, baseline, f"simple rule: {baseline:.0%}"),
+        figures.level_line(steps, baseline, f"simple rule: {baseline:.0%}"),
     ]
     y_axis = {"title": "right answers", "range": [0, 1.04], "tickformat": ".0%"}
-    return over_steps.draw_over_steps(lines, steps, y_axis, height=250, legend=True)
+    return figures.draw_over_steps(lines, steps, y_axis, height=250, legend=True)
 
 
 def draw_rates(rates: Sequence[float], steps: int) -> Figure:
     """The learning rate so far, with its peak; of a long run not every step."""
     curve = _line(*peaks(finite(rates), MOST_POINTS // 2), "learning rate", palette.RESIDUAL)
     y_axis = {"title": "learning rate", "rangemode": "tozero", "exponentformat": "power", "nticks": 5}
-    return over_steps.draw_over_steps([curve], steps, y_axis, height=190)
+    return figures.draw_over_steps([curve], steps, y_axis, height=190)
 
 
 def draw_gradients(norms: Sequence[float], steps: int, clip: float) -> Figure:
@@ -71,9 +71,9 @@ def draw_gradients(norms: Sequence[float], steps: int, clip: float) -> Figure:
     name = "gradient norm" if together == 1 else f"gradient norm, largest of each {together} steps"
     lines = [_line(*peaks(values), name, palette.RESIDUAL)]
     if clip:
-        lines.append(over_steps.level_line(steps, clip, f"clipped to {clip:g}"))
+        lines.append(figures.level_line(steps, clip, f"clipped to {clip:g}"))
     y_axis = {"title": "gradient norm (log scale)", "type": "log", "exponentformat": "power", "nticks": 5}
-    return over_steps.draw_over_steps(lines, steps, y_axis, height=190)
+    return figures.draw_over_steps(lines, steps, y_axis, height=190)
 
 
 def finite(values: Sequence[float]) -> Array:
@@ -116,7 +116,7 @@ def peaks(values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
 
 def _line(steps: NDArray[Any], values: Array, name: str, colour: str, *, width: float = 2) -> dict[str, Any]:
     look = {"color": colour, "width": width}
-    return over_steps.step_line(steps, values, name, look, "step %{x:.0f}: %{y:.4g}")
+    return figures.step_line(steps, values, name, look, "step %{x:.0f}: %{y:.4g}")
 
 
 def _both_sets(
@@ -127,5 +127,5 @@ def _both_sets(
         (validation, "validation set", palette.VALIDATION, "diamond"),
     ):
         look, hover = {"color": colour, "width": 2}, f"after step %{{x}}: {number}"
-        line = over_steps.step_line(np.array(steps, np.int32), np.array(values, np.float32), name, look, hover)
+        line = figures.step_line(np.array(steps, np.int32), np.array(values, np.float32), name, look, hover)
         yield line | {"mode": "lines+markers", "marker": {"size": 6, "symbol": symbol}}

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from playground.charts import over_steps
+from playground.charts import figure as figures
 from playground.training.network import Measured
 from playground.training.tasks import Data
 from playground.training.variants import VariantResult, VariantsState, seeds_of
@@ -68,7 +68,7 @@ def run_lines(watched: WatchedVariants, name: str, measured: Measured, looks: Lo
         if watched.n_seeds > 1:
             look["width"] = 1
         title, steps, values = name_run(watched, result), series.index.to_numpy(np.int32), series.to_numpy(np.float32)
-        yield over_steps.step_line(steps, values, title, look, f"after step %{{x}}: {_HOVERS[measured]}")
+        yield figures.step_line(steps, values, title, look, f"after step %{{x}}: {_HOVERS[measured]}")
         if result.outcome == "diverged":
             step = len(result.history.loss)
             yield {

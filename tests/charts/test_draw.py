@@ -13,7 +13,7 @@ from playground.charts import colour_scales
 from playground.charts import figure as figures
 from playground.charts.chart import Axis, Bars, Chart, Curves, Heatmap, Picture, Table, Vectors, token_axis
 from playground.charts.draw import compare_tables, draw_chart, draw_table
-from playground.charts.draw.vectors import MOST_VECTORS, SHOWN
+from playground.charts.draw.heatmap import MOST_VECTORS, SHOWN
 from playground.charts.figure import ROUNDING, Array, Curve
 from playground.charts.scene import Scene
 from playground.link.opening import Focus

@@ -12,7 +12,7 @@ from playground import EncoderDecoder, ModelConfig, count_parameters, open_link
 from playground.charts.chart import Chart, HeadGrid, Panel, Table
 from playground.charts.draw import draw_chart
 from playground.charts.head_map import LEAST_CELL
-from playground.charts.markdown import quote_place
+from playground.charts.names import quote_place
 from playground.charts.scene import Scene
 from playground.errors import InputError, TooLargeError
 from playground.link.lab import Source
@@ -96,7 +96,7 @@ def test_the_chosen_head_is_the_runs_own_and_padding_is_grey(attention: str, lin
     if queries is run.target:
         assert drawn.cells is not None
         assert drawn.cells.rows == ("encdec_position", {row: row for row in range(last + 1)}), "padding is no step"
-        assert drawn.chosen == {"encdec_position": last}
+        assert drawn.chart.chosen == {"encdec_position": last}
 
 
 def test_every_head_is_small_with_the_chosen_one_framed_and_beyond_the_model_is_its_last() -> None:

@@ -75,7 +75,7 @@ def test_every_breakdown_adds_up_to_the_built_model(config: ModelConfig) -> None
     assert (sum(heights.values()), "final" in heights) == (total, config.final_norm)
     assert f"{config.n_layers} × {block:,} parameters" in drawing(looked_at, "parameter_breakdown").now.caption
     assert draw_table(items(looked_at)["parameter_formulas"], looked_at)["total"].sum() == total
-    assert [metric.value for metric in view.show_size(looked_at).metrics[:2]] == [
+    assert [metric.value for metric in view.show_size(looked_at)[:2]] == [
         f"{total:,}", times(total / built(PRESETS["bert-base"].config)),
     ]  # fmt: skip
 
@@ -120,7 +120,7 @@ def test_pinned_numbers_stand_in_every_breakdown() -> None:
     assert rings["y"].sum() == total
     axis = drawing(looked_at, "parameter_breakdown", "layers").now.figure["layout"]["xaxis"]
     assert axis["tickvals"] == ["embed", *"246"]
-    assert view.show_size(looked_at).metrics[0].change == f"{built(CONFIG) - total:+,} since pinned"
+    assert view.show_size(looked_at)[0].change == f"{built(CONFIG) - total:+,} since pinned"
 
 
 def test_a_block_is_a_layer_of_the_sidebars_model_alone() -> None:

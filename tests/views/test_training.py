@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from playground.charts import palette
-from playground.charts.chart import Control, Heatmap, Item, Metrics, Paragraph, Picture, Table, Widget
+from playground.charts.chart import Control, Heatmap, Item, Metric, Paragraph, Picture, Table, Widget
 from playground.charts.draw import Drawn, draw_chart, draw_table
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
@@ -107,8 +107,8 @@ def test_four_charts_and_five_numbers_are_the_history(grows: bool) -> None:
         titles = [figure["layout"][axis]["title"]["text"] for axis in ("xaxis", "yaxis")]
         assert (titles, figure["layout"]["uirevision"]) == (["step", y_title], "keep")
     assert level(charts["training_gradient"].figure)["text"][1] == "clipped to 0.5"
-    assert {chart.grows for chart in charts.values()} == {grows}
-    (metrics,) = (each.metrics for each in items if isinstance(each, Metrics))
+    assert {chart.chart.grows for chart in charts.values()} == {grows}
+    metrics = [each for each in items if isinstance(each, Metric)]
     last = looks[-1]
     assert [each.value for each in metrics] == [
         f"{last.validation.loss:.4f}", f"{last.validation.accuracy:.1%}", f"{last.train.accuracy:.1%}",

@@ -1,28 +1,32 @@
-"""Bars of both subjects: side by side, in rows, or with rings."""
+"""Bars of both subjects: side by side, in rows, or with rings; and bars with texts."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from playground.charts import figure as figures
 from playground.charts import palette
-from playground.charts.chart import Bars, CellRanges
-from playground.charts.draw.drawn import Drawing, Drawn, compare_tables, find_places, join_sentences, scene_table
-from playground.charts.figure import PALE
-from playground.charts.markdown import escape_markdown
-from playground.charts.names import label
+from playground.charts.bars import LabelledRows
+from playground.charts.chart import Bars, CellRanges, LabelledBars
+from playground.charts.draw.drawn import Drawing, compare_tables, draw_one, find_places
+from playground.charts.figure import PALE, Figure
+from playground.charts.names import escape, escape_markdown, label
 from playground.charts.scene import Scene
 
 S = TypeVar("S")
 
+_Bars: TypeAlias = Mapping[str, Mapping[str, float]]
+"""Numbers by label by series."""
+
 
 def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawing:
-    """The present bars and the pinned ones."""
+    """Draw the present bars and the pinned ones."""
     bars, before = chart.bars(scene.now), None if scene.pinned is None else chart.bars(scene.pinned)
-    labels = _bar_labels(chart, bars, before or {})
+    labels = list(dict.fromkeys(name for each in (bars, before or {}) for numbers in each.values() for name in numbers))
+    if chart.order is not None:
+        labels.sort(key=chart.order)
     axis: dict[str, Any] = {"title": chart.labels.title, "type": "category"}
     layout: dict[str, Any] = {"barmode": "group"}
     if chart.stacked:
@@ -37,43 +41,39 @@ def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawing:
     else:
         traces = [_bar_trace(chart, series, numbers) for series, numbers in bars.items()]
         traces += [_rings(chart, before)] if before else []
-        axis |= {"categoryarray": [label(name, len(name)) for name in labels], "tickangle": 0}
+        axis |= {"categoryarray": list(map(escape, labels)), "tickangle": 0}
         height, paler = 340, "Rings, where these bars end"
     if chart.horizontal:
         layout |= {"xaxis": dict(chart.value), "yaxis": {"autorange": "reversed", **axis, **chart.labels.options}}
     else:
         layout |= {"xaxis": {"tickangle": -figures.SLANT, **axis, **chart.labels.options}, "yaxis": dict(chart.value)}
     if chart.grey is not None:
-        sides = [chart.grey(subject) for subject in (scene.now, scene.pinned) if subject is not None]
-        layout["shapes"] = figures.grey_places(np.all(sides, axis=0).tolist())
+        look = {"type": "rect", "yref": "y domain", "y0": 0, "y1": 1, "fillcolor": palette.MUTED, "line": {"width": 0}}
+        greys = np.flatnonzero(chart.grey(scene.now))
+        layout["shapes"] = [{**look, "x0": i - 0.5, "x1": i + 0.5, "layer": "below"} for i in greys]
     has_legend = len(bars) > 1 and not (chart.stacked and chart.horizontal)
     figure = figures.style(traces, layout, height=chart.height or height, legend=has_legend)
     places = find_places(chart.labels, scene.now, len(labels))
     cells = None
-    if chart.click and places:
+    if places:
         cells = CellRanges(places, None) if chart.horizontal else CellRanges(None, places)
-    table = partial(scene_table, chart, scene) if chart.table else partial(_bars_table, bars, before)
+
+    def tabulate() -> pd.DataFrame:
+        return compare_tables(pd.DataFrame(bars), None if before is None else pd.DataFrame(before))
+
     pinned = "" if before is None else f"{paler}: {escape_markdown(scene.pinned_name)}."
-    caption = join_sentences(chart.caption, chart.reading(scene.now), pinned)
-    return Drawing(Drawn(chart, "", figure, caption, table, cells))
+    return Drawing(draw_one(chart, scene, lambda: figure, pinned, cells=cells, numbers=tabulate))
 
 
-def _bar_labels(chart: Bars[S], *subjects: Mapping[str, Mapping[str, float]]) -> list[str]:
-    labels = dict.fromkeys(name for bars in subjects for numbers in bars.values() for name in numbers)
-    return list(labels) if chart.order is None else sorted(labels, key=chart.order)
-
-
-def _paired_bars(
-    chart: Bars[S], bars: Mapping[str, Mapping[str, float]], before: Mapping[str, Mapping[str, float]] | None
-) -> list[dict[str, Any]]:
+def _paired_bars(chart: Bars[S], bars: _Bars, before: _Bars | None) -> list[dict[str, Any]]:
     """Each series beside its pinned one."""
     traces = []
     for series in dict.fromkeys((*bars, *(before or ()))):
         if series in bars:
             traces.append(_bar_trace(chart, series, bars[series]))
         if before is not None and series in before:
-            name = f"{series}, pinned" if series else "pinned"
-            pale = {"opacity": PALE, "name": label(name, len(name)), "showlegend": False}
+            name = escape(f"{series}, pinned" if series else "pinned")
+            pale = {"opacity": PALE, "name": name, "showlegend": False}
             traces.append(_bar_trace(chart, series, before[series], "pinned") | pale)
     return traces
 
@@ -88,8 +88,7 @@ def _stacked_rows(chart: Bars[S], scene: Scene[S], labels: Sequence[str]) -> tup
     for side, subject, other in sides:
         notes = chart.notes(subject, other) if chart.notes else {}
         for name in labels:
-            note = f"<br>{label(notes[name], len(notes[name]))}" if name in notes else ""
-            rows[name, side] = f"{label(name, len(name))}{side}{note}"
+            rows[name, side] = f"{escape(name)}{side}" + (f"<br>{escape(notes[name])}" if name in notes else "")
         bars = chart.bars(subject)
         total = sum(sum(numbers.values()) for numbers in bars.values())
         for series, numbers in bars.items():
@@ -106,7 +105,7 @@ def _stacked_rows(chart: Bars[S], scene: Scene[S], labels: Sequence[str]) -> tup
     return traces, [rows[name, side] for name in labels for side, *_ in sides]
 
 
-def _rings(chart: Bars[S], before: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+def _rings(chart: Bars[S], before: _Bars) -> dict[str, Any]:
     """Where pinned stacked bars end."""
     ends: dict[str, float] = {}
     for numbers in before.values():
@@ -115,7 +114,7 @@ def _rings(chart: Bars[S], before: Mapping[str, Mapping[str, float]]) -> dict[st
     return {
         "type": "scatter",
         "mode": "markers",
-        "x": [label(name, len(name)) for name in ends],
+        "x": list(map(escape, ends)),
         "y": np.array(list(ends.values()), np.float64),
         "name": "pinned, whole bars",
         "marker": {"size": 9, "symbol": "circle-open", "color": palette.RESIDUAL},
@@ -124,12 +123,11 @@ def _rings(chart: Bars[S], before: Mapping[str, Mapping[str, float]]) -> dict[st
 
 
 def _bar_trace(chart: Bars[S], series: str, numbers: Mapping[str, float], side: str = "") -> dict[str, Any]:
-    names, values = [label(name, len(name)) for name in numbers], np.array(list(numbers.values()), np.float64)
+    names, values = list(map(escape, numbers)), np.array(list(numbers.values()), np.float64)
     x, y = (values, names) if chart.horizontal else (names, values)
     value, name = ("%{x", "%{y}") if chart.horizontal else ("%{y", "%{x}")
     unit = f" {chart.unit}" if chart.unit else ""
     whose = "".join(f", {each}" for each in (label(series), side) if each)
-    hover = f"{name}{whose}: {value}:{chart.number}}}{unit}<extra></extra>"
     return {
         "type": "bar",
         "x": x,
@@ -137,10 +135,31 @@ def _bar_trace(chart: Bars[S], series: str, numbers: Mapping[str, float], side: 
         "orientation": "h" if chart.horizontal else "v",
         "name": label(series),
         "marker": {"color": chart.colours[series]},
-        "hovertemplate": hover,
+        "hovertemplate": f"{name}{whose}: {value}:{chart.number}}}{unit}<extra></extra>",
     }
 
 
-def _bars_table(bars: Mapping[str, Any], before: Mapping[str, Any] | None) -> pd.DataFrame:
-    now = pd.DataFrame(bars)
-    return compare_tables(now, None if before is None else pd.DataFrame(before))
+def draw_labelled_bars(chart: LabelledBars[S], scene: Scene[S]) -> Drawing:
+    """Draw bars with texts."""
+    return Drawing(draw_one(chart, scene, lambda: _labelled_bars_figure(chart.bars(scene.now))))
+
+
+def _labelled_bars_figure(bars: LabelledRows) -> Figure:
+    values = np.array(bars.values, np.float64)
+    finite = np.append(values[np.isfinite(values)], 0)
+    low, high = float(finite.min()), float(finite.max())
+    room = 0.18 * ((high - low) or 1)  # for the texts behind the bars
+    trace = {
+        "type": "bar",
+        "x": values,
+        "y": list(map(escape, bars.labels)),
+        "orientation": "h",
+        "marker": {"color": list(bars.colours)},
+        "text": list(bars.texts),
+        "textposition": "outside",
+    }
+    layout = {
+        "xaxis": {"title": bars.title, "range": [low - room * (low < 0), high + room]},
+        "yaxis": {"type": "category", "autorange": "reversed", "showgrid": False},
+    }
+    return figures.style([trace], layout, height=70 + 22 * len(bars.labels))

@@ -1,35 +1,47 @@
 """Curves of both subjects on the same axes, the pinned one's dotted."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from playground.charts import figure as figures
 from playground.charts.chart import CellRanges, Curves
-from playground.charts.draw.drawn import Drawing, Drawn, find_places, join_sentences, scene_table
-from playground.charts.markdown import escape_markdown
+from playground.charts.draw.drawn import Drawing, draw_one, find_places
+from playground.charts.figure import Figure
+from playground.charts.names import escape_markdown
 from playground.charts.scene import Scene
 
 S = TypeVar("S")
 
+_GAP = 0.06
+"""Of the height, between panels."""
+
 
 def draw_curves(chart: Curves[S], scene: Scene[S]) -> Drawing:
-    """The present curves and, dotted, the pinned ones."""
+    """Draw the present curves and, dotted, the pinned ones."""
     curves = list(chart.curves(scene.now))
     ghosts = [] if scene.pinned is None else list(chart.curves(scene.pinned))
+    dotted = f"Dotted lines, on the same axes: {escape_markdown(scene.pinned_name)}." if ghosts else ""
+    places = find_places(chart.x, scene.now, max((len(curve.x) for curve in curves), default=0))
+    cells = CellRanges(None, places) if places else None
+    return Drawing(
+        draw_one(chart, scene, lambda: _figure(chart, curves, ghosts, scene.pinned_name), dotted, cells=cells)
+    )
+
+
+def _figure(
+    chart: Curves[Any], curves: Sequence[figures.Curve], ghosts: Sequence[figures.Curve], pinned_name: str
+) -> Figure:
     named: set[str] = set()
     traces: list[dict[str, Any]] = []
     for curve in curves:
         traces += figures.curve_traces(curve, legend=curve.name not in named)
         named.add(curve.name)
     if ghosts:
-        traces += [figures.ghost_trace(each, scene.pinned_name) for each in ghosts]
-        traces.append(figures.ghost_entry(scene.pinned_name))
+        traces += figures.ghost_traces(ghosts, pinned_name)
     layout: dict[str, Any] = {"hovermode": "x unified"} if len(chart.y) == 1 else {}
-    bottom, gap = 1.0, 0.06
-    room = 1 - gap * (len(chart.y) - 1)
+    bottom, room = 1.0, 1 - _GAP * (len(chart.y) - 1)
     for panel, (axis, share) in enumerate(zip(chart.y, chart.shares, strict=True)):
         shown = [each for each in (*curves, *ghosts) if each.panel == panel]
         numbers = [ends for each in shown for ends in (each.y, each.high) if ends is not None]
@@ -37,17 +49,11 @@ def draw_curves(chart: Curves[S], scene: Scene[S]) -> Drawing:
         domain = {} if len(chart.y) == 1 else {"domain": [max(bottom, 0.0), top]}
         flat = {"rangemode": "tozero"} if numbers and _differ_by_rounding(np.concatenate(numbers)) else {}
         layout[f"yaxis{panel + 1 if panel else ''}"] = {**flat, **axis(numbers), **domain}
-        bottom -= gap
+        bottom -= _GAP
     layout["xaxis"] = _curve_axis(chart, curves, ghosts)
     if chart.marks and curves:
         layout |= figures.mark_places(chart.marks, is_log=layout["xaxis"].get("type") == "log")
-    figure = figures.style(traces, layout, height=chart.height or 380, legend=True)
-    dotted = f"Dotted lines, on the same axes: {escape_markdown(scene.pinned_name)}." if ghosts else ""
-    places = find_places(chart.x, scene.now, max((len(curve.x) for curve in curves), default=0))
-    cells = CellRanges(None, places) if chart.click and places else None
-    caption = join_sentences(chart.caption, chart.reading(scene.now), dotted)
-    table = partial(scene_table, chart, scene) if chart.table else None
-    return Drawing(Drawn(chart, "", figure, caption, table, cells))
+    return figures.style(traces, layout, height=chart.height or 380, legend=True)
 
 
 def _differ_by_rounding(numbers: figures.Array) -> bool:
@@ -56,9 +62,8 @@ def _differ_by_rounding(numbers: figures.Array) -> bool:
 
 
 def _curve_axis(
-    chart: Curves[S], curves: Sequence[figures.Curve], ghosts: Sequence[figures.Curve]
+    chart: Curves[Any], curves: Sequence[figures.Curve], ghosts: Sequence[figures.Curve]
 ) -> Mapping[str, Any]:
-    """The horizontal axis below the last panel."""
     last = len(chart.y)
     below: dict[str, Any] = {"title": chart.x.title, "anchor": f"y{last}" if last > 1 else "y"}
     names = np.concatenate([each.x for each in (*curves, *ghosts)]) if curves else np.zeros(0)

@@ -19,8 +19,7 @@ from playground.analysis.attribution import (
 from playground.analysis.streams import StreamSplit, split_stream
 from playground.analysis.walkthrough import Walk
 from playground.charts.figure import Array
-from playground.charts.markdown import quote_place
-from playground.charts.names import token_names
+from playground.charts.names import quote_place, token_names
 from playground.errors import InputError
 from playground.link.lab import Lab, compute_run, once
 from playground.link.opening import Focus

@@ -10,8 +10,7 @@ import pandas as pd
 from playground.analysis.attention import POSITION_ONLY, PROBES, Habits, search_heads
 from playground.charts.bars import contributions
 from playground.charts.chart import Control, Group, Item, LabelledBars, Options, Paragraph, Table, Widget
-from playground.charts.markdown import escape_markdown, quote_place
-from playground.charts.names import token_names
+from playground.charts.names import escape_markdown, quote_place, token_names
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.link.opening import Focus

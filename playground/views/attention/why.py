@@ -42,8 +42,7 @@ from playground.charts.chart import (
     Table,
     Widget,
 )
-from playground.charts.markdown import escape_markdown, quote_token
-from playground.charts.names import token_names
+from playground.charts.names import escape_markdown, quote_token, token_names
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.limits import MAX_CHARACTERS

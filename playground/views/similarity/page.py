@@ -41,8 +41,7 @@ from playground.charts.chart import (
     token_axis,
 )
 from playground.charts.figure import Array, Figure
-from playground.charts.markdown import escape_markdown, quote_place, quote_token
-from playground.charts.names import label, name_place, shortened, token_names
+from playground.charts.names import escape_markdown, label, name_place, quote_place, quote_token, shortened, token_names
 from playground.charts.scene import Scene
 from playground.link.params import SENTENCE_PAIR
 from playground.link.state import is_random

@@ -26,10 +26,9 @@ from playground.charts.chart import (
     Vectors,
     fill_panel,
 )
-from playground.charts.draw.vectors import SHOWN
+from playground.charts.draw.heatmap import SHOWN
 from playground.charts.figure import Figure
-from playground.charts.markdown import escape_markdown, quote_place
-from playground.charts.names import token_names
+from playground.charts.names import escape_markdown, quote_place, token_names
 from playground.charts.scene import Scene, list_missing, note_other_tokens
 from playground.config import ModelConfig
 from playground.link.changes import Changes

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from playground.accounting.readable import duration
-from playground.charts.markdown import escape_markdown
+from playground.charts.names import escape_markdown
 from playground.errors import PlaygroundError
 from playground.training.variants import VariantsState
 from playground.web.components.without_picture import ask_before_reload, request_scroll, say_if_lost

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from playground.charts.markdown import escape_markdown
+from playground.charts.names import escape_markdown
 from playground.errors import InputError
 from playground.learn.lesson import LessonStep, find_problem
 from playground.link.opening import split_link

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from playground.charts.markdown import escape_markdown
+from playground.charts.names import escape_markdown
 from playground.errors import PlaygroundError
 from playground.pages import page_at
 from playground.views.scenes import MOST_NAMED, Difference, list_differences, name_sides

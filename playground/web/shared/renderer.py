@@ -1,5 +1,6 @@
 """The Streamlit renderer of views: charts with caption, alt, numbers, menu, focus frame and the pinned side."""
 
+import math
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
@@ -15,7 +16,6 @@ import streamlit as st
 from plotly.basedatatypes import BaseFigure
 from streamlit.delta_generator import DeltaGenerator
 
-from playground.charts.bars import LabelledRows
 from playground.charts.chart import (
     Button,
     CellRanges,
@@ -25,20 +25,20 @@ from playground.charts.chart import (
     Control,
     Formula,
     Group,
+    HeadGrid,
+    HeadLines,
     Item,
-    Later,
+    LabelledBars,
     Menu,
-    Metrics,
+    Metric,
     Options,
     Panel,
     Paragraph,
     Table,
     Widget,
 )
-from playground.charts.draw import Drawing, Drawn, SavedHeads, draw_chart, draw_table
+from playground.charts.draw import Drawing, Drawn, chart_label, draw_chart, draw_table
 from playground.charts.figure import Figure
-from playground.charts.head_lines import Lines
-from playground.charts.label import chart_label
 from playground.charts.scene import Scene
 from playground.export.tables import rows_of
 from playground.link.opening import Focus, LinkedView
@@ -153,9 +153,9 @@ def render(items: Iterable[Item], scene: Scene[Any] = _NO_SUBJECT, live: Live = 
     """Draw what a view yields; words and controls alone need no scene."""
     page = _Page(scene, live, [])
     _render_all(items, page)
-    for place, item in page.later:
+    for place, late in page.later:
         with place:
-            _render_all(item.items, page)
+            _render_all(late, page)
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class _Page:
 
     scene: Scene[Any]
     live: Live
-    later: list[tuple[DeltaGenerator, Later]]
+    later: list[tuple[DeltaGenerator, tuple[Item, ...]]]
 
 
 def _render_all(items: Iterable[Item], page: _Page) -> None:
@@ -221,7 +221,9 @@ def _render_item(item: Item, page: _Page) -> list[Drawing]:
                 with column:
                     for each in items:
                         drawings += _render_item(each, page)
-        case Group(key, items, is_row, is_card, gap, _):
+        case Group(items=items, is_late=True):
+            page.later.append((st.container(), items))
+        case Group(key, items, is_row, is_card, gap):
             place = st.container(
                 key=key or None,
                 horizontal=is_row,
@@ -236,13 +238,9 @@ def _render_item(item: Item, page: _Page) -> list[Drawing]:
             bound: dict[str, Any] = {"key": key, "bind": "query-params"} if key else {}
             with st.expander(title, icon=icon or None, **bound):
                 _render_all(items, page)
-        case Later():
-            page.later.append((st.container(), item))
-        case Metrics(metrics):
-            with st.container(horizontal=True, gap="small"):
-                for metric in metrics:
-                    change = metric.change.replace("−", "-") or None  # Streamlit's arrow points down at a hyphen
-                    st.metric(metric.label, metric.value, change, "off", help=metric.help or None, width="content")
+        case Metric(label, value, change, help_text):
+            hyphened = change.replace("−", "-") or None  # Streamlit's arrow points down at a hyphen
+            st.metric(label, value, hyphened, "off", help=help_text or None, width="content")
         case Widget(name, data, caption):
             (page.live.widgets.get(name) or WIDGETS[name])(**data)
             if caption:
@@ -282,12 +280,13 @@ def _draw(drawn: Drawn, focus: Focus) -> None:
         return
     frame = None if drawn.cells is None else _frame(drawn, drawn.cells, focus)
     with st.container(key=drawn.key):
-        match drawn.live:
-            case Lines() as lines:
+        match drawn.chart:
+            case HeadLines() as chart:
+                lines = chart.lines(drawn.subject)
                 draw_head_lines(drawn.key, lines, alt=drawn.alt, on_click=partial(_take_line, drawn.key))
-            case LabelledRows() as bars:
-                draw_bars(drawn.key, bars, alt=drawn.alt)
-            case _ if drawn.grows:
+            case LabelledBars() as chart:
+                draw_bars(drawn.key, chart.bars(drawn.subject), alt=drawn.alt)
+            case Chart(grows=True):
                 draw_curves(drawn.key, drawn.figure, alt=drawn.alt)
             case _:
                 label = chart_label(drawn.alt, drawn.figure)
@@ -298,7 +297,8 @@ def _draw(drawn: Drawn, focus: Focus) -> None:
         if frame is not None:
             frame.draw()
     if drawn.table is not None:
-        panels.draw_numbers(drawn.key, drawn.table, drawn.table_title, on_row=_row_chooser(drawn.on_row, drawn.table))
+        chooser = _row_chooser(drawn.chart.on_row, drawn.table)
+        panels.draw_numbers(drawn.key, drawn.table, drawn.chart.table_title, on_row=chooser)
 
 
 def _render_menu(key: str, label: str, names: Mapping[Any, str], help_text: str, *, takes_text: bool) -> None:
@@ -347,17 +347,21 @@ def _row_chooser(
 
 def _saved(drawn: Drawn) -> Saved:
     """What the menu of a chart saves."""
-    if isinstance(drawn.live, SavedHeads):
-        heads = drawn.live
-        return saved_heads(drawn.saved_as, heads.weights, heads.queries, heads.keys, heads.n_heads)
-    table = drawn.saved_table
-    rows = None if table is None else lambda: rows_of(table())
-    return Saved(drawn.saved_as, rows, has_picture=drawn.live is None and not drawn.grows)
+    subject, name = drawn.subject, drawn.saved_as
+    match drawn.chart:
+        case HeadGrid() as heads:
+            n = math.prod(heads.thumbnails(subject).shape[:2])
+            return saved_heads(name, partial(heads.weights, subject), heads.queries(subject), heads.keys(subject), n)
+        case HeadLines() as lines:
+            return Saved(name, lambda: rows_of(lines.weights(subject)), has_picture=False)
+        case LabelledBars() | Chart(grows=True):
+            return Saved(name, has_picture=False)
+    return Saved(name)
 
 
 def _frame(drawn: Drawn, ranges: CellRanges, focus: Focus) -> CellFrame:
     rows, columns = (None if side is None else Cells(*side) for side in (ranges.rows, ranges.columns))
-    frame = frame_cell(drawn.key, focus, rows=rows, columns=columns, label=drawn.chart.click, chosen=drawn.chosen)
+    frame = frame_cell(drawn.key, focus, rows=rows, columns=columns, label=drawn.chart.click, chosen=drawn.chart.chosen)
     return replace(frame, is_mosaic=ranges.is_mosaic, opens=ranges.opens, least_width=drawn.least_width)
 
 

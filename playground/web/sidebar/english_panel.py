@@ -9,7 +9,7 @@ import streamlit as st
 
 from playground.accounting import count_parameters
 from playground.accounting.readable import duration
-from playground.charts.markdown import escape_markdown
+from playground.charts.names import escape_markdown
 from playground.errors import PlaygroundError
 from playground.language.answers import nearest_sentences
 from playground.language.capabilities import CAPABILITIES

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from playground.charts.markdown import quote_token
+from playground.charts.names import quote_token
 from playground.training.kept_run import describe_origin
 from playground.training.tasks.task import BOS, EOS, SPECIALS
 from playground.training.trained_network import TrainedNetwork

@@ -10,7 +10,7 @@ import streamlit as st
 
 from playground.analysis.comparison import sentence_change
 from playground.analysis.streams import logit_lens
-from playground.charts.markdown import escape_markdown, quote_place
+from playground.charts.names import escape_markdown, quote_place
 from playground.language.family import STOPS
 from playground.model.changes import Change
 from playground.training.network import Tagger

@@ -9,7 +9,7 @@ import streamlit as st
 import torch
 
 from playground.charts.chart import Paragraph
-from playground.charts.markdown import escape_markdown, quote_token
+from playground.charts.names import escape_markdown, quote_token
 from playground.charts.scene import Scene
 from playground.diagnosis import diagnose
 from playground.errors import InputError, PlaygroundError

@@ -3,7 +3,7 @@
 import streamlit as st
 import torch
 
-from playground.charts.markdown import escape_markdown
+from playground.charts.names import escape_markdown
 from playground.link.params import DEFAULT_TARGET, DEFAULT_TEXT, PARAMS, page_parameters
 from playground.training.tasks.translation import ENGLISH, WORDS
 from playground.views.encoder_decoder import TRANSLATE, pair_scene, show_encoder_decoder

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from playground.charts.chart import Paragraph
-from playground.charts.markdown import escape_markdown
+from playground.charts.names import escape_markdown
 from playground.errors import InputError
 from playground.learn.lesson import (
     FOLDER,

@@ -6,7 +6,7 @@ from itertools import islice
 import streamlit as st
 import torch
 
-from playground.charts.markdown import quote_token
+from playground.charts.names import quote_token
 from playground.charts.scene import Scene
 from playground.model import causal_mask
 from playground.training.answers import generate, next_token_probabilities

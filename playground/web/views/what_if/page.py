@@ -12,8 +12,7 @@ from playground.analysis import sentences
 from playground.analysis.sentences import sentence_vector
 from playground.analysis.sweeps import cosines, list_pairs, order_by_effect, pruned_sizes
 from playground.charts.chart import Item, Panel, Paragraph, Widget
-from playground.charts.markdown import escape_markdown
-from playground.charts.names import shortened
+from playground.charts.names import escape_markdown, shortened
 from playground.charts.scene import Scene
 from playground.errors import TooLargeError
 from playground.language.text import IDS
