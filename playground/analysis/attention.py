@@ -53,8 +53,7 @@ def pattern_spread(run: Run) -> Array:
 def rollout(patterns: Array, *, residual: bool = True) -> Array:
     """Trace attention back to the input tokens (Abnar & Zuidema 2020, section 3): (L, H, T, T) → (L, T, T).
 
-    Heads are averaged, residual connections make it 0.5 A + 0.5 I, and the layers' matrices are multiplied. A query's
-    result is taken to stay at its position: see `merge_moves_results`.
+    Multiplies the layers' mean patterns; residual connections make them 0.5 A + 0.5 I.
     """
     mixing = patterns.mean(axis=1)  # (L, T, T)
     if residual:
@@ -88,7 +87,6 @@ PROBES = (
     "Snow fell.",
     "Because the bridge was closed, we took the long road along the river to the city.",
 )
-"""Sentences to measure heads on: short and long, with repeated words and punctuation."""
 
 KNOWN_FROM = 0.5
 """Score from which a head is known for something; it must also be twice an even head's."""
@@ -142,17 +140,15 @@ RULES: dict[str, Callable[[Run], Mask]] = {
     "[CLS] and [SEP]": lambda run: np.broadcast_to(run.special & ~run.padding, run.allowed.shape),
     "punctuation": _punctuation,
 }
-"""Which keys each rule names for every query, (T, T): Clark et al. 2019, "What Does BERT Look At?", sections 3.1 and
-3.2; Voita et al. 2019, section 5."""
+"""Keys by rule for every query, (T, T): Clark et al. 2019, "What Does BERT Look At?", section 3."""
 
 
 @np.errstate(invalid="ignore")
 def measure_habits(runs: Sequence[Run]) -> Habits:
     """Score every head of one encoder on runs of it; queries are the text's own tokens.
 
-    A rule's score is the weight on the keys that it names, averaged over the queries for which it names an allowed one.
-    `position only` is the adjusted R² of the mean weight at each distance (after Vig & Belinkov 2019, "Analyzing the
-    Structure of Attention in a Transformer Language Model").
+    A rule's score is the mean weight on the keys that it names. `position only` is the adjusted R² of the mean weight
+    at each distance (after Vig & Belinkov 2019, "Analyzing the Structure of Attention").
     """
     scores, even = {}, {}
     patterns = [run.patterns() for run in runs]
@@ -214,8 +210,8 @@ LEAST = 1e-5
 def search_heads(run: Run, query: int, key: int) -> pd.DataFrame:
     """Rank all heads by the weight from a query to a key, the largest first.
 
-    `rank` is the weight's place among the keys that the query may attend to. `z` is the z-score of the cell's log-odds
-    among cells of the same head at the same distance key − query. Both are NaN if a window hides the cell.
+    `rank` is among the query's keys; `z` that of the log-odds among the head's cells at the same distance. Both are NaN
+    if a window hides the cell.
     """
     queries, keys = _other_cells(run, query, key)
     allowed = run.allowed_in_layers()  # (L, T, T)

@@ -1,8 +1,7 @@
 """Why one token attends to another: a score taken apart by source, its rivals, and what its weight moves.
 
-The score is bilinear: s = (W_Q x_q + b_Q) · (W_K x_k + b_K) / √d_head. With x_q and x_k split by source, it is a
-matrix that adds up to s (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"). What a score gets
-by distance is one more source, which meets itself alone.
+The score s = (W_Q x_q + b_Q) · (W_K x_k + b_K) / √d_head is bilinear: with x_q and x_k split by source, it is a matrix
+that adds up to s (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits").
 
 Legend: T tokens, padding included; H heads; D = d_model; S sources.
 """
@@ -28,7 +27,7 @@ HeadMaps: TypeAlias = Mapping[str, Floats]
 
 
 def head_maps(encoder: Encoder, layer: int, head: int, piece: int | None = None) -> HeadMaps:
-    """Return the maps of one head; `o` reads that piece of the merged heads, the head's own by default."""
+    """Return the maps of one head; `o` reads that piece of the merged heads."""
     block: EncoderBlock = encoder.layers[layer]  # type: ignore[assignment]
     attn = block.attn
     (q, q_bias), (k, k_bias), _ = ((weight[head], bias[head]) for weight, bias in maps_by_head(attn).values())
@@ -52,7 +51,7 @@ class Competition:
 
 @np.errstate(invalid="ignore", over="ignore")
 def compete(walk: Walk) -> Competition:
-    """Compare the walk's key with all that its query may attend to; weights are those before changes set them.
+    """Compare the walk's key with all that its query may attend to, before changes set weights.
 
     Raises:
         ValueError: the mask hides the key from the query.
@@ -96,7 +95,7 @@ class Moved:
 
 @np.errstate(invalid="ignore", over="ignore", divide="ignore")
 def move(walk: Walk, maps: HeadMaps) -> Moved:
-    """Return what the walk's weight moves; the maps are its head's, for the piece that `destination` names."""
+    """Return what the walk's weight moves; the maps are for the piece of `destination`."""
     weights = walk.of_query("attn.pattern").astype(np.float64)  # (T,)
     values = walk.layer["attn.v"][walk.head].astype(np.float64)  # (T, d_head)
     z = weights @ values
@@ -117,7 +116,7 @@ Group = Literal["token", "position", "distance", "attention", "feed-forward", "c
 
 @dataclass(frozen=True)
 class ScoreSplit:
-    """A score by source, and its difference to an opponent's, as the softmax sees differences alone."""
+    """A score by source, and its difference to an opponent's."""
 
     sources: tuple[Source, ...]
     matrix: Floats
@@ -158,13 +157,9 @@ class ScoreSplit:
 
 @np.errstate(invalid="ignore", over="ignore")  # numbers beyond the range of floats end as NaN
 def split_score(walk: Walk, stream: StreamSplit, maps: HeadMaps, opponent: int | None = None) -> ScoreSplit:
-    """Split the score of a walk's query and key, and its difference to the opponent's.
+    """Split the score of a walk's query and key, and its difference to an opponent's.
 
-    Args:
-        walk: its query and key.
-        stream: of the walk's layer.
-        maps: of its head.
-        opponent: the key to compare with; by default the mean over the keys that the query may attend to.
+    The opponent is a key; by default, the mean over the keys that the query may attend to.
     """
     scores, compared = walk.unmasked(), walk.allowed if opponent is None else np.arange(len(walk.allowed)) == opponent
     sources, parts = stream.sources, stream.parts
@@ -205,10 +200,7 @@ def _project(
     tokens: Sequence[int] | NDArray[np.intp],
     change: Floats,
 ) -> Floats:
-    """What each source writes into queries or keys: (S, T, D) → (S, d_head), the mean over some tokens.
-
-    A norm of queries and keys divides by this run's number, and rotary positions turn, so that both are linear.
-    """
+    """What each source writes into queries or keys: (S, T, D) → (S, d_head), the mean over some tokens."""
     weight, bias = maps[name], maps[f"{name}_bias"]
     if not walk.config.qk_norm and walk.config.positions != "rotary":
         tokens_mean = parts[:, tokens].mean(axis=1, dtype=np.float64)
@@ -230,8 +222,8 @@ def _project(
 
 
 Verdict = Literal["mostly", "mixed", "even", "only", "unknown"]
-"""`mostly`: one group has at least half of all pushes and pulls. `mixed`: none has. `even`: the scores differ by at
-most `EVEN`. `only`: there is no other key. `unknown`: the sources do not add up to the lead."""
+"""One group has at least half of all pushes and pulls, or none has; the scores differ by at most `EVEN`; there is no
+other key; or the sources do not add up."""
 
 MOST = 0.5
 """Share of all pushes and pulls from which one group is called the most."""

@@ -67,10 +67,7 @@ def _check_pair(before: Run, after: Run) -> None:
 
 
 def list_places(changes: Iterable[Change]) -> list[tuple[int, int | None]]:
-    """Return the first depth that each change reaches, and the token it changes there, None for all; once each.
-
-    Every query reads a key and a value, so a patch of these reaches all tokens.
-    """
+    """Return the first depth that each change reaches, and the token it changes there, None for all; once each."""
     return list(
         dict.fromkeys(
             (each.first_layer + 1, None if each["point"] in ("k", "v") else each["query"]) for each in changes
@@ -79,7 +76,7 @@ def list_places(changes: Iterable[Change]) -> list[tuple[int, int | None]]:
 
 
 COMPARED_POINTS = ("attn.pattern", "attn.out", "resid_mid", "ffn.out", "out")
-"""Points of a block in the order of computation: in every run, with one meaning wherever the norms are."""
+"""Points of a block with one meaning in every run."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +90,7 @@ class PointDifference:
     size: float
     """The largest number of both runs."""
     share: float
-    """Length of the difference over the vector's length in the pinned run, where that is largest; a query's weights are
-    a vector too."""
+    """Largest relative change of a vector."""
 
     @property
     def is_apart(self) -> bool:
@@ -126,11 +122,9 @@ def compare_points(pinned: Run, now: Run) -> list[PointDifference]:
 
 
 def find_parting(pinned: Run, now: Run, differences: Sequence[PointDifference]) -> tuple[str, int, str] | None:
-    """Return where two runs of one width first differ, by their `compare_points`; None if nowhere.
+    """Return where two runs of one width first differ, the layer, and the point to compare vectors at; None if nowhere.
 
-    Returns:
-        `embeddings`, `layer`, `norm` (the final one) or `end` (of the shorter encoder); the layer, or how many layers
-        are the same; and the point where vectors can be compared.
+    That is `embeddings`, `layer`, the final `norm`, or the `end` of the shorter encoder.
     """
     first = next((each.name for each in differences if each.is_apart), "final")
     n_layers = sorted((pinned.config.n_layers, now.config.n_layers))
@@ -153,10 +147,7 @@ def _at_real_tokens(array: Array, real: NDArray[np.bool_]) -> Array:
 
 
 def find_vector_change(pinned: Array, now: Array) -> tuple[str, dict[str, float]]:
-    """Return `largest` and the number of a vector (D,) that changed most, or `size` and both sizes if these differ.
-
-    −∞ in both is no change.
-    """
+    """Return `largest` and the number of a vector (D,) that changed most, or `size` and both sizes if these differ."""
     if pinned.shape != now.shape:
         return "size", {"before": pinned.size, "after": now.size}
     change = np.abs(np.subtract(now, pinned, where=pinned != now, out=np.zeros(now.shape), dtype=np.float64))
@@ -165,10 +156,9 @@ def find_vector_change(pinned: Array, now: Array) -> tuple[str, dict[str, float]
 
 
 def moved_weight(pinned: Run, now: Run) -> Array:
-    """Return the share of a query's weight that has moved to other keys, averaged over real queries: (L, H).
+    """Return the mean share of a query's weight that has moved to other keys, of layers and heads in both: (L, H).
 
-    That is the total variation distance of two rows (Levin, Peres & Wilmer 2009, section 4.1), of the layers and heads
-    that both runs have. Both have to read the same tokens.
+    That is the total variation distance of rows (Levin, Peres & Wilmer 2009, section 4.1).
     """
     n_layers = min(pinned.config.n_layers, now.config.n_layers)
     n_heads = min(pinned.config.n_heads, now.config.n_heads)

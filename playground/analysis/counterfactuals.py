@@ -42,7 +42,7 @@ WORD_GROUPS = (
 
 
 def list_alike(word: str, text: str) -> list[str]:
-    """Return words of the same kind that are not in the text; common nouns for an unknown kind."""
+    """Return words of the same kind that are not in the text."""
     kind = next((line.split() for line in WORD_GROUPS if word.lower() in line.split()), WORD_GROUPS[3].split())
     used = {text[each.start : each.end].lower() for each in split_words(text)}
     return [each for each in kind if each not in used]
@@ -55,22 +55,19 @@ def clean_word(typed: str) -> str:
 
 @dataclass(frozen=True)
 class Claim:
-    """That in a sentence a query looks at one word rather than at another. Words count from 0."""
+    """That a query looks at one word rather than at another."""
 
     text: str
     words: tuple[Word, ...]
-    """Those that can change places: no punctuation."""
+    """Without punctuation."""
     query: int
     key: int
-    """The word that is asked about; the new one if it was replaced."""
     rival: int
-    """The word to compare with."""
     pieces: tuple[int, int, int]
-    """Which of their words' tokens query, key and rival are."""
+    """Which token of its word query, key and rival are."""
     positions: tuple[int, int, int] = (0, 0, 0)
-    """Their tokens."""
     weights: tuple[float, float] = (0.0, 0.0)
-    """Measured: of the key's word and of the rival's."""
+    """Of the key's word and of the rival's."""
 
     def word(self, place: int) -> str:
         """Return a word as it stands in the text."""
@@ -80,15 +77,9 @@ class Claim:
 def find_claim(
     batch: Batch, sentence: int, weights: Array, allowed: Sequence[bool], focus: tuple[int, int], rival: int | None
 ) -> Claim | None:
-    """Return what can be tested of a weight; None unless query and key are two words and a third can be swapped.
+    """Return what can be tested of a query's weights (T,); None unless query and key are two words and a third exists.
 
-    Args:
-        batch: of the text.
-        sentence: from 0.
-        weights: (T,), of the query.
-        allowed: (T,), the keys that it may attend to.
-        focus: the positions of query and key.
-        rival: a position; the strongest other word by default, or if this is no word or is spelled like the key's.
+    The rival at a position may be None, no word, or spelled like the key's: then it is the strongest other word.
     """
     text, end = batch.sentences[sentence], max((end for _, end in batch.offsets[sentence]), default=0)
     words = tuple(word for word in split_words(text) if word.end <= end and not is_punctuation(text[slice(*word)]))
@@ -123,7 +114,7 @@ def tokens_of(batch: Batch, sentence: int, word: Word) -> list[int]:
 
 
 def change_text(claim: Claim, new: str) -> dict[Kind, Claim]:
-    """Return the claims about texts that test a claim, to be measured; impossible kinds are left out."""
+    """Return the texts that test a claim, to be measured."""
     n, key, rival, query = len(claim.words), claim.key, claim.rival, claim.query
     order = list(range(n))
     order[key], order[rival] = rival, key
@@ -159,7 +150,7 @@ def _write(claim: Claim, texts: Sequence[str]) -> Claim:
 
 
 def measure(claim: Claim, batch: Batch, pattern: Array) -> Claim | None:
-    """Return a changed claim with a head's weights and positions, by its pattern (T, T); None if a word is missing."""
+    """Measure a changed claim by a head's pattern (T, T); None if a word is missing."""
     tokens = [tokens_of(batch, 0, claim.words[place]) for place in (claim.query, claim.key, claim.rival)]
     if not all(tokens) or any(batch.unknown[0][position] for position in tokens[1]):
         return None
@@ -169,10 +160,7 @@ def measure(claim: Claim, batch: Batch, pattern: Array) -> Claim | None:
 
 
 def judge_swap(before: tuple[float, float], after: tuple[float, float]) -> Verdict:
-    """Whether a head prefers a word or a place, by the weights of two words in either order, with two decimals.
-
-    `word`: one word has more in both orders. `place`: one place has. `close`: in an order they are nearly the same.
-    """
+    """Judge whether a word or a place has more in both orders of two words, at two decimals; else `close`."""
     for pair in (before, after):
         first, second = (float(f"{each:.2f}") for each in pair)
         if round(abs(first - second), 2) < CLOSE:
@@ -202,7 +190,7 @@ TEN_SENTENCES = (
 
 
 def judge_nouns(words: Sequence[str], runs: Sequence[Run], layer: int, head: int) -> Verdict | None:
-    """Judge a head by a pronoun's weights of two nouns in either order, a run each; None if a word is no one token."""
+    """Judge a head by a pronoun's weights of two nouns in either order; None if a word is no one token."""
     pairs = []
     for run in runs:
         tokens = [token.strip("␣") for token in run.tokens]

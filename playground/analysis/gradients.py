@@ -35,14 +35,7 @@ MAP_POINTS = frozenset(
 def through_block(
     block: EncoderBlock, ends: tuple[Tensor, Tensor], trace: Trace, gradient: Tensor
 ) -> tuple[Tensor, dict[str, float]]:
-    """Carry a gradient from a block's end to its start, (1, T, D) both; also return its parameters' norms by part.
-
-    Args:
-        block: whose parameters these are.
-        ends: its input, cut off from what came before, and its output, (1, T, D) both.
-        trace: of this pass, `MAP_POINTS`.
-        gradient: of the output.
-    """
+    """Carry a gradient from a block's output to its input, (1, T, D); also return its parameters' norms by part."""
     start, out = ends
     norms = [parameter for norm in list_norms(block) for parameter in norm.parameters()]
     maps = _linear_maps(block, trace)
@@ -83,21 +76,16 @@ def _by_token(x: Tensor) -> Tensor:
 
 
 def map_gradient(read: Tensor, gradient: Tensor, *, has_bias: bool = True) -> float:
-    """Return ‖∂L/∂W‖² + ‖∂L/∂b‖² of a linear map y = W x + b, in fp64.
+    """Return ‖∂L/∂W‖² + ‖∂L/∂b‖² of a linear map y = W x + b, by X (T, d_in) and G = ∂L/∂Y (T, d_out), in fp64.
 
-    With G = ∂L/∂Y that is Σₛₜ (G Gᵀ)ₛₜ (X Xᵀ + 1)ₛₜ: two matrices T × T instead of one d_out × d_in.
-
-    Args:
-        read: X, (T, d_in).
-        gradient: G, (T, d_out); several maps that read the same are side by side.
-        has_bias: without one, the 1 is left out.
+    That is Σₛₜ (G Gᵀ)ₛₜ (X Xᵀ + 1)ₛₜ: two matrices T × T instead of one d_out × d_in.
     """
     x, g = read.detach().double(), gradient.double()
     return float(((g @ g.T) * (x @ x.T + has_bias)).sum().clamp_min(0))
 
 
 def l2_norm(tensors: Iterable[Tensor]) -> float:
-    """Return √Σ x² over several tensors, in fp64: in fp32 squares far from 1 vanish or overflow."""
+    """Return √Σ x² over several tensors, in fp64."""
     dense = [tensor.coalesce().values() if tensor.is_sparse else tensor for tensor in tensors]
     norms = [torch.linalg.vector_norm(tensor, dtype=torch.float64) for tensor in dense]
     return float(torch.linalg.vector_norm(torch.stack(norms)))
@@ -114,32 +102,20 @@ class Flow:
     loss: float
     """As `next_token_loss`."""
     gradients: Mapping[str, Norms]
-    """`whole layer`, `attention`, `feed-forward` and, if any, `norms`: of a layer's parameters, (L,), or what this
-    layer adds to shared ones; `stream`: of the vectors by depth, (L + 1,)."""
+    """`whole layer`, `attention`, `feed-forward`, any `norms`: of a layer's parameters, (L,); `stream`: (L + 1,)."""
 
 
 def next_token_loss(vectors: Tensor, table: Tensor, ids: Tensor) -> Tensor:
-    """Return −1/T Σₜ log softmax(E hₜ)[wₜ₊₁]; the last token predicts the first.
-
-    Args:
-        vectors: (T, D), what leaves the encoder.
-        table: E, (V, D), held fixed: gradients reach the embeddings through the blocks alone.
-        ids: (T,) int64.
-    """
+    """Return −1/T Σₜ log softmax(E hₜ)[wₜ₊₁], the last predicting the first: h (T, D), E (V, D), ids (T,)."""
     return F.cross_entropy(vectors @ table.detach().T, ids.roll(-1))
 
 
 def backward(
     encoder: Encoder, ids: Tensor, *, vectors: Tensor | None = None, n_layers: int | None = None, causal: bool = False
 ) -> Flow:
-    """Run `next_token_loss` forward and backward; each block's graph is dropped before the next one is used.
+    """Run `next_token_loss` of ids (T,) forward and backward, block by block.
 
-    Args:
-        encoder: whose parameters' gradients are returned as norms, not stored.
-        ids: (T,) int64.
-        vectors: (V, D), the raw vectors of an encoder without a token table; over √D they are the loss's table.
-        n_layers: blocks to run; all by default.
-        causal: whether later tokens are hidden.
+    An encoder without a token table has raw `vectors` (V, D), which over √D are the loss's table.
 
     Raises:
         InputError: there is no token table, or the sentence is longer than the position table.
@@ -216,10 +192,7 @@ BY_NAME = {variant.name: variant for variant in VARIANTS}
 
 
 def common_config(config: ModelConfig, n_layers: int) -> ModelConfig:
-    """Return the architecture that the six share, as post-norm; `layer` stands for no norm.
-
-    None has a norm on the embeddings, which would make "no norm" untrue.
-    """
+    """Return the architecture that the six share, as post-norm, without a norm on the embeddings."""
     return replace(
         config,
         n_layers=n_layers,
@@ -241,10 +214,7 @@ def variant_config(config: ModelConfig, variant: Variant) -> ModelConfig:
 
 
 def with_variant(encoder: Encoder, variant: Variant, scale: float = 1.0) -> Encoder:
-    """Return an encoder of `common_config` as another variant that shares its tensors.
-
-    Linear maps' weights are copies times `scale`, unless it is 1.
-    """
+    """Return an encoder of `common_config` as a variant that shares its tensors, linear weights times `scale`."""
     other, weights = Encoder(variant_config(encoder.config, variant), seed=None), encoder.state_dict()
     if scale != 1:
         maps = [f"{name}.weight" for name, module in encoder.named_modules() if isinstance(module, Linear)]

@@ -120,11 +120,7 @@ def _encode_in_float64(encoder: Encoder, embedded: Tensor, allowed: Tensor) -> T
 
 
 def by_distance(encoder: Encoder, n: int) -> Array:
-    """Return what positions without a table make of distances key − query, 1 − n … n − 1: (curves, 2 n − 1).
-
-    Rotary: cos(distance · θ) of each pair of features, the fastest first. ALiBi, relative: what each head's scores get.
-    Others: no curves.
-    """
+    """Return curves of rotary cos(distance · θ), or of biases, over key − query, 1 − n … n − 1: (curves, 2 n − 1)."""
     config, distances = encoder.config, torch.arange(1 - n, n)
     curves = torch.zeros(0, 2 * n - 1)
     if config.positions == "rotary":

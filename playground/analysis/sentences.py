@@ -1,7 +1,6 @@
 """Sentences beside each other: which are alike, by which tokens, from which layer on; and pairs to patch between.
 
-Legend: S depths; N sentences; T tokens, padding included; D = d_model; n and m tokens of two sentences, padding
-included. Depth 0 is the embeddings; a final norm after the last block adds a depth.
+Legend: S depths, 0 being the embeddings; N sentences; T, n, m tokens, padding included; D = d_model.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,8 +23,8 @@ from playground.text import Batch, Tokenizer
 from playground.text.sentences import is_punctuation, leave_out, split_words
 
 Pooling = Literal["mean", "first token", "mean with padding"]
-"""How token vectors become one: their mean, special tokens included, as Sentence-BERT (Reimers & Gurevych 2019, section
-3); the first token's, often [CLS]; or a mean that forgets the mask."""
+"""How token vectors become one: their mean (Sentence-BERT, Reimers & Gurevych 2019, section 3), the first token's, or a
+mean that forgets the mask."""
 
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 
@@ -94,7 +93,7 @@ def read_depths(
     causal: bool = False,
     interventions: Sequence[Sequence[Change]] = (),
 ) -> SentenceDepths:
-    """Run every sentence of a batch; arguments and errors as of `run_batch`. Every sentence has to have a token."""
+    """Run every sentence of a batch, as `run_batch`."""
     points = list_depths(encoder.config)
     padding = ~batch.mask.numpy()
     n_sentences, n_tokens = padding.shape
@@ -131,12 +130,9 @@ class DepthMap:
 
 
 def map_depths(pooled: Array) -> DepthMap:
-    """Place each sentence at each depth on the first two principal axes of all depths, each centred on its own mean.
+    """Place sentences (S, N, D) at each depth on two principal axes of all depths, each centred (Jolliffe 2002, 3.5).
 
-    Pearson 1901; Jolliffe 2002, section 3.5. An axis points to where its largest coordinate is positive.
-
-    Args:
-        pooled: (S, N, D), finite, D at least 2.
+    An axis points to where its largest coordinate is positive.
     """
     vectors = pooled.astype(np.float64)
     centred = vectors - vectors.mean(axis=1, keepdims=True)
@@ -157,10 +153,8 @@ def map_depths(pooled: Array) -> DepthMap:
 
 
 def _principal_axes(rows: Array64) -> Array64:
-    """The two directions in which centred rows (M, D) vary most: (2, D), of length 1; zeros if there is none.
-
-    From the smaller of rowsᵀ · rows and rows · rowsᵀ, a tenth of the time of all singular vectors.
-    """
+    """The directions in which centred rows (M, D) vary most, (2, D)."""
+    # The smaller product of the rows with themselves takes a tenth of the time of all singular vectors.
     is_wide = len(rows) < rows.shape[1]
     values, vectors = np.linalg.eigh(rows @ rows.T if is_wide else rows.T @ rows)
     axes: Array64 = np.zeros((2, rows.shape[1]))
@@ -180,27 +174,21 @@ class Pair(NamedTuple):
 
 
 def rank_pairs(similarity: Array) -> list[Pair]:
-    """Return every pair of two different sentences of a matrix (N, N), the most similar first.
-
-    They are compared to five decimals, as further ones differ between processors.
-    """
+    """Return every pair of sentences of a matrix (N, N), the most similar first."""
     rows, columns = np.triu_indices(len(similarity), k=1)
     cosines = similarity[rows, columns]
-    order = np.argsort(-cosines.round(5), kind="stable")
+    order = np.argsort(-cosines.round(5), kind="stable")  # further decimals differ between processors
     return [Pair(int(rows[i]), int(columns[i]), float(cosines[i])) for i in order]
 
 
 def spread_of_pairs(similarity: Array) -> tuple[float, float]:
-    """Return the lowest and the highest cosine of two different sentences, of a matrix (N, N), N at least 2."""
+    """Return the lowest and the highest cosine of two different sentences, (N, N)."""
     cosines = similarity[np.triu_indices(len(similarity), k=1)]
     return float(cosines.min()), float(cosines.max())
 
 
 def common_tokens(batch: Batch) -> Array64:
-    """Return the share of different tokens that each two sentences have in common (Jaccard 1912): (N, N), 0 … 1.
-
-    Special tokens and punctuation are left out.
-    """
+    """Return the share of tokens that two sentences have in common (Jaccard 1912), without punctuation: (N, N)."""
     pieces = [
         {token for token, added in zip(tokens, special, strict=True) if not (added or is_punctuation(token))}
         for tokens, special in zip(batch.tokens, batch.special, strict=True)
@@ -221,14 +209,9 @@ def token_weights(padding: NDArray[np.bool_], pooling: Pooling) -> Array64:
 def token_contributions(
     first: tuple[Array, NDArray[np.bool_]], second: tuple[Array, NDArray[np.bool_]], pooling: Pooling
 ) -> Array64:
-    """Return what each pair of tokens adds to the cosine of two sentences' vectors, (n, m); they add up to it.
+    """Return what each pair of tokens adds to the cosine of two sentences: vectors (n, D), (m, D), paddings → (n, m).
 
     With x̄ = Σ aᵢ xᵢ and ȳ = Σ bⱼ yⱼ, the cosine is Σᵢⱼ aᵢ bⱼ (xᵢ · yⱼ) / (|x̄| |ȳ|); zeros if x̄ or ȳ is.
-
-    Args:
-        first: a sentence's vectors (n, D) as they leave the encoder, and its padding (n,).
-        second: the other's, (m, D) and (m,).
-        pooling: of both.
     """
     left, right = (
         token_weights(padding, pooling)[:, None] * vectors.astype(np.float64) for vectors, padding in (first, second)
@@ -243,7 +226,7 @@ def token_contributions(
 
 @dataclass(frozen=True)
 class LeftOutWords:
-    """A sentence's similarity to another one, without each of its words in turn."""
+    """A sentence's similarity to another one, without each of its words."""
 
     words: tuple[str, ...]
     places: tuple[int | None, ...]
@@ -270,20 +253,10 @@ def leave_words_out(
     causal: bool = False,
     interventions: Sequence[Change] = (),
 ) -> LeftOutWords:
-    """Compare a sentence without each of its words with another sentence, which stays as it is.
+    """Compare a sentence without each of its words with another sentence's vector, (D,).
 
-    Every shortened text is padded as the batch is. As many words are left out as can be afforded; one without which no
-    token is left is passed over.
-
-    Args:
-        encoder: what runs.
-        tokenizer: of the batch.
-        batch: of the text.
-        sentence: which of its sentences.
-        other: (D,), the other sentence's vector by this pooling.
-        pooling: of the shortened texts.
-        seed: as of `run_batch`; so is `causal`.
-        interventions: each `is_for_any_text`.
+    Every shortened text is padded as the batch is, and has those changes, each `is_for_any_text`. As many words are
+    left out as can be afforded.
 
     Raises:
         InputError: the tokenizer has no token for what is left.
@@ -318,14 +291,12 @@ def leave_words_out(
 # --- pairs that differ in a word and have as many tokens, to patch between
 
 Encode = Callable[[Sequence[str]], Batch]
-"""Encodes sentences as a text of their own."""
 
 CONTRASTS = (
     ("doctor", "nurse"), ("he", "she"), ("it", "he"), ("animal", "child"), ("street", "river"), ("tired", "wide"),
     ("tired", "happy"), ("man", "woman"), ("his", "her"), ("cat", "dog"), ("good", "bad"), ("black", "white"),
     ("small", "large"), ("old", "new"), ("day", "night"), ("house", "garden"), ("the", "a"), ("is", "was"),
 )  # fmt: skip
-"""Words that a student may want to exchange."""
 
 WORDS = (
     "dog", "river", "king", "she", "you", "is", "be", "never", "water", "child", "house", "music", "friend", "winter",
@@ -335,7 +306,7 @@ WORDS = (
 
 
 def find_partners(batch: Batch, sentence: int) -> list[int]:
-    """Return the sentences with as many tokens as this one, but other ones."""
+    """Return the sentences with as many tokens, but other ones."""
     ids = [row[mask].tolist() for row, mask in zip(batch.ids, batch.mask, strict=True)]
     own = ids[sentence]
     return [i for i, other in enumerate(ids) if len(other) == len(own) and other != own]
@@ -347,13 +318,7 @@ def changed_tokens(batch: Batch, one: int, two: int) -> list[int]:
 
 
 def corrupt_word(encode: Encode, batch: Batch, sentence: int, token: int) -> tuple[str, int, str, str] | None:
-    """Return a copy of a sentence, of as many tokens, with the word at a token changed; None if no other word fits.
-
-    Words that `encode` knows come first, then contrasts; last the word's own letters backwards.
-
-    Returns:
-        The copy, the first token that differs, the old and the new word.
-    """
+    """Return a sentence of as many tokens with another word, the first other token, the old word and the new one."""
     text = batch.sentences[sentence]
     start, end = _word_around(text, *batch.offsets[sentence][token])
     if start == end or batch.truncated[sentence]:
@@ -373,7 +338,7 @@ def corrupt_word(encode: Encode, batch: Batch, sentence: int, token: int) -> tup
 
 
 def append_sentences(text: str, n_sentences: int, added: Sequence[str]) -> str | None:
-    """Return a text with further sentences, a line each; None if it would be too long."""
+    """Return a text with further sentences, a line each; None if too long."""
     longer = "\n".join([text.rstrip("\n"), *added]) if text.strip() else "\n".join(added)
     fits = len(longer) <= MAX_CHARACTERS and n_sentences + len(added) <= MAX_SENTENCES
     return longer if fits else None

@@ -1,12 +1,10 @@
 """The vectors in the residual stream: their lengths and directions, what norms make of them, and what wrote them.
 
-A norm subtracts a mean and divides by a scale, which is held at its value of this run. It is then an affine map: each
-source is carried through it alone, its bias becomes a source of its own, and the sum stays exact (Elhage et al. 2021,
-"A Mathematical Framework for Transformer Circuits"; Kobayashi et al. 2021, "Incorporating Residual and Normalization
-Layers into Analysis of Masked Language Models").
+With its scale held at this run's, a norm is an affine map: each source is carried through it alone, its bias is a
+source, and the sum stays exact (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; Kobayashi et
+al. 2021, "Incorporating Residual and Normalization Layers into Analysis of Masked Language Models").
 
-Legend: T real tokens (where said, padding included), D = d_model, L layers, S sources, C classes. Depth 0 is the
-embeddings, L the last block's output.
+Legend: T real tokens, D = d_model, L layers, S sources, C classes. Depth 0 is the embeddings, L the last block's end.
 """
 
 import math
@@ -39,10 +37,7 @@ def l2(vectors: Array) -> Array:
 
 
 def lengths(run: Run) -> dict[str, Array]:
-    """Return each token's L2 norm in the `residual` stream, (L + 1, T), and in what the sublayers add to it.
-
-    `attention` and `feed-forward` are (L, T), before any post-norm.
-    """
+    """Return tokens' L2 norms: `residual`, (L + 1, T); `attention` and `feed-forward`, (L, T), before any post-norm."""
     layers = range(run.config.n_layers)
     points = {
         "residual": residual_points(run.config),
@@ -54,10 +49,7 @@ def lengths(run: Run) -> dict[str, Array]:
 
 
 def length_band(lengths: Array) -> tuple[Array, Array]:
-    """Return the smallest and the largest length at each depth without outliers: (depths, T) → (depths,) both.
-
-    An outlier is beyond the middle half by 1.5 times its range (Tukey's rule) and off the median by more than a tenth.
-    """
+    """Return the ends of lengths at each depth without outliers by Tukey's rule: (depths, T) → (depths,) both."""
     low, median, high = np.percentile(lengths, [25, 50, 75], axis=1)[..., None]
     beyond = np.maximum(low - lengths, lengths - high)
     is_far = (beyond > 1.5 * (high - low)) & (np.abs(lengths - median) > 0.1 * median)
@@ -182,9 +174,9 @@ class ByHand:
 
 
 def normalise_by_hand(x: Array, config: ModelConfig) -> ByHand:
-    """Normalise one vector (D,) by its formula, in fp64, and compare with the model's norm in fp32.
+    """Normalise one vector (D,) in fp64 and compare with the model's norm in fp32.
 
-    `layer`: Ba et al. 2016; `rms`: Zhang & Sennrich 2019, equation 4; `scalar`: tutorial A.
+    Ba et al. 2016; Zhang & Sennrich 2019, equation 4 (`rms`); tutorial A (`scalar`).
 
     Raises:
         InputError: the config has no norm.
@@ -246,11 +238,9 @@ class Source:
     """Something that writes to a token's vector."""
 
     kind: SourceKind
-    """`token`: its embedding. `attention`, `feed-forward`: what a sublayer added, its bias and the norm behind it
-    included. `change`: what changes add to the stream itself. `bias`: of the norms and the map to d_model. `distance`:
-    what a score gets by distance, which is in no vector."""
+    """Sublayers include their biases and any norm behind; `change`: of the stream itself; `bias`: of norms and the map
+    to d_model; `distance`: what a score gets, in no vector."""
     layer: int | None = None
-    """Of attention or feed-forward, from 0."""
 
     @property
     def name(self) -> str:
@@ -267,13 +257,12 @@ _Parts: TypeAlias = dict[Source, Floats]
 
 @dataclass(frozen=True)
 class StreamSplit:
-    """What each source adds to the vectors that one layer's attention reads, or that leave the encoder.
+    """What each source adds to the vectors that one layer's attention reads, or, of layer L, that leave the encoder.
 
-    T tokens, padding included; arrays are read-only.
+    T includes padding; arrays are read-only.
     """
 
     layer: int
-    """From 0; the number of layers: what leaves the encoder, behind any final norm."""
     sources: tuple[Source, ...]
     """In the order in which they write, the biases last."""
     parts: Array
@@ -294,10 +283,7 @@ class StreamSplit:
 
 @np.errstate(invalid="ignore", over="ignore")  # numbers beyond the range of floats end as NaN
 def split_stream(run: Run, encoder: Encoder, layer: int) -> StreamSplit:
-    """Split the vectors that a layer's attention reads, for every token of a run of this encoder in eval mode.
-
-    With the number of layers, it splits the vectors that leave the encoder.
-    """
+    """Split the vectors that a layer's attention reads or, of layer L, that leave the encoder in eval mode."""
     config, blocks = run.config, encoder.layers
     parts = _embedding_parts(run, encoder)
     written = {source: np.linalg.norm(part, axis=-1) for source, part in parts.items()}
@@ -385,9 +371,7 @@ def _wide(numbers: Array | torch.Tensor) -> Floats:
 def logit_lens(run: Run, token: int, encoder: Encoder, head: nn.Linear) -> Array:
     """Return an output head's probabilities for one token at every depth: (L + 1, C); the last row is the network's.
 
-    Each depth is handed to the head behind any final norm, as if no block followed (nostalgebraist 2020, "interpreting
-    GPT: the logit lens"). The head was trained on the last depth alone (Belrose et al. 2023, "Eliciting Latent
-    Predictions from Transformers with the Tuned Lens").
+    nostalgebraist 2020, "interpreting GPT: the logit lens"; the head was trained on the last depth alone.
     """
     depths = np.stack([run.arrays[name][token] for name in residual_points(run.config)])  # (L + 1, D)
     x = torch.from_numpy(depths).to(head.weight)

@@ -1,8 +1,7 @@
 """One sentence in many variants, each scored by what leaves the encoder.
 
-Parts are switched off one at a time, as Michel et al. 2019 (section 3.2) do for heads; vectors are patched from another
-sentence of as many tokens: causal tracing (Meng et al. 2022, section 2.1) without noise; heads are removed in an order
-(Michel et al. 2019, section 4.1), sorted once by the effect that each has alone.
+Parts are switched off one at a time, and heads removed in order (Michel et al. 2019, sections 3.2 and 4.1); vectors are
+patched from another sentence: causal tracing (Meng et al. 2022, section 2.1) without noise.
 
 Legend: N variants, L layers, H heads, T tokens, D = d_model, S other sentences.
 """
@@ -47,17 +46,9 @@ def measure_variants(
     causal: bool = False,
     sources: Sources | None = None,
 ) -> Array:
-    """Score variants of one sentence's run: (N, columns).
+    """Score variants of one sentence's run, each a sequence of changes: (N, columns).
 
-    Args:
-        variants: each a sequence of changes.
-        score: of what leaves the encoder.
-        encoder: what runs.
-        batch: of the text.
-        untouched: this sentence's run without changes.
-        sentence: of the batch.
-        seed: as in `encoder_run.run`; so is `causal`.
-        sources: the runs that patches take vectors from, by sentence.
+    `sources` has the runs that patches take vectors from, by sentence.
 
     Raises:
         InterventionError: a variant has a change that this sentence cannot have.
@@ -135,7 +126,7 @@ def list_cuts(run: Run, layer: int, head: int) -> list[Change]:
 
 
 def list_hidden(run: Run) -> list[Variant]:
-    """Hide each token from a layer's others, layer by layer; no change if none may attend to it anyway."""
+    """Hide each token from a layer's others, layer by layer."""
     readers = run.allowed & ~run.padding[:, None] & ~np.eye(len(run.tokens), dtype=bool)
     can_be_seen: list[bool] = np.logical_or.reduce(readers[:, ~run.padding]).tolist()
     return [

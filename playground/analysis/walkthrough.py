@@ -39,7 +39,6 @@ STAGES = (
     "second residual",
     "second norm",
 )
-"""Every stage in the order of a post-norm block; see `order`."""
 
 
 @dataclass(frozen=True)
@@ -220,13 +219,11 @@ _POINTS = {
     "first residual": (("resid_mid", "x'_t"),),
     "feed-forward": (("ffn.out", "f_t"),),
 }
-"""The points that a change may set after a stage, and their symbols."""
+"""Points that a change may set after a stage, with their symbols."""
 
 _MEETING = (("attn.q", "q_t"), ("attn.k", "k_j"))
-"""The same, of the last stage before queries and keys meet."""
 
 _LAST = (("out", "y_t"),)
-"""The same, of a block's last stage."""
 
 
 @dataclass(frozen=True)
@@ -239,9 +236,9 @@ class ChangedPoint:
     changes: tuple[Change, ...]
     """In the order in which they act."""
     formulas: tuple[str, ...]
-    """LaTeX, one a change; then the first number, or the chosen key's, before and after."""
+    """LaTeX, one a change; then a number before and after."""
     before: Floats
-    """(D,), (d_head,), or (T,) a number a key: as the model computed it."""
+    """(D,), (d_head,) or (T,): as the model computed it."""
     after: Floats
 
 

@@ -89,15 +89,6 @@ def test_the_highest_entropy_is_that_of_even_attention(causal: bool) -> None:
     assert most == pytest.approx(math.log2(6) / 3 if causal else math.log2(3))
 
 
-def test_rollout_without_residual_keeps_a_masked_row_empty() -> None:
-    patterns = np.zeros((2, 1, 2, 2), dtype=np.float32)
-    patterns[:, 0, 1] = [0.25, 0.75]
-    shares = rollout(patterns, residual=False)
-    assert np.isfinite(shares).all()
-    np.testing.assert_allclose(shares[0], [[0.0, 0.0], [0.25, 0.75]])
-    np.testing.assert_allclose(shares[1].sum(axis=-1), [0.0, 0.75])
-
-
 @pytest.mark.parametrize(
     ("merge", "n_heads", "n_tokens"),
     [("transpose", 4, 6), ("reshape", 4, 6), ("reshape", 2, 2), ("reshape", 1, 6), ("reshape", 4, 1)],
@@ -185,7 +176,6 @@ SINK = on(*((0, 6),) * N)
 MARKS = on(*((3,),) * N)
 EVEN = on(*(tuple(range(N)),) * N)
 RANDOM = np.random.default_rng(0).dirichlet(np.ones(N), N)
-DISTANCE = np.exp(-np.abs(np.subtract.outer(np.arange(N), np.arange(N))) / 1.5) / 3
 
 
 @pytest.mark.parametrize(
@@ -208,12 +198,6 @@ def test_a_head_with_a_habit_is_known_for_it(pattern: NDArray[np.float64], known
 def test_a_known_head_has_half_its_weight_and_twice_an_even_heads_there(even: float, score: float, known: bool) -> None:
     habits = Habits({"next token": np.array([[score]])}, {"next token": np.array([even])})
     assert habits.known_for(0, 0) == ("next token" if known else None)
-
-
-def test_a_head_that_knows_distance_alone_is_known_for_that() -> None:
-    habits = measure_habits([run_with(DISTANCE)])
-    assert habits.scores[POSITION_ONLY][0, 0] == pytest.approx(1)
-    assert habits.known_for(0, 0) == POSITION_ONLY
 
 
 @pytest.mark.parametrize(("causal", "window"), [(False, 0), (True, 0), (False, 4), (True, 4)])
@@ -251,13 +235,6 @@ def test_what_nobody_can_do_here_has_no_score() -> None:
     assert np.isnan(habits.scores["punctuation"]).all()
     assert habits.scores["same token"] == pytest.approx(1)
     assert habits.known_for(0, 0) is None, "where all tokens are one, nobody can look at another"
-
-
-def test_one_token_has_no_habits() -> None:
-    config = ModelConfig(vocab_size=5, d_model=8, n_heads=2, n_layers=1, d_ff=8)
-    habits = measure_habits([run(Encoder(config), words(["x"]).encode_batch(["x"]))])
-    assert np.isnan(habits.scores[POSITION_ONLY]).all()
-    assert np.isnan(habits.scores["previous token"]).all()
 
 
 @pytest.mark.long

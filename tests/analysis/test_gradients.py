@@ -135,11 +135,6 @@ def test_an_encoder_of_raw_vectors_names_the_vectors(changes: dict[str, Any], ca
         assert flow.gradients["whole layer"][i] == pytest.approx(expected, rel=1e-9)
 
 
-def test_without_the_vectors_there_is_no_word_to_name() -> None:
-    with pytest.raises(ValueError, match="no token table"):
-        backward(Encoder(ModelConfig(**SMALL | {"vocab_size": 0}), seed=0), IDS)
-
-
 @pytest.mark.parametrize("changes", [{}, {"embedding_norm": True, "final_norm": True, "norm": "rms"}], ids=str)
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
 def test_a_variant_is_the_encoder_of_its_config_with_the_same_draw(variant: Variant, changes: dict[str, Any]) -> None:

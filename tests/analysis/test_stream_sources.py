@@ -125,55 +125,6 @@ def test_each_source_is_what_the_frozen_pass_depends_on_it_by(config: ModelConfi
     assert not split.parts.flags.writeable
 
 
-def project(encoder: Encoder, parts: Tensor, map_name: str, layer: int, head: int) -> Tensor:
-    """(S, D) → (S, d_head): each part behind one head's map, whose bias joins the last part."""
-    rows = slice(head * 4, (head + 1) * 4)
-    linear = encoder.get_submodule(f"layers.{layer}.attn.{map_name}")
-    projected = parts @ linear.get_parameter("weight")[rows].T
-    projected[-1] += linear.get_parameter("bias")[rows]
-    return projected
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("residual", [True, False])
-@pytest.mark.parametrize(("norm", "placement"), [*product(CHOICES["norm"], CHOICES["norm_placement"])])
-def test_against_another_key_each_source_has_its_part_of_the_difference_of_the_scores(
-    norm: str, placement: str, residual: bool
-) -> None:
-    """By autograd and plain torch in float64; the app's own precision stays within one ten-thousandth of that."""
-    changes = {"norm": norm, "norm_placement": placement, "residual": residual, "embedding_norm": True}
-    encoder = small_encoder(**changes).requires_grad_(False)
-    narrow = small_encoder(**changes).float()
-    trace = traced(encoder, 0, causal=False)
-    for layer, head, (query, key), weakest in product(range(3), (0, 3), ((3, 1), (0, 5)), (False, True)):
-        scores = trace[f"layers.{layer}.attn.scores"][0, head, query]
-        others = -scores if weakest else scores.clone()
-        others[key] = -torch.inf
-        opponent = int(others.argmax())
-        split = score_of(encoder, walk_through(encoder, layer, head, query, key), opponent=opponent)
-        parts = frozen_stream(encoder, trace, layer, split.sources)  # (T, D, S)
-        asked, won, lost = (
-            project(encoder, parts[token].T.clone(), name, layer, head)
-            for token, name in ((query, "q"), (key, "k"), (opponent, "k"))
-        )
-        expected = (asked @ (won - lost).T / 2).numpy()  # the root of d_head = 4
-        np.testing.assert_allclose(split.relative, expected, atol=1e-6 * max(1.0, np.abs(expected).max()))
-        assert split.opponent == opponent
-        assert split.lead == pytest.approx(float(scores[key] - scores[opponent]), abs=1e-6)
-        single = score_of(narrow, walk_through(narrow, layer, head, query, key), opponent=opponent)
-        for sums in (single.relative.sum(), single.by_key_source.sum()):
-            near = max(1e-4, 1e-5 * float(scores[scores.isfinite()].abs().max()))  # without norms, large numbers cancel
-            assert sums == pytest.approx(float(scores[key] - scores[opponent]), abs=near)
-
-
-def test_the_mean_over_the_keys_is_the_mean_of_all_opponents() -> None:
-    encoder = small_encoder()
-    walk = walk_through(encoder, 2, 1, 3, 1, causal=True)
-    against = [score_of(encoder, walk, causal=True, opponent=other).relative for other in range(4)]
-    np.testing.assert_allclose(score_of(encoder, walk, causal=True).relative, np.mean(against, axis=0), atol=1e-9)
-    np.testing.assert_allclose(against[1], 0, atol=1e-9)
-
-
 def test_in_all_heads_of_the_trained_encoder_the_sources_add_up_to_one_ten_thousandth() -> None:
     encoder, tokenizer = checkpoint.load("minilm")
     batch = tokenizer.encode_batch([SENTENCE])

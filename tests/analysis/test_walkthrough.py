@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from playground import Encoder, ModelConfig
 from playground.analysis.steps import Step, work_out
-from playground.analysis.walkthrough import STAGES, Walk, order, tutorial_b
+from playground.analysis.walkthrough import Walk, order, tutorial_b
 from playground.config import NormPlacement
 from playground.runs.encoder_run import LayerRun, trace_layer
 from playground.text import Batch, characters
@@ -120,16 +120,6 @@ def test_formulas_follow_the_architecture() -> None:
 
 
 # --- the order of the stages
-
-
-def test_a_pre_norm_block_normalises_first() -> None:
-    pre = order(replace(SMALL, norm_placement="pre"))
-    assert sorted(pre) == sorted(order(SMALL))
-    assert [stage for stage in STAGES if stage in pre and not stage.endswith(" norm")] == [
-        stage for stage in pre if not stage.endswith(" norm")
-    ]
-    assert pre[:3] == ("embedding", "first norm", "projections")
-    assert pre[-3:] == ("second norm", "feed-forward", "second residual")
 
 
 @pytest.mark.parametrize("placement", ["post", "pre"])
