@@ -71,12 +71,12 @@ def _display(item: "Item", scene: "Scene[Any]") -> None:
                 _display_text(drawing.note)
         case charts.Table():
             _put(draw_table(item, scene))
+        case charts.Paragraph(text, "code"):
+            _display_text(f"```text\n{text}\n```")
         case charts.Paragraph(text, kind):
             _display_text(f"### {text}" if kind == "header" else text)
         case charts.Formula(latex):
             _display_text(f"$$\n{latex}\n$$")
-        case charts.Code(text):
-            _display_text(f"```text\n{text}\n```")
         case charts.Metric(label, value, change):
             _display_text(f"{label}: **{value}** {change}".rstrip())
         case charts.Columns(columns=columns):

@@ -46,7 +46,6 @@ class Competition:
     lead: Floats
     """How far the chosen key's score is above each."""
     rank: int
-    """The chosen key's place, from 1."""
 
 
 @np.errstate(invalid="ignore", over="ignore")
@@ -124,9 +123,7 @@ class ScoreSplit:
     relative: Floats
     """(S, S), the same minus the opponent's."""
     score: float
-    """Before any mask."""
     opponent_score: float
-    """NaN for the mean of no keys."""
     opponent: int | None = None
     """A position; None: the mean over the keys that the query may attend to."""
 
@@ -185,7 +182,6 @@ def split_score(walk: Walk, stream: StreamSplit, maps: HeadMaps, opponent: int |
 
 
 def _changes_of(walk: Walk, name: str) -> Floats:
-    """What changes of this layer's `q` or `k` themselves add to the head's: (T, d_head)."""
     change = walk.layer.run.change(f"layers.{walk.layer.layer}.attn.{name}")
     shape = walk.layer[f"attn.{name}"][walk.head].shape
     return np.zeros(shape) if change is None else change[walk.head].astype(np.float64)
@@ -226,13 +222,11 @@ Verdict = Literal["mostly", "mixed", "even", "only", "unknown"]
 other key; or the sources do not add up."""
 
 MOST = 0.5
-"""Share of all pushes and pulls from which one group is called the most."""
 
 EVEN = 0.05
 """A lead up to this changes a weight by 5 %: too little to have a reason."""
 
 MOST_ROUNDING = 0.1
-"""Share of the lead that the split may lose to the rounding of 32-bit floats."""
 
 
 def judge(split: ScoreSplit, n_keys: int) -> Verdict:

@@ -84,11 +84,9 @@ class PointDifference:
     """How far two runs are apart at one point of the forward pass."""
 
     name: str
-    """As in the trace: `layers.0.attn.out`."""
     largest: float
     """Difference of two numbers; NaN if one is beyond fp32's range."""
     size: float
-    """The largest number of both runs."""
     share: float
     """Largest relative change of a vector."""
 
@@ -141,7 +139,6 @@ def find_parting(pinned: Run, now: Run, differences: Sequence[PointDifference]) 
 
 
 def _at_real_tokens(array: Array, real: NDArray[np.bool_]) -> Array:
-    """Vectors (T, D), or weights (H, Tq, Tk), of real tokens."""
     chosen: Array = array[real] if array.ndim == 2 else array[:, real][:, :, real]
     return chosen
 

@@ -59,7 +59,6 @@ class Claim:
 
     text: str
     words: tuple[Word, ...]
-    """Without punctuation."""
     query: int
     key: int
     rival: int
@@ -67,7 +66,6 @@ class Claim:
     """Which token of its word query, key and rival are."""
     positions: tuple[int, int, int] = (0, 0, 0)
     weights: tuple[float, float] = (0.0, 0.0)
-    """Of the key's word and of the rival's."""
 
     def word(self, place: int) -> str:
         """Return a word as it stands in the text."""
@@ -134,13 +132,11 @@ def change_text(claim: Claim, new: str) -> dict[Kind, Claim]:
 
 
 def _reorder(claim: Claim, order: Sequence[int]) -> Claim:
-    """Put its words in another order: for each place, which word stands there."""
     query, key, rival = map(order.index, (claim.query, claim.key, claim.rival))
     return replace(_write(claim, [claim.word(place) for place in order]), query=query, key=key, rival=rival)
 
 
 def _write(claim: Claim, texts: Sequence[str]) -> Claim:
-    """Write other words in its words' places; what stands between them stays."""
     written, words, end = "", [], 0
     for word, text in zip(claim.words, texts, strict=True):
         written += claim.text[end : word.start]
@@ -186,7 +182,6 @@ TEN_SENTENCES = (
     ("The {} thanked the {} because she was kind.", "girl", "queen", "she"),
     ("The {} followed the {} because she was lost.", "child", "mother", "she"),
 )
-"""Text, first noun, second noun, and the pronoun that follows them."""
 
 
 def judge_nouns(words: Sequence[str], runs: Sequence[Run], layer: int, head: int) -> Verdict | None:

@@ -29,7 +29,6 @@ MAP_POINTS = frozenset(
     [f"attn.{name}" for name in ("in", "q", "k", "v", "q_projected", "k_projected", "v_projected", "z", "out")]
     + [f"ffn.{name}" for name in ("in", "up", "gate", "hidden", "out")]
 )
-"""The trace's names of what a block's linear maps read and return."""
 
 
 def through_block(
@@ -92,7 +91,6 @@ def l2_norm(tensors: Iterable[Tensor]) -> float:
 
 
 Norms = NDArray[np.float64]
-"""One number a layer or a depth."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,6 @@ class Flow:
     """One encoder's backward pass; norms are L2, arrays are read-only."""
 
     loss: float
-    """As `next_token_loss`."""
     gradients: Mapping[str, Norms]
     """`whole layer`, `attention`, `feed-forward`, any `norms`: of a layer's parameters, (L,); `stream`: (L + 1,)."""
 

@@ -25,7 +25,6 @@ SWAP_ROUNDING = 1e-6
 """A difference up to this share of the differences between words is rounding, in float64."""
 
 ALIKE = 1e-12
-"""The same, of the output's largest number."""
 
 
 def first_rows(encoder: Encoder, n: int) -> Array:
@@ -58,7 +57,6 @@ class Swap:
     placed: Array
     """(T,): each word's largest |difference|, with positions."""
     bare: Array
-    """The same without positions."""
     size: float
     """The largest |output| without positions."""
     placed_size: float
@@ -110,7 +108,6 @@ def swap_words(
 
 
 def _encode_in_float64(encoder: Encoder, embedded: Tensor, allowed: Tensor) -> Tensor:
-    """Encode embedded sentences (B, T, D), as `Encoder.encode`."""
     x = embedded.double()
     relative = None if encoder.relative is None else copy.deepcopy(encoder.relative).double()
     masks = layer_masks(encoder.config, relative, allowed, x)

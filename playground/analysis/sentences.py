@@ -114,7 +114,6 @@ def read_depths(
 
 
 _LEAST = 1e-12
-"""A smaller share of the variance, or of the squared lengths, is rounding."""
 
 
 @dataclass(frozen=True)
@@ -233,7 +232,6 @@ class LeftOutWords:
     """Each word's first token, from 0; None if it has none."""
     similarities: tuple[float, ...]
     n_skipped: int
-    """Words at the end that were too many."""
 
 
 def is_for_any_text(change: Change) -> bool:
@@ -302,7 +300,6 @@ WORDS = (
     "dog", "river", "king", "she", "you", "is", "be", "never", "water", "child", "house", "music", "friend", "winter",
     "a", "to", "on", "red", "book", "three", "always", "walked", "people", "morning", "question", "different",
 )  # fmt: skip
-"""Replacements for a word without a contrast; the first that fits."""
 
 
 def find_partners(batch: Batch, sentence: int) -> list[int]:
@@ -345,7 +342,6 @@ def append_sentences(text: str, n_sentences: int, added: Sequence[str]) -> str |
 
 
 def _word_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """The whole word that a piece of a text belongs to; an empty one if it has no letter or digit."""
     at = next((at for at in range(start, end) if text[at].isalnum()), None)
     if at is None:
         return start, start
@@ -358,7 +354,6 @@ def _word_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _other_words(text: str, word: str) -> Iterator[str]:
-    """What may replace a word, the likeliest first, capitalised as it is."""
     pairs = [*CONTRASTS, *((two, one) for one, two in CONTRASTS)]
     contrasts = [two for one, two in pairs if one == word.lower()]
     own = [each for each in text.split() if each.isalnum()]

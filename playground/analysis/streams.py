@@ -95,7 +95,6 @@ def mean_of_pairs(cosines: Array) -> float:
 
 
 def _unit(vectors: Array) -> Array:
-    """Each vector at length 1; zero stays zero, and what is beyond fp32's range is NaN."""
     lengths = l2(vectors)[..., None]
     finite = np.where(np.isfinite(vectors), vectors, np.float32(np.nan))
     return np.divide(finite, lengths, where=lengths != 0, out=np.zeros_like(vectors))
@@ -163,7 +162,6 @@ class ByHand:
     """One token's norm, before gain and bias."""
 
     mean: float
-    """0 for `rms`, which subtracts none."""
     spread: float
     """σ², s or the mean square."""
     normalized: Array
@@ -252,7 +250,6 @@ class Source:
 BIASES, CHANGES, DISTANCE = Source("bias"), Source("change"), Source("distance")
 
 _Parts: TypeAlias = dict[Source, Floats]
-"""(T, D) each."""
 
 
 @dataclass(frozen=True)
@@ -336,7 +333,6 @@ def _embedding_parts(run: Run, encoder: Encoder) -> _Parts:
 
 
 def _project(linear: nn.Linear, parts: _Parts) -> _Parts:
-    """Each part behind the map to d_model; its bias joins the biases."""
     projected: _Parts = {source: part @ _wide(linear.weight).T for source, part in parts.items()}
     if linear.bias is not None:
         projected[BIASES] = projected[BIASES] + _wide(linear.bias)
@@ -344,7 +340,6 @@ def _project(linear: nn.Linear, parts: _Parts) -> _Parts:
 
 
 def _add_changes(run: Run, point: str, parts: _Parts, written: _Parts) -> None:
-    """Add what was changed at a point of the stream itself, in place."""
     change = run.change(point)
     if change is not None:
         length = np.linalg.norm(_wide(change), axis=-1)
@@ -353,7 +348,6 @@ def _add_changes(run: Run, point: str, parts: _Parts, written: _Parts) -> None:
 
 
 def _carry_through(run: Run, name: str, norm: nn.Module, parts: _Parts) -> _Parts:
-    """Each part behind a norm with this run's scale; its bias joins the biases."""
     if isinstance(norm, NoNorm):
         return parts
     learned = {part: _wide(tensor) for part, tensor in norm.named_parameters()}

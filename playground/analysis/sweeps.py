@@ -31,7 +31,6 @@ Order = tuple[int, ...]
 """Heads in the order of their removal: layer · n_heads + head."""
 
 MAX_SIZES = 36
-"""Steps of a pruning curve."""
 
 
 def measure_variants(

@@ -9,10 +9,8 @@ Floats = NDArray[np.floating]
 """fp32 as a model computes it, or fp64 as worked out by hand."""
 
 MOST_DIGITS = 7
-"""Of a 32-bit float."""
 
 TERMS = 2
-"""Products of a long sum that are written."""
 
 
 def number(x: float, digits: int = 4) -> str:
@@ -44,8 +42,6 @@ def sum_of_products(name: str, a: Floats, b: Floats, result: float, bias: float 
 
 
 def _count_digits(a: Floats, b: Floats, result: float, bias: float | None) -> int:
-    """The fewest digits from which Σ aᵢ bᵢ + bias rounds to the result's own."""
-
     def rounded(x: float, digits: int) -> float:
         return float(f"{x:.{digits}g}")
 

@@ -170,13 +170,11 @@ class Chapter:
     """Stages that belong together, and the tutorial's own input for them."""
 
     name: str
-    """The end of its message's key."""
     stages: tuple[str, ...]
     shape: tuple[int, int, int]
     """Sentences, tokens and features of the input."""
     n_heads: int
     has_positions: bool = False
-    """Whether the tutorial adds positions."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -231,10 +229,8 @@ class ChangedPoint:
     """What changes set at one point of a walk."""
 
     point: str
-    """In the trace, without its layer."""
     symbol: str
     changes: tuple[Change, ...]
-    """In the order in which they act."""
     formulas: tuple[str, ...]
     """LaTeX, one a change; then a number before and after."""
     before: Floats
@@ -276,7 +272,6 @@ def _change_point(walk: Walk, point: str, symbol: str) -> ChangedPoint | None:
 
 
 def _acts_on(change: Change, walk: Walk, token: int) -> bool:
-    """Whether a change sets numbers of the walk's head and this token."""
     is_reader = token != change["key"] and not walk.layer.run.padding[token]  # of a hidden token
     is_of_token = is_reader if change.kind == "hide" else change["query"] in (None, token)
     return is_of_token and change.head in (None, walk.head)

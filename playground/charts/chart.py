@@ -1,6 +1,5 @@
-"""What a view returns: charts, tables, paragraphs and controls, each a record.
+"""What a view returns, each a record. A chart says which numbers of a subject `S` it shows, such as a run.
 
-A chart says which numbers of a subject (`S`, usually a run) it shows; `charts.draw` asks it for one or two subjects.
 Legend: R rows, C columns of a heatmap.
 """
 
@@ -12,8 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from playground.charts.bars import LabelledRows
-from playground.charts.colour_scales import Colours, around_zero, from_zero
+from playground.charts.colour_scales import Colours, from_zero
 from playground.charts.figure import Array, Curve, Figure, Frame, Mark
 from playground.charts.heads import SQUARE_ROOT, Lines, WeightScale
 from playground.charts.names import token_names
@@ -47,7 +45,6 @@ class Axis(Generic[S]):
     numbers: Callable[[S], Sequence[int | None]] | None = None
     """Each cell's number of that place; by default from 0."""
     of_tokens: bool = False
-    """Runs of other tokens cannot be compared cell by cell."""
     options: AxisOptions = field(default_factory=dict)
 
 
@@ -61,33 +58,29 @@ class Chart(Generic[S]):
     """What every chart has; captions are markdown."""
 
     key: str
-    """Of its container."""
     alt: str
     caption: str
     reading: Callable[[S], str] = _nothing
-    """What these numbers say; also below the pinned chart."""
+    """What these numbers say."""
     table: Callable[[S], pd.DataFrame] | None = None
     """Its numbers; some kinds make their own."""
     click: str = ""
     """What the frame marks; empty if nothing can be clicked."""
     needs_tokens: str = ""
-    """A plural: what is not shown of a pinned run of other tokens."""
+    """A plural, not shown of a pinned run of other tokens."""
     height: int | None = None
-    """Pixels."""
     beside_key: str = ""
-    """Key prefix of the pinned charts; defaults to its key."""
+    """Key prefix of the pinned charts."""
     saved_as: str = ""
-    """File name; defaults to its key."""
     compares: bool = True
-    """Whether a pinned subject is shown too."""
     is_tabulated: bool = True
     table_title: str = "The numbers"
     on_row: Callable[[Any], Mapping[str, Any]] | None = None
-    """What a click on a table's row chooses, by its label."""
+    """What a click on a table's row chooses."""
     chosen: Mapping[str, int] = field(default_factory=dict)
     """The page's own places of the frame."""
     grows: bool = False
-    """Whether it still gets longer: a live page draws it without Plotly."""
+    """Whether a live page draws it without Plotly."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,34 +91,26 @@ class Heatmap(Chart[S]):
     rows: Axis[S]
     columns: Axis[S]
     bar: str
-    """Title of the colour bar; empty for none."""
     hover: str
     """`%{x}` is the column, `%{y}` the row."""
     more: str
     """What a larger number means: `a longer vector`."""
     number: str = ".4g"
     colours: Callable[[Sequence[Array]], Colours] = from_zero
-    """From the numbers of all subjects."""
     magnitude: float | None = None
-    """Of the numbers that these come from; below its rounding they are 0."""
-    change_colours: Callable[[Sequence[Array]], Colours] = around_zero
+    """Below its rounding, numbers are 0."""
     nearest: Callable[[S], str] = _nothing
-    """What the pinned caption adds."""
     gap: int = 0
-    """Pixels between cells."""
     frames: Callable[[S], Sequence[Frame]] = lambda _: ()
     shown: Callable[[S], Mask] | None = None
     """Coloured cells (R, C); others are grey."""
     height_of: Callable[[int], int] = _grow_with_rows
-    """Pixels for so many rows."""
     written: str = ""
     """Format of numbers in cells; empty for none."""
     flat_bar: bool = False
-    """A bar above the cells, or below those between tokens."""
     least_cell: int = 0
     """Pixels; a phone scrolls a wider map."""
     in_one_row: bool = False
-    """Whether two maps without a difference are in one row."""
     opens: str = ""
     """Key of the container that a press scrolls to."""
 
@@ -137,32 +122,27 @@ class Curves(Chart[S]):
     curves: Callable[[S], Sequence[Curve]]
     x: Axis[S]
     y: Sequence[Callable[[Sequence[Array]], AxisOptions]]
-    """Each panel's vertical axis for its numbers, from the top."""
     shares: Sequence[float] = (1.0,)
-    """Of the height, by panel."""
     order: Callable[[str], Any] | None = None
-    """Sort key of two subjects' names."""
     marks: Sequence[Mark] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bars(Chart[S]):
-    """Bars, one a label and series; pinned ones are paler, stacked ones a row below or, upright, rings."""
+    """Bars, one a label and series; pinned ones are paler, or rings."""
 
     bars: Callable[[S], Mapping[str, Mapping[str, float]]]
     """Numbers by label by series; plain texts."""
     labels: Axis[S]
     value: AxisOptions
     colours: Mapping[str, str]
-    """By series."""
     number: str = ".4g"
     unit: str = ""
     horizontal: bool = True
     stacked: bool = False
     notes: Callable[[S, S | None], Mapping[str, str]] | None = None
-    """The line below each label of a row."""
+    """The line below a label."""
     order: Callable[[str], Any] | None = None
-    """Sort key of stacked labels."""
     grey: Callable[[S], Sequence[bool]] | None = None
     """Labels that cannot have a bar."""
 
@@ -172,13 +152,12 @@ class Vectors(Chart[S]):
     """The first numbers of vectors in cells, with pinned ones and differences."""
 
     rows: Callable[[S], Mapping[str, Array]]
-    """By name, of any lengths."""
     numbers: str = "number in the vector"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Picture(Chart[S]):
-    """A figure of its own kind; a pinned subject's is beside it."""
+    """A figure of its own kind."""
 
     figure: Callable[[S], Figure]
 
@@ -193,7 +172,6 @@ class HeadGrid(Chart[S]):
     """(L, H, Tq, Tk), to be saved."""
     queries: Callable[[S], Sequence[str]]
     keys: Callable[[S], Sequence[str]]
-    """Tokens."""
     scale: WeightScale = SQUARE_ROOT
     places: tuple[str, str] = ("layer", "head")
     opens: str = ""
@@ -206,8 +184,18 @@ class HeadLines(Chart[S]):
 
     lines: Callable[[S], Lines]
     weights: Callable[[S], pd.DataFrame]
-    """To be saved."""
     nearest: Callable[[S], str] = _nothing
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Bars from the top, each with a text at its end."""
+
+    labels: Sequence[str]
+    values: Sequence[float]
+    colours: Sequence[str]
+    texts: Sequence[str]
+    title: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,10 +211,9 @@ class CellRanges:
     """What a clickable picture's rows and columns stand for."""
 
     rows: tuple[str, Mapping[int, int]] | None
-    """The place, and the axis' cell → its number; None for a single row."""
+    """The place, and cell → number; None for a single row."""
     columns: tuple[str, Mapping[int, int]] | None
     is_mosaic: bool = False
-    """Whether all cells are equally large."""
     opens: str = ""
 
 
@@ -241,18 +228,15 @@ class Table(Generic[S]):
     shows_index: bool = True
     compares: bool = True
     fills: Mapping[str, float] = field(default_factory=dict)
-    """By column drawn as bars: the full number."""
+    """By column drawn as bars."""
     widths: Mapping[str, int] = field(default_factory=dict)
-    """Pixels by column."""
     row_height: int | None = None
-    """Pixels."""
     most_rows: int | None = None
     missing: str | None = None
     is_folded: bool = False
     title: str = "The numbers"
     is_markdown: bool = False
     on_row: Callable[[Any], Mapping[str, Any]] | None = None
-    """What a click on a row chooses, by its label."""
 
 
 @dataclass(frozen=True)
@@ -260,7 +244,7 @@ class Paragraph:
     """Markdown."""
 
     text: str
-    kind: Literal["text", "caption", "info", "error", "header", "answer"] = "text"
+    kind: Literal["text", "caption", "info", "error", "header", "answer", "code"] = "text"
     icon: str = ""
 
 
@@ -269,14 +253,6 @@ class Formula:
     """LaTeX."""
 
     latex: str
-
-
-@dataclass(frozen=True)
-class Code:
-    """A text to copy."""
-
-    text: str
-    wraps: bool = False
 
 
 @dataclass(frozen=True)
@@ -308,7 +284,6 @@ class Menu:
     names: Mapping[Any, str]
     help: str = ""
     takes_text: bool = False
-    """Whether other values can be typed."""
 
 
 @dataclass(frozen=True)
@@ -318,12 +293,10 @@ class Button:
     key: str
     label: str
     chooses: Mapping[str, Any]
-    """By the parameters' keys in the link."""
     help: str = ""
     icon: str = ""
     is_disabled: bool = False
     opens: str = ""
-    """The path of the page that a press opens."""
 
 
 @dataclass(frozen=True)
@@ -332,7 +305,6 @@ class Columns:
 
     columns: tuple[tuple["Item", ...], ...]
     shares: tuple[int, ...] = ()
-    """Of the width."""
     gap: Literal["small", "medium"] = "medium"
 
 
@@ -372,19 +344,7 @@ class Widget:
 
 
 Item: TypeAlias = (
-    Chart[Any]
-    | Table[Any]
-    | Paragraph
-    | Formula
-    | Code
-    | Metric
-    | Control
-    | Menu
-    | Button
-    | Columns
-    | Group
-    | Panel
-    | Widget
+    Chart[Any] | Table[Any] | Paragraph | Formula | Metric | Control | Menu | Button | Columns | Group | Panel | Widget
 )
 
 Options: TypeAlias = Mapping[str, Any]
@@ -399,5 +359,5 @@ def fill_panel(
     icon: str = "",
     closed: tuple[Item, ...] = (),
 ) -> Panel:
-    """Return a panel whose items are made if it is open; else it has those of `closed`."""
+    """Return a panel whose items are made if it is open."""
     return Panel(key, title, tuple(show()) if options[key] else closed, icon)

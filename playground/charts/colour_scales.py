@@ -29,7 +29,7 @@ def from_zero(numbers: Sequence[Array]) -> Colours:
 
 
 def between_ends(numbers: Sequence[Array]) -> Colours:
-    """From the smallest to the largest number; one colour if they differ by rounding alone."""
+    """From the smallest to the largest number; one colour for rounding alone."""
     every = np.concatenate([each[np.isfinite(each)] for each in numbers])
     if not every.size:
         return Colours()
@@ -40,7 +40,7 @@ def between_ends(numbers: Sequence[Array]) -> Colours:
 
 
 def between_ends_or_powers(numbers: Sequence[Array]) -> Colours:
-    """As `between_ends`, by powers of ten if the numbers lie far apart."""
+    """As `between_ends`, or by powers of ten."""
     if not is_logarithmic(np.concatenate([each.ravel() for each in numbers])):
         return between_ends(numbers)
     powers = {"tickprefix": "10<sup>", "ticksuffix": "</sup>", "dtick": 1}
@@ -53,7 +53,7 @@ def _logarithms(values: Array) -> Array:
 
 
 def around_zero(numbers: Sequence[Array]) -> Colours:
-    """Diverging from 0, to the largest size on both sides."""
+    """Diverging from 0, to the largest size."""
     return _diverge(max(largest(np.abs(each)) for each in numbers))
 
 
@@ -83,7 +83,7 @@ def most_from_zero(numbers: Sequence[Array]) -> Colours:
 
 
 def limit_of_most(numbers: Sequence[Array]) -> float:
-    """Return the size that 99 % of the numbers do not exceed, never 0."""
+    """Return the size that 99 % of the numbers do not exceed."""
     return max(float(np.percentile(np.abs(each), 99)) or 1.0 for each in numbers)
 
 

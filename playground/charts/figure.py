@@ -18,28 +18,24 @@ Figure: TypeAlias = dict[str, Any]
 """`data`, a list of traces, and `layout`, by Plotly's names."""
 
 ROUNDING = 8 * float(np.finfo(np.float32).eps)
-"""Numbers that differ by less than this share of their size may be the same."""
+"""Share of a number's size."""
 
 PALE = 0.5
-"""Opacity of a pinned bar."""
 
 BAND = "band"
-"""Plotly's `meta` of a line whose `customdata` are its band's ends."""
+"""`meta` of a line whose `customdata` are its band's ends."""
 
 ROOM_ABOVE = 56
-"""Pixels of a flat colour bar."""
 
 LOGARITHMIC_FROM = 100
-"""Ratio of the largest to the smallest value from which an axis is logarithmic."""
+"""Ratio of the largest to the smallest value."""
 
 SLANT = 55
-"""Degrees by which names rise along a horizontal axis."""
+"""Degrees of names along a horizontal axis."""
 
 LAST_LABEL = 22
-"""Pixels for half of the last step's number."""
 
 _LONGEST_SIDE = 48
-"""Letters of the pinned settings' name in a legend."""
 
 _BEHIND_NAMES = "rgba(128, 128, 128, 0.15)"
 
@@ -56,10 +52,9 @@ class Curve:
     high: Array | None = None
     hover: str = "%{y:.4g}"
     band: str = ""
-    """What the hover says of the band: `low` is `%{customdata[0]}`, `high` `%{customdata[1]}`."""
+    """Of the hover: `low` is `%{customdata[0]}`, `high` `%{customdata[1]}`."""
     panel: int = 0
     marker: int = 6
-    """Pixels; 0 draws none."""
     dash: str | None = None
 
 
@@ -75,7 +70,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame around cells of a heatmap, from the first to the last row and column."""
+    """A frame around a heatmap's first to last row and column."""
 
     rows: tuple[int, int]
     columns: tuple[int, int]
@@ -95,13 +90,13 @@ def draw_frames(frames: Sequence[Frame]) -> list[dict[str, Any]]:
 
 
 def is_logarithmic(values: NDArray[np.floating]) -> bool:
-    """Whether numbers lie so far apart that small ones would not be seen."""
+    """Whether small numbers would not be seen beside large ones."""
     positive = values[values > 0]
     return positive.size > 0 and bool(positive.max() > LOGARITHMIC_FROM * positive.min())
 
 
 def length_axis(title: str) -> Callable[[Sequence[Array]], Mapping[str, Any]]:
-    """Return an axis of lengths: from 0, or logarithmic if they lie far apart."""
+    """Return an axis of lengths, from 0 or logarithmic."""
 
     def axis(numbers: Sequence[Array]) -> Mapping[str, Any]:
         if is_logarithmic(np.concatenate([each.ravel() for each in numbers])):
@@ -112,12 +107,12 @@ def length_axis(title: str) -> Callable[[Sequence[Array]], Mapping[str, Any]]:
 
 
 def whole_ticks(n: int) -> dict[str, Any]:
-    """Return ticks at round whole numbers, about twelve at most."""
+    """Return about twelve round ticks at most."""
     return {"tickmode": "linear", "tick0": 0, "dtick": round_step(n, 12)}
 
 
 def round_step(n: int, most: int) -> int:
-    """Return the least of 1, 2, 5, 10, 20, … of which `n` has no more than `most`."""
+    """Return the least of 1, 2, 5, 10, … that `n` has no more than `most` of."""
     power = 1
     while n > most * 5 * power:
         power *= 10
@@ -131,7 +126,7 @@ def faint(colour: str, opacity: float = 0.16) -> str:
 
 
 def written_in_cells(values: Array, number: str, longest: int = 99) -> dict[str, Any]:
-    """Write numbers (R, C) in a heatmap's cells; one over `longest` characters gets one digit: `−5e−4`."""
+    """Write numbers (R, C) in cells; one over `longest` characters gets one digit: `−5e−4`."""
 
     def write(x: float) -> str:
         text = write_signed(x, number) if math.isfinite(x) else ""
@@ -153,7 +148,7 @@ def number_cells(
     margin: Mapping[str, int] | None = None,
     numbers: str = "number in the vector",
 ) -> Figure:
-    """Draw numbers (R, C) as cells with gaps, a row a vector; `look` is Plotly's, `numbers` the columns' title."""
+    """Draw numbers (R, C) as cells with gaps, a row a vector; `numbers` titles the columns."""
     n = z.shape[1]
     cells = {
         "type": "heatmap",
@@ -192,7 +187,7 @@ def curve_traces(curve: Curve, *, legend: bool = True) -> list[dict[str, Any]]:
 
 
 def ghost_traces(curves: Sequence[Curve], side: str) -> list[dict[str, Any]]:
-    """Return pinned curves, dotted, and the legend's one entry for all; `side` is what the settings are called."""
+    """Return dotted curves and one entry of the legend for all; `side` names the settings."""
     side = label(side, _LONGEST_SIDE)
 
     def dotted(x: NDArray[Any], y: NDArray[Any], colour: str, name: str, marker: int = 5) -> dict[str, Any]:
@@ -216,7 +211,7 @@ def _panel(number: int) -> dict[str, str]:
 
 
 def mark_places(marks: Sequence[Mark], *, is_log: bool) -> dict[str, Any]:
-    """Return the layout's vertical lines, each with its name at its upper end, lower than the one before."""
+    """Return the layout's vertical lines and their names."""
     shapes = [
         {"type": "line", "x0": mark.at, "x1": mark.at, "y0": 0, "y1": 1, "yref": "y domain",
          "line": {"color": mark.colour, "width": 1.5, "dash": mark.dash}}
@@ -232,7 +227,7 @@ def mark_places(marks: Sequence[Mark], *, is_log: bool) -> dict[str, Any]:
 
 
 def step_line(steps: NDArray[Any], values: Array, name: str, look: Mapping[str, Any], hover: str) -> dict[str, Any]:
-    """Return a curve over training steps; `look` is its line's, `hover` a point's."""
+    """Return a curve over training steps."""
     hover = f"{hover}<extra>{name}</extra>"
     return {
         "type": "scatter",
@@ -246,7 +241,7 @@ def step_line(steps: NDArray[Any], values: Array, name: str, look: Mapping[str, 
 
 
 def level_line(steps: int, value: float, text: str, *, width: float = 1.5, dash: str = "dash") -> dict[str, Any]:
-    """Return a line across all steps, with its meaning at its right end."""
+    """Return a line across all steps with a text at its end."""
     return {
         "type": "scatter",
         "mode": "lines+markers+text",
@@ -264,7 +259,7 @@ def level_line(steps: int, value: float, text: str, *, width: float = 1.5, dash:
 def draw_over_steps(
     lines: list[dict[str, Any]], steps: int, y_axis: Mapping[str, Any], *, height: int, legend: bool = False
 ) -> Figure:
-    """Draw growing curves over an axis as long as the whole training."""
+    """Draw curves over an axis as long as the training."""
     x_axis = {"title": "step", "range": [-0.01 * steps, 1.01 * steps], "zeroline": False}
     return style(lines, {"xaxis": x_axis, "yaxis": y_axis}, height=height, legend=legend, margin={"r": LAST_LABEL})
 
@@ -273,7 +268,7 @@ def draw_over_steps(
 
 
 def room_for_names(rows: Sequence[str], columns: Sequence[str], *, is_signed: bool, is_flat: bool) -> dict[str, int]:
-    """Return margins that a heatmap's tokens fit into: else Plotly draws it once more."""
+    """Return margins that tokens fit into: else Plotly draws twice."""
     slanted = math.ceil(math.sin(math.radians(SLANT)) * text_width(columns))
     if is_flat:
         return {"l": text_width(rows) + 15, "r": 16, "t": slanted + 20, "b": ROOM_ABOVE}
@@ -286,10 +281,8 @@ def colour_bar(title: str, **options: Any) -> dict[str, Any]:
 
 
 def flat_bar(title: str, height: int, *, is_below: bool = False, **options: Any) -> dict[str, Any]:
-    """Return a flat bar above or below a heatmap that needs all the width.
-
-    Above, it is measured from the figure's top, in a low figure from the plot: Plotly leaves a gap or overlaps else.
-    """
+    """Return a flat bar above or below a heatmap."""
+    # Measured from the top of a high figure, but from the plot of a low one, else Plotly leaves a gap or overlaps.
     place = {"yref": "container", "yanchor": "top"} if height >= 330 else {"yanchor": "bottom"}
     if is_below:
         place = {"yanchor": "top"}
@@ -304,7 +297,7 @@ def style(
     legend: bool = False,
     margin: Mapping[str, int] | None = None,
 ) -> Figure:
-    """Return a figure with the margins and the legend of all; `margin` in pixels by `l`, `r`, `t` and `b`."""
+    """Return a figure with everyone's margins and legend; `margin` by `l`, `r`, `t` and `b`."""
     styled: dict[str, Any] = {
         **layout,
         "height": height,

@@ -18,7 +18,7 @@ from playground.charts.names import token_names
 S = TypeVar("S")
 
 LEAST_CELL = 24
-"""Pixels of a cell for a finger (WCAG 2.2, target size, minimum)."""
+"""Pixels for a finger (WCAG 2.2, target size, minimum)."""
 
 FOR_FINGERS: Mapping[str, Any] = {
     "axes": ("", ""),
@@ -26,13 +26,10 @@ FOR_FINGERS: Mapping[str, Any] = {
     "least_cell": LEAST_CELL,
     "height_of": lambda n_queries: int(np.clip(130 + LEAST_CELL * n_queries, 300, 900)),
 }
-"""Fields of a `head_map` with cells for fingers."""
 
 CLICK_CELL = "The chosen query, in its row, and key, in its column. Arrow keys move them."
-"""`click` of a map of queries and keys."""
 
 _MOST_QUERIES, _MOST_KEYS = 40, 20
-"""Tokens named along an axis, at most."""
 
 
 def head_map(
@@ -49,20 +46,9 @@ def head_map(
     reading: Callable[[S], str] = lambda _: "",
     **chart: Any,
 ) -> Heatmap[S]:
-    """Return one pattern, large: who (row) attends to whom (column); masked cells are grey.
+    """Return one pattern (Tq, Tk), large: who (row) attends to whom (column); masked cells are grey.
 
-    Args:
-        weights: (Tq, Tk): weights in 0 … 1, scores, or differences.
-        tokens: the queries' pieces.
-        allowed: (Tq, Tk).
-        keys: the keys' pieces, if not the queries'.
-        window: of the head's layer; 0 = none.
-        visible: (T,), the tokens to show; all by default.
-        colours: those of weights by default.
-        axes: titles of rows and columns.
-        places: what a click chooses, by row and column.
-        reading: as of `Heatmap`.
-        chart: other fields of `Heatmap`.
+    `visible`, (T,), are the tokens to show; other fields are those of `Heatmap`.
     """
 
     def choose(values: Any, subject: S) -> Any:
@@ -110,7 +96,7 @@ def head_map(
 
 
 def number_by_head(**chart: Any) -> Heatmap[Any]:
-    """Return numbers (L, H), a cell a head, which a click opens."""
+    """Return numbers (L, H); a click opens a head."""
     options: dict[str, Any] = {
         "hover": "layer %{y}, head %{x}",
         "magnitude": 1.0,
@@ -122,7 +108,7 @@ def number_by_head(**chart: Any) -> Heatmap[Any]:
 
 
 def tensor_map(values: Array, shared: Sequence[Array], **chart: Any) -> Heatmap[Any]:
-    """Return a tensor's numbers (R, C), in colours around 0 shared with `shared`; empty if not finite."""
+    """Return a tensor (R, C), in colours around 0 shared with `shared`."""
     finite = np.where(np.isfinite(values), values, np.nan)
     options: dict[str, Any] = {"bar": "", "hover": "%{y}, %{x}", "more": "a larger number", "compares": False}
     return Heatmap(values=lambda _: finite, colours=lambda _: colour_scales.around_zero(shared), **options | chart)

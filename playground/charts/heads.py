@@ -19,24 +19,24 @@ from playground.charts.names import escape, token_names
 # --- colours
 
 _SHADES = 256
-"""Shades of a colour scale: rounded numbers take a quarter of the bytes."""
+"""Rounded numbers take a quarter of the bytes."""
 
 
 @dataclass(frozen=True)
 class WeightScale:
-    """How weights become colours: from 0 to `top`, by their square roots, so that faint attention shows, or plainly."""
+    """How weights become colours, from 0 to `top`; by square roots faint attention shows."""
 
     square_root: bool
     top: float = 1.0
 
     def places(self, weights: Array) -> Array:
-        """Return where weights lie on the scale, 0 … 1."""
+        """Return places on the scale, 0 … 1."""
         shares = np.clip(weights / np.float32(self.top), 0, 1)
         places: Array = np.sqrt(shares) if self.square_root else shares
         return places
 
     def ticks(self, length: float) -> dict[str, Any]:
-        """Return the weights beside a colour bar of this length."""
+        """Return a colour bar's ticks."""
         shares = np.array([0, 0.05, 0.25, 0.5, 1] if self.square_root else [0, 0.25, 0.5, 0.75, 1], np.float32)
         texts = [f"{weight:.2g}" for weight in shares * np.float32(self.top)]
         return {"tickvals": length * self.places(np.array(texts, np.float32)), "ticktext": texts}
@@ -65,14 +65,12 @@ def stretch(scale: WeightScale, weights: Array) -> WeightScale:
 # --- thumbnails
 
 THUMBNAIL = 22
-"""Dots along a thumbnail's side, at most."""
 
 MOST_DOTS = 400_000
-"""Of all thumbnails together."""
 
 
 def shrink(patterns: Array) -> Array:
-    """Shrink patterns (L, H, Tq, Tk) to at most THUMBNAIL dots a side, each the largest weight below it."""
+    """Shrink patterns (L, H, Tq, Tk) to THUMBNAIL dots a side, each the largest weight below it."""
     n_layers, n_heads, n_queries, n_keys = patterns.shape
     side = max(1, min(THUMBNAIL, int((MOST_DOTS / (n_layers * n_heads)) ** 0.5)))
     rows, columns = (max(1, -(-n // side)) for n in (n_queries, n_keys))  # that share a dot
@@ -85,7 +83,7 @@ def shrink(patterns: Array) -> Array:
 
 
 def head_grid(thumbnails: Array, scale: WeightScale = SQUARE_ROOT, *, height: int | None = None) -> Figure:
-    """Draw every head's thumbnail (L, H, rows, columns) in one heatmap, in equal shares of the picture."""
+    """Draw thumbnails (L, H, rows, columns) in one heatmap, in equal shares."""
     n_layers, n_heads, n_rows, n_columns = thumbnails.shape
     mosaic = np.zeros((n_layers, n_rows + 1, n_heads, n_columns + 1), np.uint8)  # an empty row and column after each
     places = np.nan_to_num(scale.places(thumbnails))  # what has left fp32's range has no colour
@@ -108,46 +106,33 @@ def head_grid(thumbnails: Array, scale: WeightScale = SQUARE_ROOT, *, height: in
     return figures.style([cells], layout, height=height or 90 + 44 * n_layers, margin=margin)
 
 
-# --- lines; Plotly takes longer to draw them than the rest of the page
+# --- lines
 
 SMALLEST_WEIGHT = 0.02
-"""Lighter weights have no line."""
 
 MOST_TOKENS = 100
-"""Tokens that are drawn, at most."""
 
 _HEIGHT, _ROW_HEIGHTS = 1_500, (15, 22)
-"""Pixels for all rows, and for each."""
 
 _INK = "#17151f"
 
 _WIDTHS = ((SMALLEST_WEIGHT, 1), (0.1, 2), (0.25, 4), (0.5, 6), (0.75, 9))
-"""Pixels, by the weight from which they are used."""
+"""Pixels by least weight."""
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Two columns of the same tokens and the strokes between them."""
+    """Two columns of tokens and the strokes between them."""
 
     names: list[str]
     positions: list[int]
     strokes: list[dict[str, Any]]
-    """Lines that look alike, the first lowest: `colour`, `width`, and `edges` (row of its query, row of its key)."""
+    """Lines that look alike: `colour`, `width`, and `edges` (query's row, key's row)."""
     row_height: int
 
 
 def head_lines(pattern: Array, tokens: Sequence[str], query: int, key: int, *, shown: NDArray[np.bool_]) -> Lines:
-    """Draw each query's strongest keys: the heavier the weight, the thicker the line.
-
-    The chosen query's lines stand out, and the one to the chosen key is on top.
-
-    Args:
-        pattern: (T, T).
-        tokens: of both columns.
-        query: the chosen one.
-        key: the chosen one.
-        shown: (T,), the tokens to draw.
-    """
+    """Draw the strongest keys of each shown query in a pattern (T, T): the heavier, the thicker."""
     rows = np.flatnonzero(shown)
     edges: dict[tuple[bool, int], list[tuple[int, int]]] = {}
     for row, weights in enumerate(pattern[np.ix_(rows, rows)]):
@@ -166,7 +151,7 @@ def head_lines(pattern: Array, tokens: Sequence[str], query: int, key: int, *, s
 
 
 def lines_figure(lines: Lines) -> Figure:
-    """Draw a head's lines in Plotly, queries on the left."""
+    """Draw lines in Plotly."""
     traces = [
         {
             "type": "scatter",
@@ -200,7 +185,7 @@ def lines_figure(lines: Lines) -> Figure:
 
 
 def choose_tokens(query: int, *, shown: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the shown tokens that are drawn, (T,): at most MOST_TOKENS, the nearest to the query."""
+    """Return the MOST_TOKENS shown tokens nearest to the query, (T,)."""
     distances = np.where(shown, np.abs(np.arange(len(shown)) - query), len(shown))
     drawn = np.zeros(len(shown), bool)
     drawn[np.argsort(distances, kind="stable")[:MOST_TOKENS]] = True
@@ -213,7 +198,7 @@ def strongest_keys(n_tokens: int) -> int:
 
 
 def thickest_line(lines: Lines) -> str:
-    """Say where the chosen query's thickest line leads; empty without one."""
+    """Say where the chosen query's thickest line leads."""
     chosen = [stroke for stroke in lines.strokes if stroke["colour"] == palette.ATTENTION]
     if not chosen:
         return ""

@@ -1,4 +1,4 @@
-"""Strangers' words on charts, in tables and in markdown, as they are; tokens with their positions."""
+"""Strangers' words on charts and in markdown; tokens with their positions."""
 
 import html
 import math
@@ -11,14 +11,12 @@ _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _LONGEST_LABEL = 18
 
 _BREAKS_A_LINE = re.compile(r"[\s\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069]+")
-"""What ends a line or turns its direction."""
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+.!|~$:-])")
 
 _ISOLATE, _END = "\u2068", "\u2069"
 
 escape = partial(html.escape, quote=False)
-"""A text as Plotly shows it, letter by letter."""
 
 
 def shortened(text: str, longest: int = _LONGEST_LABEL) -> str:
@@ -37,7 +35,7 @@ def subscript(number: int) -> str:
 
 
 def name_place(name: str, position: int) -> str:
-    """Return a token's name with its position below the line, isolated if written from right to left."""
+    """Return a name with its position below the line, isolated if written from right to left."""
     if not name.isascii() and any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in name):
         name = f"{_ISOLATE}{name}{_END}"
     return f"{name}{subscript(position)}"
@@ -78,7 +76,7 @@ def quote_token(token: str) -> str:
 
 
 def quote_place(tokens: Sequence[str], position: int) -> str:
-    """Return the token at a position as code, with its position below the line."""
+    """Return a token as code, with its position."""
     return name_place(quote_token(tokens[position]), position)
 
 

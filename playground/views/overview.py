@@ -13,7 +13,6 @@ from playground.charts import figure as figures
 from playground.charts.chart import (
     Axis,
     Chart,
-    Code,
     Columns,
     Control,
     Curves,
@@ -182,7 +181,7 @@ def show_shapes(read: ReadSentence, options: Options) -> Iterator[Item]:
         "caption",
     )
     width = max(len(name) for name, _ in steps)
-    yield Code("\n".join(f"{name:{width}}  {_as_tuple(shape)}" for name, shape in steps))
+    yield Paragraph("\n".join(f"{name:{width}}  {_as_tuple(shape)}" for name, shape in steps), "code")
 
 
 def _as_tuple(shape: tuple[object, ...]) -> str:

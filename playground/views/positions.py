@@ -52,7 +52,7 @@ MAX_DISTANCE = 33
 
 DISTANCES = np.arange(1 - MAX_DISTANCE, MAX_DISTANCE)
 
-ROWS_HEATMAP = partial(Heatmap[Lab], flat_bar=True, height=420, change_colours=colour_scales.most_around_zero)
+ROWS_HEATMAP = partial(Heatmap[Lab], flat_bar=True, height=420)
 
 
 def positions_scene(view: LinkedView) -> Scene[Lab]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from playground import Encoder, ModelConfig, Trace
+from playground import Encoder, ModelConfig
 from playground.analysis.attention import (
     FEWEST,
     LEAST,
@@ -23,12 +23,10 @@ from playground.analysis.attention import (
     highest_entropy,
     mean_entropy,
     measure_habits,
-    merge_moves_results,
     pattern_spread,
     rollout,
     search_heads,
 )
-from playground.model import causal_mask
 from playground.runs.encoder_run import Run, run
 from playground.text import characters, words
 from playground.weights import checkpoint
@@ -89,28 +87,6 @@ def test_the_highest_entropy_is_that_of_even_attention(causal: bool) -> None:
     assert most == pytest.approx(math.log2(6) / 3 if causal else math.log2(3))
 
 
-@pytest.mark.parametrize(
-    ("merge", "n_heads", "n_tokens"),
-    [("transpose", 4, 6), ("reshape", 4, 6), ("reshape", 2, 2), ("reshape", 1, 6), ("reshape", 4, 1)],
-)
-def test_where_the_merge_moves_results_a_token_without_a_share_changes_outputs(
-    merge: str, n_heads: int, n_tokens: int
-) -> None:
-    sizes = {"vocab_size": 0, "d_model": 16, "n_heads": n_heads, "n_layers": 2, "d_ff": 64}
-    config = ModelConfig(**sizes, positions="none", head_merge=merge)  # type: ignore[arg-type]
-    encoder, trace, mask = Encoder(config, seed=0).double(), Trace(), causal_mask(n_tokens)
-    x = torch.randn(1, n_tokens, 16, generator=torch.Generator().manual_seed(0)).double()
-    other = x.clone()
-    other[:, -1] += 0.3
-    with torch.inference_mode():
-        before, after = encoder.encode(x, mask, trace), encoder.encode(other, mask)
-    moved = (after - before).abs().amax(-1)[0].numpy() > 0.01
-    share = rollout(np.stack([trace[f"layers.{i}.attn.pattern"][0].numpy() for i in range(2)]))[-1][:, -1]
-    assert not share[:-1].any(), "later tokens are masked"
-    assert moved[:-1].any() == merge_moves_results(config, n_tokens)
-    assert moved[-1]
-
-
 CONFIG = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=3, d_ff=32, max_len=32)
 BATCH = characters().encode_batch(["a cat", "a much longer cat"])
 
@@ -125,16 +101,6 @@ def test_spread_is_the_mean_entropy_by_the_highest(causal: bool) -> None:
         entropies = torch.special.entr(rows).sum(-1)  # (H, 5), in nats
         n_keys = torch.arange(1.0, 6) if causal else torch.full((5,), 5.0)
         np.testing.assert_allclose(spread[layer], entropies.mean(-1) / n_keys.log().mean(), rtol=1e-4)
-
-
-def test_even_heads_have_1_and_a_single_token_has_none() -> None:
-    still = Encoder(CONFIG, seed=0)
-    with torch.no_grad():
-        for layer in range(3):
-            still.get_parameter(f"layers.{layer}.attn.q.weight").zero_()
-    for batch in (BATCH, characters().encode_batch(["ab"])):
-        np.testing.assert_allclose(pattern_spread(run(still, batch)), 1, atol=1e-6)
-    assert np.isnan(pattern_spread(run(still, characters().encode_batch(["a"])))).all()
 
 
 TOKENS = ("[CLS]", "a", "cat", ",", "a", "dog", "[SEP]", "[PAD]")

@@ -74,17 +74,6 @@ def test_what_a_weight_moves_is_what_the_model_loses_without_it(config: ModelCon
     assert found.head_shares[walk.key] == pytest.approx(share, abs=1e-7)
 
 
-def test_a_head_that_moves_nothing_has_no_shares() -> None:
-    encoder = small_encoder()
-    with torch.no_grad():
-        attn = block_of(encoder, 0).attn
-        attn.v.weight.zero_()
-        attn.v.bias.zero_()
-    found = move(walk_through(encoder, 0, 0, 1, 2), head_maps(encoder, 0, 0))
-    assert found.value_norm == found.moved_norm == found.written_norm == 0
-    assert np.isnan(found.head_shares).all()
-
-
 SOURCES = (Source("token"), Source("position"), Source("attention", 0), Source("feed-forward", 0), Source("bias"))
 
 

@@ -106,18 +106,6 @@ def test_in_every_architecture_stages_and_sources_add_up_under_changes(
     assert abs(split.score - split.matrix.sum()) <= 1e-4 * max(1.0, float(np.abs(split.matrix).max()))
 
 
-def test_what_a_patch_adds_to_the_stream_is_a_source_of_its_own() -> None:
-    encoder = small_encoder()
-    untouched = run(encoder, THREE)
-    changed = run(encoder, THREE, interventions=[made("0.mid:patch_2_2")])
-    stream = split_stream(changed, encoder, 1)
-    added = changed.arrays["layers.0.resid_mid"] - untouched.arrays["layers.0.resid_mid"]
-    lengths = np.linalg.norm(added, axis=-1)
-    assert lengths[2] > 0
-    assert stream.written[stream.sources.index(CHANGES)] == pytest.approx(lengths, abs=1e-6)
-    assert CHANGES not in split_stream(untouched, encoder, 1).sources
-
-
 FOUR_LAYERS = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=4, d_ff=32, max_len=8)
 SAME_LETTERS = characters().encode_batch(["abcdef", "fbdace"])
 PLACED: list[Change] = [

@@ -95,16 +95,6 @@ def test_plain_backpropagation_gives_the_same(variant: Variant, changes: dict[st
     assert flow.gradients["stream"][0] == pytest.approx(length([x.grad]), rel=1e-9)
 
 
-def test_fewer_layers_are_an_encoder_of_that_many() -> None:
-    config = ModelConfig(**SMALL | {"n_layers": 3})
-    whole, part = Encoder(config, seed=4), Encoder(ModelConfig(**SMALL), seed=4)
-    flow, expected = backward(whole, IDS, n_layers=2), backward(part, IDS)
-    assert flow.loss == expected.loss
-    assert flow.gradients.keys() == expected.gradients.keys()
-    for name, norms in expected.gradients.items():
-        np.testing.assert_array_equal(flow.gradients[name], norms)
-
-
 @pytest.mark.parametrize("size", [1e-30, 1e30])
 def test_norms_far_from_one_are_measured(size: float) -> None:
     """Their squares have no place in fp32."""
@@ -158,14 +148,6 @@ def test_only_linear_maps_are_scaled() -> None:
     for name, tensor in weights.state_dict().items():
         linear = name.endswith("weight") and name.startswith("layers.")
         torch.testing.assert_close(scaled[name], tensor * (0.5 if linear else 1.0), rtol=0, atol=0)
-
-
-@pytest.mark.parametrize("norm", ["layer", "rms", "none"])
-def test_what_is_common(norm: str) -> None:
-    given = ModelConfig(**SMALL | {"norm": norm, "norm_placement": "pre", "residual": False, "embedding_norm": True})
-    told = {"n_layers": 40, "norm_placement": "post", "residual": True, "embedding_norm": False}
-    told |= {"norm": "layer"} if norm == "none" else {}
-    assert vars(common_config(given, 40)) == vars(given) | told
 
 
 def test_a_maps_gradient_is_that_of_its_weights_and_bias() -> None:

@@ -242,17 +242,6 @@ def test_of_a_sentence_that_was_cut_the_kept_words_alone_are_left_out() -> None:
     assert (found.words, found.places) == (("one", "two", "three"), (1, 2, 3))
 
 
-def test_interventions_change_every_shorter_run() -> None:
-    encoder, tokenizer = checkpoint.load("minilm")
-    batch = tokenizer.encode_batch(["one two", "three"])
-    other = np.ones(384, np.float32)
-    change = Change("off", 3, None, ("attn",))
-    found = leave_words_out(encoder, tokenizer, batch, 0, other, "mean", interventions=[change])
-    beside = tokenizer.encode_batch(["two", "one two"])
-    vector = sentence_vector(run(encoder, beside, 0, interventions=[change]))
-    assert found.similarities[0] == pytest.approx(cosine(vector, other), abs=1e-5)
-
-
 SENTENCE = "The doctor didn't cross the street because he was tired."
 
 

@@ -1,7 +1,6 @@
 """A score, and what a token holds at the end, are the sums of their sources: in every architecture."""
 
 import math
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -151,15 +150,6 @@ def test_without_residual_connections_only_the_last_feed_forward_arrives() -> No
         assert names == ["layer 1 feed-forward", "biases"]
 
 
-def test_a_query_without_keys_has_no_lead() -> None:
-    encoder = small_encoder()
-    walk = walk_through(encoder, 0, 0, 1, 2)
-    hidden = replace(walk.layer.run, allowed=np.zeros((6, 6), bool))
-    split = score_of(encoder, replace(walk, layer=replace(walk.layer, run=hidden)))
-    assert math.isnan(split.lead)
-    assert abs(split.score - split.matrix.sum()) <= 1e-9
-
-
 def test_numbers_beyond_the_range_of_floats_raise_nothing() -> None:
     encoder = small_encoder(norm="none", positions="none")
     with torch.no_grad():
@@ -198,15 +188,6 @@ def test_lengths_are_those_before_any_norm() -> None:
     rows = (run(encoder, BATCH).arrays["embed.tokens"][2], encoder.embed.position_vectors(6)[2].numpy(),
             encoder.embed.segments.weight[0].detach().numpy())  # type: ignore[union-attr]  # fmt: skip
     assert stream.written[:3, 2] == pytest.approx([np.linalg.norm(row) for row in rows], rel=1e-5)
-
-
-def test_a_vector_of_zeros_has_no_shares() -> None:
-    encoder = Encoder(ModelConfig(vocab_size=characters().vocab_size, d_model=8, n_heads=2, n_layers=1, norm="none"))
-    with torch.no_grad():
-        for parameter in encoder.parameters():
-            parameter.zero_()
-        encoder.embed.sinusoids.zero_()
-    assert np.isnan(split_stream(run(encoder, BATCH), encoder, 1).shares_of(0)).all()
 
 
 @pytest.mark.parametrize("final_norm", [False, True])

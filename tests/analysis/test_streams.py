@@ -154,9 +154,3 @@ def test_by_hand_on_four_numbers(norm: str, mean: float, spread: float, first: f
     assert hand.off < 1e-6
     assert streams.formula_with_numbers(x, hand, config) == rf"\hat{{x}}_0 = {line}"
     assert streams.formula(config).startswith(r"{\hat{x}_i = \frac")
-
-
-def test_no_norm_cannot_be_worked_out() -> None:
-    config = ModelConfig(vocab_size=1, d_model=4, n_heads=1, norm="none")
-    with pytest.raises(ValueError, match="nothing to normalise"):
-        streams.normalise_by_hand(np.ones(4, np.float32), config)

@@ -12,7 +12,6 @@ from playground.errors import InterventionError
 from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import run
-from playground.runs.variant_runs import Variant
 from playground.text import characters
 from tests.model.reference import scramble
 
@@ -38,19 +37,6 @@ def test_every_effect_is_that_of_a_run_without_the_part(causal: bool) -> None:
         assert relative == pytest.approx(np.linalg.norm(after - before) / np.linalg.norm(before), abs=1e-5)
         assert similarities == pytest.approx([cosine(after, other) for other in others], abs=1e-5)
     assert found[: 12 + 6, 0].min() > 1e-4
-
-
-def test_chosen_rows_come_in_their_order() -> None:
-    untouched = run(ENCODER, BATCH)
-    variants: list[Variant] = [[Change("zero", 2, 1)], [], [Change("zero", 0, 3), Change("zero", 1, 0)]]
-    score = sweeps.score_change(untouched)
-    whole = measure_variants(variants, score, ENCODER, BATCH, untouched)
-    assert whole[1] == 0
-    assert whole[0] > 1e-4
-    turned = measure_variants(variants[::-1], score, ENCODER, BATCH, untouched)
-    np.testing.assert_allclose(turned, whole[::-1], rtol=1e-4)
-    with pytest.raises(InterventionError):
-        measure_variants([[Change("weight", 1, 2, (9, 0, 0.0))]], score, ENCODER, BATCH, untouched)
 
 
 def test_pairs_are_all_that_a_head_may_link_but_last_keys() -> None:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playground.accounting import LABELS
-from playground.charts import bars as labelled
 from playground.charts import colour_scales, palette
+from playground.charts.draw import bars as labelled
 from playground.charts.names import label, token_labels, token_names
 
 

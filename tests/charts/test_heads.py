@@ -15,7 +15,6 @@ from playground.charts.chart import Chart, HeadLines
 from playground.charts.draw import chart_label, draw_chart
 from playground.charts.head_map import head_map
 from playground.charts.heads import (
-    MOST_DOTS,
     MOST_TOKENS,
     THUMBNAIL,
     Lines,
@@ -256,12 +255,3 @@ def test_short_patterns_are_shown_dot_by_dot_and_long_ones_never_lose_a_peak() -
     assert dots.shape == (1, 1, 20, 20)
     assert dots[0, 0, 19, 11] == 0.75
     assert dots.sum() == 0.75
-
-
-def test_thousands_of_thumbnails_have_few_dots_each() -> None:
-    patterns = np.zeros((96, 96, 20, 20), dtype=np.float32)
-    patterns[95, 3, 19, 7] = 0.5
-    dots = shrink(patterns)
-    assert dots.shape[:2] == (96, 96)
-    assert dots.size <= MOST_DOTS
-    assert dots[95, 3].max() == dots.sum() == 0.5

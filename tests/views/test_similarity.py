@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from playground import Encoder, ModelConfig
 from playground.analysis.sentences import POOLINGS, Pair, Pooling, map_depths
 from playground.charts import palette
-from playground.charts.bars import MOST_BARS
 from playground.charts.chart import Chart, Control, Heatmap, Item, LabelledBars, Paragraph, Picture, Table, Widget
 from playground.charts.draw import Drawn, draw_chart
+from playground.charts.draw.bars import MOST_BARS
 from playground.charts.scene import Scene
 from playground.limits import MAX_LISTED
 from playground.link import params

@@ -5,15 +5,16 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from playground.charts import figure as figures
 from playground.charts import palette
-from playground.charts.bars import LabelledRows
-from playground.charts.chart import Bars, CellRanges, LabelledBars
+from playground.charts.chart import Bars, CellRanges, LabelledBars, LabelledRows
 from playground.charts.draw.drawn import Drawing, compare_tables, draw_one, find_places
-from playground.charts.figure import PALE, Figure
+from playground.charts.figure import PALE, Array, Figure
 from playground.charts.names import escape, escape_markdown, label
 from playground.charts.scene import Scene
+from playground.text.wording import round_parts, write_amount
 
 S = TypeVar("S")
 
@@ -139,6 +140,22 @@ def _bar_trace(chart: Bars[S], series: str, numbers: Mapping[str, float], side: 
     }
 
 
+# --- bars with texts
+
+MOST_BARS = 18
+
+KIND_COLOURS = {
+    "token": palette.EMBEDDINGS,
+    "position": palette.EMBEDDINGS,
+    "segment": palette.EMBEDDINGS,
+    "attention": palette.ATTENTION,
+    "feed-forward": palette.FEED_FORWARD,
+    "change": palette.CHANGE,
+    "distance": palette.EMBEDDINGS,
+    "bias": palette.NORMS,
+}
+
+
 def draw_labelled_bars(chart: LabelledBars[S], scene: Scene[S]) -> Drawing:
     """Draw bars with texts."""
     return Drawing(draw_one(chart, scene, lambda: _labelled_bars_figure(chart.bars(scene.now))))
@@ -163,3 +180,44 @@ def _labelled_bars_figure(bars: LabelledRows) -> Figure:
         "yaxis": {"type": "category", "autorange": "reversed", "showgrid": False},
     }
     return figures.style([trace], layout, height=70 + 22 * len(bars.labels))
+
+
+def contributions(names: Sequence[str], kinds: Sequence[str], amounts: Array, *, title: str) -> LabelledRows:
+    """Return signed amounts (S,) in the colours of their kinds."""
+    kept, labels, values = add_up_smallest(names, amounts)
+    colours = [KIND_COLOURS[kinds[i]] for i in kept] + [palette.RESIDUAL] * (len(labels) - len(kept))
+    return LabelledRows(labels, values, colours, write_amounts(round_parts(values, sum(values)), "+"), title)
+
+
+def add_up_smallest(names: Sequence[str], amounts: Array) -> tuple[list[int], list[str], list[float]]:
+    """Return the places of amounts (n,) with a bar of their own, and labels and values of MOST_BARS bars."""
+    n_kept = len(names) if len(names) <= MOST_BARS else MOST_BARS - 1
+    kept = keep_largest(amounts, n_kept)
+    labels, values = [names[i] for i in kept], amounts[kept].tolist()
+    if n_kept < len(names):
+        labels.append(f"{len(names) - n_kept} others")
+        values.append(float(np.delete(amounts, kept).sum()))
+    return kept, labels, values
+
+
+def keep_largest(amounts: Array, most: int = MOST_BARS) -> list[int]:
+    """Return the places of the largest amounts (n,), in order."""
+    order = np.argsort(-np.abs(np.nan_to_num(amounts)), kind="stable")
+    return sorted(order[:most].tolist())
+
+
+def strongest(sizes: Array, chosen: int) -> NDArray[np.intp]:
+    """Return the places of the largest numbers and the chosen one, largest first."""
+    order = np.argsort(-np.nan_to_num(sizes), kind="stable")
+    drawn = order[:MOST_BARS]
+    return drawn if chosen in drawn else np.append(drawn[:-1], chosen)
+
+
+def write_amounts(values: Sequence[float], sign: str = "") -> list[str]:
+    """Return the texts of bars."""
+    return [write_amount(value, sign) if np.isfinite(value) else "–" for value in values]
+
+
+def highlight(n: int, chosen: int) -> list[str]:
+    """Return colours of n bars; the chosen one stands out."""
+    return [palette.K if place == chosen else palette.ATTENTION for place in range(n)]

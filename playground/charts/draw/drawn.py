@@ -1,4 +1,4 @@
-"""What a renderer shows of a chart, what it says to those who cannot see it, and what all kinds share."""
+"""What a renderer shows of a chart, in words too."""
 
 import html
 import re
@@ -31,15 +31,13 @@ class Drawn:
     draw: Callable[[], Figure]
     caption: str
     numbers: Callable[[], pd.DataFrame] | None = None
-    """Makes the table."""
     cells: CellRanges | None = None
-    """What a click chooses."""
     least_width: int = 0
     """Pixels; a phone scrolls a wider figure."""
 
     @cached_property
     def figure(self) -> Figure:
-        """What notebooks show and what is saved."""
+        """The figure, drawn once."""
         return self.draw()
 
     @property
@@ -54,7 +52,7 @@ class Drawn:
 
     @property
     def saved_as(self) -> str:
-        """Name of the saved files; empty for the key."""
+        """Name of saved files; empty for the key."""
         chart = self.chart
         return f"{chart.saved_as or chart.beside_key or chart.key}_{self.side}" if self.side else chart.saved_as
 
@@ -72,7 +70,6 @@ class Drawing:
     beside: tuple[Drawn, ...] = ()
     """The pinned subject's, and the difference."""
     note: str = ""
-    """Why something is not shown; markdown."""
     in_one_row: bool = False
 
 
@@ -84,7 +81,7 @@ def draw_one(
     cells: CellRanges | None = None,
     numbers: Callable[[], pd.DataFrame] | None = None,
 ) -> Drawn:
-    """Return the present side, with its caption and, if it has one, its table with the pinned numbers."""
+    """Return the present side, with its caption and table."""
     caption = join_sentences(chart.caption, chart.reading(scene.now), *sentences)
     if chart.table is not None:
         numbers = partial(draw_table, Table[S](key=chart.key, frame=chart.table), scene)
@@ -92,7 +89,7 @@ def draw_one(
 
 
 def compare_tables(now: pd.DataFrame, pinned: pd.DataFrame | None) -> pd.DataFrame:
-    """Return a table with a pinned one's numbers and the differences behind each shared column."""
+    """Return a table with pinned numbers and differences behind each shared column."""
     if pinned is None:
         return now
     columns: dict[str, Any] = {}
@@ -119,7 +116,7 @@ def draw_table(table: Table[S], scene: Scene[S]) -> pd.DataFrame:
 
 
 def join_sentences(*sentences: str) -> str:
-    """Join sentences, some of them empty."""
+    """Join sentences that are not empty."""
     return " ".join(filter(None, (each.strip() for each in sentences)))
 
 
@@ -139,7 +136,7 @@ _DARKEST = 255
 
 
 def chart_label(name: str, figure: Figure) -> str:
-    """Return the chart's name, its largest cell and bar and where they are, and the ends of lines."""
+    """Return the name, the largest cell and bar with their places, the ends of lines."""
     drawn = [text for trace in figure["data"] if (text := _describe_trace(trace, figure["layout"]))]
     more = "" if len(drawn) <= _MOST_TRACES else f" {len(drawn) - _MOST_TRACES} more are drawn."
     told = html.unescape(re.sub("<[^>]+>", " ", " ".join(drawn[:_MOST_TRACES])))

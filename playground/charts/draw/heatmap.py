@@ -1,7 +1,4 @@
-"""A heatmap of both subjects, in colours that they share, and of their difference; and vectors as cells.
-
-Legend: R rows, C columns.
-"""
+"""Heatmaps of both subjects, in shared colours, and their difference; vectors as cells. Legend: R rows, C columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,11 +23,11 @@ S = TypeVar("S")
 _Names: TypeAlias = Sequence[str] | range
 
 _WIDEST = 1_400
-"""Pixels of the cells of a map that is scrolled, at most."""
+"""Pixels of a scrolled map, at most."""
 
 
 def draw_heatmap(chart: Heatmap[S], scene: Scene[S]) -> Drawing:
-    """Draw the present numbers, the pinned ones in the same colours, and the difference if both have cells."""
+    """Draw the present numbers, the pinned ones, and the difference."""
     now, shown = _read(chart, scene.now)
     caption = join_sentences(chart.caption, chart.reading(scene.now))
     if scene.pinned is None:
@@ -50,7 +47,7 @@ def draw_heatmap(chart: Heatmap[S], scene: Scene[S]) -> Drawing:
     change = _without_rounding(now[cells] - before[cells], magnitude)
     either = None if shown is None or shown_before is None else shown[cells] | shown_before[cells]
     caption = f"**Now − pinned.** Violet: {chart.more} now. Orange: {chart.more} in the pinned settings."
-    colours = chart.change_colours([_colour(change, either)])
+    colours = colour_scales.around_zero([_colour(change, either)])
     difference = _draw_side(beside, scene.now, change, either, colours, caption, "difference")
     return Drawing(first, (pinned, difference))
 
@@ -63,7 +60,7 @@ def _read(chart: Heatmap[S], subject: S) -> tuple[Array, Mask | None]:
 
 
 def _without_rounding(values: Array, magnitude: float) -> Array:
-    """0 for what may be nothing but the rounding of numbers of this magnitude."""
+    """0 for what may be rounding of numbers of this magnitude."""
     exact: Array = np.where(np.abs(values) <= figures.ROUNDING * magnitude, values.dtype.type(0), values)
     return exact
 
@@ -77,7 +74,6 @@ def _draw_side(
     caption: str,
     side: Side = "",
 ) -> Drawn:
-    """One heatmap of a subject's `values`, or of a difference."""
     axes = (chart.rows, chart.columns)
     names = tuple(_cell_names(axis, subject, size) for axis, size in zip(axes, values.shape, strict=True))
     is_change = side == "difference"
@@ -119,7 +115,6 @@ def _draw_figure(
     *,
     is_change: bool,
 ) -> Figure:
-    """Numbers (R, C) as colours, rows from the top; NaN is empty."""
     height = chart.height or chart.height_of(len(values))
     number, written = (
         f"+{each.removeprefix('+')}" if is_change and each else each for each in (chart.number, chart.written)
@@ -156,7 +151,6 @@ def _are_tokens(chart: Heatmap[Any]) -> bool:
 
 
 def _colour(values: Array, shown: Mask | None) -> Array:
-    """The numbers that have a colour; NaN elsewhere."""
     coloured: Array = values if shown is None else np.where(shown, values, values.dtype.type(np.nan))
     return coloured
 
@@ -172,7 +166,6 @@ def _cell_names(axis: Axis[S], subject: S, size: int) -> _Names:
 
 
 def _on_axis(names: _Names) -> Any:
-    """Names as Plotly shows them; numbers as they are."""
     return np.array(names) if isinstance(names, range) else list(map(escape, names))
 
 
@@ -185,7 +178,6 @@ def _axis_look(axis: Axis[S], size: int, **look: Any) -> Mapping[str, Any]:
 # --- vectors
 
 SHOWN = 8
-"""Numbers of a vector that are drawn."""
 
 MOST_VECTORS = 16
 

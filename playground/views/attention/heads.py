@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from playground.analysis.attention import POSITION_ONLY, PROBES, Habits, search_heads
-from playground.charts.bars import contributions
 from playground.charts.chart import Control, Group, Item, LabelledBars, Options, Paragraph, Table, Widget
+from playground.charts.draw.bars import contributions
 from playground.charts.names import escape_markdown, quote_place, token_names
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError

@@ -28,7 +28,6 @@ from playground.analysis.counterfactuals import (
 from playground.analysis.streams import CHANGES
 from playground.analysis.tex import factor, number, sum_of_products
 from playground.analysis.walkthrough import list_row_changes
-from playground.charts import bars
 from playground.charts.chart import (
     Columns,
     Control,
@@ -36,12 +35,14 @@ from playground.charts.chart import (
     Group,
     Item,
     LabelledBars,
+    LabelledRows,
     Options,
     Panel,
     Paragraph,
     Table,
     Widget,
 )
+from playground.charts.draw import bars
 from playground.charts.names import escape_markdown, quote_token, token_names
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
@@ -141,7 +142,7 @@ def _show_parts(found: Explanation) -> LabelledBars[HeadsRun]:
     )
 
 
-def _bars(key: str, drawn: bars.LabelledRows, **chart: Any) -> LabelledBars[HeadsRun]:
+def _bars(key: str, drawn: LabelledRows, **chart: Any) -> LabelledBars[HeadsRun]:
     return LabelledBars(key=key, bars=lambda _: drawn, **chart)
 
 
@@ -295,7 +296,7 @@ def show_competition(explained: Explanation) -> Iterator[Item]:
     columns = {"key": labels, "score": found.scores, "weight": found.weights, "chosen key ahead by": found.lead}
     chart = _bars(
         "why_competition",
-        bars.LabelledRows(labels[shown].tolist(), weights, colours, texts, "attention weight"),
+        LabelledRows(labels[shown].tolist(), weights, colours, texts, "attention weight"),
         caption=say("attention", "competition.caption", query=query, key=key),
         alt=say("attention", "competition.alt"),
         table=lambda _: pd.DataFrame(columns),
@@ -352,7 +353,7 @@ def show_moved(explained: Explanation) -> Iterator[Item]:
     texts = bars.write_amounts(values, "+")
     chart = _bars(
         "why_moved",
-        bars.LabelledRows([tokens[i] for i in shown], values, colours, texts, "share of the head's output"),
+        LabelledRows([tokens[i] for i in shown], values, colours, texts, "share of the head's output"),
         caption=say("attention", "moved.caption", query=query, key=key),
         alt=say("attention", "moved.alt"),
         table=lambda _: pd.DataFrame({"weight": weights, "share of the head's output": shares}, tokens),

@@ -16,7 +16,7 @@ from typing import Any
 import streamlit as st
 
 from playground.charts import palette
-from playground.charts.bars import LabelledRows
+from playground.charts.chart import LabelledRows
 from playground.charts.draw import chart_label
 from playground.charts.figure import Figure
 from playground.charts.heads import Lines, thickest_line

@@ -20,7 +20,6 @@ from playground.charts.chart import (
     Button,
     CellRanges,
     Chart,
-    Code,
     Columns,
     Control,
     Formula,
@@ -64,8 +63,8 @@ _NO_SUBJECT = Scene(None)
 _HEADER = 38
 """Pixels of a table's header with the border."""
 
-_CODE_HEIGHT = 160
-"""Pixels of a text to copy; the rest of it is scrolled to."""
+_MOST_LINES = 40
+"""Of a text to copy, before it is scrolled."""
 
 WIDGETS: dict[str, Callable[..., None]] = {"token_chips": draw_token_chips}
 """What draws a `Widget`, by its name; pages add theirs."""
@@ -200,13 +199,13 @@ def _render_item(item: Item, page: _Page) -> list[Drawing]:
         case Paragraph(text, "answer"):
             with st.container(key="answer"):
                 st.markdown(text)
+        case Paragraph(text, "code"):
+            st.code(text, language=None, height="content" if text.count("\n") < _MOST_LINES else 160, wrap_lines=True)
         case Paragraph(text, kind, icon):
             options: dict[str, Any] = {"icon": icon} if icon else {}
             _PARAGRAPHS[kind](text, **options)
         case Formula(latex):
             st.latex(latex)
-        case Code(text, wraps):
-            st.code(text, language=None, height="content" if wraps else _CODE_HEIGHT, wrap_lines=wraps)
         case Control(key, label, help_text, high):
             limits: dict[str, Any] = {} if high is None else {"high": high}
             if follows := page.live.on_change.get(key, ON_CHANGE.get(key)):
