@@ -77,8 +77,8 @@ def _display(item: "Item", scene: "Scene[Any]") -> None:
             _display_text(f"### {text}" if kind == "header" else text)
         case charts.Formula(latex):
             _display_text(f"$$\n{latex}\n$$")
-        case charts.Metric(label, value, change):
-            _display_text(f"{label}: **{value}** {change}".rstrip())
+        case charts.Metric(label, value):
+            _display_text(f"{label}: **{value}**")
         case charts.Columns(columns=columns):
             for each in (each for column in columns for each in column):
                 _display(each, scene)

@@ -231,7 +231,6 @@ class LeftOutWords:
     places: tuple[int | None, ...]
     """Each word's first token, from 0; None if it has none."""
     similarities: tuple[float, ...]
-    n_skipped: int
 
 
 def is_for_any_text(change: Change) -> bool:
@@ -282,7 +281,6 @@ def leave_words_out(
         tuple(text[word.start : word.end] for word in kept),
         tuple(next((i for i, span in enumerate(offsets) if word.overlaps(*span)), None) for word in kept),
         tuple(float(cosines[row]) for row in rows),
-        len(words) - len(tried),
     )
 
 

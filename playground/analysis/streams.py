@@ -7,7 +7,6 @@ al. 2021, "Incorporating Residual and Normalization Layers into Analysis of Mask
 Legend: T real tokens, D = d_model, L layers, S sources, C classes. Depth 0 is the embeddings, L the last block's end.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -79,19 +78,6 @@ def cosine_between_tokens(vectors: Array) -> Array:
     unit = _unit(vectors)
     cosines: Array = unit @ unit.T
     return np.clip(cosines, -1, 1)
-
-
-def cosine_between_layers(stream: Array) -> Array:
-    """Return the cosine of a token's vectors at two depths, averaged over tokens: (L + 1, T, D) → (L + 1, L + 1)."""
-    unit = _unit(stream).reshape(len(stream), -1)
-    cosines: Array = unit @ unit.T / stream.shape[1]
-    return np.clip(cosines, -1, 1)
-
-
-def mean_of_pairs(cosines: Array) -> float:
-    """Average over the pairs of two different things: (N, N) → a number; NaN for N = 1."""
-    n = len(cosines)
-    return float((cosines.sum() - np.trace(cosines)) / (n * (n - 1))) if n > 1 else math.nan
 
 
 def _unit(vectors: Array) -> Array:

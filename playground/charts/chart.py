@@ -122,8 +122,6 @@ class Curves(Chart[S]):
     curves: Callable[[S], Sequence[Curve]]
     x: Axis[S]
     y: Sequence[Callable[[Sequence[Array]], AxisOptions]]
-    shares: Sequence[float] = (1.0,)
-    order: Callable[[str], Any] | None = None
     marks: Sequence[Mark] = ()
 
 
@@ -261,8 +259,6 @@ class Metric:
 
     label: str
     value: str
-    change: str = ""
-    help: str = ""
 
 
 @dataclass(frozen=True)

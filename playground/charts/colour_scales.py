@@ -28,23 +28,20 @@ def from_zero(numbers: Sequence[Array]) -> Colours:
     return Colours({"zmin": 0, "zmax": max(map(largest, numbers))})
 
 
-def between_ends(numbers: Sequence[Array]) -> Colours:
-    """From the smallest to the largest number; one colour for rounding alone."""
-    every = np.concatenate([each[np.isfinite(each)] for each in numbers])
+def between_ends_or_powers(numbers: Sequence[Array]) -> Colours:
+    """From the smallest to the largest number, or by powers of ten; one colour for rounding alone."""
+    every = np.concatenate([each.ravel() for each in numbers])
+    is_far = is_logarithmic(every)
+    every = _logarithms(every) if is_far else every
+    every = every[np.isfinite(every)]
     if not every.size:
         return Colours()
     low, high = float(every.min()), float(every.max())
     if high - low <= ROUNDING * max(-low, high):
         low, high = min(0.0, 2 * low), max(1e-6, 2 * high)
-    return Colours({"zmin": low, "zmax": high})
-
-
-def between_ends_or_powers(numbers: Sequence[Array]) -> Colours:
-    """As `between_ends`, or by powers of ten."""
-    if not is_logarithmic(np.concatenate([each.ravel() for each in numbers])):
-        return between_ends(numbers)
     powers = {"tickprefix": "10<sup>", "ticksuffix": "</sup>", "dtick": 1}
-    return Colours(between_ends([_logarithms(each) for each in numbers]).options, _logarithms, powers)
+    ends = {"zmin": low, "zmax": high}
+    return Colours(ends, _logarithms, powers) if is_far else Colours(ends)
 
 
 def _logarithms(values: Array) -> Array:
@@ -73,18 +70,8 @@ def describe_around_zero(numbers: Sequence[Array]) -> str:
 
 
 def most_around_zero(numbers: Sequence[Array]) -> Colours:
-    """Diverging from 0, to ±`limit_of_most`."""
-    return _diverge(limit_of_most(numbers))
-
-
-def most_from_zero(numbers: Sequence[Array]) -> Colours:
-    """From 0 to `limit_of_most`."""
-    return Colours({"zmin": 0.0, "zmax": limit_of_most(numbers)})
-
-
-def limit_of_most(numbers: Sequence[Array]) -> float:
-    """Return the size that 99 % of the numbers do not exceed."""
-    return max(float(np.percentile(np.abs(each), 99)) or 1.0 for each in numbers)
+    """Diverging from 0, to the size that 99 % of the numbers do not exceed."""
+    return _diverge(max(float(np.percentile(np.abs(each), 99)) or 1.0 for each in numbers))
 
 
 @lru_cache(maxsize=4)

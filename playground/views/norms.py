@@ -1,6 +1,5 @@
 """How long the vectors are on their way through the encoder, and what the norms do to them."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
@@ -219,8 +218,6 @@ def show_statistics(scene: Scene[Run], options: Options) -> Iterator[Item]:
         curves=_statistic_curves,
         x=Axis("norm, in the order of the computation"),
         y=[figures.length_axis("std of features"), lambda _: {"title": "mean of features"}],
-        shares=(0.6, 0.4),
-        order=_order_of_computation,
         height=460,
         table=_statistics,
     )
@@ -240,11 +237,6 @@ def _statistic_curves(run: Run) -> list[Curve]:
         for panel, statistic in enumerate(("std", "mean"))
         for when, colour in colours.items()
     ]  # fmt: skip
-
-
-def _order_of_computation(norm: str) -> tuple[bool, bool, list[int]]:
-    """Sort key of a norm's name: the embeddings', each layer's two, the final one."""
-    return norm.startswith("final"), norm.startswith("layers"), [int(number) for number in re.findall(r"\d+", norm)]
 
 
 def show_norm_by_hand(scene: Scene[Run], options: Options) -> Iterator[Item]:

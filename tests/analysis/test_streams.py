@@ -78,8 +78,6 @@ def test_cosines_are_torchs() -> None:
     x = torch.tensor(stream)
     tokens = cosine_similarity(x[2][:, None], x[2][None], dim=-1)
     np.testing.assert_allclose(streams.cosine_between_tokens(stream[2]), tokens.numpy(), atol=1e-6)
-    layers = cosine_similarity(x[:, None], x[None], dim=-1).mean(dim=-1)
-    np.testing.assert_allclose(streams.cosine_between_layers(stream), layers.numpy(), atol=1e-6)
 
 
 def test_a_zero_vector_is_at_right_angles_and_an_overflow_at_none() -> None:
@@ -87,12 +85,6 @@ def test_a_zero_vector_is_at_right_angles_and_an_overflow_at_none() -> None:
     cosines = streams.cosine_between_tokens(vectors)
     np.testing.assert_allclose(cosines[:2, :2], [[0, 0], [0, 1]], atol=1e-6)
     assert np.isnan(cosines[2]).all()
-
-
-def test_the_mean_of_pairs_leaves_the_diagonal_out() -> None:
-    cosines = np.array([[1, 0.5, 0], [0.5, 1, 0.1], [0, 0.1, 1]], np.float32)
-    assert streams.mean_of_pairs(cosines) == pytest.approx(0.2)
-    assert math.isnan(streams.mean_of_pairs(np.ones((1, 1), np.float32)))
 
 
 NUMBERS = ["one two three", "two"]

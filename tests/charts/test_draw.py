@@ -241,7 +241,7 @@ def test_tables_keep_rows_that_only_one_side_has() -> None:
 
 def test_differences_of_rounding_alone_are_none() -> None:
     near = np.float32(2) + np.array([[0, ROUNDING / 2]], np.float32)
-    drawing = draw_chart(replace(HEATMAP, colours=colour_scales.between_ends), scene(near, near[:, ::-1]))
+    drawing = draw_chart(replace(HEATMAP, colours=colour_scales.between_ends_or_powers), scene(near, near[:, ::-1]))
     cells, difference = (each.figure["data"][0] for each in (drawing.now, drawing.beside[1]))
     assert (cells["zmin"], cells["zmax"]) == pytest.approx((0, 4))
     assert not difference["z"].any()

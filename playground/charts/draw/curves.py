@@ -42,10 +42,10 @@ def _figure(
         traces += figures.ghost_traces(ghosts, pinned_name)
     layout: dict[str, Any] = {"hovermode": "x unified"} if len(chart.y) == 1 else {}
     bottom, room = 1.0, 1 - _GAP * (len(chart.y) - 1)
-    for panel, (axis, share) in enumerate(zip(chart.y, chart.shares, strict=True)):
+    for panel, axis in enumerate(chart.y):
         shown = [each for each in (*curves, *ghosts) if each.panel == panel]
         numbers = [ends for each in shown for ends in (each.y, each.high) if ends is not None]
-        top, bottom = bottom, bottom - room * share
+        top, bottom = bottom, bottom - room / len(chart.y)
         domain = {} if len(chart.y) == 1 else {"domain": [max(bottom, 0.0), top]}
         flat = {"rangemode": "tozero"} if numbers and _differ_by_rounding(np.concatenate(numbers)) else {}
         layout[f"yaxis{panel + 1 if panel else ''}"] = {**flat, **axis(numbers), **domain}
@@ -69,8 +69,6 @@ def _curve_axis(
     names = np.concatenate([each.x for each in (*curves, *ghosts)]) if curves else np.zeros(0)
     if names.dtype.kind in "UO":
         below |= {"type": "category", "tickangle": -figures.SLANT, "showgrid": False}
-        if ghosts and chart.order is not None:
-            below |= {"categoryorder": "array", "categoryarray": sorted(set(names), key=chart.order)}
     elif names.dtype.kind in "iu":
         below |= {**figures.whole_ticks(int(np.ptp(names)) + 1), "zeroline": False}
     return below | dict(chart.x.options)

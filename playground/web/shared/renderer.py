@@ -237,9 +237,8 @@ def _render_item(item: Item, page: _Page) -> list[Drawing]:
             bound: dict[str, Any] = {"key": key, "bind": "query-params"} if key else {}
             with st.expander(title, icon=icon or None, **bound):
                 _render_all(items, page)
-        case Metric(label, value, change, help_text):
-            hyphened = change.replace("−", "-") or None  # Streamlit's arrow points down at a hyphen
-            st.metric(label, value, hyphened, "off", help=help_text or None, width="content")
+        case Metric(label, value):
+            st.metric(label, value, width="content")
         case Widget(name, data, caption):
             (page.live.widgets.get(name) or WIDGETS[name])(**data)
             if caption:
