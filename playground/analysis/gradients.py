@@ -6,7 +6,7 @@ Legend: T tokens, H heads, V words, D = d_model, L layers. Depth 0 is the embedd
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -93,13 +93,9 @@ def l2_norm(tensors: Iterable[Tensor]) -> float:
 Norms = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Flow:
-    """One encoder's backward pass; norms are L2, arrays are read-only."""
-
-    loss: float
-    gradients: Mapping[str, Norms]
-    """`whole layer`, `attention`, `feed-forward`, any `norms`: of a layer's parameters, (L,); `stream`: (L + 1,)."""
+Flow: TypeAlias = Mapping[str, Norms]
+"""L2 norms of gradients: `whole layer`, `attention`, `feed-forward`, any `norms`, of a layer's parameters, (L,); and of
+the vectors by depth, `stream`, (L + 1,)."""
 
 
 def next_token_loss(vectors: Tensor, table: Tensor, ids: Tensor) -> Tensor:
@@ -139,7 +135,7 @@ def backward(
             by_part.setdefault(name, []).append(norm)
     gradients = {name: np.array(norms[::-1]) for name, norms in by_part.items()}
     freeze(*gradients.values())
-    return Flow(float(loss.detach()), gradients)
+    return gradients
 
 
 def loss_table(encoder: Encoder, vectors: Tensor | None) -> Tensor:

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from playground.analysis.counterfactuals import WORD_GROUPS, list_alike
 from playground.analysis.streams import cosine_between_tokens
 from playground.config import ModelConfig
 from playground.errors import InputError
@@ -288,17 +289,6 @@ def leave_words_out(
 
 Encode = Callable[[Sequence[str]], Batch]
 
-CONTRASTS = (
-    ("doctor", "nurse"), ("he", "she"), ("it", "he"), ("animal", "child"), ("street", "river"), ("tired", "wide"),
-    ("tired", "happy"), ("man", "woman"), ("his", "her"), ("cat", "dog"), ("good", "bad"), ("black", "white"),
-    ("small", "large"), ("old", "new"), ("day", "night"), ("house", "garden"), ("the", "a"), ("is", "was"),
-)  # fmt: skip
-
-WORDS = (
-    "dog", "river", "king", "she", "you", "is", "be", "never", "water", "child", "house", "music", "friend", "winter",
-    "a", "to", "on", "red", "book", "three", "always", "walked", "people", "morning", "question", "different",
-)  # fmt: skip
-
 
 def find_partners(batch: Batch, sentence: int) -> list[int]:
     """Return the sentences with as many tokens, but other ones."""
@@ -352,10 +342,7 @@ def _word_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _other_words(text: str, word: str) -> Iterator[str]:
-    pairs = [*CONTRASTS, *((two, one) for one, two in CONTRASTS)]
-    contrasts = [two for one, two in pairs if one == word.lower()]
-    own = [each for each in text.split() if each.isalnum()]
-    shape = str.capitalize if word[:1].isupper() else str
-    for other in dict.fromkeys([*contrasts, *WORDS, *(two for _, two in pairs), *own, word.lower()[::-1]]):
+    kinds = [*list_alike(word, text), *(other for line in WORD_GROUPS for other in line.split())]
+    for other in dict.fromkeys([*kinds, *filter(str.isalnum, text.split()), word.lower()[::-1]]):
         if other.lower() != word.lower():
-            yield shape(other)
+            yield other.capitalize() if word[:1].isupper() else other

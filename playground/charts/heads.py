@@ -14,7 +14,7 @@ from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
 from playground.charts.colour_scales import Colours
 from playground.charts.figure import Array, Figure, colour_bar
-from playground.charts.names import escape, token_names
+from playground.charts.names import token_names
 
 # --- colours
 
@@ -114,8 +114,6 @@ MOST_TOKENS = 100
 
 _HEIGHT, _ROW_HEIGHTS = 1_500, (15, 22)
 
-_INK = "#17151f"
-
 _WIDTHS = ((SMALLEST_WEIGHT, 1), (0.1, 2), (0.25, 4), (0.5, 6), (0.75, 9))
 """Pixels by least weight."""
 
@@ -148,40 +146,6 @@ def head_lines(pattern: Array, tokens: Sequence[str], query: int, key: int, *, s
         strokes.append({"colour": palette.FOCUS, "width": _width(pattern[query, key]), "edges": [ends]})
     row_height, names = int(np.clip(_HEIGHT // max(1, len(rows)), *_ROW_HEIGHTS)), token_names(tokens)
     return Lines([names[token] for token in rows], rows.tolist(), strokes, row_height)
-
-
-def lines_figure(lines: Lines) -> Figure:
-    """Draw lines in Plotly."""
-    traces = [
-        {
-            "type": "scatter",
-            "x": np.array([0, 1, np.nan] * len(stroke["edges"])),
-            "y": np.array([row for ends in stroke["edges"] for row in (*ends, np.nan)], np.float64),
-            "mode": "lines",
-            "line": {"color": stroke["colour"], "width": stroke["width"]},
-            "hoverinfo": "skip",
-        }
-        for stroke in lines.strokes
-    ]
-    names, rows = list(map(escape, lines.names)), np.arange(len(lines.names))
-    traces += [
-        {
-            "type": "scatter",
-            "x": np.full(len(rows), side),
-            "y": rows,
-            "mode": "markers+text",
-            "marker": {"color": palette.ATTENTION, "size": 5},
-            "text": names,
-            "textposition": place,
-            "textfont": {"color": _INK},
-            "hoverinfo": "skip",
-        }
-        for side, place in ((0, "middle left"), (1, "middle right"))
-    ]
-    plain = {"showgrid": False, "showticklabels": False, "zeroline": False}
-    x_axis = {**plain, "range": [-0.45, 1.45], "title": "query → key"}
-    y_axis = {**plain, "range": [len(names) - 0.5, -0.5]}
-    return figures.style(traces, {"xaxis": x_axis, "yaxis": y_axis}, height=60 + lines.row_height * len(names))
 
 
 def choose_tokens(query: int, *, shown: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -261,7 +261,7 @@ def _cross_moves(view: LinkedView, part: Place) -> float:
 def _gradient_kept(view: LinkedView, encoder: Place) -> float:
     """Return the first over the last layer's gradient in an encoder of Gradient flow."""
     flow = gradient_scene(view).now.flow(_find(BY_NAME, encoder, "encoder"))
-    lengths = flow.gradients["whole layer"]
+    lengths = flow["whole layer"]
     return float(lengths[0] / lengths[-1])
 
 

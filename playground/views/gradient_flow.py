@@ -91,7 +91,7 @@ class Encoders:
 
     def norms(self, part: str) -> dict[str, Norms]:
         """Return a part's gradient norms by the encoder's name."""
-        return {variant.name: self.flow(variant).gradients[part] for variant in self.pair}
+        return {variant.name: self.flow(variant)[part] for variant in self.pair}
 
 
 @once
@@ -133,7 +133,7 @@ def show_gradient_flow(scene: Scene[Encoders], options: Options) -> Iterator[Ite
 
 def describe_way(encoders: Encoders, variant: Variant, part: str) -> str:
     """Return what becomes of a part's gradient in an encoder."""
-    case, ratio = find_way(encoders.flow(variant).gradients[part])
+    case, ratio = find_way(encoders.flow(variant)[part])
     name = upper_first(variant.name)
     if case == "broken":
         return say("gradient_flow", "way-broken", name=name)
@@ -180,7 +180,7 @@ def show_chain(encoders: Encoders) -> Iterator[Item]:
     def list_factors(encoders: Encoders) -> pd.DataFrame:
         rows = {}
         for variant in encoders.pair:
-            _, ratio = find_way(encoders.flow(variant).gradients["stream"])
+            _, ratio = find_way(encoders.flow(variant)["stream"])
             factors = write_number(ratio ** (1 / encoders.n_layers), 4), write_number(ratio)
             rows[f"**{variant.name}**"] = f"${variant.factor}$", *factors
         return pd.DataFrame.from_dict(rows, orient="index", columns=["a sublayer f", "a layer on average", "all"])

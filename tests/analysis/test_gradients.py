@@ -48,7 +48,6 @@ def test_the_loss_is_its_formula() -> None:
     vectors, table = model(IDS[None])[0], model.embed.tokens.weight  # type: ignore[union-attr]
     expected = surprise(float64(vectors), float64(table))
     assert float(next_token_loss(vectors, table, IDS).detach()) == pytest.approx(expected, rel=1e-12)
-    assert backward(model, IDS).loss == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.sampled(12)
@@ -86,13 +85,13 @@ def test_plain_backpropagation_gives_the_same(variant: Variant, changes: dict[st
         parts = {"attention": attention, "feed-forward": feed_forward, "norms": norms}
         for part, parameters in {**parts, "whole layer": block.parameters()}.items():
             learned = list(parameters)
-            assert (part in flow.gradients) == bool(learned)
+            assert (part in flow) == bool(learned)
             if learned:
                 expected = length([each.grad for each in learned if each.grad is not None])
-                assert flow.gradients[part][i] == pytest.approx(expected, rel=1e-9)
-    assert not any(array.flags.writeable for array in flow.gradients.values())
+                assert flow[part][i] == pytest.approx(expected, rel=1e-9)
+    assert not any(array.flags.writeable for array in flow.values())
     assert x.grad is not None
-    assert flow.gradients["stream"][0] == pytest.approx(length([x.grad]), rel=1e-9)
+    assert flow["stream"][0] == pytest.approx(length([x.grad]), rel=1e-9)
 
 
 @pytest.mark.parametrize("size", [1e-30, 1e30])
@@ -116,13 +115,12 @@ def test_an_encoder_of_raw_vectors_names_the_vectors(changes: dict[str, Any], ca
     x = x if x.requires_grad else x.requires_grad_()
     x.retain_grad()
     out = model.encode(x, causal_mask(5) if causal else None)[0]
-    assert flow.loss == pytest.approx(surprise(float64(out), float64(vectors) / 2), rel=1e-12)  # √d_model = 2
     torch.autograd.backward(next_token_loss(out, vectors / 2, IDS))
     assert x.grad is not None
-    assert flow.gradients["stream"][0] == pytest.approx(length([x.grad]), rel=1e-9)
+    assert flow["stream"][0] == pytest.approx(length([x.grad]), rel=1e-9)
     for i, block in enumerate(model.layers):
         expected = length([parameter.grad for parameter in block.parameters() if parameter.grad is not None])
-        assert flow.gradients["whole layer"][i] == pytest.approx(expected, rel=1e-9)
+        assert flow["whole layer"][i] == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("changes", [{}, {"embedding_norm": True, "final_norm": True, "norm": "rms"}], ids=str)

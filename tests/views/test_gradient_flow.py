@@ -70,7 +70,7 @@ def test_every_part_has_its_gradients(part: str) -> None:
     drawn = lines(scene, items, "gradient_by_layer")
     assert list(drawn) == list(PAIR.values())
     for name, norms in drawn.items():
-        np.testing.assert_allclose(norms, flow_of(name, 3).gradients[part], rtol=1e-5)
+        np.testing.assert_allclose(norms, flow_of(name, 3)[part], rtol=1e-5)
     draw_chart(chart(items, "gradient_by_layer"), scene)
 
 
@@ -85,7 +85,7 @@ def test_the_chain_rules_factors_multiply_to_the_streams_ratio() -> None:
     scene, items = show(gradient_six=True)
     table = chart(items, "gradient_chain").frame(scene.now)
     for name in PAIR.values():
-        stream = flow_of(name, 3).gradients["stream"]
+        stream = flow_of(name, 3)["stream"]
         factor, mean, ratio = table.loc[f"**{name}**"]
         assert factor == f"${BY_NAME[name].factor}$"
         assert float(ratio) == pytest.approx(stream[0] / stream[-1], rel=1e-2)
@@ -98,7 +98,7 @@ def test_tutorial_ds_exercise_is_answered_by_its_gradients() -> None:
     cases: dict[str, str] = {}
     for first, second in (("post-norm", "no norm"), ("post-norm, no residual", "no norm, no residual")):
         scene, _ = show(**preset, gradient_layers=6, gradient_first=first, gradient_second=second)
-        cases |= {each.name: find_way(scene.now.flow(each).gradients["whole layer"])[0] for each in scene.now.pair}
+        cases |= {each.name: find_way(scene.now.flow(each)["whole layer"])[0] for each in scene.now.pair}
     assert {name for name, case in cases.items() if case != "arrives"} == {"no norm, no residual"}
 
 

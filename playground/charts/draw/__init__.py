@@ -28,8 +28,9 @@ from playground.charts.draw.drawn import (
     join_sentences,
 )
 from playground.charts.draw.heatmap import draw_heatmap, draw_vectors
-from playground.charts.heads import head_grid, lines_figure
-from playground.charts.names import escape_markdown
+from playground.charts.figure import style
+from playground.charts.heads import head_grid
+from playground.charts.names import escape, escape_markdown
 from playground.charts.scene import Scene, note_other_tokens
 
 __all__ = ["Drawing", "Drawn", "chart_label", "compare_tables", "draw_chart", "draw_table"]
@@ -54,7 +55,13 @@ def _draw_picture(chart: Picture[S], scene: Scene[S]) -> Drawing:
 
 def _draw_head_lines(chart: HeadLines[S], scene: Scene[S]) -> Drawing:
     def draw(subject: S) -> dict[str, Any]:
-        return lines_figure(chart.lines(subject))
+        """The weights as a map: their lines are drawn without Plotly."""
+        table = chart.weights(subject)
+        x, y = ([escape(str(name)) for name in names] for names in (table.columns, table.index))
+        cells = {"type": "heatmap", "z": table.to_numpy(), "x": x, "y": y, "zmin": 0}
+        return style(
+            [cells], {"yaxis": {"autorange": "reversed"}}, height=60 + chart.lines(subject).row_height * len(y)
+        )
 
     def read_pinned(subject: S) -> str:
         return join_sentences(chart.nearest(subject), "The same width for the same weight.")

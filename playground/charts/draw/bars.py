@@ -163,9 +163,6 @@ def draw_labelled_bars(chart: LabelledBars[S], scene: Scene[S]) -> Drawing:
 
 def _labelled_bars_figure(bars: LabelledRows) -> Figure:
     values = np.array(bars.values, np.float64)
-    finite = np.append(values[np.isfinite(values)], 0)
-    low, high = float(finite.min()), float(finite.max())
-    room = 0.18 * ((high - low) or 1)  # for the texts behind the bars
     trace = {
         "type": "bar",
         "x": values,
@@ -174,9 +171,10 @@ def _labelled_bars_figure(bars: LabelledRows) -> Figure:
         "marker": {"color": list(bars.colours)},
         "text": list(bars.texts),
         "textposition": "outside",
+        "cliponaxis": False,
     }
     layout = {
-        "xaxis": {"title": bars.title, "range": [low - room * (low < 0), high + room]},
+        "xaxis": {"title": bars.title},
         "yaxis": {"type": "category", "autorange": "reversed", "showgrid": False},
     }
     return figures.style([trace], layout, height=70 + 22 * len(bars.labels))
