@@ -16,8 +16,7 @@ from playground.charts.chart import (
     Picture,
     Vectors,
 )
-from playground.charts.draw.bars import draw_bars, draw_labelled_bars
-from playground.charts.draw.curves import draw_curves
+from playground.charts.draw.bars import draw_bars, draw_curves, draw_labelled_bars
 from playground.charts.draw.drawn import (
     Drawing,
     Drawn,
