@@ -108,7 +108,7 @@ def find_claim(
 def tokens_of(batch: Batch, sentence: int, word: Word) -> list[int]:
     """Return the positions of a word's tokens."""
     spans = zip(batch.offsets[sentence], batch.special[sentence], strict=True)
-    return [i for i, (span, extra) in enumerate(spans) if not extra and word.overlaps(*span)]
+    return [i for i, ((start, end), extra) in enumerate(spans) if not extra and start < word.end and end > word.start]
 
 
 def change_text(claim: Claim, new: str) -> dict[Kind, Claim]:
