@@ -62,17 +62,6 @@ def test_lengths_are_those_of_the_trace_at_the_real_tokens(config: ModelConfig) 
         assert lengths[part][depth, 0] == pytest.approx(expected, rel=1e-5, abs=1e-9)
 
 
-def test_the_summary_has_a_row_a_depth_and_no_addition_to_the_embeddings() -> None:
-    lengths = streams.lengths(run_of(small()))
-    table = streams.summary(lengths)
-    assert list(table.index) == [0, 1, 2, 3]
-    assert table.loc[2, "attention, median"] == pytest.approx(np.median(lengths["attention"][1]))
-    low, high = streams.length_band(lengths["residual"])
-    assert table.loc[0, "residual, band from"] == pytest.approx(low[0])
-    assert table.loc[0, "residual, band to"] == pytest.approx(high[0])
-    assert table.loc[[0], ["attention, median", "feed-forward, band to"]].isna().all(axis=None)
-
-
 def test_cosines_are_torchs() -> None:
     stream = np.random.default_rng(1).normal(size=(4, 5, 8)).astype(np.float32)
     x = torch.tensor(stream)

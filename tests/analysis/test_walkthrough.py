@@ -104,21 +104,6 @@ def test_formulas_show_the_first_numbers() -> None:
     )
 
 
-def test_formulas_follow_the_architecture() -> None:
-    bare = replace(SMALL, scale_embeddings=False, positions="none", residual=False, norm="none")
-    walk = Walk(layer_run(bare)[0], 0, 0, 0)
-    assert work_out(walk, "embedding").formulas == (r"x = E_{\mathrm{id}}",)
-    assert work_out(walk, "embedding").numbers[0].count("=") == 1
-    assert work_out(walk, "first residual").formulas == ("x'_t = o_t",)
-    assert work_out(walk, "first norm").formulas == ("y = x",)
-    full = replace(SMALL, n_segments=2, embedding_norm=True, norm="scalar", norm_placement="pre")
-    walk = Walk(layer_run(full)[0], 0, 0, 0)
-    assert work_out(walk, "embedding").formulas[0].endswith("+ P_t + S_0")
-    assert work_out(walk, "embedding").formulas[-1] == r"y_i = \gamma\, \hat{x}_i + \beta"
-    assert work_out(walk, "second residual").formulas == ("x''_t = x'_t + f_t",)
-    assert "reshape" in work_out(Walk(layer_run(replace(SMALL, head_merge="reshape"))[0], 0, 0, 0), "merge").formulas[0]
-
-
 # --- the order of the stages
 
 

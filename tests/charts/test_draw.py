@@ -1,6 +1,5 @@
 """Each kind of chart: what is drawn of one subject, beside a pinned one, and what is sent is valid for Plotly."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -147,24 +146,6 @@ def test_what_belongs_to_tokens_has_no_difference_beside_other_tokens() -> None:
     assert not alone.beside
     assert "these lengths are shown for the present settings alone" in alone.note
     assert alone.now.figure["data"][0]["x"] == ["&lt;b&gt;₀", "it₁"], "letter by letter"
-
-
-@pytest.mark.parametrize(
-    ("scale", "ends"),
-    [
-        (colour_scales.from_zero, (0, 400)),
-        (colour_scales.within(2), (-2, 2)),
-        (colour_scales.around_zero, (-400, 400)),
-        (colour_scales.between_ends_or_powers, (-1, None)),
-    ],
-)
-def test_colours_are_shared_by_both_subjects(scale: Callable[..., Any], ends: tuple[float, float | None]) -> None:
-    few, many = np.array([[0.1, 2]]), np.array([[400.0, 2]])
-    drawing = draw_chart(replace(HEATMAP, colours=scale), scene(few, many))
-    for drawn in (drawing.now, drawing.beside[0]):
-        cells = drawn.figure["data"][0]
-        assert cells["zmin"] == pytest.approx(ends[0])
-        assert cells["zmax"] == pytest.approx(ends[1] if ends[1] is not None else np.log10(400))
 
 
 def test_pinned_curves_are_dotted_and_pinned_bars_paler() -> None:
