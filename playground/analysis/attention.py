@@ -147,8 +147,8 @@ RULES: dict[str, Callable[[Run], Mask]] = {
 def measure_habits(runs: Sequence[Run]) -> Habits:
     """Score every head of one encoder on runs of it; queries are the text's own tokens.
 
-    A rule's score is the mean weight on the keys that it names. `position only` is the adjusted R² of the mean weight
-    at each distance (after Vig & Belinkov 2019, "Analyzing the Structure of Attention").
+    A rule's score is the mean weight on its keys, that of `position only` the adjusted R² of the mean weight at each
+    distance (after Vig & Belinkov 2019).
     """
     scores, even = {}, {}
     patterns = [run.patterns() for run in runs]
@@ -210,8 +210,7 @@ LEAST = 1e-5
 def search_heads(run: Run, query: int, key: int) -> pd.DataFrame:
     """Rank all heads by the weight from a query to a key, the largest first.
 
-    `rank` is among the query's keys; `z` that of the log-odds among the head's cells at the same distance. Both are NaN
-    if a window hides the cell.
+    `rank` is among the query's keys, `z` among the head's log-odds at that distance; NaN if a window hides the cell.
     """
     queries, keys = _other_cells(run, query, key)
     allowed = run.allowed_in_layers()  # (L, T, T)

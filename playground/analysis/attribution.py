@@ -1,7 +1,7 @@
 """Why one token attends to another: a score taken apart by source, its rivals, and what its weight moves.
 
-The score s = (W_Q x_q + b_Q) · (W_K x_k + b_K) / √d_head is bilinear: with x_q and x_k split by source, it is a matrix
-that adds up to s (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits").
+The score (W_Q x_q + b_Q) · (W_K x_k + b_K) / √d_head is bilinear: split by source, it is a matrix that adds up to it
+(Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits").
 
 Legend: T tokens, padding included; H heads; D = d_model; S sources.
 """

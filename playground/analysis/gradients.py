@@ -12,7 +12,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from playground.config import ModelConfig
 from playground.errors import InputError
@@ -36,7 +36,9 @@ def through_block(
 ) -> tuple[Tensor, dict[str, float]]:
     """Carry a gradient from a block's output to its input, (1, T, D); also return its parameters' norms by part."""
     start, out = ends
-    norms = [parameter for norm in list_norms(block) for parameter in norm.parameters()]
+    attn = block.attn
+    every = (block.norm1, block.norm2, block.post_norm1, block.post_norm2, attn.q_norm, attn.k_norm)
+    norms = [parameter for norm in every if norm is not None for parameter in norm.parameters()]
     maps = _linear_maps(block, trace)
     outputs = [output for pairs in maps.values() for _, together in pairs for output in together]
     at_start, *others = torch.autograd.grad(out, [start, *outputs, *norms], gradient, retain_graph=True)
@@ -45,18 +47,12 @@ def through_block(
         squares = 0.0
         for read, together in pairs:
             gradients = [_by_token(others.pop(0)) for _ in together]
-            squares += map_gradient(read, torch.cat(gradients, dim=1), has_bias=block.attn.o.bias is not None)
+            squares += map_gradient(read, torch.cat(gradients, dim=1), has_bias=attn.o.bias is not None)
         lengths[part] = math.sqrt(squares)
     if norms:
         lengths["norms"] = l2_norm(others)
     whole = float(np.linalg.norm(list(lengths.values())))
     return at_start, {"stream": l2_norm([at_start]), **lengths, "whole layer": whole}
-
-
-def list_norms(block: EncoderBlock) -> list[nn.Module]:
-    """Return a block's norms, including those of queries and keys."""
-    norms = block.norm1, block.norm2, block.post_norm1, block.post_norm2, block.attn.q_norm, block.attn.k_norm
-    return [norm for norm in norms if norm is not None]
 
 
 def _linear_maps(block: EncoderBlock, trace: Trace) -> dict[str, list[tuple[Tensor, list[Tensor]]]]:

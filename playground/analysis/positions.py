@@ -74,9 +74,7 @@ class Swap:
 def swap_words(
     encoder: Encoder, batch: Batch, sentence: int, first: int, second: int, *, seed: int = 0, causal: bool = False
 ) -> Swap:
-    """Run a sentence as it is and with two tokens swapped, with positions (sinusoids by default) and without.
-
-    Blocks compute in float64: what many layers leave of the order may be below float32's rounding.
+    """Run a sentence as it is and with two tokens swapped, with positions and without, in float64.
 
     Raises:
         InputError: a position has no token, or the sentence is longer than the position table.

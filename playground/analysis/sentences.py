@@ -253,8 +253,7 @@ def leave_words_out(
 ) -> LeftOutWords:
     """Compare a sentence without each of its words with another sentence's vector, (D,).
 
-    Every shortened text is padded as the batch is, and has those changes, each `is_for_any_text`. As many words are
-    left out as can be afforded.
+    Shortened texts are padded as the batch is. As many words are left out as can be afforded.
 
     Raises:
         InputError: the tokenizer has no token for what is left.

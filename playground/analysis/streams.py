@@ -1,8 +1,7 @@
 """The vectors in the residual stream: their lengths and directions, what norms make of them, and what wrote them.
 
-With its scale held at this run's, a norm is an affine map: each source is carried through it alone, its bias is a
-source, and the sum stays exact (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; Kobayashi et
-al. 2021, "Incorporating Residual and Normalization Layers into Analysis of Masked Language Models").
+With its scale held, a norm is an affine map, so that sources are carried through it one by one (Elhage et al. 2021, "A
+Mathematical Framework for Transformer Circuits"; Kobayashi et al. 2021).
 
 Legend: T real tokens, D = d_model, L layers, S sources, C classes. Depth 0 is the embeddings, L the last block's end.
 """
