@@ -11,7 +11,7 @@ from playground.training.network import History, Measure
 from playground.training.recipe import Recipe
 from playground.training.tasks import Data
 from playground.training.trained_network import TrainedNetwork, from_trainer
-from playground.training.trainer import Claim, Trainer
+from playground.training.trainer import Outcome, Trainer
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class TrainingState:
     """Optimisation steps done."""
     teacher_step: int | None = None
     """Steps of the teacher, while it learns first."""
-    outcome: Claim = ""
+    outcome: Outcome = ""
     message: str = ""
     """How it ended; empty before."""
     kept_step: int = 0

@@ -125,7 +125,7 @@ def _copy_weights(network: nn.Module) -> dict[str, Tensor]:
     return {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
 
 
-Claim = Literal["", "finished", "stopped early", "diverged"]
+Outcome = Literal["", "finished", "stopped early", "diverged"]
 
 DIVERGED = 10
 """Ratio to guessing's loss at which a run is given up."""
@@ -184,7 +184,7 @@ class Trainer:
             self.teacher = Trainer(teacher_config(config), replace(recipe, distill=0.0), device, data=self.data)
         self.step = self.kept_step = 0
         self.history = History()
-        self.outcome: Claim = ""
+        self.outcome: Outcome = ""
         self._augmenting = generator(recipe.seed, "augment")
         self._guess_loss = math.log(len(self.data.labels))
         self._best_weights = BestWeights(self.network, recipe.patience, self._guess_loss)
@@ -298,7 +298,7 @@ class Trainer:
         self._best_weights.update(self.network, self.step, evaluation.validation.loss)
         self.network.train()
 
-    def _end(self, outcome: Claim) -> None:
+    def _end(self, outcome: Outcome) -> None:
         """Put the final weights into the network."""
         self.kept_step = self._best_weights.restore(self.network, self.step, diverged=outcome == "diverged")
         self.network.eval().requires_grad_(False)

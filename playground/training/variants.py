@@ -14,7 +14,7 @@ from playground.jobs import Computation, JobStatus, Request
 from playground.training.network import Evaluation, History, Measure, evaluate_unbatched
 from playground.training.recipe import Recipe
 from playground.training.tasks import Data, make_data
-from playground.training.trainer import Claim, Trainer
+from playground.training.trainer import Outcome, Trainer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,7 @@ class VariantResult:
     run: VariantRun
     history: History
     """Without attention."""
-    outcome: Claim
+    outcome: Outcome
     """Empty while it trains."""
     evaluation: Evaluation | None
     """Of the weights that it ended with; while it trains, the last one."""
