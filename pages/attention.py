@@ -22,7 +22,6 @@ def explore_heads() -> None:
 panels.draw_heading("Who attends to whom?")
 pinning.draw_pin_line()
 panels.draw_run_line()
-pinning.explain_pinned_run()
 explore_heads()
 sources = (split_stream, split_score, search_heads, measure_habits, change_text, judge_swap)
 panels.code_behind("attention", attend, Attention, mean_entropy, rollout, *sources)

@@ -20,6 +20,5 @@ def explore_norms() -> None:
 panels.draw_heading("How long are the vectors, layer by layer?")
 pinning.draw_pin_line()
 panels.draw_run_line()
-pinning.explain_pinned_run()
 explore_norms()
 panels.code_behind("norms", streams.lengths, normalise_by_hand, LayerNorm)

@@ -18,7 +18,6 @@ def explore_positions() -> None:
 panels.draw_heading("How does the encoder know the order of the words?")
 pinning.draw_pin_line()
 panels.draw_run_line(changed=False)
-pinning.explain_pinned_run()
 explore_positions()
 panels.code_behind(
     "positions", model_positions.sinusoids, Embeddings.place, model_positions.rotate, analysis.swap_words

@@ -8,6 +8,5 @@ from playground.web.views.step_by_step import show_chosen_stage
 
 panels.draw_heading("How is one vector computed, number by number?")
 pinning.draw_pin_line()
-pinning.explain_pinned_run()
 show_chosen_stage()
 panels.code_behind("step", Attention, attend, EncoderBlock, steps.work_out)

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Page:
-    """One page of the app."""
+    """One page of the app; what the menu says of it is `purpose-<path>` in `words/en/frame.ftl`."""
 
     path: str
     title: str
-    purpose: str
-    """Of the menu."""
     group: str = ""
     """The fold of the menu; empty for the first row."""
     prefix: str = ""
@@ -21,10 +19,10 @@ class Page:
     """Whether it uses the seed with any weights."""
     runs_text: bool = True
     """Whether it runs the visitor's text."""
-    unchanged: str = ""
-    """Why it does not show changes; empty if it does."""
-    cites: tuple[str, ...] = ()
-    """Keys of further references."""
+    shows_changes: bool = True
+    """Whether its model has the visitor's changes of the computation."""
+    cites: str = ""
+    """Keys of further references, with blanks between them."""
     exports: str = "encoder"
 
     @property
@@ -33,162 +31,53 @@ class Page:
         return f"{self.prefix or self.path}_"
 
 
-_ENCODER_ALONE = "These changes are of the sidebar's encoder alone:"
+def _apart(path: str, title: str, group: str, prefix: str = "", cites: str = "", exports: str = "encoder") -> Page:
+    """A page that runs neither the visitor's text nor their encoder."""
+    return Page(path, title, group, prefix, True, False, False, False, cites, exports)
+
+
+_OF_PARTS = (
+    "hendrycks2016gaussian zhang2019root xiong2020layer shazeer2020glu beltagy2020longformer henry2020query "
+    "su2021roformer chowdhery2022palm ainslie2023gqa"
+)
 
 PAGES = {
     page.path: page
     for page in (
-        Page("overview", "Start", "Three experiments with your sentence, and its way through the encoder, box by box."),
-        Page(
-            "attention",
-            "Attention",
-            "Every head's attention, one head large, and what can be read off it.",
-            cites=("abnar2020quantifying",),
-        ),
-        Page(
-            "what-if",
-            "What if",
-            "Parts of the computation switched off, cut or replaced, and what followed.",
-            prefix="whatif",
-        ),
-        Page(
-            "similarity",
-            "Similarity",
-            "Which sentences the encoder puts close together, and which words do that.",
-            cites=("reimers2019sentence",),
-        ),
-        Page("compare", "Compare", "Two settings side by side: what a change changes, and where."),
-        Page(
-            "exercises",
-            "Exercises",
-            "Say what will happen, then see what comes out: exercises whose answers are computed.",
-            own_networks=True,
-            runs_text=False,
-            unchanged="Only an exercise that asks for settings takes these changes: all others have their own.",
-            group="Learn",
-        ),
-        Page(
-            "lessons",
-            "Lessons",
-            "Words, pages and exercises, step by step: seven lessons, or one of your own as a link.",
-            own_networks=True,
-            runs_text=False,
-            unchanged=f"{_ENCODER_ALONE} a lesson sets what it shows.",
-            group="Learn",
-        ),
-        Page(
-            "diagnosis",
-            "Diagnosis",
-            "Your own code's tensors beside the model's: where they part, and which mistake explains it.",
-            unchanged=f"{_ENCODER_ALONE} your code is compared with the model without them.",
-            group="Learn",
-        ),
-        Page(
-            "bug-lab",
-            "Bug lab",
-            "An encoder that runs and is wrong: find its mistake with few tests.",
-            prefix="lab",
-            own_networks=True,
-            runs_text=False,
-            unchanged=f"{_ENCODER_ALONE} this page has encoders of its own.",
-            group="Learn",
-        ),
-        Page(
-            "tutorials",
-            "Tutorials",
-            "The five tutorials side by side: where they differ, what it does, and what went wrong.",
-            own_networks=True,
-            runs_text=False,
-            unchanged=f"{_ENCODER_ALONE} this page compares other models, without them.",
-            group="Learn",
-        ),
-        Page(
-            "step-by-step",
-            "Steps",
-            "One layer, one head, one token: every number on the way.",
-            prefix="step",
-            draws_numbers=True,
-            group="Inside",
-        ),
-        Page(
-            "norms", "Norms", "How long the vectors are, layer by layer, and what the norms do to them.", group="Inside"
-        ),
-        Page(
-            "positions",
-            "Positions",
-            "How words are told apart by their place, and what is lost without.",
-            unchanged="This page looks at the position table and swaps two words: it shows the model without "
-            "these changes.",
-            group="Inside",
-        ),
-        Page(
-            "parameters",
-            "Parameters",
-            "Where the parameters, the work and the memory go.",
-            runs_text=False,
-            unchanged="These changes take no parameter away and save no work: this page counts the whole model.",
-            group="Inside",
-        ),
+        Page("overview", "Start"),
+        Page("attention", "Attention", cites="abnar2020quantifying"),
+        Page("what-if", "What if", prefix="whatif"),
+        Page("similarity", "Similarity", cites="reimers2019sentence"),
+        Page("compare", "Compare"),
+        _apart("exercises", "Exercises", "Learn"),
+        _apart("lessons", "Lessons", "Learn"),
+        Page("diagnosis", "Diagnosis", "Learn", shows_changes=False),
+        _apart("bug-lab", "Bug lab", "Learn", "lab"),
+        _apart("tutorials", "Tutorials", "Learn"),
+        Page("step-by-step", "Steps", "Inside", "step", draws_numbers=True),
+        Page("norms", "Norms", "Inside"),
+        Page("positions", "Positions", "Inside", shows_changes=False),
+        Page("parameters", "Parameters", "Inside", runs_text=False, shows_changes=False),
         Page(
             "encoder-decoder",
             "Encoder-decoder",
-            "How a decoder reads what the encoder wrote, and what comes next.",
-            prefix="encdec",
+            "Inside",
+            "encdec",
             own_networks=True,
-            unchanged=f"{_ENCODER_ALONE} this page shows another model, without them.",
+            shows_changes=False,
             exports="encoder–decoder",
-            group="Inside",
         ),
-        Page(
-            "parts",
-            "Parts",
-            "What each part of an encoder is for: trained encoders with one setting changed, or from 2017 to today.",
-            own_networks=True,
-            runs_text=False,
-            unchanged=f"{_ENCODER_ALONE} this page shows other encoders, without them.",
-            cites=(
-                "hendrycks2016gaussian",
-                "zhang2019root",
-                "xiong2020layer",
-                "shazeer2020glu",
-                "beltagy2020longformer",
-                "henry2020query",
-                "su2021roformer",
-                "chowdhery2022palm",
-                "ainslie2023gqa",
-            ),
-            group="Train",
-        ),
-        Page(
-            "training",
-            "Training",
-            "A small transformer learns a task while you watch, in the architecture you choose.",
-            own_networks=True,
-            runs_text=False,
-            unchanged=f"{_ENCODER_ALONE} what is trained here is trained without them.",
-            cites=("kingma2015adam",),
-            exports="training run",
-            group="Train",
-        ),
-        Page(
-            "regularisers",
-            "Regularisers",
-            "Ten ways to train that are to help: what each changes, measured in runs of your own.",
-            own_networks=True,
-            runs_text=False,
-            unchanged=f"{_ENCODER_ALONE} what is trained here is trained without them.",
-            cites=("kingma2015adam", "srivastava2014dropout"),
-            group="Train",
-        ),
+        _apart("parts", "Parts", "Train", cites=_OF_PARTS),
+        _apart("training", "Training", "Train", cites="kingma2015adam", exports="training run"),
+        _apart("regularisers", "Regularisers", "Train", cites="kingma2015adam srivastava2014dropout"),
         Page(
             "gradient-flow",
             "Gradient flow",
-            "What norms and residual connections do to a gradient on its way back.",
-            prefix="gradient",
+            "Train",
+            "gradient",
             own_networks=True,
-            unchanged=f"{_ENCODER_ALONE} this page shows other encoders, without them.",
-            cites=("xiong2020layer",),
-            group="Train",
+            shows_changes=False,
+            cites="xiong2020layer",
         ),
     )
 }

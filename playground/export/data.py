@@ -146,7 +146,7 @@ def choose_references(config: ModelConfig, *, weights: str, tokenizer: str, page
     facts |= {f"{name}={value}" for name, value in asdict(config).items()}
     facts |= {name for name, value in asdict(config).items() if value}
     keys = [key for key, (_, cited_by) in references().items() if facts & cited_by]
-    return list(dict.fromkeys((*keys, *PAGES[page].cites)))
+    return list(dict.fromkeys((*keys, *PAGES[page].cites.split())))
 
 
 def cite_app(link: str) -> str:

@@ -11,8 +11,7 @@ from playground.web.components.without_picture import (
 )
 from playground.web.shared import saving
 from playground.web.shared.experiment_buttons import warn_before_reload
-from playground.web.shared.lesson_line import draw_lesson_line
-from playground.web.shared.navigation import pages_by_group, place_in_menu
+from playground.web.shared.navigation import draw_lesson_line, pages_by_group, place_in_menu
 from playground.web.shared.page_end import draw_in_turn, run_in_turn
 from playground.web.sidebar import controls, phone_controls
 from playground.web.views.exports import VARIANTS

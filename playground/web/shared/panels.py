@@ -59,7 +59,6 @@ def draw_page(page: str, question: str, draw: Callable[[], None], *sources: Sour
     draw_heading(question)
     pinning.draw_pin_line()
     draw_run_line(changed=changed)
-    pinning.explain_pinned_run()
     draw()
     code_behind(page, *sources)
 

@@ -1,7 +1,6 @@
-"""The pinned settings on a page: the line that pins them, their setup, their run, and what they are called."""
+"""The line that pins the present settings, and says what differs from those that are pinned."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -9,45 +8,13 @@ import streamlit as st
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.pages import page_at
-from playground.views.scenes import MOST_NAMED, Difference, list_differences, name_sides
+from playground.views.scenes import list_differences, name_sides
 from playground.web.choices import setup, shortcuts
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, pinned_setup
 from playground.web.session import caches
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
-
-
-@dataclass(frozen=True)
-class PinnedSide:
-    """What is pinned, and how charts call the two sides: by what differs."""
-
-    setup: Setup
-    name: str
-    now: str
-    """The present side's name."""
-
-
-def pinned_side() -> PinnedSide | None:
-    """What is pinned beside the present settings; None where nothing is."""
-    setup = pinned_setup()
-    if setup is None:
-        return None
-    return PinnedSide(setup, *name_sides(list_differences(setup.values, current_setup().values), MOST_NAMED))
-
-
-def pinned_side_without_changes() -> PinnedSide | None:
-    """The pinned side for a page that shows models without changes; None too where both are the same but for them."""
-    side, now = pinned_side(), current_setup().values
-    if side is None or (
-        side.setup["do"] != now["do"] and not list_differences({**side.setup.values, "do": now["do"]}, now)
-    ):
-        return None
-    return side
-
-
-KEY = "pin_line"
-
-_HOW = "Keeps all settings of the sidebar as they are. Then change any of them: the charts show both, before and after."
+from playground.words import say
 
 
 def start_comparison(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
@@ -58,55 +25,40 @@ def start_comparison(before: Mapping[str, Any], after: Mapping[str, Any]) -> Non
 
 
 @as_one_element
-def draw_pin_line(*, links_to_compare: bool = True) -> None:
-    """One button that pins the present settings; once they are pinned, what differs from them and what can be done."""
-    side = pinned_side()
-    with st.container(key=KEY, horizontal=True, vertical_alignment="center", gap="small"):
-        if side is None:
-            _draw_button("Pin this, to compare", "pin", ":material/push_pin:", _pin, _HOW)
+def draw_pin_line() -> None:
+    """Draw one button that pins; once something is pinned, what differs, why it cannot be run, and what can be done."""
+    pinned, page = pinned_setup(), page_at(st.session_state[OPEN_PAGE])
+    with st.container(key="pin_line", horizontal=True, vertical_alignment="center", gap="small"):
+        if pinned is None:
+            _draw_button("pin", ":material/push_pin:", _pin)
             return
-        differences = list_differences(side.setup.values, current_setup().values)
-        told = describe_change(differences)
-        if page_at(st.session_state[OPEN_PAGE]).unchanged and pinned_side_without_changes() is None:
-            told += " Changes do not count on this page, so both are the same here."
-        st.markdown(told, width="content")
-        _draw_button("Swap", "pin_swap", ":material/swap_horiz:", shortcuts.swap_pinned, "The pinned settings go into "
-                     "the sidebar, and those of the sidebar are pinned.", disabled=not differences)  # fmt: skip
-        _draw_button("Pin again", "pin", ":material/push_pin:", _pin, "Pins the present settings instead.",
-                     disabled=not differences)  # fmt: skip
-        _draw_button("Unpin", "unpin", ":material/close:", setup.unpin, "Pages show the present settings alone.")
-        if links_to_compare:
+        differences = list_differences(pinned.values, current_setup().values)
+        before, now = map(escape_markdown, name_sides(differences))
+        told = say("frame", "compared", before=before, now=now) if differences else say("frame", "pinned")
+        st.markdown(f":material/push_pin: {told}", width="content")
+        _draw_button("pin_swap", ":material/swap_horiz:", shortcuts.swap_pinned, disabled=not differences)
+        _draw_button("pin", ":material/push_pin:", _pin, disabled=not differences)
+        _draw_button("unpin", ":material/close:", setup.unpin)
+        if page.path != "compare":
             st.page_link(page_named("compare"), label="Compare in full", icon=":material/compare_arrows:")
+    if page.runs_text and (why := _explain_failure(pinned)):
+        st.info(say("frame", "pinned-fails", why=why))
 
 
-def _draw_button(
-    label: str, key: str, icon: str, on_click: Callable[[], None], help_text: str, *, disabled: bool = False
-) -> None:
-    st.button(label, key=key, icon=icon, type="tertiary", on_click=on_click, help=help_text, disabled=disabled)
-
-
-def describe_change(differences: Sequence[Difference]) -> str:
-    """Which two settings are compared, and that these are all of their differences."""
-    if not differences:
-        return ":material/push_pin: **Pinned.** Now change any setting: the charts show both."
-    pinned, now = map(escape_markdown, name_sides(differences))
-    return f":material/push_pin: **Compared:** {pinned} and {now}. All else is the same."
-
-
-@as_one_element
-def explain_pinned_run() -> None:
-    """Say why there is no pinned run, and so the present one alone."""
-    side = pinned_side()
-    if side is None:
-        return
-    if not side.setup.text.sentences:
-        st.info("The pinned settings have no text, so there is no run of theirs to show.")
-        return
+def _explain_failure(pinned: Setup) -> str:
+    """Why there is no pinned run, and so the present one alone; empty if there is one."""
+    if not pinned.text.sentences:
+        return say("frame", "pinned-fails.text")
     try:
-        caches.run_sentence(side.setup.run_key)
+        caches.run_sentence(pinned.run_key)
     except PlaygroundError as error:
-        st.info(f"The pinned settings cannot be run: {escape_markdown(error)}")
-        return
+        return escape_markdown(error)
+    return ""
+
+
+def _draw_button(key: str, icon: str, on_click: Callable[[], None], *, disabled: bool = False) -> None:
+    label, help_text = say("frame", f"do-{key}"), say("frame", f"help-{key}")
+    st.button(label, key=key, icon=icon, type="tertiary", on_click=on_click, help=help_text, disabled=disabled)
 
 
 def _pin() -> None:

@@ -24,6 +24,7 @@ from playground.web.choices.setup import (
     Setup,
     current_setup,
     current_value,
+    pinned_setup,
     recognised_weights,
     trained_network,
 )
@@ -32,7 +33,6 @@ from playground.web.session.services import services
 from playground.web.session.uploaded_files import current_upload
 from playground.web.shared.navigation import open_requested_page
 from playground.web.shared.page_end import as_one_element, fragment
-from playground.web.shared.pinning import pinned_side
 from playground.web.sidebar import english_panel, saved_link, upload_panel
 from playground.web.sidebar.export_dialog import Variants, export_button
 from playground.web.sidebar.trained_panel import draw_trained_panel
@@ -296,9 +296,9 @@ def _text_typed() -> None:
 @fragment
 def copy_link(key: str, *, is_small: bool = False) -> None:
     """The button that copies a link. Its click runs this fragment after all choices before the click."""
-    setup, side = current_setup(), pinned_side()
-    if side and setup["weights"] != "trained here":
-        setup = side.setup
+    setup, pinned = current_setup(), pinned_setup()
+    if pinned and setup["weights"] != "trained here":
+        setup = pinned
     draw_copy_link(key, VERSION, open_page.parameters_to_copy(setup), is_small=is_small)
 
 

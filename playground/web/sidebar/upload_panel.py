@@ -22,7 +22,7 @@ from playground.web.session.uploaded_files import (
     token_rows,
 )
 from playground.web.session.weights_cache import clear_session_caches
-from playground.web.shared import uploads
+from playground.web.shared import saving
 
 PROBLEM, VOCABULARY_PROBLEM = "_own_weights_problem", "_own_vocabulary_problem"
 """Session keys of the sentence that says why the last file was not opened."""
@@ -57,7 +57,7 @@ def draw(setup: Setup) -> None:
     """Draw the panel."""
     st.file_uploader(
         "A state_dict, saved as safetensors",
-        key=uploads.uploader_key(UPLOADER),
+        key=saving.uploader_key(UPLOADER),
         on_change=_open_upload,
         accept_multiple_files=True,
         help="At most 200 MB. It stays in your session, is shown to nobody else, and is gone when you close it or "
@@ -129,7 +129,7 @@ def _draw_reading(upload: UploadedWeights) -> None:
 def _draw_vocabulary() -> None:
     st.file_uploader(
         "Its vocabulary: one word a line, or JSON",
-        key=uploads.uploader_key(VOCABULARY_UPLOADER),
+        key=saving.uploader_key(VOCABULARY_UPLOADER),
         on_change=_open_vocabulary,
         max_upload_size=MAX_VOCABULARY_BYTES // 2**20,
         help="The first line is the word with id 0. JSON gives each word its id. At most 2 MB, kept in your session.",
@@ -152,9 +152,9 @@ def _change_reading() -> None:
 
 
 def _open_vocabulary() -> None:
-    file = uploads.take_file(VOCABULARY_UPLOADER)
+    file = saving.take_file(VOCABULARY_UPLOADER)
     if file is not None:
-        with uploads.explain_failure(VOCABULARY_PROBLEM, quote_text(file.name)):
+        with saving.explain_failure(VOCABULARY_PROBLEM, quote_text(file.name)):
             keep_vocabulary(file.name, file.getvalue())
 
 
@@ -163,7 +163,7 @@ def _open_upload() -> None:
 
     If it can't be used, the one before stays open, and the session gets the reason.
     """
-    files = {_COPY.sub("", file.name): file.getvalue() for file in uploads.take_files(UPLOADER)}
+    files = {_COPY.sub("", file.name): file.getvalue() for file in saving.take_files(UPLOADER)}
     weights = {name: data for name, data in files.items() if name.endswith(".safetensors")}
     weights = weights or {name: data for name, data in files.items() if not name.endswith((".json", ".txt", ".md"))}
     if not weights:
@@ -171,7 +171,7 @@ def _open_upload() -> None:
             st.session_state[PROBLEM] = "Choose a safetensors file; config.json and tokenizer.json may come with it."
         return
     name = next(iter(weights))
-    with uploads.explain_failure(PROBLEM, quote_text(name)):
+    with saving.explain_failure(PROBLEM, quote_text(name)):
         with services().turns.take():
             config, tokenizer = files.get("config.json"), files.get("tokenizer.json")
             upload, own = read_upload(name, list(weights.values()), config, tokenizer)

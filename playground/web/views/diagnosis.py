@@ -26,7 +26,7 @@ from playground.web.choices.setup import current_setup
 from playground.web.components.without_picture import request_scroll
 from playground.web.session import caches
 from playground.web.session.services import services
-from playground.web.shared import panels, uploads
+from playground.web.shared import panels, saving
 from playground.web.shared.renderer import render
 
 _UPLOADER = "diagnosis_file"
@@ -146,7 +146,7 @@ def _draw_ways_in(model: _Model) -> None:
         st.dataframe(describe_names(shapes), hide_index=True, height=240)
     st.markdown("**3. Bring them here.** The result is at the top of this page.")
     st.file_uploader(
-        "A file of NumPy (.npz) or safetensors", key=uploads.uploader_key(_UPLOADER), on_change=_take_file,
+        "A file of NumPy (.npz) or safetensors", key=saving.uploader_key(_UPLOADER), on_change=_take_file,
         max_upload_size=MAX_BYTES // 2**20, help=f"Saved with {HOW_TO_SAVE}, by the names of step 2.",
     )  # fmt: skip
 
@@ -157,7 +157,7 @@ def _give(given: _Given) -> None:
 
 
 def _take_file() -> None:
-    file = uploads.take_file(_UPLOADER)
+    file = saving.take_file(_UPLOADER)
     if file is not None:
         data = file.getvalue()
         _give(_Given(quote_text(file.name), lambda _: read_arrays(data)))

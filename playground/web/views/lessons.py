@@ -20,7 +20,7 @@ from playground.learn.lesson import (
 from playground.text.wording import count_noun, quote_text
 from playground.web.choices.setup import current_value
 from playground.web.components.without_picture import request_scroll
-from playground.web.shared import lesson_state, panels, uploads
+from playground.web.shared import navigation, panels, saving
 from playground.web.shared.navigation import current_server
 from playground.web.shared.renderer import render
 
@@ -73,7 +73,7 @@ def _draw_begin_button(name: str, key: str = "") -> None:
     """The button that begins a lesson, by its key or code."""
     st.button(
         "Begin", key=key or f"begin_{name}", type="primary",
-        icon=":material/play_arrow:", on_click=lesson_state.begin_lesson, args=(name,),
+        icon=":material/play_arrow:", on_click=navigation.begin_lesson, args=(name,),
     )  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def _draw_list(problem: str) -> None:
         "change it in an editor and open it here: you get one link for your students."
     )
     st.file_uploader(
-        "Open a lesson's file", key=uploads.uploader_key(_UPLOADER), on_change=_open_file, max_upload_size=1
+        "Open a lesson's file", key=saving.uploader_key(_UPLOADER), on_change=_open_file, max_upload_size=1
     )
     if _PROBLEM in st.session_state:
         st.error(st.session_state[_PROBLEM])
@@ -115,7 +115,7 @@ def _draw_lesson(name: str, lesson: Lesson) -> None:
         panels.draw_heading(lesson.title)
     render([Paragraph(lesson.about or f"A lesson of {_measure(lesson)}.", "answer")])
     st.caption(_measure(lesson) + (" · Written by the person who sent you the link." if is_code(name) else ""))
-    if lesson.steps and not lesson_state.lesson_name():
+    if lesson.steps and not navigation.lesson_name():
         _draw_begin_button(name, "lesson_begin")
         st.caption(_BRINGS)
     st.header("For teachers", anchor=False)
@@ -132,13 +132,13 @@ def _draw_lesson(name: str, lesson: Lesson) -> None:
 def _open(name: str) -> None:
     """Show a lesson, by its key or code; an empty name leaves it and shows all."""
     if not name:
-        lesson_state.leave()
+        navigation.leave_lesson()
     st.session_state["lesson"] = name
     request_scroll(_TOP)
 
 
 def _open_file() -> None:
-    file = uploads.take_file(_UPLOADER)
+    file = saving.take_file(_UPLOADER)
     if file is not None:
-        with uploads.explain_failure(_PROBLEM, quote_text(file.name)):
+        with saving.explain_failure(_PROBLEM, quote_text(file.name)):
             _open(encode_lesson(read_lesson(file.getvalue().decode(errors="replace"), file.name)))

@@ -7,11 +7,9 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.link.opening import Focus
 from playground.web.choices import focus
 from playground.web.components import charts
 from playground.web.shared import panels, renderer
-from playground.web.shared.focus_line import Cells, frame_cell
 from tests.web.app_test import SMALL, choose, component_data, drawn_data, open_page, small_trace
 
 PLACE = {"layer": 1, "head": 2, "query": 4, "key": 1}
@@ -84,10 +82,7 @@ def test_a_click_sets_what_row_and_column_stand_for(
     monkeypatch.setattr(focus, "st", SimpleNamespace(session_state=session))
     sent = {"map_frame": SimpleNamespace(clicked=clicked)}
     monkeypatch.setattr(charts, "st", SimpleNamespace(session_state=sent))
-    rows, columns = Cells.of("query", [4, 5]), Cells.of("key", [1, 2, 3])
-    frame = frame_cell("map", Focus(0, 0, 5, 2), label="a map", rows=rows, columns=columns)
-    frame.on_click()
-    assert frame.selected == (1, 1)
+    renderer.take_click("map", (("query", {0: 4, 1: 5}), ("key", {0: 1, 1: 2, 2: 3})))
     assert session == expected
 
 

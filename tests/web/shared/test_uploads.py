@@ -14,17 +14,17 @@ def page() -> None:
     """A page with one uploader, which says what became of the file."""
     import streamlit as st
 
-    from playground.web.shared import uploads
+    from playground.web.shared import saving
 
     def use() -> None:
-        upload = uploads.take_file("a_file")
+        upload = saving.take_file("a_file")
         if upload is not None:
-            with uploads.explain_failure("problem", "this file"):
+            with saving.explain_failure("problem", "this file"):
                 if "error" in st.session_state:
                     raise st.session_state["error"]
                 st.session_state["read"] = upload.getvalue()
 
-    st.file_uploader("a file", key=uploads.uploader_key("a_file"), on_change=use)
+    st.file_uploader("a file", key=saving.uploader_key("a_file"), on_change=use)
 
 
 def given(error: Exception | None = None) -> AppTest:

@@ -10,13 +10,13 @@ import streamlit as st
 from playground import count_parameters
 from playground.accounting import count_flops
 from playground.link.params import DEFAULT_TEXT
+from playground.pages import PAGES
 from playground.presets import PRESETS
 from playground.runs.encoder_run import run
 from playground.text.wording import count_heads
 from playground.web.choices.shortcuts import preset_values
 from playground.web.session.services import services
 from playground.web.shared import navigation
-from playground.web.shared.navigation import pages
 from playground.web.views import overview
 from playground.weights import checkpoint
 from tests.web.app_test import (
@@ -50,7 +50,7 @@ def test_the_first_page_is_the_trained_model_on_the_default_sentence() -> None:
     assert charts(app).keys() == CHARTS
     assert block_boxes(app) == POST_NORM
     boxes = [box for group in component_data(app, "data_flow")["block"] for box in group["boxes"]]
-    assert all(box["sum"] == (box["title"] == "add") and box["page"] in pages() for box in boxes)
+    assert all(box["sum"] == (box["title"] == "add") and box["page"] in PAGES for box in boxes)
     mosaic = array(charts(app)["overview_attention"])
     pitch = len(expected.tokens) + 1
     assert mosaic.shape == (6 * pitch, 12 * pitch)
