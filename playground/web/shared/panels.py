@@ -36,12 +36,14 @@ from playground.web.session import caches, trained_slot
 from playground.web.session.answers import HiddenWord, fill_in, head_costs, hidden_word
 from playground.web.session.services import services
 from playground.web.shared import pinning
-from playground.web.shared.attempts import ASKED
 from playground.web.shared.change_chips import draw_change_chips
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import PageEndError, as_one_element
 from playground.web.shared.saving import draw_table_button
 from playground.words import say
+
+ASKED = "_exercise_asked"
+"""Session key of the page whose settings an exercise asks to change, and of its question."""
 
 Source = FunctionType | type | ModuleType | Callable[..., Any]
 
