@@ -5,7 +5,7 @@ import streamlit as st
 from playground.model import Encoder
 from playground.model.blocks import EncoderBlock
 from playground.web.shared import panels, pinning
-from playground.web.sidebar.phone_controls import draw_front_field
+from playground.web.sidebar.controls import draw_front_field
 from playground.web.views.front import draw_cards, draw_lead
 from playground.web.views.overview import explore_sentence
 

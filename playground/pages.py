@@ -15,8 +15,6 @@ class Page:
     """Of its own parameters, if not its path."""
     own_networks: bool = False
     """Whether it shows networks of its own."""
-    draws_numbers: bool = False
-    """Whether it uses the seed with any weights."""
     runs_text: bool = True
     """Whether it runs the visitor's text."""
     shows_changes: bool = True
@@ -31,9 +29,9 @@ class Page:
         return f"{self.prefix or self.path}_"
 
 
-def _apart(path: str, title: str, group: str, prefix: str = "", cites: str = "", exports: str = "encoder") -> Page:
+def _apart(path: str, title: str, group: str, prefix: str = "", **more: str) -> Page:
     """A page that runs neither the visitor's text nor their encoder."""
-    return Page(path, title, group, prefix, True, False, False, False, cites, exports)
+    return Page(path, title, group, prefix, own_networks=True, runs_text=False, shows_changes=False, **more)
 
 
 _OF_PARTS = (
@@ -54,7 +52,7 @@ PAGES = {
         Page("diagnosis", "Diagnosis", "Learn", shows_changes=False),
         _apart("bug-lab", "Bug lab", "Learn", "lab"),
         _apart("tutorials", "Tutorials", "Learn"),
-        Page("step-by-step", "Steps", "Inside", "step", draws_numbers=True),
+        Page("step-by-step", "Steps", "Inside", "step"),
         Page("norms", "Norms", "Inside"),
         Page("positions", "Positions", "Inside", shows_changes=False),
         Page("parameters", "Parameters", "Inside", runs_text=False, shows_changes=False),

@@ -166,6 +166,18 @@ def _draw_link() -> None:
     st.caption(f"[Open in the playground]({current_link()})")
 
 
+def draw_uploader(label: str, name: str, on_change: Callable[[], None], **options: Any) -> None:
+    """Draw an uploader of this name, and why its last file can't be used; options of `st.file_uploader`."""
+    st.file_uploader(label, key=uploader_key(name), on_change=on_change, **options)
+    if problem_key(name) in st.session_state:
+        st.error(st.session_state[problem_key(name)])
+
+
+def problem_key(name: str) -> str:
+    """Return the session key of why the last file of an uploader can't be used, a sentence."""
+    return f"_{name}_problem"
+
+
 def uploader_key(name: str) -> str:
     """Return the key of an uploader: a new one after each file, since an uploader keeps its file."""
     return f"{name}_{st.session_state.get(f'_{name}_uploads', 0)}"

@@ -10,7 +10,6 @@ import streamlit as st
 from playground.accounting.readable import in_units
 from playground.export import data
 from playground.export.code.export import FILE_NAME, Export
-from playground.export.data import choose_references, cite_app, references, versions, weights_sha256
 from playground.link.changes import write_changes
 from playground.pages import page_at
 from playground.runs.encoder_run import Run
@@ -21,8 +20,13 @@ from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.page_end import PageEndError, draw_in_turn, fragment
 from playground.web.shared.saving import current_link, file_name
+from playground.words import say
 
-_LINES = """from playground import open_link
+_READ = """import json, numpy as np
+run = np.load("{file}", allow_pickle=False)
+about, array = json.loads(str(run["about"])), run["{name}"]"""
+
+_OPEN = """from playground import open_link
 
 view = open_link("{link}")
 print(view.run.tokens, view.run.pattern(view.focus.layer)[view.focus.head])"""
@@ -37,8 +41,7 @@ Variants = Mapping[str, Callable[[], Export]]
 @fragment
 def export_button(variants: Variants) -> None:
     """Draw the button. Its click runs this fragment alone, and the page stays as it is."""
-    label, icon = "Take it with you", ":material/download:"
-    if st.button(label, key=BUTTON, icon=icon, width="stretch"):
+    if st.button("Take it with you", key=BUTTON, icon=":material/download:", width="stretch"):
         show_export(variants)
 
 
@@ -65,35 +68,30 @@ def draw_code(variants: Variants) -> None:
         "What", list(variants), default=usual, required=True, key=key, label_visibility="collapsed"
     )
     if (chosen or usual) == next(iter(variants)) and current_setup().switched_on:
-        st.caption("The changes of What if are not in this code; the copied link and the tab Data have them.")
+        st.caption(say("sidebar", "code.changes"))
     with panels.explain_errors():
         export = variants[chosen or usual]()
-    needs = "It needs no playground."
+    st.markdown(say("sidebar", "code"))
     if export.needs_playground:
-        needs = "It needs the playground's package: `pip install .` in the folder of its code."
-    st.markdown(f"Code for what is on the screen, which ends by comparing its numbers with those here. {needs}")
+        st.markdown(say("sidebar", "code.package"))
     with st.container(horizontal=True):
         code = export.python()
         _offer(f"{export.name}.py", code, "text/x-python")
         _offer(f"{export.name}.ipynb", export.notebook(), "application/x-ipynb+json")
         if export.weights is not None:
-            _offer(FILE_NAME, export.weights.data, "application/octet-stream")
+            _offer(FILE_NAME, export.weights.data)
     if export.weights is not None:
-        st.caption(f"Its weights are in no package: put `{FILE_NAME}` into the same folder.")
+        st.caption(say("sidebar", "code.weights", file=FILE_NAME))
     st.code(code, language="python", height=440)
 
 
-def _offer(name: str, content: str | bytes | Callable[[], bytes], kind: str, *, disabled: bool = False) -> None:
-    """Draw the button that downloads a file."""
+def _offer(
+    name: str, content: str | bytes | Callable[[], bytes], kind: str = "application/octet-stream", *, fits: bool = True
+) -> None:
+    """Draw the button that downloads a file; grey if it does not fit."""
+    key, icon = f"{BUTTON}_{name.rpartition('.')[2]}", ":material/download:"
     st.download_button(
-        f"Download {name}",
-        content,
-        name,
-        kind,
-        key=f"{BUTTON}_{name.rpartition('.')[2]}",
-        icon=":material/download:",
-        on_click="ignore",
-        disabled=disabled,
+        f"Download {name}", content, name, kind, key=key, icon=icon, on_click="ignore", disabled=not fits
     )
 
 
@@ -107,38 +105,24 @@ _MANY_NUMBERS = 10_000_000
 def draw_data() -> None:
     """Draw the choice of a run's arrays, their size, the file, and the lines that read it."""
     setup = current_setup()
-    if not setup.text.sentences:
-        st.info("Type a sentence into “Your text”, and its run can be saved here.")
-        return
+    panels.require_text(setup, say("sidebar", "data.no-text"))
     run = panels.shown_run()
     points = st.multiselect(
-        "Arrays of this sentence's run",
+        say("sidebar", "data"),
         list(data.list_points(run.config)),
         default=USUAL,
         key="data_points",
-        help="Named as in the model's trace; {i} is the layer. scores: before the softmax. pattern: after it. "
-        "resid_mid: the stream between attention and feed-forward.",
+        help=say("sidebar", "data.help"),
     )
     total = data.count_numbers(run.config, len(run.tokens), points)
-    st.caption(
-        f"{total:,} numbers, **{in_units(4 * total, 'B')}** before compression; at most {data.MOST_NUMBERS:,} fit. "
-        "The file also says what it is of: link, configuration, seed, weights, changes (`do`), tokens and versions."
-    )
+    size = in_units(4 * total, "B")
+    st.caption(say("sidebar", "data.size", n=f"{total:,}", size=size, most=f"{data.MOST_NUMBERS:,}"))
     names = data.name_arrays(run.config, points)
     with panels.explain_errors():
         write = _prepare_file(setup, run, names)
     name = f"run_{file_name(setup['weights'])}_seed{setup['seed']}.npz"
-    _offer(
-        name,
-        in_turn(write, is_long=total > _MANY_NUMBERS),
-        "application/octet-stream",
-        disabled=total > data.MOST_NUMBERS,
-    )
-    st.code(
-        f'import json, numpy as np\nrun = np.load("{name}", allow_pickle=False)\n'
-        'about, array = json.loads(str(run["about"])), run["' + (names or ["final"])[-1] + '"]',
-        language="python",
-    )
+    _offer(name, in_turn(write, is_long=total > _MANY_NUMBERS), fits=total <= data.MOST_NUMBERS)
+    st.code(_READ.format(file=name, name=(names or ["final"])[-1]), language="python")
 
 
 def _prepare_file(setup: Setup, run: Run, names: list[str]) -> Callable[[], bytes]:
@@ -159,13 +143,11 @@ def _prepare_file(setup: Setup, run: Run, names: list[str]) -> Callable[[], byte
 def draw_how_made() -> None:
     """Draw what repeats this view: a table of what it was made with, the link, lines that open it, and BibTeX."""
     setup = current_setup()
-    if not setup.text.sentences:
-        st.info("Type a sentence into “Your text”, and this says how its numbers were made.")
-        return
+    panels.require_text(setup, say("sidebar", "made.no-text"))
     run, link = panels.shown_run(), current_link()
     with services().turns.take():
-        sha256 = weights_sha256(caches.encoder(setup.weights, run.config, setup["seed"]))
-    made = versions() | {
+        sha256 = data.weights_sha256(caches.encoder(setup.weights, run.config, setup["seed"]))
+    made = data.versions() | {
         "weights": trained_slot.weights_label(setup.weights) or str(setup["weights"]),
         "seed": str(setup["seed"]),
         "SHA-256 of all parameters": sha256,
@@ -173,15 +155,15 @@ def draw_how_made() -> None:
         "changes of the computation": write_changes(run.interventions) or "none",
     }
     st.dataframe(pd.DataFrame(made.items(), columns=["what", "value"]), key="how_made", hide_index=True)
-    st.caption("The same link gives the same numbers up to rounding, about six digits.")
+    st.caption(say("sidebar", "made"))
     st.code(link, language=None, wrap_lines=True)
     if setup["weights"] in ("minilm", "english", "random"):
-        st.code(_LINES.format(link=link), language="python")
+        st.code(_OPEN.format(link=link), language="python")
     else:
-        st.caption("Its weights are yours alone: the link opens random weights of the same shape for anyone else.")
+        st.caption(say("sidebar", "made.own"))
     page, tokenizer = st.session_state[OPEN_PAGE], caches.tokenizer(setup.text_key).name
-    keys = choose_references(run.config, weights=setup.weights, tokenizer=tokenizer, page=page)
-    entries = [cite_app(link), *(references()[key][0] for key in keys)]
+    keys = data.choose_references(run.config, weights=setup.weights, tokenizer=tokenizer, page=page)
+    entries = [data.cite_app(link), *(data.references()[key][0] for key in keys)]
     st.code("\n\n".join(entries), language="bibtex", height=300)
 
 

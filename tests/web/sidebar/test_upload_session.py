@@ -19,7 +19,7 @@ from playground.web.server.settings import Settings
 from playground.web.session import uploaded_files
 from playground.web.session.memory_budget import MemoryBudget
 from playground.web.session.services import Services, other_services
-from playground.web.sidebar import upload_panel
+from playground.web.sidebar import weights_panels
 from playground.weights import MAX_BYTES
 from tests.web.app_test import (
     SESSION,
@@ -32,15 +32,12 @@ from tests.web.app_test import (
 )
 from tests.web.sidebar.own_files import open_mine, own_model, upload
 
-# --- links, sessions, limits
-
 
 def test_a_link_to_own_weights_opens_on_random_ones_of_that_shape() -> None:
     app = open_page(weights="mine", d_model="64", n_heads="4", n_layers="3", tokenizer="char", norm="junk")
     assert values(app, "weights") == {"weights": "mine"}
     assert "A link can't carry a weights file, so these are random weights of its architecture" in sentences(app)
     assert "norm=“junk”" in sentences(app)
-    assert ":orange-badge[random weights]" in captions(app)
     assert "3 layers × 4 heads" in captions(app)
     assert not locked(app)
 
@@ -51,7 +48,7 @@ def test_closing_the_file_frees_everything(
     app = open_mine(own_model())
     encoder = weakref.ref(passes[-1][0])
     passes.clear()
-    press(app, upload_panel.CLOSE)
+    press(app, weights_panels.CLOSE)
     assert (n_memory_users(), encoder()) == (0, None)
     assert uploaded_files.UPLOAD not in app.session_state
     assert ":orange-badge[random weights]" in captions(app)
