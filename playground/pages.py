@@ -17,10 +17,8 @@ class Page:
     """Whether it shows networks of its own."""
     runs_text: bool = True
     """Whether it runs the visitor's text."""
-    shows_changes: bool = True
-    """Whether its model has the visitor's changes of the computation."""
-    cites: str = ""
-    """Keys of further references, with blanks between them."""
+    untouched: bool = False
+    """Whether it shows the visitor's network without their changes of the computation."""
     exports: str = "encoder"
 
     @property
@@ -28,55 +26,39 @@ class Page:
         """How its parameters start."""
         return f"{self.prefix or self.path}_"
 
+    @property
+    def shows_changes(self) -> bool:
+        """Whether what it shows has the visitor's changes of the computation."""
+        return not (self.own_networks or self.untouched)
 
-def _apart(path: str, title: str, group: str, prefix: str = "", **more: str) -> Page:
-    """A page that runs neither the visitor's text nor their encoder."""
-    return Page(path, title, group, prefix, own_networks=True, runs_text=False, shows_changes=False, **more)
 
+def _apart(path: str, title: str, group: str, prefix: str = "", exports: str = "encoder") -> Page:
+    """A page that runs neither the visitor's text nor their network."""
+    return Page(path, title, group, prefix, own_networks=True, runs_text=False, exports=exports)
 
-_OF_PARTS = (
-    "hendrycks2016gaussian zhang2019root xiong2020layer shazeer2020glu beltagy2020longformer henry2020query "
-    "su2021roformer chowdhery2022palm ainslie2023gqa"
-)
 
 PAGES = {
     page.path: page
     for page in (
         Page("overview", "Start"),
-        Page("attention", "Attention", cites="abnar2020quantifying"),
+        Page("attention", "Attention"),
         Page("what-if", "What if", prefix="whatif"),
-        Page("similarity", "Similarity", cites="reimers2019sentence"),
+        Page("similarity", "Similarity"),
         Page("compare", "Compare"),
         _apart("exercises", "Exercises", "Learn"),
         _apart("lessons", "Lessons", "Learn"),
-        Page("diagnosis", "Diagnosis", "Learn", shows_changes=False),
+        Page("diagnosis", "Diagnosis", "Learn", untouched=True),
         _apart("bug-lab", "Bug lab", "Learn", "lab"),
         _apart("tutorials", "Tutorials", "Learn"),
         Page("step-by-step", "Steps", "Inside", "step"),
         Page("norms", "Norms", "Inside"),
-        Page("positions", "Positions", "Inside", shows_changes=False),
-        Page("parameters", "Parameters", "Inside", runs_text=False, shows_changes=False),
-        Page(
-            "encoder-decoder",
-            "Encoder-decoder",
-            "Inside",
-            "encdec",
-            own_networks=True,
-            shows_changes=False,
-            exports="encoder–decoder",
-        ),
-        _apart("parts", "Parts", "Train", cites=_OF_PARTS),
-        _apart("training", "Training", "Train", cites="kingma2015adam", exports="training run"),
-        _apart("regularisers", "Regularisers", "Train", cites="kingma2015adam srivastava2014dropout"),
-        Page(
-            "gradient-flow",
-            "Gradient flow",
-            "Train",
-            "gradient",
-            own_networks=True,
-            shows_changes=False,
-            cites="xiong2020layer",
-        ),
+        Page("positions", "Positions", "Inside", untouched=True),
+        Page("parameters", "Parameters", "Inside", runs_text=False, untouched=True),
+        Page("encoder-decoder", "Encoder-decoder", "Inside", "encdec", own_networks=True, exports="encoder–decoder"),
+        _apart("parts", "Parts", "Train"),
+        _apart("training", "Training", "Train", exports="training run"),
+        _apart("regularisers", "Regularisers", "Train"),
+        Page("gradient-flow", "Gradient flow", "Train", "gradient", own_networks=True),
     )
 }
 """In the menu's order."""

@@ -18,7 +18,7 @@ from playground.link.params import write_changed
 from playground.link.query import explain_cut
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
-from playground.text.sentences import is_english
+from playground.text.sentences import foreign_script
 from playground.text.wording import count_heads, count_noun, name_device
 from playground.views.change_names import count_changes
 from playground.web.choices.focus import settle_tokens
@@ -141,8 +141,8 @@ def _list_oddities(setup: Setup, run: Run) -> Iterator[str]:
     """What a reader has to know of a run before its numbers."""
     if trained_network(setup) and all(setup.batch.unknown[setup.sentence]):
         yield say("frame", "odd-unknown")
-    if setup.weights == "minilm" and not is_english(setup.batch.sentences[setup.sentence]):
-        yield say("frame", "odd-language")
+    if setup.weights == "minilm" and (script := foreign_script(setup.batch.sentences[setup.sentence])):
+        yield say("frame", "odd-language", script=script)
     if not np.isfinite(run.arrays["final"]).all():
         yield say("frame", "odd-overflow")
     if n_cut := setup.batch.truncated[setup.sentence]:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from playground.accounting.readable import in_units
 from playground.export import data
-from playground.export.code.export import FILE_NAME, Export
+from playground.export.written import FILE_NAME, Export
 from playground.link.changes import write_changes
 from playground.pages import page_at
 from playground.runs.encoder_run import Run
@@ -141,7 +141,7 @@ def _prepare_file(setup: Setup, run: Run, names: list[str]) -> Callable[[], byte
 
 
 def draw_how_made() -> None:
-    """Draw what repeats this view: a table of what it was made with, the link, lines that open it, and BibTeX."""
+    """Draw what repeats this view: a table of what it was made with, the link, and lines that open it."""
     setup = current_setup()
     panels.require_text(setup, say("sidebar", "made.no-text"))
     run, link = panels.shown_run(), current_link()
@@ -161,10 +161,6 @@ def draw_how_made() -> None:
         st.code(_OPEN.format(link=link), language="python")
     else:
         st.caption(say("sidebar", "made.own"))
-    page, tokenizer = st.session_state[OPEN_PAGE], caches.tokenizer(setup.text_key).name
-    keys = data.choose_references(run.config, weights=setup.weights, tokenizer=tokenizer, page=page)
-    entries = [data.cite_app(link), *(data.references()[key][0] for key in keys)]
-    st.code("\n\n".join(entries), language="bibtex", height=300)
 
 
 TABS: dict[str, Callable[[Variants], None]] = {

@@ -3,7 +3,7 @@
 no-text = Type a sentence into “Your text”, and this page shows what the encoder does with it.
 vectors = words are vectors drawn from the seed, not learned
 odd-unknown = The network that was trained here knows no token of this sentence: it reads [UNK] throughout. The sidebar has a sentence that it knows.
-odd-language = **English only:** this model learnt from English, and the sentence looks like another language. What it computes for it means little.
+odd-language = **English only:** this model learnt from English, and this sentence is mostly { $script }. What it computes for it means little.
 odd-overflow = **Overflow**: numbers have left the range of 32-bit floats; they stand as NaN or ∞.
 odd-cut = The sentence is cut after { $kept } tokens; { $cut } more are left out. { $why }
 

@@ -7,7 +7,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from playground import ModelConfig
-from playground.export.code.export import FILE_NAME, save_weights
+from playground.export.written import FILE_NAME, save_weights
 from playground.training.recipe import Recipe
 from playground.training.shipped_network import load_translator
 from playground.training.trainer import Trainer
@@ -26,7 +26,7 @@ def written(app: AppTest) -> str:
 
 
 def test_the_file_has_the_pages_weights_and_the_focus() -> None:
-    text, focus = "one more\nabc", {"layer": 1, "head": 3, "query": 2}
+    text, focus = "one more\nabc", {"layer": "1", "head": "3", "query": "2"}
     code = written(open_dialog(**SMALL, text=text, sentence=2, seed=5, causal=True, **focus))
     assert "of layer 1, head 3, query 2" in code
     names = run_here(code)
