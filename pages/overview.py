@@ -4,7 +4,7 @@ import streamlit as st
 
 from playground.model import Encoder
 from playground.model.blocks import EncoderBlock
-from playground.web.shared import panels, pinning
+from playground.web.shared import panels
 from playground.web.sidebar.controls import draw_front_field
 from playground.web.views.front import draw_cards, draw_lead
 from playground.web.views.overview import explore_sentence
@@ -14,7 +14,7 @@ draw_lead()
 draw_front_field()
 draw_cards()
 st.header("The way of your sentence, box by box")
-pinning.draw_pin_line()
+panels.draw_pin_line()
 panels.draw_run_line()
 explore_sentence()
 panels.code_behind("overview", Encoder, EncoderBlock)

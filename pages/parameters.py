@@ -2,7 +2,7 @@
 
 from playground import accounting
 from playground.views.parameters import parameters_scene, show_parameters
-from playground.web.shared import panels, pinning
+from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import draw_view
 from playground.web.views import parameters  # noqa: F401 - the choice of the model to count
@@ -15,7 +15,7 @@ def explore_parameters() -> None:
 
 
 panels.draw_heading("Where do the parameters sit?")
-pinning.draw_pin_line()
+panels.draw_pin_line()
 explore_parameters()
 panels.code_behind(
     "parameters",

@@ -4,7 +4,7 @@ from playground.analysis import positions as analysis
 from playground.model import positions as model_positions
 from playground.model.encoder import Embeddings
 from playground.views.positions import position_places, positions_scene, show_positions
-from playground.web.shared import panels, pinning
+from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import draw_view, read_options
 
@@ -16,7 +16,7 @@ def explore_positions() -> None:
 
 
 panels.draw_heading("How does the encoder know the order of the words?")
-pinning.draw_pin_line()
+panels.draw_pin_line()
 panels.draw_run_line(changed=False)
 explore_positions()
 panels.code_behind(

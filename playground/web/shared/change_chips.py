@@ -24,13 +24,10 @@ from playground.words import say
 
 def draw_followed_button(key: str) -> None:
     """Draw a button that opens the page What if at what followed, whichever view that page had before."""
-    label, icon = say("frame", "followed"), ":material/arrow_forward:"
-    pressed = st.button(
-        label, key=key, type="tertiary", icon=icon, on_click=_show_what_followed, help=say("frame", "followed.help")
-    )
-    if pressed and st.session_state[OPEN_PAGE] == "what-if":
-        st.rerun()
-    if pressed:
+    label, help_text, icon = say("frame", "followed"), say("frame", "followed.help"), ":material/arrow_forward:"
+    if st.button(label, key=key, type="tertiary", icon=icon, on_click=_show_what_followed, help=help_text):
+        if st.session_state[OPEN_PAGE] == "what-if":
+            st.rerun()
         st.switch_page(page_named("what-if"), query_params={})
 
 
@@ -68,17 +65,9 @@ def draw_change_button(
     icon: str | None = None,
     help_text: str | None = None,
 ) -> None:
-    """Draw a button that makes changes, and takes them back once they are made; the whole page follows a press.
+    """Draw a button that makes changes, and takes them back (`undo`) once all are made; the whole page follows a press.
 
-    Args:
-        label: what it is called while the changes can be made.
-        undo: what it is called while they are made.
-        wanted: the changes.
-        is_made: whether all of them are made.
-        reason: why they cannot be made, as of `explain_refusal`; empty if they can.
-        key: of the button.
-        icon: beside the label; if there is one, `undo` has one too.
-        help_text: its tooltip.
+    `reason` is why they cannot be made, as of `explain_refusal`; empty if they can.
     """
     shown, shown_icon = (undo, icon and ":material/undo:") if is_made else (label, icon)
     pressed = st.button(shown, key=key, icon=shown_icon, disabled=bool(reason) or not wanted, help=help_text)
@@ -141,14 +130,13 @@ def _read_text(setup: Setup) -> tuple[Sequence[str], FittedChanges, str]:
 
 def _group(setup: Setup) -> list[tuple[tuple[Change, ...], bool]]:
     """The changes as they were made, one in every layer as one, each with whether it is switched on."""
-    made = dict(setup.changes)
+    made, n_layers = dict(setup.changes), setup.config.n_layers
     groups = [
         (group, is_on)
         for is_on in (True, False)
-        for group in group_layers([each for each in made if made[each] == is_on], setup.config.n_layers)
+        for group in group_layers([each for each in made if made[each] == is_on], n_layers)
     ]
-    places = list(made)
-    return sorted(groups, key=lambda found: places.index(found[0][0]))
+    return sorted(groups, key=lambda found: list(made).index(found[0][0]))
 
 
 def _switch() -> None:

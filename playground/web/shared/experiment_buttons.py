@@ -91,28 +91,20 @@ def draw_buttons(
         plan: what the present settings describe; None if there is nothing to start.
         create: starts a plan in the background.
         has_network: whether what an earlier session has trained came back.
-        start: what is written on the first of them.
-        scrolls_to: key of the container in which the visitor can watch what was started; empty: where it is.
+        start: label of the first button.
+        scrolls_to: key of the container in which what was started can be watched; empty to stay.
     """
     experiments = session_experiments()
     experiment, active_page = experiments.get(page), experiments.active_page()
+    begin = None if plan is None else partial(start_experiment, page, partial(create, plan), scrolls_to)
+    is_grey = plan is None or active_page is not None
     has_ended = experiment is not None and experiment.job.status == "finished"  # what comes next is no second run
+    kind: Any = "secondary" if has_ended else "primary"
+    stop = None if experiment is None else experiment.job.stop
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"{page}_buttons"):
-        st.button(
-            start,
-            key=f"{page}_start",
-            icon=":material/play_arrow:",
-            type="secondary" if has_ended else "primary",
-            disabled=plan is None or active_page is not None,
-            on_click=None if plan is None else partial(start_experiment, page, partial(create, plan), scrolls_to),
-        )
-        st.button(
-            "Stop",
-            key=f"{page}_stop",
-            icon=":material/stop:",
-            disabled=active_page != page,
-            on_click=None if experiment is None else experiment.job.stop,
-        )
+        icon = ":material/play_arrow:"
+        st.button(start, key=f"{page}_start", icon=icon, type=kind, disabled=is_grey, on_click=begin)
+        st.button("Stop", key=f"{page}_stop", icon=":material/stop:", disabled=active_page != page, on_click=stop)
     say_if_lost(page, experiments.session, has_experiment=experiment is not None, has_network=has_network)
     if active_page not in (None, page):
         where = "the sidebar" if active_page == LEARNING else f"the page “{page_named(active_page).title}”"

@@ -50,9 +50,9 @@ def draw_in_turn(page: str, draw: Callable[[], None], part: str = "page") -> Non
 
 
 def fragment(view: Callable[P, None], run_every: float | None = None) -> Callable[P, None]:
-    """Return `view` as a fragment (`st.fragment`) that may end early: that ends nothing but itself.
+    """Return `view` as a fragment that may end early.
 
-    A run of it alone corrects the address, as the page's own run does, and runs the page if a lesson's step is done.
+    A run of it alone corrects the address, and runs the page if a lesson's step is done.
     """
 
     @wraps(view)
@@ -72,9 +72,9 @@ def fragment(view: Callable[P, None], run_every: float | None = None) -> Callabl
 
 
 def as_one_element(view: Callable[P, R]) -> Callable[P, R]:
-    """Return `view`, drawn as one element of the page, be it many things or none: for all that stands above a fragment.
+    """Return `view`, drawn as one element of the page, be it many things or none.
 
-    Streamlit knows fragments by their place, and drops a click in one whose place the run before the click has changed.
+    For what stands above a fragment: Streamlit drops a click in one whose place on the page has changed.
     """
 
     @wraps(view)

@@ -1,7 +1,7 @@
 """What stands around every page: heading, changes, pinned settings, the run with its answer line, tables, code."""
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import FunctionType, ModuleType
 from typing import Any
@@ -16,11 +16,14 @@ from playground.errors import PlaygroundError
 from playground.language.text import IDS, VOCABULARY
 from playground.link.params import write_changed
 from playground.link.query import explain_cut
+from playground.pages import page_at
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.text.sentences import foreign_script
 from playground.text.wording import count_heads, count_noun, name_device
 from playground.views.change_names import count_changes
+from playground.views.scenes import list_differences, name_sides
+from playground.web.choices import shortcuts
 from playground.web.choices.focus import settle_tokens
 from playground.web.choices.setup import (
     OPEN_PAGE,
@@ -28,14 +31,15 @@ from playground.web.choices.setup import (
     current_notices,
     current_setup,
     current_value,
+    pin,
     pinned_setup,
     trained_network,
+    unpin,
 )
 from playground.web.components.rows import draw_token_chips
 from playground.web.session import caches, trained_slot
 from playground.web.session.answers import HiddenWord, fill_in, head_costs, hidden_word
 from playground.web.session.services import services
-from playground.web.shared import pinning
 from playground.web.shared.change_chips import draw_change_chips
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import PageEndError, as_one_element
@@ -49,17 +53,9 @@ Source = FunctionType | type | ModuleType | Callable[..., Any]
 
 
 def draw_page(page: str, question: str, draw: Callable[[], None], *sources: Source, changed: bool = True) -> None:
-    """Draw a page that shows a run: heading, pinned settings, the run, what `draw` shows of it, and the code behind.
-
-    Args:
-        page: its name in code.
-        question: its heading.
-        draw: the page's own part, a fragment.
-        sources: what computed it.
-        changed: whether the run has the visitor's changes.
-    """
+    """Draw a page (its name in code) of a run, whose own part is `draw`, a fragment, and computed by `sources`."""
     draw_heading(question)
-    pinning.draw_pin_line()
+    draw_pin_line()
     draw_run_line(changed=changed)
     draw()
     code_behind(page, *sources)
@@ -82,11 +78,57 @@ def draw_heading(question: str) -> None:
     draw_change_chips()
 
 
-def shown_run(*, changed: bool = True) -> Run:
-    """Return the run of the visitor's sentence, with their changes or without; an error ends the page.
+def start_comparison(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    """Pin the one side of a ready comparison and set the sidebar to the other; for callbacks."""
+    shortcuts.keep_replaced()
+    pin(before)
+    shortcuts.choose_values(after)
 
-    A fragment calls this again: Streamlit would keep a run that is an argument in the session.
-    """
+
+@as_one_element
+def draw_pin_line() -> None:
+    """Draw one button that pins; once something is pinned, what differs, why it cannot be run, and what can be done."""
+    pinned, page = pinned_setup(), page_at(st.session_state[OPEN_PAGE])
+    with st.container(key="pin_line", horizontal=True, vertical_alignment="center", gap="small"):
+        if pinned is None:
+            _draw_button("pin", ":material/push_pin:", _pin)
+            return
+        differences = list_differences(pinned.values, current_setup().values)
+        before, now = map(escape_markdown, name_sides(differences))
+        told = say("frame", "compared", before=before, now=now) if differences else say("frame", "pinned")
+        st.markdown(f":material/push_pin: {told}", width="content")
+        _draw_button("pin_swap", ":material/swap_horiz:", shortcuts.swap_pinned, disabled=not differences)
+        _draw_button("pin", ":material/push_pin:", _pin, disabled=not differences)
+        _draw_button("unpin", ":material/close:", unpin)
+        if page.path != "compare":
+            st.page_link(page_named("compare"), label="Compare in full", icon=":material/compare_arrows:")
+    if page.runs_text and (why := _explain_failure(pinned)):
+        st.info(say("frame", "pinned-fails", why=why))
+
+
+def _explain_failure(pinned: Setup) -> str:
+    """Why there is no pinned run, and so the present one alone; empty if there is one."""
+    if not pinned.text.sentences:
+        return say("frame", "pinned-fails.text")
+    try:
+        caches.run_sentence(pinned.run_key)
+    except PlaygroundError as error:
+        return escape_markdown(error)
+    return ""
+
+
+def _draw_button(key: str, icon: str, on_click: Callable[[], None], *, disabled: bool = False) -> None:
+    label, help_text = say("frame", f"do-{key}"), say("frame", f"help-{key}")
+    st.button(label, key=key, icon=icon, type="tertiary", on_click=on_click, help=help_text, disabled=disabled)
+
+
+def _pin() -> None:
+    shortcuts.keep_replaced()
+    pin(current_setup().state.asked)
+
+
+def shown_run(*, changed: bool = True) -> Run:
+    """Return the run of the visitor's sentence, with their changes or without; an error ends the page."""
     with explain_errors():
         setup = current_setup()
         return caches.run_sentence(setup.run_key if changed else setup.untouched_key)
@@ -212,11 +254,7 @@ def _hide() -> None:
 
 
 def draw_numbers(
-    key: str,
-    table: Callable[[], pd.DataFrame],
-    label: str = "The numbers",
-    *,
-    on_row: Callable[[int], None] | None = None,
+    key: str, table: Callable[[], pd.DataFrame], label: str, *, on_row: Callable[[int], None] | None = None
 ) -> None:
     """Show a table in an expander; it is made when that is opened. `on_row` as of `show_table`."""
     with st.container(key=f"{key}_numbers"):
@@ -229,13 +267,9 @@ def draw_numbers(
 
 
 def show_table(key: str, table: pd.DataFrame, *, on_row: Callable[[int], None] | None = None, **options: Any) -> None:
-    """Show a table, with a button that saves it.
+    """Show a table with options of `st.dataframe` and a button that saves it.
 
-    Args:
-        key: the table's.
-        table: the numbers.
-        on_row: takes the number of a row, from the table's first, when a cell of it is clicked.
-        options: of `st.dataframe`.
+    `on_row` takes the number of a row, from the table's first, when a cell of it is clicked.
     """
     st.dataframe(table, key=key, **_row_clicks(key, on_row), **options)
     draw_table_button(key, table)

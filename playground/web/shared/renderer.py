@@ -14,25 +14,9 @@ import streamlit as st
 from plotly.basedatatypes import BaseFigure
 from streamlit.delta_generator import DeltaGenerator
 
+from playground.charts import chart
 from playground.charts.bars import LabelledRows
-from playground.charts.chart import (
-    Button,
-    Chart,
-    Code,
-    Columns,
-    Control,
-    Formula,
-    Group,
-    Item,
-    Later,
-    Menu,
-    Metrics,
-    Options,
-    Panel,
-    Paragraph,
-    Table,
-    Widget,
-)
+from playground.charts.chart import Button, Item, Later, Menu, Options, Paragraph, Table
 from playground.charts.draw import Drawing, Drawn, draw_chart, draw_table
 from playground.charts.figure import Figure
 from playground.charts.head_lines import Lines
@@ -47,14 +31,8 @@ from playground.text.wording import write_weight
 from playground.web.choices import widgets
 from playground.web.choices.focus import choose, choose_places, current_focus, last_places, move_focus, moved_places
 from playground.web.choices.setup import current_setup, current_value, pinned_setup
-from playground.web.components.charts import (
-    CellFrame,
-    clicked_cell,
-    clicked_tokens,
-    draw_bars,
-    draw_curves,
-    draw_head_lines,
-)
+from playground.web.components import charts
+from playground.web.components.charts import CellFrame
 from playground.web.components.rows import FOCUS_KEY, draw_focus_line, draw_token_chips
 from playground.web.shared import page_end, panels, saving
 from playground.web.shared.navigation import page_named
@@ -65,13 +43,8 @@ S = TypeVar("S")
 Side = tuple[str, Mapping[int, int]]
 """The place that a chart's rows or columns stand for, and what the axis calls a cell → its number."""
 
-_NO_SUBJECT = Scene(None)
-
-_HEADER = 38
-"""Pixels of a table's header with the border."""
-
-_CODE_HEIGHT = 160
-"""Pixels of a text to copy; the rest of it is scrolled to."""
+_HEADER, _CODE_HEIGHT = 38, 160
+"""Pixels of a table's header with the border, and of a text to copy, which is scrolled."""
 
 PLACES = ("layer", "head", "query", "key")
 """Of the focus, in the line's order."""
@@ -93,7 +66,7 @@ class Live:
     """What follows a choice, by the parameter's key."""
 
 
-_NOTHING_LIVE = Live()
+_NO_SUBJECT, _NOTHING_LIVE = Scene(None), Live()
 
 
 def read_options(page: str) -> Options:
@@ -118,14 +91,9 @@ def draw_view(
     shown: Sequence[str] = PLACES,
     live: Live = _NOTHING_LIVE,
 ) -> None:
-    """Draw the focus line and what a page's view shows; an expected error ends the page with its one sentence.
+    """Draw what the view of a page (its path) shows of a scene; an expected error ends the page with its one sentence.
 
-    Args:
-        page: its path.
-        show: the view.
-        scene: what it looks at.
-        shown: the places of the focus that the page depends on; without any, there is no focus line.
-        live: the page's own widgets, and what follows its choices.
+    `shown` are the places of the focus that the page depends on; without any, there is no focus line.
     """
     view = session_view(page)
     with panels.explain_errors():
@@ -136,10 +104,7 @@ def draw_view(
 
 
 def draw_focus(run: Run, shown: Sequence[str] = PLACES) -> Focus:
-    """Draw the focus line with these places, in the fragment that the focus moves; returns the focus in this run.
-
-    Above it stay places for the page's answer, which depends on the focus, and for what proves it.
-    """
+    """Draw the focus line with these places, below places for the page's answer; returns the focus in this run."""
     page_end.keep_places_above_focus()
     focus, last = current_focus(run), asdict(last_places(run))
     moved = ", ".join(f"the last {place} is {last[place]}" for place in moved_places(run))
@@ -181,12 +146,12 @@ class _Renderer:
         self.later: list[tuple[DeltaGenerator, Later]] = []
 
     def draw_all(self, items: Iterable[Item]) -> None:
-        """Draw each item; what proves the page's answer, and follows it, stands with it above the focus line."""
+        """Draw each item; what follows the page's answer and proves it stands with it above the focus line."""
         follows_answer = False
         for item in items:
             is_answer = isinstance(item, Paragraph) and item.kind == "answer"
             proof = page_end.take_proof_place() if follows_answer else None
-            proves = isinstance(item, Chart) or (isinstance(item, Group) and item.is_proof)
+            proves = isinstance(item, chart.Chart) or (isinstance(item, chart.Group) and item.is_proof)
             place = page_end.take_answer_place() if is_answer else proof if proves else None
             with nullcontext() if place is None else place:
                 for drawing in self._draw_item(item):
@@ -200,7 +165,7 @@ class _Renderer:
         """Draw an item; returns the charts whose pinned side is still to be drawn: below them, as wide as the page."""
         drawings: list[Drawing] = []
         match item:
-            case Chart():
+            case chart.Chart():
                 drawing = draw_chart(item, self.scene)
                 if drawing.in_one_row:
                     self._draw_in_columns((drawing.now, *drawing.beside))
@@ -213,13 +178,13 @@ class _Renderer:
                 with st.container(key="answer"):
                     st.markdown(text)
             case Paragraph(text, kind, icon):
-                options: dict[str, Any] = {"icon": icon} if icon else {}
-                _PARAGRAPHS[kind](text, **options)
-            case Formula(latex):
+                draw = getattr(st, "markdown" if kind == "text" else kind)
+                draw(text, **({"icon": icon} if icon else {}))
+            case chart.Formula(latex):
                 st.latex(latex)
-            case Code(text, wraps):
+            case chart.Code(text, wraps):
                 st.code(text, language=None, height="content" if wraps else _CODE_HEIGHT, wrap_lines=wraps)
-            case Control(key, label, help_text, high):
+            case chart.Control(key, label, help_text, high):
                 limits: dict[str, Any] = {} if high is None else {"high": high}
                 if follows := self.live.on_change.get(key, ON_CHANGE.get(key)):
                     limits["on_change"] = follows
@@ -228,34 +193,28 @@ class _Renderer:
                 _draw_menu(item)
             case Button():
                 _draw_button(item)
-            case Columns(columns, shares, gap):
+            case chart.Columns(columns, shares, gap):
                 for column, items in zip(st.columns(shares or len(columns), gap=gap), columns, strict=True):
                     with column:
                         for each in items:
                             drawings += self._draw_item(each)
-            case Group(key, items, is_row, is_card, gap, _):
-                place = st.container(
-                    key=key or None,
-                    horizontal=is_row,
-                    vertical_alignment="bottom" if is_row else "top",
-                    border=is_card,
-                    height="stretch" if is_card else "content",
-                    gap=gap or ("xsmall" if is_card else "small"),
-                )
-                with place:
+            case chart.Group(key, items, is_row, is_card, gap, _):
+                row: dict[str, Any] = {"horizontal": True, "vertical_alignment": "bottom"} if is_row else {}
+                card: dict[str, Any] = {"border": True, "height": "stretch"} if is_card else {}
+                with st.container(key=key or None, gap=gap or ("xsmall" if is_card else "small"), **row, **card):
                     self.draw_all(items)
-            case Panel(key, title, items, icon):
+            case chart.Panel(key, title, items, icon):
                 bound: dict[str, Any] = {"key": key, "bind": "query-params"} if key else {}
                 with st.expander(title, icon=icon or None, **bound):
                     self.draw_all(items)
             case Later():
                 self.later.append((st.container(), item))
-            case Metrics(metrics):
+            case chart.Metrics(metrics):
                 with st.container(horizontal=True, gap="small"):
                     for metric in metrics:
                         change = metric.change.replace("−", "-") or None  # Streamlit's arrow points down at a hyphen
                         st.metric(metric.label, metric.value, change, "off", help=metric.help or None, width="content")
-            case Widget(name, data, caption):
+            case chart.Widget(name, data, caption):
                 (self.live.widgets.get(name) or WIDGETS[name])(**data)
                 if caption:
                     st.caption(caption)
@@ -273,11 +232,11 @@ class _Renderer:
         with st.container(key=drawn.key):
             match drawn.live:
                 case Lines() as lines:
-                    draw_head_lines(drawn.key, lines, alt=drawn.alt, on_click=partial(_take_line, drawn.key))
+                    charts.draw_head_lines(drawn.key, lines, alt=drawn.alt, on_click=partial(_take_line, drawn.key))
                 case LabelledRows() as bars:
-                    draw_bars(drawn.key, bars, alt=drawn.alt)
+                    charts.draw_bars(drawn.key, bars, alt=drawn.alt)
                 case _ if drawn.grows:
-                    draw_curves(drawn.key, drawn.figure, alt=drawn.alt)
+                    charts.draw_curves(drawn.key, drawn.figure, alt=drawn.alt)
                 case _:
                     label = chart_label(drawn.alt, drawn.figure)
                     st.plotly_chart(PlainFigure(drawn.figure), key=f"{drawn.key}_chart", alt=label, config=_MODE_BAR)
@@ -290,14 +249,6 @@ class _Renderer:
             chooser = _row_chooser(drawn.on_row, drawn.table)
             panels.draw_numbers(drawn.key, drawn.table, drawn.table_title, on_row=chooser)
 
-
-_PARAGRAPHS: Mapping[str, Callable[..., object]] = {
-    "text": st.markdown,
-    "caption": st.caption,
-    "info": st.info,
-    "error": st.error,
-    "header": st.header,
-}
 
 _MODE_BAR = {"displayModeBar": True, "modeBarButtons": [["toImage"]], "displaylogo": False, "displayNotifier": False}
 """Hidden by the page's style: the menu of the chart presses its one button."""
@@ -318,41 +269,25 @@ class PlainFigure(BaseFigure):  # type: ignore[misc]
 
 def _pack(value: Any) -> Any:
     """A table of numbers as its bytes, which are a fraction of its JSON; Plotly reads both."""
-    if not isinstance(value, np.ndarray) or value.ndim != 2 or value.dtype.str[1:] not in ("f4", "f8", "u1"):
+    is_table = isinstance(value, np.ndarray) and value.ndim == 2 and value.size
+    if not is_table or (kind := value.dtype.str[1:]) not in ("f4", "f8", "u1"):
         return value
-    if not value.size:
-        return value
-    text = b64encode(value.tobytes()).decode()
-    return {"dtype": value.dtype.str[1:], "bdata": text, "shape": ", ".join(map(str, value.shape))}
+    return {"dtype": kind, "bdata": b64encode(value.tobytes()).decode(), "shape": ", ".join(map(str, value.shape))}
 
 
 def _draw_menu(menu: Menu) -> None:
     shown = current_value(menu.key)
     missing = [] if shown in menu.names or shown == "" else [shown]
     more: dict[str, Any] = {"accept_new_options": True, "index": None} if menu.takes_text else {}
-    widgets.unbound_menu(
-        menu.key,
-        f"{menu.key}_menu",
-        menu.label,
-        [*menu.names, *missing],
-        None if menu.takes_text and shown == "" else shown,
-        format_func=lambda value: menu.names.get(value, str(value)),
-        help=menu.help or None,
-        **more,
-    )
+    more |= {"format_func": lambda value: menu.names.get(value, str(value)), "help": menu.help or None}
+    chosen = None if menu.takes_text and shown == "" else shown
+    widgets.unbound_menu(menu.key, f"{menu.key}_menu", menu.label, [*menu.names, *missing], chosen, **more)
 
 
 def _draw_button(button: Button) -> None:
     """Draw a button; the whole page follows a press that changes more than the page's own choices."""
-    is_pressed = st.button(
-        button.label,
-        key=button.key,
-        icon=button.icon or None,
-        help=button.help or None,
-        disabled=button.is_disabled,
-        on_click=choose,
-        args=(button.chooses,),
-    )
+    looks: dict[str, Any] = {"icon": button.icon or None, "help": button.help or None, "disabled": button.is_disabled}
+    is_pressed = st.button(button.label, key=button.key, on_click=choose, args=(button.chooses,), **looks)
     if is_pressed and button.opens:
         st.switch_page(page_named(button.opens), query_params={})
     if is_pressed and button.chooses.keys() & {*SHARED, "do"}:
@@ -360,7 +295,7 @@ def _draw_button(button: Button) -> None:
 
 
 def _take_line(key: str) -> None:
-    move_focus(**clicked_tokens(key))
+    move_focus(**charts.clicked_tokens(key))
 
 
 def _row_chooser(
@@ -379,17 +314,10 @@ def _frame(drawn: Drawn, focus: Focus) -> CellFrame | None:
     row, column = (_find_cell(places, side) for side in sides)
     height, width = (range(min(side[1]), max(side[1]) + 1) if side and side[1] else None for side in sides)
     framed = ", ".join(f"{side[0].split('_')[-1]} {places[side[0]]}" for side in sides if side)
-    return CellFrame(
-        drawn.key,
-        None if row is None or column is None else (row, column),
-        height,
-        width,
-        partial(take_click, drawn.key, sides),
-        f"{drawn.chart.click} Now: {framed}.",
-        ranges.is_mosaic,
-        ranges.opens,
-        drawn.least_width,
-    )
+    label, on_click = f"{drawn.chart.click} Now: {framed}.", partial(take_click, drawn.key, sides)
+    selected = None if row is None or column is None else (row, column)
+    options = (ranges.is_mosaic, ranges.opens, drawn.least_width)
+    return CellFrame(drawn.key, selected, height, width, on_click, label, *options)
 
 
 def _find_cell(places: Mapping[str, int], side: Side | None) -> int | None:
@@ -402,7 +330,7 @@ def _find_cell(places: Mapping[str, int], side: Side | None) -> int | None:
 
 def take_click(container: str, sides: Sequence[Side | None]) -> None:
     """Choose what the clicked row and column of a chart stand for; for callbacks."""
-    for side, at in zip(sides, clicked_cell(container), strict=True):
+    for side, at in zip(sides, charts.clicked_cell(container), strict=True):
         if side is not None and at is not None and at in side[1]:
             choose_places(**{side[0]: side[1][at]})
 
@@ -421,21 +349,11 @@ def _draw_table(table: Table[S], scene: Scene[S]) -> None:
     for name in map(str, frame.select_dtypes("number")):
         form = table.formats.get(name.removesuffix(", pinned").removesuffix(", now − pinned"), "%.4g")
         options: dict[str, Any] = {"format": form, "width": table.widths.get(name)}
-        formats[name] = (
-            st.column_config.ProgressColumn(max_value=table.fills[name], **options)
-            if name in table.fills
-            else st.column_config.NumberColumn(**options)
-        )
+        bar = partial(st.column_config.ProgressColumn, max_value=table.fills[name]) if name in table.fills else None
+        formats[name] = (bar or st.column_config.NumberColumn)(**options)
     height: int | Literal["content"] = "content"
     if table.most_rows and table.row_height:
         height = _HEADER + table.row_height * min(len(frame), table.most_rows)
-    panels.show_table(
-        table.key,
-        frame,
-        height=height,
-        row_height=table.row_height,
-        hide_index=not table.shows_index,
-        placeholder=table.missing,
-        column_config=formats,
-        on_row=chooser,
-    )
+    looks: dict[str, Any] = {"height": height, "row_height": table.row_height, "placeholder": table.missing}
+    hidden = not table.shows_index
+    panels.show_table(table.key, frame, on_row=chooser, hide_index=hidden, column_config=formats, **looks)

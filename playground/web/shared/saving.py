@@ -1,9 +1,7 @@
 """Files out and in: charts as pictures, numbers as CSV, single charts in frames (`only=`), and uploads.
 
-Plotly draws a picture in the browser, and the server makes a CSV file when its button is pressed. In a frame only one
-chart is sent; the focus line, the changes and the notices of its page stay beside it.
-
-Uploaders keep nothing, and take files of any name: Streamlit's own check of names would end the run with a traceback.
+In a frame, the focus line, the changes and the notices of the page stay beside its one chart. Uploaders keep nothing,
+and take files of any name: Streamlit's own check of names would end the run with a traceback.
 """
 
 import logging
@@ -63,9 +61,8 @@ def write_snippet(key: str, link: str, title: str, height: int) -> str:
 def draw_save_menu(drawn: Drawn) -> None:
     """Draw the menu of a chart; its content is made when it is opened."""
     key = drawn.key
-    menu = st.popover(
-        "Save this chart", icon=":material/download:", type="tertiary", key=f"{key}_save_menu", on_change="rerun"
-    )
+    label, icon = say("frame", "save"), ":material/download:"
+    menu = st.popover(label, icon=icon, type="tertiary", key=f"{key}_save_menu", on_change="rerun")
     if not menu.open:
         return
     name, rows = file_name(drawn.saved_as or key), _saved_rows(drawn)
@@ -117,8 +114,7 @@ MAIN_CHARTS = {
 _NOTE = "single_chart"
 """Key of what the frame says beside the chart."""
 
-_DRAWN: ContextVar[list[str] | None] = ContextVar("charts_of_page", default=None)
-"""The charts that this run of the page has."""
+_IS_MISSING: ContextVar[bool] = ContextVar("asked_chart_is_missing", default=False)
 
 
 def asked_chart() -> str | None:
@@ -132,38 +128,30 @@ def asked_chart() -> str | None:
 @as_one_element
 def begin_page() -> None:
     """Hide all but the asked chart, before the page draws anything."""
-    _DRAWN.set([])
     asked = asked_chart()
+    _IS_MISSING.set(asked is not None)
     if asked is not None:
         shown = [asked, "focus_line", "change_chips_line", _NOTE]
         show_only([key for key in shown if re.fullmatch(r"[a-z0-9_]+", key)])
 
 
 def is_left_out(key: str) -> bool:
-    """Return whether the chart of this key is not sent; notes that the page has it."""
-    drawn = _DRAWN.get()
-    if drawn is not None:
-        drawn.append(key)
+    """Return whether the chart of this key is not sent, as the address asks for another one."""
     return asked_chart() not in (None, key)
 
 
 def draw_way_out(key: str) -> None:
     """Draw a link to the whole page below the asked chart."""
     if asked_chart() == key:
-        _draw_link()
+        _IS_MISSING.set(False)
+        st.caption(say("frame", "way-out", link=current_link()))
 
 
 def end_page() -> None:
-    """Say which charts there are if the address asks for another one, after the page has drawn all."""
-    asked, drawn = asked_chart(), dict.fromkeys(_DRAWN.get() or [])
-    if asked is not None and asked not in drawn:
+    """Say that the asked chart is not there, after the page has drawn all."""
+    if _IS_MISSING.get():
         with st.container(key=_NOTE):
-            st.info(say("frame", "no-chart", known=", ".join(f"`{key}`" for key in drawn) or "none"))
-            _draw_link()
-
-
-def _draw_link() -> None:
-    st.caption(f"[Open in the playground]({current_link()})")
+            st.info(say("frame", "no-chart", link=current_link()))
 
 
 def draw_uploader(label: str, name: str, on_change: Callable[[], None], **options: Any) -> None:

@@ -13,14 +13,13 @@ from streamlit.navigation.page import StreamlitPage
 
 from playground.accounting import count_parameters
 from playground.config import SETTINGS, SettingGroup
-from playground.errors import InputError, PlaygroundError
+from playground.errors import InputError
 from playground.link import english, params
-from playground.link.kinds import Choice, Size
+from playground.link.kinds import Choice
 from playground.link.params import ARCHITECTURE, PARAMS
-from playground.link.query import VERSION, model_config, settle, shape_to_train, trains_small
+from playground.link.query import VERSION, shape_to_train, trains_small
 from playground.pages import page_at
 from playground.presets import PRESETS
-from playground.runs.budget import check_budget, check_kept
 from playground.text.wording import quote_text
 from playground.web.choices import history, open_page, shortcuts, widgets
 from playground.web.choices.english import follow_move, leave_minilm, note_drawn, weights_chosen
@@ -36,7 +35,6 @@ from playground.web.choices.setup import (
 )
 from playground.web.choices.widgets import cut_text, explain_cut_text
 from playground.web.components.rows import draw_copy_link
-from playground.web.session.services import services
 from playground.web.shared import saving
 from playground.web.shared.navigation import open_requested_page, request_page
 from playground.web.shared.page_end import as_one_element, fragment
@@ -172,36 +170,15 @@ def _draw_architecture(setup: Setup, locked: Collection[str]) -> None:
                     widgets.keep(key)
                     widgets.offer(key, label, line, shape[key], leave)
                 else:
-                    moved = {"on_change": follow_move, "args": (key,)} if setup.state.is_english else {}
-                    _draw_setting(setup, key, label, help_text=line, **moved)
+                    draw_widget = widgets.menu if isinstance(PARAMS[key], Choice) else widgets.draw
+                    moved: dict[str, Any] = {"on_change": follow_move, "args": (key,)} if setup.state.is_english else {}
+                    draw_widget(key, label, help_text=line, **moved)
 
 
 def _are_decided(setup: Setup) -> bool:
     """Whether the controls in sight show what the weights or the page decide, so that a move chooses other weights."""
     is_small = open_page.is_training_page() and trains_small(setup.values)
     return is_small or setup["weights"] == "minilm" or trained_network(setup) is not None
-
-
-def _draw_setting(setup: Setup, key: str, label: str | None = None, **options: Any) -> None:
-    """Draw a setting; if a model is run, a slider ends before the server would refuse it."""
-    if isinstance(PARAMS[key], Choice) and label:
-        widgets.menu(key, label, **options)
-        return
-    if isinstance(PARAMS[key], Size) and setup.text.sentences and page_at(st.session_state[OPEN_PAGE]).runs_text:
-        options["fits"] = partial(_is_run, setup, key)
-    widgets.draw(key, label, **options)
-
-
-def _is_run(setup: Setup, key: str, stop: float) -> bool:
-    changed = {**setup.values, "sentence": 1, key: stop}
-    values, _ = settle(changed, recognised=recognised_weights(setup.values))
-    try:
-        config = model_config(values, max(setup.config.vocab_size, values["table_rows"]))
-        check_budget(config, services().settings.max_parameters)
-        check_kept(config, setup.batch.ids.shape[1])
-    except PlaygroundError:
-        return False
-    return True
 
 
 def _start_from() -> None:
@@ -243,28 +220,28 @@ def _draw_expert(setup: Setup, locked: Collection[str], *, is_open: bool) -> Non
             else:
                 is_files = key in ("tokenizer", "vocab_size") and bool(setup.state.own_tokenizer)
                 options: dict[str, Any] = {"step": 100} if key == "vocab_size" else {}
-                _draw_setting(setup, key, disabled=key in locked or is_files, **options)
+                widgets.draw(key, disabled=key in locked or is_files, **options)
 
 
 def _expert_groups(setup: Setup, locked: Collection[str]) -> dict[str, dict[str, bool]]:
     """The experts' settings by the titles of their groups, in order, and whether each has an effect now."""
-    in_sight = {*IN_SIGHT} if _are_decided(setup) else {*IN_SIGHT} - {*locked}
+    elsewhere = {*_TOKENS} | ({*IN_SIGHT} if _are_decided(setup) else {*IN_SIGHT} - {*locked})
     groups = {
         group.capitalize(): {
             key: SETTINGS[key].has_effect(setup.values)
             for key in ARCHITECTURE
-            if SETTINGS[key].group == group and key not in {*in_sight, *_TOKENS}
+            if SETTINGS[key].group == group and key not in elsewhere
         }
         for group in get_args(SettingGroup)
     }
-    tokens = {}
-    if trained_network(setup) is None and not setup.state.is_english:
-        tokens["tokenizer"] = True
-        if setup["tokenizer"] == "bpe":
-            tokens["vocab_size"] = True
-        tokens["table_rows"] = setup.weights == "random" and not setup.state.takes_vectors
-    tokens |= {"max_len": True, "causal": True, "seed": "seed" not in locked}
-    return groups | {say("sidebar", "tokens"): tokens}
+    has_tokenizer = trained_network(setup) is None and not setup.state.is_english
+    no_effect = {
+        "tokenizer": not has_tokenizer,
+        "vocab_size": not has_tokenizer or setup["tokenizer"] != "bpe",
+        "table_rows": not has_tokenizer or setup.weights != "random" or setup.state.takes_vectors,
+        "seed": "seed" in locked,
+    }
+    return groups | {say("sidebar", "tokens"): {key: not no_effect.get(key, False) for key in _TOKENS}}
 
 
 def _nearest_preset(setup: Setup) -> str:

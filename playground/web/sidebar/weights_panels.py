@@ -1,6 +1,5 @@
 """What the sidebar says of the chosen weights: the small English, a visitor's file, a network trained here."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from statistics import fmean
@@ -51,7 +50,7 @@ from playground.web.shared import saving
 from playground.web.shared.experiment_buttons import pending_sentence
 from playground.web.shared.navigation import page_named, request_page
 from playground.web.shared.page_end import fragment
-from playground.web.shared.pinning import start_comparison
+from playground.web.shared.panels import start_comparison
 from playground.words import say
 
 # --- the small English
@@ -101,7 +100,7 @@ def _describe_capabilities(spec: Spec) -> str:
         for name in furthest
         if abs(moved[name]) > LEAST_CHANGE
     ]
-    return " · ".join(told) or say("sidebar", "like-base", most=str(LEAST_CHANGE))
+    return " · ".join(told)
 
 
 def _shares(spec: Spec) -> Mapping[str, Sequence[float]]:
@@ -252,9 +251,6 @@ UPLOADER, VOCABULARY_UPLOADER = "own_file", "own_vocabulary"
 CLOSE, READING = "own_close", "own_reading"
 """Keys of widgets; a link can't carry a file, so they are no parameters."""
 
-_COPY = re.compile(r" ?\([0-9]{1,3}\)(?=\.[a-z]{1,12}$)")
-"""What browsers add to the name of a file that is there already: config (1).json."""
-
 HOW_TO_SAVE = """from safetensors.torch import save_model
 
 save_model(model, "model.safetensors")"""
@@ -288,12 +284,8 @@ def _describe(upload: UploadedWeights, setup: Setup) -> Iterator[str]:
     n = sum(tensor.numel() for tensor in upload.tensors.values())
     file, tensors = quote_text(upload.file), str(len(upload.tensors))
     yield say("sidebar", "file", file=file, title=title, tensors=tensors, n=f"{n:,}")
-    # A table of positions settles how long it is, and says how it was computed, which may still be changed.
-    known = {"positions"} if "max_len" in settled else set()
-    if missing := [key for key in upload.recognised.open_settings if key not in known]:
-        yield say("sidebar", "file-open", settings=", ".join(missing))
-    if scheme == "tutorial-e":
-        yield say("sidebar", "file-half")
+    if upload.recognised.open_settings:
+        yield say("sidebar", "file-open", settings=", ".join(upload.recognised.open_settings))
     if not settled["vocab_size"]:
         yield say("sidebar", "file-vectors", seed=str(setup["seed"]))
     if upload.not_finite:
@@ -351,7 +343,7 @@ def _open_upload() -> None:
 
     If it can't be used, the one before stays open, and the session gets the reason.
     """
-    files = {_COPY.sub("", file.name): file.getvalue() for file in saving.take_files(UPLOADER)}
+    files = {file.name: file.getvalue() for file in saving.take_files(UPLOADER)}
     weights = {name: data for name, data in files.items() if name.endswith(".safetensors")}
     weights = weights or {name: data for name, data in files.items() if not name.endswith((".json", ".txt", ".md"))}
     if not weights:

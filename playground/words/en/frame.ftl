@@ -53,9 +53,11 @@ changes-full = A link holds { $most } changes at most: take others back above fi
 changes-wait = Waits until there is a sentence that the model can run.
 no-changes = This page shows the model without these changes.
 
+save = Save this chart
 too-many = Its numbers are too many for a CSV file.
 embed = As a live embed, on the sites that this server's operator has listed:
-no-chart = The chart that this frame asks for is not on the page now. There are: { $known }.
+way-out = [Open in the playground]({ $link })
+no-chart = The chart that this frame asks for is not on the page now. [Open in the playground]({ $link })
 file-busy = Many people are computing right now; open { $file } again in a few seconds.
 file-fails = { $file } can't be used. { $reason }
 

@@ -37,7 +37,6 @@ minilm = **MiniLM-L6**, { $parameters } parameters, trained on pairs of sentence
 random = :orange-badge[random weights] { $parameters } parameters; nothing was learnt.
 
 nearest = :orange-badge[nobody has trained this one yet] The page shows the nearest that is there: **{ $name }**.
-like-base = All capabilities are within { $most } of the base's.
 compare = Compare both
     .help = Before and after training, side by side.
 new-words = :orange-badge[{ $n } of { $tokens } tokens are new to it] { $words }. Sentences that it knows:
@@ -57,7 +56,6 @@ no-weights = Choose a safetensors file; config.json and tokenizer.json may come 
 close = Close this file
 file = **{ $file }**: names of { $title }, { $tensors } tensors, { $n } numbers.
 file-open = It does not say **{ $settings }**: set them as in your code.
-file-half = The encoder half is what these pages run.
 file-vectors = It has no token table: tokens are random vectors, drawn from seed { $seed }.
 file-not-finite = :orange-badge[not finite] { $name } holds NaN or an infinite number.
 own-tokenizer = Text is read with its own tokenizer, which has { $tokens } tokens.

@@ -44,12 +44,10 @@ def test_tensors_alone_ask_for_their_config() -> None:
     assert values(app, "positions", "window") == {"positions": "rotary", "window": 6}
 
 
-def test_a_whole_folder_may_be_chosen_and_files_that_were_downloaded_twice() -> None:
+def test_a_whole_folder_may_be_chosen() -> None:
     app = open_page("attention", weights="mine", text=TEXT)
-    files = {"config (1).json": "config.json", "tokenizer(2).json": "tokenizer.json", "model (1).safetensors": None}
-    listed = [(name, (FOLDER / "roberta" / (of or "model.safetensors")).read_bytes(), "") for name, of in files.items()]
-    listed += [("README.md", b"# A model", ""), ("special_tokens_map.json", b"{}", "")]
-    app = without_error(working(uploader(app, "own_file").set_value(listed).run()))
+    names = ("model.safetensors", "config.json", "tokenizer.json")
+    app = give(app, "roberta", *names, README_md=b"# A model", special__tokens__map_json=b"{}")
     assert "_own_file_problem" not in app.session_state
     assert values(app, "position_offset") == {"position_offset": 2}
 

@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.config import SETTINGS
-from playground.link.params import ARCHITECTURE, SIZES
+from playground.link.params import ARCHITECTURE
 from playground.presets import PRESETS
 from playground.web.sidebar.controls import EXPERT, IN_SIGHT
 from tests.web.app_test import choose, open_page, open_panels, press, values, widgets, working
@@ -80,24 +80,10 @@ def test_a_preset_takes_the_place_of_what_a_file_had_locked() -> None:
     assert values(app, "positions", "norm") == {"positions": "sinusoidal", "norm": "scalar"}
 
 
-def test_no_slider_reaches_a_size_with_which_the_server_refuses_to_run_the_model() -> None:
-    app = open_panels(open_page("norms", weights="random", tokenizer="word"), EXPERT)
-    for key in ("n_layers", "d_model", "d_ff"):
-        stops = [float(stop) for stop in app.select_slider(key=key).options]
-        assert stops[-1] < SIZES[key].options[-1]
-        before = values(app)[key]
-        choose(app, **{key: type(before)(stops[-1])})
-        assert not app.error
-        choose(app, **{key: before})
-    counted = open_page("parameters", weights="random")
-    assert len(counted.select_slider(key="n_layers").options) == len(SIZES["n_layers"].options)
-
-
 def test_a_link_to_more_than_the_server_runs_stands_on_the_slider_with_the_reason_beside_it() -> None:
     app = open_page("norms", weights="random", n_layers=96)
     assert values(app)["n_layers"] == 96
     assert "at most" in app.error[0].value
-    assert float(app.select_slider(key="n_layers").options[-2]) < 96
 
 
 def test_what_has_no_effect_is_not_shown_and_keeps_its_value() -> None:
