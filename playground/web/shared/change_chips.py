@@ -1,4 +1,4 @@
-"""The line below every page's heading that names the changes of the computation, and buttons that make them."""
+"""The changes of the computation: the line of chips below a page's heading, and buttons that make them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,23 +10,22 @@ from playground.link.changes import MAX_CHANGES, FittedChanges
 from playground.model.change_texts import write_change
 from playground.model.changes import Change
 from playground.model.interventions import check_change
-from playground.pages import page_at
 from playground.runs.forward_pass import intervention_subject
 from playground.views.change_names import group_layers, name_changes, name_tokens
 from playground.web.choices import changes
-from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
+from playground.web.choices.setup import Setup, current_setup
 from playground.web.components.rows import CHANGES_KEY, Chip, draw_chips
 from playground.web.components.without_picture import request_scroll
-from playground.web.shared.navigation import page_named
+from playground.web.shared.navigation import current_page, page_named
 from playground.web.shared.page_end import as_one_element
 from playground.words import say
 
 
 def draw_followed_button(key: str) -> None:
-    """Draw a button that opens the page What if at what followed, whichever view that page had before."""
+    """Draw a button that opens the page What if at what followed."""
     label, help_text, icon = say("frame", "followed"), say("frame", "followed.help"), ":material/arrow_forward:"
     if st.button(label, key=key, type="tertiary", icon=icon, on_click=_show_what_followed, help=help_text):
-        if st.session_state[OPEN_PAGE] == "what-if":
+        if current_page().path == "what-if":
             st.rerun()
         st.switch_page(page_named("what-if"), query_params={})
 
@@ -37,7 +36,7 @@ def _show_what_followed() -> None:
 
 
 def explain_refusal(setup: Setup, wanted: Sequence[Change]) -> str:
-    """Return why changes cannot be made; empty if they can. One at the same place makes room for the wanted one."""
+    """Return why changes cannot be made; empty if they can. The wanted replace those at the same place."""
     if (
         sum(all(not is_same_place(each, made) for made, _ in setup.changes) for each in wanted)
         > changes.n_free_changes()
@@ -65,10 +64,7 @@ def draw_change_button(
     icon: str | None = None,
     help_text: str | None = None,
 ) -> None:
-    """Draw a button that makes changes, and takes them back (`undo`) once all are made; the whole page follows a press.
-
-    `reason` is why they cannot be made, as of `explain_refusal`; empty if they can.
-    """
+    """Draw a button that makes changes, or takes them back (`undo`); grey for a `reason`, as of `explain_refusal`."""
     shown, shown_icon = (undo, icon and ":material/undo:") if is_made else (label, icon)
     pressed = st.button(shown, key=key, icon=shown_icon, disabled=bool(reason) or not wanted, help=help_text)
     if not pressed or reason:
@@ -81,7 +77,7 @@ def draw_change_button(
 
 
 def make_in_place(wanted: Sequence[Change]) -> None:
-    """Make changes, switched on; one at the same place with another strength is replaced."""
+    """Make changes, switched on, in place of those that differ in strength alone."""
     for made, _ in current_setup().changes:
         for each in wanted:
             if made != each and is_same_place(made, each):
@@ -96,8 +92,8 @@ def is_same_place(one: Change, two: Change) -> bool:
 
 @as_one_element
 def draw_change_chips() -> None:
-    """Draw a chip for each change, pressed while it is made; nothing if there is none."""
-    setup, page = current_setup(), page_at(st.session_state[OPEN_PAGE])
+    """Draw a chip for each change, pressed while it is on."""
+    setup, page = current_setup(), current_page()
     if not setup.changes:
         return
     tokens, fitted, waits = _read_text(setup)
@@ -119,7 +115,7 @@ def draw_change_chips() -> None:
 
 
 def _read_text(setup: Setup) -> tuple[Sequence[str], FittedChanges, str]:
-    """The sentence's tokens, and which changes its run can have; without a run, what the changes wait for."""
+    """The tokens, the changes that the run can have, and without a run, what they wait for."""
     try:
         if setup.text.sentences:
             return setup.batch.tokens[setup.sentence], setup.fitted_changes, ""
@@ -129,7 +125,7 @@ def _read_text(setup: Setup) -> tuple[Sequence[str], FittedChanges, str]:
 
 
 def _group(setup: Setup) -> list[tuple[tuple[Change, ...], bool]]:
-    """The changes as they were made, one in every layer as one, each with whether it is switched on."""
+    """The changes as they were made, one in every layer as one, and whether each is on."""
     made, n_layers = dict(setup.changes), setup.config.n_layers
     groups = [
         (group, is_on)
@@ -149,7 +145,6 @@ def _take_back() -> None:
 
 
 def _find_group(text: object) -> tuple[Change, ...]:
-    """The changes of the chip that sends a text back; none if it is gone."""
     return next((group for group, _ in _group(current_setup()) if _write_group(group) == text), ())
 
 

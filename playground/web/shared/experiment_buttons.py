@@ -1,4 +1,4 @@
-"""The buttons of an experiment, sentences on it, and a view that follows it, the same on every page that has one."""
+"""The buttons of an experiment, sentences on it, and a view that follows it."""
 
 from collections.abc import Callable
 from functools import partial
@@ -20,7 +20,7 @@ Plan = TypeVar("Plan")
 
 
 def pending_sentence(experiment: Experiment[Any]) -> str:
-    """Return the status while the computation has nothing to say of it: it waits, starts or ends; else empty."""
+    """Return the status of a computation that waits, starts or ends; else empty."""
     status = experiment.job.status
     if status == "waiting":
         return say("frame", "run-waiting", position=str(experiment.job.position))
@@ -32,7 +32,7 @@ def pending_sentence(experiment: Experiment[Any]) -> str:
 
 
 def variants_status(experiment: Experiment[VariantsState]) -> str:
-    """Return the status of a comparison in a sentence or two."""
+    """Return the status of a comparison."""
     job, state, pending = experiment.job, experiment.state, pending_sentence(experiment)
     if pending or state is None or job.status == "failed":
         return pending or job.error
@@ -47,19 +47,19 @@ def variants_status(experiment: Experiment[VariantsState]) -> str:
 
 
 def running_sentence(experiment: Experiment[Any], at: str) -> str:
-    """Return the status of a running experiment, and how long it still takes; `at` is where it is."""
+    """Return where a running experiment is, and how long it still takes."""
     done = experiment.job.progress
     left = f", about {duration(experiment.job.seconds * (1 / done - 1))} to go" if done > 0.02 else ""
     return f"Training: {at}{left}."
 
 
 def was_computed_before(experiment: Experiment[Any]) -> bool:
-    """Return whether the run had come to its end before this visitor started it: there was nothing to watch."""
+    """Return whether the run was over before this visitor started it."""
     return experiment.job.status == experiment.job.joined == "finished"
 
 
 def untrained_sentence(differences: list[str]) -> str:
-    """Return which of the page's settings have changed since the run was started (markdown)."""
+    """Return which settings have changed since the run was started (markdown)."""
     if not differences:
         return ""
     listed = f"{', '.join(differences[:6])}{' …' if len(differences) > 6 else ''}"
@@ -67,7 +67,7 @@ def untrained_sentence(differences: list[str]) -> str:
 
 
 def plan_or_error(make_plan: Callable[[], Plan]) -> Plan | None:
-    """Return what the page's settings describe; None, with an error on the page, if that is nothing to start."""
+    """Return what the page's settings describe; None, with an error on the page, if nothing can be started."""
     try:
         return make_plan()
     except PlaygroundError as error:
@@ -112,14 +112,14 @@ def draw_buttons(
 
 
 def start_experiment(page: str, create: Callable[[], Experiment[Any]], scrolls_to: str = "") -> None:
-    """Start an experiment, and show the place where it can be watched."""
+    """Start an experiment, and scroll to where it can be watched."""
     session_experiments().start(page, create)
     if scrolls_to:
         request_scroll(scrolls_to)
 
 
 def show_progress(experiment: Experiment[Any], share: float, status: str) -> None:
-    """Draw how far an experiment is, its status, and who shares it or that it was there before."""
+    """Draw how far an experiment is, its status, and who shares it."""
     if experiment.active and experiment.job.others:
         status += f" {say('frame', 'run-shared', others=str(experiment.job.others))}"
     elif was_computed_before(experiment):
@@ -128,7 +128,7 @@ def show_progress(experiment: Experiment[Any], share: float, status: str) -> Non
 
 
 def warn_before_reload() -> None:
-    """Let the browser ask before a reload, on any page, for as long as an experiment of the session is active."""
+    """Let the browser ask before a reload while an experiment of the session is active."""
     is_active = session_experiments().active_page() is not None
     fragment(ask_while_active, run_every=2 if is_active else None)()
 
@@ -140,10 +140,7 @@ def ask_while_active() -> None:
 
 
 def follow(view: Callable[[Experiment[Any]], None], page: str, every: float = 0.8) -> None:
-    """Draw a view of a page's experiment in a fragment of its own, every few seconds while it is in progress.
-
-    The whole page follows once that changes: then its other parts change too.
-    """
+    """Draw a view of a page's experiment, every few seconds while it is in progress, and the whole page at its end."""
 
     def in_progress(experiment: Experiment[Any] | None) -> bool:
         return experiment is not None and experiment.in_progress

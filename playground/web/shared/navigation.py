@@ -1,7 +1,4 @@
-"""Where the visitor is: the pages by name, and the lesson that leads through them, with the line above the heading.
-
-Lesson and step lie in the session as plain values: `open_page` reads them from the link, `correct_address` writes them.
-"""
+"""Where the visitor is: the pages by name, and the lesson that leads through them, with its line above the heading."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -22,7 +19,7 @@ from playground.learn.formulas import Formula, Surroundings
 from playground.learn.lesson import Lesson, LessonStep, fill_numbers, find_lesson, find_problem
 from playground.link.opening import LinkedView, open_link, split_link
 from playground.link.params import LESSON, PARAMS
-from playground.pages import PAGES, page_at
+from playground.pages import PAGES, Page, page_at
 from playground.training.answers import first_sequences, score_changed
 from playground.training.trained_network import TrainedNetwork
 from playground.web.choices.history import Moment, restore, take_moment
@@ -42,32 +39,37 @@ _FOLDER = Path(__file__).resolve().parents[3] / "pages"
 
 
 def page_named(name: str) -> StreamlitPage:
-    """Return the page of a path; raises KeyError. It is a copy, as `st.navigation` notes on a page whether it runs."""
+    """Return a copy of the page of a path, as `st.navigation` notes on a page whether it runs; raises KeyError."""
     return copy(_find_page(name, get_script_run_ctx(suppress_warning=True) is not None))
 
 
 @cache
 def _find_page(name: str, _is_app_running: bool) -> StreamlitPage:
-    """The page, whose file Streamlit looks for once; outside of a run of the app it makes one without a file."""
+    """The page, which Streamlit looks for once; outside of a run it makes one without a file."""
     path = {"default": True} if name == "overview" else {"url_path": name}
     file, purpose = _FOLDER / f"{name.replace('-', '_')}.py", say("frame", f"purpose-{name}")
     return st.Page(file, title=PAGES[name].title, help=purpose, **path)
 
 
+def current_page() -> Page:
+    """Return the open page."""
+    return page_at(st.session_state[OPEN_PAGE])
+
+
 def request_page(name: str) -> None:
-    """Have the run that follows go to a page, by its path; for callbacks, in which nothing can be drawn."""
+    """Have the next run go to a page, by its path; for callbacks."""
     st.session_state[NEXT] = name
 
 
 def open_requested_page() -> None:
-    """Go to the page that was asked for, if it is another one than the open one; its link is the session's."""
+    """Go to the page that was asked for, with the session's link."""
     name = st.session_state.pop(NEXT, None)
     if name is not None and name != st.session_state[OPEN_PAGE]:
         st.switch_page(page_named(name), query_params={})
 
 
 def pages_by_group() -> dict[str, list[StreamlitPage]]:
-    """Return the pages of the menu's first row, of the empty name, and of each of its folds, in order."""
+    """Return the pages of each fold of the menu; those of the first row under the empty name."""
     groups: dict[str, list[StreamlitPage]] = {}
     for name, page in PAGES.items():
         groups.setdefault(page.group, []).append(page_named(name))
@@ -75,7 +77,7 @@ def pages_by_group() -> dict[str, list[StreamlitPage]]:
 
 
 def place_in_menu(path: str) -> int:
-    """Return the place of a page, or of the fold that it lies in, in the menu's first row, from 1."""
+    """Return the place of a page, or of its fold, in the menu's first row, from 1."""
     page = page_at(path)
     first_row = [each.title for each in PAGES.values() if not each.group]
     groups = dict.fromkeys(each.group for each in PAGES.values() if each.group)
@@ -83,7 +85,7 @@ def place_in_menu(path: str) -> int:
 
 
 def current_server() -> str:
-    """Return where this app is, such as `https://host`, from what the browser says."""
+    """Return the app's address, such as `https://host`, as the browser knows it."""
     address = urlsplit(st.context.url or "")
     return urlunsplit((address.scheme, address.netloc, address.path.rpartition("/")[0], "", ""))
 
@@ -116,14 +118,14 @@ class Place(NamedTuple):
 
     @property
     def page(self) -> str:
-        """The path of the page that the step opens; empty if it opens none, or cannot."""
+        """The path of the page that the step opens, if it opens one."""
         if self.problem:
             return ""
         return split_link(self.step.address)[0] if self.step.address else self.step.page
 
 
 def lesson_name() -> str:
-    """Return the key or code of the lesson that the visitor is in; empty if in none."""
+    """Return the key or code of the lesson that the visitor is in, or an empty text."""
     return str(st.session_state.get("lesson", "")) or _UNNAMED if int(st.session_state.get("tour", 0)) else ""
 
 
@@ -145,7 +147,7 @@ def begin_lesson(name: str) -> None:
 
 
 def leave_lesson() -> None:
-    """End the lesson, if in one, and bring back what the visitor had before; for callbacks."""
+    """End the lesson, and bring back what the visitor had before; for callbacks."""
     before: Moment | None = _memory().pop("before", None)
     if lesson_name() and before is not None:
         restore(before)
@@ -153,12 +155,12 @@ def leave_lesson() -> None:
 
 
 def is_line_outdated() -> bool:
-    """Return whether the lesson's line was drawn with another result than there is at the end of a fragment's run."""
+    """Return whether the lesson's line was drawn with another result than there is now."""
     return find_result() != _memory().get("drawn")
 
 
 def find_result() -> str | None:
-    """Return what came of the step, in markdown, once it is done; None before, and if there is nothing to do."""
+    """Return what came of the step, in markdown; None until it is done."""
     place = current_place()
     if place is None or not place.step.has_task:
         return None
@@ -194,7 +196,6 @@ def _go_to(number: int) -> None:
 
 
 def _open_step() -> None:
-    """Open the step's page, in the state that the step begins with if it has one."""
     place = current_place()
     if place is None or not place.page:
         return
@@ -234,7 +235,7 @@ class SetupView(LinkedView):
 
 
 def _open_views(step: LessonStep) -> Mapping[str, LinkedView]:
-    """Return what formulas can name: the present state, and the one that the step began with."""
+    """The states that formulas can name: the present one, and the one that the step began with."""
     views = {"now": _make_view({key: current_value(key) for key in PARAMS}, current_setup())}
     if step.link:
         with suppress(UnavailableError):  # a network that was trained elsewhere
@@ -251,11 +252,11 @@ def _read_link(link: str) -> Mapping[str, Any]:
 def _make_view(values: Mapping[str, Any], setup: Setup) -> SetupView:
     if not setup.text.sentences:
         raise InputError("There is no text yet: type a sentence first.")
-    return SetupView(page_at(st.session_state[OPEN_PAGE]).path, setup, {**values, **setup.values})
+    return SetupView(current_page().path, setup, {**values, **setup.values})
 
 
 def draw_lesson_line() -> None:
-    """Draw the step that the visitor is at, if in a lesson; a warning if that cannot be read. It is one element."""
+    """Draw the step that the visitor is at, if in a lesson, as one element."""
     with st.container():
         try:
             place = current_place()
@@ -267,7 +268,7 @@ def draw_lesson_line() -> None:
         if place is None:
             return
         st.session_state["tour"] = place.number  # a link may have asked for more steps than there are
-        is_here = page_at(st.session_state[OPEN_PAGE]).path == place.page
+        is_here = current_page().path == place.page
         with st.container(key=LINE, border=True, gap="xsmall"):
             _draw_ways(place, is_here=is_here, is_next_first=not place.step.has_task or result is not None)
             _draw_words(place, result)
@@ -276,7 +277,6 @@ def draw_lesson_line() -> None:
 
 
 def _draw_ways(place: Place, *, is_here: bool, is_next_first: bool) -> None:
-    """The place in the lesson; on, back and out, in places that stay from step to step."""
     step, number, n = place.step, place.number, len(place.lesson.steps)
     with st.container(key="lesson_buttons", horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(f"**{place.lesson.title}** · step {number} of {n}", width="content")
@@ -300,7 +300,6 @@ def _draw_ways(place: Place, *, is_here: bool, is_next_first: bool) -> None:
 
 
 def _draw_words(place: Place, result: str | None) -> None:
-    """What the step says, or what came of it, for the eye and for a screen reader; what can be guessed."""
     said = result or place.step.words
     st.markdown(said)
     if place.problem:

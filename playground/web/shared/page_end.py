@@ -1,7 +1,4 @@
-"""A page's parts: fragments, what stands above them, the place of its answer, and how one of them ends early.
-
-`st.stop` would end the whole run, and the sidebar with it.
-"""
+"""A page's parts: fragments, elements, the place of its answer, and a part's early end (`st.stop` would end all)."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -28,7 +25,7 @@ class PageEndError(Exception):
 
 @contextmanager
 def run_in_turn() -> Iterator[None]:
-    """Run a page, or one of its fragments alone, in a turn; if none comes free, `draw_in_turn` tries again."""
+    """Run a page, or a fragment alone, in a turn; if none comes free, `draw_in_turn` tries again."""
     with ExitStack() as held:
         with suppress(BusyError):
             held.enter_context(services().turns.take())
@@ -36,7 +33,7 @@ def run_in_turn() -> Iterator[None]:
 
 
 def draw_in_turn(page: str, draw: Callable[[], None], part: str = "page") -> None:
-    """Draw a page, by its path, or one of its parts alone; one sentence says if no turn comes free."""
+    """Draw a page, by its path, or a part of it alone; one sentence says if no turn comes free."""
     _ANSWER.set(None)
     _PROOF.set(None)
     with services().meters.watch_rerun(page, part), suppress(PageEndError), ExitStack() as held:
@@ -90,12 +87,12 @@ _PROOF: ContextVar[DeltaGenerator | None] = ContextVar("proof_place", default=No
 
 
 def keep_answer_place() -> None:
-    """Have the page's answer stand here, whatever is drawn before it is known."""
+    """Have the page's answer stand here, though it is known later."""
     _ANSWER.set(st.container())
 
 
 def keep_places_above_focus() -> None:
-    """Keep a place for the page's answer, if there is none higher up, and one for the chart that proves it."""
+    """Keep a place for the page's answer, unless there is one, and one for the chart that proves it."""
     if _ANSWER.get() is None:
         keep_answer_place()
         _PROOF.set(_ANSWER.get())
@@ -104,14 +101,14 @@ def keep_places_above_focus() -> None:
 
 
 def take_answer_place() -> DeltaGenerator:
-    """Return the place that was kept for the answer, or else one where the page is drawn by now."""
+    """Return the place of the answer: the one that was kept, or here."""
     place = _ANSWER.get() or st.container()
     _ANSWER.set(None)
     return place
 
 
 def take_proof_place() -> DeltaGenerator | None:
-    """Return the place that was kept for a chart that follows the answer, if one was."""
+    """Return the place of the chart that proves the answer, if one was kept."""
     place = _PROOF.get()
     _PROOF.set(None)
     return place

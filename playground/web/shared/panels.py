@@ -1,4 +1,4 @@
-"""What stands around every page: heading, changes, pinned settings, the run with its answer line, tables, code."""
+"""What stands around every page: heading, pinned settings, the run with its answer line, tables, code."""
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,7 +16,6 @@ from playground.errors import PlaygroundError
 from playground.language.text import IDS, VOCABULARY
 from playground.link.params import write_changed
 from playground.link.query import explain_cut
-from playground.pages import page_at
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.text.sentences import foreign_script
@@ -26,7 +25,6 @@ from playground.views.scenes import list_differences, name_sides
 from playground.web.choices import shortcuts
 from playground.web.choices.focus import settle_tokens
 from playground.web.choices.setup import (
-    OPEN_PAGE,
     Setup,
     current_notices,
     current_setup,
@@ -41,7 +39,7 @@ from playground.web.session import caches, trained_slot
 from playground.web.session.answers import HiddenWord, fill_in, head_costs, hidden_word
 from playground.web.session.services import services
 from playground.web.shared.change_chips import draw_change_chips
-from playground.web.shared.navigation import page_named
+from playground.web.shared.navigation import current_page, page_named
 from playground.web.shared.page_end import PageEndError, as_one_element
 from playground.web.shared.saving import draw_table_button
 from playground.words import say
@@ -53,7 +51,7 @@ Source = FunctionType | type | ModuleType | Callable[..., Any]
 
 
 def draw_page(page: str, question: str, draw: Callable[[], None], *sources: Source, changed: bool = True) -> None:
-    """Draw a page (its name in code) of a run, whose own part is `draw`, a fragment, and computed by `sources`."""
+    """Draw a page, by its name in code: its frame around `draw`, a fragment, and the `sources` of its numbers."""
     draw_heading(question)
     draw_pin_line()
     draw_run_line(changed=changed)
@@ -63,15 +61,13 @@ def draw_page(page: str, question: str, draw: Callable[[], None], *sources: Sour
 
 @as_one_element
 def draw_heading(question: str) -> None:
-    """Draw the page's question, what had to be changed in the visitor's choices, and the changes of the computation."""
+    """Draw the page's question, notices, and the changes of the computation."""
     st.title(question)
-    sentences = current_notices(current_setup())
-    if sentences:
-        st.container(key="notices").info(
-            "\n".join(f"- {each}" for each in sentences) if sentences[1:] else sentences[0]
-        )
+    if sentences := current_notices(current_setup()):
+        listed = "\n".join(f"- {sentence}" for sentence in sentences) if len(sentences) > 1 else sentences[0]
+        st.container(key="notices").info(listed)
     page, asked = st.session_state.get(ASKED, (None, ""))
-    if page == st.session_state[OPEN_PAGE]:
+    if page == current_page().path:
         with st.container(key="exercise_asked", horizontal=True, vertical_alignment="center"):
             st.info(f"**Exercise:** {asked}")
             st.page_link(page_named("exercises"), label="Back to the exercise", width="content")
@@ -79,7 +75,7 @@ def draw_heading(question: str) -> None:
 
 
 def start_comparison(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-    """Pin the one side of a ready comparison and set the sidebar to the other; for callbacks."""
+    """Pin `before`, and set the sidebar to `after`; for callbacks."""
     shortcuts.keep_replaced()
     pin(before)
     shortcuts.choose_values(after)
@@ -87,8 +83,8 @@ def start_comparison(before: Mapping[str, Any], after: Mapping[str, Any]) -> Non
 
 @as_one_element
 def draw_pin_line() -> None:
-    """Draw one button that pins; once something is pinned, what differs, why it cannot be run, and what can be done."""
-    pinned, page = pinned_setup(), page_at(st.session_state[OPEN_PAGE])
+    """Draw the button that pins; with something pinned, what differs, and why it cannot be run."""
+    pinned, page = pinned_setup(), current_page()
     with st.container(key="pin_line", horizontal=True, vertical_alignment="center", gap="small"):
         if pinned is None:
             _draw_button("pin", ":material/push_pin:", _pin)
@@ -107,7 +103,6 @@ def draw_pin_line() -> None:
 
 
 def _explain_failure(pinned: Setup) -> str:
-    """Why there is no pinned run, and so the present one alone; empty if there is one."""
     if not pinned.text.sentences:
         return say("frame", "pinned-fails.text")
     try:
@@ -128,7 +123,7 @@ def _pin() -> None:
 
 
 def shown_run(*, changed: bool = True) -> Run:
-    """Return the run of the visitor's sentence, with their changes or without; an error ends the page."""
+    """Return the run of the visitor's sentence; an error ends the page."""
     with explain_errors():
         setup = current_setup()
         return caches.run_sentence(setup.run_key if changed else setup.untouched_key)
@@ -136,7 +131,7 @@ def shown_run(*, changed: bool = True) -> Run:
 
 @contextmanager
 def explain_errors() -> Iterator[None]:
-    """Show an expected error as one sentence, and end the page or the fragment there."""
+    """Show an expected error as one sentence, and end the page or the fragment."""
     try:
         yield
     except PlaygroundError as error:
@@ -146,7 +141,7 @@ def explain_errors() -> Iterator[None]:
 
 
 def require_text(setup: Setup, invitation: str) -> None:
-    """Show what had to be cut from the text; without any sentence, show the invitation and end the page."""
+    """Show what had to be cut from the text; without a sentence, end the page with the invitation."""
     for note in setup.text.notes:
         st.info(note, icon=":material/content_cut:")
     if not setup.text.sentences:
@@ -156,7 +151,7 @@ def require_text(setup: Setup, invitation: str) -> None:
 
 @as_one_element
 def draw_run_line(*, changed: bool = True) -> Run:
-    """Draw what is odd about the run, its size, and its answer line; returns the run."""
+    """Draw what is odd about the run, its size, and its answer line; return the run."""
     setup = current_setup()
     require_text(setup, say("frame", "no-text"))
     run = shown_run(changed=changed)
@@ -180,7 +175,6 @@ def draw_run_line(*, changed: bool = True) -> Run:
 
 
 def _list_oddities(setup: Setup, run: Run) -> Iterator[str]:
-    """What a reader has to know of a run before its numbers."""
     if trained_network(setup) and all(setup.batch.unknown[setup.sentence]):
         yield say("frame", "odd-unknown")
     if setup.weights == "minilm" and (script := foreign_script(setup.batch.sentences[setup.sentence])):
@@ -191,14 +185,13 @@ def _list_oddities(setup: Setup, run: Run) -> Iterator[str]:
         yield say("frame", "odd-cut", kept=str(run.n_real), cut=str(n_cut), why=explain_cut(setup.values))
 
 
-_ANSWER = "answer_line"
-_CHIPS = "mask_chips"
+_ANSWER, _CHIPS = "answer_line", "mask_chips"
 LIKELIEST, LEAST = 5, 0.005
 """How many words are named, and the least probability."""
 
 
 def _draw_answer_line(setup: Setup, run: Run) -> None:
-    """Draw what the small English fills in for the hidden word, and in a fold the words to hide."""
+    """What the small English fills in for the hidden word, and in a fold the words to hide."""
     hidden = hidden_word(setup.run_key)
     with st.container(key=_ANSWER, horizontal=True, vertical_alignment="center", gap="small"):
         if hidden is not None:
@@ -216,7 +209,7 @@ def _draw_answer_line(setup: Setup, run: Run) -> None:
 
 
 def _describe_answer(setup: Setup, hidden: HiddenWord) -> Iterator[str]:
-    """The likeliest words, of the pinned encoder too; the right one without the changes, and without the best head."""
+    """The likeliest words, pinned ones too; the right one without the changes, and without the best head."""
     untouched, pinned, right = setup.untouched_key, pinned_setup(), hidden.word
     yield f":material/edit: [?] = {_list_likeliest(fill_in(setup.run_key)[-1], right)}"
     with suppress(PlaygroundError):  # the page says why there is no pinned run
@@ -239,7 +232,7 @@ def _list_likeliest(probabilities: Array, right: str) -> str:
 
 
 def _by_depth(probabilities: Array) -> pd.DataFrame:
-    """The likeliest words at every depth, as the output head reads them there: (L + 1) rows."""
+    """The likeliest words at every depth: (L + 1) rows."""
     best = np.argsort(-probabilities, axis=1, kind="stable")[:, :3]
     rows = [[f"{VOCABULARY[i]} {row[i]:.2f}" for i in chosen] for row, chosen in zip(probabilities, best, strict=True)]
     index = pd.Index(["embeddings", *(f"layer {i}" for i in range(len(rows) - 1))], name="after")
@@ -256,7 +249,7 @@ def _hide() -> None:
 def draw_numbers(
     key: str, table: Callable[[], pd.DataFrame], label: str, *, on_row: Callable[[int], None] | None = None
 ) -> None:
-    """Show a table in an expander; it is made when that is opened. `on_row` as of `show_table`."""
+    """Show a table in an expander, made when that is opened; `on_row` as of `show_table`."""
     with st.container(key=f"{key}_numbers"):
         panel = st.expander(label, icon=":material/table:", key=f"{key}_open", on_change="rerun")
         if panel.open:
@@ -285,14 +278,14 @@ def _row_clicks(key: str, on_row: Callable[[int], None] | None) -> dict[str, Any
 
 
 def fold_settings(key: str, title: str, names: Iterable[str]) -> ExpanderContainer:
-    """Return an expander for widgets of these parameters; it begins open if a link has set one of them."""
+    """Return an expander for widgets of these parameters, open if a link has set one."""
     if key not in st.session_state:  # once a session: else it would open or close under the visitor's hands
         st.session_state[key] = bool(write_changed({name: current_value(name) for name in names}))
     return st.expander(title, key=key, on_change="rerun")
 
 
 def code_behind(key: str, *sources: Source) -> None:
-    """Show the running source of what computed a page in an expander; it is read when that is opened."""
+    """Show the source of what computed a page in an expander."""
     panel = st.expander("The code behind this", icon=":material/code:", key=f"{key}_code", on_change="rerun")
     if panel.open:
         with panel:

@@ -1,4 +1,4 @@
-"""The Streamlit renderer of views: items, charts with numbers, menu and the pinned side, the focus and its frame."""
+"""The Streamlit renderer of views: items, charts with the pinned side, the focus and its frame."""
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -70,12 +70,12 @@ _NO_SUBJECT, _NOTHING_LIVE = Scene(None), Live()
 
 
 def read_options(page: str) -> Options:
-    """Return the values of a page's own parameters: those whose keys begin with this word."""
+    """Return the values of a page's own parameters, by the word that they begin with."""
     return {key: current_value(key) for key in PARAMS if key.startswith(f"{page}_")}
 
 
 def session_view(page: str) -> LinkedView:
-    """Return what a page, by its path, shows of the session's choices."""
+    """Return the session's state and the pinned one, as a page (its path) shows them."""
     lab, other = current_setup(), pinned_setup()
     options = read_options(page_at(page).parameter_prefix.rstrip("_"))
     values = {**lab.values, **options, **{place: current_value(place) for place in FOCUS}}
@@ -91,10 +91,7 @@ def draw_view(
     shown: Sequence[str] = PLACES,
     live: Live = _NOTHING_LIVE,
 ) -> None:
-    """Draw what the view of a page (its path) shows of a scene; an expected error ends the page with its one sentence.
-
-    `shown` are the places of the focus that the page depends on; without any, there is no focus line.
-    """
+    """Draw a page's view (by its path) below a line of the places of the focus, `shown`, if any; explain its errors."""
     view = session_view(page)
     with panels.explain_errors():
         made = scene(view)
@@ -104,7 +101,7 @@ def draw_view(
 
 
 def draw_focus(run: Run, shown: Sequence[str] = PLACES) -> Focus:
-    """Draw the focus line with these places, below places for the page's answer; returns the focus in this run."""
+    """Draw the focus line, below a place for the page's answer; return the focus in this run."""
     page_end.keep_places_above_focus()
     focus, last = current_focus(run), asdict(last_places(run))
     moved = ", ".join(f"the last {place} is {last[place]}" for place in moved_places(run))
@@ -146,7 +143,7 @@ class _Renderer:
         self.later: list[tuple[DeltaGenerator, Later]] = []
 
     def draw_all(self, items: Iterable[Item]) -> None:
-        """Draw each item; what follows the page's answer and proves it stands with it above the focus line."""
+        """Draw each item; what proves the page's answer stands with it above the focus line."""
         follows_answer = False
         for item in items:
             is_answer = isinstance(item, Paragraph) and item.kind == "answer"
@@ -162,7 +159,7 @@ class _Renderer:
             follows_answer = is_answer
 
     def _draw_item(self, item: Item) -> list[Drawing]:
-        """Draw an item; returns the charts whose pinned side is still to be drawn: below them, as wide as the page."""
+        """Draw an item; returns charts whose pinned side is drawn below, as wide as the page."""
         drawings: list[Drawing] = []
         match item:
             case chart.Chart():
@@ -255,7 +252,7 @@ _MODE_BAR = {"displayModeBar": True, "modeBarButtons": [["toImage"]], "displaylo
 
 
 class PlainFigure(BaseFigure):  # type: ignore[misc]
-    """A figure that Plotly has not validated: that would take most of the time of a click. Tests validate charts."""
+    """A figure that Plotly has not validated, which would take most of the time of a click."""
 
     def __init__(self, figure: Figure) -> None:
         self._figure = figure
@@ -268,7 +265,7 @@ class PlainFigure(BaseFigure):  # type: ignore[misc]
 
 
 def _pack(value: Any) -> Any:
-    """A table of numbers as its bytes, which are a fraction of its JSON; Plotly reads both."""
+    """A table of numbers as its bytes, a fraction of its JSON."""
     is_table = isinstance(value, np.ndarray) and value.ndim == 2 and value.size
     if not is_table or (kind := value.dtype.str[1:]) not in ("f4", "f8", "u1"):
         return value
@@ -285,7 +282,7 @@ def _draw_menu(menu: Menu) -> None:
 
 
 def _draw_button(button: Button) -> None:
-    """Draw a button; the whole page follows a press that changes more than the page's own choices."""
+    """The whole page follows a press that changes more than the page's own choices."""
     looks: dict[str, Any] = {"icon": button.icon or None, "help": button.help or None, "disabled": button.is_disabled}
     is_pressed = st.button(button.label, key=button.key, on_click=choose, args=(button.chooses,), **looks)
     if is_pressed and button.opens:
@@ -301,12 +298,11 @@ def _take_line(key: str) -> None:
 def _row_chooser(
     on_row: Callable[[Any], Mapping[str, Any]] | None, table: Callable[[], pd.DataFrame]
 ) -> Callable[[int], None] | None:
-    """Return what takes the number of a row that was clicked."""
     return None if on_row is None else lambda row: choose_places(**on_row(table().index[row]))
 
 
 def _frame(drawn: Drawn, focus: Focus) -> CellFrame | None:
-    """The frame at the focus, if the chart shows that, and what a click on another cell chooses; None for no cells."""
+    """The frame at the focus, and what a click on another cell chooses; None for a chart without cells."""
     ranges = drawn.cells
     if ranges is None:
         return None
@@ -321,7 +317,7 @@ def _frame(drawn: Drawn, focus: Focus) -> CellFrame | None:
 
 
 def _find_cell(places: Mapping[str, int], side: Side | None) -> int | None:
-    """What the chart's axis calls the focus; None if it leaves it out."""
+    """What the chart's axis calls the focus, if it shows it."""
     if side is None:
         return 0
     place, numbers = side

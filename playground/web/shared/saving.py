@@ -1,8 +1,4 @@
-"""Files out and in: charts as pictures, numbers as CSV, single charts in frames (`only=`), and uploads.
-
-In a frame, the focus line, the changes and the notices of the page stay beside its one chart. Uploaders keep nothing,
-and take files of any name: Streamlit's own check of names would end the run with a traceback.
-"""
+"""Files out and in: charts as pictures, numbers as CSV, single charts in frames (`only=`), and uploads."""
 
 import logging
 import re
@@ -44,14 +40,14 @@ ROOM = 260
 
 
 def current_link() -> str:
-    """Return the whole address, with what differs from the defaults and the link's version."""
+    """Return the whole address of what is shown."""
     texts = parameters_to_copy(current_setup()) | current_parameters() | {"v": [VERSION]}
     address = urlsplit(st.context.url or "")
     return urlunsplit((address.scheme, address.netloc, address.path, urlencode(texts, doseq=True), ""))
 
 
 def write_snippet(key: str, link: str, title: str, height: int) -> str:
-    """Return the HTML of a frame with the chart of this key, of `height` pixels; `title` says what it shows."""
+    """Return the HTML of a frame with one chart, of `height` pixels."""
     source = f"{link}&{urlencode({'embed': 'true', 'only': key})}"
     attributes = f'title="{escape(title)}" width="100%" height="{height + ROOM}" loading="lazy" style="border: 0"'
     # In an attribute, HTML reads a plain `&` before a name and `=` as it is; other readers take `&amp;` for a name.
@@ -80,7 +76,7 @@ def draw_save_menu(drawn: Drawn) -> None:
 
 
 def _saved_rows(drawn: Drawn) -> Rows | None:
-    """A chart's numbers; None if they are too many for a table."""
+    """A chart's numbers; None if they are too many."""
     heads, table = drawn.live, drawn.saved_table
     if isinstance(heads, SavedHeads):
         if heads.n_heads * len(heads.queries) * len(heads.keys) > MOST_WEIGHTS:
@@ -118,7 +114,7 @@ _IS_MISSING: ContextVar[bool] = ContextVar("asked_chart_is_missing", default=Fal
 
 
 def asked_chart() -> str | None:
-    """Return the key of the chart that the address asks for; None for the whole page."""
+    """Return the key of the chart that the address asks for, if for one."""
     asked = st.query_params.get("only")
     if asked is None or not st.context.is_embedded:
         return None
@@ -136,7 +132,7 @@ def begin_page() -> None:
 
 
 def is_left_out(key: str) -> bool:
-    """Return whether the chart of this key is not sent, as the address asks for another one."""
+    """Return whether the address asks for another chart than this."""
     return asked_chart() not in (None, key)
 
 
@@ -155,29 +151,29 @@ def end_page() -> None:
 
 
 def draw_uploader(label: str, name: str, on_change: Callable[[], None], **options: Any) -> None:
-    """Draw an uploader of this name, and why its last file can't be used; options of `st.file_uploader`."""
+    """Draw an uploader with options of `st.file_uploader`, and why its last file can't be used."""
     st.file_uploader(label, key=uploader_key(name), on_change=on_change, **options)
     if problem_key(name) in st.session_state:
         st.error(st.session_state[problem_key(name)])
 
 
 def problem_key(name: str) -> str:
-    """Return the session key of why the last file of an uploader can't be used, a sentence."""
+    """Return the session key of why the last file can't be used."""
     return f"_{name}_problem"
 
 
 def uploader_key(name: str) -> str:
-    """Return the key of an uploader: a new one after each file, since an uploader keeps its file."""
+    """Return the key of an uploader, which is a new one after each file."""
     return f"{name}_{st.session_state.get(f'_{name}_uploads', 0)}"
 
 
 def take_file(name: str) -> UploadedFile | None:
-    """Return the uploaded file; None after a click on an uploader without a file."""
+    """Return the uploaded file, if there is one."""
     return next(iter(take_files(name)), None)
 
 
 def take_files(name: str) -> list[UploadedFile]:
-    """Return the uploaded files of an uploader that takes one or several; the server keeps nothing more of them."""
+    """Return the uploaded files; the server keeps nothing more of them."""
     uploaded: UploadedFile | list[UploadedFile] | None = st.session_state.get(uploader_key(name))
     files = uploaded if isinstance(uploaded, list) else [uploaded] if uploaded is not None else []
     if files:
@@ -191,7 +187,7 @@ def take_files(name: str) -> list[UploadedFile]:
 
 @contextmanager
 def explain_failure(problem: str, file: str) -> Iterator[None]:
-    """Open `file` in this context; if that fails, the session key `problem` gets one sentence on why."""
+    """Open `file` in this context; a failure leaves a sentence in the session, under `problem`."""
     st.session_state.pop(problem, None)
     try:
         yield

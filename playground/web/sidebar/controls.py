@@ -1,4 +1,4 @@
-"""The sidebar, the same on every page, and what of it stands on the page too: on phones, and on the front page."""
+"""The sidebar, and what of it stands on the page too, on phones and on the front page."""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -18,14 +18,12 @@ from playground.link import english, params
 from playground.link.kinds import Choice
 from playground.link.params import ARCHITECTURE, PARAMS
 from playground.link.query import VERSION, shape_to_train, trains_small
-from playground.pages import page_at
 from playground.presets import PRESETS
 from playground.text.wording import quote_text
 from playground.web.choices import history, open_page, shortcuts, widgets
 from playground.web.choices.english import follow_move, leave_minilm, note_drawn, weights_chosen
 from playground.web.choices.open_page import follow_link, shows_example
 from playground.web.choices.setup import (
-    OPEN_PAGE,
     Setup,
     current_setup,
     current_value,
@@ -36,7 +34,7 @@ from playground.web.choices.setup import (
 from playground.web.choices.widgets import cut_text, explain_cut_text
 from playground.web.components.rows import draw_copy_link
 from playground.web.shared import saving
-from playground.web.shared.navigation import open_requested_page, request_page
+from playground.web.shared.navigation import current_page, open_requested_page, request_page
 from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.sidebar import weights_panels
 from playground.web.sidebar.export_dialog import Variants, export_button
@@ -56,11 +54,7 @@ EXPERT = "expert"
 
 
 def draw(variants: Variants) -> Callable[[], None]:
-    """Draw the shared widgets outside the expanders; returns the function that draws those inside.
-
-    The page comes in between, so that two dozen widgets don't keep the browser from its charts. `variants` is what
-    there is to take along.
-    """
+    """Draw the sidebar; returns the function that fills its expanders, after the page, which matters more."""
     open_requested_page()
     with st.container(key="state_bar", horizontal=True, gap="small"):
         copy_link("copy_link")
@@ -69,16 +63,7 @@ def draw(variants: Variants) -> Callable[[], None]:
     is_folded = shows_example()  # the settings change nothing on the open page
     with st.expander(say("sidebar", "folded"), icon=":material/settings:") if is_folded else st.container():
         setup, locked = draw_text_and_weights()
-        st.selectbox(
-            say("sidebar", "preset"),
-            PRESETS,
-            index=None,
-            key="preset",
-            format_func=lambda name: PRESETS[name].title,
-            placeholder=say("sidebar", "preset.placeholder"),
-            on_change=_start_from,
-            help=say("sidebar", "preset.help"),
-        )
+        _draw_presets()
         _open_if_asked(setup, locked)
         expert = st.expander("Expert", icon=":material/tune:", key=EXPERT, on_change="rerun")
     more = st.expander("More", icon=":material/more_horiz:")
@@ -98,7 +83,7 @@ def draw(variants: Variants) -> Callable[[], None]:
 
 
 def draw_glossary() -> None:
-    """Draw an expander with every term; its text is sent only while it is open."""
+    """Draw an expander with every term, sent only while it is open."""
     panel = st.expander("Glossary", icon=":material/menu_book:", key="glossary", on_change="rerun")
     if panel.open:
         panel.markdown(GLOSSARY)
@@ -106,7 +91,7 @@ def draw_glossary() -> None:
 
 @fragment
 def copy_link(key: str, *, is_small: bool = False) -> None:
-    """Draw the button that copies a link. Its click runs this fragment after all choices before the click."""
+    """Draw the button that copies a link; its click runs this fragment after all earlier choices."""
     setup, pinned = current_setup(), pinned_setup()
     if pinned and setup["weights"] != "trained here":
         setup = pinned
@@ -115,7 +100,7 @@ def copy_link(key: str, *, is_small: bool = False) -> None:
 
 @as_one_element
 def draw_text_and_weights() -> tuple[Setup, Collection[str]]:
-    """Draw text, architecture, weights and what belongs to these; returns the setup and the keys that are locked."""
+    """Draw text, architecture and weights; returns the setup and the keys that are locked."""
     widgets.text("text", height=80, on_change=_text_typed)
     setup = current_setup()
     if len(setup.text.sentences) > 1:
@@ -144,7 +129,7 @@ def draw_text_and_weights() -> tuple[Setup, Collection[str]]:
 
 
 def _text_typed() -> None:
-    """Take a typed text; the word that was hidden in the text before is none of its own."""
+    """Take a typed text, in which no word is hidden yet."""
     typed = current_value("text")
     shortcuts.keep_replaced()
     if current_value("text") == typed:  # else the browser has sent an old text late
@@ -152,10 +137,7 @@ def _text_typed() -> None:
 
 
 def _draw_architecture(setup: Setup, locked: Collection[str]) -> None:
-    """Draw what of the architecture is in sight, two settings a row.
-
-    MiniLM's lead to the small English; those of what Training trains, or has trained, to random weights.
-    """
+    """The architecture in sight; a move leads from MiniLM to the small English, on Training to random weights."""
     trains = open_page.is_training_page() or trained_network(setup) is not None
     leave = shortcuts.change_trained_shape if trains else leave_minilm
     decided = _are_decided(setup)
@@ -176,9 +158,15 @@ def _draw_architecture(setup: Setup, locked: Collection[str]) -> None:
 
 
 def _are_decided(setup: Setup) -> bool:
-    """Whether the controls in sight show what the weights or the page decide, so that a move chooses other weights."""
+    """Whether the weights or the page decide what the controls in sight show."""
     is_small = open_page.is_training_page() and trains_small(setup.values)
     return is_small or setup["weights"] == "minilm" or trained_network(setup) is not None
+
+
+def _draw_presets() -> None:
+    words = {"placeholder": say("sidebar", "preset.placeholder"), "help": say("sidebar", "preset.help")}
+    options: Any = {"index": None, "format_func": lambda name: PRESETS[name].title, "on_change": _start_from, **words}
+    st.selectbox(say("sidebar", "preset"), PRESETS, key="preset", **options)
 
 
 def _start_from() -> None:
@@ -189,16 +177,13 @@ def _start_from() -> None:
 
 
 def _open_if_asked(setup: Setup, locked: Collection[str]) -> None:
-    """Open the experts' expander in a session that begins with a link to a setting in it."""
+    """Open the experts' expander if the session's first link sets something in it."""
     hidden, defaults = {*ARCHITECTURE, *_TOKENS} - {*IN_SIGHT, *locked}, params.default_values(setup.values)
     st.session_state.setdefault(EXPERT, any(setup[key] != defaults[key] for key in hidden))
 
 
 def _draw_expert(setup: Setup, locked: Collection[str], *, is_open: bool) -> None:
-    """Draw what a newcomer leaves alone, what the weights lock, and which preset all of it matches.
-
-    While the expander is closed, and if a setting has no effect, its value is kept.
-    """
+    """The experts' settings; while the expander is closed, or without an effect, values are kept."""
     groups = _expert_groups(setup, locked)
     if not is_open:
         for key in (key for group in groups.values() for key in group):
@@ -224,7 +209,7 @@ def _draw_expert(setup: Setup, locked: Collection[str], *, is_open: bool) -> Non
 
 
 def _expert_groups(setup: Setup, locked: Collection[str]) -> dict[str, dict[str, bool]]:
-    """The experts' settings by the titles of their groups, in order, and whether each has an effect now."""
+    """The experts' settings by the titles of their groups, and whether each has an effect now."""
     elsewhere = {*_TOKENS} | ({*IN_SIGHT} if _are_decided(setup) else {*IN_SIGHT} - {*locked})
     groups = {
         group.capitalize(): {
@@ -245,7 +230,7 @@ def _expert_groups(setup: Setup, locked: Collection[str]) -> dict[str, dict[str,
 
 
 def _nearest_preset(setup: Setup) -> str:
-    """Which presets the sidebar matches in all that they set but the weights; or which comes nearest, and how not."""
+    """Which presets the sidebar matches but for the weights, or which comes nearest."""
     distances = {
         name: {key: theirs for key, theirs in shortcuts.preset_values(name).items() if setup[key] != theirs}
         for name in PRESETS
@@ -286,10 +271,7 @@ _REPLACED = "_phone_text_replaced"
 
 
 def draw_phone_controls(menu: Mapping[str, Sequence[StreamlitPage]], opened: StreamlitPage) -> None:
-    """Draw the menu, the link's button and, on a page that reads it, the text a second time, for phones.
-
-    `menu` has the pages of each fold, and those of the first row under the empty name.
-    """
+    """Draw the menu (pages by fold), the link's button and the text a second time, for phones."""
     with st.container(key="phone_controls", gap="xsmall"):
         with st.container(key="phone_controls_menu", horizontal=True, gap="xxsmall"):
             for group, pages in menu.items():
@@ -297,21 +279,21 @@ def draw_phone_controls(menu: Mapping[str, Sequence[StreamlitPage]], opened: Str
                     for page in pages:
                         st.page_link(page, label=f":small[{page.title}]", width="stretch" if group else "content")
         copy_link("phone_copy_link", is_small=True)
-        shown = page_at(st.session_state[OPEN_PAGE])
+        shown = current_page()
         if shown.path != "overview" and shown.runs_text and not shows_example():
             _draw_second_field()
             explain_cut_text("text")
 
 
 def _menu_fold(group: str, pages: Sequence[StreamlitPage], opened: StreamlitPage) -> DeltaGenerator:
-    """A fold of the menu, which names the open page if that lies in it; each page has its own, which is closed."""
+    """A fold of the menu, which names the open page if that lies in it."""
     label = ": ".join([group, *(page.title for page in pages if page.url_path == opened.url_path)])
     return st.popover(f":small[{label}]", type="tertiary", width="content", key=f"menu_{group}_{opened.url_path}")
 
 
 @as_one_element
 def draw_front_field() -> None:
-    """Draw the second field for the text in its place on the front page, with a button to press, on any window."""
+    """Draw the second field for the text on the front page."""
     with st.container(key="front_field", horizontal=True, vertical_alignment="bottom", gap="small"):
         _draw_second_field(is_line=len(current_setup().text.sentences) <= 1)
         # Who presses it takes the cursor from the field, which sends the text.
@@ -321,7 +303,6 @@ def draw_front_field() -> None:
 
 
 def _draw_second_field(*, is_line: bool = False) -> None:
-    """Draw a second field of the sidebar's text; Enter sends it if it is a single line."""
     text, key = current_setup()["text"], _LINE if is_line else _AREA
     # Written only if the sidebar's field says something else: a rerun must not undo what is being typed.
     replaced = st.session_state.get(key)
@@ -336,7 +317,7 @@ def _draw_second_field(*, is_line: bool = False) -> None:
 
 
 def _use_text(key: str) -> None:
-    """Take what was typed into the second field, unless the browser, which knew no newer text, sent it as it was."""
+    """Take what was typed into the second field, unless the browser sent an old text late."""
     shortcuts.keep_replaced()
     typed = st.session_state[key]
     if shortcuts.is_late(typed, in_second_field=True) or typed == st.session_state.get(_REPLACED):

@@ -1,8 +1,9 @@
-"""The sidebar's button "Take it with you", and the dialog behind it: code, the run's data, and how it was made."""
+"""The sidebar's button “Take it with you”, and its dialog: code, the run's data, and how it was made."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -11,13 +12,13 @@ from playground.accounting.readable import in_units
 from playground.export import data
 from playground.export.written import FILE_NAME, Export
 from playground.link.changes import write_changes
-from playground.pages import page_at
 from playground.runs.encoder_run import Run
-from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
+from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches, trained_slot
 from playground.web.session.downloads import in_turn
 from playground.web.session.services import services
 from playground.web.shared import panels
+from playground.web.shared.navigation import current_page
 from playground.web.shared.page_end import PageEndError, draw_in_turn, fragment
 from playground.web.shared.saving import current_link, file_name
 from playground.words import say
@@ -40,7 +41,7 @@ Variants = Mapping[str, Callable[[], Export]]
 
 @fragment
 def export_button(variants: Variants) -> None:
-    """Draw the button. Its click runs this fragment alone, and the page stays as it is."""
+    """Draw the button, whose click leaves the page as it is."""
     if st.button("Take it with you", key=BUTTON, icon=":material/download:", width="stretch"):
         show_export(variants)
 
@@ -60,17 +61,15 @@ def _draw_tabs(variants: Variants) -> None:
 
 
 def draw_code(variants: Variants) -> None:
-    """Draw the code of what is chosen, and its downloads as a Python file and as a notebook."""
-    page = st.session_state[OPEN_PAGE]
-    usual = page_at(page).exports
-    key = f"{BUTTON}_variant_{page}"
-    chosen = st.segmented_control(
-        "What", list(variants), default=usual, required=True, key=key, label_visibility="collapsed"
-    )
-    if (chosen or usual) == next(iter(variants)) and current_setup().switched_on:
+    """Draw the code of what is chosen, and its downloads."""
+    page = current_page()
+    key, options = f"{BUTTON}_variant_{page.path}", list(variants)
+    hidden: Any = {"required": True, "label_visibility": "collapsed"}
+    chosen = st.segmented_control("What", options, default=page.exports, key=key, **hidden) or page.exports
+    if chosen == options[0] and current_setup().switched_on:
         st.caption(say("sidebar", "code.changes"))
     with panels.explain_errors():
-        export = variants[chosen or usual]()
+        export = variants[chosen]()
     st.markdown(say("sidebar", "code"))
     if export.needs_playground:
         st.markdown(say("sidebar", "code.package"))
@@ -88,7 +87,6 @@ def draw_code(variants: Variants) -> None:
 def _offer(
     name: str, content: str | bytes | Callable[[], bytes], kind: str = "application/octet-stream", *, fits: bool = True
 ) -> None:
-    """Draw the button that downloads a file; grey if it does not fit."""
     key, icon = f"{BUTTON}_{name.rpartition('.')[2]}", ":material/download:"
     st.download_button(
         f"Download {name}", content, name, kind, key=key, icon=icon, on_click="ignore", disabled=not fits
@@ -103,17 +101,12 @@ _MANY_NUMBERS = 10_000_000
 
 
 def draw_data() -> None:
-    """Draw the choice of a run's arrays, their size, the file, and the lines that read it."""
+    """Draw the choice of a run's arrays, their file, and the lines that read it."""
     setup = current_setup()
     panels.require_text(setup, say("sidebar", "data.no-text"))
     run = panels.shown_run()
-    points = st.multiselect(
-        say("sidebar", "data"),
-        list(data.list_points(run.config)),
-        default=USUAL,
-        key="data_points",
-        help=say("sidebar", "data.help"),
-    )
+    options, help_text = list(data.list_points(run.config)), say("sidebar", "data.help")
+    points = st.multiselect(say("sidebar", "data"), options, default=USUAL, key="data_points", help=help_text)
     total = data.count_numbers(run.config, len(run.tokens), points)
     size = in_units(4 * total, "B")
     st.caption(say("sidebar", "data.size", n=f"{total:,}", size=size, most=f"{data.MOST_NUMBERS:,}"))
@@ -126,7 +119,6 @@ def draw_data() -> None:
 
 
 def _prepare_file(setup: Setup, run: Run, names: list[str]) -> Callable[[], bytes]:
-    """Return a function that writes the file, in any thread."""
     about = data.describe_run(
         run,
         seed=setup["seed"],
@@ -141,7 +133,7 @@ def _prepare_file(setup: Setup, run: Run, names: list[str]) -> Callable[[], byte
 
 
 def draw_how_made() -> None:
-    """Draw what repeats this view: a table of what it was made with, the link, and lines that open it."""
+    """Draw what repeats this view: versions, hash, link, and lines that open it."""
     setup = current_setup()
     panels.require_text(setup, say("sidebar", "made.no-text"))
     run, link = panels.shown_run(), current_link()

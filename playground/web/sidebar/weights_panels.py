@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -30,21 +31,11 @@ from playground.web.choices import open_page, widgets
 from playground.web.choices.english import back_to_minilm, moved_from, seconds_since_move, use_sentence
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.choices.shortcuts import use_example_text
-from playground.web.session import trained_slot
+from playground.web.session import trained_slot, uploaded_files
 from playground.web.session.answers import fill_in, hidden_word
 from playground.web.session.experiments import LEARNING, join_learning, learning_seconds, session_experiments
 from playground.web.session.services import services
-from playground.web.session.uploaded_files import (
-    TOKENIZER,
-    UPLOAD,
-    UploadedWeights,
-    current_tokenizer,
-    current_upload,
-    keep_vocabulary,
-    read_typed_ids,
-    read_upload,
-    token_rows,
-)
+from playground.web.session.uploaded_files import TOKENIZER, UPLOAD, UploadedWeights
 from playground.web.session.weights_cache import clear_session_caches
 from playground.web.shared import saving
 from playground.web.shared.experiment_buttons import pending_sentence
@@ -60,7 +51,7 @@ STAYS, LEAVES = 1.5, 30.0
 
 
 def draw_move(setup: Setup) -> None:
-    """Draw what the shown encoder costs beside the base, and the answer beside the one before the last move."""
+    """Draw what the shown encoder costs beside the base, and the answer before and after the last move."""
     spec = english.spec_of(setup.values)
     if setup.state.chosen is not None:
         st.caption(say("sidebar", "nearest", name=name_spec(spec)))
@@ -71,7 +62,6 @@ def draw_move(setup: Setup) -> None:
 
 
 def _describe_answer(setup: Setup) -> str:
-    """The hidden word's probability, before the last move and now."""
     try:
         hidden = hidden_word(setup.run_key) if setup.text.sentences else None
         if hidden is None or not hidden.word:
@@ -86,7 +76,7 @@ def _describe_answer(setup: Setup) -> str:
 
 
 def _describe_capabilities(spec: Spec) -> str:
-    """The two capabilities that lie furthest from the base, with the range of the seeds that were measured."""
+    """The two capabilities furthest from the base, with the range of the seeds."""
     shares, base = _shares(spec), _shares(Spec())
     if not shares or not base or spec == Spec():
         return ""
@@ -104,7 +94,7 @@ def _describe_capabilities(spec: Spec) -> str:
 
 
 def _shares(spec: Spec) -> Mapping[str, Sequence[float]]:
-    """By capability the share right: of every seed that was measured, or of the one network that there is."""
+    """The shares right of every seed that was measured, or of the one network that there is."""
     measured = shares_of(spec)
     found = None if measured else services().networks.find(spec)
     return {name: [share] for name, share in found.shares.items()} if found else measured
@@ -116,7 +106,7 @@ def _describe_parameters(spec: Spec) -> str:
 
 
 def draw_english(setup: Setup) -> None:
-    """Draw the switch between before and after training, and the way back to MiniLM; a move ends another's training."""
+    """Draw before and after training, and the way back to MiniLM; a move ends another's training."""
     running = session_experiments().get(LEARNING)
     if running is not None and running.active and running.inputs != english.spec_of(setup.state.asked):
         session_experiments().discard(LEARNING)
@@ -137,7 +127,6 @@ def _compare_training(setup: Setup) -> None:
 
 
 def _draw_unknown(setup: Setup) -> None:
-    """Draw which words of the sentence are new to the encoder, and sentences that it knows."""
     i, batch = setup.sentence, setup.batch
     text, n = batch.sentences[i], sum(batch.unknown[i])
     if not n:
@@ -151,7 +140,7 @@ def _draw_unknown(setup: Setup) -> None:
 
 
 def _draw_missing(setup: Setup) -> None:
-    """Draw what becomes of an encoder that nobody has trained: it is trained if its visitor has moved there."""
+    """What becomes of an encoder that nobody has trained: it is trained if its visitor has moved there."""
     seconds, longest = (
         learning_seconds(english.spec_of(setup.state.asked)),
         2 * services().settings.max_training_seconds,
@@ -190,7 +179,6 @@ def follow_learning() -> None:
 
 
 def _draw_patterns(state: Learning) -> None:
-    """Draw all heads' attention as it is by now: a row a layer, a column a head."""
     step, patterns = list(state.patterns.items())[-1]
     rows = [np.concatenate([np.pad(head, 1) for head in layer], axis=1) for layer in patterns]
     picture = (255 * (1 - np.sqrt(np.concatenate(rows)))).astype(np.uint8)
@@ -213,7 +201,7 @@ _LISTED = 30
 
 
 def draw_trained(setup: Setup) -> None:
-    """Draw the network's results and unknown tokens, or a link to the page Training if nothing was trained yet."""
+    """Draw the network's results and unknown tokens, or a link to the page Training."""
     run = trained_slot.shown_run(setup["run"])
     if run is None:
         st.caption(say("sidebar", "not-trained"))
@@ -260,7 +248,7 @@ def draw_upload(setup: Setup) -> None:
     """Draw the uploader of weights, what the file is, and how text becomes its ids."""
     label, help_text = say("sidebar", "upload"), say("sidebar", "upload.help")
     saving.draw_uploader(label, UPLOADER, _open_upload, accept_multiple_files=True, help=help_text)
-    upload = current_upload()
+    upload = uploaded_files.current_upload()
     if upload is None:
         st.caption(say("sidebar", "no-upload"))
         st.code(HOW_TO_SAVE, language="python", wrap_lines=True)
@@ -271,7 +259,7 @@ def draw_upload(setup: Setup) -> None:
 
 
 def close() -> None:
-    """Forget the upload, everything computed with it, its vocabulary, and their problems."""
+    """Forget the upload and everything computed with it."""
     problems = map(saving.problem_key, (UPLOADER, VOCABULARY_UPLOADER))
     for key in (UPLOAD, TOKENIZER, READING, *problems):
         st.session_state.pop(key, None)
@@ -293,8 +281,8 @@ def _describe(upload: UploadedWeights, setup: Setup) -> Iterator[str]:
 
 
 def _draw_reading(upload: UploadedWeights) -> None:
-    """Draw the choice of how text becomes ids; nothing to choose if the file says it, or has no token table."""
-    own, rows = current_tokenizer(), token_rows()
+    """The choice of how text becomes ids, unless the file says it or has no token table."""
+    own, rows = uploaded_files.current_tokenizer(), uploaded_files.token_rows()
     tokenizer = own.tokenizer if own else None
     if upload.has_tokenizer and tokenizer is not None:
         st.caption(say("sidebar", "own-tokenizer", tokens=f"{tokenizer.vocab_size:,}"))
@@ -304,13 +292,8 @@ def _draw_reading(upload: UploadedWeights) -> None:
     is_typed, has_words = isinstance(tokenizer, IdTokenizer), isinstance(tokenizer, VocabularyTokenizer)
     # The widget is forgotten while it is not drawn.
     st.session_state.setdefault(READING, "ids" if is_typed else "vocabulary" if has_words else "tokenizer")
-    reading = st.selectbox(
-        say("sidebar", "reading"),
-        ["tokenizer", "vocabulary", "ids"],
-        key=READING,
-        format_func=lambda each: say("sidebar", f"reading-{each}"),
-        on_change=_change_reading,
-    )
+    options: Any = {"format_func": lambda each: say("sidebar", f"reading-{each}"), "on_change": _change_reading}
+    reading = st.selectbox(say("sidebar", "reading"), ["tokenizer", "vocabulary", "ids"], key=READING, **options)
     if reading != "vocabulary":
         st.caption(say("sidebar", f"read-{reading}", last=f"{rows - 1:,}"))
         return
@@ -328,21 +311,18 @@ def _draw_reading(upload: UploadedWeights) -> None:
 def _change_reading() -> None:
     st.session_state.pop(TOKENIZER, None)
     if st.session_state[READING] == "ids":
-        read_typed_ids()
+        uploaded_files.read_typed_ids()
 
 
 def _open_vocabulary() -> None:
     file = saving.take_file(VOCABULARY_UPLOADER)
     if file is not None:
         with saving.explain_failure(saving.problem_key(VOCABULARY_UPLOADER), quote_text(file.name)):
-            keep_vocabulary(file.name, file.getvalue())
+            uploaded_files.keep_vocabulary(file.name, file.getvalue())
 
 
 def _open_upload() -> None:
-    """Keep the file in place of the one before, and set what it does not say to what is likely.
-
-    If it can't be used, the one before stays open, and the session gets the reason.
-    """
+    """Keep the file in place of the one before, and set what it does not say to what is likely."""
     files = {file.name: file.getvalue() for file in saving.take_files(UPLOADER)}
     weights = {name: data for name, data in files.items() if name.endswith(".safetensors")}
     weights = weights or {name: data for name, data in files.items() if not name.endswith((".json", ".txt", ".md"))}
@@ -354,7 +334,7 @@ def _open_upload() -> None:
     with saving.explain_failure(saving.problem_key(UPLOADER), quote_text(name)):
         with services().turns.take():
             config, tokenizer = files.get("config.json"), files.get("tokenizer.json")
-            upload, own = read_upload(name, list(weights.values()), config, tokenizer)
+            upload, own = uploaded_files.read_upload(name, list(weights.values()), config, tokenizer)
         close()
         st.session_state[UPLOAD] = upload
         if own is not None:
