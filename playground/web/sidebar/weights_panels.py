@@ -5,7 +5,6 @@ from functools import partial
 from statistics import fmean
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from playground.accounting import count_parameters
@@ -15,7 +14,6 @@ from playground.errors import PlaygroundError
 from playground.language.answers import nearest_sentences
 from playground.language.capabilities import CAPABILITIES
 from playground.language.family import shares_of
-from playground.language.learner import Learning
 from playground.language.network import Spec
 from playground.language.text import IDS, join_words
 from playground.link import english
@@ -56,7 +54,9 @@ def draw_move(setup: Setup) -> None:
     if setup.state.chosen is not None:
         st.caption(say("sidebar", "nearest", name=name_spec(spec)))
     elif not setup["untrained"]:
-        lines = (_describe_answer(setup), _describe_capabilities(spec), _describe_parameters(spec))
+        n, base = (f"{count_parameters(each.config).total:,}" for each in (spec, Spec()))
+        costs = f"{n} parameters" if n == base else f"**{n}** parameters (base: {base})"
+        lines = (_describe_answer(setup), " · ".join(_describe_capabilities(spec)), costs)
         with st.container(key="move_cost"):
             st.markdown("  \n".join(filter(None, lines)))
 
@@ -75,22 +75,16 @@ def _describe_answer(setup: Setup) -> str:
     return f"*{escape_markdown(hidden.word)}*: {before}**{now:.2f}**"
 
 
-def _describe_capabilities(spec: Spec) -> str:
+def _describe_capabilities(spec: Spec) -> Iterator[str]:
     """The two capabilities furthest from the base, with the range of the seeds."""
     shares, base = _shares(spec), _shares(Spec())
-    if not shares or not base or spec == Spec():
-        return ""
+    if not shares or not base:
+        return
     moved = {name: fmean(shares[name]) - fmean(base[name]) for name in CAPABILITIES}
-    furthest = [
-        name for name in sorted(moved, key=lambda name: -abs(moved[name]))[:2] if abs(moved[name]) > LEAST_CHANGE
-    ]
-    told = [
-        f"*{CAPABILITIES[name].title}* {fmean(base[name]):.2f} → **{fmean(shares[name]):.2f}**"
-        + (f" ({min(shares[name]):.2f}–{max(shares[name]):.2f})" if len(shares[name]) > 1 else "")
-        for name in furthest
-        if abs(moved[name]) > LEAST_CHANGE
-    ]
-    return " · ".join(told)
+    for name in sorted(moved, key=lambda name: -abs(moved[name]))[:2]:
+        if abs(moved[name]) > LEAST_CHANGE:
+            seeds = f" ({min(shares[name]):.2f}–{max(shares[name]):.2f})" if len(shares[name]) > 1 else ""
+            yield f"*{CAPABILITIES[name].title}* {fmean(base[name]):.2f} → **{fmean(shares[name]):.2f}**{seeds}"
 
 
 def _shares(spec: Spec) -> Mapping[str, Sequence[float]]:
@@ -98,11 +92,6 @@ def _shares(spec: Spec) -> Mapping[str, Sequence[float]]:
     measured = shares_of(spec)
     found = None if measured else services().networks.find(spec)
     return {name: [share] for name, share in found.shares.items()} if found else measured
-
-
-def _describe_parameters(spec: Spec) -> str:
-    n, base = (count_parameters(each.config).total for each in (spec, Spec()))
-    return f"{n:,} parameters" if n == base else f"**{n:,}** parameters (base: {base:,})"
 
 
 def draw_english(setup: Setup) -> None:
@@ -141,10 +130,8 @@ def _draw_unknown(setup: Setup) -> None:
 
 def _draw_missing(setup: Setup) -> None:
     """What becomes of an encoder that nobody has trained: it is trained if its visitor has moved there."""
-    seconds, longest = (
-        learning_seconds(english.spec_of(setup.state.asked)),
-        2 * services().settings.max_training_seconds,
-    )
+    seconds = learning_seconds(english.spec_of(setup.state.asked))
+    longest = 2 * services().settings.max_training_seconds
     if seconds > longest:
         st.caption(say("sidebar", "too-long", time=duration(seconds), most=duration(longest)))
         return
@@ -168,22 +155,12 @@ def follow_learning() -> None:
         progress = running.job.progress
         st.progress(progress, pending_sentence(running) or f"Training: {progress:.0%}")
         st.button("Stop", key="stop_english", on_click=running.job.stop, icon=":material/stop:")
-        if running.state is not None and running.state.patterns:
-            _draw_patterns(running.state)
     else:
         if running is not None:
             st.caption(running.job.error or "Stopped.")
         label, is_busy = say("sidebar", "train", time=duration(learning_seconds(spec))), experiments.active_page()
         icon = ":material/play_arrow:"
         st.button(label, key="train_english", on_click=_start, args=(spec,), disabled=bool(is_busy), icon=icon)
-
-
-def _draw_patterns(state: Learning) -> None:
-    step, patterns = list(state.patterns.items())[-1]
-    rows = [np.concatenate([np.pad(head, 1) for head in layer], axis=1) for layer in patterns]
-    picture = (255 * (1 - np.sqrt(np.concatenate(rows)))).astype(np.uint8)
-    told = say("sidebar", "learning", step=f"{step:,}")
-    st.image(np.kron(picture, np.ones((4, 4), np.uint8)), told, width="stretch")
 
 
 def _start(spec: Spec) -> None:

@@ -42,7 +42,6 @@ compare = Compare both
 new-words = :orange-badge[{ $n } of { $tokens } tokens are new to it] { $words }. Sentences that it knows:
 too-long = Training would take about { $time }; this server trains for { $most } at most.
 train = Train it, about { $time }
-learning = Attention after { $step } steps: a row a layer, a column a head
 
 not-trained = :orange-badge[random weights] Nothing was trained in this session yet.
 trained = **{ $task }**, trained for { $step } steps: { PERCENT($right) } of the validation set is right; a simple rule reaches { PERCENT($rule) }. { $origin } Moving a control takes its shape with that change, untrained.

@@ -1,11 +1,9 @@
 """What every page shares: headings, runs, notices, the glossary, and how a page ends."""
 
 import inspect
-import re
 from unittest.mock import Mock
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from playground.errors import BusyError, InputError, TooLargeError
 from playground.model.attention import attend
@@ -80,10 +78,6 @@ def test_a_busy_server_says_so() -> None:
 def test_padding_is_counted_beside_the_tokens() -> None:
     app = open_page("norms", text="short\nquite a bit longer than that")
     assert "3 tokens + 5 padding" in captions(app)
-
-
-def test_changed_text_is_told() -> None:
-    assert "Control characters were replaced by spaces." in sentences(open_page(text="bell\x07"))
 
 
 @pytest.mark.parametrize(
@@ -171,25 +165,3 @@ MEANINGS = {
 def test_every_term_is_explained_once_and_in_alphabetical_order() -> None:
     assert GLOSSARY.count("**: ") == len(MEANINGS)
     assert list(MEANINGS) == sorted(MEANINGS, key=str.lower)
-
-
-@pytest.mark.parametrize("term", MEANINGS)
-def test_a_term_is_explained_in_a_few_short_plain_sentences(term: str) -> None:
-    sentences = re.split(r"(?<=[.!?;:]) ", MEANINGS[term])
-    assert len(sentences) <= 5
-    assert max(len(sentence.split()) for sentence in sentences) <= 22
-    assert not set(term + MEANINGS[term]) & set("<>&`$*[]"), "neither HTML nor markdown"
-
-
-def test_the_text_is_sent_only_while_the_panel_is_open() -> None:
-    def script() -> None:
-        from playground.web.sidebar.controls import draw_glossary
-
-        draw_glossary()
-
-    app = AppTest.from_function(script).run()
-    assert not app.markdown
-    app.session_state["glossary"] = True
-    app.run()
-    assert not app.exception
-    assert [text.value for text in app.markdown] == [GLOSSARY.strip()]

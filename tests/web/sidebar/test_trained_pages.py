@@ -1,6 +1,5 @@
 """What was trained in a session is what every page shows, before training and after, and nobody else ever sees."""
 
-import gc
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +22,7 @@ from playground.training.trained_network import TrainedNetwork
 from playground.web.session import trained_slot
 from playground.web.session.memory_budget import MemoryBudget
 from playground.web.session.services import Services, other_services
-from playground.web.session.trained_slot import MOST_RUNS, TrainedSlot
+from playground.web.session.trained_slot import TrainedSlot
 from tests.training.trained import CONFIG, trained, trainer
 from tests.web.app_test import (
     PAGES,
@@ -40,7 +39,7 @@ from tests.web.app_test import (
     table,
     without_error,
 )  # fmt: skip
-from tests.web.sidebar.test_trained_panel import KINDS, opened, put, switch
+from tests.web.sidebar.test_trained_panel import KINDS, opened, switch
 
 
 def shown_pattern(app: AppTest) -> Any:
@@ -172,20 +171,6 @@ def test_everything_is_freed_with_the_session(n_memory_users: Callable[[], int],
     del app, one
     clear_session_resource_cache(SESSION)
     assert (n_memory_users(), seen(), encoder()) == (0, None, None)
-
-
-@pytest.mark.long
-def test_a_newer_network_leaves_the_one_that_is_shown_which_goes_as_the_oldest_of_many() -> None:
-    one = fresh()
-    seen = weakref.ref(one)
-    app = opened(one, "attention")
-    del one
-    assert "trained here: Reverse, 6 steps" in captions(put(app, fresh(steps=4)))
-    for steps in range(7, 7 + MOST_RUNS):
-        put(app, fresh(steps=steps))
-    app.run()  # Streamlit keeps the value before until the run after
-    gc.collect()
-    assert seen() is None
 
 
 def test_a_server_that_is_full_keeps_the_network_that_was_there() -> None:

@@ -14,7 +14,6 @@ from playground.link.query import model_config, settle
 from playground.training import trained_network
 from playground.training.kept_run import KeptRun
 from playground.training.trained_network import TrainedNetwork
-from playground.web.session import caches
 from playground.web.session.trained_slot import SLOT, TrainedSlot
 from playground.web.sidebar.controls import IN_SIGHT
 from playground.web.sidebar.weights_panels import EXAMPLE
@@ -30,7 +29,6 @@ from tests.web.app_test import (
     sentences,
     values,
     widgets,
-    without_error,
     working,
 )
 from tests.web.sidebar.own_files import upload
@@ -134,42 +132,6 @@ def test_what_is_trained_after_it_was_chosen_by_hand_shows_at_the_next_look() ->
     app = choose(open_page("attention"), weights="trained here")
     assert "trained here: Reverse" in captions(put(app, trained()))
     assert "trained here: Reverse" in captions(put(app, trained("sort"))), "what is shown stays"
-
-
-def test_it_needs_no_trained_sentence_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches, "checkpoint_available", lambda: False)
-    app = without_error(opened(trained(), "attention"))
-    assert not sentences(app)
-    assert "trained here: Reverse" in captions(app)
-
-
-def button_for_it() -> None:
-    import streamlit as st
-
-    from playground.web.choices import shortcuts
-    from playground.web.session import trained_slot
-
-    run = trained_slot.session_slot().newest
-    st.text_area("text", key="text")
-    st.segmented_control("weights", ["minilm", "random", "trained here"], key="weights")
-    st.button("Look at it", key="look", on_click=shortcuts.choose_run, args=(run,), disabled=run is None)
-
-
-@pytest.mark.parametrize(
-    ("task", "typed", "text"),
-    [
-        ("reverse", "I saw a dog", None),
-        ("reverse", "b a x", "b a x"),
-        ("characters", "x", "x"),
-    ],
-)
-def test_one_button_shows_it_on_a_text_that_it_knows(task: str, typed: str, text: str | None) -> None:
-    app = AppTest.from_function(button_for_it)
-    app.session_state["text"], app.session_state["weights"] = typed, "random"
-    put(app, trained(task))
-    press(app, "look")
-    assert app.session_state["weights"] == "trained here"
-    assert app.session_state["text"] == (trained(task).example if text is None else text)
 
 
 def test_its_file_opens_among_the_visitors_own_weights_too() -> None:

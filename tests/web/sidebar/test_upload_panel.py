@@ -2,15 +2,14 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save
 
-from playground.link.params import LOCKED, SHARED, SIZES
+from playground.link.params import LOCKED, SIZES
 from playground.link.query import model_config, settle
 from playground.presets import PRESETS
-from playground.weights.recognise import RecognisedWeights, recognise
+from playground.weights.recognise import recognise
 from tests.link.test_link_values import values_of_the_sidebar
 from tests.test_oracles import FILES, read
 from tests.web.app_test import (
@@ -54,23 +53,6 @@ def test_five_words_fit_five_rows_and_six_do_not() -> None:
     choose(app, text="this is an example sentence too")
     assert len(app.error) == 1
     assert "word makes 6 different tokens of this, and your file's token table has 5 rows" in sentences(app)
-
-
-@pytest.mark.parametrize(
-    ("d_model", "own", "expected"),
-    [(8, {}, (4, "rotary")), (15, {}, (15, "sinusoidal")), (8, {"n_heads": 8}, (8, "sinusoidal"))],
-)
-def test_rotary_positions_give_way_to_a_files_width_of_a_head(
-    d_model: int, own: dict[str, Any], expected: tuple[int, str]
-) -> None:
-    found = RecognisedWeights("tutorial-a", {"d_model": d_model, "d_head": 0, "vocab_size": 9} | own, {})
-    chosen = {key: param.default for key, param in SHARED.items()}
-    chosen |= {"weights": "mine", "tokenizer": "word", "n_heads": 12, "positions": "rotary"}
-    settled, sentences = settle(chosen, recognised=found)
-    assert (settled["n_heads"], settled["positions"]) == expected
-    assert settled["d_head"] == 0
-    assert "rotary positions turn pairs of them" in sentences[-1]
-    assert settle(settled, recognised=found) == (settled, [])
 
 
 @given(chosen=values_of_the_sidebar(), tutorial=st.sampled_from(sorted(FILES)), asked=st.sets(st.sampled_from(LOCKED)))

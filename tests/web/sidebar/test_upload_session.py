@@ -1,10 +1,8 @@
 """A visitor's own file belongs to one session, within the server's limits; one that can't be used changes nothing."""
 
-import tomllib
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +18,6 @@ from playground.web.session import uploaded_files
 from playground.web.session.memory_budget import MemoryBudget
 from playground.web.session.services import Services, other_services
 from playground.web.sidebar import weights_panels
-from playground.weights import MAX_BYTES
 from tests.web.app_test import (
     SESSION,
     captions,
@@ -126,8 +123,3 @@ def test_a_file_that_can_not_be_used_says_why_and_changes_nothing(name: str) -> 
     assert ":orange-badge[random weights]" in captions(app)
     upload(app, save(own_model()))
     assert not app.error
-
-
-def test_the_server_takes_files_as_large_as_can_be_opened(repository: Path) -> None:
-    settings = tomllib.loads((repository / ".streamlit" / "config.toml").read_text("utf-8"))
-    assert settings["server"]["maxUploadSize"] * 2**20 == MAX_BYTES

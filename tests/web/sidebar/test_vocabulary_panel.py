@@ -87,15 +87,6 @@ def test_the_vocabulary_survives_other_weights(passes: list[tuple[Encoder, Run]]
     assert ids_of(passes[-1][1], passes[-1][0]) == [7, 8]
 
 
-def test_the_link_does_not_change() -> None:
-    app = open_words()
-    before = dict(app.query_params)
-    open_vocabulary(app, LINES)
-    choose(app, own_reading="ids", text=TEXT + " ")
-    choose(app, text=TEXT)
-    assert dict(app.query_params) == before
-
-
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("close", ["button", "file"])
 def test_the_vocabulary_goes_with_its_file(close: str, n_memory_users: Callable[[], int]) -> None:
