@@ -56,9 +56,10 @@ def current_page() -> Page:
     return page_at(st.session_state[OPEN_PAGE])
 
 
-def request_page(name: str) -> None:
-    """Have the next run go to a page, by its path; for callbacks."""
-    st.session_state[NEXT] = name
+def request_page(name: object) -> None:
+    """Have the next run go to a page, by its path; for callbacks. What a browser sends may be anything."""
+    if isinstance(name, str) and name in PAGES:
+        st.session_state[NEXT] = name
 
 
 def open_requested_page() -> None:

@@ -50,15 +50,6 @@ ASKED = "_exercise_asked"
 Source = FunctionType | type | ModuleType | Callable[..., Any]
 
 
-def draw_page(page: str, question: str, draw: Callable[[], None], *sources: Source, changed: bool = True) -> None:
-    """Draw a page, by its name in code: its frame around `draw`, a fragment, and the `sources` of its numbers."""
-    draw_heading(question)
-    draw_pin_line()
-    draw_run_line(changed=changed)
-    draw()
-    code_behind(page, *sources)
-
-
 @as_one_element
 def draw_heading(question: str) -> None:
     """Draw the page's question, notices, and the changes of the computation."""

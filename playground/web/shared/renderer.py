@@ -49,9 +49,6 @@ _HEADER, _CODE_HEIGHT = 38, 160
 PLACES = ("layer", "head", "query", "key")
 """Of the focus, in the line's order."""
 
-ON_CHANGE: dict[str, Callable[[], None]] = {}
-"""What runs when the widget of a parameter is used, by the parameter's key; pages add theirs."""
-
 WIDGETS: dict[str, Callable[..., None]] = {"token_chips": draw_token_chips}
 """What draws a `Widget`, by its name; pages add theirs."""
 
@@ -82,6 +79,24 @@ def session_view(page: str) -> LinkedView:
     has_pinned = other is not None and other.text.sentences
     pinned = LinkedView(page, other, {**values, **other.values}) if other is not None and has_pinned else None
     return LinkedView(page, lab, values, pinned=pinned)
+
+
+def draw_page(
+    page: str,
+    question: str,
+    show: Callable[[Scene[S], Options], Iterable[Item]],
+    scene: Callable[[LinkedView], Scene[S]],
+    *sources: panels.Source,
+    shown: Sequence[str] = PLACES,
+    live: Live = _NOTHING_LIVE,
+    changed: bool = True,
+) -> None:
+    """Draw a whole page of a run: heading, pin line, the run with the visitor's changes or without, view, `sources`."""
+    panels.draw_heading(question)
+    panels.draw_pin_line()
+    panels.draw_run_line(changed=changed)
+    page_end.fragment(draw_view)(page, show, scene, shown, live)
+    panels.code_behind(page, *sources)
 
 
 def draw_view(
@@ -183,7 +198,7 @@ class _Renderer:
                 st.code(text, language=None, height="content" if wraps else _CODE_HEIGHT, wrap_lines=wraps)
             case chart.Control(key, label, help_text, high):
                 limits: dict[str, Any] = {} if high is None else {"high": high}
-                if follows := self.live.on_change.get(key, ON_CHANGE.get(key)):
+                if follows := self.live.on_change.get(key):
                     limits["on_change"] = follows
                 widgets.draw(key, label, help_text=help_text or None, **limits)
             case Menu():
