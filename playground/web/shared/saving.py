@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from html import escape
 from typing import Any
 from urllib.parse import urlencode, urlsplit, urlunsplit
@@ -21,7 +22,7 @@ from playground.charts.markdown import escape_markdown
 from playground.errors import BusyError, PlaygroundError, explain
 from playground.export.tables import MOST_WEIGHTS, all_weights, numbers_of, rows_of, write_csv
 from playground.link.query import VERSION
-from playground.text.wording import upper_first
+from playground.text.wording import quote_text, upper_first
 from playground.web.choices.open_page import current_parameters, parameters_to_copy
 from playground.web.choices.setup import current_setup
 from playground.web.components.charts import draw_picture_buttons
@@ -150,11 +151,18 @@ def end_page() -> None:
             st.info(say("frame", "no-chart", link=current_link()))
 
 
-def draw_uploader(label: str, name: str, on_change: Callable[[], None], **options: Any) -> None:
-    """Draw an uploader with options of `st.file_uploader`, and why its last file can't be used."""
-    st.file_uploader(label, key=uploader_key(name), on_change=on_change, **options)
+def draw_uploader(label: str, name: str, read: Callable[..., None], **options: Any) -> None:
+    """Draw an uploader with options of `st.file_uploader`; `read` takes its files, or a sentence says why it can't."""
+    st.file_uploader(label, key=uploader_key(name), on_change=partial(_open_files, name, read), **options)
     if problem_key(name) in st.session_state:
         st.error(st.session_state[problem_key(name)])
+
+
+def _open_files(name: str, read: Callable[..., None]) -> None:
+    files = take_files(name)
+    if files:
+        with explain_failure(problem_key(name), quote_text(max(files, key=lambda file: file.size).name)):
+            read(*files)
 
 
 def problem_key(name: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any, get_args
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from playground.accounting import count_parameters
 from playground.config import SETTINGS, SettingGroup
@@ -19,7 +20,6 @@ from playground.link.kinds import Choice
 from playground.link.params import ARCHITECTURE, PARAMS
 from playground.link.query import VERSION, shape_to_train, trains_small
 from playground.presets import PRESETS
-from playground.text.wording import quote_text
 from playground.web.choices import history, open_page, shortcuts, widgets
 from playground.web.choices.english import follow_move, leave_minilm, note_drawn, weights_chosen
 from playground.web.choices.open_page import follow_link, shows_example
@@ -77,7 +77,7 @@ def draw(variants: Variants) -> Callable[[], None]:
         with more:
             export_button(variants)
             label, help_text = say("sidebar", "saved-link"), say("sidebar", "saved-link.help")
-            saving.draw_uploader(label, _SAVED, _open_saved_link, max_upload_size=1, help=help_text)
+            saving.draw_uploader(label, "saved_link", _open_saved_link, max_upload_size=1, help=help_text)
 
     return draw_expanders
 
@@ -249,18 +249,11 @@ def _unlock() -> None:
     shortcuts.choose_values({key: current_value(key) for key in params.LOCKED} | {"weights": "random"})
 
 
-_SAVED = "saved_link"
-"""Name of the uploader for a link that was too long for an address."""
-
-
-def _open_saved_link() -> None:
-    file = saving.take_file(_SAVED)
-    if file is not None:
-        with saving.explain_failure(saving.problem_key(_SAVED), quote_text(file.name)):
-            link = file.getvalue().decode(errors="replace").strip()
-            if re.fullmatch(r"https?://\S+", link) is None:  # any text with a question mark could be a short link
-                raise InputError(say("sidebar", "saved-link.wrong"))
-            request_page(follow_link(link))
+def _open_saved_link(file: UploadedFile) -> None:
+    link = file.getvalue().decode(errors="replace").strip()
+    if re.fullmatch(r"https?://\S+", link) is None:  # any text with a question mark could be a short link
+        raise InputError(say("sidebar", "saved-link.wrong"))
+    request_page(follow_link(link))
 
 
 _AREA, _LINE = "phone_text", "front_text"

@@ -6,11 +6,12 @@ from statistics import fmean
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from playground.accounting import count_parameters
 from playground.accounting.readable import duration
 from playground.charts.markdown import escape_markdown, quote_token
-from playground.errors import PlaygroundError
+from playground.errors import InputError, PlaygroundError
 from playground.language.answers import nearest_sentences
 from playground.language.capabilities import CAPABILITIES
 from playground.language.family import shares_of
@@ -274,12 +275,8 @@ def _draw_reading(upload: UploadedWeights) -> None:
     if reading != "vocabulary":
         st.caption(say("sidebar", f"read-{reading}", last=f"{rows - 1:,}"))
         return
-    label, help_text, size = (
-        say("sidebar", "vocabulary"),
-        say("sidebar", "vocabulary.help"),
-        MAX_VOCABULARY_BYTES // 2**20,
-    )
-    saving.draw_uploader(label, VOCABULARY_UPLOADER, _open_vocabulary, max_upload_size=size, help=help_text)
+    options = {"max_upload_size": MAX_VOCABULARY_BYTES // 2**20, "help": say("sidebar", "vocabulary.help")}
+    saving.draw_uploader(say("sidebar", "vocabulary"), VOCABULARY_UPLOADER, _open_vocabulary, **options)
     if own is not None and isinstance(tokenizer, VocabularyTokenizer):
         words = f"{len(tokenizer.ids):,}"
         st.caption(say("sidebar", "vocabulary.told", file=quote_text(own.file), words=words, rows=f"{rows:,}"))
@@ -291,31 +288,24 @@ def _change_reading() -> None:
         uploaded_files.read_typed_ids()
 
 
-def _open_vocabulary() -> None:
-    file = saving.take_file(VOCABULARY_UPLOADER)
-    if file is not None:
-        with saving.explain_failure(saving.problem_key(VOCABULARY_UPLOADER), quote_text(file.name)):
-            uploaded_files.keep_vocabulary(file.name, file.getvalue())
+def _open_vocabulary(file: UploadedFile) -> None:
+    uploaded_files.keep_vocabulary(file.name, file.getvalue())
 
 
-def _open_upload() -> None:
+def _open_upload(*chosen: UploadedFile) -> None:
     """Keep the file in place of the one before, and set what it does not say to what is likely."""
-    files = {file.name: file.getvalue() for file in saving.take_files(UPLOADER)}
+    files = {file.name: file.getvalue() for file in chosen}
     weights = {name: data for name, data in files.items() if name.endswith(".safetensors")}
     weights = weights or {name: data for name, data in files.items() if not name.endswith((".json", ".txt", ".md"))}
     if not weights:
-        if files:
-            st.session_state[saving.problem_key(UPLOADER)] = say("sidebar", "no-weights")
-        return
-    name = next(iter(weights))
-    with saving.explain_failure(saving.problem_key(UPLOADER), quote_text(name)):
-        with services().turns.take():
-            config, tokenizer = files.get("config.json"), files.get("tokenizer.json")
-            upload, own = uploaded_files.read_upload(name, list(weights.values()), config, tokenizer)
-        close()
-        st.session_state[UPLOAD] = upload
-        if own is not None:
-            st.session_state[TOKENIZER] = own
-        st.session_state.update(upload.recognised.open_settings)
-        if own is None and 0 < upload.recognised.settings["vocab_size"] < TRAINED.vocab_size:
-            st.session_state["tokenizer"] = "word"
+        raise InputError(say("sidebar", "no-weights"))
+    config, tokenizer = files.get("config.json"), files.get("tokenizer.json")
+    with services().turns.take():
+        upload, own = uploaded_files.read_upload(next(iter(weights)), list(weights.values()), config, tokenizer)
+    close()
+    st.session_state[UPLOAD] = upload
+    st.session_state.update(upload.recognised.open_settings)
+    if own is not None:
+        st.session_state[TOKENIZER] = own
+    elif 0 < upload.recognised.settings["vocab_size"] < TRAINED.vocab_size:
+        st.session_state["tokenizer"] = "word"

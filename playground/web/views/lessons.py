@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from playground.charts.chart import Paragraph
 from playground.charts.markdown import escape_markdown
@@ -17,7 +18,7 @@ from playground.learn.lesson import (
     read_lesson,
     shipped_lessons,
 )
-from playground.text.wording import count_noun, quote_text
+from playground.text.wording import count_noun
 from playground.web.choices.setup import current_value
 from playground.web.components.without_picture import request_scroll
 from playground.web.shared import navigation, panels, saving
@@ -27,14 +28,8 @@ from playground.web.shared.renderer import render
 _TOP = "lessons_top"
 """Key of what stands first on the page, to which it scrolls."""
 
-_UPLOADER = "lesson_file"
-"""Name of the uploader."""
-
 _IN_A_ROW = 4
 """Cards."""
-
-_PROBLEM = "_lesson_problem"
-"""Session key of the sentence that says why the last file was not opened."""
 
 _BRINGS = "A lesson brings a sentence and settings of its own. Its button **End** brings yours back."
 
@@ -100,11 +95,7 @@ def _draw_list(problem: str) -> None:
         "A lesson is a file in YAML: words, links and exercises, step by step. Save the file of one of these lessons, "
         "change it in an editor and open it here: you get one link for your students."
     )
-    st.file_uploader(
-        "Open a lesson's file", key=saving.uploader_key(_UPLOADER), on_change=_open_file, max_upload_size=1
-    )
-    if _PROBLEM in st.session_state:
-        st.error(st.session_state[_PROBLEM])
+    saving.draw_uploader("Open a lesson's file", "lesson_file", _open_file, max_upload_size=1)
 
 
 def _draw_lesson(name: str, lesson: Lesson) -> None:
@@ -137,8 +128,5 @@ def _open(name: str) -> None:
     request_scroll(_TOP)
 
 
-def _open_file() -> None:
-    file = saving.take_file(_UPLOADER)
-    if file is not None:
-        with saving.explain_failure(_PROBLEM, quote_text(file.name)):
-            _open(encode_lesson(read_lesson(file.getvalue().decode(errors="replace"), file.name)))
+def _open_file(file: UploadedFile) -> None:
+    _open(encode_lesson(read_lesson(file.getvalue().decode(errors="replace"), file.name)))

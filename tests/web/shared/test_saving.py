@@ -86,17 +86,16 @@ def test_a_files_name_has_small_letters_digits_and_underscores(name: str, file: 
 
 def page() -> None:
     """A page with one uploader, which says what became of the file."""
+    from typing import Any
+
     import streamlit as st
 
     from playground.web.shared import saving
 
-    def use() -> None:
-        upload = saving.take_file("a_file")
-        if upload is not None:
-            with saving.explain_failure(saving.problem_key("a_file"), "this file"):
-                if "error" in st.session_state:
-                    raise st.session_state["error"]
-                st.session_state["read"] = upload.getvalue()
+    def use(upload: Any) -> None:
+        if "error" in st.session_state:
+            raise st.session_state["error"]
+        st.session_state["read"] = upload.getvalue()
 
     saving.draw_uploader("a file", "a_file", use)
 
@@ -123,10 +122,10 @@ def test_a_file_is_read_and_its_uploader_is_a_new_one() -> None:
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (InputError("It holds *x*."), r"This file can't be used. It holds \*x\*\."),
-        (MemoryError(), f"This file can't be used. {escape_markdown(OUT_OF_MEMORY)}"),
-        (KeyError("a name of ours"), f"This file can't be used. {escape_markdown(UNEXPECTED)}"),
-        (BusyError("busy"), "Many people are computing right now; open this file again in a few seconds."),
+        (InputError("It holds *x*."), r"“mine.safetensors” can't be used. It holds \*x\*\."),
+        (MemoryError(), f"“mine.safetensors” can't be used. {escape_markdown(OUT_OF_MEMORY)}"),
+        (KeyError("a name of ours"), f"“mine.safetensors” can't be used. {escape_markdown(UNEXPECTED)}"),
+        (BusyError("busy"), "Many people are computing right now; open “mine.safetensors” again in a few seconds."),
     ],
 )
 def test_what_can_not_be_read_is_one_sentence_until_another_file_can(
