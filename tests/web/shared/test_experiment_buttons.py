@@ -10,7 +10,10 @@ from playground.training import run_state, variants
 from playground.training.cost import Speed
 from playground.web.session import experiments
 from playground.web.session.experiments import EXPERIMENTS
+from playground.web.session.services import services
+from playground.web.session.trained_slot import SLOT
 from playground.web.views import regularisers, training
+from tests.waiting import running_jobs
 from tests.web.app_test import (
     SESSION,
     array,
@@ -24,6 +27,7 @@ from tests.web.app_test import (
     working,
 )  # fmt: skip
 from tests.web.experiment_pages import (
+    OWN_TEXT,
     ended,
     endless_comparison,
     measured,
@@ -32,10 +36,8 @@ from tests.web.experiment_pages import (
     until_step,
 )  # fmt: skip
 
-pytestmark = [
-    pytest.mark.usefixtures("one_experiment_at_a_time"),
-    pytest.mark.parametrize("page", ["training", "regularisers"]),
-]
+pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
+BOTH = pytest.mark.parametrize("page", ["training", "regularisers"])
 ENDLESS = {"training_steps": 5_000}
 CHARTS = {"training": "training_loss", "regularisers": "regularisers_validation"}
 
@@ -62,6 +64,7 @@ def lines(app: AppTest, page: str) -> list[list[float]]:
 
 
 @pytest.mark.usefixtures("endless")
+@BOTH
 def test_start_leave_come_back_stop_and_start_again(page: str) -> None:
     app = opened(page, **ENDLESS)
     before = lines(app, page)
@@ -80,6 +83,7 @@ def test_start_leave_come_back_stop_and_start_again(page: str) -> None:
 
 @pytest.mark.usefixtures("endless")
 @pytest.mark.sampled(1)
+@BOTH
 def test_a_connection_that_breaks_ends_the_run_and_leaves_its_curves(page: str) -> None:
     app = opened(page, **ENDLESS)
     before = lines(app, page)
@@ -92,6 +96,7 @@ def test_a_connection_that_breaks_ends_the_run_and_leaves_its_curves(page: str) 
 
 
 @pytest.mark.usefixtures("endless")
+@BOTH
 def test_one_thing_at_a_time_over_all_pages(page: str) -> None:
     other = {"training": "regularisers", "regularisers": "training"}[page]
     app = start(opened(other, **ENDLESS), other)
@@ -106,6 +111,7 @@ def test_one_thing_at_a_time_over_all_pages(page: str) -> None:
     ("error", "sentence"),
     [(MemoryError(), "too little memory"), (RuntimeError("secret /path"), "Something went wrong")],
 )
+@BOTH
 def test_a_failure_is_one_sentence_and_leaves_the_page_whole(
     page: str, error: Exception, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,6 +127,7 @@ def test_a_failure_is_one_sentence_and_leaves_the_page_whole(
     assert grey_buttons(app, page) == {"stop"}
 
 
+@BOTH
 def test_what_takes_too_long_can_not_start_and_says_what_to_shrink(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (training, experiments):
         monkeypatch.setattr(module, "machine_speed", lambda: Speed(25.0, 1e-12))
@@ -135,6 +142,7 @@ OTHER_RUN = {"training": ("training_lr", 0.01, "lr 0.002 → 0.01"),
 
 
 @pytest.mark.sampled(1)
+@BOTH
 def test_settings_that_make_another_run_are_told_from_those_of_the_curves(page: str) -> None:
     app = measured(opened(page, weights="random", regularisers_measure="loss"), page)
     first = lines(app, page)
@@ -148,3 +156,55 @@ def test_settings_that_make_another_run_are_told_from_those_of_the_curves(page: 
     measured(app, page)
     assert "no longer this run's" not in prose(app)
     assert lines(app, page) != first
+
+
+@pytest.fixture
+def two_visitors(one_experiment_at_a_time: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All AppTests are one session, which would have the experiments of one visitor alone."""
+    monkeypatch.setattr(experiments, "_until_disconnect", lambda own: own)
+
+
+@pytest.mark.usefixtures("two_visitors")
+@pytest.mark.sampled(1)
+@BOTH
+def test_who_stops_leaves_and_the_run_goes_on(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regularisers, "comparison_recipe", endless_comparison)
+    first, second = (opened(page, training_steps=5_000) for _ in range(2))
+    until_step(press(first, f"{page}_start"))
+    assert "Shared with 1 other" not in status_text(first)
+    press(second, f"{page}_start")
+    assert "Shared with 1 other" in status_text(working(second.run()))
+    assert "Shared with 1 other" in status_text(working(first.run()))
+    press(first, f"{page}_stop")
+    stopped = status_text(first)
+    assert stopped.startswith("Stopped")
+    until_step(second, "Training", at_least=5)
+    assert status_text(working(first.run())) == stopped
+    assert "Shared with 1 other" not in status_text(working(second.run()))
+    assert len(running_jobs()) == 1
+    press(second, f"{page}_stop")
+    assert not running_jobs()
+    if page == "training":
+        assert first.session_state[SLOT].trained is None
+        assert second.session_state[SLOT].trained is not None
+
+
+@pytest.mark.usefixtures("two_visitors")
+def test_who_comes_later_has_the_same_network_and_curves_at_once() -> None:
+    first, second = measured(training_page()), training_page()
+    assert second.button(key="training_another_seed")
+    press(second, "training_start")
+    assert not running_jobs()
+    assert status_text(second).startswith("All 5 steps are done. This run had been computed here before.")
+    assert second.session_state[SLOT].trained is first.session_state[SLOT].trained
+    assert "answer?" in "".join(header.value for header in working(second.run()).header)
+    assert charts(second)["training_loss"] == charts(first)["training_loss"]
+    assert prose(second) == prose(working(first.run()))
+
+
+@pytest.mark.usefixtures("two_visitors")
+def test_a_text_of_ones_own_is_kept_for_nobody() -> None:
+    app = measured(training_page(**OWN_TEXT))
+    assert not services().pool._jobs
+    ended(press(app, "training_start"))
+    assert status_text(app) == "All 5 steps are done."

@@ -1,18 +1,39 @@
-"""The dialog behind "Take it with you": what it shows is what the page computed, and it runs."""
+"""The dialog behind "Take it with you": its code runs, its arrays are the model's, and it says how a view was made."""
 
+import io
+import json
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
+import numpy as np
 import pytest
+import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
-from playground import ModelConfig
+from playground import Encoder, ModelConfig, open_link
+from playground.export.data import weights_sha256
 from playground.export.written import FILE_NAME, save_weights
 from playground.training.recipe import Recipe
 from playground.training.shipped_network import load_translator
 from playground.training.trainer import Trainer
+from playground.web.shared.page_end import PageEndError
+from playground.web.sidebar import controls, export_dialog
 from tests.export.code.written import run_here
-from tests.web.app_test import SMALL, SMALL_CONFIG, open_page, press, small_trace, trained_trace
+from tests.web.app_test import (
+    SMALL,
+    SMALL_CONFIG,
+    captions,
+    new_page,
+    open_page,
+    press,
+    sentences,
+    small_trace,
+    trained_trace,
+    working,
+)
 
 
 def open_dialog(page: str = "attention", **query: object) -> AppTest:
@@ -72,3 +93,67 @@ def test_the_training_pages_run_takes_the_same_steps() -> None:
     for _ in trainer.run():
         pass
     assert names["losses"] == trainer.history.loss
+
+
+def open_export(**query: object) -> tuple[AppTest, dict[str, Any]]:
+    """A page whose sidebar also has the export, and what each button would save."""
+    files: dict[str, Any] = {}
+    button, draw_expanders = st.download_button, controls.draw
+
+    def collect(label: str, make: Any, name: str, *rest: Any, **options: Any) -> bool:
+        files[name] = None if options.get("disabled") else make
+        return button(label, make, name, *rest, **options)
+
+    def draw(variants: Any) -> Any:
+        after = draw_expanders(variants)
+        with suppress(PageEndError):
+            export_dialog.draw_data()
+        return after
+
+    with patch.object(st, "download_button", collect), patch.object(controls, "draw", draw):
+        app = working(new_page("norms", **query).run())
+    return app, files
+
+
+def test_the_usual_arrays_are_those_of_the_model() -> None:
+    text = "it was tired"
+    app, files = open_export(**SMALL, text=text, seed=4)
+    stored = np.load(io.BytesIO(files["run_random_seed4.npz"]()), allow_pickle=False)
+    trace = small_trace(text, seed=4)
+    assert sorted(stored.files) == ["about", "final", "layers.0.attn.pattern", "layers.1.attn.pattern"]
+    for name in stored.files[1:]:
+        np.testing.assert_allclose(stored[name], trace[name][0].numpy(), atol=1e-6)
+    about = json.loads(str(stored["about"]))
+    assert about["config"] | SMALL_CONFIG == about["config"]
+    assert about["link"].endswith("&v=2")
+    assert "text=it+was+tired" in about["link"]
+    assert f"{2 * 4 * 144 + 12 * 16:,} numbers" in captions(app)
+
+
+def test_what_is_too_large_has_no_button_that_works() -> None:
+    _, files = open_export(**{**SMALL, "n_layers": 16, "n_heads": 8, "max_len": 256, "text": "x" * 250})
+    assert files["run_random_seed0.npz"] is None
+
+
+def test_without_a_sentence_it_asks_for_one() -> None:
+    app, files = open_export(**SMALL, text="")
+    assert not files
+    assert "can be saved here" in sentences(app)
+
+
+def how_made(page: str, **query: object) -> AppTest:
+    """The page's dialog with this tab alone."""
+    with patch.dict(export_dialog.TABS, {"How this was made": lambda _: export_dialog.draw_how_made()}, clear=True):
+        return press(open_page(page, **query), "export")
+
+
+def test_random_weights_have_their_seed_and_their_hash() -> None:
+    app = how_made("norms", **SMALL, text="a sentence", seed=5)
+    (frame,) = [frame.value for frame in app.dataframe if list(frame.value.columns) == ["what", "value"]]
+    made = dict(zip(frame["what"], frame["value"], strict=True))
+    assert (made["weights"], made["seed"], made["tokens"]) == ("random", "5", "10")
+    assert made["SHA-256 of all parameters"] == weights_sha256(Encoder(ModelConfig(**SMALL_CONFIG), seed=5))
+    link, lines = [code.value for code in app.code]
+    assert link in lines
+    view = open_link(link)
+    assert (view.values["seed"], view.text) == (5, ("a sentence",))
