@@ -97,6 +97,6 @@ def test_the_vocabulary_goes_with_its_file(close: str, n_memory_users: Callable[
     else:
         upload(app, (FOLDER / "d_model.safetensors").read_bytes())
         assert values(app, "own_reading") == {"own_reading": "tokenizer"}
-    assert not any(key in app.session_state for key in (TOKENIZER, weights_panels.READING))
+    assert TOKENIZER not in app.session_state
     assert n_memory_users() == (0 if close == "button" else 1)
     assert vocabulary() is None
