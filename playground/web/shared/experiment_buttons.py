@@ -84,15 +84,9 @@ def draw_buttons(
     start: str = "Start",
     scrolls_to: str = "",
 ) -> None:
-    """Draw Start and Stop, both at any time, so that nothing moves; the one without effect is grey.
+    """Draw Start and Stop of a page's experiment; the one without effect is grey, so that nothing moves.
 
-    Args:
-        page: whose experiment it is; also what the buttons' keys start with.
-        plan: what the present settings describe; None if there is nothing to start.
-        create: starts a plan in the background.
-        has_network: whether what an earlier session has trained came back.
-        start: label of the first button.
-        scrolls_to: key of the container in which what was started can be watched; empty to stay.
+    `create` starts a plan, if the settings describe one; `scrolls_to` is the container in which it can be watched.
     """
     experiments = session_experiments()
     experiment, active_page = experiments.get(page), experiments.active_page()

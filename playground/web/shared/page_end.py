@@ -69,10 +69,7 @@ def fragment(view: Callable[P, None], run_every: float | None = None) -> Callabl
 
 
 def as_one_element(view: Callable[P, R]) -> Callable[P, R]:
-    """Return `view`, drawn as one element of the page, be it many things or none.
-
-    For what stands above a fragment: Streamlit drops a click in one whose place on the page has changed.
-    """
+    """Return `view`, drawn as one element: Streamlit drops a click in a fragment below whose place has changed."""
 
     @wraps(view)
     def draw(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -251,10 +251,7 @@ def draw_numbers(
 
 
 def show_table(key: str, table: pd.DataFrame, *, on_row: Callable[[int], None] | None = None, **options: Any) -> None:
-    """Show a table with options of `st.dataframe` and a button that saves it.
-
-    `on_row` takes the number of a row, from the table's first, when a cell of it is clicked.
-    """
+    """Show a table with options of `st.dataframe` and a button that saves it; `on_row` takes a clicked row's number."""
     st.dataframe(table, key=key, **_row_clicks(key, on_row), **options)
     draw_table_button(key, table)
 
