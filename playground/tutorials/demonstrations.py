@@ -80,7 +80,7 @@ def post_norm_called_pre() -> Numbers:
 
 
 def pre_norm_called_post() -> Numbers:
-    """Run tutorial A's encoder with the norms before each sublayer, as its code does, and after, as its text says."""
+    """Run tutorial A's encoder with the norms before each sublayer (its code) and after (its text)."""
     x, variant = normal(1, 6, 16), {"norm": "scalar", "final_norm": True}
     before, after = (small_encoder(**variant, norm_placement=place).encode(x) for place in ("pre", "post"))
     return (largest_difference(before, after),)
@@ -96,7 +96,7 @@ def dropout_left_on() -> Numbers:
 
 
 def no_dropout_on_weights() -> Numbers:
-    """Drop a tenth of the attention weights of six tokens, as tutorial C's text says, and none, as its code does."""
+    """Drop a tenth of six tokens' attention weights (tutorial C's text), and none (its code)."""
     trace = Trace()
     small_encoder(dropout=0.1).encode(normal(1, 6, 16), trace=trace)
     weights = trace["layers.0.attn.pattern"]
@@ -159,7 +159,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class Flaw:
-    """Something that a tutorial gets wrong."""
+    """Something that a tutorial gets wrong; its demonstration returns the numbers of the evidence."""
 
     where: str
     printed: str
@@ -167,14 +167,12 @@ class Flaw:
     happens: str = ""
     """What comes of it."""
     demonstration: Callable[[], Numbers] | None = None
-    """Return numbers that show it; None if there is nothing to compute."""
-    evidence: str = "{0}"
-    """The sentence with these numbers."""
+    evidence: str = ""
     keys: Sequence[str] = ()
     """The same mistakes in the registry."""
 
     def demonstrate(self) -> str:
-        """Return the sentence of evidence, computed; empty without a demonstration."""
+        """Return the computed evidence; empty without a demonstration."""
         return "" if self.demonstration is None else self.evidence.format(*self.demonstration())
 
 
