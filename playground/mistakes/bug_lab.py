@@ -36,8 +36,11 @@ _DATA = load_data(__file__)
 DECOYS: Mapping[str, Mapping[str, str]] = _DATA["decoys"]
 """What looks wrong and is right, by key: title, meaning, why, and its part of the code."""
 
-SUSPECTS: tuple[str, ...] = (*(key for key in MISTAKES if key not in _DATA["left-out"]), *DECOYS)
-"""Mistakes and decoys; new mistakes are left out, since they would change the cases of links."""
+SUSPECTS: Mapping[str, tuple[str, str]] = {
+    **{key: (each.title, each.meaning) for key, each in MISTAKES.items() if key not in _DATA["left-out"]},
+    **{key: (each["title"], each["meaning"]) for key, each in DECOYS.items()},
+}
+"""Title and meaning of mistakes and decoys; new mistakes are left out, since they would change the cases of links."""
 
 
 # --- a case

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace, causal_mask
@@ -95,17 +94,6 @@ def dropout_left_on() -> Numbers:
     return train, largest_difference(encoder.eval().encode(x), encoder.encode(x))
 
 
-def no_dropout_on_weights() -> Numbers:
-    """Drop a tenth of six tokens' attention weights (tutorial C's text), and none (its code)."""
-    trace = Trace()
-    small_encoder(dropout=0.1).encode(normal(1, 6, 16), trace=trace)
-    weights = trace["layers.0.attn.pattern"]
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        sums = F.dropout(weights, 0.1).sum(-1)
-    return float(weights.sum(-1).mean()), float(sums.min()), float(sums.max())
-
-
 def unrelated_tensors() -> Numbers:
     """Take queries and keys from one text, and from two."""
     x, other = normal(1, 1, 10, 16), normal(1, 1, 10, 16, seed=1)
@@ -188,7 +176,7 @@ class Tutorial:
 _DEMONSTRATIONS: Mapping[str | None, Callable[[], Numbers]] = {
     each.__name__: each
     for each in (
-        doubled_exponent, dropout_left_on, leaking_merge, mask_never_arrives, no_dropout_on_weights, permuted_tokens,
+        doubled_exponent, dropout_left_on, leaking_merge, mask_never_arrives, permuted_tokens,
         post_norm_called_pre, pre_norm_called_post, queries_masked_for_keys, scalar_norm, unbiased_deviation,
         unrelated_tensors,
     )

@@ -16,6 +16,7 @@ from playground.mistakes.bug_lab import (
     DECOYS,
     EFFORTS,
     MAX_SEED,
+    SUSPECTS,
     Attempt,
     Case,
     LabTest,
@@ -62,26 +63,22 @@ def show_bug_lab(scene: Scene[Attempt], _: Options) -> Iterator[Item]:
         yield ways_on
 
 
-def name_suspect(key: str) -> str:
-    """Return the title of a mistake or a decoy."""
-    return DECOYS[key]["title"] if key in DECOYS else MISTAKES[key].title
-
-
 def _answer_how_far(attempt: Attempt) -> str:
     mistakes = attempt.case.mistakes
     if not attempt.is_solved:
         return say("bug_lab", "answer", mistakes=len(mistakes), found=len(attempt.found))
-    return say("bug_lab", "solved", mistakes=join_words([f"**{name_suspect(key)}**" for key in mistakes]))
+    return say("bug_lab", "solved", mistakes=join_words([f"**{SUSPECTS[key][0]}**" for key in mistakes]))
 
 
 def explain_innocence(case: Case, key: str) -> str:
     """Return why a suspect is innocent."""
+    title = SUSPECTS[key][0]
     if key in DECOYS:
-        return f"{DECOYS[key]['title']}. {DECOYS[key]['why']}"
+        return f"{title}. {DECOYS[key]['why']}"
     name, n_others, n = case.find_alibi(key) or ("", 0, 0)
     layer, _, point = name_point(name).partition(", ")
     tensor = f"{point} of {layer}" if point else layer
-    return say("bug_lab", "alibi", title=MISTAKES[key].title, others=n_others, all=n, tensor=tensor)
+    return say("bug_lab", "alibi", title=title, others=n_others, all=n, tensor=tensor)
 
 
 # --- what is pressed
@@ -117,10 +114,10 @@ def _show_suspects(attempt: Attempt) -> Iterator[Item]:
 
 
 def _show_suspect(attempt: Attempt, key: str) -> Group:
-    meaning = DECOYS[key]["meaning"] if key in DECOYS else MISTAKES[key].meaning
+    title, meaning = SUSPECTS[key]
     values, scroll = {"lab_accused": (*attempt.accused, key)}, "answer" if key in attempt.case.mistakes else VERDICT
-    label, is_done = upper_first(name_suspect(key)), key in attempt.accused
-    button = _button(label, f"accuse_{key}", values, scroll, disabled=is_done)
+    is_done = key in attempt.accused
+    button = _button(upper_first(title), f"accuse_{key}", values, scroll, disabled=is_done)
     return Group("", (button, Paragraph(meaning, "caption")), gap="xsmall")
 
 

@@ -21,9 +21,6 @@ from playground.words import say
 _MOST_CELLS = 64
 """Rows and columns of a map."""
 
-_MOST_NAMED = 4
-"""Tensors to bring next."""
-
 
 @dataclass(frozen=True, eq=False)
 class Diagnosed:
@@ -33,18 +30,13 @@ class Diagnosed:
     theirs: Array | None
     ours: Array | None
     tokens: Sequence[str]
-    missing: Sequence[str]
-    """Names between the last given tensor that agrees and the first that differs."""
 
 
 def diagnosed(found: Diagnosis, ours: Mapping[str, Array], tokens: Sequence[str]) -> Diagnosed:
-    """Return what the page shows; `ours` are the model's tensors in the order of the computation."""
+    """Return what the page shows; `ours` are the model's tensors."""
     if found.first is None:
-        return Diagnosed(found, None, None, tokens, ())
-    before = list(ours)[: list(ours).index(found.first)]
-    last_right = max((place for place, name in enumerate(before) if name in found.theirs), default=-1)
-    theirs = found.theirs[found.first].float().numpy()
-    return Diagnosed(found, theirs, ours[found.first], tokens, before[last_right + 1 :])
+        return Diagnosed(found, None, None, tokens)
+    return Diagnosed(found, found.theirs[found.first].float().numpy(), ours[found.first], tokens)
 
 
 def show_mistake(mistake: Mistake, config: ModelConfig) -> Iterator[Item]:
@@ -88,9 +80,7 @@ def _answer_what_is_wrong(seen: Diagnosed) -> str:
         return say("diagnosis", "answer-found", mistakes=mistakes, **numbers, **place)
     if found.is_noise:
         return say("diagnosis", "answer-noise", **numbers, **place)
-    told = say("diagnosis", "answer-unknown", **numbers, **place)
-    named = [f"`{name}`" for name in seen.missing[:: -(-len(seen.missing) // _MOST_NAMED) or 1]]
-    return f"{told} {say('diagnosis', 'missing', names=join_words(named))}" if named else told
+    return say("diagnosis", "answer-unknown", **numbers, **place)
 
 
 def _list_differences(found: Diagnosis) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.mistakes.bug_lab import TESTS, open_case
 from playground.mistakes.registry import MISTAKES
-from playground.views.bug_lab import explain_innocence, name_suspect
+from playground.views.bug_lab import explain_innocence
 from tests.web.app_test import answer, array, charts, open_page, press, prose, sentences, without_error
 
 LAB = open_case(2, "easy")
@@ -63,7 +63,7 @@ def test_a_solved_case_shows_the_lines_of_its_encoder(seed: int) -> None:
     app = page(lab_seed=seed, lab_level="any", lab_accused=[key])
     wrong, right = MISTAKES[key].write_lines(lab.config)
     assert app.code[0].value == f"# wrong\n{wrong}\n\n# right\n{right}"
-    assert name_suspect(key) in answer(app)
+    assert MISTAKES[key].title in answer(app)
 
 
 def test_two_mistakes_are_found_one_after_the_other() -> None:
