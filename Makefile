@@ -51,7 +51,6 @@ soak: $(VENV)/test.stamp browser
 	SOAK_LINKS=10000 SOAK_SECONDS=3 $(PY) -m pytest -q tests/browser/test_hostile_links.py
 	SOAK_ATTACKS=60 $(PY) -m pytest -q tests/attacks
 	SOAK_EXPORTS=2000 $(PY) -m pytest -q tests/export
-	SOAK_MISTAKES=all $(PY) -m pytest -q tests/mistakes
 	SOAK_PAUSES=all $(PY) -m pytest -q tests/browser/test_quick_choices.py
 	ATTACK_SECONDS=60 $(PY) -m pytest -q tests/browser/test_attacks.py
 
