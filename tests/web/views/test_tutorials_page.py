@@ -51,8 +51,8 @@ def open_topic(letter: str, words: str, **query: object) -> AppTest:
 TOPICS = [(letter, topic) for letter, tutorial in TUTORIALS.items() for topic in tutorial.topics]
 ELSEWHERE = {
     "overview_shapes": False,
-    "norms_view": "cosines",
-    "positions_view": "curves",
+    "norms_view": "tokens",
+    "positions_view": "similarity",
     "parameters_view": "layers",
     "step_path": "as tutorial B",
     "encdec_attention": "encoder self",
