@@ -84,8 +84,8 @@ def list_chips(lab: Lab) -> list[tuple[str, str, str, str]]:
         start, end = batch.offsets[row][i]
         kind = "special" if batch.special[row][i] else "unknown" if batch.unknown[row][i] else "plain"
         number = str(int(batch.ids[row, i]))
-        named = {"position": i, "below": f"{'id' if has_table else 'word'} {number}", "kind": kind}
-        told = say("overview", "chip", start=start, end=end, text=sentence[start:end], **named)
+        named = {"position": str(i), "below": f"{'id' if has_table else 'word'} {number}", "kind": kind}
+        told = say("overview", "chip", start=str(start), end=str(end), text=sentence[start:end], **named)
         chips.append((piece, number if has_table else f"word {number}", kind, told))
     n_padding = int(lab.run.padding.sum())
     below = str(int(batch.ids[row, -1])) if has_table else "zeros"
