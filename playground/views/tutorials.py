@@ -45,7 +45,10 @@ def tutorials_scene(view: LinkedView) -> Scene[int]:
 def show_tutorials(scene: Scene[int], options: Options) -> Iterator[Item]:
     """Yield what is different in the chosen tutorial, what it teaches where, and panels."""
     seed, letter, against = scene.now, options["tutorials_letter"], options["tutorials_against"]
-    yield Paragraph(answer_what_is_different(seed, letter), "answer")
+    distance = comparison.apart_by(trace_all(seed)[letter], trace_all(seed)[PAPER])
+    reason = next((DEPARTURES[each.field, each.here][1] for each in _list_departures(seed, letter)), "none")
+    answer = say("tutorials", "answer", letter=letter, distance=f"{distance:.2f}", reason=reason)
+    yield Paragraph(answer, "answer")
     yield Control("tutorials_letter", say("tutorials", "follow"))
     if letter != PAPER:
         yield _show_departures(letter)
@@ -60,14 +63,7 @@ def show_tutorials(scene: Scene[int], options: Options) -> Iterator[Item]:
     )
 
 
-def answer_what_is_different(seed: int, letter: str) -> str:
-    """Return how far the chosen tutorial is from the paper, and its main cause."""
-    distance = comparison.apart_by(trace_all(seed)[letter], trace_all(seed)[PAPER])
-    reasons = [DEPARTURES[each.field, each.here][1] for each in _departures(seed, letter)]
-    return say("tutorials", "answer", letter=letter, distance=f"{distance:.2f}", reason=next(iter(reasons), "none"))
-
-
-def _departures(seed: int, letter: str) -> list[Cause]:
+def _list_departures(seed: int, letter: str) -> list[Cause]:
     """Return what a tutorial does otherwise than the paper, which names no ε; the largest effect first."""
     causes = [each for each in comparison.causes(PAPER, seed) if each.letter == letter and each.field != "norm_eps"]
     return sorted(causes, key=lambda cause: -cause.effect)
@@ -76,7 +72,7 @@ def _departures(seed: int, letter: str) -> list[Cause]:
 def _show_departures(letter: str) -> LabelledBars[int]:
 
     def bars(seed: int) -> LabelledRows:
-        effects = {DEPARTURES[each.field, each.here][0]: each.effect for each in _departures(seed, letter)}
+        effects = {DEPARTURES[each.field, each.here][0]: each.effect for each in _list_departures(seed, letter)}
         colours, texts = [palette.ATTENTION] * len(effects), [f"{effect:.2f}" for effect in effects.values()]
         return LabelledRows([*effects], [*effects.values()], colours, texts, say("tutorials", "effects.value"))
 
