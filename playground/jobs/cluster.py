@@ -15,18 +15,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from playground.errors import ClusterError, explain
-from playground.jobs.computation import Computation, JobStatus, Request, S
-from playground.jobs.pool import JobPool
+from playground.jobs.pool import Computation, JobPool, JobStatus, Request, S
 
 UNREACHABLE = "The machines that compute this cannot be reached right now; try again in some minutes."
 
 LOST = "The cluster lost this run's machine again and again. Start it again in some minutes, or with a smaller model."
 
 MAX_LOSSES = 3
-"""Workers that a part may lose; Ray starts another each time, which begins anew and finds the same numbers."""
+"""Workers that a part may lose; Ray starts another each time, which begins again and finds the same numbers."""
 
 MAX_JOBS = 64
-"""Jobs of this server that are on the cluster at once; their workers wait there for room."""
+"""Jobs of this server on the cluster at once; their workers wait there for room."""
 
 POLL = 0.25
 """Seconds after which a run that waits for its workers can be stopped at the latest."""
@@ -60,7 +59,7 @@ class ClusterPool(JobPool):
         self.address, self.cpus, self.gpus = address, cpus, gpus
         self._connecting = threading.Lock()
         self._ray: Any = None
-        self._worker_class: Any = None
+        self._worker: Any = None
 
     def build(self, request: Request[S]) -> Computation[S]:
         """Return the computation on the cluster; ClusterError if that cannot be reached."""
@@ -76,14 +75,9 @@ class ClusterPool(JobPool):
             sigterm = signal.getsignal(signal.SIGTERM)
             try:
                 self._ray = importlib.import_module("ray")
-                self._ray.init(
-                    address=self.address,
-                    include_dashboard=False,
-                    log_to_driver=False,
-                    logging_level=logging.ERROR,
-                    configure_logging=False,
-                )
-                self._worker_class = self._ray.remote(RunWorker).options(
+                quiet = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
+                self._ray.init(address=self.address, logging_level=logging.ERROR, **quiet)
+                self._worker = self._ray.remote(RunWorker).options(
                     num_cpus=self.cpus, num_gpus=self.gpus, max_restarts=MAX_LOSSES, max_task_retries=-1
                 )
             except Exception as problem:
@@ -101,7 +95,7 @@ class ClusterPool(JobPool):
 
     def start(self, request: Request[Any]) -> Any:
         """Return a new `RunWorker`, which may have to wait for its room."""
-        return self._worker_class.remote(request)
+        return self._worker.remote(request)
 
     def stop(self, worker: Any) -> None:
         """End a worker at once, and free its room."""

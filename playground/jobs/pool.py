@@ -7,13 +7,13 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Generator, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from playground.errors import PlaygroundError, explain
-from playground.jobs.computation import Computation, JobStatus, Request, S
 
 NICENESS = 10
 """How far the priority of a job's thread, and of those that torch starts for it, is lowered."""
@@ -21,14 +21,58 @@ NICENESS = 10
 LAST_STEP = 5.0
 """Seconds that whoever stops a job waits for its current step."""
 
+JobStatus = Literal["waiting", "running", "finished", "cancelled", "failed"]
+
+S = TypeVar("S")
+"""What is to be seen of a computation: a record with `progress` and `n_bytes` that never changes and can be pickled."""
+S_co = TypeVar("S_co", covariant=True)
+
 OnEnd = Callable[[S, JobStatus], str | None]
 """Called once with the last state and how the job ended; returns what the visitor should be told, if anything."""
 
 logger = logging.getLogger(__name__)
 
 
-def _do_nothing(*_: object) -> None:
-    pass
+class Computation(Protocol[S_co]):
+    """Something that is computed step by step, while others look at it."""
+
+    @property
+    def state(self) -> S_co | None:
+        """Return what is to be seen by now, in any thread; None before there is anything."""
+
+    def run(self) -> Generator[object]:
+        """Compute it; yields after every step."""
+
+    def close(self, status: JobStatus) -> None:
+        """Make the last state after the end, and free everything else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(Generic[S]):
+    """A computation in words, which may be sent to another machine."""
+
+    device: str = "cpu"
+    """As torch names it."""
+    threads: int = 1
+    """CPU threads, on which the last digits depend."""
+    data: Any = None
+    """What the words ask for, if it is there already; it does not travel."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "data": None}
+
+    def build(self) -> Computation[S]:
+        """Return the computation before its first step, in this process."""
+        raise NotImplementedError
+
+    @property
+    def parts(self) -> Sequence["Request[S]"]:
+        """Return requests that together are this one and need nothing of each other, in order."""
+        return (self,)
+
+    def join(self, states: Sequence[S | None]) -> S | None:
+        """Return the state of the whole from that of its parts, None for those that have not begun."""
+        return states[0]
 
 
 class Job(Generic[S]):
@@ -86,14 +130,13 @@ class JobHandle(Generic[S]):
         job: the job.
         joined: its status when this visitor asked for it; None for the first, who started it.
         left: whether the visitor left while the job went on for others.
-        reached: the state, and the seconds, of that moment.
         note: what `on_end` had to say, or why it failed, in one sentence or none.
     """
 
     def __init__(self, pool: "JobPool", job: Job[S], on_end: OnEnd[S] | None, joined: JobStatus | None) -> None:
         self.job, self.joined, self.note, self.left = job, joined, "", False
         self._pool, self._on_end = pool, on_end
-        self.reached: tuple[S | None, float] = (None, 0.0)
+        self._reached: tuple[S | None, float] = (None, 0.0)
 
     @property
     def status(self) -> JobStatus:
@@ -113,7 +156,7 @@ class JobHandle(Generic[S]):
     @property
     def state(self) -> S | None:
         """Return what is to be seen; None before the first step."""
-        return self.reached[0] if self.left else self.job.state
+        return self._reached[0] if self.left else self.job.state
 
     @property
     def progress(self) -> float:
@@ -124,7 +167,7 @@ class JobHandle(Generic[S]):
     @property
     def seconds(self) -> float:
         """Return how long it has run."""
-        return self.reached[1] if self.left else self.job.seconds
+        return self._reached[1] if self.left else self.job.seconds
 
     @property
     def position(self) -> int:
@@ -135,6 +178,10 @@ class JobHandle(Generic[S]):
     def others(self) -> int:
         """Return for how many others the job goes on without this visitor."""
         return 0 if self.job.over.is_set() else sum(not each.left for each in self.job.handles if each is not self)
+
+    def leave(self) -> None:
+        """Keep what is reached, while the job goes on for others."""
+        self._reached, self.left = (self.job.state, self.job.seconds), True
 
     def stop(self, timeout: float = LAST_STEP) -> None:
         """Leave with what is reached; if nobody else takes part, end the job and wait for that."""
@@ -150,8 +197,7 @@ class JobHandle(Generic[S]):
     def deliver(self, status: JobStatus) -> None:
         """Hand over the last state, once."""
         on_end, self._on_end = self._on_end, None
-        state = self.state
-        if on_end is None or state is None:
+        if on_end is None or (state := self.state) is None:
             return
         try:
             self.note = on_end(state, status) or ""
@@ -190,8 +236,8 @@ class JobPool:
         on_end: OnEnd[S] | None = None,
         *,
         keep: bool = True,
-        on_start: Callable[[], None] = _do_nothing,
-        on_over: Callable[[S | None], None] = _do_nothing,
+        on_start: Callable[[], None] = lambda: None,
+        on_over: Callable[[S | None], None] = lambda _: None,
     ) -> JobHandle[S]:
         """Take part in the job of this key; the first who asks for it starts it.
 
@@ -205,20 +251,17 @@ class JobPool:
         """
         with self._lock:
             job: Job[S] | None = self._jobs.get(key)
-            if job is None or job.stopping.is_set():
-                job = Job(request, on_start, on_over)
-                handle = JobHandle(self, job, on_end, None)
-                job.handles.append(handle)
-                self._jobs[key] = job
-                self._jobs.move_to_end(key)
-                job.future = self._threads.submit(self._run, job, keep)
-                return handle
-            handle = JobHandle(self, job, on_end, job.status)
+            is_new = job is None or job.stopping.is_set()
+            if job is None or is_new:
+                job = self._jobs[key] = Job(request, on_start, on_over)
+            handle = JobHandle(self, job, on_end, None if is_new else job.status)
             is_over = job.over.is_set()
-            if is_over:
+            if is_new or is_over:
                 self._jobs.move_to_end(key)
-            else:
+            if not is_over:
                 job.handles.append(handle)
+            if is_new:
+                job.future = self._threads.submit(self._run, job, keep)
         if is_over:
             handle.deliver(job.status)
         return handle
@@ -230,7 +273,7 @@ class JobPool:
             if handle.ended:
                 return
             if handle.others:
-                handle.reached, handle.left = (job.state, job.seconds), True
+                handle.leave()
                 return
             job.stopping.set()
             if job.future is not None and job.future.cancel():

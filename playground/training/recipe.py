@@ -18,17 +18,15 @@ _MAX_TEXT = 20_000
 class Recipe(DataRecipe):
     """A training run: its task and data, its optimiser, and ten regularisers, each off at 0 or False.
 
-    A number's annotation has its lowest and its highest value, both allowed.
-
     Two runs of one recipe and one architecture give the same losses on the same kind of device with the same number of
-    threads, which is one unless a server sets more: more threads add up in another order.
+    threads.
 
     Raises:
         RecipeError: a field has a wrong type or is out of range; the message says what would work.
     """
 
     steps: Annotated[int, (1, 100_000)] = 600
-    """Batches to learn from, one after the other."""
+    """Batches to learn from."""
     batch_size: Annotated[int, (1, 512)] = 64
     """Sequences in a batch."""
 
@@ -86,24 +84,19 @@ FORMER = dict.fromkeys(("noise", "shuffling", "span_masking", "token_swapping"),
 
 
 def architecture(config: ModelConfig, recipe: Recipe, data: Data) -> ModelConfig:
-    """The given architecture with the task's vocabulary, without norms if the recipe says so.
+    """Return the given architecture with the task's vocabulary, without norms if the recipe says so.
 
     Raises:
         RecipeError: the recipe's longest sequence, with a decoder's [BOS], is longer than the config's max_len.
     """
     longest = recipe.length + data.task.has_decoder  # its [BOS]
     if config.has_position_table and longest > config.max_len:
-        works = max(2, recipe.length - (longest - config.max_len))
-        raise RecipeError(
-            "length",
-            recipe.length,
-            f"makes sequences of up to {longest} tokens, and the position table has max_len={config.max_len} rows",
-            (works,),
-        )
+        reason = f"makes sequences of up to {longest} tokens, and the position table has max_len={config.max_len} rows"
+        raise RecipeError("length", recipe.length, reason, (max(2, recipe.length - (longest - config.max_len)),))
     norm = config.norm if recipe.layer_norm else "none"
     return replace(config, vocab_size=data.tokenizer.vocab_size, norm=norm)
 
 
 def teacher_config(config: ModelConfig) -> ModelConfig:
-    """The teacher's architecture: the same with twice the width, in the stream and in the feed-forward."""
+    """Return the teacher's architecture: twice the width, in the stream and in the feed-forward."""
     return replace(config, d_model=2 * config.d_model, d_ff=2 * config.d_ff)

@@ -15,7 +15,6 @@ from torch import Tensor, nn
 from playground.config import ModelConfig
 from playground.model.dropout import DROPOUT_POINTS, set_dropout
 from playground.model.init import Embedding, Linear
-from playground.training.augment import mask_tokens
 from playground.training.network import (
     Evaluation,
     History,
@@ -29,7 +28,7 @@ from playground.training.network import (
 )
 from playground.training.recipe import Recipe, architecture, teacher_config
 from playground.training.tasks import Data, Examples, make_data
-from playground.training.tasks.task import generator
+from playground.training.tasks.task import MASK_ID, SPECIALS, generator
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
@@ -52,15 +51,22 @@ def distillation(student: Tensor, teacher: Tensor, temperature: float) -> Tensor
     return temperature**2 * (log_q.exp() * (log_q - log_p)).sum(dim=-1).mean()
 
 
+def mask_tokens(ids: Tensor, p: float, random: torch.Generator) -> Tensor:
+    """Show each token as [MASK] with probability p, padding and special tokens aside: (B, T) → (B, T).
+
+    The generator is on the CPU; it draws as much if p is 0.
+    """
+    hidden = torch.rand(*ids.shape, generator=random).to(ids.device) < p
+    return ids.masked_fill(hidden & (ids >= len(SPECIALS)), MASK_ID)
+
+
 def build_optimizer(network: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
-    """The recipe's optimiser; only matrices and tables decay."""
+    """Return the recipe's optimiser; only matrices and tables decay."""
     decaying = {id(m.weight) for m in network.modules() if isinstance(m, Linear | Embedding) and recipe.weight_decay}
-    parameters = list(network.parameters())
-    groups = [
-        {"params": [p for p in parameters if id(p) in decaying], "weight_decay": recipe.weight_decay},
-        {"params": [p for p in parameters if id(p) not in decaying], "weight_decay": 0.0},
-    ]
-    groups = [group for group in groups if group["params"]]
+    groups = []
+    for decays, decay in ((True, recipe.weight_decay), (False, 0.0)):
+        if parameters := [p for p in network.parameters() if (id(p) in decaying) == decays]:
+            groups.append({"params": parameters, "weight_decay": decay})
     if recipe.optimizer == "sgd":
         return torch.optim.SGD(groups, recipe.lr, momentum=0.9, fused=True)
     kind = torch.optim.AdamW if recipe.optimizer == "adamw" else torch.optim.Adam
@@ -214,24 +220,17 @@ class Trainer:
         self._end("finished")
 
     def message(self) -> str:
-        """Return how the run ended, in a sentence or two; empty before."""
-        if not self.outcome:
-            return ""
+        """Return how the run ended, in a sentence; empty before."""
+        step, kept = f"{self.step:,}", f"the weights of step {self.kept_step:,} are kept"
         if self.outcome == "diverged":
-            return (
-                f"The loss diverged at step {self.step:,} with a learning rate of {self.recipe.lr:g}; the weights of "
-                f"step {self.kept_step:,} are kept. A smaller learning rate, a longer warm-up or clipping would help."
-            )
+            return f"The loss diverged at step {step}; {kept}. A smaller learning rate or clipping would help."
         if self.outcome == "stopped early":
-            return (
-                f"The validation loss had not fallen for {self.recipe.patience} evaluations at step {self.step:,}; "
-                f"the weights of step {self.kept_step:,}, the best, are back."
-            )
-        kept = f" The best weights, of step {self.kept_step:,}, are back." if self.kept_step != self.step else ""
-        return f"All {self.step:,} steps are done.{kept}"
+            return f"The validation loss had stopped falling at step {step}; {kept}."
+        kept = f" {kept[0].upper()}{kept[1:]}, the best." if self.kept_step != self.step else ""
+        return f"All {step} steps are done.{kept}" if self.outcome else ""
 
     def _batches(self) -> Iterator[Tensor]:
-        """The rows of each step's batch."""
+        """Yield the rows of each step's batch."""
         order = generator(self.recipe.seed, "order")
         n, size = len(self.data.train.ids), min(self.recipe.batch_size, len(self.data.train.ids))
         waiting = torch.empty(0, dtype=torch.int64)

@@ -1,23 +1,24 @@
-"""Train variants of one network, each with the same seeds, and compare every one with the first, seed by seed."""
+"""Train variants of one network, each with the same seeds, and compare every one with the first, seed by seed.
+
+At the end stand those of the page Regularisers: Tutorial C's ten.
+"""
 
 import math
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import Any
 
 import torch
 
 from playground.config import ModelConfig
 from playground.jobs import Computation, JobStatus, Request
+from playground.text.wording import lower_first
 from playground.training.network import Evaluation, History, Measure, evaluate_unbatched
 from playground.training.recipe import Recipe
-from playground.training.tasks import Data, make_data
+from playground.training.tasks import TASKS, Data, make_data
 from playground.training.trainer import Outcome, Trainer
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -67,27 +68,21 @@ class VariantsState:
 
     @property
     def n_ended(self) -> int:
-        """How many runs are done."""
+        """Return how many runs are done."""
         return sum(result.has_ended for result in self.results)
 
     @property
     def n_bytes(self) -> int:
-        """Memory that the curves take, in bytes."""
+        """Return the memory of the curves, in bytes."""
         return sum(result.history.n_bytes for result in self.results)
 
     @property
     def by_variant(self) -> dict[str, list[VariantResult]]:
-        """Each variant's results, in the order of the seeds, by its name."""
+        """Return each variant's results, in the order of the seeds, by its name."""
         found: dict[str, list[VariantResult]] = {}
         for result in self.results:
             found.setdefault(result.run.name, []).append(result)
         return found
-
-
-def runs_with_seeds(variants: Iterable[VariantRun], seeds: Iterable[int]) -> tuple[VariantRun, ...]:
-    """Return a run of every variant with the first seed, then with the next one, …."""
-    variants = list(variants)
-    return tuple(replace(each, recipe=replace(each.recipe, seed=seed)) for seed in seeds for each in variants)
 
 
 def first_seed(runs: Sequence[VariantRun]) -> list[VariantRun]:
@@ -189,10 +184,7 @@ class VariantsRequest(Request[VariantsState]):
 
 @dataclass(frozen=True)
 class Effect:
-    """What a variant measures at its end, and how that differs from the first variant with the same seed.
-
-    Over several seeds, every number is a mean, but for the spread.
-    """
+    """What a variant measures at its end, beside the first variant with the same seed: means over the seeds."""
 
     run: VariantRun
     """That of the first seed."""
@@ -209,11 +201,6 @@ class Effect:
     loss: float
     """In nats, also unbatched."""
     loss_change: float
-
-    @property
-    def gap(self) -> float:
-        """Training − validation: how much was memorised."""
-        return self.training - self.validation
 
 
 def measure_effects(state: VariantsState) -> dict[str, Effect]:
@@ -257,30 +244,99 @@ def difference_noise(share: float, n_answers: int) -> float:
     return 2 * math.sqrt(2 * share * (1 - share) / n_answers)
 
 
-TABLE_COLUMNS = ("training %", "validation %", "gap", "in use %", "± points", "spread", "loss", "± nats", "outcome")
+# --- the ten regularisers
 
 
-def tabulate_effects(state: VariantsState) -> "pd.DataFrame":
-    """Return a row for each variant: means over its seeds; NaN where nothing is measured yet."""
-    import pandas as pd  # links import this module, and the package does without tables
+@dataclass(frozen=True)
+class Regulariser:
+    """One of the ten; the words of the page say what each does."""
 
-    effects, variants = measure_effects(state), state.by_variant
-    rows = []
-    for run in first_seed(state.runs):
-        results, effect = variants.get(run.name, []), effects.get(run.name)
-        outcomes: list[str] = [result.outcome or "training" for result in results] or ["to come"]
-        row: dict[str, object] = {"outcome": ", ".join(dict.fromkeys(outcomes))}
-        if effect is not None:
-            row |= {
-                "training %": 100 * effect.training,
-                "validation %": 100 * effect.validation,
-                "gap": 100 * effect.gap,
-                "in use %": 100 * effect.accuracy,
-                "± points": 100 * effect.accuracy_change,
-                "spread": 100 * effect.accuracy_spread if effect.n_seeds > 1 else math.nan,
-                "loss": effect.loss,
-                "± nats": effect.loss_change,
-            }
-        rows.append({column: row.get(column, math.nan) for column in TABLE_COLUMNS})
-    titles = pd.Index([run.title for run in first_seed(state.runs)], name="run")
-    return pd.DataFrame(rows, index=titles, columns=list(TABLE_COLUMNS))
+    field: str
+    """The recipe's field that holds its strength; also its key."""
+    title: str
+    usual: Any
+    """A strength to begin with, which shows in a small run; True for what a transformer has by default."""
+
+    @property
+    def on_by_default(self) -> bool:
+        """Whether a transformer has it unless it is taken away: the causal mask and the norms."""
+        return self.usual is True
+
+    @property
+    def choice(self) -> str:
+        """Return its name in a comparison: to choose what is on by default is to go without it."""
+        return f"Without {lower_first(self.title)}" if self.on_by_default else self.title
+
+    def has_effect(self, recipe: Recipe, norm: str) -> bool:
+        """Whether it can change something in a recipe's task and an architecture with these norms."""
+        if self.field == "layer_norm":
+            return norm != "none"
+        return self.field not in TASKS[recipe.task].unused_fields
+
+
+_ALL = (
+    Regulariser("dropout_attention", "Dropout on attention weights", 0.1),
+    Regulariser("causal", "Causal mask", True),
+    Regulariser("weight_decay", "Weight decay", 0.3),
+    Regulariser("layer_norm", "Layer normalisation", True),
+    Regulariser("label_smoothing", "Label smoothing", 0.1),
+    Regulariser("patience", "Early stopping", 5),
+    Regulariser("token_masking", "Token masking", 0.1),
+    Regulariser("clip", "Gradient clipping", 1.0),
+    Regulariser("distill", "Knowledge distillation", 0.5),
+    Regulariser("dropout_residual", "Dropout at residual connections", 0.1),
+)
+
+REGULARISERS: Mapping[str, Regulariser] = {regulariser.field: regulariser for regulariser in _ALL}
+"""The ten by the recipe's field, in Tutorial C's order."""
+
+SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 128, "max_len": 64}
+"""Of the architecture: small enough for many runs while one waits, large enough to memorise a hundred sequences."""
+
+PLENTY = 4096
+"""Sequences to learn from, if they are not to be few."""
+
+
+def comparison_recipe(task: str, amount: str, seed: int, strengths: Mapping[str, Any]) -> Recipe:
+    """Return the recipe that is varied, with these strengths of the regularisers, by the recipe's fields.
+
+    With a `small` amount to learn from, and not `plenty`, the validation set falls far behind the training set.
+    RecipeError if a strength is out of range.
+    """
+    return Recipe(
+        task=task,
+        n_train=TASKS[task].ablation_small if amount == "small" else PLENTY,
+        n_validation=512,
+        seed=seed,
+        steps=500,
+        batch_size=32,
+        optimizer="adamw",
+        lr=2e-3,
+        warmup=50,
+        **TASKS[task].ablation_sizes,
+        **strengths,
+    )
+
+
+def regulariser_runs(
+    config: ModelConfig, recipe: Recipe, chosen: Iterable[str], n_seeds: int = 1
+) -> tuple[VariantRun, ...]:
+    """Return a plain run, `none`, and one for each chosen regulariser, by its field; then the same with the next seed.
+
+    The plain run has what a transformer has by default, the causal mask and norms; choosing one of these takes it away.
+
+    Args:
+        config: the architecture of them all.
+        recipe: the task, the strengths, and the first seed; a strength of 0 gives the usual one.
+        chosen: fields of regularisers, in any order.
+        n_seeds: how often each is done.
+    """
+    defaults, chosen = vars(Recipe()), set(chosen)
+    plain = replace(recipe, **{field: defaults[field] for field in REGULARISERS})
+    variants = [VariantRun("none", "plain run", plain, config)]
+    for each in (regulariser for field, regulariser in REGULARISERS.items() if field in chosen):
+        strength: Any = not each.on_by_default and (vars(recipe)[each.field] or each.usual)
+        changed = replace(plain, **{each.field: strength})
+        variants.append(VariantRun(each.field, lower_first(each.choice), changed, config))
+    seeds = range(recipe.seed, recipe.seed + n_seeds)
+    return tuple(replace(each, recipe=replace(each.recipe, seed=seed)) for seed in seeds for each in variants)

@@ -16,7 +16,7 @@ from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import Data
 from playground.training.variants import VariantRun, difference_noise
 from playground.views.gradient_flow import COLOURS
-from playground.views.variant_curves import WatchedVariants, list_series, run_lines
+from playground.views.training_curves import WatchedVariants, list_series, run_lines
 from playground.words import say
 
 SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 4, "d_ff": 64, "max_len": 64}

@@ -2,103 +2,73 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from playground.charts import over_steps, palette
 from playground.charts.chart import Columns, Group, Item, Options, Paragraph, Picture, Table, Widget
 from playground.charts.figure import Array, Figure
 from playground.charts.scene import Scene
 from playground.training.network import Measured
-from playground.training.regularisers import REGULARISERS
-from playground.training.variants import (
-    TABLE_COLUMNS,
-    VariantsState,
-    difference_noise,
-    first_seed,
-    measure_effects,
-    tabulate_effects,
-)
-from playground.views.variant_curves import SETS, WatchedVariants, run_lines, tabulate_runs
+from playground.training.variants import REGULARISERS, VariantsState, difference_noise, first_seed, measure_effects
+from playground.views.training_curves import SETS, SHARES, WatchedVariants, run_lines, tabulate_runs
 from playground.words import say
 
+_COMMON = {"regularisers_optimizer": "adamw", "regularisers_lr": 0.002, "regularisers_seeds": "1"}
 
-@dataclass(frozen=True)
-class ReadyComparison:
-    """Two runs that show what one regulariser is for."""
+READY: Mapping[str, Mapping[str, Any]] = {
+    "dropout": _COMMON | {
+        "regularisers_task": "Sort", "regularisers_data": "small",
+        "regularisers_chosen": ["Dropout on attention weights"], "regularisers_dropout_attention": 0.3,
+    },
+    "smoothing": _COMMON | {
+        "regularisers_task": "Copy, taught with errors", "regularisers_data": "small",
+        "regularisers_chosen": ["Label smoothing"], "regularisers_label_smoothing": 0.5,
+    },
+    "clipping": _COMMON | {
+        "regularisers_task": "Copy", "regularisers_data": "plenty",
+        "regularisers_chosen": ["Gradient clipping"], "regularisers_clip": 0.25,
+        "regularisers_optimizer": "sgd", "regularisers_lr": 1,
+    },
+    "no_causal_mask": _COMMON | {
+        "regularisers_task": "Next character", "regularisers_data": "small",
+        "regularisers_chosen": ["Without causal mask"],
+    },
+}  # fmt: skip
+"""The page's parameters of two runs that show what one regulariser is for.
 
-    name: str
-    """What its button's key and its words end with."""
-    settings: Mapping[str, Any]
-    """The page's parameters that it sets."""
-
-
-READY = (
-    ReadyComparison(
-        "dropout",
-        {
-            "regularisers_task": "Sort", "regularisers_data": "small",
-            "regularisers_chosen": ["Dropout on attention weights"], "regularisers_dropout_attention": 0.3,
-            "regularisers_optimizer": "adamw", "regularisers_lr": 0.002, "regularisers_seeds": "1",
-        },
-    ),
-    ReadyComparison(
-        "smoothing",
-        {
-            "regularisers_task": "Copy, taught with errors", "regularisers_data": "small",
-            "regularisers_chosen": ["Label smoothing"], "regularisers_label_smoothing": 0.5,
-            "regularisers_optimizer": "adamw", "regularisers_lr": 0.002, "regularisers_seeds": "1",
-        },
-    ),
-    ReadyComparison(
-        "clipping",
-        {
-            "regularisers_task": "Copy", "regularisers_data": "plenty",
-            "regularisers_chosen": ["Gradient clipping"], "regularisers_clip": 0.25,
-            "regularisers_optimizer": "sgd", "regularisers_lr": 1, "regularisers_seeds": "1",
-        },
-    ),
-    ReadyComparison(
-        "no_causal_mask",
-        {
-            "regularisers_task": "Next character", "regularisers_data": "small",
-            "regularisers_chosen": ["Without causal mask"],
-            "regularisers_optimizer": "adamw", "regularisers_lr": 0.002, "regularisers_seeds": "1",
-        },
-    ),
-)  # fmt: skip
-"""Tried with the seeds 0 to 4: what is to be expected was seen with each of them."""
+Tried with the seeds 0 to 4: what is to be expected was seen with each of them.
+"""
 
 LINES: Mapping[str, Mapping[str, Any]] = {
     "none": {"color": palette.NO_REGULARISER, "dash": "solid", "width": 3},
     **{
-        field: {"color": palette.REGULARISERS[number], "dash": "dash" if number == len(REGULARISERS) else "solid",
-                "width": 2}
-        for number, field in enumerate(REGULARISERS, 1)
+        field: {"color": colour, "dash": "dash" if field == "dropout_residual" else "solid", "width": 2}
+        for field, colour in zip(REGULARISERS, palette.REGULARISERS.values(), strict=True)
     },
-}  # fmt: skip
+}
 """How a run is drawn, by Plotly's names; both kinds of dropout have one colour."""
+
+COLUMNS = {
+    "training %": "%.1f", "validation %": "%.1f", "gap": "%.1f", "in use %": "%.1f", "± points": "%+.1f",
+    "spread": "%.1f", "loss": "%.3f", "± nats": "%+.3f",
+}  # fmt: skip
+"""Of the table of effects: names, and how their numbers are written."""
 
 
 def show_ready() -> Iterator[Item]:
     """A card for each of `READY`, with a button that starts it."""
-    yield Columns(
-        tuple(
-            (
-                Group(
-                    f"regularisers_ready_{each.name}_card",
-                    (
-                        Paragraph(say("regularisers", f"ready-{each.name}")),
-                        Widget("start_ready", {"ready": each}),
-                    ),
-                    is_card=True,
-                ),
-            )
-            for each in READY
+    cards = (
+        Group(
+            f"regularisers_ready_{name}_card",
+            (Paragraph(say("regularisers", f"ready-{name}")), Widget("start_ready", {"name": name})),
+            is_card=True,
         )
+        for name in READY
     )
+    yield Columns(tuple((card,) for card in cards))
 
 
 def show_answer(scene: Scene[WatchedVariants], untrained: str = "") -> Iterator[Item]:
@@ -130,19 +100,19 @@ def show_curves(scene: Scene[WatchedVariants], options: Options) -> Iterator[Ite
     """Every run's accuracy or loss on both sets, under one legend."""
     yield Widget("legend", {"key": "regularisers_key", "entries": list_legend(scene.now)})
     measured = options["regularisers_measure"]
-    new, known = Paragraph(say("regularisers", "set-validation")), Paragraph(say("regularisers", "set-train"))
-    charts = (runs_by_step(scene.now, name, measured) for name in ("validation", "train"))
-    yield Columns(tuple(zip((new, known), charts, strict=True)))
+    sets = ("validation", "train")
+    yield Columns(
+        tuple((Paragraph(say("regularisers", f"set-{name}")), runs_by_step(scene.now, name, measured)) for name in sets)
+    )
 
 
 def show_details(options: Options) -> Iterator[Item]:
     """What each variant measures beside the plain run, and the numbers of the curves."""
-    formats = {"loss": "%.3f", "± points": "%+.1f", "± nats": "%+.3f"}
     yield Table[WatchedVariants](
         key="regularisers_table",
         frame=lambda watched: tabulate_effects(watched.state),
-        formats={column: formats.get(column, "%.1f") for column in TABLE_COLUMNS[:-1]},
-        widths={column: 24 + 7 * len(column) for column in TABLE_COLUMNS[:-1]} | {"outcome": 135},
+        formats=COLUMNS,
+        widths={column: 24 + 7 * len(column) for column in COLUMNS} | {"outcome": 135},
         missing="",
     )
     yield Paragraph(say("regularisers", "table.caption"), "caption")
@@ -152,6 +122,21 @@ def show_details(options: Options) -> Iterator[Item]:
         is_folded=True,
         title=say("regularisers", "curves"),
     )
+
+
+def tabulate_effects(state: VariantsState) -> pd.DataFrame:
+    """Return a row for each variant: means over its seeds; NaN if nothing is measured yet."""
+    effects, variants, rows = measure_effects(state), state.by_variant, {}
+    for run in first_seed(state.runs):
+        numbers = [math.nan] * len(COLUMNS)
+        if effect := effects.get(run.name):
+            training, validation, accuracy = effect.training, effect.validation, effect.accuracy
+            spread = effect.accuracy_spread if effect.n_seeds > 1 else math.nan
+            shares = (training, validation, training - validation, accuracy, effect.accuracy_change, spread)
+            numbers = [*(100 * share for share in shares), effect.loss, effect.loss_change]
+        outcomes: list[str] = [result.outcome or "training" for result in variants.get(run.name, [])] or ["to come"]
+        rows[run.title] = [*numbers, ", ".join(dict.fromkeys(outcomes))]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=[*COLUMNS, "outcome"]).rename_axis("run")
 
 
 def list_legend(watched: WatchedVariants) -> list[dict[str, str]]:
@@ -181,22 +166,19 @@ def runs_by_step(watched: WatchedVariants, name: str, measured: Measured) -> Pic
 
 
 def draw_runs(watched: WatchedVariants, name: str, measured: Measured) -> Figure:
-    """Accuracy or loss on one of `SETS`; both have the same axes, as long as a whole run.
+    """Draw accuracy or loss on one of `SETS`; both have the same axes, as long as a whole run.
 
     A level across all steps is what can be had without learning: the simple rule's share, or guessing's ln(classes).
     """
     n_steps, n_classes = watched.state.runs[0].recipe.steps, len(watched.data.labels)
-    if measured == "accuracy":
-        level, text = watched.data.baseline, "simple rule"
-        y_axis = {"title": "accuracy: right answers", "range": [0, 1.04], "tickformat": ".0%"}
-    else:
+    level, text, y_axis = watched.data.baseline, "simple rule", SHARES
+    if measured == "loss":
         level, text = math.log(n_classes), f"guessing: ln {n_classes}"
         losses = tabulate_runs(watched, measured).to_numpy()
         y_axis = {"title": "loss, nats", "range": [0, choose_top(losses, n_classes)]}
     level_line = over_steps.level_line(n_steps, level, text, width=1, dash="dot")
-    return over_steps.draw_over_steps(
-        [level_line, *run_lines(watched, name, measured, LINES)], n_steps, y_axis, height=300
-    )
+    lines = [level_line, *run_lines(watched, name, measured, LINES)]
+    return over_steps.draw_over_steps(lines, n_steps, y_axis, height=300)
 
 
 def choose_top(losses: Array, n_classes: int) -> float:
@@ -208,5 +190,5 @@ def choose_top(losses: Array, n_classes: int) -> float:
 
 def explain_ten() -> str:
     """Return a table of the ten: what each does and where (markdown)."""
-    rows = (f"| {each.title} | {each.explanation} | {each.where} |" for each in REGULARISERS.values())
-    return "\n".join(("| | what it does | where |", "|-|-|-|", *rows))
+    rows = (f"| {each.title} | {say('regularisers', f'does-{name}')} |" for name, each in REGULARISERS.items())
+    return "\n".join(("| | what it does, and where |", "|-|-|", *rows))

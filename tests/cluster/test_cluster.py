@@ -9,10 +9,9 @@ from typing import Any
 
 from playground.jobs import JobHandle, JobStatus
 from playground.jobs.cluster import ENVIRONMENT, UNREACHABLE
-from playground.training.regularisers import regulariser_runs
-from playground.training.run_state import TrainingRequest, TrainingState
+from playground.training.job import TrainingRequest, TrainingState
 from playground.training.trained_network import from_trainer
-from playground.training.variants import VariantsRequest, VariantTraining
+from playground.training.variants import VariantsRequest, VariantTraining, regulariser_runs
 from tests.cluster.conftest import TwoNodes
 from tests.training.tiny import CONFIG, SMALL, train
 from tests.waiting import until

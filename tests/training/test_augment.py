@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from playground.training.augment import mask_tokens
 from playground.training.recipe import Recipe
 from playground.training.tasks import make_data
 from playground.training.tasks.task import MASK_ID
+from playground.training.trainer import mask_tokens
 
 DATA = make_data(Recipe(length=12, n_train=2_000, n_validation=1)).train
 

@@ -9,7 +9,7 @@ import torch
 
 from playground import ModelConfig, count_parameters
 from playground.errors import ConfigError, RecipeError, TooLargeError
-from playground.training.cost import MAX_ACTIVATIONS, Speed, check_cost, count_activations, measure_speed
+from playground.training.job import MAX_ACTIVATIONS, Speed, check_cost, count_activations, measure_speed
 from playground.training.network import count_network
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS

@@ -13,21 +13,20 @@ from torch import Tensor
 
 from playground import ModelConfig
 from playground.presets import PRESETS
-from playground.training.augment import mask_tokens
 from playground.training.network import build_network, evaluate, evaluate_unbatched, scores
 from playground.training.recipe import Recipe, architecture, teacher_config
-from playground.training.regularisers import (
+from playground.training.tasks import TASKS, make_data
+from playground.training.tasks.task import IGNORE, generator
+from playground.training.trainer import Trainer, mask_tokens
+from playground.training.variants import (
     PLENTY,
     REGULARISERS,
     SIZES,
+    VariantTraining,
     comparison_recipe,
     reason_without_effect,
     regulariser_runs,
 )
-from playground.training.tasks import TASKS, make_data
-from playground.training.tasks.task import IGNORE, generator
-from playground.training.trainer import Trainer
-from playground.training.variants import VariantTraining
 from tests.training.tiny import CPU, flat_weights, train
 
 CONFIG = ModelConfig(vocab_size=0, d_model=16, n_heads=2, n_layers=2, d_ff=32, max_len=32, dropout=0.4)

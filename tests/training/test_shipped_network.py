@@ -12,9 +12,9 @@ from playground.link.params import OWN
 from playground.model import Trace
 from playground.training.answers import answer_samples
 from playground.training.network import evaluate, scores
-from playground.training.shipped_network import CONFIG, PATH, RECIPE, load_translator
 from playground.training.tasks import make_data
 from playground.training.tasks.translation import WORD_CLASSES, WORDS
+from playground.training.trained_network import CONFIG, PATH, RECIPE, load_translator
 from playground.views.encoder_decoder import GENDER_HEAD
 
 KIND = dict(

@@ -13,7 +13,6 @@ import torch
 from playground import ModelConfig
 from playground.training.network import Evaluation, History, Measure, evaluate_unbatched
 from playground.training.recipe import Recipe
-from playground.training.regularisers import regulariser_runs
 from playground.training.tasks import make_data
 from playground.training.variants import (
     VariantResult,
@@ -24,6 +23,7 @@ from playground.training.variants import (
     difference_noise,
     first_seed,
     measure_effects,
+    regulariser_runs,
     seeds_of,
     tabulate_effects,
 )

@@ -18,7 +18,7 @@ from playground.views.gradient_training import (
     pair_recipe,
     pair_trainings,
 )
-from playground.views.variant_curves import WatchedVariants
+from playground.views.training_curves import WatchedVariants
 
 CONFIG = replace(PRESETS["minilm-l6"].config, **SIZES)
 

@@ -16,9 +16,16 @@ from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.training.network import Measured
-from playground.training.regularisers import REGULARISERS, SIZES, comparison_recipe, regulariser_runs
 from playground.training.tasks import make_data
-from playground.training.variants import VariantsState, VariantTraining, measure_effects
+from playground.training.variants import (
+    REGULARISERS,
+    SIZES,
+    VariantsState,
+    VariantTraining,
+    comparison_recipe,
+    measure_effects,
+    regulariser_runs,
+)
 from playground.views.regularisers import (
     LINES,
     choose_top,
@@ -28,7 +35,7 @@ from playground.views.regularisers import (
     show_curves,
     show_details,
 )
-from playground.views.variant_curves import WatchedVariants, tabulate_runs
+from playground.views.training_curves import WatchedVariants, tabulate_runs
 from playground.web.components.charts import curve_data
 from tests.views.scenes import parts_of
 

@@ -18,8 +18,8 @@ from playground.charts.draw import Drawn, draw_chart, draw_table
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 from playground.training.answers import Sample, answer_examples, answer_samples
+from playground.training.job import TrainingRequest, TrainingState
 from playground.training.network import Evaluation, History, Measure, Snapshot
-from playground.training.run_state import TrainingRequest, TrainingState
 from playground.training.tasks import TASKS
 from playground.training.tasks.symbol_tasks import MadeUpTask
 from playground.training.trained_network import from_trainer

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import app_test, local_script_runner
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner, require_widgets_deltas
 
 from playground.jobs import JobPool
-from playground.training.cost import Speed
+from playground.training.job import Speed
 from playground.web.session import experiments
 from playground.web.session.services import other_services, services
 from playground.web.views import regularisers, training

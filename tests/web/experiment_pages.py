@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 from playground.config import ModelConfig
 from playground.presets import PRESETS
 from playground.training.recipe import Recipe
-from playground.training.regularisers import Amount, comparison_recipe
 from playground.training.trained_network import TrainedNetwork
 from playground.training.trainer import Trainer
+from playground.training.variants import Amount, comparison_recipe
 from playground.web.session.trained_slot import SLOT
 from tests.waiting import running_jobs, until
 from tests.web.app_test import grey_buttons, open_page, press, status_text, working

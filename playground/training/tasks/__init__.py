@@ -21,26 +21,18 @@ __all__ = ["TASKS", "Data", "Examples", "Task", "make_data"]
 MAX_TRAIN_TOKENS = 4_000_000
 """Of all training sequences; 16 bytes each."""
 
-_TASKS: tuple[Task, ...] = (
-    Copy(),
-    CopyWithErrors(),
-    Reverse(),
-    Sort(),
-    CountSymbols(),
-    Brackets(),
-    MaskedCharacters(),
-    NextCharacter(),
-    DecoderCopy(),
-    DecoderReverse(),
-    Translate(),
+_TASKS: tuple[type[Task], ...] = (
+    *(Copy, CopyWithErrors, Reverse, Sort, CountSymbols, Brackets),
+    *(MaskedCharacters, NextCharacter),
+    *(DecoderCopy, DecoderReverse, Translate),
 )
 
-TASKS: dict[str, Task] = {task.name: task for task in _TASKS}
+TASKS: dict[str, Task] = {task.name: task() for task in _TASKS}
 """By name, in the menu's order."""
 
 
 def make_data(recipe: DataRecipe) -> Data:
-    """Make a recipe's data; RecipeError if there are too few sequences, too many tokens, or no text."""
+    """Return a recipe's data; RecipeError if there are too few sequences, too many tokens, or no text."""
     tokens = recipe.n_train * recipe.length
     if tokens > MAX_TRAIN_TOKENS:
         reason = f"sequences of up to {recipe.length} are {tokens:,} tokens, of which {MAX_TRAIN_TOKENS:,} are the most"

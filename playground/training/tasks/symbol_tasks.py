@@ -3,7 +3,6 @@
 Legend: N sequences, T tokens in the longest. Ids are 0 after a sequence's end.
 """
 
-import math
 from abc import abstractmethod
 from collections.abc import Collection
 from dataclasses import replace
@@ -51,36 +50,29 @@ class MadeUpTask(Task):
     counts_symbols = True
     specials: ClassVar[tuple[str, ...]] = SPECIALS
     """The tokens that its vocabulary begins with."""
-    sequences_of: ClassVar[tuple[str, str]] = "sequences", "symbols"
-    """For errors."""
 
     @abstractmethod
     def answers(self, ids: Tensor, length: int) -> Tensor:
-        """The class of every token, (N, T) → (N, T); the first symbol's id is `first_id`."""
+        """Return the class of every token, (N, T) → (N, T); the first symbol's id is `first_id`."""
 
     def symbols(self, n_symbols: int) -> tuple[str, ...]:
-        """In the order of ids."""
+        """Return the symbols in the order of ids."""
         return tuple(ascii_lowercase[:n_symbols])
 
     def source_symbols(self, n_symbols: int) -> tuple[str, ...]:
-        """What is read, if answers have symbols of their own."""
+        """Return what is read, if answers have symbols of their own."""
         return self.symbols(n_symbols)
 
     def labels(self, length: int) -> tuple[str, ...] | None:
-        """Names of classes; None if classes are tokens."""
+        """Return names of classes; None if classes are tokens."""
         return None
 
     def lengths(self, length: int) -> tuple[int, int]:
-        """Fewest and most symbols of a sequence."""
+        """Return the fewest and most symbols of a sequence."""
         return max(2, length // 2), length
 
-    def count_sequences(self, length: int, n_symbols: int) -> int:
-        """How many different sequences there are."""
-        shortest, longest = self.lengths(length)
-        return sum(n_symbols**n for n in range(shortest, longest + 1))
-
     def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
-        """Random sequences: (n, recipe.length) ids, lengths uniform."""
+        """Draw sequences: (n, recipe.length) ids, lengths uniform."""
         shortest, longest = self.lengths(recipe.length)
         lengths = torch.randint(shortest, longest + 1, (n, 1), generator=random)
         end = self.first_id + recipe.n_symbols
@@ -88,12 +80,12 @@ class MadeUpTask(Task):
         return cut_off(ids.numpy(), lengths.numpy())
 
     def examples(self, ids: Tensor, length: int) -> Examples:
-        """Questions on sequences (N, T), and answers."""
+        """Return questions on sequences (N, T), and answers."""
         return Examples(ids, self.answers(ids, length).masked_fill(ids == PAD_ID, IGNORE))
 
     @property
     def first_id(self) -> int:
-        """The id of the first symbol."""
+        """Return the id of the first symbol."""
         return len(self.specials)
 
     def read(self, text: str, recipe: DataRecipe) -> Examples:
@@ -105,50 +97,44 @@ class MadeUpTask(Task):
             typed = list("".join(typed))
         unknown = list(dict.fromkeys(symbol for symbol in typed if symbol not in known))
         if unknown or not 0 < len(typed) <= longest:
-            named = join_words(
-                [
-                    *(quote_word(symbol, longest=20) for symbol in unknown[:_MOST_NAMED]),
-                    *(["others"] if len(unknown) > _MOST_NAMED else []),
-                ]
-            )
+            named = [quote_word(symbol, longest=20) for symbol in unknown[:_MOST_NAMED]]
+            named += ["others"] * (len(unknown) > _MOST_NAMED)
             count = f"{len(typed):,} symbols are too many" if typed else "There is nothing to read"
-            problem = f"The network does not know {named}" if unknown else count
+            problem = f"The network does not know {join_words(named)}" if unknown else count
             raise InputError(f"{problem}. {self.describe_input(recipe)}")
         return self.examples(torch.tensor([[symbols[symbol] for symbol in typed]]), recipe.length)
 
-    def describe_unusual(self, sequence: str, recipe: DataRecipe) -> str:
-        """What sets a sequence apart from all training ones; else empty."""
-        shortest, longest = self.lengths(recipe.length)
-        if len(sequence.split()) >= shortest:
-            return ""
-        _, symbols = self.sequences_of
-        return f"This one is shorter than all that it has learnt from: they have {shortest} to {longest} {symbols}."
-
     def describe_input(self, recipe: DataRecipe) -> str:
-        """What `read` takes, in one sentence."""
+        """Return what `read` takes, in one sentence."""
         lengths = " to ".join(map(str, dict.fromkeys(self.lengths(recipe.length))))
-        known = self.join(self.source_symbols(recipe.n_symbols))
-        return f"It has learnt from sequences of {lengths} of these: {known}."
+        return (
+            f"It has learnt from sequences of {lengths} of these: {self.join(self.source_symbols(recipe.n_symbols))}."
+        )
 
     def make_data(self, recipe: DataRecipe) -> Data:
-        """Sequences with answers; RecipeError without enough."""
+        """Return sequences with answers; RecipeError if there are too few."""
         vocabulary = (*self.specials, *self.symbols(recipe.n_symbols))
         train, validation = (self.examples(ids, recipe.length) for ids in self.sequences(recipe))
         example = self.join(vocabulary[i] for i in validation[:1].ids[0].tolist())
         return self.build_data(vocabulary, train, validation, example=example, labels=self.labels(recipe.length))
 
     def sequences(self, recipe: DataRecipe) -> tuple[Tensor, Tensor]:
-        """Sequences for training, (N, T) int64, and for validation; none occurs twice.
+        """Draw sequences for training, (N, T) int64, and for validation; none occurs twice.
 
         Lengths are uniform from half the recipe's on, while there are new ones; RecipeError if none are left.
         """
-        self._check_variety(recipe)
         validation = self._distinct(recipe, recipe.n_validation, "validation", ())
         train = self._distinct(recipe, recipe.n_train, "train", set(validation))
+        if len(validation) < recipe.n_validation or not train:
+            reason = (
+                f"makes only {len(validation) + len(train):,} different sequences, too few to hold back "
+                f"{recipe.n_validation:,} for validation and to learn from others"
+            )
+            raise RecipeError("length", recipe.length, reason, ("a larger one",))
         return _as_ids(train), _as_ids(validation)
 
     def _distinct(self, recipe: DataRecipe, n: int, purpose: str, taken: Collection[bytes]) -> list[bytes]:
-        """Up to n new sequences, as bytes of ids."""
+        """Return up to n new sequences, as bytes of ids."""
         random, distinct = generator(recipe.seed, purpose), dict[bytes, None]()
         before = -1
         while before < len(distinct) < n:
@@ -157,36 +143,15 @@ class MadeUpTask(Task):
             distinct.update((key, None) for row in rows if (key := row.tobytes()) not in taken)
         return list(islice(distinct, n))
 
-    def _check_variety(self, recipe: DataRecipe) -> None:
-        needed, length = recipe.n_validation + min(recipe.n_train, recipe.n_validation), recipe.length
-        available = self.count_sequences(length, recipe.n_symbols)
-        if available >= needed:
-            return
-        more = range(recipe.n_symbols + 1, len(ascii_lowercase) + 1) if self.counts_symbols else ()
-        field, value = "n_symbols", recipe.n_symbols
-        enough = next((n for n in more if self.count_sequences(length, n) >= needed), None)
-        if enough is None:
-            field, value, longer = "length", length, range(length + 1, 257)
-            enough = next(n for n in longer if self.count_sequences(n, recipe.n_symbols) >= needed)
-        sequences, symbols = self.sequences_of
-        lengths = " to ".join(map(str, dict.fromkeys(self.lengths(length))))
-        raise RecipeError(
-            field,
-            value,
-            f"makes only {available:,} different {sequences} of {lengths} {symbols}, too few to hold back "
-            f"{recipe.n_validation:,} for validation and to learn from others",
-            (enough,),
-        )
-
 
 def split_words(text: str) -> list[str]:
-    """Typed words in small letters, without punctuation."""
+    """Return typed words in small letters, without punctuation."""
     kept = (" " if each.isspace() or each in _PUNCTUATION else each for each in text.lower())
     return "".join(each for each in kept if each.isprintable()).split()
 
 
 def cut_off(ids: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """The ids (N, T), 0 after each length, (N, 1)."""
+    """Return the ids (N, T), 0 after each length, (N, 1)."""
     return np.where(np.arange(ids.shape[1]) < lengths, ids, 0).astype(np.uint8)
 
 
@@ -206,7 +171,7 @@ class Copy(MadeUpTask):
     ablation_small = 8
 
     def answers(self, ids: Tensor, length: int) -> Tensor:
-        """The sequences themselves: (N, T) → (N, T)."""
+        """Return the sequences themselves."""
         return ids
 
 
@@ -227,7 +192,7 @@ class CopyWithErrors(Copy):
     ablation_small = 300
 
     def make_data(self, recipe: DataRecipe) -> Data:
-        """The data of `Copy`, with errors in training answers."""
+        """Return the data of `Copy`, with errors in training answers."""
         data = super().make_data(recipe)
         random, targets = generator(recipe.seed, "errors"), data.train.targets
         is_wrong = (torch.rand(targets.shape, generator=random) < WRONG) & (targets != IGNORE)
@@ -244,7 +209,7 @@ class Reverse(MadeUpTask):
     question = "Say at every position which symbol stands there when the sequence is read backwards."
 
     def answers(self, ids: Tensor, length: int) -> Tensor:
-        """(N, T) → (N, T)."""
+        """Return the class of every token, (N, T) → (N, T)."""
         places = (ids > 0).sum(1, keepdim=True) - 1 - torch.arange(ids.shape[1])
         return ids.gather(1, places.clamp(min=0)).masked_fill(places < 0, 0)
 
@@ -256,11 +221,11 @@ class Sort(MadeUpTask):
     question = "Say at every position which number stands there once the sequence is in ascending order."
 
     def symbols(self, n_symbols: int) -> tuple[str, ...]:
-        """Numbers from 0."""
+        """Return numbers from 0."""
         return tuple(map(str, range(n_symbols)))
 
     def answers(self, ids: Tensor, length: int) -> Tensor:
-        """(N, T) → (N, T)."""
+        """Return the class of every token, (N, T) → (N, T)."""
         last = torch.iinfo(ids.dtype).max
         ordered = ids.masked_fill(ids == 0, last).sort(1).values
         return ordered.masked_fill(ordered == last, 0)
@@ -274,11 +239,11 @@ class CountSymbols(MadeUpTask):
     rule = "always answer with the commonest count of the training set"
 
     def labels(self, length: int) -> tuple[str, ...]:
-        """Counts from 1."""
+        """Return counts from 1."""
         return tuple(str(n) for n in range(1, length + 1))
 
     def answers(self, ids: Tensor, length: int) -> Tensor:
-        """(N, T) → (N, T)."""
+        """Return the class of every token, (N, T) → (N, T)."""
         counts = torch.zeros(len(ids), int(ids.max()) + 1, dtype=torch.int64)  # (N, symbols)
         return counts.scatter_add(1, ids, torch.ones_like(ids)).gather(1, ids) - 1
 
@@ -297,11 +262,11 @@ class DecoderCopy(MadeUpTask):
     specials = (*SPECIALS, BOS, EOS)
 
     def answers(self, ids: Tensor, length: int) -> Tensor:
-        """The sequences themselves: (N, T) → (N, T)."""
+        """Return the sequences themselves."""
         return ids
 
     def examples(self, ids: Tensor, length: int) -> Examples:
-        """Targets are the answer and [EOS]: (N, T) → (N, T + 1)."""
+        """Return targets that end with [EOS]: (N, T) → (N, T + 1)."""
         answers = self.answers(ids, length).masked_fill(ids == PAD_ID, IGNORE)
         lengths = (ids != PAD_ID).sum(1, keepdim=True)
         return Examples(ids, F.pad(answers, (0, 1), value=IGNORE).scatter(1, lengths, EOS_ID))
@@ -330,18 +295,17 @@ class Brackets(MadeUpTask):
     defaults: ClassVar = {"length": 16, "n_train": 8_192, "steps": 800}
     ablation_sizes: ClassVar = {"length": 12}
     counts_symbols = False
-    sequences_of = "balanced sequences", "brackets"
 
     def symbols(self, n_symbols: int) -> tuple[str, ...]:
-        """Both kinds, whatever the recipe says."""
+        """Return both kinds."""
         return BRACKETS
 
     def labels(self, length: int) -> tuple[str, ...]:
-        """Positions from 0, and `none`."""
+        """Return positions from 0, and `none`."""
         return (*map(str, range(length)), "none")
 
     def answers(self, ids: Tensor, length: int) -> Tensor:
-        """A closing bracket belongs to the innermost open one of its kind, else to none."""
+        """Return partners: a closing bracket belongs to the innermost open one of its kind, else to none."""
         symbol = ids.numpy() - self.first_id
         n, n_tokens = symbol.shape
         kind, closes, token = symbol // 2, symbol % 2 == 1, symbol >= 0
@@ -359,18 +323,12 @@ class Brackets(MadeUpTask):
         return torch.from_numpy(partners)
 
     def lengths(self, length: int) -> tuple[int, int]:
-        """Even numbers."""
+        """Return even numbers."""
         shortest, longest = super().lengths(length)
         return shortest + shortest % 2, longest - longest % 2
 
-    def count_sequences(self, length: int, n_symbols: int) -> int:
-        """Catalan's number of shapes, two kinds for each pair."""
-        shortest, longest = self.lengths(length)
-        pairs = range(shortest // 2, longest // 2 + 1)
-        return sum(math.comb(2 * n, n) // (n + 1) * 2**n for n in pairs)
-
     def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
-        """Balanced sequences, all of one length equally likely; some are broken.
+        """Draw balanced sequences, all of one length equally likely; some are broken.
 
         Source: Arnold & Sleep 1980, "Uniform random generation of balanced parenthesis strings".
         """

@@ -28,7 +28,7 @@ PAD_ID, UNKNOWN_ID, MASK_ID, BOS_ID, EOS_ID = range(5)
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Sequences and their targets, on the CPU."""
+    """Sequences and their targets."""
 
     ids: Tensor
     """(N, T) int64; 0 after the end."""
@@ -39,14 +39,14 @@ class Examples:
         return len(self.ids)
 
     def __getitem__(self, rows: Tensor | slice) -> "Examples":
-        """Some sequences, cut where the longest ends."""
+        """Return some sequences, cut where the longest ends."""
         n_tokens = (self.ids[rows] != PAD_ID).sum(1)
         width = int(n_tokens.max()) if len(n_tokens) else 0
         extra = self.targets.shape[1] - self.ids.shape[1]
         return Examples(self.ids[rows, :width], self.targets[rows, : width + extra])
 
     def to(self, device: torch.device) -> "Examples":
-        """These examples on another device."""
+        """Return these examples on another device."""
         return Examples(self.ids.to(device), self.targets.to(device))
 
     @property
@@ -67,18 +67,18 @@ class Examples:
 
     @property
     def n_answers(self) -> int:
-        """The number of asked positions."""
+        """Return the number of asked positions."""
         return int((self.targets != IGNORE).sum())
 
 
 def share_right(answers: Tensor, targets: Tensor) -> float:
-    """Share of asked positions answered right."""
+    """Return the share of asked positions answered right."""
     right = (answers == targets)[targets != IGNORE]
     return float(right.to(torch.float64).mean())
 
 
 def commonest_answer_share(train: Examples, validation: Examples) -> float:
-    """Validation share of the commonest training target."""
+    """Return the validation share of the commonest training target."""
     answer = train.targets[train.targets != IGNORE].bincount().argmax()
     return share_right(answer, validation.targets)
 
@@ -130,7 +130,7 @@ class Task(ABC):
 
     @abstractmethod
     def make_data(self, recipe: DataRecipe) -> "Data":
-        """The recipe's data; RecipeError without any."""
+        """Return the recipe's data; RecipeError if there can be none."""
 
     def build_data(
         self,
@@ -142,29 +142,28 @@ class Task(ABC):
         labels: tuple[str, ...] | None = None,
         baseline: float | None = None,
     ) -> "Data":
-        """`Data` of this task, with its rule as the default baseline."""
+        """Return `Data` of this task, with its rule as the default baseline."""
         tokenizer = word_level_tokenizer(vocabulary, blanks_between=not self.reads_text)
         labels = tuple(map(tokenizer.id_to_token, range(len(vocabulary)))) if labels is None else labels
         baseline = commonest_answer_share(train, validation) if baseline is None else baseline
         return Data(self, tokenizer, vocabulary, labels, train, validation, baseline, example)
 
     @property
-    def unused_fields(self) -> dict[str, str]:
-        """The recipe's fields that change nothing in this task, each with the reason."""
-        reasons = {
-            "text": "" if self.reads_text else "its sequences are made up",
-            "n_symbols": "" if self.counts_symbols else "its symbols are given",
-            "causal": "" if self.predicts_next else "nothing comes next that would have to be hidden",
-            "mask_padding": "windows of text are equally long, so that nothing is padded" if self.reads_text else "",
+    def unused_fields(self) -> set[str]:
+        """Return the recipe's fields that change nothing in this task."""
+        return {
+            *([] if self.reads_text else ["text"]),
+            *([] if self.counts_symbols else ["n_symbols"]),
+            *([] if self.predicts_next else ["causal"]),
+            *(["mask_padding"] if self.reads_text else []),  # windows of text are equally long
         }
-        return {field: reason for field, reason in reasons.items() if reason}
 
     def join(self, tokens: Iterable[str]) -> str:
-        """Tokens as text."""
+        """Return tokens as text."""
         return ("" if self.reads_text else " ").join(tokens)
 
     def show_blanks(self, sequence: str) -> str:
-        """A sequence with visible blanks."""
+        """Return a sequence with visible blanks."""
         return sequence.replace(" ", visible(" ")) if self.reads_text else sequence
 
 
@@ -173,14 +172,12 @@ class Data:
     """Everything that a task's network sees."""
 
     task: Task
-    """What has to be learnt."""
     tokenizer: Tokenizer
     vocabulary: tuple[str, ...]
     """In the order of ids."""
     labels: tuple[str, ...]
     """Of classes."""
     train: Examples
-    """What is learnt from."""
     validation: Examples
     """Sequences that do not occur in `train`."""
     baseline: float
@@ -189,11 +186,11 @@ class Data:
     """The first validation sequence, as text."""
 
     def text(self, ids: list[int]) -> str:
-        """Ids as text."""
+        """Return ids as text."""
         return self.task.join(self.vocabulary[i] for i in ids)
 
 
 def generator(seed: int, purpose: str, device: torch.device | None = None) -> torch.Generator:
-    """A generator that depends on the run's seed and its purpose alone."""
+    """Return a generator that depends on the run's seed and its purpose alone."""
     digest = hashlib.sha256(f"{seed}/{purpose}".encode()).digest()
     return torch.Generator(device or torch.device("cpu")).manual_seed(int.from_bytes(digest[:7], "big"))

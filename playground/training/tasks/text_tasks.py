@@ -56,7 +56,7 @@ class MaskedCharacters(Task):
     reads_text = True
 
     def make_data(self, recipe: DataRecipe) -> Data:
-        """Windows with gaps; RecipeError if the text can't be learnt from."""
+        """Return windows with gaps; RecipeError if the text can't be learnt from."""
         windows = cut_windows(recipe, recipe.length)
         train = hide_characters(windows.train, generator(recipe.seed, "training gaps"))
         validation = hide_characters(windows.validation, generator(recipe.seed, "validation gaps"))
@@ -78,7 +78,7 @@ class NextCharacter(Task):
     reads_text = True
 
     def make_data(self, recipe: DataRecipe) -> Data:
-        """Windows and next characters; RecipeError if the text can't be learnt from."""
+        """Return windows and next characters; RecipeError if the text can't be learnt from."""
         windows = cut_windows(recipe, recipe.length + 1)
         train, validation = (
             Examples(ids[:, :-1].contiguous(), ids[:, 1:].contiguous()) for ids in (windows.train, windows.validation)
@@ -88,7 +88,7 @@ class NextCharacter(Task):
 
 
 def hide_characters(ids: Tensor, random: torch.Generator) -> Examples:
-    """[MASK] for 15 % of every window's tokens, one at least: (N, T) → examples.
+    """Put [MASK] for 15 % of every window's tokens, one at least: (N, T) → examples.
 
     Unlike Devlin et al. 2018, section 3.1, no token is replaced by another.
     """
@@ -123,8 +123,10 @@ def cut_windows(recipe: DataRecipe, width: int) -> Windows:
     """Cut windows at random places; RecipeError for a text that is blank, too short or repeats itself."""
     text = clean(recipe.text) if recipe.text else help_topics()
     kinds = _kinds(recipe, text) if recipe.text else PRINTABLE
-    _check_length(recipe, text, width)
     held_back = len(text) // HELD_BACK
+    if held_back < width:
+        reason = f"has {len(text):,} characters, too few to hold back a tenth for validation in windows of {width}"
+        raise _text_error(recipe, reason, f"a text of at least {HELD_BACK * width:,} characters, or a smaller length,")
     seen, unseen = text[:-held_back], text[-held_back:]
     ids = torch.from_numpy(_encode(text, kinds))
     validation = _starts(unseen, recipe.length, width, recipe.n_validation, generator(recipe.seed, "validation"), ())
@@ -145,13 +147,13 @@ def cut_windows(recipe: DataRecipe, width: int) -> Windows:
 
 @lru_cache(maxsize=1)
 def help_topics() -> str:
-    """Python's help topics, every paragraph once."""
+    """Return Python's help topics, every paragraph once."""
     paragraphs = (" ".join(paragraph.split()) for topic in english_texts() for paragraph in topic.split("\n\n"))
     return clean(" ".join(dict.fromkeys(paragraphs)).translate(TYPEWRITTEN))
 
 
 def clean(text: str) -> str:
-    """A text with single blanks, without [MASK]."""
+    """Return a text with single blanks, without [MASK]."""
     return " ".join(CONTROL.sub(" ", replace_surrogates(text)).replace(MASK, " ").split())
 
 
@@ -163,23 +165,6 @@ def _kinds(recipe: DataRecipe, text: str) -> tuple[str, ...]:
         reason = f"has one character only, {text[0]!r}: there is nothing to learn"
         raise _text_error(recipe, reason, "a sentence or two")
     return tuple(sorted(kind for kind, _ in kinds.most_common(MAX_KINDS)))
-
-
-def _check_length(recipe: DataRecipe, text: str, width: int) -> None:
-    held_back = len(text) // HELD_BACK
-    if held_back >= width:
-        return
-    shortest = HELD_BACK * (2 + width - recipe.length)
-    if len(text) < shortest:
-        reason = f"has {len(text)} characters, too few to hold back a tenth for validation"
-        raise _text_error(recipe, reason, f"a text of at least {shortest} characters, at length=2,")
-    raise RecipeError(
-        "length",
-        recipe.length,
-        f"is too long a window for a text of {len(text):,} characters, of which the last tenth, {held_back:,}, is held "
-        f"back for validation: it takes at least {HELD_BACK * width:,} characters",
-        (held_back - width + recipe.length,),
-    )
 
 
 def _text_error(recipe: DataRecipe, reason: str, works: str) -> RecipeError:
@@ -197,7 +182,7 @@ def _encode(text: str, kinds: tuple[str, ...]) -> NDArray[np.int64]:
 def _starts(
     text: str, length: int, width: int, n: int, random: torch.Generator, taken: Collection[str]
 ) -> dict[str, int]:
-    """Up to n different windows, and where they begin."""
+    """Return up to n different windows, and where they begin."""
     found: dict[str, int] = {}
     for start in torch.randperm(len(text) - width + 1, generator=random).tolist():
         window = text[start : start + length]

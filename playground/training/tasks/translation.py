@@ -16,60 +16,21 @@ from torch import Tensor
 from playground.training.tasks.symbol_tasks import DecoderCopy, cut_off
 from playground.training.tasks.task import DataRecipe
 
+_WORDS = {
+    "article": "the le la, a un une, my mon ma, this ce cette",
+    "adjective": "small petit petite, big grand grande, pretty joli jolie, good bon bonne",
+    "colour": "black noir noire, white blanc blanche, green vert verte, grey gris grise, blue bleu bleue",
+    "noun": "cat chat -, dog chien -, horse cheval -, boy garçon -, king roi -, book livre -, garden jardin -, "
+    "bread pain -, cow - vache, girl - fille, queen - reine, house - maison, flower - fleur, car - voiture, "
+    "door - porte, apple - pomme",
+    "verb": "sees voit voit, finds trouve trouve, wants veut veut, takes prend prend, shows montre montre, "
+    "draws dessine dessine",
+    "preposition": "in dans dans, on sur sur, under sous sous, behind derrière derrière, with avec avec",
+}
+
 WORDS: dict[str, tuple[tuple[str, str, str], ...]] = {
-    "article": (("the", "le", "la"), ("a", "un", "une"), ("my", "mon", "ma"), ("this", "ce", "cette")),
-    "adjective": (
-        ("small", "petit", "petite"),
-        ("big", "grand", "grande"),
-        ("pretty", "joli", "jolie"),
-        ("good", "bon", "bonne"),
-    ),
-    "colour": (
-        ("black", "noir", "noire"),
-        ("white", "blanc", "blanche"),
-        ("green", "vert", "verte"),
-        ("grey", "gris", "grise"),
-        ("blue", "bleu", "bleue"),
-    ),
-    "noun": (
-        ("cat", "chat", ""),
-        ("dog", "chien", ""),
-        ("horse", "cheval", ""),
-        ("boy", "garçon", ""),
-        ("king", "roi", ""),
-        ("book", "livre", ""),
-        ("garden", "jardin", ""),
-        ("bread", "pain", ""),
-        ("cow", "", "vache"),
-        ("girl", "", "fille"),
-        ("queen", "", "reine"),
-        ("house", "", "maison"),
-        ("flower", "", "fleur"),
-        ("car", "", "voiture"),
-        ("door", "", "porte"),
-        ("apple", "", "pomme"),
-    ),
-    "verb": tuple(
-        (english, french, french)
-        for english, french in (
-            ("sees", "voit"),
-            ("finds", "trouve"),
-            ("wants", "veut"),
-            ("takes", "prend"),
-            ("shows", "montre"),
-            ("draws", "dessine"),
-        )
-    ),
-    "preposition": tuple(
-        (english, french, french)
-        for english, french in (
-            ("in", "dans"),
-            ("on", "sur"),
-            ("under", "sous"),
-            ("behind", "derrière"),
-            ("with", "avec"),
-        )
-    ),
+    name: tuple((english, he.strip("-"), she.strip("-")) for english, he, she in map(str.split, words.split(", ")))
+    for name, words in _WORDS.items()
 }
 """By class: English, masculine French, feminine French."""
 
@@ -118,18 +79,17 @@ class Translate(DecoderCopy):
     defaults: ClassVar = {"length": 10, "steps": 800}
     ablation_sizes: ClassVar = {"length": 8}
     counts_symbols = False
-    sequences_of = "sentences", "words"
 
     def symbols(self, n_symbols: int) -> tuple[str, ...]:
-        """The words of both languages."""
+        """Return the words of both languages."""
         return (*ENGLISH, *FRENCH)
 
     def source_symbols(self, n_symbols: int) -> tuple[str, ...]:
-        """The English words."""
+        """Return the English words."""
         return ENGLISH
 
     def answers(self, ids: Tensor, length: int) -> Tensor:
-        """The French words, (N, T) → (N, T)."""
+        """Return the French words, (N, T) → (N, T)."""
         word = self._word_numbers(ids)
         is_noun = _is_of_class(word, "noun")
         gender = torch.zeros_like(word)
@@ -141,7 +101,7 @@ class Translate(DecoderCopy):
         return french.gather(1, self.source_places(ids))
 
     def source_places(self, ids: Tensor) -> Tensor:
-        """For each French word the position of its English one, (N, T)."""
+        """Return for each French word the position of its English one, (N, T)."""
         word = self._word_numbers(ids)
         swapped = (_is_of_class(word[:, :-1], "colour") & _is_of_class(word[:, 1:], "noun")).long()
         places = torch.arange(word.shape[1]).repeat(len(word), 1)
@@ -153,22 +113,11 @@ class Translate(DecoderCopy):
         return (ids - self.first_id).clamp(0, len(ENGLISH) - 1)
 
     def lengths(self, length: int) -> tuple[int, int]:
-        """Of sentences, in words."""
+        """Return the fewest and most words of a sentence."""
         return _SHORTEST, length
 
-    def describe_unusual(self, sequence: str, recipe: DataRecipe) -> str:
-        """That these words are no sentence of the grammar; else empty."""
-        if is_sentence(sequence.split()):
-            return ""
-        return "This is no sentence of the grammar that it has learnt: the right answer is word for word."
-
-    def count_sequences(self, length: int, n_symbols: int) -> int:
-        """How many sentences there are."""
-        shortest, longest = self.lengths(length)
-        return sum(_count_sentences(n, "verb") for n in range(shortest, longest + 1))
-
     def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
-        """Random sentences, lengths uniform from two words."""
+        """Draw sentences, lengths uniform from two words."""
         length = recipe.length
         shortest, longest = self.lengths(length)
         lengths = torch.randint(shortest, longest + 1, (n, 1), generator=random).numpy()
@@ -205,18 +154,6 @@ def _draw_classes(n_words: int, coins: list[float]) -> list[int]:
 
 @lru_cache(maxsize=256)
 def _fitting_phrases(room: int) -> tuple[tuple[int, ...], ...]:
-    """Phrases that fill so many words, or leave room for more."""
+    """Return phrases that fill so many words, or leave room for more."""
     fitting = (phrase for phrase in PHRASES if room == len(phrase) or room - len(phrase) > _SHORTEST)
     return tuple(tuple(map(WORD_CLASSES.index, phrase)) for phrase in fitting)
-
-
-@lru_cache(maxsize=1_024)
-def _count_sentences(n_words: int, joint: str) -> int:
-    n = 0
-    for phrase in PHRASES:
-        n_phrases = int(np.prod([len(WORDS[word_class]) for word_class in phrase]))
-        left = n_words - len(phrase)
-        n += n_phrases * (left == 0)
-        if left > _SHORTEST:
-            n += n_phrases * len(WORDS[joint]) * _count_sentences(left - 1, "preposition")
-    return n

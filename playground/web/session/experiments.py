@@ -14,11 +14,10 @@ import streamlit as st
 from playground.accounting import count_flops
 from playground.config import ModelConfig
 from playground.jobs import JobHandle, JobStatus, Request
-from playground.jobs.computation import S
-from playground.jobs.pool import OnEnd
+from playground.jobs.pool import OnEnd, S
 from playground.language.learner import Learning, LearningRequest
 from playground.language.network import Spec, save
-from playground.training.cost import Speed, measure_speed
+from playground.training.job import Speed, measure_speed
 from playground.training.network import count_network
 from playground.training.recipe import Recipe, teacher_config
 from playground.training.tasks import TASKS, Data, make_data
@@ -57,15 +56,14 @@ class Experiment(Generic[S]):
         n_bytes: int,
         key: Hashable,
         keep: bool = True,
-        kept: Callable[[S], MemoryUser | None] | None = None,
+        kept: Callable[[S], MemoryUser | None] = lambda _: None,
     ) -> None:
         self.inputs = inputs
         memory, budget = MemoryReservation(n_bytes), services().memory
 
         def over(state: S | None) -> None:
-            user = None if state is None or kept is None else kept(state)
             try:
-                if user is not None:
+                if state is not None and (user := kept(state)) is not None:
                     budget.reserve(user, replacing=memory)
             finally:
                 budget.release(memory)
@@ -75,7 +73,7 @@ class Experiment(Generic[S]):
 
     @property
     def state(self) -> S | None:
-        """What is to be seen of the run; None until it begins."""
+        """Return what is to be seen of the run; None until it begins."""
         return self.job.state
 
     @property
@@ -98,11 +96,11 @@ class SessionExperiments:
         self._experiments: dict[str, Experiment[Any]] = {}
 
     def get(self, page: str) -> Experiment[Any] | None:
-        """The page's latest experiment, whatever its status."""
+        """Return the page's latest experiment, whatever its status."""
         return self._experiments.get(page)
 
     def active_page(self) -> str | None:
-        """The page whose experiment is active."""
+        """Return the page whose experiment is active."""
         return next((page for page, experiment in self._experiments.items() if experiment.active), None)
 
     def start(self, page: str, create: Callable[[], Experiment[Any]]) -> None:
@@ -123,7 +121,7 @@ class SessionExperiments:
 
 
 def session_experiments() -> SessionExperiments:
-    """The session's experiments; they are stopped when the connection breaks, and found again by who comes back."""
+    """Return the session's experiments, which are stopped when the connection breaks."""
     experiments: SessionExperiments = _until_disconnect(st.session_state.setdefault(EXPERIMENTS, SessionExperiments()))
     return experiments
 
@@ -141,12 +139,12 @@ _TRAINING_BYTES = 6 * 4
 
 
 def training_data(recipe: Recipe) -> Data:
-    """The recipe's data, which many runs and visitors share; raises RecipeError if there can be none."""
+    """Return the recipe's data, which many runs and visitors share; RecipeError if there can be none."""
     return _cached_data(Recipe(**{field.name: vars(recipe)[field.name] for field in fields(DataRecipe)}))
 
 
 def validation_data(recipe: Recipe) -> Data:
-    """The recipe's data with one training sequence only: validation set, vocabulary and classes are all the same."""
+    """Return the recipe's data with one training sequence only, and all else the same."""
     return training_data(replace(recipe, n_train=1))
 
 
@@ -157,7 +155,8 @@ def _cached_data(recipe: Recipe) -> Data:
 
 def machine_speed() -> Speed:
     """Return how fast runs train here, beside pages that are drawn; BusyError if no turn to measure it came free."""
-    return _measured_speed().slowed(DELAY)
+    measured = _measured_speed()
+    return Speed(DELAY * measured.layer, DELAY * measured.operation)
 
 
 def most_seconds() -> float:
@@ -167,20 +166,20 @@ def most_seconds() -> float:
 
 @load_once(seconds=600.0)
 def _measured_speed() -> Speed:
-    """Of a few steps alone; measured again from time to time, as others may keep the machine busy."""
     with services().turns.take():
         return measure_speed(services().device)
 
 
+def idle_fields(recipe: Recipe) -> set[str]:
+    """Return the settings that change nothing in a run."""
+    idle = TASKS[recipe.task].unused_fields
+    idle |= {"warmup"} if recipe.schedule == "constant" else set()
+    return idle | ({"temperature"} if recipe.distill == 0 else set())
+
+
 def without_idle(recipe: Recipe) -> Recipe:
-    """The recipe with every setting that changes nothing in its run at its default, so that equal runs are equal."""
-    names = [*TASKS[recipe.task].unused_fields]
-    if recipe.schedule == "constant":
-        names.append("warmup")
-    if recipe.distill == 0:
-        names.append("temperature")
-    defaults = vars(Recipe())
-    return replace(recipe, **{name: defaults[name] for name in names})
+    """Return the recipe with every setting that changes nothing at its default, so that equal runs are equal."""
+    return replace(recipe, **{name: vars(Recipe())[name] for name in idle_fields(recipe)})
 
 
 def seconds_of(runs: Sequence[VariantRun]) -> float:
@@ -208,7 +207,7 @@ _BASE_SECONDS = 60.0
 
 
 def learning_seconds(spec: Spec) -> float:
-    """About how long a network of the small English is trained for: a narrow layer takes as long as one of the base."""
+    """Return about how long a network of the small English is trained for; no layer is faster than one of the base."""
     n_tokens, base = 24, Spec()
     work = count_flops(spec.config, n_tokens).total / count_flops(base.config, n_tokens).total
     return _BASE_SECONDS * max(work, spec.config.n_layers / base.config.n_layers)
@@ -231,13 +230,7 @@ def join_learning(spec: Spec) -> Experiment[Learning]:
 
 
 def training_bytes(config: ModelConfig, recipe: Recipe, *data: Data) -> int:
-    """Memory that a run takes from its first step to its end, with its teacher and its data, in bytes.
-
-    Args:
-        config: the architecture, with the task's vocabulary.
-        recipe: the run.
-        data: its data, and others that are held as long; one at least.
-    """
+    """Return the memory of a run, its teacher and its data, and others that are held as long, in bytes."""
     networks = (config, teacher_config(config)) if recipe.distill > 0 else (config,)
     parts = (part for each in data for examples in (each.train, each.validation) for part in vars(examples).values())
     n_data: int = sum(part.nbytes for part in parts)

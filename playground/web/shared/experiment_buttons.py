@@ -15,6 +15,8 @@ from playground.web.session.experiments import LEARNING, Experiment, session_exp
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
 
+Plan = TypeVar("Plan")
+
 
 def pending_sentence(experiment: Experiment[Any]) -> str:
     """Return the status while the computation has nothing to say of it: it waits, starts or ends; else empty."""
@@ -50,15 +52,6 @@ def running_sentence(experiment: Experiment[Any], at: str) -> str:
     return f"Training: {at}{left}."
 
 
-def sharing_sentence(experiment: Experiment[Any]) -> str:
-    """Return who else takes part in the run, or that it was there before; empty if it is this visitor's alone."""
-    if experiment.active and experiment.job.others:
-        return f"Shared with {experiment.job.others} other visitors; Stop takes only you out of it."
-    if was_computed_before(experiment):
-        return "This run had been computed here before. Another *seed* makes one to watch."
-    return ""
-
-
 def was_computed_before(experiment: Experiment[Any]) -> bool:
     """Whether the run had come to its end before this visitor started it: there was nothing to watch."""
     return experiment.job.status == experiment.job.joined == "finished"
@@ -70,9 +63,6 @@ def untrained_sentence(differences: list[str]) -> str:
         return ""
     changes = f"{', '.join(differences[:6])}{' …' if len(differences) > 6 else ''}"
     return f"**The settings are no longer this run's:** {changes}. **Start** trains with the present ones."
-
-
-Plan = TypeVar("Plan")
 
 
 def plan_or_error(make_plan: Callable[[], Plan]) -> Plan | None:
@@ -91,7 +81,6 @@ def draw_buttons(
     *,
     has_network: bool = False,
     start: str = "Start",
-    scrolls_to: str = "",
 ) -> None:
     """Draw Start and Stop, both at any time, so that nothing moves; the one without effect is grey.
 
@@ -101,10 +90,9 @@ def draw_buttons(
         create: starts a plan in the background.
         has_network: whether what an earlier session has trained came back.
         start: what is written on the first of them.
-        scrolls_to: key of the container in which the visitor can watch what was started; empty: where it is.
     """
     experiments = session_experiments()
-    experiment = experiments.get(page)
+    experiment, active_page = experiments.get(page), experiments.active_page()
     has_ended = experiment is not None and experiment.job.status == "finished"  # what comes next is no second run
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"{page}_buttons"):
         st.button(
@@ -112,33 +100,36 @@ def draw_buttons(
             key=f"{page}_start",
             icon=":material/play_arrow:",
             type="secondary" if has_ended else "primary",
-            disabled=plan is None or experiments.active_page() is not None,
-            on_click=None if plan is None else partial(start_experiment, page, partial(create, plan), scrolls_to),
+            disabled=plan is None or active_page is not None,
+            on_click=None if plan is None else partial(start_experiment, page, partial(create, plan)),
         )
         st.button(
             "Stop",
             key=f"{page}_stop",
             icon=":material/stop:",
-            disabled=experiments.active_page() != page,
+            disabled=active_page != page,
             on_click=None if experiment is None else experiment.job.stop,
         )
     say_if_lost(page, experiments.session, has_experiment=experiment is not None, has_network=has_network)
-    active_page = experiments.active_page()
     if active_page not in (None, page):
         where = "in the sidebar" if active_page == LEARNING else f"on the page “{page_named(active_page).title}”"
         st.caption(f"What you started {where} goes on. Only one thing runs at a time: stop it there first.")
 
 
-def start_experiment(page: str, create: Callable[[], Experiment[Any]], scrolls_to: str = "") -> None:
-    """Start an experiment, and show the place where it can be watched."""
+def start_experiment(page: str, create: Callable[[], Experiment[Any]]) -> None:
+    """Start an experiment, and scroll to the buttons, below which it can be watched."""
     session_experiments().start(page, create)
-    if scrolls_to:
-        request_scroll(scrolls_to)
+    request_scroll(f"{page}_buttons")
 
 
 def show_progress(experiment: Experiment[Any], share: float, status: str) -> None:
-    """Draw how far an experiment is, its status, and who shares it."""
-    st.progress(share, " ".join(filter(None, (status, sharing_sentence(experiment)))))
+    """Draw how far an experiment is, its status, and who shares it, or that it was there before."""
+    sharing, others = "", experiment.job.others
+    if experiment.active and others:
+        sharing = f"Shared with {others} other visitors; Stop takes only you out of it."
+    elif was_computed_before(experiment):
+        sharing = "This run had been computed here before. Another *seed* makes one to watch."
+    st.progress(share, f"{status} {sharing}".strip())
 
 
 def warn_before_reload() -> None:

@@ -3,9 +3,8 @@
 import streamlit as st
 
 from playground.charts.markdown import quote_token
-from playground.training.kept_run import describe_origin
 from playground.training.tasks.task import BOS, EOS, SPECIALS
-from playground.training.trained_network import TrainedNetwork
+from playground.training.trained_network import TrainedNetwork, describe_origin
 from playground.web.choices import open_page, widgets
 from playground.web.choices.setup import Setup
 from playground.web.choices.shortcuts import use_example_text

@@ -9,11 +9,11 @@ from playground.analysis.gradient_variants import BY_NAME, Variant
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.link import query
-from playground.training.kept_run import list_changed_settings
+from playground.training.trained_network import list_changed_settings
 from playground.training.variants import VariantRun, VariantsState
 from playground.views.gradient_flow import gradient_scene, show_gradient_flow
 from playground.views.gradient_training import N_LAYERS, SIZES, pair_recipe, pair_trainings, show_pair
-from playground.views.variant_curves import WatchedVariants
+from playground.views.training_curves import WatchedVariants
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.session.experiments import (

@@ -8,8 +8,16 @@ import pytest
 import safetensors.torch
 from streamlit.testing.v1 import AppTest
 
-from playground.training.kept_run import KeptRun, describe_origin, key_in, name_run, run_key, share_in
-from playground.training.trained_network import TrainedNetwork, save
+from playground.training.trained_network import (
+    KeptRun,
+    TrainedNetwork,
+    describe_origin,
+    key_in,
+    name_run,
+    run_key,
+    save,
+    share_in,
+)
 from playground.web.session import trained_slot
 from playground.web.session.services import services
 from playground.web.session.trained_slot import MOST_RUNS, SLOT, TrainedSlot

@@ -7,10 +7,10 @@ import pytest
 from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
 
-from playground.training import run_state, variants
-from playground.training.cost import Speed
-from playground.training.regularisers import SIZES, regulariser_runs
+from playground.training import job, variants
+from playground.training.job import Speed
 from playground.training.trainer import Trainer
+from playground.training.variants import SIZES, regulariser_runs
 from playground.web.session import experiments
 from playground.web.session.experiments import EXPERIMENTS, join_variants
 from playground.web.session.services import services
@@ -131,7 +131,7 @@ def test_a_failure_is_one_sentence_and_leaves_the_page_whole(
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    module, name = (run_state, "Trainer") if page == "training" else (variants, "VariantTraining")
+    module, name = (job, "Trainer") if page == "training" else (variants, "VariantTraining")
     monkeypatch.setattr(module, name, fail)
     app = measured(opened(page), page)
     told = f"{status_text(app)}\n{sentences(app)}"

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from playground import ModelConfig
 from playground.export.code.export import FILE_NAME, save_weights
 from playground.training.recipe import Recipe
-from playground.training.shipped_network import load_translator
+from playground.training.trained_network import load_translator
 from playground.training.trainer import Trainer
 from tests.export.code.written import run_here
 from tests.web.app_test import SMALL, SMALL_CONFIG, open_page, shown_focus, small_trace, trained_trace, working

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from playground.presets import PRESETS
-from playground.training.cost import Speed
-from playground.training.regularisers import SIZES, regulariser_runs
-from playground.training.variants import VariantRun, VariantTraining, tabulate_effects
+from playground.training.job import Speed
+from playground.training.variants import SIZES, VariantRun, VariantTraining, regulariser_runs, tabulate_effects
 from playground.views.regularisers import READY, ReadyComparison
 from playground.web.session import experiments
 from playground.web.session.experiments import EXPERIMENTS

@@ -13,15 +13,15 @@ from playground.errors import InputError
 from playground.link.params import ARCHITECTURE, RECIPE, SMALL, STRENGTHS
 from playground.link.query import shape_to_train
 from playground.training.answers import answer_examples, answer_samples, generate
+from playground.training.job import TrainingRequest
 from playground.training.network import Tagger
 from playground.training.recipe import Recipe
-from playground.training.regularisers import REGULARISERS
-from playground.training.run_state import TrainingRequest
 from playground.training.tasks import TASKS, make_data
 from playground.training.tasks.symbol_tasks import Reverse
 from playground.training.tasks.task import generator
 from playground.training.trained_network import TrainedNetwork, from_trainer, save
 from playground.training.trainer import Trainer
+from playground.training.variants import REGULARISERS
 from playground.web.session.services import services
 from playground.web.session.trained_slot import TrainedSlot
 from playground.web.views import training, training_writing

@@ -1,7 +1,8 @@
-"""What a training run will cost, before it starts: seconds on this machine, and numbers held in memory."""
+"""A training run as a job that others look at, and what it will cost before it starts."""
 
 import statistics
 import time
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 
 import torch
@@ -10,11 +11,96 @@ from playground.accounting import count_flops, count_parameters
 from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
+from playground.jobs import Computation, JobStatus, Request
 from playground.runs.budget import check_budget, check_pair_budget
-from playground.training.network import N_EVALUATIONS, Tagger
+from playground.training.network import N_EVALUATIONS, History, Tagger
 from playground.training.recipe import Recipe, teacher_config
-from playground.training.tasks import TASKS
-from playground.training.trainer import cross_entropy
+from playground.training.tasks import TASKS, Data
+from playground.training.trained_network import TrainedNetwork, from_trainer
+from playground.training.trainer import Outcome, Trainer, cross_entropy
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """What is to be seen of a run: no weights while it trains, no training set."""
+
+    config: ModelConfig
+    recipe: Recipe
+    data: Data
+    """Without the training set, and with the first sequence of the validation set alone."""
+    history: History
+    progress: float = 0.0
+    step: int = 0
+    """Optimisation steps done."""
+    teacher_step: int | None = None
+    """Steps of the teacher, while it learns first."""
+    outcome: Outcome = ""
+    message: str = ""
+    """How it ended; empty before."""
+    trained: TrainedNetwork | None = None
+    """After the end, the network; None if no step was done."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Return the memory of the network, the curves and the saved attention, in bytes."""
+        return self.history.n_bytes + (0 if self.trained is None else self.trained.n_bytes)
+
+
+class Training(Computation[TrainingState]):
+    """A trainer that others look at while it trains; after its end, nothing but its last state."""
+
+    def __init__(
+        self, config: ModelConfig, recipe: Recipe, device: torch.device | None = None, data: Data | None = None
+    ) -> None:
+        trainer = Trainer(config, recipe, device, data=data)
+        self._trainer: Trainer | None = trainer
+        data = trainer.data
+        shown = replace(data, train=data.train[torch.arange(0)], validation=data.validation[torch.arange(1)])
+        self._state = TrainingState(trainer.config, recipe, shown, trainer.history)
+
+    @property
+    def state(self) -> TrainingState:
+        """Return what is to be seen by now."""
+        trainer = self._trainer
+        if trainer is None:
+            return self._state
+        teacher = trainer.teacher
+        return replace(
+            self._state,
+            history=trainer.history.copy(),
+            progress=trainer.progress,
+            step=trainer.step,
+            teacher_step=None if teacher is None or teacher.outcome else teacher.step,
+        )
+
+    def run(self) -> Generator[int]:
+        """Train, step by step."""
+        if self._trainer is not None:
+            yield from self._trainer.run()
+
+    def close(self, status: JobStatus) -> None:
+        """Keep what it has reached, with a copy of the network, and free everything else."""
+        trainer, last = self._trainer, self.state
+        if trainer is None:
+            return
+        trained = from_trainer(trainer) if status != "failed" and last.step else None
+        self._state = replace(last, outcome=trainer.outcome, message=trainer.message(), trained=trained)
+        self._trainer = None
+
+
+@dataclass(frozen=True)
+class TrainingRequest(Request[TrainingState]):
+    """A training run in words; its `data` are the recipe's."""
+
+    config: ModelConfig
+    recipe: Recipe
+
+    def build(self) -> Training:
+        """Return the run before its first step; raises as `Trainer`."""
+        return Training(self.config, self.recipe, torch.device(self.device), self.data)
+
+
+# --- its cost
 
 MAX_ACTIVATIONS = 150_000_000
 """Numbers that one step may hold for its backward pass, in fp32: 600 MB."""
@@ -23,10 +109,10 @@ _BACKWARD = 3
 """A training step costs three forward passes: its own, and two for the gradients of inputs and of weights."""
 
 _PER_ACTIVATION = 60
-"""Operations for each number held for the backward pass: what is no matrix product reads and writes memory."""
+"""Operations for each number held for the backward pass, which is read and written beside the matrix products."""
 
 _PER_PARAMETER = 40
-"""Operations for each parameter, as long as one multiplication takes: Adam reads and writes five numbers for each."""
+"""Operations for each parameter: Adam reads and writes five numbers for each."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +124,6 @@ class Speed:
     operation: float
     """Seconds for each floating-point operation on top."""
 
-    def slowed(self, factor: float) -> "Speed":
-        """Return the speed of a machine that is `factor` times slower."""
-        return Speed(self.layer * factor, self.operation * factor)
-
     def seconds(self, config: ModelConfig, recipe: Recipe) -> float:
         """Return how long a run takes, its teacher's included."""
         teacher = self.seconds(teacher_config(config), replace(recipe, distill=0.0)) if recipe.distill > 0 else 0.0
@@ -49,8 +131,7 @@ class Speed:
         evaluated = N_EVALUATIONS * (recipe.n_validation + min(recipe.n_train, recipe.n_validation))
         layers = config.n_layers + 2  # the embeddings with the head, and all that is done around the network
         work = (recipe.steps + evaluated / size / _BACKWARD) * _work(config, size, recipe.length)
-        own = _n_encoders(recipe) * (recipe.steps * layers * self.layer + work * self.operation)
-        return own + teacher
+        return teacher + _n_encoders(recipe) * (recipe.steps * layers * self.layer + work * self.operation)
 
 
 def measure_speed(device: torch.device) -> Speed:
@@ -63,16 +144,13 @@ def measure_speed(device: torch.device) -> Speed:
 
 
 def check_cost(config: ModelConfig, recipe: Recipe, speed: Speed, *, max_seconds: float, max_parameters: int) -> float:
-    """Return how many seconds a run takes; refuse one beyond the server's limits.
-
-    Raises:
-        TooLargeError: says what to make smaller.
-    """
+    """Return how many seconds a run takes; raise TooLargeError for one beyond the server's limits."""
     largest = teacher_config(config) if recipe.distill > 0 else config
     check_budget(largest, max_parameters)
     if TASKS[recipe.task].has_decoder:
         check_pair_budget(largest, largest.vocab_size, max_parameters)
-    numbers = count_activations(largest, recipe)
+    n_sequences = min(recipe.batch_size, recipe.n_train)
+    numbers = round(_n_encoders(recipe) * _activations(largest, n_sequences, recipe.length))
     if numbers > MAX_ACTIVATIONS:
         raise TooLargeError(
             f"One step would hold {numbers:,} numbers for its backward pass, and this server holds at most "
@@ -87,30 +165,25 @@ def check_cost(config: ModelConfig, recipe: Recipe, speed: Speed, *, max_seconds
     return seconds
 
 
-def count_activations(config: ModelConfig, recipe: Recipe) -> int:
-    """About how many numbers one training step holds for its backward pass."""
-    return round(_n_encoders(recipe) * _activations(config, min(recipe.batch_size, recipe.n_train), recipe.length))
-
-
 def _activations(config: ModelConfig, n_sequences: int, n_tokens: int) -> int:
     each = 12 * config.d_model + 3 * config.d_ff + 4 * config.n_heads * n_tokens
     return config.n_layers * n_sequences * n_tokens * each
 
 
 def _work(config: ModelConfig, n_sequences: int, n_tokens: int) -> int:
-    """What one training step of an encoder computes, in floating-point operations."""
+    """Return what one training step of an encoder computes, in floating-point operations."""
     products = _BACKWARD * count_flops(config, n_tokens, n_sequences).total
     activations = _PER_ACTIVATION * _activations(config, n_sequences, n_tokens)
     return products + activations + _PER_PARAMETER * count_parameters(config).total
 
 
 def _n_encoders(recipe: Recipe) -> float:
-    """How many encoders a network is worth; a decoder's block attends twice."""
+    """Return how many encoders a network is worth; a decoder's block attends twice."""
     return 2.5 if TASKS[recipe.task].has_decoder else 1.0
 
 
 def _time(config: ModelConfig, n_sequences: int, n_tokens: int, device: torch.device) -> float:
-    """Seconds of one training step, the median of a few; the first, which loads what the optimiser needs, left out."""
+    """Return the median seconds of a training step; the first, which loads what the optimiser needs, left out."""
     network = Tagger(config, config.vocab_size).to(device).train()
     optimizer = torch.optim.Adam(network.parameters(), fused=True)
     ids = torch.arange(n_sequences * n_tokens, device=device).view(n_sequences, n_tokens) % config.vocab_size
