@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -248,20 +248,6 @@ def test_what_surrounds_a_job_is_called_where_it_runs_and_may_refuse_it(pool: Jo
     failed = pool.join("broken", broken, on_over=calls.append)
     ended(failed)
     assert (failed.status, calls) == ("failed", [Count(1, 1)])
-
-
-def test_presses_of_many_at_once_end_with_everybody_served() -> None:
-    pool = JobPool(2, 2, 100)
-    visitors = Visitors(pool, Steps(10**6))
-    handles = [visitors.join(number) for number in range(12)]
-    presses: list[Callable[[], None]] = [handle.stop for handle in handles]
-    threads = [threading.Thread(target=press) for press in presses]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert all(handle.ended for handle in handles)
-    assert sum(not handle.left for handle in handles) == len(visitors.given) == 1
 
 
 def test_python_shuts_down_in_the_middle_of_a_step(repository: Path) -> None:

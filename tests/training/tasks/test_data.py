@@ -30,11 +30,6 @@ def answers(examples: Examples) -> list[int]:
     return [target for target in examples.targets.flatten().tolist() if target != IGNORE]
 
 
-def test_every_task_has_its_own_name_title_and_question() -> None:
-    assert all(name == task.name for name, task in TASKS.items())
-    assert len({task.title for task in TASKS.values()}) == len({task.question for task in TASKS.values()}) == len(TASKS)
-
-
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_s_defaults_make_data(name: str) -> None:
     task = TASKS[name]
@@ -108,12 +103,6 @@ def test_data_depend_on_the_task_its_sizes_and_the_seed_alone(name: str) -> None
     assert same(again.validation, DATA[name].validation)
     assert same(make_data(replace(recipe, n_train=50)).validation, DATA[name].validation)
     assert not same(make_data(replace(recipe, seed=1)).validation, DATA[name].validation)
-
-
-def test_the_characters_own_targets_are_the_next_ones() -> None:
-    train = DATA["characters"].train
-    assert torch.equal(train.targets[:, :-1], train.ids[:, 1:])
-    assert train.mask.all()
 
 
 @pytest.mark.parametrize("name", [name for name in TASKS if name != "characters"])

@@ -96,12 +96,7 @@ def test_all_phrases_and_words_occur() -> None:
 
 
 def test_two_words_make_each_article_with_each_noun() -> None:
-    assert TASK.count_sequences(2, 0) == 4 * 16
-    assert TASK.count_sequences(3, 0) == 4 * 16 + 4 * (4 + 5) * 16
-    five = 64 * 6 * 64  # two phrases of two words, and a verb
-    assert TASK.count_sequences(5, 0) - TASK.count_sequences(4, 0) == five
     train, validation = TASK.sequences(Recipe(task=TASK.name, length=2, n_train=4_096, n_validation=30))
     assert len({*map(tuple, train.tolist()), *map(tuple, validation.tolist())}) == 64
-    with pytest.raises(RecipeError) as caught:
+    with pytest.raises(RecipeError, match="length=2"):
         TASK.sequences(Recipe(task=TASK.name, length=2))
-    assert (caught.value.field, caught.value.works) == ("length", (3,))

@@ -8,7 +8,7 @@ from playground.web.session.services import services
 from playground.web.session.trained_slot import SLOT
 from playground.web.views import regularisers
 from tests.waiting import running_jobs
-from tests.web.app_test import captions, charts, press, prose, status_text, working
+from tests.web.app_test import charts, press, prose, status_text, working
 from tests.web.experiment_pages import (
     OWN_TEXT,
     ended,
@@ -58,7 +58,6 @@ def test_who_stops_leaves_and_the_run_goes_on(page: str, monkeypatch: pytest.Mon
 
 def test_who_comes_later_has_the_same_network_and_curves_at_once() -> None:
     first, second = measured(training_page()), training_page()
-    assert second.button(key="training_another_seed")
     press(second, "training_start")
     assert not running_jobs()
     assert status_text(second).startswith("All 5 steps are done. This run had been computed here before.")
@@ -66,13 +65,6 @@ def test_who_comes_later_has_the_same_network_and_curves_at_once() -> None:
     assert "answer?" in "".join(header.value for header in working(second.run()).header)
     assert charts(second)["training_loss"] == charts(first)["training_loss"]
     assert prose(second) == prose(working(first.run()))
-
-
-def test_another_seed_is_a_run_to_watch() -> None:
-    app = press(measured(training_page(seed=4)), "training_start")
-    app = press(app, "training_another_seed")
-    assert app.session_state["seed"] == 5
-    assert "About **" in captions(app)
 
 
 def test_a_text_of_ones_own_is_kept_for_nobody() -> None:
