@@ -24,7 +24,7 @@ with run:
     task = TASKS[
         TASK_TITLES[widgets.menu("training_task", say("training", "task"), on_change=shortcuts.use_task_defaults)]
     ]
-    st.markdown(task.question)
+    st.markdown(say("training", f"question-{task.name}"))
     if task.reads_text:
         placeholder = say("training", "text.placeholder")
         widgets.text("training_text", say("training", "text"), height=90, placeholder=placeholder)
@@ -35,8 +35,6 @@ with run:
         data = training_data(plan.recipe)
         right = task.join(right_answer(data, data.validation.targets[0]))
         st.code(f"reads   {task.show_blanks(data.example)}\nanswer  {right}", language=None, wrap_lines=True)
-        if task.example_note:
-            st.caption(task.example_note)
     live.draw_shape(plan)
     experiment_buttons.draw_buttons(live.PAGE, plan, live.create_experiment, has_network=slot.trained is not None)
     experiment = session_experiments().get(live.PAGE)

@@ -39,12 +39,10 @@ from playground.runs.arrays import Array
 from playground.runs.pair_run import PairRun
 from playground.text import Tokenizer
 from playground.training.tasks.task import BOS, EOS
-from playground.training.tasks.translation import ENGLISH, Translate, is_sentence
+from playground.training.tasks.translation import ENGLISH, TRANSLATE, is_sentence, source_places
 from playground.training.trained_network import TrainedNetwork
 from playground.views.parameters import count_built_parameters
 from playground.words import say
-
-TRANSLATE = Translate()
 
 GENDER_HEAD = 1, 1
 """The layer and the head whose cross-attention looks at the noun where the decoder writes an article."""
@@ -308,7 +306,7 @@ def count_aligned(pair: Pair, pattern: Array) -> int | None:
     """
     if list(pair.run.target.tokens[1:]) != translate_rightly(pair.words):
         return None
-    places = TRANSLATE.source_places(_as_ids(pair.words))[0].numpy()
+    places = source_places(_as_ids(pair.words))[0].numpy()
     return int((pattern[:-1].argmax(-1) == places).sum())
 
 

@@ -56,7 +56,7 @@ def show_pair(scene: Scene[WatchedVariants]) -> Iterator[Item]:
     yield Picture[WatchedVariants](
         key="gradient_training",
         alt=say("gradient_flow", "training.alt"),
-        caption=say("gradient_flow", "training.caption", rule=pair.data.task.rule),
+        caption=say("gradient_flow", "training.caption", rule=say("training", f"rule-{pair.data.task.name}")),
         figure=draw_pair,
         table=lambda pair: pd.DataFrame(
             {each.run.title: list_series(each, "accuracy")["validation"] for each in pair.state.results}

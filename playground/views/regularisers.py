@@ -154,7 +154,9 @@ def runs_by_step(watched: WatchedVariants, name: str, measured: Measured) -> Pic
     """Every run's accuracy or loss on one of `SETS`."""
     captions = {
         "train": say("regularisers", "set-train.caption"),
-        "validation": say("regularisers", "set-validation.caption", rule=watched.data.task.rule),
+        "validation": say(
+            "regularisers", "set-validation.caption", rule=say("training", f"rule-{watched.data.task.name}")
+        ),
     }
     return Picture(
         key=f"regularisers_{name}",

@@ -4,10 +4,9 @@ Legend: N sequences, T tokens, T' targets of the longest.
 """
 
 import hashlib
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Annotated, Any
 
 import torch
 import torch.nn.functional as F
@@ -101,52 +100,32 @@ class DataRecipe:
     """Of all draws."""
 
 
-class Task(ABC):
-    """Something to learn. A new one is a subclass here, and an entry of `TASKS`."""
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Something to learn; the words of the page Training have its question and the simple rule to beat."""
 
-    name: ClassVar[str]
+    name: str
     """As a recipe calls it."""
-    title: ClassVar[str]
+    title: str
     """On pages and in links."""
-    question: ClassVar[str]
-    """What has to be learnt, in one sentence."""
-    example_note: ClassVar[str] = ""
-    rule: ClassVar[str]
-    """The baseline, in words."""
-    defaults: ClassVar[Mapping[str, Any]] = {}
+    _: KW_ONLY
+    defaults: Mapping[str, Any] = field(default_factory=dict)
     """Where a recipe starts, by field."""
-    ablation_sizes: ClassVar[Mapping[str, Any]] = {}
-    """By field."""
-    ablation_small: ClassVar[int] = 100
+    ablation_sizes: Mapping[str, Any] = field(default_factory=dict)
+    ablation_small: int = 100
     """Training sequences that are learnt by heart."""
-    has_decoder: ClassVar[bool] = False
+    has_decoder: bool = False
     """Else an encoder with a head."""
-    predicts_next: ClassVar[bool] = False
+    predicts_next: bool = False
     """Later tokens are hidden then."""
-    reads_text: ClassVar[bool] = False
+    reads_text: bool = False
     """Whether tokens are characters of `text`."""
-    counts_symbols: ClassVar[bool] = False
+    counts_symbols: bool = False
     """Whether the recipe's `n_symbols` counts."""
 
-    @abstractmethod
     def make_data(self, recipe: DataRecipe) -> "Data":
         """Return the recipe's data; RecipeError if there can be none."""
-
-    def build_data(
-        self,
-        vocabulary: tuple[str, ...],
-        train: Examples,
-        validation: Examples,
-        *,
-        example: str,
-        labels: tuple[str, ...] | None = None,
-        baseline: float | None = None,
-    ) -> "Data":
-        """Return `Data` of this task, with its rule as the default baseline."""
-        tokenizer = word_level_tokenizer(vocabulary, blanks_between=not self.reads_text)
-        labels = tuple(map(tokenizer.id_to_token, range(len(vocabulary)))) if labels is None else labels
-        baseline = commonest_answer_share(train, validation) if baseline is None else baseline
-        return Data(self, tokenizer, vocabulary, labels, train, validation, baseline, example)
+        raise NotImplementedError
 
     @property
     def unused_fields(self) -> set[str]:
@@ -188,6 +167,22 @@ class Data:
     def text(self, ids: list[int]) -> str:
         """Return ids as text."""
         return self.task.join(self.vocabulary[i] for i in ids)
+
+
+def build_data(
+    task: Task,
+    vocabulary: tuple[str, ...],
+    train: Examples,
+    validation: Examples,
+    example: str,
+    labels: tuple[str, ...] | None = None,
+    baseline: float | None = None,
+) -> Data:
+    """Return the data of a task; by default classes are tokens, and the rule is the commonest answer."""
+    tokenizer = word_level_tokenizer(vocabulary, blanks_between=not task.reads_text)
+    labels = labels or tuple(map(tokenizer.id_to_token, range(len(vocabulary))))
+    baseline = commonest_answer_share(train, validation) if baseline is None else baseline
+    return Data(task, tokenizer, vocabulary, labels, train, validation, baseline, example)
 
 
 def generator(seed: int, purpose: str, device: torch.device | None = None) -> torch.Generator:

@@ -5,15 +5,14 @@ Legend: N sentences, T words in the longest. Ids are 0 after the end.
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
-from typing import ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from playground.training.tasks.symbol_tasks import DecoderCopy, cut_off
+from playground.training.tasks.symbol_tasks import DECODER_COPY, Drawn
 from playground.training.tasks.task import DataRecipe
 
 _WORDS = {
@@ -67,77 +66,67 @@ _TRANSLATIONS = torch.tensor(
 """(English words, 2): masculine, feminine."""
 
 
-class Translate(DecoderCopy):
-    """The French of an English sentence, each colour behind its noun."""
+def translate(ids: Tensor, _: int) -> Tensor:
+    """Return the French words, (N, T) → (N, T)."""
+    word = _word_numbers(ids)
+    is_noun = _is_of_class(word, "noun")
+    gender = torch.zeros_like(word)
+    following = torch.zeros_like(word[:, 0])
+    for t in reversed(range(word.shape[1])):
+        following = torch.where(is_noun[:, t], _IS_FEMININE[word[:, t]], following)
+        gender[:, t] = following
+    return (DECODER_COPY.first_id + _TRANSLATIONS[word, gender]).gather(1, source_places(ids))
 
-    name, title = "seq2seq-translate", "Translate, with a decoder"
-    question = "Read an English sentence with the encoder, and say it in French with the decoder, word by word."
-    rule = (
-        "always answer with the token that is the commonest answer in the training set, a word or the [EOS] that ends "
-        "every answer"
-    )
-    defaults: ClassVar = {"length": 10, "steps": 800}
-    ablation_sizes: ClassVar = {"length": 8}
-    counts_symbols = False
 
-    def symbols(self, n_symbols: int) -> tuple[str, ...]:
-        """Return the words of both languages."""
-        return (*ENGLISH, *FRENCH)
+def source_places(ids: Tensor) -> Tensor:
+    """Return for each French word the position of its English one, (N, T)."""
+    word = _word_numbers(ids)
+    swapped = (_is_of_class(word[:, :-1], "colour") & _is_of_class(word[:, 1:], "noun")).long()
+    places = torch.arange(word.shape[1]).repeat(len(word), 1)
+    places[:, :-1] += swapped
+    places[:, 1:] -= swapped
+    return places
 
-    def source_symbols(self, n_symbols: int) -> tuple[str, ...]:
-        """Return the English words."""
-        return ENGLISH
 
-    def answers(self, ids: Tensor, length: int) -> Tensor:
-        """Return the French words, (N, T) → (N, T)."""
-        word = self._word_numbers(ids)
-        is_noun = _is_of_class(word, "noun")
-        gender = torch.zeros_like(word)
-        following = torch.zeros_like(word[:, 0])
-        for t in reversed(range(word.shape[1])):
-            following = torch.where(is_noun[:, t], _IS_FEMININE[word[:, t]], following)
-            gender[:, t] = following
-        french = self.first_id + _TRANSLATIONS[word, gender]
-        return french.gather(1, self.source_places(ids))
+def _word_numbers(ids: Tensor) -> Tensor:
+    return (ids - DECODER_COPY.first_id).clamp(0, len(ENGLISH) - 1)
 
-    def source_places(self, ids: Tensor) -> Tensor:
-        """Return for each French word the position of its English one, (N, T)."""
-        word = self._word_numbers(ids)
-        swapped = (_is_of_class(word[:, :-1], "colour") & _is_of_class(word[:, 1:], "noun")).long()
-        places = torch.arange(word.shape[1]).repeat(len(word), 1)
-        places[:, :-1] += swapped
-        places[:, 1:] -= swapped
-        return places
 
-    def _word_numbers(self, ids: Tensor) -> Tensor:
-        return (ids - self.first_id).clamp(0, len(ENGLISH) - 1)
+def _is_of_class(word: Tensor, word_class: str) -> Tensor:
+    return torch.from_numpy(_CLASS)[word] == WORD_CLASSES.index(word_class)
 
-    def lengths(self, length: int) -> tuple[int, int]:
-        """Return the fewest and most words of a sentence."""
-        return _SHORTEST, length
 
-    def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
-        """Draw sentences, lengths uniform from two words."""
-        length = recipe.length
-        shortest, longest = self.lengths(length)
-        lengths = torch.randint(shortest, longest + 1, (n, 1), generator=random).numpy()
-        coins = torch.rand(2, n, length, generator=random, dtype=torch.float64).numpy()
-        classes = np.zeros((n, length), np.int64)
-        for row, n_words, own in zip(classes, lengths[:, 0].tolist(), coins[0].tolist(), strict=True):
-            row[:n_words] = _draw_classes(n_words, own)
-        first, n_words_of = np.searchsorted(_CLASS, range(len(WORD_CLASSES))), np.bincount(_CLASS)
-        words = first[classes] + (coins[1] * n_words_of[classes]).astype(np.int64)
-        return cut_off(self.first_id + words, lengths)
+def draw_sentences(recipe: DataRecipe, n: int, random: torch.Generator) -> Drawn:
+    """Draw sentences, lengths uniform from two words."""
+    length = recipe.length
+    lengths = torch.randint(_SHORTEST, length + 1, (n, 1), generator=random).numpy()
+    coins = torch.rand(2, n, length, generator=random, dtype=torch.float64).numpy()
+    classes = np.zeros((n, length), np.int64)
+    for row, n_words, own in zip(classes, lengths[:, 0].tolist(), coins[0].tolist(), strict=True):
+        row[:n_words] = _draw_classes(n_words, own)
+    first, n_words_of = np.searchsorted(_CLASS, range(len(WORD_CLASSES))), np.bincount(_CLASS)
+    return first[classes] + (coins[1] * n_words_of[classes]).astype(np.int64), lengths
+
+
+TRANSLATE = replace(
+    DECODER_COPY,
+    name="seq2seq-translate",
+    title="Translate, with a decoder",
+    defaults={"length": 10, "steps": 800},
+    ablation_sizes={"length": 8},
+    counts_symbols=False,
+    answers=translate,
+    symbols=lambda _: (*ENGLISH, *FRENCH),
+    source=ENGLISH,
+    lengths=lambda length: (_SHORTEST, length),
+    numbers=draw_sentences,
+)
 
 
 def is_sentence(words: Sequence[str]) -> bool:
     """Whether these English words are a sentence of the grammar."""
     classes = (WORD_CLASSES[_CLASS[ENGLISH.index(word)]] for word in words if word in ENGLISH)
     return set(words) <= set(ENGLISH) and _SENTENCE.fullmatch(" ".join(classes)) is not None
-
-
-def _is_of_class(word: Tensor, word_class: str) -> Tensor:
-    return torch.from_numpy(_CLASS)[word] == WORD_CLASSES.index(word_class)
 
 
 def _draw_classes(n_words: int, coins: list[float]) -> list[int]:

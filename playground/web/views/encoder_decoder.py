@@ -5,8 +5,8 @@ import torch
 
 from playground.charts.markdown import escape_markdown
 from playground.link.params import DEFAULT_TARGET, DEFAULT_TEXT, PARAMS, page_parameters
-from playground.training.tasks.translation import ENGLISH, WORDS
-from playground.views.encoder_decoder import TRANSLATE, pair_scene, show_encoder_decoder
+from playground.training.tasks.translation import ENGLISH, TRANSLATE, WORDS
+from playground.views.encoder_decoder import pair_scene, show_encoder_decoder
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.open_page import is_fragment_rerun
 from playground.web.choices.setup import current_setup, current_value, trained_network

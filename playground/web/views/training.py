@@ -173,7 +173,7 @@ def draw_settings(plan: TrainingPlan | None) -> None:
     if plan is not None:
         data = training_data(plan.recipe)
         sizes = {"train": len(data.train), "validation": len(data.validation)}
-        st.caption(say("training", "data", **sizes, rule=task.rule, right=data.baseline))
+        st.caption(say("training", "data", **sizes, rule=say("training", f"rule-{task.name}"), right=data.baseline))
     _draw_setting("steps")
     idle = idle_fields(Recipe(task=task.name, schedule=now["schedule"], distill=now["distill"]))
     idle |= {"layer_norm"} if current_setup().state.asked["norm"] == "none" else set()

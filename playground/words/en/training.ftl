@@ -116,3 +116,27 @@ architecture = **The sidebar's architecture{ $small ->
    *[no] {""}
 }:** { $shape }; { $size }.
 usual = Train the usual architecture
+
+question-copy = Say at every position which symbol stands there.
+question-copy-with-errors = Say at every position which symbol stands there. Of the answers to learn from, 30% are wrong; those to measure with are right.
+question-reverse = Say at every position which symbol stands there when the sequence is read backwards.
+question-sort = Say at every position which number stands there once the sequence is in ascending order.
+question-count = Say at every position how often its symbol occurs in the whole sequence.
+question-brackets = Say for every bracket at which position, counted from 0, its partner stands, or that it has none.
+question-masked = Say which character each [MASK] hides, from the characters on both sides.
+question-characters = Say at every position which character comes next, from this one and those before it.
+question-seq2seq-copy = Read a sequence with the encoder, and say it again with the decoder, symbol by symbol.
+question-seq2seq-reverse = Read a sequence with the encoder, and say it backwards with the decoder, symbol by symbol.
+question-seq2seq-translate = Read an English sentence with the encoder, and say it in French with the decoder, word by word.
+
+rule-copy = always answer with the commonest answer of the training set
+rule-copy-with-errors = { rule-copy }
+rule-reverse = { rule-copy }
+rule-sort = { rule-copy }
+rule-count = { rule-copy }
+rule-brackets = { rule-copy }
+rule-masked = { rule-copy }
+rule-characters = answer with the character that most often follows the present one in the training text
+rule-seq2seq-copy = { rule-copy }; [EOS], which ends each answer, counts too
+rule-seq2seq-reverse = { rule-seq2seq-copy }
+rule-seq2seq-translate = { rule-seq2seq-copy }

@@ -9,9 +9,9 @@ from playground.errors import RecipeError
 from playground.training.recipe import Recipe
 from playground.training.tasks import make_data
 from playground.training.tasks.task import EOS_ID, IGNORE
-from playground.training.tasks.translation import ENGLISH, FRENCH, Translate
+from playground.training.tasks.translation import ENGLISH, FRENCH
+from playground.training.tasks.translation import TRANSLATE as TASK
 
-TASK = Translate()
 ANY_GENDER = """sees voit finds trouve wants veut takes prend shows montre draws dessine in dans on sur under sous
     behind derrière with avec"""
 MASCULINE = """the le a un my mon this ce small petit big grand pretty joli good bon black noir white blanc green vert
