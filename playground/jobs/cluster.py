@@ -1,7 +1,4 @@
-"""Jobs whose steps are taken on a Ray cluster: the pool, and the worker there, which computes in slices of time.
-
-Nothing else knows of Ray, which is imported once a cluster is connected, and not before.
-"""
+"""Jobs whose steps are taken on a Ray cluster, in slices of time; nothing else knows of Ray."""
 
 import contextlib
 import importlib
@@ -21,23 +18,14 @@ UNREACHABLE = "The machines that compute this cannot be reached right now; try a
 
 LOST = "The cluster lost this run's machine again and again. Start it again in some minutes, or with a smaller model."
 
-MAX_LOSSES = 3
-"""Workers that a part may lose; Ray starts another each time, which begins again and finds the same numbers."""
+MAX_LOSSES, MAX_JOBS = 3, 64
+"""Workers that a part may lose, and Ray replaces; this server's jobs at once, which wait there for room."""
 
-MAX_JOBS = 64
-"""Jobs of this server on the cluster at once; their workers wait there for room."""
-
-POLL = 0.25
-"""Seconds after which a run that waits for its workers can be stopped at the latest."""
-
-ANSWER_TIMEOUT = 60.0
-"""Seconds that a call waits for a worker, which may be in a slow step."""
-
-SLICE = 0.5
-"""Seconds between two reports of a worker, at least."""
+POLL, ANSWER_TIMEOUT, SLICE = 0.25, 60.0, 0.5
+"""Seconds: to wait for any report, for a worker's answer to a call, and between two reports."""
 
 ENVIRONMENT = {"RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0"}
-"""Set before Ray is imported, unless they are: only who has the cluster's token takes part; nothing is sent to Ray."""
+"""Set before Ray is imported, unless they are: only who has the token takes part; nothing is sent to Ray."""
 
 logger = logging.getLogger(__name__)
 
@@ -45,11 +33,8 @@ logger = logging.getLogger(__name__)
 class ClusterPool(JobPool):
     """Jobs whose steps are taken by workers on a cluster.
 
-    Args:
-        address: as Ray has it: `auto` and host:port are a cluster that runs, `local` starts one on this machine.
-        cpus: cores of a worker, or a fraction.
-        gpus: GPUs of a worker, or a fraction; 0: it computes on the CPU.
-        max_results: as of `JobPool`, and `max_bytes`.
+    `address` is as Ray has it: `auto` and host:port are a cluster that runs, `local` starts one here. A worker has so
+    many cores and GPUs, or fractions; with 0 GPUs it computes on the CPU.
     """
 
     def __init__(
@@ -62,12 +47,12 @@ class ClusterPool(JobPool):
         self._worker: Any = None
 
     def build(self, request: Request[S]) -> Computation[S]:
-        """Return the computation on the cluster; ClusterError if that cannot be reached."""
+        """Return the computation on the cluster."""
         self.connect()
         return ClusterRun(replace(request, device="cuda" if self.gpus else "cpu"), self)
 
     def connect(self) -> None:
-        """Connect to the cluster, unless that is done; raises ClusterError."""
+        """Connect to the cluster, unless that is done."""
         with self._connecting:
             if self._ray is not None and self._ray.is_initialized():
                 return
@@ -88,26 +73,26 @@ class ClusterPool(JobPool):
                     signal.signal(signal.SIGTERM, sigterm)
 
     def close(self) -> None:
-        """Stop every job, and leave the cluster; one that was started here ends."""
+        """Stop every job, and leave the cluster."""
         super().close()
         if self._ray is not None:
             self._ray.shutdown()
 
     def start(self, request: Request[Any]) -> Any:
-        """Return a new `RunWorker`, which may have to wait for its room."""
+        """Return a new `RunWorker`."""
         return self._worker.remote(request)
 
     def stop(self, worker: Any) -> None:
-        """End a worker at once, and free its room."""
+        """End a worker at once."""
         with contextlib.suppress(Exception):  # it may be dead, or the cluster gone
             self._ray.kill(worker)
 
     def wait(self, pending: list[Any]) -> list[Any]:
-        """Return the pending calls that are answered, as soon as one is; after `POLL` seconds perhaps none."""
+        """Return the calls that are answered within `POLL` seconds."""
         return list(self._ray.wait(pending, timeout=POLL)[0])
 
     def answer(self, pending: Any) -> Any:
-        """Return the answer to a call, once it is there; ClusterError if the worker is lost for good."""
+        """Return the answer to a call; ClusterError if the worker is lost for good."""
         try:
             return self._ray.get(pending, timeout=ANSWER_TIMEOUT)
         except self._ray.exceptions.RayError as problem:
@@ -117,7 +102,7 @@ class ClusterPool(JobPool):
 
 @dataclass(eq=False)
 class _Part:
-    """One part: its worker, the call that it answers next, and what it has reached."""
+    """A part: its worker, the call that it answers next, and what it has reached."""
 
     worker: Any
     pending: Any
@@ -135,11 +120,11 @@ class ClusterRun(Computation[S]):
 
     @property
     def state(self) -> S | None:
-        """Return what is to be seen of it; None until a worker has told of its part."""
+        """What is to be seen, once a worker has reported."""
         return self._request.join([part.state for part in self._parts])
 
     def run(self) -> Generator[None]:
-        """Let the workers compute; yields after every report, and while none comes."""
+        """Let the workers compute; yields after every look."""
         while going_on := {part.pending: part for part in self._parts if not part.done}:
             for pending in self._pool.wait(list(going_on)):
                 self._take_report(going_on[pending], self._pool.answer(pending))
@@ -167,12 +152,11 @@ class ClusterRun(Computation[S]):
 
 @dataclass(frozen=True)
 class Report:
-    """What a computation elsewhere says after a slice of time."""
+    """What a worker says after a slice of time."""
 
     state: Any = None
     done: bool = False
     error: str = ""
-    """Why it failed, in one sentence; empty if it did not."""
 
 
 class RunWorker:
@@ -183,7 +167,7 @@ class RunWorker:
         self._begun: tuple[Computation[Any], Generator[object]] | None = None
 
     def advance(self) -> Report:
-        """Take steps for a while; whatever goes wrong is in the report."""
+        """Take steps for a slice; whatever goes wrong is in the report."""
         try:
             computation, steps = self._begin()
             deadline, done = time.monotonic() + SLICE, False
@@ -204,7 +188,6 @@ class RunWorker:
         return computation.state
 
     def _begin(self) -> tuple[Computation[Any], Generator[object]]:
-        """Return the computation and its steps, built at the first call."""
         if self._begun is None:
             importlib.import_module("torch").set_num_threads(self._request.threads)  # jobs know nothing of it here
             computation = self._request.build()

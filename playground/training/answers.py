@@ -28,18 +28,15 @@ MAX_TOKENS = 4_096
 def generate(
     tagger: Tagger, ids: list[int], temperature: float, top_k: int, generator: torch.Generator, window: int
 ) -> Iterator[int]:
-    """Yield tokens without end, each drawn after the prompt and those before; never a special one.
+    """Yield tokens without end, each drawn after the prompt `ids` and those before; never a special one.
 
     Args:
         tagger: trained not to look ahead.
-        ids: the prompt.
+        ids: the prompt; InputError if it is empty.
         temperature: τ in softmax(logits / τ); 0 = the most likely.
         top_k: candidates; 0 = all (Fan et al. 2018, section 5.1).
         generator: on the CPU.
-        window: last tokens that are read, max_len at most.
-
-    Raises:
-        InputError: the prompt is empty, or scores are not finite.
+        window: last tokens that are read.
     """
     if not ids:
         raise InputError("The network says what comes next, so that it needs something to start from: one character.")
@@ -51,7 +48,7 @@ def generate(
 
 
 def next_tokens(tagger: Tagger, read: list[int], temperature: float, top_k: int) -> tuple[Tensor, Tensor]:
-    """Return candidates for what comes next, likeliest first, and their probabilities: (K,), (K,)."""
+    """Return candidates, likeliest first, and their probabilities: (K,), (K,)."""
     device = next(tagger.parameters()).device
     with torch.inference_mode():
         logits = tagger(torch.tensor([read], device=device), causal_mask(len(read), device))[0, -1]  # (C,)
@@ -59,7 +56,7 @@ def next_tokens(tagger: Tagger, read: list[int], temperature: float, top_k: int)
 
 
 def next_token_probabilities(logits: Tensor, temperature: float, top_k: int) -> tuple[Tensor, Tensor]:
-    """Return candidates of logits (C,), likeliest first, and probabilities; InputError if logits are not finite."""
+    """Return those of logits (C,); InputError if they are not finite."""
     ordinary = logits[len(SPECIALS) :].to(torch.float64)
     if not ordinary.isfinite().all():
         raise InputError("The network's scores are no finite numbers: its training diverged, and it can say nothing.")
@@ -70,11 +67,7 @@ def next_token_probabilities(logits: Tensor, temperature: float, top_k: int) -> 
 
 
 def decode_greedily(model: EncoderDecoder, src_ids: Tensor, src_mask: Tensor | None, longest: int) -> Tensor:
-    """Take the most likely token at every step: (B, Ts) → (B, Tt), [EOS] included, 0 after it.
-
-    Raises:
-        InputError: `longest` is over max_len.
-    """
+    """Take the most likely token at every step: (B, Ts) → (B, Tt), 0 after [EOS]; InputError over max_len."""
     target = torch.full((len(src_ids), 1), BOS_ID, device=src_ids.device)
     ended = torch.zeros(len(src_ids), 1, dtype=torch.bool, device=src_ids.device)
     keys = None if src_mask is None else src_mask[:, None]  # (B, 1, Ts)
@@ -143,11 +136,10 @@ def _before_eos(ids: list[int]) -> list[int]:
 
 @dataclass(frozen=True)
 class TaskScore:
-    """What a network's answers are worth."""
+    """How right answers are, and the mean probability of the right class."""
 
     accuracy: float
     probability: float
-    """Of the right class, on average."""
 
 
 def first_sequences(examples: Examples) -> Examples:

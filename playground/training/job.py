@@ -27,27 +27,26 @@ class TrainingState:
     config: ModelConfig
     recipe: Recipe
     data: Data
-    """Without the training set, and with the first sequence of the validation set alone."""
+    """Of the training set nothing, of the validation set the first sequence."""
     history: History
     progress: float = 0.0
     step: int = 0
-    """Optimisation steps done."""
     teacher_step: int | None = None
-    """Steps of the teacher, while it learns first."""
+    """While the teacher learns first."""
     outcome: Outcome = ""
     message: str = ""
-    """How it ended; empty before."""
+    """How it ended."""
     trained: TrainedNetwork | None = None
-    """After the end, the network; None if no step was done."""
+    """After the end; None if no step was done."""
 
     @property
     def n_bytes(self) -> int:
-        """Return the memory of the network, the curves and the saved attention, in bytes."""
+        """Memory of network, curves and attention."""
         return self.history.n_bytes + (0 if self.trained is None else self.trained.n_bytes)
 
 
 class Training(Computation[TrainingState]):
-    """A trainer that others look at while it trains; after its end, nothing but its last state."""
+    """A trainer that others look at; after its end, its last state alone."""
 
     def __init__(
         self, config: ModelConfig, recipe: Recipe, device: torch.device | None = None, data: Data | None = None
@@ -60,7 +59,7 @@ class Training(Computation[TrainingState]):
 
     @property
     def state(self) -> TrainingState:
-        """Return what is to be seen by now."""
+        """What is to be seen by now."""
         trainer = self._trainer
         if trainer is None:
             return self._state
@@ -79,7 +78,7 @@ class Training(Computation[TrainingState]):
             yield from self._trainer.run()
 
     def close(self, status: JobStatus) -> None:
-        """Keep what it has reached, with a copy of the network, and free everything else."""
+        """Keep what it has reached, and free everything else."""
         trainer, last = self._trainer, self.state
         if trainer is None:
             return
@@ -90,29 +89,26 @@ class Training(Computation[TrainingState]):
 
 @dataclass(frozen=True)
 class TrainingRequest(Request[TrainingState]):
-    """A training run in words; its `data` are the recipe's."""
+    """A training run in words."""
 
     config: ModelConfig
     recipe: Recipe
 
     def build(self) -> Training:
-        """Return the run before its first step; raises as `Trainer`."""
+        """Return the run before its first step."""
         return Training(self.config, self.recipe, torch.device(self.device), self.data)
 
 
 # --- its cost
 
 MAX_ACTIVATIONS = 150_000_000
-"""Numbers that one step may hold for its backward pass, in fp32: 600 MB."""
+"""Numbers that one step may hold for its backward pass: 600 MB."""
 
 _BACKWARD = 3
-"""A training step costs three forward passes: its own, and two for the gradients of inputs and of weights."""
+"""Forward passes that a step costs: its own, and gradients of inputs and of weights."""
 
-_PER_ACTIVATION = 60
-"""Operations for each number held for the backward pass, which is read and written beside the matrix products."""
-
-_PER_PARAMETER = 40
-"""Operations for each parameter: Adam reads and writes five numbers for each."""
+_PER_ACTIVATION, _PER_PARAMETER = 60, 40
+"""Operations for each number that is held, and for each that Adam updates."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +116,7 @@ class Speed:
     """How fast this machine trains."""
 
     layer: float
-    """Seconds that one layer of a training step takes however small it is."""
+    """Seconds of one layer of a step, however small."""
     operation: float
     """Seconds for each floating-point operation on top."""
 
@@ -135,7 +131,7 @@ class Speed:
 
 
 def measure_speed(device: torch.device) -> Speed:
-    """Time two networks on this machine, in less than half a second: one almost without work, one as the page's."""
+    """Time two networks, in less than half a second: one almost without work, one as the page's."""
     small = ModelConfig(vocab_size=8, d_model=8, n_heads=1, n_layers=3, d_ff=8, max_len=16, dropout=0.0)
     usual = replace(small, d_model=64, n_heads=4, d_ff=256)
     overhead = _time(small, 4, 4, device)
@@ -171,19 +167,16 @@ def _activations(config: ModelConfig, n_sequences: int, n_tokens: int) -> int:
 
 
 def _work(config: ModelConfig, n_sequences: int, n_tokens: int) -> int:
-    """Return what one training step of an encoder computes, in floating-point operations."""
     products = _BACKWARD * count_flops(config, n_tokens, n_sequences).total
     activations = _PER_ACTIVATION * _activations(config, n_sequences, n_tokens)
     return products + activations + _PER_PARAMETER * count_parameters(config).total
 
 
 def _n_encoders(recipe: Recipe) -> float:
-    """Return how many encoders a network is worth; a decoder's block attends twice."""
-    return 2.5 if TASKS[recipe.task].has_decoder else 1.0
+    return 2.5 if TASKS[recipe.task].has_decoder else 1.0  # a decoder's block attends twice
 
 
 def _time(config: ModelConfig, n_sequences: int, n_tokens: int, device: torch.device) -> float:
-    """Return the median seconds of a training step; the first, which loads what the optimiser needs, left out."""
     network = Tagger(config, config.vocab_size).to(device).train()
     optimizer = torch.optim.Adam(network.parameters(), fused=True)
     ids = torch.arange(n_sequences * n_tokens, device=device).view(n_sequences, n_tokens) % config.vocab_size
@@ -196,4 +189,4 @@ def _time(config: ModelConfig, n_sequences: int, n_tokens: int, device: torch.de
         if device.type == "cuda":
             torch.cuda.synchronize(device)
         times.append(time.perf_counter() - started)
-    return statistics.median(times[1:])
+    return statistics.median(times[1:])  # the first loads what the optimiser needs

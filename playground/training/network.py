@@ -20,10 +20,7 @@ from playground.training.tasks.task import IGNORE
 
 
 class Tagger(nn.Module):
-    """An encoder and a linear head, a score for each class at every token; in eval mode.
-
-    Parameters are named `encoder.…`, `head.weight`, `head.bias`.
-    """
+    """An encoder and a linear head: a score for each class at every token."""
 
     def __init__(self, config: ModelConfig, n_classes: int, seed: int | None = 0) -> None:
         super().__init__()
@@ -48,7 +45,7 @@ def build_network(config: ModelConfig, task: Task, n_classes: int, seed: int | N
 
 
 def count_network(config: ModelConfig, task: Task, n_classes: int) -> int:
-    """Return the number of parameters of such a network."""
+    """Count the parameters of a task's network."""
     if task.has_decoder:
         return count_encoder_decoder(config, n_classes).total
     return count_parameters(config).total + (config.d_model + 1) * n_classes
@@ -70,13 +67,11 @@ class Evaluation:
     """Both sets in eval mode, with plain cross-entropy."""
 
     step: int
-    """Optimisation steps done before it."""
     train: Measure
-    """As many sequences as for validation."""
+    """Of as many sequences as for validation."""
     validation: Measure
-    """Of sequences that never are."""
     tokens_per_second: float
-    """Learnt since the evaluation before."""
+    """Since the evaluation before."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +79,6 @@ class Snapshot:
     """Attention on the first validation sequence."""
 
     step: int
-    """Optimisation steps done before it."""
     patterns: Mapping[str, Array]
     """(n_layers, H, Tq, Tk): `self`, or `encoder self`, `decoder self`, `cross`."""
 
@@ -94,15 +88,12 @@ class History:
     """What a run has shown; lists only grow."""
 
     loss: list[float] = field(default_factory=list)
-    """Of every step's batch, in nats."""
+    """Of every step, in nats."""
     lr: list[float] = field(default_factory=list)
-    """The learning rate of every step."""
     grad_norm: list[float] = field(default_factory=list)
     """Before clipping."""
     evaluations: list[Evaluation] = field(default_factory=list)
-    """At evenly spaced steps, the first before any."""
     snapshots: list[Snapshot] = field(default_factory=list)
-    """At evaluations; fewer if attention is large."""
 
     @property
     def n_bytes(self) -> int:
@@ -111,11 +102,11 @@ class History:
         return patterns + 3 * 32 * len(self.loss)  # a float of Python's a step and curve, and the list's pointer to it
 
     def at(self, step: int) -> Evaluation | None:
-        """Return the evaluation after a step."""
+        """Return the evaluation after a step, if any."""
         return next((evaluation for evaluation in self.evaluations if evaluation.step == step), None)
 
     def series(self, measured: Measured) -> tuple[list[int], list[float], list[float]]:
-        """Return the steps of all evaluations, and what was measured on the training and on the validation set."""
+        """Return the steps of evaluations, and what was measured on the training and the validation set."""
         looks = list(self.evaluations)
         train, validation = ([vars(vars(look)[name])[measured] for look in looks] for name in ("train", "validation"))
         return [look.step for look in looks], train, validation
@@ -127,17 +118,17 @@ class History:
 
 
 N_EVALUATIONS = 20
-"""Evaluations of a run, the one before the first step not counted."""
+"""Of a run, beside the one before the first step."""
 
 MAX_SNAPSHOT_NUMBERS = 8_000_000
-"""Attention weights that a run saves, over all snapshots."""
+"""Attention weights that a run saves."""
 
 _TOKENS = 8_192
 """Of one pass while evaluating."""
 
 
 def scores(network: Network, batch: Examples, recipe: Recipe, trace: Trace = UNTRACED) -> Tensor:
-    """Return the logits for a batch, (B, T', C), with the masks that the recipe leaves on."""
+    """Return logits, (B, T', C), with the masks that the recipe leaves on."""
     if isinstance(network, EncoderDecoder):
         masks = (batch.mask[:, None], batch.decoder_mask[:, None]) if recipe.mask_padding else (None, None)
         return cast(Tensor, network(batch.ids, batch.decoder_ids, *masks, trace))
@@ -174,7 +165,7 @@ def evaluate(network: Network, examples: Examples, recipe: Recipe, device: torch
 
 
 def evaluate_unbatched(network: Network, examples: Examples, recipe: Recipe, device: torch.device) -> Measure:
-    """Measure every sequence alone, without padding, later characters hidden."""
+    """Measure every sequence alone, later characters hidden."""
     masked = replace(recipe, causal=True, mask_padding=True)
     lengths, loss, right, n = examples.mask.sum(1), 0.0, 0.0, 0
     for length in sorted(set(lengths.tolist())):  # those of one length pad each other as little as one alone

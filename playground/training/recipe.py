@@ -16,13 +16,9 @@ _MAX_TEXT = 20_000
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe(DataRecipe):
-    """A training run: its task and data, its optimiser, and ten regularisers, each off at 0 or False.
+    """A training run: its data, its optimiser, and ten regularisers, each off at 0 or False; RecipeError if wrong.
 
-    Two runs of one recipe and one architecture give the same losses on the same kind of device with the same number of
-    threads.
-
-    Raises:
-        RecipeError: a field has a wrong type or is out of range; the message says what would work.
+    Equal recipes and architectures give equal losses on one kind of device with as many threads.
     """
 
     steps: Annotated[int, (1, 100_000)] = 600
@@ -33,7 +29,7 @@ class Recipe(DataRecipe):
     optimizer: OptimizerName = "adam"
     """`adam` (Kingma & Ba 2015), `adamw` (Loshchilov & Hutter 2019), or `sgd` with momentum 0.9."""
     schedule: ScheduleName = "paper"
-    """`paper`: up in a line for `warmup` steps, then down with 1/√step (Vaswani et al. 2017, section 5.3)."""
+    """`paper`: up for `warmup` steps, then down with 1/√step (Vaswani et al. 2017, section 5.3)."""
     lr: Annotated[float, (1e-8, 10_000)] = 2e-3
     """The learning rate; of the paper's schedule its peak."""
     warmup: Annotated[int, (1, 100_000)] = 100
@@ -42,31 +38,31 @@ class Recipe(DataRecipe):
     dropout_attention: Annotated[float, (0, 0.95)] = 0.0
     """Probability that an attention weight is zeroed."""
     dropout_feedforward: Annotated[float, (0, 0.95)] = 0.0
-    """Probability that a number of the feed-forward's hidden layer is zeroed."""
+    """The same of a number in the feed-forward's hidden layer."""
     dropout_residual: Annotated[float, (0, 0.95)] = 0.0
-    """Probability that a number which a sublayer adds to the residual stream is zeroed."""
+    """Of a number that a sublayer adds."""
     dropout_positions: Annotated[float, (0, 0.95)] = 0.0
-    """Probability that a number of the embedded tokens, positions added, is zeroed."""
+    """Of a number of the embeddings, positions added."""
     mask_padding: bool = True
     """Hide padding from attention."""
     causal: bool = True
-    """Hide later characters from attention, in the task that predicts the next one."""
+    """Hide later characters from attention, where the next one is predicted."""
     weight_decay: Annotated[float, (0, 10)] = 0.0
     """Pull of the weights towards 0: λ of λ/2 · |w|², biases and norms left out; `adamw` takes λ · lr · w away."""
     layer_norm: bool = True
-    """Keep the architecture's norms; without, it trains with none."""
+    """Keep the architecture's norms."""
     label_smoothing: Annotated[float, (0, 0.95)] = 0.0
-    """Share ε of each target that is spread over all classes (Szegedy et al. 2016, section 7)."""
+    """Share of each target that is spread over all classes (Szegedy et al. 2016, section 7)."""
     patience: Annotated[int, (0, 1_000)] = 0
     """Evaluations without a lower validation loss until training stops and the best weights come back."""
     token_masking: Annotated[float, (0, 0.95)] = 0.0
     """Probability that a token is shown as [MASK]."""
     clip: Annotated[float, (0, 1_000_000)] = 0.0
-    """Largest norm of the whole gradient; a longer one is shortened to it (Pascanu et al. 2013)."""
+    """Largest norm of the whole gradient (Pascanu et al. 2013)."""
     distill: Annotated[float, (0, 1)] = 0.0
     """Share of the loss that compares with a teacher, twice as wide and trained first (Hinton et al. 2015)."""
     temperature: Annotated[float, (0.1, 100)] = 2.0
-    """What the teacher's and the student's scores are divided by before they are compared."""
+    """What both scores are divided by before they are compared."""
 
     def __post_init__(self) -> None:
         if self.task not in tuple(TASKS):
@@ -84,11 +80,7 @@ FORMER = dict.fromkeys(("noise", "shuffling", "span_masking", "token_swapping"),
 
 
 def architecture(config: ModelConfig, recipe: Recipe, data: Data) -> ModelConfig:
-    """Return the given architecture with the task's vocabulary, without norms if the recipe says so.
-
-    Raises:
-        RecipeError: the recipe's longest sequence, with a decoder's [BOS], is longer than the config's max_len.
-    """
+    """Return an architecture with the task's vocabulary and the recipe's norms; RecipeError if max_len is too short."""
     longest = recipe.length + data.task.has_decoder  # its [BOS]
     if config.has_position_table and longest > config.max_len:
         reason = f"makes sequences of up to {longest} tokens, and the position table has max_len={config.max_len} rows"
@@ -98,5 +90,5 @@ def architecture(config: ModelConfig, recipe: Recipe, data: Data) -> ModelConfig
 
 
 def teacher_config(config: ModelConfig) -> ModelConfig:
-    """Return the teacher's architecture: twice the width, in the stream and in the feed-forward."""
+    """Return the teacher's architecture: twice as wide."""
     return replace(config, d_model=2 * config.d_model, d_ff=2 * config.d_ff)

@@ -35,11 +35,7 @@ OTHER_WEIGHTS = ("playground-trained-1", "playground-trained-2")
 """Formats of files whose seed gives other initial weights now."""
 
 TRANSLATOR = Path(__file__).with_name("translator.safetensors")
-"""The small translator that comes with the app; its metadata have its recipe.
-
-A new one would have other heads: the defaults of `encdec_example_layer` and `encdec_example_head`, and
-`views.encoder_decoder.GENDER_HEAD`, name two of this one's.
-"""
+"""The translator that comes with the app; another would have other heads than those the Decoder page names."""
 
 TRANSLATOR_SHA256 = "61f130b591c5032461b985318e83ba11261ee95c43b476e911169963cf5045c0"
 
@@ -53,9 +49,8 @@ class Results:
 
     outcome: Literal["finished", "stopped early", "diverged", "cancelled"]
     steps: Steps
-    """Optimisation steps done."""
     kept_step: Steps
-    """The step whose weights were kept."""
+    """Whose weights were kept."""
     baseline: Share
     validation_loss: Annotated[float, (0, 10**12)]
     """In nats."""
@@ -71,12 +66,10 @@ class TrainedNetwork:
 
     recipe: Recipe
     config: ModelConfig
-    """The architecture, with the task's vocabulary."""
     network: Network
-    """An encoder with a head, or an encoder–decoder."""
     tokenizer: Tokenizer
     labels: tuple[str, ...]
-    """What each class is called."""
+    """Of classes."""
     example: str
     """A validation sequence as text."""
     results: Results
@@ -87,22 +80,22 @@ class TrainedNetwork:
 
     @property
     def task(self) -> Task:
-        """Return what it has learnt."""
+        """What it has learnt."""
         return TASKS[self.recipe.task]
 
     @property
     def encoder(self) -> Encoder:
-        """Return the encoder, or the encoder half."""
+        """The encoder, or the encoder half."""
         return self.network.encoder
 
     @property
     def initial_key(self) -> str:
-        """Return the key of the same network before training."""
+        """Its key before training."""
         return self.key.replace("trained-", "initial-")
 
     @property
     def recognised(self) -> RecognisedWeights:
-        """Return its shape and seed, as an upload has them."""
+        """Its shape and seed, as an upload has them."""
         known = asdict(self.config) | {"seed": self.recipe.seed}
         if self.task.predicts_next:
             known["causal"] = self.recipe.causal
@@ -110,7 +103,7 @@ class TrainedNetwork:
 
     @property
     def n_bytes(self) -> int:
-        """Return the memory of the weights before and after training."""
+        """Memory of the weights before and after training."""
         return 2 * sum(parameter.nbytes for parameter in self.network.parameters())
 
     def initial(self) -> Network:
@@ -168,13 +161,7 @@ def save(trained: TrainedNetwork) -> bytes:
 
 
 def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
-    """Read a file of `save`; all is checked first.
-
-    Raises:
-        WeightsError: the file is damaged, of another kind, or does not fit itself.
-        RecipeError: its recipe does not fit its architecture.
-        TooLargeError: it has more than `max_parameters`.
-    """
+    """Read a file of `save`; all is checked first: WeightsError, RecipeError or TooLargeError says what is wrong."""
     tensors = read_tensors(content)
     metadata = read_metadata(content)
     recipe, config, results = read_description(metadata)
@@ -200,7 +187,7 @@ def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
 
 
 def read_description(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, Results]:
-    """Read a file's metadata, each part checked alone; WeightsError says what is wrong."""
+    """Read a file's metadata; WeightsError says what is wrong."""
     if "format" not in metadata:
         raise WeightsError(
             "This file was not saved by the Training page: it has weights but no recipe. Choose the weights `mine` in "
@@ -256,41 +243,40 @@ def load_translator(path: Path = TRANSLATOR) -> TrainedNetwork:
 
 @dataclass(frozen=True, eq=False)
 class KeptRun:
-    """A trained network and how its training went, as far as that is known."""
+    """A trained network, and how its training went as far as known."""
 
     network: TrainedNetwork
     origin: Literal["trained", "stored", "opened"]
-    """By this session, by another one on this server, or of a visitor's file."""
+    """By this session, another one on this server, or of a file."""
     steps: tuple[int, ...] = ()
-    """After which it was measured."""
     right: tuple[float, ...] = ()
-    """The share of the validation set that was right after each of them."""
+    """Validation accuracy after each of `steps`."""
 
     @cached_property
     def name(self) -> str:
-        """Return what a link calls it."""
+        """What a link calls it."""
         return name_run(self.network)
 
     @cached_property
     def key(self) -> str:
-        """Return what it is stored by."""
+        """What it is stored by."""
         return key_in(self.name)
 
 
 def keep_history(network: TrainedNetwork, history: History) -> KeptRun:
-    """Return a run of this session with the curve of its right answers."""
+    """Return a run of this session with its curve."""
     measured = {each.step: each.validation.accuracy for each in history.evaluations}
     return KeptRun(network, "trained", tuple(measured), tuple(measured.values()))
 
 
 def run_key(config: ModelConfig, recipe: Recipe) -> str:
-    """Return a hash of all that a run depends on; the architecture's dropout does not count, the recipe's do."""
+    """Hash all that a run depends on; the architecture's dropout does not count."""
     parts = [FORMAT, asdict(replace(config, dropout=0.0)), asdict(recipe) | FORMER]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def name_run(trained: TrainedNetwork) -> str:
-    """Return what a link calls a run: its key, and its share of right answers in ten thousandths."""
+    """Return what a link calls a run: its key, and its accuracy in ten thousandths."""
     return f"{run_key(trained.config, trained.recipe)}-{round(10_000 * trained.results.validation_accuracy)}"
 
 
@@ -305,7 +291,7 @@ def key_in(name: str) -> str:
 
 
 def describe_origin(run: KeptRun, name: str) -> str:
-    """Return what has to be said of a run that a link names: that it is from this server's store, or trained again."""
+    """Say of a run that a link names if it was stored, or was trained again and differs."""
     match, right = _NAME.fullmatch(name), run.network.results.validation_accuracy
     told = ["It was trained on this server before."] if run.origin == "stored" else []
     if match and match[2] and int(match[2]) != round(10_000 * right):

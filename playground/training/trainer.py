@@ -1,7 +1,4 @@
-"""One training run, step by step: whoever iterates decides when the next step is taken.
-
-Legend: S scored positions, C classes.
-"""
+"""One training run, step by step. Legend: S scored positions, C classes."""
 
 import math
 import time
@@ -34,8 +31,7 @@ from playground.training.tasks.task import MASK_ID, SPECIALS, generator
 def cross_entropy(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
     """−∑ₖ qₖ log softmax(logits)ₖ, in nats, averaged; q is 1 − ε + ε/C at the target and ε/C elsewhere.
 
-    Logits are (S, C), targets (S,) int64, and ε is `smoothing`.
-    Source: label smoothing, Szegedy et al. 2016, section 7; Vaswani et al. 2017, section 5.4 (ε = 0.1).
+    Logits are (S, C), targets (S,) int64, and ε is `smoothing` (Szegedy et al. 2016, section 7).
     """
     log_p = logits.log_softmax(dim=-1)  # (S, C)
     right = -log_p.gather(-1, targets[:, None]).mean()
@@ -52,10 +48,7 @@ def distillation(student: Tensor, teacher: Tensor, temperature: float) -> Tensor
 
 
 def mask_tokens(ids: Tensor, p: float, random: torch.Generator) -> Tensor:
-    """Show each token as [MASK] with probability p, padding and special tokens aside: (B, T) → (B, T).
-
-    The generator is on the CPU; it draws as much if p is 0.
-    """
+    """Show each token as [MASK] with probability p, special ones aside: (B, T) → (B, T)."""
     hidden = torch.rand(*ids.shape, generator=random).to(ids.device) < p
     return ids.masked_fill(hidden & (ids >= len(SPECIALS)), MASK_ID)
 
@@ -90,9 +83,9 @@ def clip_gradient(parameters: Iterable[Tensor], max_norm: float) -> Tensor:
 
 
 class BestWeights:
-    """A copy of the best weights so far (lowest validation loss), without patience of the last good ones.
+    """A copy of the best weights so far, for early stopping (Prechelt 1998); without patience of the last good ones.
 
-    Good is no worse than untrained, or than guessing, ln(classes). Patience is early stopping's (Prechelt 1998).
+    Good is no worse than untrained, or than guessing, ln(classes).
     """
 
     def __init__(self, network: nn.Module, patience: int, guess_loss: float) -> None:
@@ -133,11 +126,8 @@ def _copy_weights(network: nn.Module) -> dict[str, Tensor]:
 
 Outcome = Literal["", "finished", "stopped early", "diverged"]
 
-DIVERGED = 10
-"""Ratio to guessing's loss at which a run is given up."""
-
-_RECENT = 10
-"""Steps whose average loss decides that."""
+DIVERGED, _RECENT = 10, 10
+"""Ratio to guessing's loss at which a run is given up, and the steps whose average decides that."""
 
 
 class Trainer:
@@ -149,12 +139,6 @@ class Trainer:
         device: the CPU by default.
         data: the recipe's, if at hand.
         watch: whether to evaluate on the way; weights come out the same.
-
-    Attributes:
-        teacher: the run that trains the teacher first.
-        step: steps done.
-        outcome: how it ended; empty before.
-        kept_step: the step of the final weights.
 
     Raises:
         RecipeError: the recipe does not fit its task or the architecture.
@@ -200,12 +184,12 @@ class Trainer:
 
     @property
     def progress(self) -> float:
-        """Share of all steps done, the teacher's included."""
+        """Share of steps done, the teacher's included."""
         own = 1.0 if self.outcome else self.step / self.recipe.steps
         return own if self.teacher is None else (self.teacher.progress + own) / 2
 
     def run(self) -> Iterator[int]:
-        """Train; yields after every step of the teacher, then of the network. One iterator for the whole run."""
+        """Train; yields after every step of the teacher, then of the network."""
         if self.teacher is not None:
             yield from self.teacher.run()
         self.network.train()
@@ -220,7 +204,7 @@ class Trainer:
         self._end("finished")
 
     def message(self) -> str:
-        """Return how the run ended, in a sentence; empty before."""
+        """Return how the run ended; empty before."""
         step, kept = f"{self.step:,}", f"the weights of step {self.kept_step:,} are kept"
         if self.outcome == "diverged":
             return f"The loss diverged at step {step}; {kept}. A smaller learning rate or clipping would help."
@@ -230,7 +214,6 @@ class Trainer:
         return f"All {step} steps are done.{kept}" if self.outcome else ""
 
     def _batches(self) -> Iterator[Tensor]:
-        """Yield the rows of each step's batch."""
         order = generator(self.recipe.seed, "order")
         n, size = len(self.data.train.ids), min(self.recipe.batch_size, len(self.data.train.ids))
         waiting = torch.empty(0, dtype=torch.int64)
@@ -241,7 +224,7 @@ class Trainer:
             yield rows
 
     def _learn(self, batch: Examples) -> bool:
-        """One step downhill; False if the loss has run away."""
+        """Take a step; False if the loss has run away."""
         started = time.perf_counter()
         seen = replace(batch, ids=mask_tokens(batch.ids, self.recipe.token_masking, self._augmenting))
         loss = self._loss(seen.to(self.device))
@@ -298,7 +281,6 @@ class Trainer:
         self.network.train()
 
     def _end(self, outcome: Outcome) -> None:
-        """Put the final weights into the network."""
         self.kept_step = self._best_weights.restore(self.network, self.step, diverged=outcome == "diverged")
         self.network.eval().requires_grad_(False)
         self.optimizer.state.clear()

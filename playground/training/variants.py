@@ -1,7 +1,4 @@
-"""Train variants of one network, each with the same seeds, and compare every one with the first, seed by seed.
-
-At the end stand those of the page Regularisers: Tutorial C's ten.
-"""
+"""Train variants of one network with the same seeds, and compare them; Tutorial C's ten regularisers as variants."""
 
 import math
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -26,9 +23,7 @@ class VariantRun:
     """One variant with one seed."""
 
     name: str
-    """What tells the variant from the others."""
     title: str
-    """What it is called on a page."""
     recipe: Recipe
     config: ModelConfig
 
@@ -41,15 +36,14 @@ class VariantResult:
     history: History
     """Without attention."""
     outcome: Outcome
-    """Empty while it trains."""
     evaluation: Evaluation | None
-    """Of the weights that it ended with; while it trains, the last one."""
+    """Of the final weights; while it trains, the last one."""
     unbatched: Measure | None = None
-    """The validation set by `evaluate_unbatched`; None while it trains."""
+    """By `evaluate_unbatched`, after the end."""
 
     @property
     def has_ended(self) -> bool:
-        """Whether it is done, and measured."""
+        """Whether it is measured."""
         return self.unbatched is not None
 
 
@@ -58,27 +52,25 @@ class VariantsState:
     """What is to be seen of all runs."""
 
     runs: tuple[VariantRun, ...]
-    """All that were asked for."""
     results: tuple[VariantResult, ...] = ()
-    """Of every run that has begun, in the order of `runs`."""
+    """Of those that have begun, in the order of `runs`."""
     n_answers: int = 0
-    """How many answers the first seed's validation set asks for."""
+    """Of the first seed's validation set."""
     progress: float = 0.0
-    """The share of all runs that is done; 1 at the end."""
 
     @property
     def n_ended(self) -> int:
-        """Return how many runs are done."""
+        """Number of runs done."""
         return sum(result.has_ended for result in self.results)
 
     @property
     def n_bytes(self) -> int:
-        """Return the memory of the curves, in bytes."""
+        """Memory of the curves."""
         return sum(result.history.n_bytes for result in self.results)
 
     @property
     def by_variant(self) -> dict[str, list[VariantResult]]:
-        """Return each variant's results, in the order of the seeds, by its name."""
+        """Results by variant, in the order of seeds."""
         found: dict[str, list[VariantResult]] = {}
         for result in self.results:
             found.setdefault(result.run.name, []).append(result)
@@ -86,25 +78,19 @@ class VariantsState:
 
 
 def first_seed(runs: Sequence[VariantRun]) -> list[VariantRun]:
-    """Return the runs of the first seed: a run of each variant."""
+    """Return a run of each variant."""
     return [run for run in runs if run.recipe.seed == runs[0].recipe.seed]
 
 
 def seeds_of(runs: Sequence[VariantRun]) -> list[int]:
-    """Return the seeds, in the order in which they are trained with."""
+    """Return the seeds in order."""
     return list(dict.fromkeys(run.recipe.seed for run in runs))
 
 
 class VariantTraining(Computation[VariantsState]):
-    """The runs, one after the other; a seed's have the same data, initial weights and order of batches.
+    """Runs on one task, one after the other; a seed's share data, initial weights and order of batches.
 
-    Args:
-        runs: recipes of one task and one amount of data.
-        device: where; the CPU by default.
-        data: their data by seed, if it is there already.
-
-    Raises:
-        RecipeError: as `Trainer`.
+    `data` is theirs by seed, if at hand; raises as `Trainer`.
     """
 
     def __init__(
@@ -120,7 +106,7 @@ class VariantTraining(Computation[VariantsState]):
 
     @property
     def state(self) -> VariantsState:
-        """Return what is to be seen by now; another thread may be training."""
+        """What is to be seen by now; another thread may be training."""
         running, results = self._running, self._done  # in this order: a run that ends now is then among those done
         done = float(sum(result.has_ended for result in results))
         if running is not None and running[0] == len(results):
@@ -140,7 +126,7 @@ class VariantTraining(Computation[VariantsState]):
             self._done = (*self._done, replace(_result(run, trainer), unbatched=unbatched))
 
     def close(self, status: JobStatus) -> None:
-        """Keep the numbers, also of a run that was broken off, and free data and network."""
+        """Keep the numbers, free data and network."""
         self._done, self._running, self._data = self.state.results, None, {}
 
 
@@ -157,19 +143,16 @@ class VariantsRequest(Request[VariantsState]):
     runs: tuple[VariantRun, ...]
 
     def build(self) -> VariantTraining:
-        """Return the training before its first step; raises as `Trainer`."""
+        """Return the training before its first step."""
         return VariantTraining(self.runs, torch.device(self.device), self.data)
 
     @property
     def parts(self) -> tuple["VariantsRequest", ...]:
-        """Return one for each run: none of them needs another's numbers."""
+        """One for each run."""
         return tuple(replace(self, runs=(run,)) for run in self.runs)
 
     def join(self, states: Sequence[VariantsState | None]) -> VariantsState | None:
-        """Return the state of the whole from that of its parts, which may end in any order.
-
-        A run is listed once all before it are, and counts as ended once its variant's runs before it have.
-        """
+        """List a run once all before it are; it counts as ended once its variant's runs before it have."""
         begun = [each for each in takewhile(lambda state: state is not None and state.results, states) if each]
         if not begun:
             return None
@@ -184,30 +167,24 @@ class VariantsRequest(Request[VariantsState]):
 
 @dataclass(frozen=True)
 class Effect:
-    """What a variant measures at its end, beside the first variant with the same seed: means over the seeds."""
+    """A variant at its end beside the first one with the same seed: means over the seeds."""
 
     run: VariantRun
-    """That of the first seed."""
     n_seeds: int
     training: float
-    """Share of right answers to sequences that are learnt from."""
+    """Accuracies on both sets."""
     validation: float
-    """To sequences that never are."""
     accuracy: float
-    """To these, as of `VariantResult.unbatched`; what the changes are of."""
+    """Of `VariantResult.unbatched`, as loss and changes."""
     accuracy_change: float
     accuracy_spread: float
     """The seeds' highest change less their lowest."""
     loss: float
-    """In nats, also unbatched."""
     loss_change: float
 
 
 def measure_effects(state: VariantsState) -> dict[str, Effect]:
-    """Return the effects by variant, the first included, over the seeds with which all variants have ended.
-
-    While the first seed's runs go on, return those that have ended.
-    """
+    """Return effects by variant over the seeds with which all have ended; of the first seed, those that have."""
     variants = state.by_variant
     n_ended = [sum(result.has_ended for result in results) for results in variants.values()]
     n_seeds = max(1, min(n_ended, default=1))
@@ -236,10 +213,7 @@ def _compare(results: Sequence[VariantResult], baseline: Sequence[VariantResult]
 
 
 def difference_noise(share: float, n_answers: int) -> float:
-    """Return two standard errors of a difference of two shares near `share`, each of n right or wrong answers.
-
-    Answers within one sequence depend on each other, and two runs answer the same questions: it is a rough guide.
-    """
+    """Return two standard errors of a difference of two shares of n answers: a rough guide."""
     share = (share * n_answers + 2) / (n_answers + 4)  # nobody is sure to be always right (Agresti & Coull 1998)
     return 2 * math.sqrt(2 * share * (1 - share) / n_answers)
 
@@ -249,26 +223,26 @@ def difference_noise(share: float, n_answers: int) -> float:
 
 @dataclass(frozen=True)
 class Regulariser:
-    """One of the ten; the words of the page say what each does."""
+    """One of the ten; `does-…` among the page's words says what each does."""
 
     field: str
-    """The recipe's field that holds its strength; also its key."""
+    """The recipe's field of its strength."""
     title: str
     usual: Any
-    """A strength to begin with, which shows in a small run; True for what a transformer has by default."""
+    """A strength that shows in a small run; True for what is on by default."""
 
     @property
     def on_by_default(self) -> bool:
-        """Whether a transformer has it unless it is taken away: the causal mask and the norms."""
+        """Whether a transformer has it unless it is taken away."""
         return self.usual is True
 
     @property
     def choice(self) -> str:
-        """Return its name in a comparison: to choose what is on by default is to go without it."""
+        """Its name in a comparison; what is on by default is taken away."""
         return f"Without {lower_first(self.title)}" if self.on_by_default else self.title
 
     def has_effect(self, recipe: Recipe, norm: str) -> bool:
-        """Whether it can change something in a recipe's task and an architecture with these norms."""
+        """Whether it can change something in a recipe's task, with these norms."""
         if self.field == "layer_norm":
             return norm != "none"
         return self.field not in TASKS[recipe.task].unused_fields
@@ -288,24 +262,17 @@ _ALL = (
 )
 
 REGULARISERS: Mapping[str, Regulariser] = {regulariser.field: regulariser for regulariser in _ALL}
-"""The ten by the recipe's field, in Tutorial C's order."""
+"""By field, in Tutorial C's order."""
 
 SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 128, "max_len": 64}
-"""Of the architecture: small enough for many runs while one waits, large enough to memorise a hundred sequences."""
-
-PLENTY = 4096
-"""Sequences to learn from, if they are not to be few."""
+"""Small enough for many runs, large enough to memorise a hundred sequences."""
 
 
 def comparison_recipe(task: str, amount: str, seed: int, strengths: Mapping[str, Any]) -> Recipe:
-    """Return the recipe that is varied, with these strengths of the regularisers, by the recipe's fields.
-
-    With a `small` amount to learn from, and not `plenty`, the validation set falls far behind the training set.
-    RecipeError if a strength is out of range.
-    """
+    """Return the recipe that is varied, with these strengths; a `small` amount is memorised, `plenty` is not."""
     return Recipe(
         task=task,
-        n_train=TASKS[task].ablation_small if amount == "small" else PLENTY,
+        n_train=TASKS[task].ablation_small if amount == "small" else 4_096,
         n_validation=512,
         seed=seed,
         steps=500,
@@ -321,15 +288,9 @@ def comparison_recipe(task: str, amount: str, seed: int, strengths: Mapping[str,
 def regulariser_runs(
     config: ModelConfig, recipe: Recipe, chosen: Iterable[str], n_seeds: int = 1
 ) -> tuple[VariantRun, ...]:
-    """Return a plain run, `none`, and one for each chosen regulariser, by its field; then the same with the next seed.
+    """Return a plain run, `none`, and one for each chosen field; then the same with the next seed.
 
-    The plain run has what a transformer has by default, the causal mask and norms; choosing one of these takes it away.
-
-    Args:
-        config: the architecture of them all.
-        recipe: the task, the strengths, and the first seed; a strength of 0 gives the usual one.
-        chosen: fields of regularisers, in any order.
-        n_seeds: how often each is done.
+    The recipe has the task, the strengths (0: the usual ones) and the first seed.
     """
     defaults, chosen = vars(Recipe()), set(chosen)
     plain = replace(recipe, **{field: defaults[field] for field in REGULARISERS})

@@ -1,7 +1,4 @@
-"""Made-up sequences of letters and brackets, whose right answers are known; none occurs twice.
-
-Legend: N sequences, T tokens in the longest. Ids are 0 after a sequence's end.
-"""
+"""Made-up sequences whose right answers are known; none occurs twice. Legend: N sequences, T tokens in the longest."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -85,12 +82,12 @@ class MadeUpTask(Task):
 
     @property
     def specials(self) -> tuple[str, ...]:
-        """Return the tokens that its vocabulary begins with."""
+        """The tokens that its vocabulary begins with."""
         return (*SPECIALS, BOS, EOS) if self.has_decoder else SPECIALS
 
     @property
     def first_id(self) -> int:
-        """Return the id of the first symbol."""
+        """The id of the first symbol."""
         return len(self.specials)
 
     def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
@@ -107,7 +104,7 @@ class MadeUpTask(Task):
         return Examples(ids, answers)
 
     def read(self, text: str, recipe: DataRecipe) -> Examples:
-        """Read a typed sequence with its answer; InputError if it is empty, too long, or has another symbol."""
+        """Read a typed sequence with its answer; InputError if it can't be read."""
         symbols = {symbol: i for i, symbol in enumerate(self.symbols(recipe.n_symbols), self.first_id)}
         known, (_, longest) = self.source or self.symbols(recipe.n_symbols), self.lengths(recipe.length)
         typed = split_words(text)
@@ -146,10 +143,7 @@ class MadeUpTask(Task):
         return Examples(train.ids, torch.where(is_wrong, others, targets))
 
     def sequences(self, recipe: DataRecipe) -> tuple[Tensor, Tensor]:
-        """Draw sequences for training, (N, T) int64, and for validation; none occurs twice.
-
-        Lengths are uniform from half the recipe's on, while there are new ones; RecipeError if none are left.
-        """
+        """Draw different sequences for training and validation, (N, T) int64; RecipeError if too few are left."""
         validation = self._distinct(recipe, recipe.n_validation, "validation", ())
         train = self._distinct(recipe, recipe.n_train, "train", set(validation))
         if len(validation) < recipe.n_validation or not train:
@@ -214,7 +208,7 @@ BROKEN = 0.2
 
 
 def match_brackets(ids: Tensor, length: int) -> Tensor:
-    """Return partners: a closing bracket belongs to the innermost open one of its kind, else to `length`, none."""
+    """Return partners: the innermost open bracket of the kind, else `length`, none."""
     symbol = ids.numpy() - len(SPECIALS)
     n, n_tokens = symbol.shape
     kind, closes, token = symbol // 2, symbol % 2 == 1, symbol >= 0
@@ -233,7 +227,7 @@ def match_brackets(ids: Tensor, length: int) -> Tensor:
 
 
 def even_lengths(length: int) -> tuple[int, int]:
-    """Return the even numbers from half the length to the length."""
+    """Return even numbers from half the length on."""
     shortest, longest = from_half(length)
     return shortest + shortest % 2, longest - longest % 2
 

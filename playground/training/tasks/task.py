@@ -1,7 +1,4 @@
-"""What every task knows: its texts, data, network, and the settings that count for it.
-
-Legend: N sequences, T tokens, T' targets of the longest.
-"""
+"""What every task knows: its data and settings. Legend: N sequences, T tokens, T' targets of the longest."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -38,14 +35,14 @@ class Examples:
         return len(self.ids)
 
     def __getitem__(self, rows: Tensor | slice) -> "Examples":
-        """Return some sequences, cut where the longest ends."""
+        """Some sequences, cut where the longest ends."""
         n_tokens = (self.ids[rows] != PAD_ID).sum(1)
         width = int(n_tokens.max()) if len(n_tokens) else 0
         extra = self.targets.shape[1] - self.ids.shape[1]
         return Examples(self.ids[rows, :width], self.targets[rows, : width + extra])
 
     def to(self, device: torch.device) -> "Examples":
-        """Return these examples on another device."""
+        """Return them on another device."""
         return Examples(self.ids.to(device), self.targets.to(device))
 
     @property
@@ -66,7 +63,7 @@ class Examples:
 
     @property
     def n_answers(self) -> int:
-        """Return the number of asked positions."""
+        """Asked positions."""
         return int((self.targets != IGNORE).sum())
 
 
@@ -102,7 +99,7 @@ class DataRecipe:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Something to learn; the words of the page Training have its question and the simple rule to beat."""
+    """Something to learn; its question and the rule to beat are words of the page Training."""
 
     name: str
     """As a recipe calls it."""
@@ -110,21 +107,19 @@ class Task:
     """On pages and in links."""
     _: KW_ONLY
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    """Where a recipe starts, by field."""
+    """Of the recipe."""
     ablation_sizes: Mapping[str, Any] = field(default_factory=dict)
     ablation_small: int = 100
     """Training sequences that are learnt by heart."""
     has_decoder: bool = False
-    """Else an encoder with a head."""
     predicts_next: bool = False
     """Later tokens are hidden then."""
     reads_text: bool = False
-    """Whether tokens are characters of `text`."""
     counts_symbols: bool = False
-    """Whether the recipe's `n_symbols` counts."""
+    """Whether `n_symbols` counts."""
 
     def make_data(self, recipe: DataRecipe) -> "Data":
-        """Return the recipe's data; RecipeError if there can be none."""
+        """Return a recipe's data; RecipeError if there can be none."""
         raise NotImplementedError
 
     @property
