@@ -4,11 +4,12 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import safetensors.torch
 import torch
 from torch import Tensor
@@ -16,6 +17,7 @@ from torch import Tensor
 from playground.config import ModelConfig, check_fields
 from playground.errors import ConfigError, WeightsError
 from playground.model import Encoder
+from playground.runs.arrays import Array
 from playground.runs.budget import check_budget, check_pair_budget
 from playground.text import Tokenizer
 from playground.text.foreign_json import read_json
@@ -248,9 +250,14 @@ class KeptRun:
     network: TrainedNetwork
     origin: Literal["trained", "stored", "opened"]
     """By this session, another one on this server, or of a file."""
-    steps: tuple[int, ...] = ()
-    right: tuple[float, ...] = ()
-    """Validation accuracy after each of `steps`."""
+    measured: Mapping[int, float] = field(default_factory=dict)
+    """Validation accuracy by the steps done before."""
+
+    @property
+    def right(self) -> tuple[Array, Array]:
+        """Steps, and validation accuracy after each, as far as known."""
+        measured = self.measured or {self.network.results.kept_step: self.network.results.validation_accuracy}
+        return np.array([*measured], np.float32), np.array([*measured.values()], np.float32)
 
     @cached_property
     def name(self) -> str:
@@ -265,8 +272,7 @@ class KeptRun:
 
 def keep_history(network: TrainedNetwork, history: History) -> KeptRun:
     """Return a run of this session with its curve."""
-    measured = {each.step: each.validation.accuracy for each in history.evaluations}
-    return KeptRun(network, "trained", tuple(measured), tuple(measured.values()))
+    return KeptRun(network, "trained", {each.step: each.validation.accuracy for each in history.evaluations})
 
 
 def run_key(config: ModelConfig, recipe: Recipe) -> str:

@@ -72,16 +72,13 @@ def show_ready() -> Iterator[Item]:
 
 
 def show_answer(scene: Scene[WatchedVariants], untrained: str = "") -> Iterator[Item]:
-    """What the runs have shown by now; `untrained` is what of the page's settings they do not have."""
+    """What the runs have shown by now; `untrained`: settings of the page they do not have."""
     case, numbers = find_change(scene.now.state)
     yield Paragraph(f"{untrained} {say('regularisers', f'answer-{case}', **numbers)}".strip(), "answer")
 
 
 def find_change(state: VariantsState) -> tuple[str, dict[str, Any]]:
-    """Return the plain run's share of right answers, that of the regulariser that changed most, and how sure that is.
-
-    The case: `begun`, nothing was measured; `plain`, of one run alone; `seed` and `seeds`, how many seeds there are.
-    """
+    """Return the accuracies of the plain run and of the most changed; the case is `begun`, `plain`, `seed` or `seeds`."""
     effects = list(measure_effects(state).values())
     if not effects:
         return "begun", {}
@@ -125,7 +122,7 @@ def show_details(options: Options) -> Iterator[Item]:
 
 
 def tabulate_effects(state: VariantsState) -> pd.DataFrame:
-    """Return a row for each variant: means over its seeds; NaN if nothing is measured yet."""
+    """Return a row a variant: means over its seeds."""
     effects, variants, rows = measure_effects(state), state.by_variant, {}
     for run in first_seed(state.runs):
         numbers = [math.nan] * len(COLUMNS)
@@ -140,7 +137,7 @@ def tabulate_effects(state: VariantsState) -> pd.DataFrame:
 
 
 def list_legend(watched: WatchedVariants) -> list[dict[str, str]]:
-    """Return each variant's name, its look, and how far it is: `done`, `growing`, or still `coming`."""
+    """Return each variant's name, look, and state: `done`, `growing`, or `coming`."""
     variants, entries = watched.state.by_variant, []
     for run in first_seed(watched.state.runs):
         results, line = variants.get(run.name, []), LINES[run.name]
@@ -168,10 +165,7 @@ def runs_by_step(watched: WatchedVariants, name: str, measured: Measured) -> Pic
 
 
 def draw_runs(watched: WatchedVariants, name: str, measured: Measured) -> Figure:
-    """Draw accuracy or loss on one of `SETS`; both have the same axes, as long as a whole run.
-
-    A level across all steps is what can be had without learning: the simple rule's share, or guessing's ln(classes).
-    """
+    """Draw accuracy or loss on one of `SETS`, beside what can be had without learning."""
     n_steps, n_classes = watched.state.runs[0].recipe.steps, len(watched.data.labels)
     level, text, y_axis = watched.data.baseline, "simple rule", SHARES
     if measured == "loss":
@@ -184,7 +178,7 @@ def draw_runs(watched: WatchedVariants, name: str, measured: Measured) -> Figure
 
 
 def choose_top(losses: Array, n_classes: int) -> float:
-    """Return where the axes of losses end: above all that is drawn; a growing loss moves it in steps, so rarely."""
+    """Return where the axes of losses end: above all that is drawn, in steps."""
     guess = math.log(n_classes)
     highest = float(np.max(losses, where=np.isfinite(losses), initial=guess))
     return guess * max(1.5, math.ceil(2.1 * highest / guess) / 2)

@@ -9,17 +9,17 @@ import numpy as np
 import pandas as pd
 
 from playground.accounting import count_parameters
-from playground.charts import over_steps, palette
+from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     Bars,
     Button,
     Columns,
     Control,
+    Curves,
     Group,
     Heatmap,
     Item,
-    Mask,
     Menu,
     Metric,
     Metrics,
@@ -29,7 +29,7 @@ from playground.charts.chart import (
     Table,
     Widget,
 )
-from playground.charts.figure import Array, Figure
+from playground.charts.figure import Array, Curve
 from playground.charts.head_map import head_map, weight_colours
 from playground.charts.markdown import escape_markdown
 from playground.charts.names import shortened
@@ -38,10 +38,9 @@ from playground.charts.weights import WeightScale
 from playground.config import ModelConfig
 from playground.errors import PlaygroundError
 from playground.link.params import LAST_MOMENT
-from playground.model.positions import window_mask
 from playground.training.answers import Sample
 from playground.training.job import TrainingState
-from playground.training.network import Snapshot, attention_mask, count_network
+from playground.training.network import Snapshot, count_network
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, Data, Task
 from playground.training.tasks.symbol_tasks import MadeUpTask
@@ -50,7 +49,7 @@ from playground.views.training_curves import SHARES, draw_accuracies, draw_gradi
 from playground.words import say
 
 LONGEST_EXAMPLE = 40
-"""Characters of the example beside the field for a visitor's own sequence."""
+"""Characters of the example beside the field for one's own sequence."""
 
 RUN_COLOURS = (palette.Q, palette.K, palette.V, palette.ATTENTION, palette.FEED_FORWARD, palette.EMBEDDINGS)
 
@@ -60,15 +59,13 @@ class WatchedRun:
     """What is to be seen of a run at one moment."""
 
     state: TrainingState
-    """No step is added to it."""
     seconds: float
     """That the run has taken."""
     grows: bool
-    """Whether it goes on."""
 
     @property
     def latest(self) -> tuple[int, float, float] | None:
-        """Return step, loss and accuracy of the latest validation; after the end, of the weights that were kept."""
+        """Step, loss and accuracy of the latest validation; after the end, of the final weights."""
         if self.state.trained is not None:
             results = self.state.trained.results
             return results.kept_step, results.validation_loss, results.validation_accuracy
@@ -77,12 +74,12 @@ class WatchedRun:
 
 
 def watch(state: TrainingState, seconds: float, *, grows: bool) -> WatchedRun:
-    """Return a run as it is now, while another thread goes on with it."""
+    """Return a run as it is now."""
     return WatchedRun(replace(state, history=state.history.copy()), seconds, grows)
 
 
 def show_answer(recipe: Recipe, step: int, right: float, rule: float, untrained: str = "") -> Paragraph:
-    """What a network does after a step, beside a simple rule; `untrained`: settings of the page it does not have."""
+    """What a network does, beside a simple rule; `untrained`: settings of the page it does not have."""
     task = TASKS[recipe.task].title
     answer = say("training", "answer", step=step, steps=recipe.steps, task=task, right=right, rule=rule)
     return Paragraph(f"{untrained} {answer}".strip(), "answer")
@@ -109,7 +106,7 @@ def show_curves(scene: Scene[WatchedRun]) -> Iterator[Item]:
 
 
 def show_details(scene: Scene[WatchedRun]) -> Iterator[Item]:
-    """The latest numbers, and how each step went: how far it moved, and how steep the loss was; at the end all."""
+    """The latest numbers, and how each step went; at the end tables of all."""
     recipe, history, grows = scene.now.state.recipe, scene.now.state.history, scene.now.grows
     yield Metrics(tuple(Metric(name, text) for name, text in list_metrics(scene.now).items()))
     rates = Picture[WatchedRun](
@@ -134,7 +131,7 @@ def show_details(scene: Scene[WatchedRun]) -> Iterator[Item]:
 
 
 def list_metrics(run: WatchedRun) -> dict[str, str]:
-    """Return the latest numbers by what they are; those that were not measured of these weights are left out."""
+    """Return the latest numbers by name, those that were measured of these weights."""
     history, shown = run.state.history, {}
     if run.latest is not None:
         step, loss, accuracy = run.latest
@@ -203,22 +200,18 @@ def find_snapshot(state: TrainingState, options: Options) -> Snapshot:
 
 
 def name_attention(patterns: Mapping[str, Array], options: Options) -> str:
-    """Return which attention is shown: the chosen one, or the first if the run has none of its name."""
+    """Return which attention is shown: the chosen one, or the first."""
     chosen: str = options["training_attention"]
     return chosen if chosen in patterns else next(iter(patterns))
 
 
 def _shown_head(patterns: Array, options: Options) -> tuple[int, int]:
-    """The chosen layer and head, or the last that these patterns (L, H, Tq, Tk) have."""
     n_layers, n_heads = patterns.shape[:2]
     return min(options["training_layer"], n_layers - 1), min(options["training_head"], n_heads - 1)
 
 
 def most_changed_head(snapshots: Sequence[Snapshot], name: str) -> tuple[int, int] | None:
-    """Return layer and head whose attention differs most between the first snapshot and the last, if there are two.
-
-    The difference is Σ |change| of a row's weights, as a mean over rows.
-    """
+    """Return layer and head with the largest mean Σ |change| of a row since the first snapshot, if there are more."""
     if len(snapshots) < 2:
         return None
     changes = np.abs(snapshots[-1].patterns[name] - snapshots[0].patterns[name]).sum(axis=-1).mean(axis=-1)  # (L, H)
@@ -227,49 +220,32 @@ def most_changed_head(snapshots: Sequence[Snapshot], name: str) -> tuple[int, in
 
 
 def saved_attention(run: WatchedRun, options: Options) -> Heatmap[WatchedRun]:
-    """The chosen head's attention on the first validation sequence, at the last saved step up to the chosen moment."""
+    """The chosen head's attention on the first validation sequence, at the chosen moment."""
     state, shown = run.state, find_snapshot(run.state, options)
     name = name_attention(shown.patterns, options)
     layer, head = _shown_head(shown.patterns[name], options)
     pattern = shown.patterns[name][layer, head]
-    queries, keys, visible = read_tokens(state, name, layer)
+    example, vocabulary = state.data.validation[slice(0, 1)], state.data.vocabulary
+    read, written = ([vocabulary[i] for i in ids[0].tolist()] for ids in (example.ids, example.decoder_ids))
+    place = {"layer": layer, "head": head, "step": shown.step}
     return head_map(
         key="training_pattern",
-        alt=say("training", "pattern.alt", layer=layer, head=head, step=shown.step),
-        caption=say("training", "pattern.caption", layer=layer, head=head, step=shown.step),
-        reading=lambda _: say("training", "reading", **largest_weight(pattern, visible)),
+        alt=say("training", "pattern.alt", **place),
+        caption=say("training", "pattern.caption", **place),
+        reading=lambda _: say("training", "reading", **largest_weight(pattern)),
         weights=lambda _: pattern,
-        tokens=lambda _: queries,
-        keys=lambda _: keys,
-        allowed=lambda _: visible,
+        tokens=lambda _: written if name in ("decoder self", "cross") else read,
+        keys=lambda _: written if name == "decoder self" else read,
+        allowed=lambda _: pattern > 0,
         window=lambda _: state.config.window_of(layer) if name == "self" else 0,
         colours=weight_colours(WeightScale(square_root=False)),
         saved_as=f"training_attention_step{shown.step}_layer{layer}_head{head}",
     )
 
 
-def read_tokens(state: TrainingState, name: str, layer: int) -> tuple[list[str], list[str], Mask]:
-    """Of a layer's attention on the first validation sequence: who asks, who is asked, who may look where (Tq, Tk)."""
-    example = state.data.validation[slice(0, 1)]
-    query_ids = key_ids = example.ids[0].tolist()
-    if state.data.task.has_decoder and name != "encoder self":
-        query_ids = example.decoder_ids[0].tolist()
-        key_ids = query_ids if name == "decoder self" else key_ids
-    visible = np.ones((len(query_ids), len(key_ids)), bool)
-    mask = attention_mask(example, state.recipe) if name == "self" else None
-    if name == "decoder self":
-        visible = np.tril(visible)
-    elif mask is not None:
-        visible = np.broadcast_to(mask[0].numpy(), visible.shape)
-    if name == "self" and state.config.window_of(layer):
-        visible = visible & window_mask(len(key_ids), state.config.window_of(layer))[0].numpy()
-    queries, keys = ([state.data.vocabulary[i] for i in ids] for ids in (query_ids, key_ids))
-    return queries, keys, visible
-
-
-def largest_weight(pattern: Array, visible: Mask) -> dict[str, float]:
-    """Return the largest weight of a map (Tq, Tk), of the rows that can choose, and what an even one would be."""
-    n_keys = visible.sum(axis=1)
+def largest_weight(pattern: Array) -> dict[str, float]:
+    """Return the largest weight of a map (Tq, Tk), of rows that can choose, and an even one."""
+    n_keys = (pattern > 0).sum(axis=1)
     rows = pattern[n_keys > 1] if (n_keys > 1).any() else pattern
     return {"weight": float(rows.max()), "even": 1 / n_keys.max(), "tokens": int(n_keys.max())}
 
@@ -277,10 +253,7 @@ def largest_weight(pattern: Array, visible: Mask) -> dict[str, float]:
 def show_answers(
     scene: Scene[TrainedNetwork], options: Options, answers: Sequence[Sample], ask: Callable[[str], Sample]
 ) -> Iterator[Item]:
-    """How much of the validation set is right, some answers, and the one to a visitor's own sequence.
-
-    `ask` returns what the network answers to a typed sequence; it raises as `MadeUpTask.read`, or BusyError.
-    """
+    """Some answers, and the one to a visitor's own sequence, which `ask` returns or raises PlaygroundError."""
     results, task = scene.now.results, scene.now.task
     yield Paragraph(say("training", "answers", task=task.title), "header")
     own = _ask_typed(scene.now, task, options["training_sequence"], ask) if isinstance(task, MadeUpTask) else ()
@@ -291,7 +264,6 @@ def show_answers(
 
 
 def _ask_typed(trained: TrainedNetwork, task: MadeUpTask, typed: str, ask: Callable[[str], Sample]) -> Iterator[Item]:
-    """The field for a visitor's own sequence, and its answer; or why there is none."""
     label = say("training", "own", example=shortened(trained.example, LONGEST_EXAMPLE))
     yield Control("training_sequence", label, escape_markdown(task.describe_input(trained.recipe)))
     if typed.strip():
@@ -317,7 +289,7 @@ def tabulate_answers(key: str, task: Task, answers: Sequence[Sample]) -> Table[A
 
 
 def _mark_mistakes(task: Task, sample: Sample) -> str:
-    """The answer in markdown: what is wrong has a red ground, and a dash stands for a symbol that is missing."""
+    """The answer in markdown: what is wrong is red, what is missing a dash."""
     pairs = zip_longest(sample.right_answer, sample.answer, fillvalue="–")
     parts = (
         (is_right, escape_markdown(task.join(answer for _, answer in part)))
@@ -327,17 +299,22 @@ def _mark_mistakes(task: Task, sample: Sample) -> str:
 
 
 def show_runs(scene: Scene[Sequence[KeptRun]]) -> Iterator[Item]:
-    """Several runs beside each other: right answers by step, what each differs in from the first, and its buttons."""
+    """Several runs: right answers by step, what each differs in from the first, and its button."""
     runs = scene.now
     if len(runs) < 2:
         return
     yield Paragraph(say("training", "runs"), "header")
-    yield Picture[Sequence[KeptRun]](
+    yield Curves[Sequence[KeptRun]](
         key="training_runs",
         alt=say("training", "runs.alt"),
         caption=say("training", "runs.caption"),
-        figure=draw_runs,
-        table=lambda runs: pd.DataFrame({f"run {i}": _curve(run) for i, run in enumerate(runs, 1)}).rename_axis("step"),
+        curves=lambda runs: [
+            Curve(f"run {number}", *run.right, colour, hover="after step %{x}: %{y:.2%}")
+            for number, (run, colour) in enumerate(zip(runs, RUN_COLOURS, strict=False), start=1)
+        ],
+        x=Axis("step"),
+        y=(lambda _: SHARES,),
+        table=lambda runs: pd.DataFrame({f"run {i}": pd.Series(*run.right[::-1]) for i, run in enumerate(runs, 1)}),
     )
     for number, run in enumerate(runs, start=1):
         right, settings = run.network.results.validation_accuracy, _tell_apart(run, runs[0])
@@ -346,33 +323,14 @@ def show_runs(scene: Scene[Sequence[KeptRun]]) -> Iterator[Item]:
 
 
 def _tell_apart(run: KeptRun, first: KeptRun) -> str:
-    """What a run is of: of the first all that shapes it, of each other what differs from the first."""
     if run is first:
         return f"{run.network.task.title}: {describe_shape(run.network.config)}"
     before, now = ((replace(each.network.config, dropout=0.0), each.network.recipe) for each in (first, run))
     return ", ".join(list_changed_settings(before, now)) or say("training", "same-settings")
 
 
-def _curve(run: KeptRun) -> pd.Series:
-    results = run.network.results
-    steps, right = (run.steps, run.right) if run.steps else ((results.kept_step,), (results.validation_accuracy,))
-    return pd.Series(right, index=steps, dtype=float)
-
-
-def draw_runs(runs: Sequence[KeptRun]) -> Figure:
-    """Draw the share of right answers by step of each run; a point if only the end is known."""
-    curves = [_curve(run) for run in runs]
-    lines = []
-    for number, (curve, colour) in enumerate(zip(curves, RUN_COLOURS, strict=False), start=1):
-        steps, values, look = curve.index.to_numpy(), curve.to_numpy(np.float32), {"color": colour, "width": 2}
-        line = over_steps.step_line(steps, values, f"run {number}", look, "after step %{x}: %{y:.2%}")
-        lines.append(line | {"mode": "lines+markers", "marker": {"size": 5}})
-    last = max(int(curve.index.max()) for curve in curves)
-    return over_steps.draw_over_steps(lines, max(1, last), SHARES, height=250, legend=True)
-
-
 def show_next_characters(scene: Scene[Mapping[str, float]], n_possible: int) -> Iterator[Item]:
-    """The probabilities of what may come next, by character, the likeliest first; `n_possible` may be drawn in all."""
+    """The likeliest next characters; `n_possible` may be drawn in all."""
     name, probability = next(iter(scene.now.items()))
     yield Bars[Mapping[str, float]](
         key="training_next",
@@ -388,12 +346,12 @@ def show_next_characters(scene: Scene[Mapping[str, float]], n_possible: int) -> 
 
 
 def describe_shape(config: ModelConfig) -> str:
-    """Return the architecture of a network: its sizes, its positions, its norms and its residual connections."""
+    """Return an architecture in words."""
     return say("training", "shape", **vars(config))
 
 
 def describe_size(config: ModelConfig, data: Data) -> str:
-    """Return the parameters of the network that is trained, and those that the Parameters page leaves out."""
+    """Return a network's parameters, and those beside its encoder."""
     total = count_network(config, data.task, len(data.labels))
     head, decoder = total - count_parameters(config).total, "yes" if data.task.has_decoder else "no"
     return say("training", "size", parameters=total, head=head, decoder=decoder)

@@ -1,7 +1,4 @@
-"""Curves over the steps of trainings: one run's, and those of several variants side by side.
-
-A variant's *look* is its colour, width and dash, by Plotly's names.
-"""
+"""Curves over the steps of trainings: one run's, and those of several variants side by side."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,27 +16,23 @@ from playground.training.tasks import Data
 from playground.training.variants import VariantResult, VariantsState, seeds_of
 
 Looks: TypeAlias = Mapping[str, Mapping[str, Any]]
-"""By the name of a variant."""
+"""Colour, width and dash, by the name of a variant."""
 
 SETS = {"train": "training set", "validation": "validation set"}
 
 SHARES: Mapping[str, Any] = {"title": "right answers", "range": [0, 1.04], "tickformat": ".0%"}
-"""The axis of shares of right answers."""
 
 MOST_POINTS = 100
-"""Of a curve over all steps: more would not be seen, and are sent again at every update."""
+"""Of a curve over all steps, which is sent again at every update."""
 
 LOGARITHMIC_FROM = 4
-"""If the largest loss is this many times that of guessing, the axis is logarithmic."""
+"""Ratio of the largest loss to guessing's from which on the axis is logarithmic."""
 
 _HOVERS: Mapping[Measured, str] = {"accuracy": "%{y:.1%}", "loss": "%{y:.4f} nats"}
 
 
 def draw_losses(history: History, steps: int, n_classes: int) -> Figure:
-    """Draw the loss of batches, and that of both sets at every evaluation so far, in nats.
-
-    The axis is as long as all `steps` of the run; guessing among `n_classes` costs ln(n_classes).
-    """
+    """Draw the loss so far, in nats, of batches and of both sets, over an axis of all `steps`."""
     losses, guess = finite(history.loss), math.log(n_classes)
     lines = [
         _line(*thinned(losses), "batches", palette.BATCHES),
@@ -55,23 +48,20 @@ def draw_losses(history: History, steps: int, n_classes: int) -> Figure:
 
 
 def draw_accuracies(history: History, steps: int, baseline: float) -> Figure:
-    """Draw the share of right answers in both sets so far, beside the simple rule's on the validation set."""
+    """Draw the accuracy on both sets so far, beside the simple rule's."""
     level = over_steps.level_line(steps, baseline, f"simple rule: {baseline:.0%}")
     return over_steps.draw_over_steps([*_both_sets(history, "accuracy"), level], steps, SHARES, height=250, legend=True)
 
 
 def draw_rates(rates: Sequence[float], steps: int) -> Figure:
-    """Draw the learning rate so far, with its peak; of a long run not every step."""
+    """Draw the learning rate so far, with its peak."""
     curve = _line(*peaks(finite(rates), MOST_POINTS // 2), "learning rate", palette.RESIDUAL)
     y_axis = {"title": "learning rate", "rangemode": "tozero", "exponentformat": "power", "nticks": 5}
     return over_steps.draw_over_steps([curve], steps, y_axis, height=190)
 
 
 def draw_gradients(norms: Sequence[float], steps: int, clip: float) -> Figure:
-    """Draw the gradient's norm so far, before it is shortened to `clip`, and that, unless it is 0.
-
-    Of a long run, the largest of every few steps.
-    """
+    """Draw the gradient's norm so far, of a long run the largest of every few steps, and `clip`, unless it is 0."""
     lines = [_line(*peaks(finite(norms)), "gradient norm", palette.RESIDUAL)]
     if clip:
         lines.append(over_steps.level_line(steps, clip, f"clipped to {clip:g}"))
@@ -86,14 +76,14 @@ def finite(values: Sequence[float]) -> Array:
 
 
 def thinned(values: Array) -> tuple[Array, Array]:
-    """Return values of steps 1, 2, … as means over equal windows, with the step in the middle of each."""
+    """Return steps and values as means over equal windows."""
     frame = pd.DataFrame({"step": np.arange(1.0, len(values) + 1), "value": values.astype(float)})
     means = frame.groupby(frame.index // _window(len(values), MOST_POINTS)).mean()
     return means["step"].to_numpy(np.float32), means["value"].to_numpy(np.float32)
 
 
 def peaks(values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
-    """Return the largest of each of at most `most` equal windows of steps 1, 2, …, with its step, and both ends."""
+    """Return step and value of the largest of each of at most `most` equal windows, and of both ends."""
     size = _window(len(values), most)
     largest = {i + int(values[i : i + size].argmax()) for i in range(0, len(values), size)}
     chosen = np.array(sorted(largest | {0, len(values) - 1}) if largest else [], np.int64)
@@ -101,7 +91,6 @@ def peaks(values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
 
 
 def _window(n: int, most: int) -> int:
-    """Return how many of n values have to share a point, if there are at most `most` points."""
     return max(1, -(-n // most))
 
 
@@ -131,17 +120,16 @@ def _evaluated(
 
 @dataclass(frozen=True)
 class WatchedVariants:
-    """What a page looks at: runs that are planned, go on or have ended."""
+    """Runs that are planned, go on or have ended."""
 
     state: VariantsState
     data: Data
     """Of the first seed."""
     grows: bool = False
-    """Whether there will be more to see."""
 
     @property
     def n_seeds(self) -> int:
-        """Return with how many seeds each variant is trained."""
+        """Seeds of each variant."""
         return len(seeds_of(self.state.runs))
 
 
@@ -152,7 +140,7 @@ def name_run(watched: WatchedVariants, result: VariantResult) -> str:
 
 
 def list_series(result: VariantResult, measured: Measured) -> dict[str, pd.Series]:
-    """Return what was measured of a run on each of `SETS`, by the steps done before."""
+    """Return what was measured on each of `SETS`, by step."""
     steps, *sets = result.history.series(measured)
     return {name: pd.Series(values, steps, dtype=float) for name, values in zip(SETS, sets, strict=True)}
 
@@ -168,7 +156,7 @@ def tabulate_runs(watched: WatchedVariants, measured: Measured) -> pd.DataFrame:
 
 
 def run_lines(watched: WatchedVariants, name: str, measured: Measured, looks: Looks) -> Iterator[dict[str, Any]]:
-    """Yield a line a run: its accuracy or loss on one of `SETS`, and a cross where it diverged; thin if many seeds."""
+    """Yield a line a run on one of `SETS`, and a cross where it diverged."""
     for result in watched.state.results:
         look, title = dict(looks[result.run.name]), name_run(watched, result)
         if watched.n_seeds > 1:

@@ -1,7 +1,4 @@
-"""A visitor's experiments: run in the background, shown on every page, stopped when the connection breaks.
-
-At the end stands what they need before they start: data, this machine's speed, and how much memory they will take.
-"""
+"""A visitor's experiments: run in the background, stopped when the connection breaks; and what they need to start."""
 
 import secrets
 from collections.abc import Callable, Hashable, Sequence
@@ -31,20 +28,17 @@ EXPERIMENTS = "_experiments"
 """Session key of the `SessionExperiments`."""
 
 DELAY = 2.0
-"""How many times as long as measured a run takes: its thread has the lower priority, and pages are drawn beside it."""
+"""How many times as long as measured a run takes, beside pages that are drawn."""
 
 
 class Experiment(Generic[S]):
     """A visitor's part in a job; creating one starts the job, or joins it if an equal one is there.
 
     Args:
-        inputs: everything that the computation depends on, to be compared with the page's settings later.
-        request: what to compute.
-        on_end: as of `JobPool.join`.
-        n_bytes: memory that the run takes from its first step to its end; the job fails if the server has less.
-        key: all that the run's numbers depend on; experiments of equal keys share one job.
-        keep: whether the result may stay for others, once this visitor is gone.
-        kept: the part of the last state that goes on taking memory which counts.
+        inputs: all that the computation depends on, to compare with the page's settings.
+        request: what to compute; on_end, key and keep as of `JobPool.join`.
+        n_bytes: memory from the first step to the end; the job fails if the server has less.
+        kept: the part of the last state whose memory counts.
     """
 
     def __init__(
@@ -73,7 +67,7 @@ class Experiment(Generic[S]):
 
     @property
     def state(self) -> S | None:
-        """Return what is to be seen of the run; None until it begins."""
+        """What is to be seen of the run, once it begins."""
         return self.job.state
 
     @property
@@ -83,7 +77,7 @@ class Experiment(Generic[S]):
 
     @property
     def in_progress(self) -> bool:
-        """Whether it changes without the visitor's doing: also in its last step, after it was stopped."""
+        """Whether it still changes: also in its last step, after it was stopped."""
         return not self.job.ended
 
 
@@ -92,11 +86,11 @@ class SessionExperiments:
 
     def __init__(self) -> None:
         self.session = secrets.token_hex(8)
-        """What a browser tells this session from an earlier one by."""
+        """What tells a browser this session from an earlier one."""
         self._experiments: dict[str, Experiment[Any]] = {}
 
     def get(self, page: str) -> Experiment[Any] | None:
-        """Return the page's latest experiment, whatever its status."""
+        """Return the page's latest experiment."""
         return self._experiments.get(page)
 
     def active_page(self) -> str | None:
@@ -104,7 +98,7 @@ class SessionExperiments:
         return next((page for page, experiment in self._experiments.items() if experiment.active), None)
 
     def start(self, page: str, create: Callable[[], Experiment[Any]]) -> None:
-        """Replace the page's experiment by a new one; nothing happens while any is active."""
+        """Replace the page's experiment, unless any is active."""
         if self.active_page() is None:
             self._experiments[page] = create()
 
@@ -144,7 +138,7 @@ def training_data(recipe: Recipe) -> Data:
 
 
 def validation_data(recipe: Recipe) -> Data:
-    """Return the recipe's data with one training sequence only, and all else the same."""
+    """Return the same with one training sequence only."""
     return training_data(replace(recipe, n_train=1))
 
 
@@ -154,13 +148,13 @@ def _cached_data(recipe: Recipe) -> Data:
 
 
 def machine_speed() -> Speed:
-    """Return how fast runs train here, beside pages that are drawn; BusyError if no turn to measure it came free."""
+    """Return how fast runs train here; BusyError if no turn to measure it came free."""
     measured = _measured_speed()
     return Speed(DELAY * measured.layer, DELAY * measured.operation)
 
 
 def most_seconds() -> float:
-    """Return how long a run may be expected to take by `machine_speed`."""
+    """Return how long a run may take by `machine_speed`."""
     return services().settings.max_training_seconds * DELAY
 
 
@@ -183,7 +177,7 @@ def without_idle(recipe: Recipe) -> Recipe:
 
 
 def seconds_of(runs: Sequence[VariantRun]) -> float:
-    """Return how long these runs are likely to take here, one after the other; raises as `machine_speed`."""
+    """Return how long these runs are likely to take here."""
     speed = machine_speed()
     return sum(speed.seconds(run.config, run.recipe) for run in runs)
 
@@ -200,21 +194,21 @@ def join_variants(runs: tuple[VariantRun, ...]) -> Experiment[VariantsState]:
 
 
 LEARNING = "english"
-"""Under this name a session has its training of the small English, as a page has its experiment."""
+"""In place of a page: the training of the small English."""
 
 _BASE_SECONDS = 60.0
-"""What the small English's base takes to be trained, on one core of a slow machine."""
+"""That its base is trained for, on one core of a slow machine."""
 
 
 def learning_seconds(spec: Spec) -> float:
-    """Return about how long a network of the small English is trained for; no layer is faster than one of the base."""
+    """Return about how long a network of the small English is trained for."""
     n_tokens, base = 24, Spec()
     work = count_flops(spec.config, n_tokens).total / count_flops(base.config, n_tokens).total
     return _BASE_SECONDS * max(work, spec.config.n_layers / base.config.n_layers)
 
 
 def join_learning(spec: Spec) -> Experiment[Learning]:
-    """Take part in the training of a network of the small English, which is kept for everybody."""
+    """Take part in the training of a network of the small English."""
 
     def keep(state: Learning, _status: JobStatus) -> None:
         if state.trained is not None:

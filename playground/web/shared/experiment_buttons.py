@@ -1,4 +1,4 @@
-"""The buttons of an experiment, sentences on it, and a view that follows it, the same on every page that has one."""
+"""The buttons of an experiment, sentences on it, and a view that follows it."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,7 +19,7 @@ Plan = TypeVar("Plan")
 
 
 def pending_sentence(experiment: Experiment[Any]) -> str:
-    """Return the status while the computation has nothing to say of it: it waits, starts or ends; else empty."""
+    """Return the status while it waits, starts or ends; else empty."""
     status = experiment.job.status
     if status == "waiting":
         return f"Waiting: number {experiment.job.position} in the queue. It starts by itself, on any page."
@@ -31,7 +31,7 @@ def pending_sentence(experiment: Experiment[Any]) -> str:
 
 
 def variants_status(experiment: Experiment[VariantsState]) -> str:
-    """Return the status of a comparison in a sentence or two."""
+    """Return the status of a comparison."""
     job, state, pending = experiment.job, experiment.state, pending_sentence(experiment)
     if pending or state is None or job.status == "failed":
         return pending or job.error
@@ -46,14 +46,14 @@ def variants_status(experiment: Experiment[VariantsState]) -> str:
 
 
 def running_sentence(experiment: Experiment[Any], at: str) -> str:
-    """Return the status of a running experiment, and how long it still takes; `at` is where it is."""
+    """Return the status of a running experiment, which is `at` a step, and how long it still takes."""
     done = experiment.job.progress
     left = f", about {duration(experiment.job.seconds * (1 / done - 1))} to go" if done > 0.02 else ""
     return f"Training: {at}{left}."
 
 
 def was_computed_before(experiment: Experiment[Any]) -> bool:
-    """Whether the run had come to its end before this visitor started it: there was nothing to watch."""
+    """Whether the run had ended before this visitor started it."""
     return experiment.job.status == experiment.job.joined == "finished"
 
 
@@ -84,12 +84,7 @@ def draw_buttons(
 ) -> None:
     """Draw Start and Stop, both at any time, so that nothing moves; the one without effect is grey.
 
-    Args:
-        page: whose experiment it is; also what the buttons' keys start with.
-        plan: what the present settings describe; None if there is nothing to start.
-        create: starts a plan in the background.
-        has_network: whether what an earlier session has trained came back.
-        start: what is written on the first of them.
+    `create` starts a plan; `has_network`: whether what an earlier session has trained came back.
     """
     experiments = session_experiments()
     experiment, active_page = experiments.get(page), experiments.active_page()
@@ -117,13 +112,13 @@ def draw_buttons(
 
 
 def start_experiment(page: str, create: Callable[[], Experiment[Any]]) -> None:
-    """Start an experiment, and scroll to the buttons, below which it can be watched."""
+    """Start an experiment, and scroll to the buttons."""
     session_experiments().start(page, create)
     request_scroll(f"{page}_buttons")
 
 
 def show_progress(experiment: Experiment[Any], share: float, status: str) -> None:
-    """Draw how far an experiment is, its status, and who shares it, or that it was there before."""
+    """Draw how far an experiment is, its status, and who shares it."""
     sharing, others = "", experiment.job.others
     if experiment.active and others:
         sharing = f"Shared with {others} other visitors; Stop takes only you out of it."
@@ -133,7 +128,7 @@ def show_progress(experiment: Experiment[Any], share: float, status: str) -> Non
 
 
 def warn_before_reload() -> None:
-    """On any page: let the browser ask before a reload for as long as an experiment of the session is active."""
+    """Let the browser ask before a reload while an experiment is active."""
     is_active = session_experiments().active_page() is not None
     fragment(ask_while_active, run_every=2 if is_active else None)()
 
@@ -145,10 +140,7 @@ def ask_while_active() -> None:
 
 
 def follow(view: Callable[[Experiment[Any]], None], page: str, every: float = 0.8) -> None:
-    """Draw a view of a page's experiment in a fragment of its own, every few seconds while it is in progress.
-
-    The whole page follows once that changes: then its other parts change too.
-    """
+    """Draw a view of an experiment in a fragment, again and again while it goes on; the whole page follows its end."""
 
     def in_progress(experiment: Experiment[Any] | None) -> bool:
         return experiment is not None and experiment.in_progress

@@ -1,4 +1,4 @@
-"""What only the live page Regularisers has: the comparison that its settings describe, and how that is followed."""
+"""What only the live page Regularisers has: its comparison, and how that is followed."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -51,21 +51,14 @@ class Comparison:
     """Runs that can be started."""
 
     runs: tuple[VariantRun, ...]
-    """For each seed the plain run and one for each regulariser that can matter."""
     left_out: tuple[str, ...]
     """What is chosen and can change nothing here."""
     seconds: float
-    """How long all of it is likely to take here."""
+    """That all of it is likely to take."""
 
 
 def make_plan() -> Comparison:
-    """Return the comparison that the page's settings and the sidebar's architecture describe.
-
-    Raises:
-        ConfigError, RecipeError: the settings do not go together.
-        TooLargeError: the runs would take more than this server gives.
-        BusyError: the machine's speed is not known yet, and no turn to measure it came free.
-    """
+    """Return the comparison that the page and the sidebar describe; PlaygroundError if it can't be."""
     own = {name.removeprefix(f"{PAGE}_"): value for name, value in read_options(PAGE).items()}
     strengths = {field: own[field] for field in COMPARED}
     recipe = comparison_recipe(TASK_TITLES[own["task"]], own["data"], current_value("seed"), strengths)
@@ -85,7 +78,7 @@ def make_plan() -> Comparison:
 
 
 def draw_strengths() -> None:
-    """Draw the optimiser, and the strengths of what is chosen: if that is open, or set, as widgets keep settings."""
+    """Draw the optimiser, and the strengths of what is chosen, if that is open or set."""
     names = [f"{PAGE}_{name}" for name in ("optimizer", "lr", *COMPARED)]
     changed = [name for name in names if current_value(name) != ABLATION[name].default]
     chosen = [FIELDS[title] for title in current_value(f"{PAGE}_chosen")]
@@ -100,7 +93,7 @@ def draw_strengths() -> None:
 
 
 def draw_answer(plan: Comparison | None) -> None:
-    """Draw what the session's runs have shown by now, and before there are any what there is to do."""
+    """Draw what the runs have shown by now, or what there is to do."""
 
     def follow_answer(experiment: Experiment[VariantsState]) -> None:
         differences = [] if plan is None else list_differences(experiment.inputs, plan.runs)
@@ -144,14 +137,14 @@ def follow_details(experiment: Experiment[VariantsState]) -> None:
 
 
 def make_scene(experiment: Experiment[VariantsState]) -> Scene[WatchedVariants]:
-    """Return an experiment's runs, which may not have begun."""
+    """Return an experiment's runs."""
     runs: tuple[VariantRun, ...] = experiment.inputs
     state = experiment.state or VariantsState(runs)
     return Scene(WatchedVariants(state, training_data(runs[0].recipe), experiment.in_progress))
 
 
 def list_differences(before: Sequence[VariantRun], now: Sequence[VariantRun]) -> list[str]:
-    """Return the variants that only one of two comparisons has, and the settings in which the others differ."""
+    """Return the variants and settings in which two comparisons differ."""
     old, new = ({run.title: (run.config, run.recipe) for run in first_seed(runs)} for runs in (before, now))
     differences = [f"“{title}”" for title in (*old, *new) if not (title in old and title in new)]
     for title in old.keys() & new:

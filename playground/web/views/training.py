@@ -58,13 +58,12 @@ from playground.words import say
 PAGE = "training"
 
 UPLOADER = "training_file"
-"""Name of the uploader."""
 
 PROBLEM = "_training_problem"
-"""Session key of the sentence that says why the last file was not opened."""
+"""Session key: why the last file was not opened."""
 
 WRITTEN = "_training_written"
-"""Session key of (the network's key, the ids of the prompt and of the generated text)."""
+"""Session key: (the network's key, the ids of the generated text)."""
 
 LENGTH, CHUNK, N_BARS = 300, 5, 10
 """Characters that are generated, that are computed in one turn, and that may come next in the chart."""
@@ -85,31 +84,23 @@ class TrainingPlan:
     """A training run that can be started."""
 
     config: ModelConfig
-    """With the task's vocabulary."""
     recipe: Recipe
-    """Settings that change nothing in its task are at their defaults."""
     seconds: float = 0.0
-    """How long the run is likely to take here."""
+    """That it is likely to take."""
 
     @property
     def inputs(self) -> tuple[ModelConfig, Recipe]:
-        """Return all that the run's numbers depend on: the recipe's four dropouts, and not the architecture's one."""
+        """All that its numbers depend on, so not the architecture's dropout."""
         return replace(self.config, dropout=0.0), self.recipe
 
     @property
     def key(self) -> tuple[str, ModelConfig, Recipe]:
-        """Return what visitors share a run by."""
+        """What visitors share it by."""
         return PAGE, self.config, self.recipe
 
 
 def make_plan() -> TrainingPlan:
-    """Return the run that the page's settings and the sidebar's architecture and seed describe.
-
-    Raises:
-        ConfigError, RecipeError: the settings do not go together.
-        TooLargeError: the run would take more than this server gives.
-        BusyError: the machine's speed is not known yet, and no turn to measure it came free.
-    """
+    """Return the run that the page and the sidebar describe; PlaygroundError if it can't be."""
     values = {name: current_value(f"{PAGE}_{name}") for name in RECIPE}
     recipe = without_idle(Recipe(task=_task(), seed=current_value("seed"), **values))
     shape = query.shape_to_train(current_setup().state.asked)
@@ -120,7 +111,7 @@ def make_plan() -> TrainingPlan:
 
 
 def create_experiment(plan: TrainingPlan) -> Experiment[TrainingState]:
-    """Take part in a run from the initial weights of its seed; start it in the background if nobody has yet."""
+    """Take part in a run; start it if nobody has yet."""
     slot = trained_slot.session_slot()  # now, as the job's thread belongs to no session
     device, threads, data = str(services().device), services().settings.threads, training_data(plan.recipe)
     return Experiment(
@@ -135,21 +126,20 @@ def create_experiment(plan: TrainingPlan) -> Experiment[TrainingState]:
 
 
 def show_training_again() -> None:
-    """Show the run of a network that a link has brought, if the server still has what the run has shown."""
+    """Show the run of a network that a link has brought, if the server still has it."""
     run = trained_slot.session_slot().newest
     if run is not None and run.origin == "stored" and session_experiments().get(PAGE) is None:
         _join_known(run.network)
 
 
 def _join_known(trained: TrainedNetwork) -> None:
-    """Take part in a network's run, if the server still has what the run has shown."""
     plan = TrainingPlan(trained.config, trained.recipe)
     if services().pool.has_result(plan.key):
         session_experiments().start(PAGE, partial(create_experiment, plan))
 
 
 def keep_network(slot: TrainedSlot, state: TrainingState, _status: JobStatus) -> str:
-    """Put a run's network into a session's slot, unless it learnt nothing and there is another; says which stays."""
+    """Put a run's network into a session's slot, unless it learnt nothing and another stays."""
     trained = state.trained
     if trained is not None and not trained.results.kept_step and slot.trained is not None:
         return say("training", "stays")
@@ -168,7 +158,7 @@ def _task() -> str:
 
 
 def draw_settings(plan: TrainingPlan | None) -> None:
-    """Draw the widgets of all that a run depends on, but for its task; those that change nothing are left out."""
+    """Draw the widgets of all that a run depends on but its task; those without effect are left out."""
     task, now = TASKS[_task()], {name: current_value(f"{PAGE}_{name}") for name in RECIPE}
     if plan is not None:
         data = training_data(plan.recipe)
@@ -188,7 +178,6 @@ def draw_settings(plan: TrainingPlan | None) -> None:
 
 
 def _draw_setting(name: str) -> None:
-    """Draw a setting with its name in the code."""
     regulariser = REGULARISERS.get(name)
     title = regulariser.title if regulariser else say("training", f"set-{name}")
     help_text = say("regularisers", f"does-{name}") if regulariser else None
@@ -196,7 +185,7 @@ def _draw_setting(name: str) -> None:
 
 
 def draw_shape(plan: TrainingPlan | None) -> None:
-    """Say which architecture is trained, and offer the usual one if it is another."""
+    """Say which architecture is trained, and offer the usual one."""
     asked = current_setup().state.asked
     if plan is not None:
         small = "yes" if query.trains_small(asked) else "no"
@@ -212,17 +201,13 @@ def draw_shape(plan: TrainingPlan | None) -> None:
 
 
 def _scene(experiment: Experiment[TrainingState]) -> Scene[view.WatchedRun] | None:
-    """What is to be seen of a run, if there is anything yet."""
     if experiment.state is None:
         return None
     return Scene(view.watch(experiment.state, experiment.job.seconds, grows=experiment.in_progress))
 
 
 def draw_answer(plan: TrainingPlan | None) -> None:
-    """Draw what the network of the run does now, or else one that was trained before; or what there is to do.
-
-    `plan` is what the page's settings describe, None if they describe nothing to start.
-    """
+    """Draw what the run's network does now, or one that was trained before; or what there is to do."""
 
     def answer(before: tuple[ModelConfig, Recipe], step: int, right: float, rule: float) -> Paragraph:
         changed = [] if plan is None else list_changed_settings(before, plan.inputs)
@@ -258,7 +243,7 @@ def follow_curves(experiment: Experiment[TrainingState]) -> None:
 
 
 def follow_details(experiment: Experiment[TrainingState]) -> None:
-    """Draw the latest numbers, and the curves of each step so far."""
+    """Draw the latest numbers, and how each step went."""
     if (scene := _scene(experiment)) is not None:
         render(view.show_details(scene), scene)
 
@@ -270,7 +255,7 @@ def follow_attention(experiment: Experiment[TrainingState]) -> None:
 
 
 def status_sentence(experiment: Experiment[TrainingState]) -> str:
-    """Return the status of a training in one or two sentences."""
+    """Return the status of a training."""
     status, run, pending = experiment.job.status, experiment.state, experiment_buttons.pending_sentence(experiment)
     if pending or run is None or status == "failed":
         return pending
@@ -321,7 +306,6 @@ def draw_runs(runs: Sequence[KeptRun]) -> None:
 
 
 def _draw_run(run: KeptRun, told: str) -> None:
-    """Draw one of several runs, and the button that opens it."""
     label, help_text, key = say("training", "open-run"), say("training", "open-run.help"), f"training_open_{run.key}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(told, width="content")
@@ -329,7 +313,7 @@ def _draw_run(run: KeptRun, told: str) -> None:
 
 
 def _open_run(run: KeptRun) -> None:
-    """Show a run on every page, on this one with its settings, its answers and, if they are still there, its curves."""
+    """Show a run on every page; on this one with settings, answers and, if they are still there, curves."""
     experiments, recipe = session_experiments(), run.network.recipe
     trained_slot.session_slot().put(run)
     if experiments.active_page() is None:
@@ -362,7 +346,7 @@ def _open_file() -> None:
 
 
 def draw_answers(trained: TrainedNetwork) -> None:
-    """Draw what a network answers, and what it writes; may end the page."""
+    """Draw what a network answers and writes; may end the page."""
     with panels.explain_errors():
         scene, samples = Scene(trained), _answer_samples(trained)
         render(view.show_answers(scene, read_options(PAGE), samples, partial(_answer_typed, trained)), scene)
@@ -377,7 +361,6 @@ def _answer_samples(trained: TrainedNetwork) -> list[Sample]:
 
 @cache_in_session(max_entries=1)
 def _answer_typed(trained: TrainedNetwork, typed: str) -> Sample:
-    """The answer to a visitor's own sequence; raises as `MadeUpTask.read`, or BusyError."""
     recipe, data = trained.recipe, validation_data(trained.recipe)
     if not isinstance(trained.task, MadeUpTask):
         raise TypeError("a task of text reads no symbols")
@@ -388,7 +371,7 @@ def _answer_typed(trained: TrainedNetwork, typed: str) -> Sample:
 
 @fragment
 def write_text() -> None:
-    """Draw the prompt, the generated text, and the probabilities of the next character, if the network writes."""
+    """Draw the prompt, the generated text, and what may come next, if the network writes."""
     trained = trained_slot.session_slot().trained
     if trained is None or not trained.task.predicts_next or not isinstance(trained.network, Tagger):
         return
@@ -421,7 +404,7 @@ def write_text() -> None:
 
 
 def _tokenize_prompt(trained: TrainedNetwork, prompt: str) -> list[int]:
-    """The prompt's ids; a caption names the characters that the network does not know."""
+    """Return the prompt's ids; a caption names unknown characters."""
     batch = trained.tokenizer.encode_batch([prompt])
     places = zip(batch.offsets[0], batch.unknown[0], strict=True)
     unknown = dict.fromkeys(prompt[begin:end] for (begin, end), is_unknown in places if is_unknown)
