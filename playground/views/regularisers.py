@@ -78,7 +78,7 @@ def show_answer(scene: Scene[WatchedVariants], untrained: str = "") -> Iterator[
 
 
 def find_change(state: VariantsState) -> tuple[str, dict[str, Any]]:
-    """Return the accuracies of the plain run and of the most changed; the case is `begun`, `plain`, `seed` or `seeds`."""
+    """Return the accuracies of the plain run and of what changed most; the case is how far runs are, or `seeds`."""
     effects = list(measure_effects(state).values())
     if not effects:
         return "begun", {}
