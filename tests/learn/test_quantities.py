@@ -1,8 +1,10 @@
 """The numbers that exercises ask for, each against a computation of its own."""
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,9 @@ from numpy.typing import NDArray
 from playground.analysis.gradient_variants import BY_NAME, common_config, variant_config
 from playground.analysis.gradients import next_token_loss
 from playground.errors import InputError
-from playground.learn.quantities import QUANTITIES, Numbers, Place
+from playground.language.family import TABLE
+from playground.language.network import Spec
+from playground.learn.quantities import QUANTITIES, Place
 from playground.link.opening import LinkedView, open_texts
 from playground.model import Encoder, EncoderDecoder
 from playground.training.recipe import Recipe
@@ -247,6 +251,8 @@ HAND: dict[tuple[Any, ...], Callable[[], float | str]] = {
         2 * (4 * (32 * 32 + 32) + 2 * 32 * 64 + 64 + 32 + 4 * 32) + 32 * make_data(RECIPE).tokenizer.vocab_size
     ),
     ("trained",): trained_share,
+    ("setting", "n_layers"): lambda: 2.0,
+    ("setting", "causal"): lambda: "false",
 }
 """What a quantity is by a computation of its own."""
 
@@ -288,17 +294,16 @@ def test_an_encoder_of_the_page_gradient_flow_trains_as_a_plain_one_of_its_kind(
 
 
 def test_every_quantity_is_tested_here() -> None:
-    elsewhere = {"flops.overtake", "cross.moves", "trained.encoder"}
-    own = {name for name, function in QUANTITIES.items() if function.__module__ == "playground.learn.quantities"}
-    assert {name for name, *_ in HAND} | elsewhere == own
+    elsewhere = {"flops.overtake", "cross.moves", "trained.encoder", "learnt", "network"}
+    assert {name for name, *_ in HAND} | elsewhere == QUANTITIES.keys()
 
 
-@pytest.mark.parametrize(("name", "places"), [("pattern", (0, 1, 2)), ("received", (0, 1)), ("heads.focus", ())])
-def test_numbers_along_axes_have_a_name_for_each_place(name: str, places: tuple[int, ...]) -> None:
-    numbers = ask(name, *places)
-    assert isinstance(numbers, Numbers)
-    assert numbers.values.shape == tuple(map(len, numbers.axes.values()))
-    assert numbers.values[numbers.best] == numbers.values.max()
+def test_what_the_base_of_the_small_english_learnt_is_in_its_table() -> None:
+    table = json.loads(TABLE.read_text(encoding="utf-8"))
+    rows = [table[Spec(seed=seed).key]["shares"]["recall"] for seed in range(3)]
+    assert ask("learnt", "recall", view=open_texts("attention", {"weights": ["english"]})) == fmean(rows)
+    with pytest.raises(InputError, match="No network has been trained"):
+        ask("network", "steps")
 
 
 @pytest.mark.parametrize(
@@ -313,8 +318,3 @@ def test_numbers_along_axes_have_a_name_for_each_place(name: str, places: tuple[
 def test_what_is_not_there_is_said_in_a_sentence(asked: tuple[Any, ...], told: str) -> None:
     with pytest.raises(InputError, match=told):
         ask(*asked)
-
-
-def test_a_model_that_would_train_long_is_refused() -> None:
-    with pytest.raises(InputError, match="200,000"):
-        ask("trained", view=state(d_model="512"))
