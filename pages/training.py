@@ -3,12 +3,15 @@
 import streamlit as st
 
 from playground.accounting.readable import duration
+from playground.link import query
 from playground.link.params import TASK_TITLES
 from playground.training.answers import right_answer
 from playground.training.network import Tagger
 from playground.training.tasks import TASKS
 from playground.training.trainer import Trainer, clip_gradient, cross_entropy, learning_rate
+from playground.views.training import describe_shape, describe_size
 from playground.web.choices import shortcuts, widgets
+from playground.web.choices.setup import current_setup
 from playground.web.session import trained_slot
 from playground.web.session.experiments import session_experiments, training_data
 from playground.web.shared import experiment_buttons, panels
@@ -33,9 +36,11 @@ with run:
         live.draw_answer(plan)
     if plan is not None:
         data = training_data(plan.recipe)
+        small = "yes" if query.trains_small(current_setup().state.asked) else "no"
+        shape, size = describe_shape(plan.config), describe_size(plan.config, data)
         right = task.join(right_answer(data, data.validation.targets[0]))
         st.code(f"reads   {task.show_blanks(data.example)}\nanswer  {right}", language=None, wrap_lines=True)
-    live.draw_shape(plan)
+        st.caption(say("training", "architecture", small=small, shape=shape, size=size))
     experiment_buttons.draw_buttons(live.PAGE, plan, live.create_experiment, has_network=slot.trained is not None)
     experiment = session_experiments().get(live.PAGE)
     if plan is not None and (experiment is None or experiment.inputs != plan.inputs):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from playground.charts import over_steps, palette
 from playground.charts.chart import Columns, Group, Item, Options, Paragraph, Picture, Table, Widget
-from playground.charts.figure import Array, Figure
+from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 from playground.training.network import Measured
 from playground.training.variants import REGULARISERS, VariantsState, difference_noise, first_seed, measure_effects
@@ -171,17 +171,11 @@ def draw_runs(watched: WatchedVariants, name: str, measured: Measured) -> Figure
     if measured == "loss":
         level, text = math.log(n_classes), f"guessing: ln {n_classes}"
         losses = tabulate_runs(watched, measured).to_numpy()
-        y_axis = {"title": "loss, nats", "range": [0, choose_top(losses, n_classes)]}
+        highest = float(np.max(losses, where=np.isfinite(losses), initial=1.4 * level))
+        y_axis = {"title": "loss, nats", "range": [0, 1.08 * highest]}
     level_line = over_steps.level_line(n_steps, level, text, width=1, dash="dot")
     lines = [level_line, *run_lines(watched, name, measured, LINES)]
     return over_steps.draw_over_steps(lines, n_steps, y_axis, height=300)
-
-
-def choose_top(losses: Array, n_classes: int) -> float:
-    """Return where the axes of losses end: above all that is drawn, in steps."""
-    guess = math.log(n_classes)
-    highest = float(np.max(losses, where=np.isfinite(losses), initial=guess))
-    return guess * max(1.5, math.ceil(2.1 * highest / guess) / 2)
 
 
 def explain_ten() -> str:

@@ -27,7 +27,6 @@ from playground.training.variants import (
 )
 from playground.views.regularisers import (
     LINES,
-    choose_top,
     draw_runs,
     find_change,
     show_curves,
@@ -131,18 +130,6 @@ def test_the_answer_has_the_numbers_of_what_changed_most() -> None:
     assert find_change(replace(alone, results=alone.results[:1]))[0] == "plain"
     assert find_change(watch("clip").state)[0] == "seed"
     assert find_change(VariantsState(watched.state.runs)) == ("begun", {})
-
-
-def test_the_axis_ends_above_all_losses_and_seldom_moves() -> None:
-    guess = math.log(10)
-
-    def top(*values: float) -> float:
-        return choose_top(np.array(values), 10)
-
-    assert top() == top(guess) == pytest.approx(1.5 * guess)
-    assert len({top(2.0, highest) for highest in np.linspace(2.0, 6.8, 50)}) <= 5
-    assert all(top(highest) >= highest for highest in (2.0, 5.0, 40.0))
-    assert math.isfinite(top(2.0, math.inf, math.nan))
 
 
 def test_the_table_has_what_each_variant_measures_beside_the_plain_run() -> None:

@@ -30,15 +30,8 @@ from playground.views.training_curves import WatchedVariants
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.components.charts import draw_legend
-from playground.web.session.experiments import (
-    Experiment,
-    join_variants,
-    most_seconds,
-    seconds_of,
-    session_experiments,
-    training_data,
-    without_idle,
-)
+from playground.web.session import experiments
+from playground.web.session.experiments import Experiment
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.renderer import Live, read_options, render
 from playground.words import say
@@ -65,14 +58,16 @@ def make_plan() -> Comparison:
     recipe = replace(recipe, optimizer=own["optimizer"], lr=own["lr"])
     config = query.model_config({**current_setup().state.asked, **SIZES}, vocab_size=1)
     chosen = {FIELDS[title]: REGULARISERS[FIELDS[title]].has_effect(recipe, config.norm) for title in own["chosen"]}
-    config = replace(architecture(config, recipe, training_data(recipe)), dropout=0.0)  # the recipe's dropouts count
+    config = replace(
+        architecture(config, recipe, experiments.training_data(recipe)), dropout=0.0
+    )  # the recipe's dropouts count
     runs = regulariser_runs(config, recipe, [field for field in chosen if chosen[field]], int(own["seeds"]))
-    runs = tuple(replace(run, recipe=without_idle(run.recipe)) for run in runs)
-    seconds = seconds_of(runs)
-    if seconds > most_seconds():
+    runs = tuple(replace(run, recipe=experiments.without_idle(run.recipe)) for run in runs)
+    seconds = experiments.seconds_of(runs)
+    if seconds > experiments.most_seconds():
         raise TooLargeError(
             f"These {len(runs)} runs would take about {duration(seconds)} here, and this server trains for at most "
-            f"{duration(most_seconds())}: choose fewer, or one seed."
+            f"{duration(experiments.most_seconds())}: choose fewer, or one seed."
         )
     return Comparison(runs, tuple(REGULARISERS[field].choice for field in chosen if not chosen[field]), seconds)
 
@@ -100,7 +95,7 @@ def draw_answer(plan: Comparison | None) -> None:
         scene = make_scene(experiment)
         render(show_answer(scene, experiment_buttons.untrained_sentence(differences)), scene)
 
-    if session_experiments().get(PAGE) is None:
+    if experiments.session_experiments().get(PAGE) is None:
         render([Paragraph(say("regularisers", "answer-none"), "answer")])
     experiment_buttons.follow(follow_answer, PAGE, every=2.0)
 
@@ -111,7 +106,7 @@ def draw_start(name: str) -> None:
         "Start both runs",
         key=f"{PAGE}_ready_{name}",
         icon=":material/play_arrow:",
-        disabled=session_experiments().active_page() is not None,
+        disabled=experiments.session_experiments().active_page() is not None,
         on_click=_start_ready,
         args=(name,),
     )
@@ -120,7 +115,7 @@ def draw_start(name: str) -> None:
 def _start_ready(name: str) -> None:
     st.session_state.update(READY[name])
     with suppress(PlaygroundError):  # the page draws the same plan, and says what is wrong with it
-        experiment_buttons.start_experiment(PAGE, partial(join_variants, make_plan().runs))
+        experiment_buttons.start_experiment(PAGE, partial(experiments.join_variants, make_plan().runs))
 
 
 def follow_curves(experiment: Experiment[VariantsState]) -> None:
@@ -140,7 +135,7 @@ def make_scene(experiment: Experiment[VariantsState]) -> Scene[WatchedVariants]:
     """Return an experiment's runs."""
     runs: tuple[VariantRun, ...] = experiment.inputs
     state = experiment.state or VariantsState(runs)
-    return Scene(WatchedVariants(state, training_data(runs[0].recipe), experiment.in_progress))
+    return Scene(WatchedVariants(state, experiments.training_data(runs[0].recipe), experiment.in_progress))
 
 
 def list_differences(before: Sequence[VariantRun], now: Sequence[VariantRun]) -> list[str]:

@@ -7,13 +7,13 @@ from itertools import islice
 
 import streamlit as st
 
-from playground.charts.chart import Button, Paragraph
+from playground.charts.chart import Paragraph
 from playground.charts.markdown import quote_token
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
 from playground.link import query
-from playground.link.params import ARCHITECTURE, RECIPE, SMALL, STRENGTHS, TASK_TITLES, write_all
+from playground.link.params import RECIPE, STRENGTHS, TASK_TITLES, write_all
 from playground.training.answers import Sample, answer_examples, answer_samples, generate, next_tokens
 from playground.training.job import TrainingRequest, TrainingState, check_cost
 from playground.training.network import Tagger
@@ -34,19 +34,9 @@ from playground.training.variants import REGULARISERS
 from playground.views import training as view
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup, current_value
-from playground.web.session import trained_slot
+from playground.web.session import experiments, trained_slot
 from playground.web.session.downloads import in_turn
-from playground.web.session.experiments import (
-    Experiment,
-    idle_fields,
-    machine_speed,
-    most_seconds,
-    session_experiments,
-    training_bytes,
-    training_data,
-    validation_data,
-    without_idle,
-)
+from playground.web.session.experiments import Experiment
 from playground.web.session.services import services
 from playground.web.session.trained_slot import TrainedSlot
 from playground.web.session.weights_cache import cache_in_session
@@ -102,23 +92,25 @@ class TrainingPlan:
 def make_plan() -> TrainingPlan:
     """Return the run that the page and the sidebar describe; PlaygroundError if it can't be."""
     values = {name: current_value(f"{PAGE}_{name}") for name in RECIPE}
-    recipe = without_idle(Recipe(task=_task(), seed=current_value("seed"), **values))
+    recipe = experiments.without_idle(Recipe(task=_task(), seed=current_value("seed"), **values))
     shape = query.shape_to_train(current_setup().state.asked)
-    config = architecture(query.model_config(shape, vocab_size=1), recipe, training_data(recipe))
+    config = architecture(query.model_config(shape, vocab_size=1), recipe, experiments.training_data(recipe))
     most = services().settings.max_parameters
-    seconds = check_cost(config, recipe, machine_speed(), max_seconds=most_seconds(), max_parameters=most)
+    seconds = check_cost(
+        config, recipe, experiments.machine_speed(), max_seconds=experiments.most_seconds(), max_parameters=most
+    )
     return TrainingPlan(config, recipe, seconds)
 
 
 def create_experiment(plan: TrainingPlan) -> Experiment[TrainingState]:
     """Take part in a run; start it if nobody has yet."""
     slot = trained_slot.session_slot()  # now, as the job's thread belongs to no session
-    device, threads, data = str(services().device), services().settings.threads, training_data(plan.recipe)
+    device, threads, data = str(services().device), services().settings.threads, experiments.training_data(plan.recipe)
     return Experiment(
         plan.inputs,
         TrainingRequest(plan.config, plan.recipe, device=device, threads=threads, data=data),
         partial(keep_network, slot),
-        n_bytes=training_bytes(plan.config, plan.recipe, data),
+        n_bytes=experiments.training_bytes(plan.config, plan.recipe, data),
         key=plan.key,
         keep=not plan.recipe.text,  # what a visitor typed is nobody else's
         kept=lambda state: state.trained,
@@ -128,14 +120,14 @@ def create_experiment(plan: TrainingPlan) -> Experiment[TrainingState]:
 def show_training_again() -> None:
     """Show the run of a network that a link has brought, if the server still has it."""
     run = trained_slot.session_slot().newest
-    if run is not None and run.origin == "stored" and session_experiments().get(PAGE) is None:
+    if run is not None and run.origin == "stored" and experiments.session_experiments().get(PAGE) is None:
         _join_known(run.network)
 
 
 def _join_known(trained: TrainedNetwork) -> None:
     plan = TrainingPlan(trained.config, trained.recipe)
     if services().pool.has_result(plan.key):
-        session_experiments().start(PAGE, partial(create_experiment, plan))
+        experiments.session_experiments().start(PAGE, partial(create_experiment, plan))
 
 
 def keep_network(slot: TrainedSlot, state: TrainingState, _status: JobStatus) -> str:
@@ -161,11 +153,11 @@ def draw_settings(plan: TrainingPlan | None) -> None:
     """Draw the widgets of all that a run depends on but its task; those without effect are left out."""
     task, now = TASKS[_task()], {name: current_value(f"{PAGE}_{name}") for name in RECIPE}
     if plan is not None:
-        data = training_data(plan.recipe)
+        data = experiments.training_data(plan.recipe)
         sizes = {"train": len(data.train), "validation": len(data.validation)}
         st.caption(say("training", "data", **sizes, rule=say("training", f"rule-{task.name}"), right=data.baseline))
     _draw_setting("steps")
-    idle = idle_fields(Recipe(task=task.name, schedule=now["schedule"], distill=now["distill"]))
+    idle = experiments.idle_fields(Recipe(task=task.name, schedule=now["schedule"], distill=now["distill"]))
     idle |= {"layer_norm"} if current_setup().state.asked["norm"] == "none" else set()
     for fold, names in FOLDS.items():
         keys = [f"{PAGE}_{name}" for name in names]
@@ -182,19 +174,6 @@ def _draw_setting(name: str) -> None:
     title = regulariser.title if regulariser else say("training", f"set-{name}")
     help_text = say("regularisers", f"does-{name}") if regulariser else None
     widgets.draw(f"{PAGE}_{name}", f"{title} · `{name}`", help_text=help_text)
-
-
-def draw_shape(plan: TrainingPlan | None) -> None:
-    """Say which architecture is trained, and offer the usual one."""
-    asked = current_setup().state.asked
-    if plan is not None:
-        small = "yes" if query.trains_small(asked) else "no"
-        size = view.describe_size(plan.config, training_data(plan.recipe))
-        st.caption(say("training", "architecture", small=small, shape=view.describe_shape(plan.config), size=size))
-    shape = query.shape_to_train(asked)
-    usual = {name: param.default for name, param in ARCHITECTURE.items()} | SMALL
-    if any(shape[name] != value for name, value in usual.items() if name != "dropout"):
-        render([Button("training_usual", say("training", "usual"), {"weights": "random", **usual})])
 
 
 # --- while it goes on
@@ -222,7 +201,7 @@ def draw_answer(plan: TrainingPlan | None) -> None:
             render([answer(experiment.inputs, step, right, scene.now.state.data.baseline)])
 
     trained = trained_slot.session_slot().trained
-    if session_experiments().get(PAGE) is not None:
+    if experiments.session_experiments().get(PAGE) is not None:
         experiment_buttons.follow(follow_answer, PAGE)
     elif trained is None:
         render([Paragraph(say("training", "answer-new", task=current_value("training_task")), "answer")])
@@ -314,10 +293,10 @@ def _draw_run(run: KeptRun, told: str) -> None:
 
 def _open_run(run: KeptRun) -> None:
     """Show a run on every page; on this one with settings, answers and, if they are still there, curves."""
-    experiments, recipe = session_experiments(), run.network.recipe
+    own, recipe = experiments.session_experiments(), run.network.recipe
     trained_slot.session_slot().put(run)
-    if experiments.active_page() is None:
-        experiments.discard(PAGE)
+    if own.active_page() is None:
+        own.discard(PAGE)
         _join_known(run.network)
     values = {f"training_{name}": query.read(f"training_{name}", write_all(vars(recipe)[name]))[0] for name in RECIPE}
     st.session_state.update({"training_task": run.network.task.title, **values})
@@ -356,12 +335,12 @@ def draw_answers(trained: TrainedNetwork) -> None:
 @cache_in_session(max_entries=1)
 def _answer_samples(trained: TrainedNetwork) -> list[Sample]:
     with services().turns.take():
-        return answer_samples(trained.network, validation_data(trained.recipe), trained.recipe)
+        return answer_samples(trained.network, experiments.validation_data(trained.recipe), trained.recipe)
 
 
 @cache_in_session(max_entries=1)
 def _answer_typed(trained: TrainedNetwork, typed: str) -> Sample:
-    recipe, data = trained.recipe, validation_data(trained.recipe)
+    recipe, data = trained.recipe, experiments.validation_data(trained.recipe)
     if not isinstance(trained.task, MadeUpTask):
         raise TypeError("a task of text reads no symbols")
     examples = trained.task.read(typed, recipe)
@@ -382,7 +361,7 @@ def write_text() -> None:
         top_k = widgets.whole("training_top_k", say("training", "writes.top-k"), high=20)
     ids = _tokenize_prompt(trained, prompt)
     pressed = st.button(say("training", "writes.button"), key="training_write", icon=":material/edit:")
-    page, data, length = st.empty(), validation_data(trained.recipe), trained.recipe.length
+    page, data, length = st.empty(), experiments.validation_data(trained.recipe), trained.recipe.length
     with panels.explain_errors():
         if pressed:
             drawn = generate(

@@ -115,7 +115,6 @@ architecture = **The sidebar's architecture{ $small ->
     [yes] , MiniLM's kind in small
    *[no] {""}
 }:** { $shape }; { $size }.
-usual = Train the usual architecture
 
 question-copy = Say at every position which symbol stands there.
 question-copy-with-errors = Say at every position which symbol stands there. Of the answers to learn from, 30% are wrong; those to measure with are right.

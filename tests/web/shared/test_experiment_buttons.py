@@ -14,7 +14,7 @@ from playground.training.variants import SIZES, regulariser_runs
 from playground.web.session import experiments
 from playground.web.session.experiments import EXPERIMENTS, join_variants
 from playground.web.session.services import services
-from playground.web.views import regularisers, training
+from playground.web.views import regularisers
 from tests.waiting import running_jobs, until
 from tests.web.app_test import (
     SESSION,
@@ -141,8 +141,7 @@ def test_a_failure_is_one_sentence_and_leaves_the_page_whole(
 
 
 def test_what_takes_too_long_can_not_start_and_says_what_to_shrink(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (training, experiments):
-        monkeypatch.setattr(module, "machine_speed", lambda: Speed(25.0, 1e-12))
+    monkeypatch.setattr(experiments, "machine_speed", lambda: Speed(25.0, 1e-12))
     app = opened(page, training_steps=600)
     (error,) = app.error
     assert "choose fewer" in error.value

@@ -255,16 +255,6 @@ def test_a_file_that_claims_a_training_set_too_large_to_make_is_no_trap(task: An
         assert "training_next" in charts(press(app, "training_write"))
 
 
-def test_what_the_sidebar_sets_otherwise_is_said_and_one_press_trains_the_usual() -> None:
-    app = open_page("training")
-    assert "training_usual" not in {button.key for button in app.button}
-    app = open_page("training", weights="random", positions="rotary", d_model=64, n_heads=4, d_ff=64, n_layers=3)
-    assert "3 layers, 4 heads, width 64, d_ff 64, positions rotary, post-norm (layer)" in captions(app)
-    press(app, "training_usual")
-    assert values(app, "weights", "positions", *SMALL) == {"weights": "random", "positions": "learned", **SMALL}
-    assert "training_usual" not in {button.key for button in app.button}
-
-
 @pytest.mark.parametrize(("weights", "d_ff"), [("minilm", 256), ("english", 128)])
 def test_the_sidebars_architecture_is_trained_and_one_move_changes_one_thing(weights: str, d_ff: int) -> None:
     app = open_page("training", weights=weights)
