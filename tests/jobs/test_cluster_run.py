@@ -138,16 +138,6 @@ def test_whoever_stops_keeps_what_was_reached(are_lost: bool) -> None:
     assert machines.alive == []
 
 
-def test_a_part_that_begins_anew_is_shown_once_it_is_further_than_before() -> None:
-    machines = Machines()
-    run = ClusterRun(Additions(n=12), machines)
-    steps = started(run, 4)
-    machines.alive[0].__init__(Additions(n=12))  # type: ignore[misc]  # as Ray does on another machine
-    seen = [run.state.done for _ in steps if run.state is not None]
-    assert (seen[:5], seen) == ([4, 4, 4, 4, 5], sorted(seen))
-    assert run.state == Sum(12, 12, 66, "finished")
-
-
 def test_a_run_that_loses_its_workers_for_good_says_so() -> None:
     machines = Machines()
     steps = started(ClusterRun(Additions(), machines), 1)

@@ -199,18 +199,6 @@ def test_a_failure_is_one_sentence_for_everybody_and_lets_others_run(
     assert following.status == "finished"
 
 
-def test_what_fails_for_one_visitor_fails_for_that_one_alone(pool: JobPool) -> None:
-    def fail(*_: object) -> str:
-        raise KeyError("secret")
-
-    request = Steps(free=False)
-    unlucky, lucky = pool.join("key", request, fail), pool.join("key", request)
-    request.allow(3)
-    ended(unlucky, lucky)
-    assert (unlucky.status, lucky.status, lucky.note) == ("finished", "finished", "")
-    assert "Something went wrong" in unlucky.note
-
-
 @pytest.mark.parametrize(
     ("max_results", "max_bytes", "kept"), [(2, 100, [0, 3]), (9, 20, [0, 3]), (9, 9, []), (0, 99, [])]
 )

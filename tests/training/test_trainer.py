@@ -120,14 +120,6 @@ def test_a_teacher_learns_first_and_is_twice_as_wide() -> None:
     assert trainer.message() == "All 4 steps are done."
 
 
-def test_a_network_that_has_learnt_wants_no_more_gradients() -> None:
-    trainer = Trainer(CONFIG, replace(SMALL, steps=2))
-    for _ in trainer.run():
-        assert trainer.outcome or all(parameter.requires_grad for parameter in trainer.network.parameters())
-    assert not trainer.network.training
-    assert not any(parameter.requires_grad for parameter in trainer.network.parameters())
-
-
 @pytest.mark.parametrize("n_train", [1, 2, 3])
 @pytest.mark.parametrize("task", ["reverse", "seq2seq-reverse"])
 def test_sequences_longer_than_the_position_table_are_refused(n_train: int, task: str) -> None:
@@ -168,15 +160,6 @@ def test_the_best_or_the_last_good_weights_come_back(
         best.update(network, step, loss)
     assert best.restore(network, len(losses) - 1, diverged=ran_away) == kept
     assert network.weight.item() == kept
-
-
-def test_patience_is_lost_on_an_equal_loss() -> None:
-    best = BestWeights(torch.nn.Linear(1, 1), patience=2, guess_loss=3.0)
-    out_of_patience = []
-    for step, loss in enumerate((2.0, 1.0, 1.0, 1.0)):
-        best.update(torch.nn.Linear(1, 1), step, loss)
-        out_of_patience.append(best.out_of_patience)
-    assert out_of_patience == [False, False, False, True]
 
 
 NARROW = ModelConfig(vocab_size=9, d_model=8, n_heads=2, n_layers=1, d_ff=16, max_len=12, dropout=0.0)

@@ -1,6 +1,5 @@
 """Runs of variants go as they would alone; they can be watched, taken apart and compared, seed by seed."""
 
-import pickle
 import sys
 import threading
 from dataclasses import replace
@@ -135,11 +134,6 @@ def test_a_run_is_listed_once_all_before_it_are_and_counts_once_its_variants_ear
     assert [result.has_ended for result in joined.results] == [True, False, True, False]
 
 
-def test_a_request_travels_without_its_data() -> None:
-    part = replace(REQUEST.parts[1], data={}, threads=3, device="cuda")
-    assert pickle.loads(pickle.dumps(part)) == replace(part, data=None)
-
-
 # --- effects
 
 CHANGES = {"none": (0.0, 0.0, 0.0), "dropout_residual": (0.10, 0.12, 0.08), "clip": (-0.14, -0.16, -0.15)}
@@ -180,13 +174,6 @@ def test_variants_are_compared_over_the_seeds_that_all_of_them_have(n_results: i
     effects = measure_effects(of_seeds(n_results))
     assert len(effects) == min(n_results, 3)
     assert {effect.n_seeds for effect in effects.values()} == {n_seeds}
-
-
-def test_a_run_that_goes_on_has_no_effect() -> None:
-    state = of_seeds(2)
-    going_on = replace(state, results=(state.results[0], made("clip", 0, None)))
-    assert list(measure_effects(going_on)) == ["none"]
-    assert measure_effects(replace(state, results=(made("none", 0, None),))) == {}
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.4, 0.99, 1.0])

@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 import pytest
 from numpy.typing import NDArray
@@ -17,16 +16,14 @@ from playground.charts.chart import Button, Control, Heatmap, Item, Menu, Metric
 from playground.charts.draw import Drawn, draw_chart, draw_table
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
-from playground.training.answers import Sample, answer_examples, answer_samples
+from playground.training.answers import Sample
 from playground.training.job import TrainingRequest, TrainingState
 from playground.training.network import Evaluation, History, Measure, Snapshot
 from playground.training.tasks import TASKS
-from playground.training.tasks.symbol_tasks import MadeUpTask
-from playground.training.trained_network import from_trainer
 from playground.views import training as view
 from playground.views import training_curves as curves
 from playground.views.training import WatchedRun, watch
-from tests.training.trained import CONFIG, RECIPE, trainer
+from tests.training.trained import CONFIG, RECIPE
 from tests.views.scenes import parts_of
 
 NOISE = np.random.default_rng(0).uniform(0, 0.2, 5_000)
@@ -256,32 +253,3 @@ def test_what_is_wrong_in_an_answer_is_marked_and_what_is_missing_too() -> None:
     marked = ["a b c", ":red-background[b] b c", "a :red-background[– –]", r"a b c :red-background[\*]"]
     assert list(frame["it says"]) == marked
     assert list(frame["mistakes"]) == ["none", "1 of 3", "2 of 3", "1 of 4"]
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_a_visitors_own_sequence_is_answered_like_those_of_the_validation_set(task: Any) -> None:
-    run = trainer(task=task)
-    made = from_trainer(run)
-    first = answer_samples(run.network, run.data, run.recipe, n=1)
-
-    def ask(typed: str) -> Sample:
-        assert isinstance(made.task, MadeUpTask)
-        examples = made.task.read(typed, made.recipe)
-        return answer_examples(made.network, run.data, examples, made.recipe)[0]
-
-    asked = Scene(made)
-
-    def items(typed: str) -> list[Item]:
-        return parts_of(view.show_answers(asked, {"training_sequence": typed}, first, ask))
-
-    fields = [each for each in items("") if isinstance(each, Control)]
-    tables = [draw_table(each, asked) for each in items(made.example.upper()) if isinstance(each, Table)]
-    if made.task.reads_text:
-        assert (len(fields), len(tables)) == (0, 1)
-    else:
-        assert ([each.key for each in fields], len(tables)) == (["training_sequence"], 2)
-        own, other = tables
-        pd.testing.assert_frame_equal(own, other)
-        problem = [each.text for each in items("*x*") if isinstance(each, Paragraph) and each.kind == "error"]
-        assert [text.replace("\\", "").startswith("The network does not know") for text in problem] == [True]
-        assert "*x*" not in problem[0]

@@ -62,18 +62,6 @@ def test_sequences_are_all_different_and_have_the_recipe_s_symbols_and_lengths(r
         assert set(row) <= set(range(FIRST, FIRST + n_symbols))
 
 
-def test_lengths_and_symbols_are_uniform() -> None:
-    recipe = Recipe(length=12, n_symbols=8, n_train=8_000)
-    train = rows(sequences(recipe)[0])
-    lengths = Counter(map(len, train))
-    assert sorted(lengths) == list(range(6, 13))
-    expected = len(train) / 7
-    assert sum((count - expected) ** 2 / expected for count in lengths.values()) < 22.5  # χ² of 6: 99.9 %
-    tokens = Counter(itertools.chain.from_iterable(train))
-    expected = tokens.total() / 8
-    assert sum((count - expected) ** 2 / expected for count in tokens.values()) < 24.3  # χ² of 7: 99.9 %
-
-
 @pytest.mark.parametrize(
     "recipe",
     [Recipe(n_symbols=2, length=2, n_validation=4, n_train=1), Recipe(task="brackets", length=4, n_validation=512)],
@@ -91,16 +79,6 @@ def test_a_small_space_is_used_up_and_not_repeated() -> None:
     assert (len(train), len(validation)) == (len(everything) - 50, 50)
 
 
-@pytest.mark.parametrize("length", [2, 3, 5, 6, 8])
-def test_brackets_are_balanced_but_for_the_broken_ones_where_one_is_replaced(length: int) -> None:
-    recipe = Recipe(task="brackets", length=length, n_train=300, n_validation=1)
-    words = ["".join(BRACKETS[token - FIRST] for token in row) for row in rows(sequences(recipe)[0])]
-    broken = [word for word in words if not balanced(word)]
-    assert broken
-    for word in broken:
-        assert any(balanced(word[:i] + b + word[i + 1 :]) for i in range(len(word)) for b in BRACKETS)
-
-
 def test_long_balanced_sequences_are_uniform_over_all_shapes_and_a_fifth_is_broken() -> None:
     """Every shape of four pairs equally often: a fair coin at each bracket would favour the flat ones."""
     recipe = Recipe(task="brackets", length=8, n_train=1)
@@ -112,21 +90,6 @@ def test_long_balanced_sequences_are_uniform_over_all_shapes_and_a_fifth_is_brok
     assert set(longest) == shapes
     expected = longest.total() / len(shapes)
     assert sum((count - expected) ** 2 / expected for count in longest.values()) < 34.6  # χ² of 13: 99.9 %
-
-
-@pytest.mark.parametrize(
-    "recipe",
-    [
-        Recipe(task="brackets", length=8, n_validation=136, n_train=136),
-        Recipe(n_symbols=2, length=2, n_validation=1, n_train=3),
-        Recipe(n_symbols=2, length=2, n_validation=2, n_train=2),
-        Recipe(n_symbols=2, length=11, n_validation=2_032, n_train=2_032),
-    ],
-)
-def test_where_there_are_just_enough_nearly_all_are_found(recipe: Recipe) -> None:
-    train, validation = sequences(recipe)
-    assert len(validation) == recipe.n_validation
-    assert 0.98 * recipe.n_train <= len(train) <= recipe.n_train
 
 
 # --- answers
@@ -188,22 +151,6 @@ def test_answers_are_what_a_plain_program_says(name: str, rows: list[list[int]])
     assert answers_of(name, rows) == [PLAIN[name]([symbol + first for symbol in row], LONGEST) for row in rows]
 
 
-@pytest.mark.parametrize(
-    ("word", "places"),
-    [
-        ("([])", [3, 2, 1, 0]),
-        ("(]", [None, None]),
-        ("([)]", [None, 3, None, 1]),  # ")" meets "[", finds no partner, and leaves "[" open
-        ("))((", [None] * 4),
-        ("(()", [None, 2, 1]),
-        (")()", [None, 2, 1]),
-    ],
-)
-def test_partners_by_hand(word: str, places: list[int | None]) -> None:
-    (answers,) = answers_of("brackets", [["()[]".index(symbol) for symbol in word]])
-    assert answers == [LONGEST if place is None else place for place in places]
-
-
 @pytest.mark.parametrize("task", MADE_UP.values(), ids=MADE_UP)
 def test_a_typed_sequence_is_read_as_those_of_the_validation_set(task: MadeUpTask) -> None:
     recipe = Recipe(task=task.name, n_train=1, n_symbols=12, length=12)
@@ -215,19 +162,6 @@ def test_a_typed_sequence_is_read_as_those_of_the_validation_set(task: MadeUpTas
             read = task.read(typed, recipe)
             assert torch.equal(read.ids, one.ids)
             assert torch.equal(read.targets, one.targets)
-
-
-def test_single_letters_need_no_blanks_and_numbers_of_two_digits_do() -> None:
-    for name, n_symbols, typed, symbols in (
-        ("reverse", 10, "bad", "b a d"),
-        ("brackets", 10, "([)]", "( [ ) ]"),
-        ("sort", 10, "203", "2 0 3"),
-        ("sort", 12, "11 2 0", "11 2 0"),
-    ):
-        recipe = Recipe(task=name, n_symbols=n_symbols, n_train=1)
-        assert make_data(recipe).text(MADE_UP[name].read(typed, recipe).ids[0].tolist()) == symbols
-    with pytest.raises(InputError, match="does not know “203”"):
-        MADE_UP["sort"].read("203", Recipe(task="sort", n_symbols=12))
 
 
 @pytest.mark.parametrize(

@@ -96,12 +96,6 @@ def test_one_press_starts_a_ready_comparison_and_the_answer_says_what_it_measure
     assert all(f"**{each.unbatched.accuracy:.1%}**" in first for each in (none, other))
 
 
-def test_a_link_that_sets_a_strength_opens_its_panel() -> None:
-    for linked, link in ((False, {}), (True, {"regularisers_clip": 0.5}), (False, {"regularisers_measure": "loss"})):
-        app = regularisers_page(**link)
-        assert app.session_state["regularisers_own_open"] is linked
-
-
 def test_while_it_runs_the_other_runs_are_still_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regularisers, "comparison_recipe", endless_comparison)
     app = until_step(press(regularisers_page("Weight decay"), "regularisers_start"), "Training: 0 of 2 runs are done")

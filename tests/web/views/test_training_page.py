@@ -213,14 +213,6 @@ def test_of_a_stopped_run_one_step_is_kept_and_measured() -> None:
     assert array(charts(app)["training_rate"], 0, "x")[-1] == int(step.replace(",", ""))
 
 
-@pytest.mark.long
-def test_what_runs_away_leaves_the_network_before_it() -> None:
-    good = train(app := training_page(training_schedule="constant", training_optimizer="sgd", training_lr=0.01))
-    assert train(choose(app, training_lr=100, training_steps=200)) is good
-    assert status_text(app).startswith("The loss diverged at step")
-    assert "What was trained before it stays." in sentences(app)
-
-
 def test_a_visitors_sequence_is_answered() -> None:
     app = measured(training_page(training_sequence="aabb"))
     (sample,) = answer_examples(
