@@ -3,12 +3,14 @@
 import streamlit as st
 
 from playground.accounting.readable import duration
+from playground.link.params import FIELDS
 from playground.training.network import evaluate_unbatched
 from playground.training.trainer import clip_gradient, cross_entropy, distillation, mask_tokens
 from playground.training.variants import VariantTraining, regulariser_runs
 from playground.views.regularisers import explain_ten, show_ready
 from playground.web.choices import widgets
-from playground.web.session.experiments import join_variants, session_experiments, training_data
+from playground.web.choices.setup import current_value
+from playground.web.session.experiments import join_variants, seconds_of, session_experiments, training_data
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.renderer import render
 from playground.web.views import regularisers as live
@@ -25,13 +27,14 @@ with seeds:
 widgets.several("regularisers_chosen", "Compare with the plain run")
 live.draw_strengths()
 plan = experiment_buttons.plan_or_error(live.make_plan)
-start = "Start" if plan is None else f"Start {len(plan.runs)} runs"
-experiment_buttons.draw_buttons(live.PAGE, plan, lambda plan: join_variants(plan.runs), start=start)
+start = "Start" if plan is None else f"Start {len(plan)} runs"
+experiment_buttons.draw_buttons(live.PAGE, plan, join_variants, start=start)
 if plan is not None:
-    steps, n_train = plan.runs[0].recipe.steps, len(training_data(plan.runs[0].recipe).train)
-    left_out = f" It can change nothing here: {', '.join(plan.left_out)}." if plan.left_out else ""
+    steps, n_train, names = plan[0].recipe.steps, len(training_data(plan[0].recipe).train), {run.name for run in plan}
+    idle = ", ".join(title for title in current_value("regularisers_chosen") if FIELDS[title] not in names)
+    left_out = f" It can change nothing here: {idle}." if idle else ""
     st.caption(
-        f"About **{duration(plan.seconds)}** here: {steps} steps each, on the same {n_train:,} sequences.{left_out}"
+        f"About **{duration(seconds_of(plan))}** here: {steps} steps each, on the same {n_train:,} sequences.{left_out}"
     )
 with answer:
     live.draw_answer(plan)

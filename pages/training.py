@@ -13,7 +13,7 @@ from playground.views.training import describe_shape, describe_size
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup
 from playground.web.session import trained_slot
-from playground.web.session.experiments import session_experiments, training_data
+from playground.web.session.experiments import machine_speed, session_experiments, training_data
 from playground.web.shared import experiment_buttons, panels
 from playground.web.views import training as live
 from playground.words import say
@@ -43,8 +43,8 @@ with run:
         st.caption(say("training", "architecture", small=small, shape=shape, size=size))
     experiment_buttons.draw_buttons(live.PAGE, plan, live.create_experiment, has_network=slot.trained is not None)
     experiment = session_experiments().get(live.PAGE)
-    if plan is not None and (experiment is None or experiment.inputs != plan.inputs):
-        recipe, time = plan.recipe, duration(plan.seconds)
+    if plan is not None and (experiment is None or experiment.inputs != live.inputs_of(plan)):
+        recipe, time = plan.recipe, duration(machine_speed().seconds(plan.config, plan.recipe))
         batch = min(recipe.batch_size, len(training_data(recipe).train))
         st.caption(say("training", "cost", time=time, steps=recipe.steps, batch=batch, seed=str(recipe.seed)))
     offer = st.container()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -39,37 +39,26 @@ from playground.words import say
 PAGE = "regularisers"
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Runs that can be started."""
-
-    runs: tuple[VariantRun, ...]
-    left_out: tuple[str, ...]
-    """What is chosen and can change nothing here."""
-    seconds: float
-    """That all of it is likely to take."""
-
-
-def make_plan() -> Comparison:
+def make_plan() -> tuple[VariantRun, ...]:
     """Return the comparison that the page and the sidebar describe; PlaygroundError if it can't be."""
     own = {name.removeprefix(f"{PAGE}_"): value for name, value in read_options(PAGE).items()}
     strengths = {field: own[field] for field in COMPARED}
     recipe = comparison_recipe(TASK_TITLES[own["task"]], own["data"], current_value("seed"), strengths)
     recipe = replace(recipe, optimizer=own["optimizer"], lr=own["lr"])
     config = query.model_config({**current_setup().state.asked, **SIZES}, vocab_size=1)
-    chosen = {FIELDS[title]: REGULARISERS[FIELDS[title]].has_effect(recipe, config.norm) for title in own["chosen"]}
-    config = replace(
-        architecture(config, recipe, experiments.training_data(recipe)), dropout=0.0
-    )  # the recipe's dropouts count
-    runs = regulariser_runs(config, recipe, [field for field in chosen if chosen[field]], int(own["seeds"]))
+    chosen = [FIELDS[title] for title in own["chosen"]]
+    chosen = [field for field in chosen if REGULARISERS[field].has_effect(recipe, config.norm)]
+    config = architecture(config, recipe, experiments.training_data(recipe))
+    config = replace(config, dropout=0.0)  # the recipe's dropouts count
+    runs = regulariser_runs(config, recipe, chosen, int(own["seeds"]))
     runs = tuple(replace(run, recipe=experiments.without_idle(run.recipe)) for run in runs)
-    seconds = experiments.seconds_of(runs)
-    if seconds > experiments.most_seconds():
+    seconds, most = experiments.seconds_of(runs), experiments.most_seconds()
+    if seconds > most:
         raise TooLargeError(
             f"These {len(runs)} runs would take about {duration(seconds)} here, and this server trains for at most "
-            f"{duration(experiments.most_seconds())}: choose fewer, or one seed."
+            f"{duration(most)}: choose fewer, or one seed."
         )
-    return Comparison(runs, tuple(REGULARISERS[field].choice for field in chosen if not chosen[field]), seconds)
+    return runs
 
 
 def draw_strengths() -> None:
@@ -87,11 +76,11 @@ def draw_strengths() -> None:
                     widgets.draw(f"{PAGE}_{field}", label, help_text=help_text)
 
 
-def draw_answer(plan: Comparison | None) -> None:
+def draw_answer(plan: Sequence[VariantRun] | None) -> None:
     """Draw what the runs have shown by now, or what there is to do."""
 
     def follow_answer(experiment: Experiment[VariantsState]) -> None:
-        differences = [] if plan is None else list_differences(experiment.inputs, plan.runs)
+        differences = [] if plan is None else list_differences(experiment.inputs, plan)
         scene = make_scene(experiment)
         render(show_answer(scene, experiment_buttons.untrained_sentence(differences)), scene)
 
@@ -115,7 +104,7 @@ def draw_start(name: str) -> None:
 def _start_ready(name: str) -> None:
     st.session_state.update(READY[name])
     with suppress(PlaygroundError):  # the page draws the same plan, and says what is wrong with it
-        experiment_buttons.start_experiment(PAGE, partial(experiments.join_variants, make_plan().runs))
+        experiment_buttons.start_experiment(PAGE, partial(experiments.join_variants, make_plan()))
 
 
 def follow_curves(experiment: Experiment[VariantsState]) -> None:

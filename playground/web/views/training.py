@@ -1,7 +1,7 @@
 """What only the live page Training has: settings, a run in the background that is followed, and its network."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 
@@ -69,49 +69,32 @@ FOLDS = {
 # --- the run, in the background
 
 
-@dataclass(frozen=True)
-class TrainingPlan:
-    """A training run that can be started."""
-
-    config: ModelConfig
-    recipe: Recipe
-    seconds: float = 0.0
-    """That it is likely to take."""
-
-    @property
-    def inputs(self) -> tuple[ModelConfig, Recipe]:
-        """All that its numbers depend on, so not the architecture's dropout."""
-        return replace(self.config, dropout=0.0), self.recipe
-
-    @property
-    def key(self) -> tuple[str, ModelConfig, Recipe]:
-        """What visitors share it by."""
-        return PAGE, self.config, self.recipe
-
-
-def make_plan() -> TrainingPlan:
+def make_plan() -> TrainingRequest:
     """Return the run that the page and the sidebar describe; PlaygroundError if it can't be."""
     values = {name: current_value(f"{PAGE}_{name}") for name in RECIPE}
     recipe = experiments.without_idle(Recipe(task=_task(), seed=current_value("seed"), **values))
     shape = query.shape_to_train(current_setup().state.asked)
     config = architecture(query.model_config(shape, vocab_size=1), recipe, experiments.training_data(recipe))
-    most = services().settings.max_parameters
-    seconds = check_cost(
-        config, recipe, experiments.machine_speed(), max_seconds=experiments.most_seconds(), max_parameters=most
-    )
-    return TrainingPlan(config, recipe, seconds)
+    limits, speed = services().settings, experiments.machine_speed()
+    check_cost(config, recipe, speed, max_seconds=experiments.most_seconds(), max_parameters=limits.max_parameters)
+    return TrainingRequest(config, recipe)
 
 
-def create_experiment(plan: TrainingPlan) -> Experiment[TrainingState]:
+def inputs_of(run: TrainingRequest | TrainedNetwork) -> tuple[ModelConfig, Recipe]:
+    """Return all that a run's numbers depend on, so not the architecture's dropout."""
+    return replace(run.config, dropout=0.0), run.recipe
+
+
+def create_experiment(plan: TrainingRequest) -> Experiment[TrainingState]:
     """Take part in a run; start it if nobody has yet."""
     slot = trained_slot.session_slot()  # now, as the job's thread belongs to no session
-    device, threads, data = str(services().device), services().settings.threads, experiments.training_data(plan.recipe)
+    data = experiments.training_data(plan.recipe)
     return Experiment(
-        plan.inputs,
-        TrainingRequest(plan.config, plan.recipe, device=device, threads=threads, data=data),
+        inputs_of(plan),
+        replace(plan, device=str(services().device), threads=services().settings.threads, data=data),
         partial(keep_network, slot),
         n_bytes=experiments.training_bytes(plan.config, plan.recipe, data),
-        key=plan.key,
+        key=plan,
         keep=not plan.recipe.text,  # what a visitor typed is nobody else's
         kept=lambda state: state.trained,
     )
@@ -125,8 +108,8 @@ def show_training_again() -> None:
 
 
 def _join_known(trained: TrainedNetwork) -> None:
-    plan = TrainingPlan(trained.config, trained.recipe)
-    if services().pool.has_result(plan.key):
+    plan = TrainingRequest(trained.config, trained.recipe)
+    if services().pool.has_result(plan):
         experiments.session_experiments().start(PAGE, partial(create_experiment, plan))
 
 
@@ -149,7 +132,7 @@ def _task() -> str:
     return TASK_TITLES[current_value("training_task")]
 
 
-def draw_settings(plan: TrainingPlan | None) -> None:
+def draw_settings(plan: TrainingRequest | None) -> None:
     """Draw the widgets of all that a run depends on but its task; those without effect are left out."""
     task, now = TASKS[_task()], {name: current_value(f"{PAGE}_{name}") for name in RECIPE}
     if plan is not None:
@@ -185,11 +168,11 @@ def _scene(experiment: Experiment[TrainingState]) -> Scene[view.WatchedRun] | No
     return Scene(view.watch(experiment.state, experiment.job.seconds, grows=experiment.in_progress))
 
 
-def draw_answer(plan: TrainingPlan | None) -> None:
+def draw_answer(plan: TrainingRequest | None) -> None:
     """Draw what the run's network does now, or one that was trained before; or what there is to do."""
 
     def answer(before: tuple[ModelConfig, Recipe], step: int, right: float, rule: float) -> Paragraph:
-        changed = [] if plan is None else list_changed_settings(before, plan.inputs)
+        changed = [] if plan is None else list_changed_settings(before, inputs_of(plan))
         return view.show_answer(before[1], step, right, rule, experiment_buttons.untrained_sentence(changed))
 
     def follow_answer(experiment: Experiment[TrainingState]) -> None:
@@ -206,8 +189,8 @@ def draw_answer(plan: TrainingPlan | None) -> None:
     elif trained is None:
         render([Paragraph(say("training", "answer-new", task=current_value("training_task")), "answer")])
     else:
-        inputs, results = TrainingPlan(trained.config, trained.recipe).inputs, trained.results
-        render([answer(inputs, results.kept_step, results.validation_accuracy, results.baseline)])
+        results = trained.results
+        render([answer(inputs_of(trained), results.kept_step, results.validation_accuracy, results.baseline)])
 
 
 def follow_curves(experiment: Experiment[TrainingState]) -> None:
