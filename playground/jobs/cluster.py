@@ -19,7 +19,7 @@ UNREACHABLE = "The machines that compute this cannot be reached right now; try a
 LOST = "The cluster lost this run's machine again and again. Start it again in some minutes, or with a smaller model."
 
 MAX_LOSSES, MAX_JOBS = 3, 64
-"""Workers that a part may lose, and Ray replaces; this server's jobs at once, which wait there for room."""
+"""Workers that a job may lose, and Ray replaces; this server's jobs at once, which wait there for room."""
 
 POLL, ANSWER_TIMEOUT, SLICE = 0.25, 60.0, 0.5
 """Seconds: to wait for any report, for a worker's answer to a call, and between two reports."""
@@ -87,9 +87,9 @@ class ClusterPool(JobPool):
         with contextlib.suppress(Exception):  # it may be dead, or the cluster gone
             self._ray.kill(worker)
 
-    def wait(self, pending: list[Any]) -> list[Any]:
-        """Return the calls that are answered within `POLL` seconds."""
-        return list(self._ray.wait(pending, timeout=POLL)[0])
+    def is_answered(self, pending: Any) -> bool:
+        """Whether a call is answered within `POLL` seconds."""
+        return bool(self._ray.wait([pending], timeout=POLL)[0])
 
     def answer(self, pending: Any) -> Any:
         """Return the answer to a call; ClusterError if the worker is lost for good."""
@@ -100,54 +100,37 @@ class ClusterPool(JobPool):
             raise ClusterError(LOST) from problem
 
 
-@dataclass(eq=False)
-class _Part:
-    """A part: its worker, the call that it answers next, and what it has reached."""
-
-    worker: Any
-    pending: Any
-    state: Any = None
-    done: bool = False
-
-
 class ClusterRun(Computation[S]):
-    """A computation whose parts have a worker each."""
+    """A computation that a worker takes the steps of."""
 
     def __init__(self, request: Request[S], pool: ClusterPool) -> None:
-        self._request, self._pool = request, pool
-        workers = [pool.start(part) for part in request.parts]
-        self._parts = [_Part(worker, worker.advance.remote()) for worker in workers]
+        self._pool, self.worker = pool, pool.start(request)
+        self._state: Any = None
 
     @property
     def state(self) -> S | None:
-        """What is to be seen, once a worker has reported."""
-        return self._request.join([part.state for part in self._parts])
+        """What is to be seen, once the worker has reported."""
+        return self._state
 
     def run(self) -> Generator[None]:
-        """Let the workers compute; yields after every look."""
-        while going_on := {part.pending: part for part in self._parts if not part.done}:
-            for pending in self._pool.wait(list(going_on)):
-                self._take_report(going_on[pending], self._pool.answer(pending))
+        """Let the worker compute; yields after every look."""
+        report, pending = Report(), self.worker.advance.remote()
+        while not report.done:
+            if self._pool.is_answered(pending):
+                report = self._pool.answer(pending)
+                if report.error:
+                    raise ClusterError(report.error)
+                if self._state is None or report.state.progress >= self._state.progress:  # no step back is shown
+                    self._state = report.state
+                pending = None if report.done else self.worker.advance.remote()
             yield
 
     def close(self, status: JobStatus) -> None:
-        """Fetch what was reached, and stop all workers."""
-        for part in self._parts:
-            if status == "cancelled" and part.state is not None and not part.done:
-                with contextlib.suppress(ClusterError):
-                    part.state = self._pool.answer(part.worker.stop.remote())
-            self._pool.stop(part.worker)
-
-    def _take_report(self, part: _Part, report: "Report") -> None:
-        if report.error:
-            raise ClusterError(report.error)
-        if part.state is None or report.state.progress >= part.state.progress:  # no step back is shown
-            part.state = report.state
-        part.done = report.done
-        if part.done:
-            self._pool.stop(part.worker)
-        else:
-            part.pending = part.worker.advance.remote()
+        """Fetch what was reached, and stop the worker."""
+        if status == "cancelled" and self._state is not None:
+            with contextlib.suppress(ClusterError):
+                self._state = self._pool.answer(self.worker.stop.remote())
+        self._pool.stop(self.worker)
 
 
 @dataclass(frozen=True)

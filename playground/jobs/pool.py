@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Hashable, Sequence
+from collections.abc import Callable, Generator, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -63,15 +63,6 @@ class Request(Generic[S]):
     def build(self) -> Computation[S]:
         """Return the computation before its first step."""
         raise NotImplementedError
-
-    @property
-    def parts(self) -> Sequence["Request[S]"]:
-        """Requests that together are this one, independent of each other."""
-        return (self,)
-
-    def join(self, states: Sequence[S | None]) -> S | None:
-        """Return the state of the whole from that of its parts, None before they begin."""
-        return states[0]
 
 
 class Job(Generic[S]):

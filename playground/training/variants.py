@@ -3,7 +3,6 @@
 import math
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from statistics import fmean
 from typing import Any
 
@@ -145,24 +144,6 @@ class VariantsRequest(Request[VariantsState]):
     def build(self) -> VariantTraining:
         """Return the training before its first step."""
         return VariantTraining(self.runs, torch.device(self.device), self.data)
-
-    @property
-    def parts(self) -> tuple["VariantsRequest", ...]:
-        """One for each run."""
-        return tuple(replace(self, runs=(run,)) for run in self.runs)
-
-    def join(self, states: Sequence[VariantsState | None]) -> VariantsState | None:
-        """List a run once all before it are; it counts as ended once its variant's runs before it have."""
-        begun = [each for each in takewhile(lambda state: state is not None and state.results, states) if each]
-        if not begun:
-            return None
-        results, going_on = list[VariantResult](), set[str]()
-        for (result,) in (state.results for state in begun):
-            results.append(replace(result, unbatched=None) if result.run.name in going_on else result)
-            if not result.has_ended:
-                going_on.add(result.run.name)
-        progress = sum(state.progress for state in states if state is not None) / len(self.runs)
-        return VariantsState(self.runs, tuple(results), begun[0].n_answers, progress)
 
 
 @dataclass(frozen=True)

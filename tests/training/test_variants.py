@@ -15,7 +15,6 @@ from playground.training.tasks import make_data
 from playground.training.variants import (
     VariantResult,
     VariantRun,
-    VariantsRequest,
     VariantsState,
     VariantTraining,
     difference_noise,
@@ -24,7 +23,7 @@ from playground.training.variants import (
     regulariser_runs,
     seeds_of,
 )
-from tests.training.tiny import CONFIG, CPU, SMALL, train
+from tests.training.tiny import CONFIG, CPU, train
 
 TINY = ModelConfig(vocab_size=0, d_model=8, n_heads=2, n_layers=1, d_ff=16, max_len=16, dropout=0.0)
 RECIPE = Recipe(task="reverse", length=6, n_symbols=5, n_train=40, n_validation=24, steps=10, batch_size=8)
@@ -100,38 +99,6 @@ def test_another_thread_never_sees_a_run_under_another_s_name() -> None:
     assert wrong == []
     assert all(len(after.results) >= len(before.results) for before, after in pairwise(states))
     assert all(after.progress >= before.progress - 1e-9 for before, after in pairwise(states))
-
-
-# --- parts on several machines
-
-REQUEST = VariantsRequest(regulariser_runs(CONFIG, replace(SMALL, steps=4), ["clip"], n_seeds=2))
-
-
-@pytest.fixture(scope="module")
-def states() -> list[VariantsState]:
-    """Of every part, once it is done."""
-    return [ended(part.build()) for part in REQUEST.parts]
-
-
-def test_all_parts_together_are_the_whole(states: list[VariantsState]) -> None:
-    whole, joined = ended(REQUEST.build()), REQUEST.join(states)
-    assert joined is not None
-    assert (joined.runs, joined.n_answers, joined.progress) == (whole.runs, whole.n_answers, 1.0)
-    assert [result.unbatched for result in joined.results] == [result.unbatched for result in whole.results]
-    assert [result.history.loss for result in joined.results] == [result.history.loss for result in whole.results]
-
-
-def test_a_run_is_listed_once_all_before_it_are_and_counts_once_its_variants_earlier_seeds_do(
-    states: list[VariantsState],
-) -> None:
-    assert REQUEST.join([None, states[1], None, None]) is None
-    joined = REQUEST.join([states[0], None, states[2], states[3]])
-    assert joined is not None
-    assert (joined.results, joined.progress) == (states[0].results, 0.75)
-    going_on = replace(states[1].results[0], history=History(), unbatched=None, outcome="")
-    joined = REQUEST.join([states[0], replace(states[1], results=(going_on,)), *states[2:]])
-    assert joined is not None
-    assert [result.has_ended for result in joined.results] == [True, False, True, False]
 
 
 # --- effects
