@@ -110,7 +110,8 @@ class ClusterRun(Computation[S]):
     @property
     def state(self) -> S | None:
         """What is to be seen, once the worker has reported."""
-        return self._state
+        state: S | None = self._state
+        return state
 
     def run(self) -> Generator[None]:
         """Let the worker compute; yields after every look."""

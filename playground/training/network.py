@@ -74,15 +74,6 @@ class Evaluation:
     """Since the evaluation before."""
 
 
-@dataclass(frozen=True, eq=False)
-class Snapshot:
-    """Attention on the first validation sequence."""
-
-    step: int
-    patterns: Mapping[str, Array]
-    """(n_layers, H, Tq, Tk): `self`, or `encoder self`, `decoder self`, `cross`."""
-
-
 @dataclass
 class History:
     """What a run has shown; lists only grow."""
@@ -93,12 +84,13 @@ class History:
     grad_norm: list[float] = field(default_factory=list)
     """Before clipping."""
     evaluations: list[Evaluation] = field(default_factory=list)
-    snapshots: list[Snapshot] = field(default_factory=list)
+    snapshots: dict[int, Mapping[str, Array]] = field(default_factory=dict)
+    """By step, attention on the first validation sequence: (L, H, Tq, Tk), `self`, or `encoder self` and others."""
 
     @property
     def n_bytes(self) -> int:
         """Memory, in bytes."""
-        patterns = sum(each.nbytes for snapshot in self.snapshots for each in snapshot.patterns.values())
+        patterns = sum(each.nbytes for patterns in dict(self.snapshots).values() for each in patterns.values())
         return patterns + 3 * 32 * len(self.loss)  # a float of Python's a step and curve, and the list's pointer to it
 
     def at(self, step: int) -> Evaluation | None:
@@ -114,7 +106,7 @@ class History:
     def copy(self) -> "History":
         """Return all of it as of now."""
         n = len(self.grad_norm)  # the last that a step appends to
-        return History(self.loss[:n], self.lr[:n], self.grad_norm[:n], list(self.evaluations), list(self.snapshots))
+        return History(self.loss[:n], self.lr[:n], self.grad_norm[:n], list(self.evaluations), dict(self.snapshots))
 
 
 N_EVALUATIONS = 20
@@ -192,11 +184,11 @@ def snapshot_steps(config: ModelConfig, steps: int, data: Data) -> frozenset[int
     return frozenset(candidates[round(i * (len(candidates) - 1) / (n_saved - 1))] for i in range(n_saved))
 
 
-def take_snapshot(network: Network, data: Data, recipe: Recipe, step: int, device: torch.device) -> Snapshot:
+def take_snapshot(network: Network, data: Data, recipe: Recipe, device: torch.device) -> dict[str, Array]:
     """Return every head's attention on the first validation sequence."""
     trace = Trace(keep=lambda name: name.endswith(".pattern"))
     with torch.inference_mode():
         scores(network, data.validation[slice(0, 1)].to(device), recipe, trace)
     points = {"self": "encoder.layers.{}.attn.pattern"} if isinstance(network, Tagger) else ATTENTION_POINTS
     layers = range(network.config.n_layers)
-    return Snapshot(step, {name: stack_layers(trace, point, layers) for name, point in points.items()})
+    return {name: stack_layers(trace, point, layers) for name, point in points.items()}

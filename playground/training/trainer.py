@@ -275,7 +275,7 @@ class Trainer:
         )
         self._seconds, self._tokens = 0.0, 0
         if self.step in self._snapshot_steps:
-            self.history.snapshots.append(take_snapshot(self.network, self.data, self.recipe, self.step, self.device))
+            self.history.snapshots[self.step] = take_snapshot(self.network, self.data, self.recipe, self.device)
         self.history.evaluations.append(evaluation)
         self._best_weights.update(self.network, self.step, evaluation.validation.loss)
         self.network.train()

@@ -130,7 +130,7 @@ class VariantTraining(Computation[VariantsState]):
 
 
 def _result(run: VariantRun, trainer: Trainer) -> VariantResult:
-    outcome, history = trainer.outcome, replace(trainer.history.copy(), snapshots=[])
+    outcome, history = trainer.outcome, replace(trainer.history.copy(), snapshots={})
     last = history.evaluations[-1] if history.evaluations else None
     return VariantResult(run, history, outcome, (history.at(trainer.kept_step) or last) if outcome else last)
 

@@ -40,7 +40,7 @@ from playground.errors import PlaygroundError
 from playground.link.params import LAST_MOMENT
 from playground.training.answers import Sample
 from playground.training.job import TrainingState
-from playground.training.network import Snapshot, count_network
+from playground.training.network import count_network
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, Data, Task
 from playground.training.tasks.symbol_tasks import MadeUpTask
@@ -168,35 +168,34 @@ def show_attention(scene: Scene[WatchedRun], options: Options) -> Iterator[Item]
     if not history.snapshots:
         yield Paragraph(say("training", "attention-large"), "caption")
         return
-    shown = find_snapshot(state, options)
-    name = name_attention(shown.patterns, options)
-    if len(shown.patterns) > 1:
+    step = find_step(state, options)
+    patterns = history.snapshots[step]
+    name = name_attention(patterns, options)
+    if len(patterns) > 1:
         usual = options["training_attention"] if name != options["training_attention"] else name
-        names = {usual if each == name else each: each for each in shown.patterns}
+        names = {usual if each == name else each: each for each in patterns}
         yield Menu("training_attention", say("training", "which-attention"), names)
-    n_layers, n_heads = shown.patterns[name].shape[:2]
+    n_layers, n_heads = patterns[name].shape[:2]
     most = None if scene.now.grows else most_changed_head(history.snapshots, name)
     layer, head = most or (0, 0)
     choices = (
-        Control(
-            "training_moment", say("training", "moment", step=shown.step, steps=state.recipe.steps), high=LAST_MOMENT
-        ),
+        Control("training_moment", say("training", "moment", step=step, steps=state.recipe.steps), high=LAST_MOMENT),
         Control("training_layer", "layer", high=n_layers - 1),
         Control("training_head", "head", high=n_heads - 1),
         Button(
             "training_most_changed",
             say("training", "most-changed"),
             {"training_layer": layer, "training_head": head},
-            is_disabled=most is None or most == _shown_head(shown.patterns[name], options),
+            is_disabled=most is None or most == _shown_head(patterns[name], options),
         ),
     )
     yield Group("training_map", (Group("", choices, is_row=True), saved_attention(scene.now, options)))
 
 
-def find_snapshot(state: TrainingState, options: Options) -> Snapshot:
-    """Return the last saved attention up to the chosen moment."""
+def find_step(state: TrainingState, options: Options) -> int:
+    """Return the last step up to the chosen moment whose attention was saved."""
     asked = round(state.recipe.steps * int(options["training_moment"]) / LAST_MOMENT)
-    return [snapshot for snapshot in state.history.snapshots if snapshot.step <= asked][-1]
+    return max(step for step in state.history.snapshots if step <= asked)
 
 
 def name_attention(patterns: Mapping[str, Array], options: Options) -> str:
@@ -210,24 +209,26 @@ def _shown_head(patterns: Array, options: Options) -> tuple[int, int]:
     return min(options["training_layer"], n_layers - 1), min(options["training_head"], n_heads - 1)
 
 
-def most_changed_head(snapshots: Sequence[Snapshot], name: str) -> tuple[int, int] | None:
+def most_changed_head(snapshots: Mapping[int, Mapping[str, Array]], name: str) -> tuple[int, int] | None:
     """Return layer and head with the largest mean Σ |change| of a row since the first snapshot, if there are more."""
     if len(snapshots) < 2:
         return None
-    changes = np.abs(snapshots[-1].patterns[name] - snapshots[0].patterns[name]).sum(axis=-1).mean(axis=-1)  # (L, H)
+    first, *_, last = (patterns[name] for patterns in snapshots.values())
+    changes = np.abs(last - first).sum(axis=-1).mean(axis=-1)  # (L, H)
     layer, head = np.unravel_index(int(changes.argmax()), changes.shape)
     return int(layer), int(head)
 
 
 def saved_attention(run: WatchedRun, options: Options) -> Heatmap[WatchedRun]:
     """The chosen head's attention on the first validation sequence, at the chosen moment."""
-    state, shown = run.state, find_snapshot(run.state, options)
-    name = name_attention(shown.patterns, options)
-    layer, head = _shown_head(shown.patterns[name], options)
-    pattern = shown.patterns[name][layer, head]
+    state, step = run.state, find_step(run.state, options)
+    patterns = state.history.snapshots[step]
+    name = name_attention(patterns, options)
+    layer, head = _shown_head(patterns[name], options)
+    pattern = patterns[name][layer, head]
     example, vocabulary = state.data.validation[slice(0, 1)], state.data.vocabulary
     read, written = ([vocabulary[i] for i in ids[0].tolist()] for ids in (example.ids, example.decoder_ids))
-    place = {"layer": layer, "head": head, "step": shown.step}
+    place = {"layer": layer, "head": head, "step": step}
     return head_map(
         key="training_pattern",
         alt=say("training", "pattern.alt", **place),
@@ -239,7 +240,7 @@ def saved_attention(run: WatchedRun, options: Options) -> Heatmap[WatchedRun]:
         allowed=lambda _: pattern > 0,
         window=lambda _: state.config.window_of(layer) if name == "self" else 0,
         colours=weight_colours(WeightScale(square_root=False)),
-        saved_as=f"training_attention_step{shown.step}_layer{layer}_head{head}",
+        saved_as=f"training_attention_step{step}_layer{layer}_head{head}",
     )
 
 

@@ -67,7 +67,7 @@ def test_a_run_whose_node_is_killed_ends_with_the_same_weights(two_nodes: TwoNod
     assert kept[0].history.loss == whole.history.loss
     assert kept[0].trained is not None
     assert kept[0].trained.key == from_trainer(whole).key
-    assert [each.step for each in kept[0].history.snapshots] == [each.step for each in whole.history.snapshots]
+    assert list(kept[0].history.snapshots) == list(whole.history.snapshots)
 
 
 def test_only_who_has_the_token_takes_part(two_nodes: TwoNodes) -> None:

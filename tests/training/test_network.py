@@ -64,7 +64,7 @@ def test_in_use_is_one_sequence_at_a_time_behind_both_masks(task: Any, changes: 
 def test_snapshots_hold_what_the_network_attends_to(task: str) -> None:
     trainer = cached_train(replace(SMALL, task=task, steps=4))
     n = int(trainer.data.validation.mask[0].sum())
-    first, last = trainer.history.snapshots[0].patterns, trainer.history.snapshots[-1].patterns
+    first, *_, last = trainer.history.snapshots.values()
     shapes = {"self": (1, 2, n, n)} if task == "reverse" else {
         "encoder self": (1, 2, n, n), "decoder self": (1, 2, n + 1, n + 1), "cross": (1, 2, n + 1, n),
     }  # fmt: skip
@@ -79,8 +79,8 @@ def test_snapshots_hold_what_the_network_attends_to(task: str) -> None:
 @pytest.mark.parametrize("affordable", [0, 1, 2, 3, 7, N_EVALUATIONS, N_EVALUATIONS + 1, 50])
 def test_large_attention_is_saved_less_often(task: str, affordable: int, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = Trainer(CONFIG, replace(SMALL, task=task))
-    whole = take_snapshot(trainer.network, trainer.data, trainer.recipe, 0, CPU)
-    numbers = sum(pattern.size for pattern in whole.patterns.values())
+    whole = take_snapshot(trainer.network, trainer.data, trainer.recipe, CPU)
+    numbers = sum(pattern.size for pattern in whole.values())
     monkeypatch.setattr("playground.training.network.MAX_SNAPSHOT_NUMBERS", affordable * numbers + numbers // 2)
     for n_steps in (7, 30, 1_000):
         steps = sorted(snapshot_steps(trainer.config, n_steps, trainer.data))

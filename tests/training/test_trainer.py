@@ -194,20 +194,6 @@ def test_the_paper_s_schedule_peaks_at_the_rate_and_a_constant_one_stays() -> No
     assert learning_rate(50, Recipe(schedule="paper", warmup=50, lr=0.02)) == 0.02
 
 
-@pytest.mark.parametrize("name", ["adam", "adamw", "sgd"])
-def test_updates_are_torchs(name: OptimizerName) -> None:
-    ours, theirs = with_gradients(), with_gradients()
-    build_optimizer(ours, Recipe(optimizer=name, lr=0.01)).step()
-    options: dict[str, Any] = {"lr": 0.01, "weight_decay": 0.0}
-    if name == "sgd":
-        torch.optim.SGD(theirs.parameters(), momentum=0.9, **options).step()
-    else:
-        kind = torch.optim.Adam if name == "adam" else torch.optim.AdamW
-        kind(theirs.parameters(), betas=(0.9, 0.98), eps=1e-9, **options).step()
-    for mine, reference in zip(ours.parameters(), theirs.parameters(), strict=True):
-        torch.testing.assert_close(mine, reference)
-
-
 @pytest.mark.parametrize(
     ("name", "decay", "left"), [("adamw", 0.5, 0.95), ("sgd", 0.5, 0.95), ("adam", 0.01, 0.9), ("adam", 0.5, 0.9)]
 )

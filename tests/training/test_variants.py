@@ -44,7 +44,7 @@ def test_every_run_goes_as_it_would_alone_with_its_seed() -> None:
     assert (state.n_answers, state.progress, state.n_ended) == (make_data(runs[0].recipe).validation.n_answers, 1.0, 9)
     for result, run in zip(state.results, runs, strict=True):
         alone = train(run.recipe, TINY)
-        assert (result.run, result.outcome, result.history.snapshots) == (run, "finished", [])
+        assert (result.run, result.outcome, result.history.snapshots) == (run, "finished", {})
         assert result.history.loss == alone.history.loss
         assert result.evaluation == result.history.evaluations[-1]
         assert result.unbatched == evaluate_unbatched(alone.network, alone.data.validation, run.recipe, CPU)

@@ -18,7 +18,7 @@ from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 from playground.training.answers import Sample
 from playground.training.job import TrainingRequest, TrainingState
-from playground.training.network import Evaluation, History, Measure, Snapshot
+from playground.training.network import Evaluation, History, Measure
 from playground.training.tasks import TASKS
 from playground.views import training as view
 from playground.views import training_curves as curves
@@ -191,34 +191,19 @@ def attention(state: TrainingState, **options: Any) -> tuple[list[Item], Drawn]:
     return items, drawn(items, scene(state))["training_pattern"]
 
 
-def test_what_a_layers_window_hides_is_grey() -> None:
-    run = TrainingRequest(replace(CONFIG, window=2, global_every=2), RECIPE).build()
-    for _ in run.run():
-        pass
-    run.close("finished")
-    _, everywhere = attention(run.state, training_layer=0)
-    _, within = attention(run.state, training_layer=1)
-    hidden = np.isnan(within.figure["data"][0]["z"])
-    n = len(hidden)
-    np.testing.assert_array_equal(hidden, np.abs(np.subtract.outer(np.arange(n), np.arange(n))) > 1)
-    assert not np.isnan(everywhere.figure["data"][0]["z"]).any()
-    assert "this layer's window" in within.caption
-    assert "spread evenly over 3 tokens" in within.caption
-
-
 @pytest.mark.parametrize(("task", "name"), [("reverse", "self"), ("seq2seq-reverse", "cross")])
 def test_attention_is_that_of_the_chosen_moment_and_head(task: Any, name: str) -> None:
     state = ended(task=task)
-    first, *_, final = state.history.snapshots
+    (_, first), *_, (last, final) = state.history.snapshots.items()
     items, chart = attention(state, training_attention=name, training_layer=1, training_head=1)
-    np.testing.assert_array_equal(chart.figure["data"][0]["z"], final.patterns[name][1, 1])
-    assert chart.saved_as == f"training_attention_step{final.step}_layer1_head1"
+    np.testing.assert_array_equal(chart.figure["data"][0]["z"], final[name][1, 1])
+    assert chart.saved_as == f"training_attention_step{last}_layer1_head1"
     _, chart = attention(state, training_attention=name, training_layer=7, training_head=15, training_moment=0)
-    np.testing.assert_array_equal(chart.figure["data"][0]["z"], first.patterns[name][1, 1], "the last that there are")
+    np.testing.assert_array_equal(chart.figure["data"][0]["z"], first[name][1, 1], "the last that there are")
     controls = {each.key: each.high for each in items if isinstance(each, Control)}
     assert controls == {"training_moment": 20, "training_layer": 1, "training_head": 1}
     menus = [[*each.names.values()] for each in items if isinstance(each, Menu)]
-    assert menus == ([list(final.patterns)] if len(final.patterns) > 1 else [])
+    assert menus == ([list(final)] if len(final) > 1 else [])
     buttons = [each for each in items if isinstance(each, Button)]
     most = view.most_changed_head(state.history.snapshots, name)
     assert [each.is_disabled for each in buttons] == [most == (1, 1)]
@@ -227,7 +212,7 @@ def test_attention_is_that_of_the_chosen_moment_and_head(task: Any, name: str) -
 
 def test_attention_that_is_too_large_to_keep_has_no_map() -> None:
     state = ended()
-    run = scene(replace(state, history=replace(state.history, snapshots=[])))
+    run = scene(replace(state, history=replace(state.history, snapshots={})))
     assert [type(each) for each in view.show_attention(run, ATTENTION)] == [Paragraph, Paragraph]
     begun = scene(replace(state, history=History()), grows=True)
     assert list(view.show_attention(begun, ATTENTION)) == []
@@ -239,9 +224,9 @@ def test_the_head_that_learnt_most_is_the_one_whose_rows_have_moved_most() -> No
     middle[0, 0] = np.eye(4)
     after[1, 2] = np.eye(4)
     after[0, 1, 0] = [1, 0, 0, 0]
-    snapshots = [Snapshot(step, {"self": pattern}) for step, pattern in enumerate((before, middle, after))]
+    snapshots = {step: {"self": pattern} for step, pattern in enumerate((before, middle, after))}
     assert view.most_changed_head(snapshots, "self") == (1, 2)
-    assert view.most_changed_head(snapshots[:1], "self") is None
+    assert view.most_changed_head({0: snapshots[0]}, "self") is None
 
 
 # --- the trained network

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from playground.errors import RecipeError
-from playground.text.tokenizer import english_texts
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 from playground.training.tasks.task import MASK, MASK_ID
@@ -45,18 +44,6 @@ def test_windows_stand_in_their_own_part_of_the_text(task: str, width: int, text
     assert "".join(read(found, found.train_text[None])) == "".join(
         c if c in found.vocabulary else "[UNK]" for c in seen
     )
-
-
-def test_the_built_in_text_keeps_its_words_in_typewritten_ascii_and_each_paragraph_once() -> None:
-    text, topics = help_topics(), english_texts()
-    assert 250_000 < len(text) < len("".join(topics))
-    assert "  " not in text
-    assert "\n" not in text
-    assert sum(not " " <= character <= "~" for character in text) < 20
-    paragraphs = {" ".join(p.split()) for topic in topics for p in topic.split("\n\n") if len(p) > 300}
-    assert len(paragraphs) > 100
-    typed = {p.translate(str.maketrans("“”‘’–—", "\"\"''--")).replace("…", "...") for p in paragraphs}
-    assert all(text.count(paragraph) == 1 for paragraph in typed)
 
 
 def test_a_text_s_rarer_characters_are_unknown() -> None:

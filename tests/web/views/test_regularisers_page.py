@@ -12,7 +12,6 @@ from playground.training.variants import SIZES, VariantRun, VariantTraining, reg
 from playground.views.regularisers import READY, tabulate_effects
 from playground.web.session import experiments
 from playground.web.session.experiments import EXPERIMENTS
-from playground.web.views import regularisers
 from playground.web.views.regularisers import list_differences
 from playground.words import say
 from tests.web.app_test import captions, choose, grey_buttons, open_panels, press, prose, sentences, status_text, table
@@ -20,11 +19,9 @@ from tests.web.experiment_pages import (
     N_STEPS,
     config,
     ended,
-    endless_comparison,
     measured,
     regularisers_page,
     short_comparison,
-    until_step,
 )  # fmt: skip
 
 PAGE = "regularisers"
@@ -94,15 +91,6 @@ def test_one_press_starts_a_ready_comparison_and_the_answer_says_what_it_measure
     )
     first = prose(app).splitlines()[0]
     assert all(f"**{each.unbatched.accuracy:.1%}**" in first for each in (none, other))
-
-
-def test_while_it_runs_the_other_runs_are_still_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regularisers, "comparison_recipe", endless_comparison)
-    app = until_step(press(regularisers_page("Weight decay"), "regularisers_start"), "Training: 0 of 2 runs are done")
-    shown = table(open_panels(app, DETAILS), "gap")
-    assert list(shown["outcome"]) == ["training", "to come"]
-    press(app, "regularisers_stop")
-    assert status_text(app) == "Stopped: 0 of 2 runs are done."
 
 
 def test_the_differences_between_two_comparisons_name_runs_and_settings() -> None:

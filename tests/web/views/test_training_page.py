@@ -188,7 +188,7 @@ def test_the_weights_go_to_every_page_and_the_untrained_ones_with_them() -> None
     assert app.session_state["weights"] == "trained here"
     assert app.session_state["text"] == make_data(recipe(length=6)).example
     working(app.switch_page("../../pages/attention.py").run())
-    expected = run(recipe(length=6)).history.snapshots[-1].patterns["self"]
+    expected = run(recipe(length=6)).history.snapshots[5]["self"]
     np.testing.assert_allclose(array(charts(app)["attention_pattern"], name="customdata"), expected[0, 1], atol=1e-6)
 
 
