@@ -58,10 +58,10 @@ def train_both() -> None:
 def follow_pair(experiment: Experiment[VariantsState]) -> None:
     """How far both are, and what they have learnt."""
     status = experiment_buttons.variants_status(experiment)
-    experiment_buttons.show_progress(experiment, experiment.job.progress, status)
+    experiment_buttons.show_progress(experiment, status)
     state, data = experiment.state, training_data(experiment.inputs[0].recipe)
     if state is not None:
-        scene = Scene(WatchedVariants(state, data, experiment.in_progress))
+        scene = Scene(WatchedVariants(state, data, not experiment.ended))
         render(view.show_pair(scene), scene)
 
 

@@ -62,7 +62,7 @@ with settings:
 if slot.problem:
     st.warning(say("training", "not-kept", problem=slot.problem))
 experiment_buttons.follow(live.follow_attention, live.PAGE, every=2.5)
-in_progress = experiment is not None and experiment.in_progress
+in_progress = experiment is not None and not experiment.ended
 if slot.newest is not None:
     with answers if in_progress else offer:  # below the curves while they are what there is to see
         live.offer_network(slot.newest)

@@ -123,6 +123,7 @@ class JobHandle(Generic[S]):
         self.job, self.joined, self.note, self.left = job, joined, "", False
         self._pool, self._on_end = pool, on_end
         self.reached: tuple[S | None, float] = (None, 0.0)  # when this visitor left
+        self.inputs: Any = None  # what the visitor asked for
 
     @property
     def status(self) -> JobStatus:
@@ -130,8 +131,13 @@ class JobHandle(Generic[S]):
         return "cancelled" if self.left or (self.job.stopping.is_set() and not self.ended) else self.job.status
 
     @property
+    def active(self) -> bool:
+        """Whether it can still go on."""
+        return self.status in ("waiting", "running")
+
+    @property
     def ended(self) -> bool:
-        """Whether nothing can change any more."""
+        """Whether nothing can change any more; what was stopped may be in its last step."""
         return self.left or self.job.over.is_set()
 
     @property

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any, Generic
+from typing import Any
 
 import streamlit as st
 
@@ -31,8 +31,21 @@ DELAY = 2.0
 """How many times as long as measured a run takes, beside pages that are drawn."""
 
 
-class Experiment(Generic[S]):
-    """A visitor's part in a job; creating one starts the job, or joins it if an equal one is there.
+Experiment = JobHandle
+"""A visitor's part in a job, by the page that started it."""
+
+
+def join_experiment(
+    inputs: Any,
+    request: Request[S],
+    on_end: OnEnd[S] | None = None,
+    *,
+    n_bytes: int,
+    key: Hashable,
+    keep: bool = True,
+    kept: Callable[[S], MemoryUser | None] = lambda _: None,
+) -> Experiment[S]:
+    """Start a job, or join it if an equal one is there.
 
     Args:
         inputs: all that the computation depends on, to compare with the page's settings.
@@ -40,45 +53,19 @@ class Experiment(Generic[S]):
         n_bytes: memory from the first step to the end; the job fails if the server has less.
         kept: the part of the last state whose memory counts.
     """
+    memory, budget = MemoryReservation(n_bytes), services().memory
 
-    def __init__(
-        self,
-        inputs: Any,
-        request: Request[S],
-        on_end: OnEnd[S] | None = None,
-        *,
-        n_bytes: int,
-        key: Hashable,
-        keep: bool = True,
-        kept: Callable[[S], MemoryUser | None] = lambda _: None,
-    ) -> None:
-        self.inputs = inputs
-        memory, budget = MemoryReservation(n_bytes), services().memory
+    def over(state: S | None) -> None:
+        try:
+            if state is not None and (user := kept(state)) is not None:
+                budget.reserve(user, replacing=memory)
+        finally:
+            budget.release(memory)
 
-        def over(state: S | None) -> None:
-            try:
-                if state is not None and (user := kept(state)) is not None:
-                    budget.reserve(user, replacing=memory)
-            finally:
-                budget.release(memory)
-
-        on_start = partial(budget.reserve, memory)
-        self.job: JobHandle[S] = services().pool.join(key, request, on_end, keep=keep, on_start=on_start, on_over=over)
-
-    @property
-    def state(self) -> S | None:
-        """What is to be seen of the run, once it begins."""
-        return self.job.state
-
-    @property
-    def active(self) -> bool:
-        """Whether it can still go on."""
-        return self.job.status in ("waiting", "running")
-
-    @property
-    def in_progress(self) -> bool:
-        """Whether it still changes: also in its last step, after it was stopped."""
-        return not self.job.ended
+    on_start = partial(budget.reserve, memory)
+    handle = services().pool.join(key, request, on_end, keep=keep, on_start=on_start, on_over=over)
+    handle.inputs = inputs
+    return handle
 
 
 class SessionExperiments:
@@ -106,12 +93,12 @@ class SessionExperiments:
         """Stop a page's experiment and forget it."""
         experiment = self._experiments.pop(page, None)
         if experiment is not None:
-            experiment.job.discard()
+            experiment.discard()
 
     def disconnect(self) -> None:
         """Stop everything; the results so far stay."""
         for experiment in self._experiments.values():
-            experiment.job.stop(timeout=0)
+            experiment.stop(timeout=0)
 
 
 def session_experiments() -> SessionExperiments:
@@ -185,7 +172,7 @@ def seconds_of(runs: Sequence[VariantRun]) -> float:
 def join_variants(runs: tuple[VariantRun, ...]) -> Experiment[VariantsState]:
     """Take part in these runs; start them in the background if nobody has yet."""
     data = {seed: training_data(replace(runs[0].recipe, seed=seed)) for seed in seeds_of(runs)}
-    return Experiment(
+    return join_experiment(
         runs,
         VariantsRequest(runs, device=str(services().device), threads=services().settings.threads, data=data),
         n_bytes=max(training_bytes(run.config, run.recipe, *data.values()) for run in runs),
@@ -214,7 +201,7 @@ def join_learning(spec: Spec) -> Experiment[Learning]:
         if state.trained is not None:
             services().networks.store.keep(spec.key, save(state.trained))
 
-    return Experiment(
+    return join_experiment(
         spec,
         LearningRequest(spec=spec, device=str(services().device), threads=services().settings.threads),
         keep,

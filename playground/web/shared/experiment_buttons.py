@@ -20,10 +20,10 @@ Plan = TypeVar("Plan")
 
 def pending_sentence(experiment: Experiment[Any]) -> str:
     """Return the status while it waits, starts or ends; else empty."""
-    status = experiment.job.status
+    status = experiment.status
     if status == "waiting":
-        return f"Waiting: number {experiment.job.position} in the queue. It starts by itself, on any page."
-    if status == "cancelled" and experiment.in_progress:
+        return f"Waiting: number {experiment.position} in the queue. It starts by itself, on any page."
+    if status == "cancelled" and not experiment.ended:
         return "Stopping after the current step …"
     if experiment.state is None:
         return {"cancelled": "Stopped before the first step.", "running": "Getting ready."}.get(status, "")
@@ -32,14 +32,14 @@ def pending_sentence(experiment: Experiment[Any]) -> str:
 
 def variants_status(experiment: Experiment[VariantsState]) -> str:
     """Return the status of a comparison."""
-    job, state, pending = experiment.job, experiment.state, pending_sentence(experiment)
-    if pending or state is None or job.status == "failed":
-        return pending or job.error
+    status, state, pending = experiment.status, experiment.state, pending_sentence(experiment)
+    if pending or state is None or status == "failed":
+        return pending or experiment.error
     at = f"{state.n_ended} of {len(state.runs)} runs are done"
-    if job.status == "cancelled":
+    if status == "cancelled":
         return f"Stopped: {at}."
-    if job.status == "finished":
-        return f"Done: {len(state.runs)} runs in {duration(job.seconds)}."
+    if status == "finished":
+        return f"Done: {len(state.runs)} runs in {duration(experiment.seconds)}."
     now = state.results[-1] if state.results else None
     current = f", now {now.run.title}, step {len(now.history.loss)} of {now.run.recipe.steps}" if now else ""
     return running_sentence(experiment, f"{at}{current}")
@@ -47,14 +47,14 @@ def variants_status(experiment: Experiment[VariantsState]) -> str:
 
 def running_sentence(experiment: Experiment[Any], at: str) -> str:
     """Return the status of a running experiment, which is `at` a step, and how long it still takes."""
-    done = experiment.job.progress
-    left = f", about {duration(experiment.job.seconds * (1 / done - 1))} to go" if done > 0.02 else ""
+    done = experiment.progress
+    left = f", about {duration(experiment.seconds * (1 / done - 1))} to go" if done > 0.02 else ""
     return f"Training: {at}{left}."
 
 
 def was_computed_before(experiment: Experiment[Any]) -> bool:
     """Whether the run had ended before this visitor started it."""
-    return experiment.job.status == experiment.job.joined == "finished"
+    return experiment.status == experiment.joined == "finished"
 
 
 def untrained_sentence(differences: list[str]) -> str:
@@ -88,7 +88,7 @@ def draw_buttons(
     """
     experiments = session_experiments()
     experiment, active_page = experiments.get(page), experiments.active_page()
-    has_ended = experiment is not None and experiment.job.status == "finished"  # what comes next is no second run
+    has_ended = experiment is not None and experiment.status == "finished"  # what comes next is no second run
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"{page}_buttons"):
         st.button(
             start,
@@ -103,7 +103,7 @@ def draw_buttons(
             key=f"{page}_stop",
             icon=":material/stop:",
             disabled=active_page != page,
-            on_click=None if experiment is None else experiment.job.stop,
+            on_click=None if experiment is None else experiment.stop,
         )
     say_if_lost(page, experiments.session, has_experiment=experiment is not None, has_network=has_network)
     if active_page not in (None, page):
@@ -117,14 +117,14 @@ def start_experiment(page: str, create: Callable[[], Experiment[Any]]) -> None:
     request_scroll(f"{page}_buttons")
 
 
-def show_progress(experiment: Experiment[Any], share: float, status: str) -> None:
+def show_progress(experiment: Experiment[Any], status: str) -> None:
     """Draw how far an experiment is, its status, and who shares it."""
-    sharing, others = "", experiment.job.others
+    sharing, others = "", experiment.others
     if experiment.active and others:
         sharing = f"Shared with {others} other visitors; Stop takes only you out of it."
     elif was_computed_before(experiment):
         sharing = "This run had been computed here before. Another *seed* makes one to watch."
-    st.progress(share, f"{status} {sharing}".strip())
+    st.progress(experiment.progress, f"{status} {sharing}".strip())
 
 
 def warn_before_reload() -> None:
@@ -143,7 +143,7 @@ def follow(view: Callable[[Experiment[Any]], None], page: str, every: float = 0.
     """Draw a view of an experiment in a fragment, again and again while it goes on; the whole page follows its end."""
 
     def in_progress(experiment: Experiment[Any] | None) -> bool:
-        return experiment is not None and experiment.in_progress
+        return experiment is not None and not experiment.ended
 
     before = in_progress(session_experiments().get(page))
 

@@ -117,7 +117,7 @@ def _draw_missing(setup: Setup) -> None:
         )
         return
     running = session_experiments().get(LEARNING)
-    changes = seconds_since_move() < LEAVES if running is None else running.in_progress
+    changes = seconds_since_move() < LEAVES if running is None else not running.ended
     fragment(follow_learning, run_every=1.0 if changes else None)()
 
 
@@ -133,14 +133,14 @@ def follow_learning() -> None:
     if running is None and experiments.active_page() is None and STAYS < seconds_since_move() < LEAVES:
         experiments.start(LEARNING, partial(join_learning, spec))
     elif running is not None and running.active:
-        progress = running.job.progress
+        progress = running.progress
         st.progress(progress, pending_sentence(running) or f"Training: {progress:.0%}")
-        st.button("Stop", key="stop_english", on_click=running.job.stop, icon=":material/stop:")
+        st.button("Stop", key="stop_english", on_click=running.stop, icon=":material/stop:")
         if running.state is not None and running.state.patterns:
             _draw_patterns(running.state)
     else:
         if running is not None:
-            st.caption(running.job.error or "Stopped.")
+            st.caption(running.error or "Stopped.")
         label, is_busy = f"Train it, about {duration(learning_seconds(spec))}", experiments.active_page() is not None
         icon = ":material/play_arrow:"
         st.button(label, key="train_english", on_click=_start, args=(spec,), disabled=is_busy, icon=icon)

@@ -110,7 +110,7 @@ def _start_ready(name: str) -> None:
 def follow_curves(experiment: Experiment[VariantsState]) -> None:
     """Draw how far the runs are, and their curves by now."""
     status = experiment_buttons.variants_status(experiment)
-    experiment_buttons.show_progress(experiment, experiment.job.progress, status)
+    experiment_buttons.show_progress(experiment, status)
     scene = make_scene(experiment)
     render(show_curves(scene, read_options(PAGE)), scene, LIVE)
 
@@ -124,7 +124,7 @@ def make_scene(experiment: Experiment[VariantsState]) -> Scene[WatchedVariants]:
     """Return an experiment's runs."""
     runs: tuple[VariantRun, ...] = experiment.inputs
     state = experiment.state or VariantsState(runs)
-    return Scene(WatchedVariants(state, experiments.training_data(runs[0].recipe), experiment.in_progress))
+    return Scene(WatchedVariants(state, experiments.training_data(runs[0].recipe), not experiment.ended))
 
 
 def list_differences(before: Sequence[VariantRun], now: Sequence[VariantRun]) -> list[str]:

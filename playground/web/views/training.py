@@ -89,7 +89,7 @@ def create_experiment(plan: TrainingRequest) -> Experiment[TrainingState]:
     """Take part in a run; start it if nobody has yet."""
     slot = trained_slot.session_slot()  # now, as the job's thread belongs to no session
     data = experiments.training_data(plan.recipe)
-    return Experiment(
+    return experiments.join_experiment(
         inputs_of(plan),
         replace(plan, device=str(services().device), threads=services().settings.threads, data=data),
         partial(keep_network, slot),
@@ -165,7 +165,7 @@ def _draw_setting(name: str) -> None:
 def _scene(experiment: Experiment[TrainingState]) -> Scene[view.WatchedRun] | None:
     if experiment.state is None:
         return None
-    return Scene(view.watch(experiment.state, experiment.job.seconds, grows=experiment.in_progress))
+    return Scene(view.watch(experiment.state, experiment.seconds, grows=not experiment.ended))
 
 
 def draw_answer(plan: TrainingRequest | None) -> None:
@@ -195,11 +195,11 @@ def draw_answer(plan: TrainingRequest | None) -> None:
 
 def follow_curves(experiment: Experiment[TrainingState]) -> None:
     """Draw the progress bar and the curves so far."""
-    experiment_buttons.show_progress(experiment, experiment.job.progress, status_sentence(experiment))
-    if experiment.job.status == "failed":
-        st.error(experiment.job.error)
-    elif experiment.job.note:
-        st.warning(experiment.job.note)
+    experiment_buttons.show_progress(experiment, status_sentence(experiment))
+    if experiment.status == "failed":
+        st.error(experiment.error)
+    elif experiment.note:
+        st.warning(experiment.note)
     if (scene := _scene(experiment)) is not None:
         render(view.show_curves(scene), scene)
 
@@ -218,7 +218,7 @@ def follow_attention(experiment: Experiment[TrainingState]) -> None:
 
 def status_sentence(experiment: Experiment[TrainingState]) -> str:
     """Return the status of a training."""
-    status, run, pending = experiment.job.status, experiment.state, experiment_buttons.pending_sentence(experiment)
+    status, run, pending = experiment.status, experiment.state, experiment_buttons.pending_sentence(experiment)
     if pending or run is None or status == "failed":
         return pending
     steps = run.recipe.steps

@@ -107,7 +107,7 @@ def test_one_thing_at_a_time_over_all_pages(page: str) -> None:
     working(app.switch_page(f"../../pages/{page}.py").run())
     assert grey_buttons(app, page) == {"start", "stop"}
     assert f"the page “{other.title()}” goes on" in captions(app)
-    app.session_state[EXPERIMENTS].get(other).job.stop()
+    app.session_state[EXPERIMENTS].get(other).stop()
 
 
 @pytest.mark.usefixtures("endless")
@@ -116,7 +116,7 @@ def test_who_waits_is_told_the_place_in_the_queue(page: str) -> None:
     app = press(opened(page, **ENDLESS), f"{page}_start")
     assert status_text(app).startswith("Waiting: number 1 in the queue.")
     assert grey_buttons(app, page) == {"start"}
-    blocking.job.stop()
+    blocking.stop()
     press(until_step(app, "Training"), f"{page}_stop")
 
 
