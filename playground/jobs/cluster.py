@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from playground.errors import ClusterError, explain
@@ -115,15 +115,15 @@ class ClusterRun(Computation[S]):
 
     def run(self) -> Generator[None]:
         """Let the worker compute; yields after every look."""
-        report, pending = Report(), self.worker.advance.remote()
-        while not report.done:
+        done, pending = False, self.worker.advance.remote()
+        while not done:
             if self._pool.is_answered(pending):
-                report = self._pool.answer(pending)
-                if report.error:
-                    raise ClusterError(report.error)
-                if self._state is None or report.state.progress >= self._state.progress:  # no step back is shown
-                    self._state = report.state
-                pending = None if report.done else self.worker.advance.remote()
+                state, done, error = self._pool.answer(pending)
+                if error:
+                    raise ClusterError(error)
+                if self._state is None or state.progress >= self._state.progress:  # no step back is shown
+                    self._state = state
+                pending = None if done else self.worker.advance.remote()
             yield
 
     def close(self, status: JobStatus) -> None:
@@ -134,15 +134,6 @@ class ClusterRun(Computation[S]):
         self._pool.stop(self.worker)
 
 
-@dataclass(frozen=True)
-class Report:
-    """What a worker says after a slice of time."""
-
-    state: Any = None
-    done: bool = False
-    error: str = ""
-
-
 class RunWorker:
     """Builds a computation where it is, and computes it."""
 
@@ -150,8 +141,8 @@ class RunWorker:
         self._request = request
         self._begun: tuple[Computation[Any], Generator[object]] | None = None
 
-    def advance(self) -> Report:
-        """Take steps for a slice; whatever goes wrong is in the report."""
+    def advance(self) -> tuple[Any, bool, str]:
+        """Take steps for a slice; return the state, whether all is done, and what went wrong, if anything."""
         try:
             computation, steps = self._begin()
             deadline, done = time.monotonic() + SLICE, False
@@ -159,10 +150,10 @@ class RunWorker:
                 done = next(steps, self) is self
             if done:
                 computation.close("finished")
-            return Report(computation.state, done)
+            return computation.state, done, ""
         except Exception as problem:
             logger.exception("A computation failed")
-            return Report(error=explain(problem))
+            return None, False, explain(problem)
 
     def stop(self) -> Any:
         """End here, and return what was reached."""
