@@ -27,8 +27,8 @@ S = TypeVar("S")
 """What is to be seen of a computation: an immutable record with `progress` and `n_bytes` that can be pickled."""
 S_co = TypeVar("S_co", covariant=True)
 
-OnEnd = Callable[[S, JobStatus], str | None]
-"""Called once with the last state and how the job ended; returns what to tell the visitor, if anything."""
+OnEnd = Callable[[S, JobStatus], None]
+"""Called once with the last state and how the job ended."""
 
 logger = logging.getLogger(__name__)
 
@@ -116,11 +116,11 @@ class Job(Generic[S]):
 class JobHandle(Generic[S]):
     """A job as one visitor sees it: who stops leaves it, and the last one to leave ends it.
 
-    `joined` is its status when this visitor asked for it, None for the first; `note` is what `on_end` had to say.
+    `joined` is its status when this visitor asked for it, None for the first.
     """
 
     def __init__(self, pool: "JobPool", job: Job[S], on_end: OnEnd[S] | None, joined: JobStatus | None) -> None:
-        self.job, self.joined, self.note, self.left = job, joined, "", False
+        self.job, self.joined, self.left = job, joined, False
         self._pool, self._on_end = pool, on_end
         self.reached: tuple[S | None, float] = (None, 0.0)  # when this visitor left
         self.inputs: Any = None  # what the visitor asked for
@@ -188,10 +188,9 @@ class JobHandle(Generic[S]):
         if on_end is None or (state := self.state) is None:
             return
         try:
-            self.note = on_end(state, status) or ""
-        except Exception as problem:
+            on_end(state, status)
+        except Exception:
             logger.exception("The end of a job failed for one visitor")
-            self.note = explain(problem)
 
 
 class JobPool:

@@ -53,10 +53,9 @@ def test_a_run_whose_node_is_killed_ends_with_the_same_weights(two_nodes: TwoNod
 
     kept: list[TrainingState] = []
 
-    def keep(state: TrainingState, status: JobStatus) -> str:
+    def keep(state: TrainingState, status: JobStatus) -> None:
         assert status == "finished"
         kept.append(state)
-        return ""
 
     handle = two_nodes.pool.join("training", TrainingRequest(CONFIG, LONG), keep)
     until(lambda: handle.state is not None and handle.state.step > 0)

@@ -92,9 +92,8 @@ class Visitors:
         self.given: list[tuple[int, Count, JobStatus]] = []
 
     def join(self, number: int = 0) -> JobHandle[Count]:
-        def keep(state: Count, status: JobStatus) -> str:
+        def keep(state: Count, status: JobStatus) -> None:
             self.given.append((number, state, status))
-            return f"note {number}"
 
         return self.pool.join(self.key, self.request, keep, **self.options)
 
@@ -115,7 +114,7 @@ def test_who_asks_for_the_same_joins_it_and_everybody_gets_the_one_result(pool: 
     ended(first, second)
     done = Count(3, 3, "finished")
     assert visitors.given == [(1, done, "finished"), (2, done, "finished")]
-    assert (first.note, first.status, first.others, first.state) == ("note 1", "finished", 0, done)
+    assert (first.status, first.others, first.state) == ("finished", 0, done)
     assert first.seconds > 0
     late = visitors.join(3)
     assert (late.joined, late.state, visitors.given[-1]) == ("finished", done, (3, done, "finished"))

@@ -113,16 +113,14 @@ def _join_known(trained: TrainedNetwork) -> None:
         experiments.session_experiments().start(PAGE, partial(create_experiment, plan))
 
 
-def keep_network(slot: TrainedSlot, state: TrainingState, _status: JobStatus) -> str:
+def keep_network(slot: TrainedSlot, state: TrainingState, _status: JobStatus) -> None:
     """Put a run's network into a session's slot, unless it learnt nothing and another stays."""
     trained = state.trained
-    if trained is not None and not trained.results.kept_step and slot.trained is not None:
-        return say("training", "stays")
-    if trained is not None and trained is not slot.trained:
-        run = keep_history(trained, state.history)
-        slot.put(run)
-        trained_slot.store(run)
-    return ""
+    if trained is None or trained is slot.trained or not (trained.results.kept_step or slot.trained is None):
+        return
+    run = keep_history(trained, state.history)
+    slot.put(run)
+    trained_slot.store(run)
 
 
 # --- its settings
@@ -198,8 +196,6 @@ def follow_curves(experiment: Experiment[TrainingState]) -> None:
     experiment_buttons.show_progress(experiment, status_sentence(experiment))
     if experiment.status == "failed":
         st.error(experiment.error)
-    elif experiment.note:
-        st.warning(experiment.note)
     if (scene := _scene(experiment)) is not None:
         render(view.show_curves(scene), scene)
 

@@ -72,7 +72,6 @@ stopped = Stopped at step { $step }; { $kept ->
 }. Start begins again at step 0, with the seed's initial weights.
 at = step { $step } of { $steps }
 at-teacher = its teacher, twice as wide, learns first: step { $step } of { $steps }
-stays = What was trained before it stays.
 not-kept = What was trained last is not kept. { $problem }
 
 look = Look into it on every page

@@ -65,10 +65,9 @@ def start(
 ) -> Experiment[Any]:
     """Start an experiment, which adds how it ended to `ends`, and wait until it runs."""
 
-    def on_end(_state: object, status: JobStatus) -> str:
+    def on_end(_state: object, status: JobStatus) -> None:
         if ends is not None:
             ends.append(status)
-        return ""
 
     experiments.start(page, lambda: join_experiment(("inputs", count.n), count, on_end, n_bytes=n_bytes, key=object()))
     experiment = experiments.get(page)
