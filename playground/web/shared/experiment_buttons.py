@@ -14,19 +14,20 @@ from playground.web.components.without_picture import ask_before_reload, request
 from playground.web.session.experiments import LEARNING, Experiment, session_experiments
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
+from playground.words import say
 
 Plan = TypeVar("Plan")
 
 
 def pending_sentence(experiment: Experiment[Any]) -> str:
-    """Return the status while it waits, starts or ends; else empty."""
+    """Return the status of a computation that waits, starts or ends; else empty."""
     status = experiment.status
     if status == "waiting":
-        return f"Waiting: number {experiment.position} in the queue. It starts by itself, on any page."
+        return say("frame", "run-waiting", position=str(experiment.position))
     if status == "cancelled" and not experiment.ended:
-        return "Stopping after the current step …"
-    if experiment.state is None:
-        return {"cancelled": "Stopped before the first step.", "running": "Getting ready."}.get(status, "")
+        return say("frame", "run-stopping")
+    if experiment.state is None and status in ("cancelled", "running"):
+        return say("frame", "run-never") if status == "cancelled" else say("frame", "run-starts")
     return ""
 
 
@@ -37,36 +38,36 @@ def variants_status(experiment: Experiment[VariantsState]) -> str:
         return pending or experiment.error
     at = f"{state.n_ended} of {len(state.runs)} runs are done"
     if status == "cancelled":
-        return f"Stopped: {at}."
+        return say("frame", "run-stopped", at=at)
     if status == "finished":
-        return f"Done: {len(state.runs)} runs in {duration(experiment.seconds)}."
+        return say("frame", "run-done", runs=str(len(state.runs)), time=duration(experiment.seconds))
     now = state.results[-1] if state.results else None
-    current = f", now {now.run.title}, step {len(now.history.loss)} of {now.run.recipe.steps}" if now else ""
-    return running_sentence(experiment, f"{at}{current}")
+    step = f", now {now.run.title}, step {len(now.history.loss)} of {now.run.recipe.steps}" if now else ""
+    return running_sentence(experiment, f"{at}{step}")
 
 
 def running_sentence(experiment: Experiment[Any], at: str) -> str:
-    """Return the status of a running experiment, which is `at` a step, and how long it still takes."""
+    """Return where a running experiment is, and how long it still takes."""
     done = experiment.progress
     left = f", about {duration(experiment.seconds * (1 / done - 1))} to go" if done > 0.02 else ""
     return f"Training: {at}{left}."
 
 
 def was_computed_before(experiment: Experiment[Any]) -> bool:
-    """Whether the run had ended before this visitor started it."""
+    """Return whether the run was over before this visitor started it."""
     return experiment.status == experiment.joined == "finished"
 
 
 def untrained_sentence(differences: list[str]) -> str:
-    """Return which of the page's settings have changed since the run was started (markdown)."""
+    """Return which settings have changed since the run was started (markdown)."""
     if not differences:
         return ""
-    changes = f"{', '.join(differences[:6])}{' …' if len(differences) > 6 else ''}"
-    return f"**The settings are no longer this run's:** {changes}. **Start** trains with the present ones."
+    listed = f"{', '.join(differences[:6])}{' …' if len(differences) > 6 else ''}"
+    return say("frame", "run-changed", changes=listed)
 
 
 def plan_or_error(make_plan: Callable[[], Plan]) -> Plan | None:
-    """Return what the page's settings describe; None, with an error on the page, if that is nothing to start."""
+    """Return what the page's settings describe; None, with an error on the page, if nothing can be started."""
     try:
         return make_plan()
     except PlaygroundError as error:
@@ -82,53 +83,44 @@ def draw_buttons(
     has_network: bool = False,
     start: str = "Start",
 ) -> None:
-    """Draw Start and Stop, both at any time, so that nothing moves; the one without effect is grey.
+    """Draw Start and Stop of a page's experiment; the one without effect is grey, so that nothing moves.
 
-    `create` starts a plan; `has_network`: whether what an earlier session has trained came back.
+    `create` starts a plan, if the settings describe one.
     """
     experiments = session_experiments()
     experiment, active_page = experiments.get(page), experiments.active_page()
+    begin = None if plan is None else partial(start_experiment, page, partial(create, plan))
+    is_grey = plan is None or active_page is not None
     has_ended = experiment is not None and experiment.status == "finished"  # what comes next is no second run
+    kind: Any = "secondary" if has_ended else "primary"
+    stop = None if experiment is None else experiment.stop
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"{page}_buttons"):
-        st.button(
-            start,
-            key=f"{page}_start",
-            icon=":material/play_arrow:",
-            type="secondary" if has_ended else "primary",
-            disabled=plan is None or active_page is not None,
-            on_click=None if plan is None else partial(start_experiment, page, partial(create, plan)),
-        )
-        st.button(
-            "Stop",
-            key=f"{page}_stop",
-            icon=":material/stop:",
-            disabled=active_page != page,
-            on_click=None if experiment is None else experiment.stop,
-        )
+        icon = ":material/play_arrow:"
+        st.button(start, key=f"{page}_start", icon=icon, type=kind, disabled=is_grey, on_click=begin)
+        st.button("Stop", key=f"{page}_stop", icon=":material/stop:", disabled=active_page != page, on_click=stop)
     say_if_lost(page, experiments.session, has_experiment=experiment is not None, has_network=has_network)
     if active_page not in (None, page):
-        where = "in the sidebar" if active_page == LEARNING else f"on the page “{page_named(active_page).title}”"
-        st.caption(f"What you started {where} goes on. Only one thing runs at a time: stop it there first.")
+        where = "the sidebar" if active_page == LEARNING else f"the page “{page_named(active_page).title}”"
+        st.caption(say("frame", "run-elsewhere", where=where))
 
 
 def start_experiment(page: str, create: Callable[[], Experiment[Any]]) -> None:
-    """Start an experiment, and scroll to the buttons."""
+    """Start an experiment, and scroll to its buttons."""
     session_experiments().start(page, create)
     request_scroll(f"{page}_buttons")
 
 
 def show_progress(experiment: Experiment[Any], status: str) -> None:
     """Draw how far an experiment is, its status, and who shares it."""
-    sharing, others = "", experiment.others
-    if experiment.active and others:
-        sharing = f"Shared with {others} other visitors; Stop takes only you out of it."
+    if experiment.active and experiment.others:
+        status += f" {say('frame', 'run-shared', others=str(experiment.others))}"
     elif was_computed_before(experiment):
-        sharing = "This run had been computed here before. Another *seed* makes one to watch."
-    st.progress(experiment.progress, f"{status} {sharing}".strip())
+        status += f" {say('frame', 'run-before')}"
+    st.progress(experiment.progress, status.strip())
 
 
 def warn_before_reload() -> None:
-    """Let the browser ask before a reload while an experiment is active."""
+    """Let the browser ask before a reload while an experiment of the session is active."""
     is_active = session_experiments().active_page() is not None
     fragment(ask_while_active, run_every=2 if is_active else None)()
 
@@ -140,7 +132,7 @@ def ask_while_active() -> None:
 
 
 def follow(view: Callable[[Experiment[Any]], None], page: str, every: float = 0.8) -> None:
-    """Draw a view of an experiment in a fragment, again and again while it goes on; the whole page follows its end."""
+    """Draw a view of a page's experiment, every few seconds while it is in progress, and the whole page at its end."""
 
     def in_progress(experiment: Experiment[Any] | None) -> bool:
         return experiment is not None and not experiment.ended

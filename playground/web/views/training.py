@@ -6,6 +6,7 @@ from functools import partial
 from itertools import islice
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from playground.charts.chart import Paragraph
 from playground.charts.markdown import quote_token
@@ -40,17 +41,12 @@ from playground.web.session.experiments import Experiment
 from playground.web.session.services import services
 from playground.web.session.trained_slot import TrainedSlot
 from playground.web.session.weights_cache import cache_in_session
-from playground.web.shared import experiment_buttons, panels, uploads
+from playground.web.shared import experiment_buttons, panels, saving
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import Live, read_options, render
 from playground.words import say
 
 PAGE = "training"
-
-UPLOADER = "training_file"
-
-PROBLEM = "_training_problem"
-"""Session key: why the last file was not opened."""
 
 WRITTEN = "_training_written"
 """Session key: (the network's key, the ids of the generated text)."""
@@ -285,22 +281,14 @@ def _open_run(run: KeptRun) -> None:
 def draw_upload() -> None:
     """Draw an uploader that brings a network back."""
     with st.expander(say("training", "upload"), icon=":material/upload:"):
-        st.file_uploader(
-            say("training", "upload.label"),
-            key=uploads.uploader_key(UPLOADER),
-            on_change=_open_file,
-            help=say("training", "upload.help"),
-        )
-        if PROBLEM in st.session_state:
-            st.error(st.session_state[PROBLEM])
+        help_text = say("training", "upload.help")
+        saving.draw_uploader(say("training", "upload.label"), "training_file", _open_file, help=help_text)
 
 
-def _open_file() -> None:
-    file = uploads.take_file(UPLOADER)
-    if file is not None:
-        with uploads.explain_failure(PROBLEM, "this file"), services().turns.hold_long_place(), services().turns.take():
-            network = load(file.getvalue(), max_parameters=services().settings.max_parameters)
-            trained_slot.session_slot().put(KeptRun(network, "opened"))
+def _open_file(file: UploadedFile) -> None:
+    with services().turns.hold_long_place(), services().turns.take():
+        network = load(file.getvalue(), max_parameters=services().settings.max_parameters)
+    trained_slot.session_slot().put(KeptRun(network, "opened"))
 
 
 def draw_answers(trained: TrainedNetwork) -> None:

@@ -231,7 +231,7 @@ def test_a_file_brings_a_network_back() -> None:
         assert shown_answers(app) == answers(made)
         assert uploader(app, "training_file").value is None
         upload(app, "training_file", b"\x00" * 30)
-    assert "This file can't be used." in sentences(app)
+    assert "can't be used." in sentences(app)
 
 
 @pytest.mark.parametrize("task", ["copy", "characters"])
