@@ -9,7 +9,7 @@ from playground.link import query
 from playground.model.blocks import EncoderBlock
 from playground.training.variants import VariantRun, VariantsState
 from playground.views import gradient_flow as view
-from playground.views.variant_curves import WatchedVariants
+from playground.views.training_curves import WatchedVariants
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.session.experiments import (
     Experiment,
@@ -57,10 +57,10 @@ def train_both() -> None:
 def follow_pair(experiment: Experiment[VariantsState]) -> None:
     """Draw how far both are."""
     status = experiment_buttons.variants_status(experiment)
-    experiment_buttons.show_progress(experiment, experiment.job.progress, status)
+    experiment_buttons.show_progress(experiment, status)
     state, data = experiment.state, training_data(experiment.inputs[0].recipe)
     if state is not None:
-        scene = Scene(WatchedVariants(state, data, experiment.in_progress))
+        scene = Scene(WatchedVariants(state, data, not experiment.ended))
         render(view.show_pair(scene), scene)
 
 

@@ -36,11 +36,9 @@ from playground.runs.arrays import Array
 from playground.runs.pair_run import PairRun
 from playground.text import Tokenizer
 from playground.training.tasks.task import EOS
-from playground.training.tasks.translation import ENGLISH, WORDS, Translate, is_sentence
+from playground.training.tasks.translation import ENGLISH, TRANSLATE, WORDS, is_sentence, source_places
 from playground.training.trained_network import TrainedNetwork
 from playground.words import say
-
-TRANSLATE = Translate()
 
 N_ROWS = 5
 """Of the table of next tokens."""
@@ -172,7 +170,7 @@ def count_aligned(pair: Pair, pattern: Array) -> int | None:
     words = pair.run.source.tokens
     if pair.translator is None or list(pair.run.target.tokens[1:]) != translate_rightly(words):
         return None
-    places = TRANSLATE.source_places(_as_ids(words))[0].numpy()
+    places = source_places(_as_ids(words))[0].numpy()
     return int((pattern[:-1].argmax(-1) == places).sum())
 
 

@@ -47,7 +47,7 @@ from playground.text.wording import join_words, upper_first, write_number, write
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import Data
 from playground.training.variants import VariantRun, difference_noise
-from playground.views.variant_curves import WatchedVariants, list_series, run_lines
+from playground.views.training_curves import WatchedVariants, list_series, run_lines
 from playground.words import say
 
 LONGEST = 64
@@ -214,7 +214,7 @@ def show_pair(scene: Scene[WatchedVariants]) -> Iterator[Item]:
     yield Picture[WatchedVariants](
         key="gradient_training",
         alt=say("gradient_flow", "training.alt"),
-        caption=say("gradient_flow", "training.caption", rule=scene.now.data.task.rule),
+        caption=say("gradient_flow", "training.caption", rule=say("training", f"rule-{scene.now.data.task.name}")),
         figure=draw_pair,
         table=lambda pair: pd.DataFrame(
             {each.run.title: list_series(each, "accuracy")["validation"] for each in pair.state.results}

@@ -22,7 +22,7 @@ from playground.link.state import RANDOM, TextKey
 from playground.runs.pair_run import PairRun, run_pair
 from playground.text import Tokenizer, characters
 from playground.text.tokenizer import words
-from playground.training.shipped_network import load_translator
+from playground.training.trained_network import load_translator
 from playground.views.encoder_decoder import (
     MASKS,
     N_ROWS,

@@ -32,7 +32,7 @@ from playground.views.gradient_flow import (
     pair_trainings,
     show_gradient_flow,
 )
-from playground.views.variant_curves import WatchedVariants
+from playground.views.training_curves import WatchedVariants
 from tests.views.scenes import SMALL, parts_of
 
 PARTS = ("whole layer", "attention", "feed-forward", "stream")

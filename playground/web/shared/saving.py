@@ -181,11 +181,6 @@ def uploader_key(name: str) -> str:
     return f"{name}_{st.session_state.get(f'_{name}_uploads', 0)}"
 
 
-def take_file(name: str) -> UploadedFile | None:
-    """Return the uploaded file, if there is one."""
-    return next(iter(take_files(name)), None)
-
-
 def take_files(name: str) -> list[UploadedFile]:
     """Return the uploaded files; the server keeps nothing more of them."""
     uploaded: UploadedFile | list[UploadedFile] | None = st.session_state.get(uploader_key(name))
