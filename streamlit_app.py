@@ -16,10 +16,8 @@ import torch
 from starlette.middleware import Middleware
 
 from playground.errors import OUT_OF_MEMORY, is_out_of_memory
-from playground.web.server.messages import FilterMessages
-from playground.web.server.middleware import PageAddress, RefuseForeignOrigins, SecurityHeaders
-from playground.web.server.monitoring import ExpectedErrors, NamelessSessions
-from playground.web.server.visitors import SessionCap
+from playground.web.server.middleware import Protection
+from playground.web.server.monitoring import ExpectedErrors, NamelessSessions, operator_routes
 from playground.web.session.services import services
 
 logger = logging.getLogger(__name__)
@@ -40,7 +38,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(FILE_THREADS, "file"))
     try:
         prepare()
-        here.readiness.loaded = True
+        here.visitors.loaded = True
     except Exception:
         logger.exception("Not everything could be loaded ahead of the first visitor")
     tasks = [asyncio.create_task(release_when_empty(here)), asyncio.create_task(prepare_training())]
@@ -57,19 +55,17 @@ def explain_script_error(error: Exception) -> bool:
     return True
 
 
-LAYERS = [
-    Middleware(SecurityHeaders, frame_ancestors=here.settings.frame_ancestors),  # refusals have them too
-    Middleware(RefuseForeignOrigins),
-    Middleware(PageAddress, base=st.get_option("server.baseUrlPath")),
-    Middleware(FilterMessages),
-    Middleware(SessionCap, visitors=here.visitors),
-]
-"""The layers around Streamlit's server, the outermost first."""
-
 app = st.App(
     Path(__file__).resolve().parent / "playground" / "web" / "app.py",
     lifespan=lifespan,
-    routes=here.readiness.routes(),
-    middleware=LAYERS,
+    routes=operator_routes(here.visitors, here.meters),
+    middleware=[
+        Middleware(
+            Protection,
+            visitors=here.visitors,
+            frame_ancestors=here.settings.frame_ancestors,
+            base=st.get_option("server.baseUrlPath"),
+        )
+    ],
     on_script_error=explain_script_error,
 )

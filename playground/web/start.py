@@ -1,7 +1,7 @@
 """Preparations before the first visitor comes, and memory given back once all have left."""
 
 import asyncio
-import contextlib
+import ctypes
 import gc
 import importlib
 import logging
@@ -14,7 +14,6 @@ import playground
 from playground.errors import ClusterError, WeightsError
 from playground.web.session.caches import APP, checkpoint_available
 from playground.web.session.experiments import machine_speed
-from playground.web.session.memory_budget import trim_heap
 from playground.web.session.services import Services, services
 
 logger = logging.getLogger(__name__)
@@ -23,7 +22,7 @@ _LEFT_OUT = ("playground.__main__", "playground.web.app")
 """Beginnings of modules that no start needs: scripts."""
 
 TRAINING_AFTER = 15.0
-"""Seconds after the start when what only trainings need is loaded: by then the first visitors have their pages."""
+"""Seconds after the start: by then the first visitors have their pages."""
 
 FILE_THREADS = 32
 """Files that may wait or be made at once; by default Streamlit has six threads on two cores."""
@@ -32,9 +31,8 @@ FILE_THREADS = 32
 def prepare() -> None:
     """Load what pages need, the default model and the shipped one, then freeze them for the garbage collector.
 
-    Streamlit's own collection after every run is off (`runner.postScriptGC`). Python's full collections wait until
-    there are a quarter as many new objects as old ones; frozen objects don't count, and the last collection here
-    starts the count again.
+    Streamlit's own collection after every run is off (`runner.postScriptGC`). A full collection waits until there are
+    a quarter as many new objects as old ones; frozen ones don't count, and the last collection here starts the count.
     """
     with ThreadPoolExecutor(1) as beside:
         loading = beside.submit(checkpoint_available)  # a file's checksum leaves the interpreter free for imports
@@ -44,7 +42,8 @@ def prepare() -> None:
     loading.result()
     with suppress(WeightsError):  # the page Encoder-decoder says it
         APP.translator()
-    connect_cluster()
+    with suppress(ClusterError):  # it is in the log, and a run tries again
+        services().pool.connect()
     gc.collect()
     gc.freeze()
     gc.collect()
@@ -55,20 +54,9 @@ async def prepare_training(after: float = TRAINING_AFTER) -> None:
     await asyncio.sleep(after)
     try:
         await asyncio.to_thread(importlib.import_module, "torch._dynamo")
-        await asyncio.to_thread(_measure_in_turn)
+        await asyncio.to_thread(services().turns.defer(machine_speed))  # a turn before the lock of its cache
     except Exception:
         logger.exception("The machine's speed could not be measured ahead of the first training")
-
-
-def _measure_in_turn() -> None:
-    with services().turns.take():  # before the lock of the speed's cache
-        machine_speed()
-
-
-def connect_cluster() -> None:
-    """Connect to the cluster that trains, if there is one; a run tries again if that fails."""
-    with contextlib.suppress(ClusterError):  # it is in the log
-        services().pool.connect()
 
 
 async def release_when_empty(here: Services) -> None:
@@ -87,5 +75,6 @@ def release_memory(here: Services) -> None:
     here.forget_results()
     gc.collect()
     gc.freeze()  # what is left belongs to modules that were loaded after the start, as `prepare` freezes the others
-    trim_heap()
+    with suppress(AttributeError):  # another C library than glibc
+        ctypes.CDLL(None).malloc_trim(0)
     logger.info("Nobody is here: what visitors computed was released")

@@ -17,7 +17,7 @@ from websockets.exceptions import InvalidStatus
 
 from benchmarks.load.student import visit
 from playground.pages import PAGES
-from playground.web.server.middleware import RefuseForeignOrigins, is_own_origin
+from playground.web.server.middleware import Protection, Visitors, is_own_origin
 from tests.attacks.client import ask, join, port_of, rerun, seconds_to_answer, shake_hands
 from tests.browser.server import Server
 from tests.waiting import run_coroutine
@@ -122,7 +122,7 @@ def test_streamlit_has_no_origin_to_look_up(host: str) -> None:
 
     headers = [(b"host", host.encode()), (b"origin", b"http://a"), (b"origin", b"http://b")]
     scope = {"type": "websocket", "path": "/_stcore/stream", "headers": headers}
-    run_coroutine(RefuseForeignOrigins(inside)(scope, AsyncMock(), AsyncMock()))
+    run_coroutine(Protection(inside, Visitors(1))(scope, AsyncMock(), AsyncMock()))
     assert seen == [[(b"host", host.encode())]]
 
 
@@ -132,7 +132,7 @@ def test_other_names_are_refused_where_the_operator_lists_the_servers_own(monkey
 
     options = {"server.allowedHosts": ["school.example"], "server.enableCORS": True, "server.corsAllowedOrigins": []}
     monkeypatch.setattr("streamlit.config.get_option", options.__getitem__)
-    client = TestClient(RefuseForeignOrigins(inside))
+    client = TestClient(Protection(inside, Visitors(1)))
     for path, host, status in (
         ("/attention", "school.example", 200),
         ("/attention", "school.example:8501", 200),

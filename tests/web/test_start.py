@@ -85,7 +85,7 @@ def test_what_visitors_computed_is_released_once_all_have_left() -> None:
             await asyncio.wait_for(start.release_when_empty(here), 0.5)
 
     run_coroutine(wait())
-    assert here.results.size > 0
+    assert here.results.n_bytes > 0
     here.visitors.open = 0
     run_coroutine(wait())
-    assert here.results.size == 0
+    assert here.results.n_bytes == 0

@@ -56,7 +56,6 @@ from playground.web.choices.setup import (
 from playground.web.choices.shortcuts import choose_values
 from playground.web.components.without_picture import write_address
 from playground.web.session import caches, trained_slot
-from playground.web.session.weights_cache import clear_session_caches
 
 SHOWN_VALUES = "_shown"
 """Session key of the shared values that the page showed last."""
@@ -174,8 +173,7 @@ def _bring_networks(values: Mapping[str, Any]) -> dict[str, Any]:
     """
     slot = trained_slot.session_slot()
     slot.fetch(values["run"])
-    if trained_slot.update_shown():
-        clear_session_caches()
+    slot.update_shown()
     is_shown = values["weights"] == "trained here"
     follows = not values["run"] if is_shown else is_training_page()
     if slot.newest is None or not follows or key_in(values["run"]) == slot.newest.key:

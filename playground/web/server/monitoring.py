@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from playground.errors import PlaygroundError
-from playground.web.server.visitors import Visitors
+from playground.web.server.middleware import Visitors
 
 logger = logging.getLogger(__name__)
 
@@ -43,10 +43,7 @@ class Meters:
 
     @contextmanager
     def watch_rerun(self, page: str, part: str = "page") -> Iterator[None]:
-        """Count a rerun of a page, or of a part of it; log it if it is slow, or fails.
-
-        `outcome` is `drawn`, `interrupted` by a newer choice, or `failed`.
-        """
+        """Count a rerun as drawn, interrupted by a newer choice, or failed; log it if it is slow, or fails."""
         begun, outcome = time.perf_counter(), "interrupted"
         try:
             yield
@@ -89,21 +86,16 @@ class NamelessSessions(logging.Filter):
         return True
 
 
-class Readiness:
-    """Whether the server has loaded what it needs, and has room for one more visitor."""
+def operator_routes(visitors: Visitors, meters: Meters) -> list[BaseRoute]:
+    """Return `/ready`, for balancers: whether one more visitor can come; and `/operators/metrics`, for Prometheus."""
 
-    def __init__(self, visitors: Visitors, meters: Meters) -> None:
-        self.visitors, self.registry, self.loaded = visitors, meters.registry, False
-
-    def routes(self) -> list[BaseRoute]:
-        """Return `/ready`, for balancers, and `/operators/metrics`, for Prometheus."""
-        return [Route("/ready", self._answer), Route("/operators/metrics", self._count)]
-
-    async def _answer(self, _request: Request) -> JSONResponse:
-        visitors = self.visitors
-        is_ready = self.loaded and not visitors.is_full
-        state = {"ready": is_ready, "loaded": self.loaded, "visitors": visitors.open, "max_visitors": visitors.limit}
+    async def answer(_request: Request) -> JSONResponse:
+        is_ready = visitors.loaded and not visitors.is_full
+        counts = {"visitors": visitors.open, "max_visitors": visitors.limit}
+        state = {"ready": is_ready, "loaded": visitors.loaded, **counts}
         return JSONResponse(state, 200 if is_ready else 503, headers={"Cache-Control": "no-store"})
 
-    def _count(self, _request: Request) -> Response:
-        return Response(generate_latest(self.registry), media_type=CONTENT_TYPE_LATEST)
+    def count(_request: Request) -> Response:
+        return Response(generate_latest(meters.registry), media_type=CONTENT_TYPE_LATEST)
+
+    return [Route("/ready", answer), Route("/operators/metrics", count)]

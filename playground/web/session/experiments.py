@@ -24,15 +24,13 @@ from playground.training.recipe import Recipe, teacher_config
 from playground.training.tasks import TASKS, Data, make_data
 from playground.training.tasks.task import DataRecipe
 from playground.training.variants import VariantRun, VariantsRequest, VariantsState, seeds_of
-from playground.web.session.memory_budget import MemoryReservation, MemoryUser
-from playground.web.session.services import services
-from playground.web.session.weights_cache import cache_for_everybody, load_once
+from playground.web.session.services import MemoryReservation, services
 
 EXPERIMENTS = "_experiments"
 """Session key of the `SessionExperiments`."""
 
 DELAY = 2.0
-"""How many times as long as measured a run takes: its thread has the lower priority, and pages are drawn beside it."""
+"""How many times slower than measured a run is: its thread has the lower priority, and pages are drawn beside it."""
 
 
 class Experiment(Generic[S]):
@@ -42,10 +40,9 @@ class Experiment(Generic[S]):
         inputs: everything that the computation depends on, to be compared with the page's settings later.
         request: what to compute.
         on_end: as of `JobPool.join`.
-        n_bytes: memory that the run takes from its first step to its end; the job fails if the server has less.
+        n_bytes: memory that the run takes until its end; the job fails if the server has less.
         key: all that the run's numbers depend on; experiments of equal keys share one job.
         keep: whether the result may stay for others, once this visitor is gone.
-        kept: the part of the last state that goes on taking memory which counts.
     """
 
     def __init__(
@@ -57,21 +54,13 @@ class Experiment(Generic[S]):
         n_bytes: int,
         key: Hashable,
         keep: bool = True,
-        kept: Callable[[S], MemoryUser | None] | None = None,
     ) -> None:
         self.inputs = inputs
         memory, budget = MemoryReservation(n_bytes), services().memory
-
-        def over(state: S | None) -> None:
-            user = None if state is None or kept is None else kept(state)
-            try:
-                if user is not None:
-                    budget.reserve(user, replacing=memory)
-            finally:
-                budget.release(memory)
-
-        on_start = partial(budget.reserve, memory)
-        self.job: JobHandle[S] = services().pool.join(key, request, on_end, keep=keep, on_start=on_start, on_over=over)
+        on_start, on_over = partial(budget.reserve, memory), lambda _: budget.release(memory)
+        self.job: JobHandle[S] = services().pool.join(
+            key, request, on_end, keep=keep, on_start=on_start, on_over=on_over
+        )
 
     @property
     def state(self) -> S | None:
@@ -85,7 +74,7 @@ class Experiment(Generic[S]):
 
     @property
     def in_progress(self) -> bool:
-        """Whether it changes without the visitor's doing: also in its last step, after it was stopped."""
+        """Whether it still changes by itself, in its last step after a stop too."""
         return not self.job.ended
 
 
@@ -94,19 +83,19 @@ class SessionExperiments:
 
     def __init__(self) -> None:
         self.session = secrets.token_hex(8)
-        """What a browser tells this session from an earlier one by."""
+        """Tells a browser this session from an earlier one."""
         self._experiments: dict[str, Experiment[Any]] = {}
 
     def get(self, page: str) -> Experiment[Any] | None:
-        """The page's latest experiment, whatever its status."""
+        """Return the page's latest experiment, whatever its status."""
         return self._experiments.get(page)
 
     def active_page(self) -> str | None:
-        """The page whose experiment is active."""
+        """Return the page whose experiment is active."""
         return next((page for page, experiment in self._experiments.items() if experiment.active), None)
 
     def start(self, page: str, create: Callable[[], Experiment[Any]]) -> None:
-        """Replace the page's experiment by a new one; nothing happens while any is active."""
+        """Replace the page's experiment by a new one, unless any is active."""
         if self.active_page() is None:
             self._experiments[page] = create()
 
@@ -123,7 +112,7 @@ class SessionExperiments:
 
 
 def session_experiments() -> SessionExperiments:
-    """The session's experiments; they are stopped when the connection breaks, and found again by who comes back."""
+    """Return the session's experiments; a broken connection stops them, and who comes back finds them."""
     experiments: SessionExperiments = _until_disconnect(st.session_state.setdefault(EXPERIMENTS, SessionExperiments()))
     return experiments
 
@@ -134,29 +123,29 @@ def _until_disconnect(_experiments: SessionExperiments) -> SessionExperiments:
 
 
 _TEXT_BYTES = 16_000_000
-"""The sentences that a network of the small English learns from, while they are made."""
+"""The sentences that a network of the small English learns from."""
 
 _TRAINING_BYTES = 6 * 4
 """Bytes for each parameter: weight, gradient, Adam's two averages, and a copy that is kept while another is made."""
 
 
 def training_data(recipe: Recipe) -> Data:
-    """The recipe's data, which many runs and visitors share; raises RecipeError if there can be none."""
+    """Return the recipe's data, which visitors share; raises RecipeError if there can be none."""
     return _cached_data(Recipe(**{field.name: vars(recipe)[field.name] for field in fields(DataRecipe)}))
 
 
 def validation_data(recipe: Recipe) -> Data:
-    """The recipe's data with one training sequence only: validation set, vocabulary and classes are all the same."""
+    """Return the recipe's data with one training sequence only."""
     return training_data(replace(recipe, n_train=1))
 
 
-@cache_for_everybody(max_entries=4)
+@st.cache_resource(max_entries=4, show_spinner=False)
 def _cached_data(recipe: Recipe) -> Data:
     return make_data(recipe)
 
 
 def machine_speed() -> Speed:
-    """Return how fast runs train here, beside pages that are drawn; BusyError if no turn to measure it came free."""
+    """Return how fast runs train here beside pages; raises BusyError if no turn to measure it came free."""
     return _measured_speed().slowed(DELAY)
 
 
@@ -165,15 +154,14 @@ def most_seconds() -> float:
     return services().settings.max_training_seconds * DELAY
 
 
-@load_once(seconds=600.0)
+@st.cache_resource(ttl=600.0, show_spinner=False)  # others may have kept the machine busy
 def _measured_speed() -> Speed:
-    """Of a few steps alone; measured again from time to time, as others may keep the machine busy."""
     with services().turns.take():
         return measure_speed(services().device)
 
 
 def without_idle(recipe: Recipe) -> Recipe:
-    """The recipe with every setting that changes nothing in its run at its default, so that equal runs are equal."""
+    """Return the recipe with settings that change nothing in its run at their defaults."""
     names = [*TASKS[recipe.task].unused_fields]
     if recipe.schedule == "constant":
         names.append("warmup")
@@ -190,7 +178,7 @@ def seconds_of(runs: Sequence[VariantRun]) -> float:
 
 
 def join_variants(runs: tuple[VariantRun, ...]) -> Experiment[VariantsState]:
-    """Take part in these runs; start them in the background if nobody has yet."""
+    """Take part in these runs."""
     data = {seed: training_data(replace(runs[0].recipe, seed=seed)) for seed in seeds_of(runs)}
     return Experiment(
         runs,
@@ -201,14 +189,14 @@ def join_variants(runs: tuple[VariantRun, ...]) -> Experiment[VariantsState]:
 
 
 LEARNING = "english"
-"""Under this name a session has its training of the small English, as a page has its experiment."""
+"""The page, so to speak, of a session's training of the small English."""
 
 _BASE_SECONDS = 60.0
-"""What the small English's base takes to be trained, on one core of a slow machine."""
+"""Training of the small English's base on one core of a slow machine."""
 
 
 def learning_seconds(spec: Spec) -> float:
-    """About how long a network of the small English is trained for: a narrow layer takes as long as one of the base."""
+    """Return about how long a network of the small English trains; a narrow layer takes as long as the base's."""
     n_tokens, base = 24, Spec()
     work = count_flops(spec.config, n_tokens).total / count_flops(base.config, n_tokens).total
     return _BASE_SECONDS * max(work, spec.config.n_layers / base.config.n_layers)
@@ -219,7 +207,7 @@ def join_learning(spec: Spec) -> Experiment[Learning]:
 
     def keep(state: Learning, _status: JobStatus) -> None:
         if state.trained is not None:
-            services().networks.store.keep(spec.key, save(state.trained))
+            services().store.keep(spec.key, save(state.trained))
 
     return Experiment(
         spec,
@@ -231,13 +219,7 @@ def join_learning(spec: Spec) -> Experiment[Learning]:
 
 
 def training_bytes(config: ModelConfig, recipe: Recipe, *data: Data) -> int:
-    """Memory that a run takes from its first step to its end, with its teacher and its data, in bytes.
-
-    Args:
-        config: the architecture, with the task's vocabulary.
-        recipe: the run.
-        data: its data, and others that are held as long; one at least.
-    """
+    """Return the bytes that a run takes, with its teacher and its data: one at least, its own first."""
     networks = (config, teacher_config(config)) if recipe.distill > 0 else (config,)
     parts = (part for each in data for examples in (each.train, each.validation) for part in vars(examples).values())
     n_data: int = sum(part.nbytes for part in parts)

@@ -2,42 +2,94 @@
 
 import os
 import threading
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
+from playground.errors import WeightsError
 from playground.jobs import JobPool
 from playground.jobs.cluster import ClusterPool
 from playground.runs.budget import choose_device
-from playground.web.server.monitoring import Meters, Readiness
+from playground.web.server.middleware import Visitors
+from playground.web.server.monitoring import Meters
 from playground.web.server.settings import Settings, read_settings
-from playground.web.server.visitors import Visitors
-from playground.web.session.memory_budget import MemoryBudget
-from playground.web.session.networks import EnglishNetworks
-from playground.web.session.result_cache import ResultCache, size_in_bytes
+from playground.web.session.result_cache import ResultCache
 from playground.web.session.turns import Turns
 from playground.weights.store import NetworkStore, default_folder
 
 PLACES = 2
 """Runs of pages at once: one goes on while another's tensors are computed."""
 
+_FULL = (
+    "This server holds as many visitors' weights as it can right now; "
+    "try again in some minutes, or with a smaller model."
+)
+
+
+class MemoryUser(Protocol):
+    """An upload, a trained network, a reservation."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that it takes, in bytes."""
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryReservation:
+    """Memory for something that is not there yet."""
+
+    n_bytes: int
+
+
+class MemoryBudget:
+    """At most `max_bytes` for visitors' own weights and trainings, each until it is gone; `free` may make room."""
+
+    def __init__(self, max_bytes: int, free: Callable[[], None] = lambda: None) -> None:
+        self.max_bytes, self._free, self._lock = max_bytes, free, threading.Lock()
+        self.users = weakref.WeakSet[MemoryUser]()
+
+    @property
+    def n_bytes(self) -> int:
+        """What all of them take."""
+        return sum(user.n_bytes for user in self.users)
+
+    def reserve(self, user: MemoryUser) -> None:
+        """Count something, once; raises `WeightsError` if too little memory is left."""
+        if not self._add(user):
+            self._free()
+            if not self._add(user):
+                raise WeightsError(_FULL)
+
+    def _add(self, user: MemoryUser) -> bool:
+        with self._lock:
+            fits = user in self.users or self.n_bytes + user.n_bytes <= self.max_bytes
+            if fits:
+                self.users.add(user)
+            return fits
+
+    def release(self, user: MemoryUser) -> None:
+        """Stop counting something, if it counts."""
+        with self._lock:
+            self.users.discard(user)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Services:
-    """One of each for the whole server; the types say what they are."""
+    """One of each for the whole server."""
 
     settings: Settings
     meters: Meters
     visitors: Visitors
-    readiness: Readiness
     turns: Turns
     results: ResultCache
-    networks: EnglishNetworks
+    store: NetworkStore
+    """Networks that were trained here."""
     pool: JobPool
-    """Runs the experiments of all visitors, and keeps results for whoever asks for the same."""
+    """The experiments of all visitors, and results for whoever asks for the same."""
     memory: MemoryBudget
 
     @property
@@ -53,24 +105,19 @@ class Services:
 
 def build_services(settings: Settings) -> Services:
     """Return new services with these settings."""
-
-    def device() -> torch.device:
-        return choose_device(settings.device)
-
-    results, visitors = ResultCache(settings.max_cached, size_in_bytes), Visitors(settings.max_sessions)
+    results, visitors = ResultCache(settings.max_cached), Visitors(settings.max_sessions)
     meters, pool = Meters(settings.slow_seconds), choose_pool(settings)
     meters.watch("playground_visitors", "Open pages.", lambda: visitors.open)
-    meters.watch("playground_cache_bytes", "Bytes of shared results.", lambda: results.size)
+    meters.watch("playground_cache_bytes", "Bytes of shared results.", lambda: results.n_bytes)
     return Services(
         settings=settings,
         meters=meters,
         visitors=visitors,
-        readiness=Readiness(visitors, meters),
         turns=Turns(PLACES, settings.busy_timeout, meters.wait_seconds.time),
         results=results,
-        networks=EnglishNetworks(NetworkStore(default_folder()), device),
+        store=NetworkStore(default_folder()),
         pool=pool,
-        memory=MemoryBudget(settings.max_own_weights, (pool.forget_results,)),
+        memory=MemoryBudget(settings.max_own_weights, pool.forget_results),
     )
 
 

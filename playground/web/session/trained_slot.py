@@ -1,4 +1,4 @@
-"""Trained networks: those that the session has trained or opened, and the translator that comes with the app."""
+"""Trained networks: those that the session has trained or opened."""
 
 import copy
 
@@ -9,14 +9,11 @@ from playground.link.state import AFTER, BEFORE
 from playground.training.kept_run import KeptRun, key_in, run_key
 from playground.training.network import Network
 from playground.training.trained_network import TrainedNetwork, load, save
+from playground.web.session.result_cache import cache_in_session, session_results
 from playground.web.session.services import services
-from playground.web.session.weights_cache import cache_in_session
 
 SLOT = "_trained"
 """Session key of the `TrainedSlot`."""
-
-SHOWN = "_trained_shown"
-"""Session key of the runs that the pages show: they change between two runs of a page, never within one."""
 
 MOST_RUNS = 6
 """Runs that a session keeps; the oldest goes first."""
@@ -29,11 +26,13 @@ class TrainedSlot:
 
     Attributes:
         runs: each with its network, the newest last.
+        shown: those that pages show; they change between two runs of a page, never within one.
         problem: why the latest one could not be kept, in one sentence; empty if it could.
     """
 
     def __init__(self) -> None:
         self.runs: tuple[KeptRun, ...] = ()
+        self.shown: tuple[KeptRun, ...] = ()
         self.problem = ""
 
     @property
@@ -47,7 +46,7 @@ class TrainedSlot:
         return self.runs[-1].network if self.runs else None
 
     def put(self, run: KeptRun) -> None:
-        """Keep a run, in the memory of its training or of its own; where there is none, keep those before."""
+        """Keep a run; without memory for it, keep those before."""
         try:
             services().memory.reserve(run.network)
         except WeightsError as error:
@@ -61,9 +60,15 @@ class TrainedSlot:
         key = key_in(name)
         if not key or any(run.key == key for run in self.runs):
             return
-        found = services().networks.store.find(key, lambda content: _read(content, key))
+        found = services().store.find(key, lambda content: _read(content, key))
         if found is not None:
             self.put(KeptRun(found, "stored"))
+
+    def update_shown(self) -> None:
+        """Show the present networks from now on, and forget what was computed with the last ones."""
+        if [run.network for run in self.shown] != [run.network for run in self.runs]:
+            session_results().clear()
+        self.shown = self.runs
 
 
 def _read(content: bytes, key: str) -> TrainedNetwork:
@@ -74,7 +79,7 @@ def _read(content: bytes, key: str) -> TrainedNetwork:
 
 
 def is_shared(run: KeptRun) -> bool:
-    """Whether its link brings a run: not one that was cancelled, learnt a visitor's own text, or came as a file."""
+    """Return whether its link brings a run: not one that was cancelled, learnt a visitor's own text, or was a file."""
     trained = run.network
     return run.origin != "opened" and trained.results.outcome != "cancelled" and not trained.recipe.text
 
@@ -82,62 +87,49 @@ def is_shared(run: KeptRun) -> bool:
 def store(run: KeptRun) -> None:
     """Keep a run on disk, if it is shared."""
     if is_shared(run):
-        services().networks.store.keep(run.key, save(run.network))
+        services().store.keep(run.key, save(run.network))
 
 
 def session_slot() -> TrainedSlot:
-    """The session's slot."""
+    """Return the session's slot."""
     slot: TrainedSlot = st.session_state.setdefault(SLOT, TrainedSlot())
     return slot
 
 
-def update_shown() -> bool:
-    """From now on, show the networks in the slot; returns whether those are others than before."""
-    before, now = shown_runs(), session_slot().runs
-    st.session_state[SHOWN] = now
-    return [run.network for run in before] != [run.network for run in now]
-
-
-def shown_runs() -> tuple[KeptRun, ...]:
-    """The runs that this run of a page shows, the newest last."""
-    runs: tuple[KeptRun, ...] = st.session_state.get(SHOWN, ())
-    return runs
-
-
 def shown_run(name: str = "") -> KeptRun | None:
-    """The run of this name among those that are shown; without a name the newest."""
+    """Return the run of this name among those that are shown; without a name the newest."""
     key = key_in(name)
-    return next((run for run in reversed(shown_runs()) if key in ("", run.key)), None)
+    return next((run for run in reversed(session_slot().shown) if key in ("", run.key)), None)
 
 
 def shown_network(name: str = "") -> TrainedNetwork | None:
-    """The trained network of `shown_run`."""
+    """Return the trained network of `shown_run`."""
     run = shown_run(name)
     return run.network if run else None
 
 
 def is_trained_network(weights: str) -> bool:
-    """Whether `State.weights` is the key of a trained network, after training or before."""
+    """Return whether `State.weights` is the key of a trained network, after training or before."""
     return weights.startswith(("trained-", "initial-"))
 
 
 def find_network(key: str) -> TrainedNetwork:
-    """The session's trained network of this key, after training or before; raises UnavailableError without one."""
-    for run in shown_runs():
+    """Return the session's trained network of this key, after or before training; raises UnavailableError."""
+    for run in session_slot().shown:
         if key in {run.network.key, run.network.initial_key}:
             return run.network
     raise UnavailableError(NOT_IN_SESSION)
 
 
 def network_on_device(weights: str) -> Network:
-    """The session's network after training or before, on the device where models run; raises as `find_network`."""
+    """Return a network, as `find_network`, on the device where models run."""
     trained = find_network(weights)
     if weights == trained.key and services().device.type == "cpu":
         return trained.network
     return _copy_on_device(weights)
 
 
-@cache_in_session(max_entries=2)
+@cache_in_session
 def _copy_on_device(weights: str) -> Network:
     trained = find_network(weights)
     model = trained.initial() if weights == trained.initial_key else copy.deepcopy(trained.network)
@@ -145,7 +137,7 @@ def _copy_on_device(weights: str) -> Network:
 
 
 def describe_weights(weights: str) -> str:
-    """What a page calls `State.weights`, whosever they are."""
+    """Return what a page calls `State.weights`, whosever they are."""
     names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
     if weights.startswith(BEFORE):
         return ":orange-badge[before training (random)]"
@@ -155,7 +147,7 @@ def describe_weights(weights: str) -> str:
 
 
 def weights_label(weights: str) -> str | None:
-    """What a page calls `State.weights` where they are of one of the session's trained networks."""
+    """Return what a page calls `State.weights` of one of the session's trained networks."""
     try:
         trained = find_network(weights)
     except UnavailableError:

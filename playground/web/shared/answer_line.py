@@ -13,7 +13,7 @@ from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import Setup, current_setup, pinned_setup
 from playground.web.components.rows import draw_token_chips
-from playground.web.session.answers import HiddenWord, fill_in, head_costs, hidden_word
+from playground.web.session.caches import fill_in, head_costs, hidden_word
 from playground.web.shared.page_end import as_one_element
 
 KEY = "answer_line"
@@ -28,41 +28,41 @@ def draw_answer_line(run: Run) -> None:
     setup = current_setup()
     if not setup.state.is_english:
         return
-    hidden = hidden_word(setup.run_key)
+    hidden = hidden_word(setup)
     with st.container(key=KEY, horizontal=True, vertical_alignment="center", gap="small"):
         if hidden is not None:
-            st.markdown(_describe(setup, hidden), width="content")
+            st.markdown(_describe(setup, *hidden), width="content")
         title = "Hide a word" if hidden is None else "Hide another word"
         with st.popover(title, icon=":material/visibility_off:"):
             st.caption("Press a word: the encoder fills in what it thinks stood there.")
-            _draw_words(run, hidden)
+            _draw_words(run, None if hidden is None else hidden[0])
             if hidden is not None:
                 st.markdown("**The answer by layer**, read by the same output head:")
-                st.dataframe(_by_depth(fill_in(setup.run_key)), key=f"{KEY}_by_depth", width="stretch")
+                st.dataframe(_by_depth(fill_in(setup)), key=f"{KEY}_by_depth", width="stretch")
 
 
-def _describe(setup: Setup, hidden: HiddenWord) -> str:
+def _describe(setup: Setup, place: int, hidden: str) -> str:
     """The likeliest words, the right one bold; before the changes; and without the head that is worth most."""
-    key, untouched = setup.run_key, setup.untouched_key
-    now, before = fill_in(key)[-1], fill_in(untouched)[-1]
-    told = f":material/edit: [?] = {_list_likeliest(now, hidden.word)}{_describe_pinned(hidden)}"
-    if not hidden.word:
+    untouched = setup.without_changes
+    now, before = fill_in(setup)[-1], fill_in(untouched)[-1]
+    told = f":material/edit: [?] = {_list_likeliest(now, hidden)}{_describe_pinned(place, hidden)}"
+    if not hidden:
         return told
-    word = escape_markdown(hidden.word)
-    if key != untouched:
-        told += f"  \nWithout your changes: *{word}* {before[IDS[hidden.word]]:.2f}"
-    costs = head_costs(untouched, hidden.word)
+    word = escape_markdown(hidden)
+    if setup.run_key != setup.untouched_key:
+        told += f"  \nWithout your changes: *{word}* {before[IDS[hidden]]:.2f}"
+    costs = head_costs(untouched, hidden)
     layer, head = np.unravel_index(int(costs.argmax()), costs.shape)
-    without = before[IDS[hidden.word]] - costs[layer, head]
+    without = before[IDS[hidden]] - costs[layer, head]
     return f"{told}  \nWithout layer {layer}, head {head}: *{word}* {without:.2f}"
 
 
-def _describe_pinned(hidden: HiddenWord) -> str:
+def _describe_pinned(place: int, hidden: str) -> str:
     """What the pinned encoder fills in for the same word; empty where there is none."""
     pinned = pinned_setup()
     with suppress(PlaygroundError):  # the page says why there is no pinned run
-        if pinned is not None and pinned.text.sentences and hidden_word(pinned.run_key) == hidden:
-            return f"  \nPinned: {_list_likeliest(fill_in(pinned.run_key)[-1], hidden.word)}"
+        if pinned is not None and pinned.text.sentences and hidden_word(pinned) == (place, hidden):
+            return f"  \nPinned: {_list_likeliest(fill_in(pinned)[-1], hidden)}"
     return ""
 
 
@@ -81,13 +81,13 @@ def _by_depth(probabilities: Array) -> pd.DataFrame:
     return pd.DataFrame(rows, index, ["likeliest", "second", "third"])
 
 
-def _draw_words(run: Run, hidden: HiddenWord | None) -> None:
+def _draw_words(run: Run, hidden: int | None) -> None:
     """Draw the sentence's words; a press hides one."""
     chips = [
-        (token, "", "special" if special else "plain", "hidden" if hidden and hidden.place == place else "hide this")
+        (token, "", "special" if special else "plain", "hidden" if hidden == place else "hide this")
         for place, (token, special) in enumerate(zip(run.real_tokens, run.special, strict=False))
     ]
-    draw_token_chips(chips, query=hidden.place if hidden else None, on_click=_hide, name=_CHIPS)
+    draw_token_chips(chips, query=hidden, on_click=_hide, name=_CHIPS)
 
 
 def _hide() -> None:

@@ -22,7 +22,7 @@ from playground.web.choices.open_page import current_parameters, parameters_to_c
 from playground.web.choices.setup import current_setup
 from playground.web.components.charts import draw_picture_buttons
 from playground.web.components.without_picture import show_only
-from playground.web.session.downloads import in_turn
+from playground.web.session.services import services
 from playground.web.shared.page_end import as_one_element
 
 
@@ -90,7 +90,9 @@ def draw_table_button(key: str, table: pd.DataFrame) -> None:
 
 
 def _draw_csv_button(key: str, name: str, rows: Callable[[], list[list[Any]]]) -> None:
-    st.download_button("CSV", in_turn(lambda: write_csv(rows())), f"{name}.csv", "text/csv", key=key, on_click="ignore")
+    st.download_button(
+        "CSV", services().turns.defer(lambda: write_csv(rows())), f"{name}.csv", "text/csv", key=key, on_click="ignore"
+    )
 
 
 def saved_heads(

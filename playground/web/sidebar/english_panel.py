@@ -24,7 +24,7 @@ from playground.web.choices.english import back_to_minilm, moved_from, seconds_s
 from playground.web.choices.setup import Setup, current_setup, current_value
 from playground.web.choices.shortcuts import replace_text
 from playground.web.choices.widgets import cut_text
-from playground.web.session.answers import fill_in, hidden_word
+from playground.web.session.caches import APP, fill_in, hidden_word
 from playground.web.session.experiments import LEARNING, join_learning, learning_seconds, session_experiments
 from playground.web.session.services import services
 from playground.web.shared.experiment_buttons import pending_sentence
@@ -125,7 +125,7 @@ def follow_learning() -> None:
     """Start the training once the visitor stays, draw how far it is, and show the encoder at its end."""
     setup, experiments = current_setup(), session_experiments()
     spec = english.spec_of(setup.state.asked)
-    if setup.state.chosen is None or services().networks.find(spec) is not None:
+    if setup.state.chosen is None or APP.find_english(spec) is not None:
         st.rerun()
     running = experiments.get(LEARNING)
     if running is not None and running.inputs != spec:
@@ -163,17 +163,18 @@ def _start(spec: Spec) -> None:
 def _describe_answer(setup: Setup) -> str:
     """The hidden word's probability, before the last move and now."""
     try:
-        hidden = hidden_word(setup.run_key) if setup.text.sentences else None
-        if hidden is None or not hidden.word:
+        hidden = hidden_word(setup) if setup.text.sentences else None
+        if hidden is None or not hidden[1]:
             return ""
-        now = float(fill_in(setup.run_key)[-1, IDS[hidden.word]])
+        _, word = hidden
+        now = float(fill_in(setup)[-1, IDS[word]])
         before = moved_from()
         told = f"**{now:.2f}**"
         if before is not None and before.state.is_english and before.text_key == setup.text_key:
-            told = f"{float(fill_in(before.run_key)[-1, IDS[hidden.word]]):.2f} → {told}"
+            told = f"{float(fill_in(before)[-1, IDS[word]]):.2f} → {told}"
     except PlaygroundError:  # the page says why there is no run
         return ""
-    return f"*{escape_markdown(hidden.word)}*: {told}"
+    return f"*{escape_markdown(word)}*: {told}"
 
 
 def _describe_capabilities(spec: Spec) -> str:
@@ -194,7 +195,7 @@ def _describe_capabilities(spec: Spec) -> str:
 def _shares(spec: Spec) -> Mapping[str, Sequence[float]]:
     """By capability the share right: of every seed that was measured, or of the one network that there is."""
     measured = shares_of(spec)
-    found = None if measured else services().networks.find(spec)
+    found = None if measured else APP.find_english(spec)
     return {name: [share] for name, share in found.shares.items()} if found else measured
 
 

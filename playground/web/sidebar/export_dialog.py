@@ -16,7 +16,6 @@ from playground.pages import page_at
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
 from playground.web.session import caches, trained_slot
-from playground.web.session.downloads import in_turn
 from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.page_end import PageEndError, draw_in_turn, fragment
@@ -130,7 +129,7 @@ def draw_data() -> None:
     name = f"run_{file_name(setup['weights'])}_seed{setup['seed']}.npz"
     _offer(
         name,
-        in_turn(write, is_long=total > _MANY_NUMBERS),
+        services().turns.defer(write, is_long=total > _MANY_NUMBERS),
         "application/octet-stream",
         disabled=total > data.MOST_NUMBERS,
     )

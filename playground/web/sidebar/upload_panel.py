@@ -6,22 +6,17 @@ import streamlit as st
 
 from playground.link.params import TRAINED
 from playground.presets import PRESETS
-from playground.text.own_tokens import MAX_VOCABULARY_BYTES, VocabularyTokenizer
+from playground.text.own_tokens import MAX_VOCABULARY_BYTES, IdTokenizer, VocabularyTokenizer
 from playground.text.wording import quote_text
 from playground.web.choices.setup import Setup
 from playground.web.session.services import services
 from playground.web.session.uploaded_files import (
-    TOKENIZER,
     UPLOAD,
     UploadedWeights,
-    current_tokenizer,
+    close_upload,
     current_upload,
-    keep_vocabulary,
-    read_typed_ids,
     read_upload,
-    token_rows,
 )
-from playground.web.session.weights_cache import clear_session_caches
 from playground.web.shared import uploads
 
 PROBLEM, VOCABULARY_PROBLEM = "_own_weights_problem", "_own_vocabulary_problem"
@@ -77,9 +72,9 @@ def draw(setup: Setup) -> None:
 
 def close() -> None:
     """Forget the upload, everything computed with it, its vocabulary, and their problems."""
-    for key in (UPLOAD, TOKENIZER, PROBLEM, VOCABULARY_PROBLEM, _READING, READING):
+    for key in (PROBLEM, VOCABULARY_PROBLEM, _READING, READING):
         st.session_state.pop(key, None)
-    clear_session_caches()
+    close_upload()
 
 
 def _describe(upload: UploadedWeights, setup: Setup) -> list[str]:
@@ -104,11 +99,10 @@ def _describe(upload: UploadedWeights, setup: Setup) -> list[str]:
 
 def _draw_reading(upload: UploadedWeights) -> None:
     """Draw the choice of how text becomes ids; nothing to choose if the file says it, or has no token table."""
-    own = current_tokenizer()
-    if upload.has_tokenizer and own is not None:
-        st.caption(f"Text is read with its own tokenizer, which has {own.tokenizer.vocab_size:,} tokens.")
+    if not isinstance(upload.tokenizer, VocabularyTokenizer | IdTokenizer | None):
+        st.caption(f"Text is read with its own tokenizer, which has {upload.tokenizer.vocab_size:,} tokens.")
         return
-    if not token_rows():
+    if not upload.token_rows:
         return
     st.session_state.setdefault(READING, st.session_state.get(_READING, "tokenizer"))
     reading = st.selectbox(
@@ -119,14 +113,14 @@ def _draw_reading(upload: UploadedWeights) -> None:
         on_change=_change_reading,
     )
     if reading == "ids":
-        st.caption(f"Write ids from 0 to {token_rows() - 1:,} with blanks between them, one sentence a line.")
+        st.caption(f"Write ids from 0 to {upload.token_rows - 1:,} with blanks between them, one sentence a line.")
     elif reading == "vocabulary":
-        _draw_vocabulary()
+        _draw_vocabulary(upload)
     else:
         st.caption("That tokenizer counts ids in its own way, so they may stand for other words than in your model.")
 
 
-def _draw_vocabulary() -> None:
+def _draw_vocabulary(upload: UploadedWeights) -> None:
     st.file_uploader(
         "Its vocabulary: one word a line, or JSON",
         key=uploads.uploader_key(VOCABULARY_UPLOADER),
@@ -136,26 +130,31 @@ def _draw_vocabulary() -> None:
     )
     if VOCABULARY_PROBLEM in st.session_state:
         st.error(st.session_state[VOCABULARY_PROBLEM])
-    own = current_tokenizer()
-    if own is None or not isinstance(own.tokenizer, VocabularyTokenizer):
+    if not isinstance(upload.tokenizer, VocabularyTokenizer):
         st.caption("Until a vocabulary is open, the sidebar's tokenizer reads the text. To save a dictionary:")
         st.code(_HOW_TO_SAVE_WORDS, language="python", wrap_lines=True)
     else:
-        st.caption(f"**{quote_text(own.file)}**: {len(own.tokenizer.ids):,} words for {token_rows():,} rows.")
+        n, rows = len(upload.tokenizer.ids), upload.token_rows
+        st.caption(f"**{quote_text(upload.tokenizer_file)}**: {n:,} words for {rows:,} rows.")
 
 
 def _change_reading() -> None:
     st.session_state[_READING] = st.session_state[READING]
-    st.session_state.pop(TOKENIZER, None)
+    upload = current_upload()
+    if upload is None:
+        return
     if st.session_state[READING] == "ids":
-        read_typed_ids()
+        upload.read_typed_ids()
+    else:
+        upload.read_with_sidebar()
 
 
 def _open_vocabulary() -> None:
+    upload = current_upload()
     file = uploads.take_file(VOCABULARY_UPLOADER)
-    if file is not None:
+    if file is not None and upload is not None:
         with uploads.explain_failure(VOCABULARY_PROBLEM, quote_text(file.name)):
-            keep_vocabulary(file.name, file.getvalue())
+            upload.read_with_vocabulary(file.name, file.getvalue())
 
 
 def _open_upload() -> None:
@@ -174,11 +173,9 @@ def _open_upload() -> None:
     with uploads.explain_failure(PROBLEM, quote_text(name)):
         with services().turns.take():
             config, tokenizer = files.get("config.json"), files.get("tokenizer.json")
-            upload, own = read_upload(name, list(weights.values()), config, tokenizer)
+            upload = read_upload(name, list(weights.values()), config, tokenizer)
         close()
         st.session_state[UPLOAD] = upload
-        if own is not None:
-            st.session_state[TOKENIZER] = own
         st.session_state.update(upload.recognised.open_settings)
-        if own is None and 0 < upload.recognised.settings["vocab_size"] < TRAINED.vocab_size:
+        if upload.tokenizer is None and 0 < upload.token_rows < TRAINED.vocab_size:
             st.session_state["tokenizer"] = "word"

@@ -25,7 +25,6 @@ from playground.views import training as view
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.session import trained_slot
-from playground.web.session.downloads import in_turn
 from playground.web.session.experiments import (
     Experiment,
     machine_speed,
@@ -36,9 +35,9 @@ from playground.web.session.experiments import (
     validation_data,
     without_idle,
 )
+from playground.web.session.result_cache import cache_in_session
 from playground.web.session.services import services
 from playground.web.session.trained_slot import TrainedSlot
-from playground.web.session.weights_cache import cache_in_session
 from playground.web.shared import experiment_buttons, panels, uploads
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import WIDGETS, read_options, render
@@ -117,7 +116,6 @@ def create_experiment(plan: TrainingPlan) -> Experiment[TrainingState]:
         n_bytes=training_bytes(plan.config, plan.recipe, data),
         key=plan.key,
         keep=not plan.recipe.text,  # what a visitor typed is nobody else's
-        kept=lambda state: state.trained,
     )
 
 
@@ -330,7 +328,7 @@ def _offer_network(run: KeptRun) -> None:
         )
         st.download_button(
             say("training", "download"),
-            in_turn(lambda: save(trained)),
+            services().turns.defer(lambda: save(trained)),
             file_name=f"{trained.recipe.task}-{trained.results.kept_step}-steps.safetensors",
             mime="application/octet-stream",
             key="training_download",
@@ -387,13 +385,13 @@ def _open_file() -> None:
             trained_slot.session_slot().put(KeptRun(network, "opened"))
 
 
-@cache_in_session(max_entries=1)
+@cache_in_session
 def _answer_samples(trained: TrainedNetwork) -> list[Sample]:
     with services().turns.take():
         return answer_samples(trained.network, validation_data(trained.recipe), trained.recipe)
 
 
-@cache_in_session(max_entries=1)
+@cache_in_session
 def _answer_typed(trained: TrainedNetwork, typed: str) -> Sample:
     """The answer to a visitor's own sequence; raises as `MadeUpTask.read`, or BusyError."""
     recipe, data = trained.recipe, validation_data(trained.recipe)

@@ -10,12 +10,11 @@ from playground.views.tutorials import FiveTutorials, read_five, trace_tutorials
 from playground.web.choices.setup import current_setup
 from playground.web.choices.shortcuts import apply_preset, use_task_defaults
 from playground.web.components.without_picture import request_scroll
-from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.shared.navigation import page_named
 from playground.web.shared.renderer import WIDGETS
 
-_trace_tutorials = cache_for_everybody(max_entries=4)(trace_tutorials)
-_find_causes = cache_for_everybody(max_entries=20)(comparison.causes)
+_trace_tutorials = st.cache_resource(max_entries=4, show_spinner=False)(trace_tutorials)
+_find_causes = st.cache_resource(max_entries=20, show_spinner=False)(comparison.causes)
 
 
 def tutorials_scene() -> Scene[FiveTutorials]:

@@ -1,27 +1,30 @@
-"""The layers around Streamlit's server, driven as bare ASGI applications, and the settings that they read."""
+"""The layer around Streamlit's server, driven as a bare ASGI application, and the settings that it reads."""
 
+import asyncio
 import logging
 from contextlib import nullcontext
 from dataclasses import fields
+from unittest.mock import AsyncMock
 
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
-from starlette.testclient import TestClient
+from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnected
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 import streamlit_app
 from playground.runs.budget import MAX_KEPT, MAX_PARAMETERS
-from playground.web.server.messages import FilterMessages
-from playground.web.server.middleware import PageAddress, SecurityHeaders
+from playground.web.server.middleware import RETRY_AFTER, Protection, Visitors
 from playground.web.server.settings import Settings, read_settings
 from tests.waiting import run_coroutine
 
 STREAM = "/_stcore/stream"
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+RERUN = BackMsg(stop_script=True).SerializeToString()
 
 
 async def _page(request: Request) -> PlainTextResponse:
@@ -30,7 +33,7 @@ async def _page(request: Request) -> PlainTextResponse:
 
 async def _stream(websocket: WebSocket) -> None:
     await websocket.accept()
-    await websocket.receive_text()
+    await websocket.receive_bytes()
 
 
 INSIDE = Starlette(routes=[Route("/{path:path}", _page), WebSocketRoute("/{path:path}", _stream)])
@@ -38,7 +41,7 @@ INSIDE = Starlette(routes=[Route("/{path:path}", _page), WebSocketRoute("/{path:
 
 @pytest.mark.parametrize("frame_ancestors", ["'self'", "'self' https://school.example"])
 def test_every_answer_carries_the_security_headers(frame_ancestors: str) -> None:
-    with TestClient(SecurityHeaders(INSIDE, frame_ancestors)) as client:
+    with TestClient(Protection(INSIDE, Visitors(1), frame_ancestors)) as client:
         headers = client.get("/attention").headers
     policy = dict(directive.split(" ", 1) for directive in headers["content-security-policy"].split("; "))
     assert policy["default-src"] == "'self'"
@@ -60,26 +63,60 @@ def test_every_answer_carries_the_security_headers(frame_ancestors: str) -> None
     ],
 )
 def test_a_page_that_has_moved_is_found(base: str, path: str, location: str | None) -> None:
-    with TestClient(PageAddress(INSIDE, base), follow_redirects=False) as client:
+    with TestClient(Protection(INSIDE, Visitors(1), base=base), follow_redirects=False) as client:
         answer = client.get(path, headers=BROWSER)
         assert client.get(path, headers={"accept": "*/*"}).status_code == 200
     assert answer.status_code == (307 if location else 200)
     assert answer.headers.get("location") == location
 
 
-@pytest.mark.parametrize(("error", "is_expected"), [(WebSocketDisconnected("closed"), True), (KeyError("x"), False)])
-def test_a_visitor_who_left_is_one_line_and_any_other_error_goes_on(
-    error: Exception, is_expected: bool, caplog: pytest.LogCaptureFixture
+def test_at_the_cap_a_page_load_is_asked_to_wait_and_a_websocket_refused() -> None:
+    visitors = Visitors(1)
+    with TestClient(Protection(INSIDE, visitors)) as client:
+        with client.websocket_connect("/another/socket") as websocket:  # the stream alone counts
+            assert client.get("/", headers=BROWSER).text == "inside"
+            websocket.send_bytes(RERUN)
+        with client.websocket_connect(STREAM) as websocket:
+            assert (visitors.open, visitors.is_full) == (1, True)
+            page = client.get("/attention?text=hello", headers=BROWSER)
+            assert (page.status_code, page.headers["retry-after"]) == (503, str(RETRY_AFTER))
+            assert f'content="{RETRY_AFTER}"' in page.text
+            assert client.get("/static/app.js").text == "inside"
+            with pytest.raises(WebSocketDenialResponse) as refused, client.websocket_connect(STREAM):
+                pytest.fail("it came in")
+            assert refused.value.status_code == 503
+            websocket.send_bytes(RERUN)
+        assert client.get("/attention", headers=BROWSER).text == "inside"
+
+
+@pytest.mark.parametrize("error", [None, RuntimeError("the application failed"), WebSocketDisconnected("closed")])
+def test_the_count_falls_however_a_visit_ends_and_a_visitor_who_left_is_one_line(
+    error: Exception | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def fail(_scope: Scope, _receive: Receive, _send: Send) -> None:
-        raise error
+    counts: list[int] = []
 
-    async def serve() -> None:
-        await FilterMessages(fail)({"type": "websocket", "path": STREAM}, None, None)  # type: ignore[arg-type]
+    async def inside(scope: Scope, receive: Receive, send: Send) -> None:
+        counts.append(visitors.open)
+        if error is not None:
+            raise error
+        await asyncio.Event().wait()
 
-    with caplog.at_level(logging.INFO), nullcontext() if is_expected else pytest.raises(KeyError):
-        run_coroutine(serve())
-    assert [(record.levelname, record.exc_info) for record in caplog.records] == [("INFO", None)] * is_expected
+    async def visit() -> None:
+        scope = {"type": "websocket", "path": STREAM, "headers": []}
+        task = asyncio.create_task(protection(scope, AsyncMock(), AsyncMock()))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        await task
+
+    visitors = Visitors(3)
+    protection = Protection(inside, visitors)
+    is_quiet = isinstance(error, WebSocketDisconnected)
+    ends = nullcontext() if is_quiet else pytest.raises((RuntimeError, asyncio.CancelledError))
+    with caplog.at_level(logging.INFO), ends:
+        run_coroutine(visit())
+    assert (counts, visitors.open) == ([1], 0)
+    assert visitors.last_left is not None
+    assert [(record.levelname, record.exc_info) for record in caplog.records] == [("INFO", None)] * is_quiet
 
 
 def test_settings_are_read_from_the_environment() -> None:
@@ -106,11 +143,9 @@ def test_a_bad_value_is_named_and_the_default_used(
 ) -> None:
     for value in values:
         caplog.clear()
-        with caplog.at_level(logging.WARNING):
-            assert read_settings({variable: value}) == Settings()
+        assert read_settings({variable: value}) == Settings()
         assert [record.levelname for record in caplog.records] == ["WARNING"]
         assert variable in caplog.text
-        assert "secret" not in caplog.text
 
 
 def test_the_results_of_two_settings_fit_at_their_largest() -> None:

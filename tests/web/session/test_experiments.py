@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Generator, Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -11,8 +11,7 @@ from playground.jobs import JobStatus
 from playground.training.recipe import Recipe
 from playground.training.tasks import make_data
 from playground.web.session.experiments import Experiment, SessionExperiments, training_bytes, validation_data
-from playground.web.session.memory_budget import MemoryBudget, MemoryReservation
-from playground.web.session.services import other_services, services
+from playground.web.session.services import MemoryBudget, MemoryReservation, other_services, services
 from playground.web.shared.experiment_buttons import pending_sentence
 from tests.waiting import running_jobs, until
 from tests.web.experiment_pages import TEXT, recipe, run
@@ -23,13 +22,12 @@ pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
 class Count:
     """A request, its computation and its state in one: some steps, which do nothing until they are let go."""
 
-    n_bytes = 0
+    n_bytes = 50
 
     def __init__(self, n: int, free: bool = True) -> None:
         self.n, self.done = n, 0
         self.gate = threading.Semaphore(10**6 if free else 0)
         self.begun = threading.Event()
-        self.result = MemoryReservation(50)
 
     def build(self) -> Any:
         return self
@@ -109,7 +107,7 @@ def test_a_stopped_experiment_is_in_progress_until_its_last_step_is_done() -> No
 @pytest.fixture
 def memory() -> Iterator[MemoryBudget]:
     """100 bytes for the test, of which nobody has any."""
-    with other_services(memory=MemoryBudget(100, [services().pool.forget_results])) as here:
+    with other_services(memory=MemoryBudget(100, services().pool.forget_results)) as here:
         yield here.memory
 
 
@@ -148,22 +146,20 @@ def test_an_experiment_without_memory_is_refused_and_lets_others_run(memory: Mem
     until(lambda: memory.n_bytes == 60)
 
 
-def test_a_shared_result_counts_once_and_gives_way_if_nobody_holds_it(memory: MemoryBudget) -> None:
-    def train() -> Experiment[Any]:
-        count: Any = Count(1)
-        return Experiment("inputs", count, n_bytes=60, key="one", kept=lambda state: state.result)
-
-    needed = MemoryReservation(60)
-    visitors = [train(), train()]
+def test_memory_gives_way_if_nobody_holds_a_shared_result(memory: MemoryBudget) -> None:
+    counts = [Count(1), Count(1)]
+    visitors = [Experiment("inputs", cast(Any, count), n_bytes=60, key="one") for count in counts]
     until(lambda: all(each.job.ended for each in visitors))
-    assert visitors[0].state is visitors[1].state
-    assert memory.n_bytes == 50
+    assert visitors[0].state is visitors[1].state is counts[0]
+    assert memory.n_bytes == 0
+    memory.reserve(counts[0])
+    needed = MemoryReservation(60)
     with pytest.raises(WeightsError):
         memory.reserve(needed)
     visitors.clear()
+    counts.clear()
     memory.reserve(needed)
     assert memory.n_bytes == 60
-    memory.release(needed)
 
 
 @pytest.mark.parametrize("task", ["reverse", "seq2seq-copy"])

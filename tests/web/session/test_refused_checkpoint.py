@@ -25,11 +25,14 @@ def swapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     ids["cat"], ids["dog"] = ids["dog"], ids["cat"]
     (tmp_path / checkpoint.VOCABULARY).write_text(json.dumps(content), encoding="utf-8")
     monkeypatch.setattr(checkpoint, "minilm_path", lambda: tmp_path)
-    for find in (caches._checkpoint, caches.checkpoint_available):
-        find.clear()  # type: ignore[union-attr]
+    forget_checkpoint()
     yield tmp_path
-    for find in (caches._checkpoint, caches.checkpoint_available):
-        find.clear()  # type: ignore[union-attr]
+    forget_checkpoint()
+
+
+def forget_checkpoint() -> None:
+    caches._checkpoint.clear()
+    caches.checkpoint_available.clear()
 
 
 def test_a_swapped_vocabulary_is_refused_and_the_app_goes_on_with_random_weights(

@@ -38,7 +38,7 @@ def test_a_name_has_the_key_and_the_share_and_nothing_breaks_it() -> None:
     for wrong in ("", "abc-1", f"{key}-", f"{key}-x", f"{key}-123456", f"{key}-²", f"../{key}-1", f"{key}\n"):
         assert (key_in(wrong), share_in(wrong)) == ("", None)
     with pytest.raises(ValueError, match="no hash"):
-        services().networks.store.find("../secret", bytes)
+        services().store.find("../secret", bytes)
 
 
 def test_what_was_stored_comes_back_to_another_session_and_nothing_else_does() -> None:
@@ -60,12 +60,12 @@ def test_what_was_cancelled_or_is_a_visitors_own_is_not_stored() -> None:
     own_text = replace(one, recipe=replace(one.recipe, task="characters", text="what I typed"))
     for each in (cancelled, own_text, one):
         trained_slot.store(KeptRun(each, "opened" if each is one else "trained"))
-        assert not services().networks.store.path(key_in(name_run(each))).exists()
+        assert not services().store.path(key_in(name_run(each))).exists()
 
 
 @pytest.mark.parametrize("kind", ["damaged", "of another run", "foreign"])
 def test_a_wrong_file_in_the_store_is_deleted(kind: str) -> None:
-    one, store, slot = trained(), services().networks.store, TrainedSlot()
+    one, store, slot = trained(), services().store, TrainedSlot()
     foreign = safetensors.torch.save({}, {"format": "x", "recipe": json.dumps({})})
     content = {"damaged": save(one)[:200], "of another run": save(trained("sort")), "foreign": foreign}[kind]
     key = key_in(name_run(one))

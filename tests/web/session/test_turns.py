@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_token_string
 
 from playground.errors import BusyError
-from playground.runs.budget import check_interrupted, interruptible
+from playground.runs.budget import check_interrupted
 from playground.web.server.settings import Settings
 from playground.web.session import turns as turns_module
 from playground.web.session.services import Services, build_services, other_services, services
@@ -27,6 +27,10 @@ class StoppedError(Exception):
     """Ends a computation that nobody waits for."""
 
 
+def stop() -> None:
+    raise StoppedError
+
+
 class Visits:
     """Visitors in threads of their own, who note when they come in, and leave when they are told to."""
 
@@ -35,26 +39,18 @@ class Visits:
         self.inside: list[str] = []
         """Everybody who came in, in this order."""
         self._leave: dict[str, threading.Event] = {}
-        self._threads: list[threading.Thread] = []
 
     def come(self, *names: str) -> None:
         """Begin visits, whose visitors are the names without numbers; return once all are inside or wait."""
-        for n, name in enumerate(names, len(self._threads) + 1):
+        for name in names:
             self._leave[name] = threading.Event()
-            self._threads.append(threading.Thread(target=self._visit, args=(name,)))
-            self._threads[-1].start()
-            until(lambda n=n: len(self.inside) + len(self.places._waiting) == n)  # type: ignore[misc]
+            threading.Thread(target=self._visit, args=(name,)).start()
+            until(lambda: len(self.inside) + len(self.places._waiting) == len(self._leave))
 
     def leave(self, name: str, inside: list[str]) -> None:
         """End a visit; these have come in by then."""
         self._leave[name].set()
         until(lambda: self.inside == inside)
-
-    def end(self) -> None:
-        for leave in self._leave.values():
-            leave.set()
-        for thread in self._threads:
-            thread.join(LONG)
 
     def _visit(self, name: str) -> None:
         with self.places.hold(name.rstrip("0123456789"), LONG, lambda: None):
@@ -68,7 +64,8 @@ def visits(places: FairSemaphore) -> Iterator[Visits]:
     try:
         yield made
     finally:
-        made.end()
+        for leave in made._leave.values():
+            leave.set()
 
 
 def test_many_pages_of_one_visitor_never_take_more_than_one_place() -> None:
@@ -91,10 +88,6 @@ def test_the_first_come_first_but_there_is_a_place_for_those_whose_last_turn_was
 
 def test_a_place_comes_back_however_a_visit_ends() -> None:
     places = FairSemaphore(1)
-
-    def stop() -> None:
-        raise StoppedError
-
     with places.hold("a", LONG, stop), ExitStack() as more:
         with pytest.raises(StoppedError):
             more.enter_context(places.hold("b", LONG, stop))
@@ -131,15 +124,10 @@ def test_the_long_place_is_beside_the_turns_and_takes_none() -> None:
 
 
 def test_a_computation_ends_if_its_visitor_has_gone_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop() -> None:
-        raise StoppedError
-
     monkeypatch.setattr(turns_module, "current_visitor", lambda: ("somebody", stop))
     with pytest.raises(StoppedError), Turns(1, LONG).take():
         check_interrupted()
     check_interrupted()  # outside nothing ends
-    with pytest.raises(StoppedError), interruptible(stop):
-        check_interrupted()
 
 
 def test_tabs_of_one_browser_are_one_visitor(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,13 +147,19 @@ def test_tabs_of_one_browser_are_one_visitor(monkeypatch: pytest.MonkeyPatch) ->
         assert current_visitor()[0] == "one"
 
 
+def test_a_file_is_made_in_its_visitors_turn_and_a_long_one_beside_the_pages() -> None:
+    turns = Turns(0, timeout=0.01)
+    assert turns.defer(lambda: "made", is_long=True)() == "made"
+    with pytest.raises(BusyError):
+        turns.defer(lambda: "made")()
+
+
 def test_a_page_without_a_turn_says_so_below_its_sidebar() -> None:
     with other_services(turns=Turns(1, timeout=0.01)) as here:
         with here.turns.take():
             app = open_page("norms", text="a sentence of a page that waits")
             assert len(app.error) == 1
             assert app.text_area(key="text").value == "a sentence of a page that waits"
-        without_error(app.run())
         with here.turns.hold_long_place():
             without_error(app.run())
 

@@ -21,8 +21,7 @@ from playground.training.kept_run import KeptRun
 from playground.training.tasks import TASKS, make_data
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session import trained_slot
-from playground.web.session.memory_budget import MemoryBudget
-from playground.web.session.services import Services, other_services
+from playground.web.session.services import MemoryBudget, Services, other_services
 from playground.web.session.trained_slot import MOST_RUNS, TrainedSlot
 from tests.training.trained import CONFIG, trained, trainer
 from tests.web.app_test import (
@@ -222,7 +221,9 @@ def test_a_server_that_is_full_keeps_the_network_that_was_there() -> None:
 
 def test_on_another_device_it_is_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     one = trained()
-    monkeypatch.setattr(trained_slot, "shown_runs", lambda: (KeptRun(one, "trained"),))
+    slot = TrainedSlot()
+    slot.shown = (KeptRun(one, "trained"),)
+    monkeypatch.setattr(trained_slot, "session_slot", lambda: slot)
     assert trained_slot.network_on_device(one.key) is one.network
     monkeypatch.setattr(Services, "device", torch.device("meta"))
     for key in (one.key, one.initial_key):

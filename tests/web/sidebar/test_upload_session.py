@@ -17,8 +17,7 @@ from playground import Encoder
 from playground.runs.encoder_run import Run
 from playground.web.server.settings import Settings
 from playground.web.session import uploaded_files
-from playground.web.session.memory_budget import MemoryBudget
-from playground.web.session.services import Services, other_services
+from playground.web.session.services import MemoryBudget, Services, other_services
 from playground.web.sidebar import upload_panel
 from playground.weights import MAX_BYTES
 from tests.web.app_test import (

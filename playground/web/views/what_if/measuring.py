@@ -27,7 +27,7 @@ from playground.training.answers import first_sequences, score_changed
 from playground.training.tasks import Examples
 from playground.views.what_if.followed import pool_sentence
 from playground.web.components.without_picture import ask_again
-from playground.web.session import answers, trained_slot
+from playground.web.session import caches, trained_slot
 from playground.web.session.experiments import validation_data
 from playground.web.session.services import services
 from playground.web.shared import panels
@@ -175,7 +175,7 @@ def sweep_numbers(lab: Lab, sweep: SweepKey) -> Growing:
     parts = [part for rows in together for part in cut(rows, rows_at_once(lab.config, len(run.tokens)))]
     if sum(n_layers - max(0, start) for start in starts) > MAX_PASSES * n_layers:
         raise TooLargeError(say("what_if", "too-many", runs=len(starts)))
-    n_columns = 1 + len(lab.text.sentences) + (answers.hidden_word(lab.run_key) is not None)
+    n_columns = 1 + len(lab.text.sentences) + (caches.hidden_word(lab) is not None)
     return empty_numbers(parts, 1 if sweep.kind in ("patches", "heads taken out") else n_columns)
 
 
@@ -197,9 +197,9 @@ def _make_sweep(lab: Lab, sweep: SweepKey, run: Run) -> Sweep:
     if sweep.kind == "heads taken out":
         return Sweep(variants, sweeps.score_similarity(run))
     score = sweeps.score_change(run, text_vectors(lab))
-    if answers.hidden_word(lab.run_key) is None:
+    if caches.hidden_word(lab) is None:
         return Sweep(variants, score)
-    return Sweep(variants, lambda final: np.column_stack([score(final), answers.score_hidden(lab.run_key, final)]))
+    return Sweep(variants, lambda final: np.column_stack([score(final), caches.score_hidden(lab, final)]))
 
 
 @once
