@@ -15,7 +15,7 @@ from playground.analysis.stream_sources import logit_lens
 from playground.config import ModelConfig
 from playground.errors import PretrainedError, UnavailableError
 from playground.language import answers
-from playground.language.finding import find_network
+from playground.language.family import find_network
 from playground.language.network import EnglishNetwork, Spec, untrained
 from playground.language.text import IDS, MASK_ID
 from playground.learn.exercise import FOLDER, Exercise, read_folders
