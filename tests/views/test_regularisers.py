@@ -29,7 +29,7 @@ from playground.views.regularisers import (
     show_details,
 )
 from playground.views.variant_curves import WatchedVariants, tabulate_runs
-from playground.web.components.charts import curve_data
+from playground.web.components.drawings import curve_data
 from tests.views.scenes import parts_of
 
 N_STEPS = 6

@@ -12,7 +12,7 @@ from playground.language.text import IDS, VOCABULARY
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import Setup, current_setup, pinned_setup
-from playground.web.components.rows import draw_token_chips
+from playground.web.components.drawings import draw_token_chips
 from playground.web.session.caches import fill_in, head_costs, hidden_word
 from playground.web.shared.page_end import as_one_element
 

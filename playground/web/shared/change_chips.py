@@ -15,7 +15,7 @@ from playground.runs.forward_pass import intervention_subject
 from playground.views.change_names import group_layers, name_changes, name_tokens
 from playground.web.choices import changes
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
-from playground.web.components.rows import CHANGES_KEY, Chip, draw_chips
+from playground.web.components.drawings import CHANGES_KEY, Chip, draw_chips
 from playground.web.components.without_picture import scroll_to
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
@@ -135,11 +135,9 @@ def draw_change_chips() -> None:
                 Chip(
                     _write_group(group),
                     name_changes(group, tokens),
-                    name_changes(group, tokens),
                     is_on,
                     name_tokens(next((fitted.reasons[each] for each in group if each in fitted.reasons), ""), tokens),
                     waits if is_on else "",
-                    is_on and bool(waits),
                 )
                 for group, is_on in groups
             ],

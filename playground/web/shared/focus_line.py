@@ -15,8 +15,7 @@ from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.text.wording import write_weight
 from playground.web.choices.focus import choose_places, current_focus, last_places, move_focus, moved_places
-from playground.web.components.charts import CellFrame, clicked_cell
-from playground.web.components.rows import FOCUS_KEY, draw_focus_line
+from playground.web.components.drawings import FOCUS_KEY, CellFrame, clicked_cell, draw_focus_line
 
 
 @dataclass(frozen=True)
@@ -64,13 +63,13 @@ def draw_focus(run: Run, shown: Sequence[str] = PLACES) -> Focus:
     if set(shown) != set(PLACES):
         amount = ""
     draw_focus_line(
-        asdict(focus),
-        {place: number + 1 for place, number in last.items()},
-        [shortened(token) for token in run.tokens],
-        amount,
-        note,
-        shown,
         _take_move,
+        places=asdict(focus),
+        counts={place: number + 1 for place, number in last.items()},
+        tokens=[shortened(token) for token in run.tokens],
+        weight=amount,
+        note=note,
+        shown=list(shown),
     )
     return focus
 

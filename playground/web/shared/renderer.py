@@ -47,8 +47,14 @@ from playground.pages import page_at
 from playground.web.choices import widgets
 from playground.web.choices.focus import choose, choose_places, move_focus
 from playground.web.choices.setup import current_setup, current_value, pinned_setup
-from playground.web.components.charts import CellFrame, clicked_tokens, draw_bars, draw_curves, draw_head_lines
-from playground.web.components.rows import draw_token_chips
+from playground.web.components.drawings import (
+    CellFrame,
+    clicked_tokens,
+    draw_bars,
+    draw_curves,
+    draw_head_lines,
+    draw_token_chips,
+)
 from playground.web.shared import panels, saving
 from playground.web.shared.focus_line import PLACES, Cells, draw_focus, frame_cell, take_answer_place, take_proof_place
 from playground.web.shared.navigation import page_named

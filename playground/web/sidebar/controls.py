@@ -27,7 +27,7 @@ from playground.web.choices.setup import (
     recognised_weights,
     trained_network,
 )
-from playground.web.components.rows import draw_copy_link
+from playground.web.components.drawings import draw_copy_link
 from playground.web.session.services import services
 from playground.web.session.uploaded_files import current_upload
 from playground.web.shared.navigation import open_requested_page

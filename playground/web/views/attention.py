@@ -20,7 +20,7 @@ from playground.web.choices import widgets
 from playground.web.choices.english import choose_english
 from playground.web.choices.focus import choose_places, current_focus, move_focus
 from playground.web.choices.setup import current_setup, current_value
-from playground.web.components import rows
+from playground.web.components import drawings
 from playground.web.components.without_picture import scroll_to
 from playground.web.session import trained_slot
 from playground.web.session.services import services
@@ -53,13 +53,13 @@ def arrive_at_why() -> None:
 
 def draw_linking_heads(**row: Any) -> None:
     """Draw the row of heads, of which a press opens one; and all of them, in a table far below."""
-    rows.draw_linking_heads(**row, on_open=_open_linking_head, on_all=_open_all_heads)
+    drawings.draw_linking_heads(**row, on_open=_open_linking_head, on_all=_open_all_heads)
     if st.session_state.pop(_SEARCHING, False):
         scroll_to("heads_that_link")
 
 
 def _open_linking_head() -> None:
-    opened = st.session_state[rows.LINKING_KEY].opened
+    opened = st.session_state[drawings.LINKING_KEY].opened
     if isinstance(opened, list) and len(opened) == 2:
         move_focus(layer=opened[0], head=opened[1])
         if current_value("attention_show") == "average of heads":

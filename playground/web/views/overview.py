@@ -7,7 +7,7 @@ import streamlit as st
 from playground.pages import PAGES
 from playground.views.overview import overview_scene, show_overview
 from playground.web.choices.focus import move_focus
-from playground.web.components import rows
+from playground.web.components import drawings
 from playground.web.shared.navigation import open_requested_page, page_named, request_page
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import WIDGETS, draw_view
@@ -22,7 +22,7 @@ def explore_sentence() -> None:
 
 
 def _take_query() -> None:
-    move_focus(query=st.session_state[rows.TOKENS_KEY].clicked)
+    move_focus(query=st.session_state[drawings.TOKENS_KEY].clicked)
 
 
 def _draw_why_button(question: str) -> None:
@@ -52,8 +52,8 @@ def _draw_page_link(page: str) -> None:
 
 
 WIDGETS |= {
-    "sentence_chips": partial(rows.draw_token_chips, on_click=_take_query),
+    "sentence_chips": partial(drawings.draw_token_chips, on_click=_take_query),
     "ask_why": _draw_why_button,
-    "data_flow": partial(rows.draw_data_flow, on_open=_remember_opened_page),
+    "data_flow": partial(drawings.draw_data_flow, on_open=_remember_opened_page),
     "page_link": _draw_page_link,
 }

@@ -36,7 +36,7 @@ from playground.views.regularisers import (
 from playground.views.variant_curves import WatchedVariants
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup, current_value
-from playground.web.components.charts import draw_legend
+from playground.web.components.drawings import draw_legend
 from playground.web.session.experiments import (
     Experiment,
     join_variants,

@@ -1,7 +1,6 @@
 """What the browser draws our components from."""
 
 import json
-import math
 import re
 from pathlib import Path
 from typing import Any
@@ -10,16 +9,14 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from playground.charts.bars import LabelledRows
 from playground.web import components
-from playground.web.components.charts import _describe_longest
 from tests.web.app_test import drawn_bars, working
 
 
 def test_bars_reach_the_browser_as_they_are_and_what_is_no_number_as_none() -> None:
     def script() -> None:
         from playground.charts.bars import LabelledRows
-        from playground.web.components.charts import draw_bars
+        from playground.web.components.drawings import draw_bars
 
         bars = LabelledRows(
             ["<b>", "x", "y"], [0.5, -1.25, float("nan")], ["red", "blue", "blue"], ["a", "b", "–"], "part"
@@ -32,10 +29,6 @@ def test_bars_reach_the_browser_as_they_are_and_what_is_no_number_as_none() -> N
     assert data["labels"] == ["<b>", "x", "y"], "the browser puts them in as text"
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert data["alt"] == "Bars. The longest bar is b, at x."
-
-
-def test_bars_without_a_number_have_no_longest() -> None:
-    assert _describe_longest(LabelledRows(["x"], [math.nan], [""], ["–"], "")) == ""
 
 
 FOLDER = Path(components.__file__).parent

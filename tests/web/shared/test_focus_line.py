@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.link.opening import Focus
 from playground.web.choices import focus
-from playground.web.components import charts
+from playground.web.components import drawings
 from playground.web.shared import panels, renderer
 from playground.web.shared.focus_line import Cells, frame_cell
 from tests.web.app_test import SMALL, choose, component_data, drawn_data, open_page, small_trace
@@ -83,7 +83,7 @@ def test_a_click_sets_what_row_and_column_stand_for(
     session: dict[str, Any] = {}
     monkeypatch.setattr(focus, "st", SimpleNamespace(session_state=session))
     sent = {"map_frame": SimpleNamespace(clicked=clicked)}
-    monkeypatch.setattr(charts, "st", SimpleNamespace(session_state=sent))
+    monkeypatch.setattr(drawings, "st", SimpleNamespace(session_state=sent))
     rows, columns = Cells.of("query", [4, 5]), Cells.of("key", [1, 2, 3])
     frame = frame_cell("map", Focus(0, 0, 5, 2), label="a map", rows=rows, columns=columns)
     frame.on_click()

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from playground.export.tables import MOST_WEIGHTS
-from playground.web.components import charts as components
+from playground.web.components import drawings as components
 from playground.web.shared.saving import file_name
 from tests.web.app_test import SMALL, captions, new_page, small_trace, working
 

@@ -1,0 +1,336 @@
+"""Components that a visitor sees: curves that grow, bars, a head's lines, frames, rows to press, the link to copy.
+
+Plotly's own selection can't select a heatmap's cells, and elsewhere takes the point that the pointer hovered over
+last, which a finger never does; so `CellFrame` says which cell was clicked.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from playground.accounting.shapes import Stage
+from playground.charts import palette
+from playground.charts.bars import LabelledRows
+from playground.charts.figure import Figure
+from playground.charts.head_lines import Lines, thickest_line
+from playground.charts.label import chart_label
+from playground.limits import MAX_ADDRESS
+from playground.text.wording import write_weight
+from playground.web.components import load_component
+
+_curves = load_component("curves", draws=True)
+
+
+def draw_curves(key: str, figure: Figure, *, alt: str) -> None:
+    """Draw a figure of lines as it is at the moment, at the size of Plotly's figure at rest."""
+    _curves(key=f"{key}_drawing", data={**curve_data(figure), "alt": chart_label(alt, figure)})
+
+
+def curve_data(figure: Figure) -> dict[str, Any]:
+    """Return a figure's lines, axes and titles as the script reads them; numbers have four digits."""
+    layout, x, y = figure["layout"], figure["layout"]["xaxis"], figure["layout"]["yaxis"]
+    return {
+        "lines": [_line(trace) for trace in figure["data"]],
+        "x": list(x["range"]),
+        "y": list(y["range"]) if "range" in y else None,
+        "titles": [x["title"]["text"], y["title"]["text"]],
+        "log": y.get("type") == "log",
+        "percent": "%" in y.get("tickformat", ""),
+        "height": layout["height"],
+        "legend": layout["showlegend"],
+    }
+
+
+def _line(trace: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a line without its points that are not finite, which JSON lacks."""
+    points = [(_short(x), _short(y)) for x, y in zip(trace["x"], trace["y"], strict=True) if math.isfinite(y)]
+    marker = trace.get("marker", {})
+    return {
+        "x": [x for x, _ in points],
+        "y": [y for _, y in points],
+        "name": trace.get("name") if trace.get("showlegend", True) else None,
+        "colour": trace["line"]["color"],
+        "width": trace["line"]["width"],
+        "dash": trace["line"].get("dash") or "solid",
+        "dots": "markers" in trace["mode"] and marker.get("opacity") != 0,
+        "cross": marker.get("symbol") == "x",
+        "note": trace["text"][-1] if "text" in trace else None,
+    }
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+_bars = load_component("labelled_bars", draws=True)
+
+
+def draw_bars(key: str, bars: LabelledRows, *, alt: str) -> None:
+    """Draw bars, whose alternative text also names the longest."""
+    finite = [place for place, value in enumerate(bars.values) if math.isfinite(value)]
+    if finite:
+        longest = max(finite, key=lambda place: abs(bars.values[place]))
+        alt = f"{alt}. The longest bar is {bars.texts[longest]}, at {bars.labels[longest]}."
+    data = {
+        "labels": list(bars.labels),
+        "values": [float(f"{value:.5g}") if math.isfinite(value) else None for value in bars.values],
+        "colours": list(bars.colours),
+        "texts": list(bars.texts),
+        "title": bars.title,
+        "alt": alt,
+    }
+    _bars(key=f"{key}_drawing", data=data)
+
+
+_legend = load_component("legend", draws=True)
+
+
+def draw_legend(key: str, entries: Sequence[Mapping[str, str]]) -> None:
+    """Draw entries of `name`, CSS `colour`, Plotly's `dash` and `state`: `done`, `growing`, `coming`."""
+    _legend(key=key, data={"entries": entries})
+
+
+_frame = load_component("cell_frame", draws=True)
+
+
+@dataclass(frozen=True)
+class CellFrame:
+    """A frame over one cell of a chart, moved by a click on another cell, or the arrow keys."""
+
+    container: str
+    """Key of the chart's container."""
+    selected: tuple[int, int] | None
+    """The (row, column) to frame; None frames none."""
+    rows: range | None
+    """The vertical axis's names of its cells; None: one cell, 0, is as high as the chart."""
+    columns: range | None
+    """The horizontal axis's names of its cells, alike."""
+    on_click: Callable[[], None]
+    """Runs when the frame is moved; it finds the cell by `clicked_cell`."""
+    label: str
+    """What the arrow keys move, for whoever cannot see the frame."""
+    is_mosaic: bool = False
+    """Whether cells are equal shares of the picture, counted from its top left corner."""
+    opens: str = ""
+    """Key of the container that shows what a cell stands for, which a press brings into the window."""
+    least_width: int = 0
+    """Pixels of the chart below which a phone's page scrolls it sideways; 0: it is as wide as the page."""
+
+    def draw(self) -> None:
+        """Draw the frame; called inside the chart's container."""
+        data = {
+            "container": self.container,
+            "selected": self.selected,
+            "rows": self.rows and [self.rows[0], self.rows[-1]],
+            "columns": self.columns and [self.columns[0], self.columns[-1]],
+            "mosaic": self.is_mosaic,
+            "opens": self.opens,
+            "leastWidth": self.least_width,
+            "label": self.label,
+            "colour": palette.FOCUS,
+        }
+        _frame(key=f"{self.container}_frame", data=data, on_clicked_change=self.on_click)
+
+
+def clicked_cell(container: str) -> tuple[int | None, int | None]:
+    """Return the clicked row and column; None if the browser sent anything else, or the frame has gone."""
+    frame = st.session_state.get(f"{container}_frame")
+    match frame and frame.clicked:
+        case [int(row), int(column)]:
+            return row, column
+    return None, None
+
+
+_head_lines = load_component("head_lines", draws=True)
+
+
+def draw_head_lines(key: str, lines: Lines, *, alt: str, on_click: Callable[[], None]) -> None:
+    """Draw a head's lines; `on_click` finds the line or token by `clicked_tokens`."""
+    label = f"{alt} {thickest_line(lines)}".strip()
+    data = {**asdict(lines), "dots": palette.ATTENTION, "alt": label, "colour": palette.FOCUS}
+    _head_lines(key=f"{key}_drawing", data=data, on_clicked_change=on_click)
+
+
+def clicked_tokens(key: str) -> dict[str, Any]:
+    """Return what was clicked, as the browser sent it: `query` and `key` of a line, or one of them."""
+    drawing = st.session_state.get(f"{key}_drawing")
+    clicked = drawing and drawing.clicked
+    return {name: clicked[name] for name in ("query", "key") if name in clicked} if isinstance(clicked, dict) else {}
+
+
+_picture_buttons = load_component("save_picture")
+
+
+def draw_picture_buttons(key: str, *, chart: str, name: str) -> None:
+    """Draw the buttons PNG and SVG for the chart in the container of key `chart`; `name` is the file's stem."""
+    _picture_buttons(key=key, data={"chart": chart, "name": name}, width="content")
+
+
+FOCUS_KEY = "focus_line"
+
+_focus_line = load_component("focus_line", draws=True)
+
+
+def draw_focus_line(on_move: Callable[[], None], **data: Any) -> None:
+    """Draw the focus; a move is in the session as `KEY.moved`.
+
+    Arrow keys move the two tokens, with Shift the head and the layer, as on the attention map and its thumbnails.
+
+    Args:
+        on_move: takes the move.
+        data: `places` of the focus and their `counts`; the sentence's `tokens`; the `weight` and a `note`, in words;
+            `shown`, the places that what is drawn depends on.
+    """
+    _focus_line(key=FOCUS_KEY, data={**data, "colour": palette.FOCUS}, on_moved_change=on_move)
+
+
+CHANGES_KEY = "change_chips"
+
+_change_chips = load_component("change_chips", draws=True)
+
+
+class Chip(NamedTuple):
+    """One change."""
+
+    text: str
+    """As in the link; what a press sends back."""
+    name: str
+    """In a few words."""
+    is_on: bool
+    reason: str = ""
+    """Why it cannot apply."""
+    note: str = ""
+    """What it waits for."""
+
+
+def draw_chips(chips: Sequence[Chip], on_switch: Callable[[], None], on_take_back: Callable[[], None]) -> None:
+    """Draw the chips. A press leaves its text in the session as `KEY.switched`, or as `KEY.taken`."""
+    data = {"chips": [chip._asdict() for chip in chips], "colour": palette.CHANGE}
+    _change_chips(key=CHANGES_KEY, data=data, on_switched_change=on_switch, on_taken_change=on_take_back)
+
+
+TOKENS_KEY = "token_chips"
+
+_token_chips = load_component("token_chips", draws=True)
+
+
+def draw_token_chips(
+    chips: Sequence[tuple[str, str, str, str]],
+    *,
+    query: int | None = None,
+    key: int | None = None,
+    on_click: Callable[[], None] | None = None,
+    name: str = TOKENS_KEY,
+) -> None:
+    """Draw tokens: (piece, id, kind, explanation), kind being `plain`, `special`, `unknown` or `padding`.
+
+    The chips at `query` and `key` have a frame. A press leaves its position in the session as `clicked` under `name`;
+    without `on_click` chips are no buttons.
+    """
+    data = {
+        "chips": [list(chip) for chip in chips],
+        "query": query,
+        "key": key,
+        "colour": palette.FOCUS,
+        "opens": on_click is not None,
+    }
+    _token_chips(key=name, data=data, on_clicked_change=on_click or (lambda: None))
+
+
+LINKING_KEY = "linking_heads"
+
+_linking_heads = load_component("linking_heads", draws=True)
+
+
+def draw_linking_heads(
+    title: str,
+    heads: Sequence[tuple[int, int, float]],
+    place: tuple[int, int],
+    n_heads: int,
+    *,
+    on_open: Callable[[], None],
+    on_all: Callable[[], None],
+) -> None:
+    """Draw heads, (layer, head, weight), as buttons with a bar each, and one that asks for all `n_heads`.
+
+    `place` is the open one. A press leaves layer and head in the session as `KEY.opened`.
+    """
+    data = {
+        "title": title,
+        "heads": [(layer, head, weight, write_weight(weight)) for layer, head, weight in heads],
+        "place": list(place),
+        "all": f"All {n_heads} heads" if n_heads > len(heads) > 0 else "",
+        "colours": [palette.FOCUS, palette.ATTENTION],
+    }
+    _linking_heads(key=LINKING_KEY, data=data, on_opened_change=on_open, on_all_change=on_all)
+
+
+_PAGES = {"embeddings": "parameters", "attention": "attention", "feed_forward": "parameters", "norms": "norms"}
+"""The page that explains each component of the model."""
+
+_flow = load_component("data_flow", draws=True)
+
+
+def draw_data_flow(
+    stages: Sequence[Stage], n_layers: int, on_open: Callable[[], None] | None = None, *, key: str = "data_flow"
+) -> None:
+    """Draw the boxes, and the residual connections as lines past those that they lead around.
+
+    A press leaves the box's page in the session as `<key>.open`; without `on_open` boxes are no buttons.
+    """
+    inside = [i for i, stage in enumerate(stages) if stage.in_block]
+    first, last = inside[0], inside[-1]
+    block = groupby(stages[first : last + 1], key=lambda stage: stage.residual)
+    data = {
+        "before": [_box(stage) for stage in stages[:first]],
+        "block": [{"residual": number > 0, "boxes": [_box(stage) for stage in run]} for number, run in block],
+        "after": [_box(stage) for stage in stages[last + 1 :]],
+        "times": f"{n_layers} blocks, one after the other" if n_layers > 1 else "1 block",
+        "line": palette.RESIDUAL,
+        "opens": on_open is not None,
+    }
+    _flow(key=key, data=data, on_open_change=on_open or (lambda: None))
+
+
+def _box(stage: Stage) -> dict[str, object]:
+    is_sum = stage.in_block and stage.component is None
+    page = "norms" if is_sum else "attention" if stage.component is None else _PAGES[stage.component]
+    lines = [] if is_sum else [stage.shape]
+    if stage.parameters:
+        lines.append(f"{stage.parameters:,} params")
+    if stage.share:
+        lines.append(f"{stage.share:.0%} of the work")
+    colour = palette.COMPONENTS[stage.component] if stage.component else palette.RESIDUAL
+    return {"title": stage.title, "lines": lines, "colour": colour, "page": page, "sum": is_sum}
+
+
+_copy_link = load_component("copy_link")
+
+_ANSWERED = "_copy_link_answered"
+"""Session key of the number of the last click that a run has answered."""
+
+
+def draw_copy_link(key: str, version: str, more: Mapping[str, list[str]], *, is_small: bool = False) -> None:
+    """Draw the button, in a fragment of its own.
+
+    The address is right only once every choice before the click has had its run. So a click asks for a run of the
+    fragment, which comes after theirs, and the link is read when that has answered. The version of the link's format
+    goes with it, and `more` parameters that the address bar lacks.
+    """
+    data = {
+        "version": version,
+        "more": dict(more),
+        "longest": MAX_ADDRESS,
+        "answered": st.session_state.get(_ANSWERED),
+        "isSmall": is_small,
+    }
+    _copy_link(key=key, data=data, on_asked_change=partial(_answer, key))
+
+
+def _answer(key: str) -> None:
+    st.session_state[_ANSWERED] = st.session_state[key].asked
