@@ -25,9 +25,9 @@ from playground.link.query import (
 )
 from playground.link.state import AFTER, BEFORE, MINILM, RANDOM, State, WeightsId
 from playground.training.trained_network import TrainedNetwork
-from playground.web.session import caches, trained_slot
+from playground.web.session import caches, own_models
+from playground.web.session.own_models import UploadedWeights
 from playground.web.session.result_cache import this_session
-from playground.web.session.uploaded_files import UploadedWeights, current_upload
 from playground.weights.recognise import RecognisedWeights
 
 Setup = Lab
@@ -187,7 +187,7 @@ def _english_state(values: Mapping[str, Any]) -> State:
 
 def trained_network(lab: Lab) -> TrainedNetwork | None:
     """The network trained in this session, if its weights, trained or initial, are the chosen ones."""
-    return trained_slot.shown_network(lab["run"]) if lab["weights"] == "trained here" else None
+    return own_models.shown_network(lab["run"]) if lab["weights"] == "trained here" else None
 
 
 def current_value(key: str) -> Any:
@@ -236,8 +236,8 @@ def is_focus_of_text() -> bool:
 def own_weights(values: Mapping[str, Any]) -> UploadedWeights | TrainedNetwork | None:
     """The session's upload (`mine`) or trained network (`trained here`), where that is chosen and there is one."""
     if values["weights"] == "mine":
-        return current_upload()
-    return trained_slot.shown_network(values["run"]) if values["weights"] == "trained here" else None
+        return own_models.session_models().upload
+    return own_models.shown_network(values["run"]) if values["weights"] == "trained here" else None
 
 
 def recognised_weights(values: Mapping[str, Any]) -> RecognisedWeights | None:

@@ -30,7 +30,7 @@ from playground.runs.encoder_run import Run, run
 from playground.text import Tokenizer
 from playground.training import shipped_network
 from playground.training.trained_network import TrainedNetwork
-from playground.web.session import trained_slot, uploaded_files
+from playground.web.session import own_models
 from playground.web.session.result_cache import session_results, this_session
 from playground.web.session.services import services
 from playground.weights import checkpoint
@@ -56,10 +56,10 @@ class AppSource(Source):
 
     def tokenizer(self, key: TextKey) -> Tokenizer:
         """Return the tokenizer of a text; UnavailableError for another session's."""
-        if trained_slot.is_trained_network(key.tokenizer):
-            return trained_slot.find_network(key.tokenizer).tokenizer
-        if uploaded_files.is_own_tokenizer(key.tokenizer):
-            return uploaded_files.find_tokenizer(key.tokenizer)
+        if own_models.is_trained_network(key.tokenizer):
+            return own_models.find_network(key.tokenizer).tokenizer
+        if own_models.is_own_tokenizer(key.tokenizer):
+            return own_models.find_tokenizer(key.tokenizer)
         return _checkpoint()[1] if key.tokenizer == "wordpiece" else super().tokenizer(key)
 
     def encoder(self, weights: str, config: ModelConfig, seed: int) -> Encoder:
@@ -73,9 +73,9 @@ class AppSource(Source):
             )
         if weights.startswith((AFTER, BEFORE)):
             return self.english_network(weights, config, seed).encoder
-        if trained_slot.is_trained_network(weights):
-            return trained_slot.network_on_device(weights).encoder
-        return uploaded_files.uploaded_encoder(weights, config, seed)
+        if own_models.is_trained_network(weights):
+            return own_models.network_on_device(weights).encoder
+        return own_models.uploaded_encoder(weights, config, seed)
 
     def find_english(self, spec: Spec, *, is_trained: bool = True) -> EnglishNetwork | None:
         """Return a network of the small English, if it is on this server."""
@@ -101,7 +101,7 @@ class AppSource(Source):
         """Return the shipped translator, or the session's trained encoder–decoder; None for other weights."""
         if weights == TRANSLATOR:
             return _translator_on_device()
-        network = trained_slot.network_on_device(weights) if trained_slot.is_trained_network(weights) else None
+        network = own_models.network_on_device(weights) if own_models.is_trained_network(weights) else None
         return network if isinstance(network, EncoderDecoder) else None
 
     def random_pair(self, config: ModelConfig, n_words: int, seed: int) -> EncoderDecoder:

@@ -28,7 +28,7 @@ from playground.web.choices.setup import (
     current_value,
     trained_network,
 )
-from playground.web.session import caches, trained_slot
+from playground.web.session import caches, own_models
 from playground.web.session.services import services
 from playground.web.shared.answer_line import draw_answer_line
 from playground.web.shared.attempts import ASKED
@@ -107,7 +107,7 @@ def draw_run_line(*, changed: bool = True) -> Run:
     changes = f" · :violet-badge[{count_noun(n, 'change')}]" if n else ""
     st.caption(
         f"{which}{count_noun(tokens, 'token')}{padding} · {count_heads(run.config.n_layers, run.config.n_heads)} · "
-        f"{1000 * run.seconds:.0f} ms on {name_device(run.device)} · {trained_slot.describe_weights(setup.weights)}"
+        f"{1000 * run.seconds:.0f} ms on {name_device(run.device)} · {own_models.describe_weights(setup.weights)}"
         f"{vectors}{changes}"
     )
     draw_answer_line(run)

@@ -28,8 +28,8 @@ from playground.web.choices.setup import (
     trained_network,
 )
 from playground.web.components.drawings import draw_copy_link
+from playground.web.session.own_models import session_models
 from playground.web.session.services import services
-from playground.web.session.uploaded_files import current_upload
 from playground.web.shared.navigation import open_requested_page
 from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.shared.pinning import pinned_side
@@ -159,7 +159,7 @@ def _locked(setup: Setup) -> Collection[str]:
 def _open_where_asked(setup: Setup, locked: Collection[str]) -> None:
     """Open the experts' expander, once, for a link with a setting in it and for a file that asks for some."""
     hidden = {*ARCHITECTURE, *_TOKENS} - {*IN_SIGHT, *locked}
-    upload = current_upload() if setup["weights"] == "mine" else None
+    upload = session_models().upload if setup["weights"] == "mine" else None
     asks = upload is not None and not hidden.isdisjoint(upload.recognised.open_settings)
     if _ASKED not in st.session_state:
         defaults = params.default_values(setup.values)

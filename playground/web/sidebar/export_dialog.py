@@ -15,7 +15,7 @@ from playground.link.changes import write_changes
 from playground.pages import page_at
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
-from playground.web.session import caches, trained_slot
+from playground.web.session import caches, own_models
 from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.page_end import PageEndError, draw_in_turn, fragment
@@ -165,7 +165,7 @@ def draw_how_made() -> None:
     with services().turns.take():
         sha256 = weights_sha256(caches.encoder(setup.weights, run.config, setup["seed"]))
     made = versions() | {
-        "weights": trained_slot.weights_label(setup.weights) or str(setup["weights"]),
+        "weights": own_models.weights_label(setup.weights) or str(setup["weights"]),
         "seed": str(setup["seed"]),
         "SHA-256 of all parameters": sha256,
         "tokens": str(run.n_real),

@@ -9,7 +9,7 @@ from playground.training.trained_network import TrainedNetwork
 from playground.web.choices import open_page, widgets
 from playground.web.choices.setup import Setup
 from playground.web.choices.shortcuts import use_example_text
-from playground.web.session import trained_slot
+from playground.web.session import own_models
 from playground.web.shared.navigation import page_named
 
 EXAMPLE = "trained_example"
@@ -21,7 +21,7 @@ _LISTED = 30
 
 def draw_trained_panel(setup: Setup) -> None:
     """Draw the panel, or a link to the Training page where nothing was trained yet."""
-    run = trained_slot.shown_run(setup["run"])
+    run = own_models.shown_run(setup["run"])
     if run is None:
         st.caption(":orange-badge[random weights] Nothing was trained in this session yet.")
         if not open_page.is_training_page():

@@ -9,14 +9,8 @@ from playground.presets import PRESETS
 from playground.text.own_tokens import MAX_VOCABULARY_BYTES, IdTokenizer, VocabularyTokenizer
 from playground.text.wording import quote_text
 from playground.web.choices.setup import Setup
+from playground.web.session.own_models import UploadedWeights, read_upload, session_models
 from playground.web.session.services import services
-from playground.web.session.uploaded_files import (
-    UPLOAD,
-    UploadedWeights,
-    close_upload,
-    current_upload,
-    read_upload,
-)
 from playground.web.shared import uploads
 
 PROBLEM, VOCABULARY_PROBLEM = "_own_weights_problem", "_own_vocabulary_problem"
@@ -60,7 +54,7 @@ def draw(setup: Setup) -> None:
     )
     if PROBLEM in st.session_state:
         st.error(st.session_state[PROBLEM])
-    upload = current_upload()
+    upload = session_models().upload
     if upload is None:
         st.caption(":orange-badge[random weights] until a file is open. To save one (`pip install safetensors`):")
         st.code(_HOW_TO_SAVE, language="python", wrap_lines=True)
@@ -74,7 +68,7 @@ def close() -> None:
     """Forget the upload, everything computed with it, its vocabulary, and their problems."""
     for key in (PROBLEM, VOCABULARY_PROBLEM, _READING, READING):
         st.session_state.pop(key, None)
-    close_upload()
+    session_models().close_upload()
 
 
 def _describe(upload: UploadedWeights, setup: Setup) -> list[str]:
@@ -140,7 +134,7 @@ def _draw_vocabulary(upload: UploadedWeights) -> None:
 
 def _change_reading() -> None:
     st.session_state[_READING] = st.session_state[READING]
-    upload = current_upload()
+    upload = session_models().upload
     if upload is None:
         return
     if st.session_state[READING] == "ids":
@@ -150,7 +144,7 @@ def _change_reading() -> None:
 
 
 def _open_vocabulary() -> None:
-    upload = current_upload()
+    upload = session_models().upload
     file = uploads.take_file(VOCABULARY_UPLOADER)
     if file is not None and upload is not None:
         with uploads.explain_failure(VOCABULARY_PROBLEM, quote_text(file.name)):
@@ -175,7 +169,7 @@ def _open_upload() -> None:
             config, tokenizer = files.get("config.json"), files.get("tokenizer.json")
             upload = read_upload(name, list(weights.values()), config, tokenizer)
         close()
-        st.session_state[UPLOAD] = upload
+        session_models().upload = upload
         st.session_state.update(upload.recognised.open_settings)
         if upload.tokenizer is None and 0 < upload.token_rows < TRAINED.vocab_size:
             st.session_state["tokenizer"] = "word"

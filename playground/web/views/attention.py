@@ -22,7 +22,7 @@ from playground.web.choices.focus import choose_places, current_focus, move_focu
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.components import drawings
 from playground.web.components.without_picture import scroll_to
-from playground.web.session import trained_slot
+from playground.web.session import own_models
 from playground.web.session.services import services
 from playground.web.shared import panels, renderer
 from playground.web.shared.change_chips import draw_change_button, draw_followed_button, explain_refusal
@@ -172,13 +172,13 @@ def draw_stream_reading(token: int) -> None:
     run, weights = panels.shown_run(), current_setup().weights
     st.markdown(say("attention", "lens", token=quote_place(run.tokens, token)))
     with panels.explain_errors():
-        network = trained_slot.network_on_device(weights) if trained_slot.is_trained_network(weights) else None
+        network = own_models.network_on_device(weights) if own_models.is_trained_network(weights) else None
         if not isinstance(network, Tagger):
             st.markdown(say("attention", "lens.none"))
             return
         with services().turns.take():
             probabilities = logit_lens(run, token, network.encoder, network.head)
-        labels = trained_slot.find_network(weights).labels
+        labels = own_models.find_network(weights).labels
     order = np.argsort(-probabilities, axis=1, kind="stable")[:, :LIKELIEST]
     columns = {
         f"choice {place + 1}": [

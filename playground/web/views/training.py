@@ -24,7 +24,7 @@ from playground.training.trained_network import TrainedNetwork, load, save
 from playground.views import training as view
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_setup, current_value
-from playground.web.session import trained_slot
+from playground.web.session import own_models
 from playground.web.session.experiments import (
     Experiment,
     machine_speed,
@@ -35,9 +35,9 @@ from playground.web.session.experiments import (
     validation_data,
     without_idle,
 )
+from playground.web.session.own_models import OwnModels
 from playground.web.session.result_cache import cache_in_session
 from playground.web.session.services import services
-from playground.web.session.trained_slot import TrainedSlot
 from playground.web.shared import experiment_buttons, panels, uploads
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import WIDGETS, read_options, render
@@ -105,7 +105,7 @@ def make_plan() -> TrainingPlan:
 
 def create_experiment(plan: TrainingPlan) -> Experiment[TrainingState]:
     """Take part in a run from the initial weights of its seed; start it in the background if nobody has yet."""
-    slot = trained_slot.session_slot()  # now, as the job's thread belongs to no session
+    slot = own_models.session_models()  # now, as the job's thread belongs to no session
     data = training_data(plan.recipe)
     return Experiment(
         plan.inputs,
@@ -126,7 +126,7 @@ def is_known(plan: TrainingPlan) -> bool:
 
 def show_training_again() -> None:
     """Show the run of a network that a link has brought, if the server still has what the run has shown."""
-    run = trained_slot.session_slot().newest
+    run = own_models.session_models().newest
     if run is not None and run.origin == "stored" and session_experiments().get(PAGE) is None:
         _join_known(run.network)
 
@@ -138,7 +138,7 @@ def _join_known(trained: TrainedNetwork) -> None:
         session_experiments().start(PAGE, partial(create_experiment, plan))
 
 
-def keep_network(slot: TrainedSlot, state: TrainingState, _status: JobStatus) -> str:
+def keep_network(slot: OwnModels, state: TrainingState, _status: JobStatus) -> str:
     """Put a run's network into a session's slot, unless it learnt nothing and there is another; says which stays."""
     if state.trained is None:
         return ""
@@ -147,7 +147,7 @@ def keep_network(slot: TrainedSlot, state: TrainingState, _status: JobStatus) ->
     if state.trained is not slot.trained:
         run = keep_history(state.trained, state.history)
         slot.put(run)
-        trained_slot.store(run)
+        own_models.store(run)
     return ""
 
 
@@ -178,7 +178,7 @@ def draw_answer(plan: TrainingPlan | None) -> None:
         else:
             render(view.show_progress(scene, name_untrained(*experiment.inputs)), scene)
 
-    trained = trained_slot.session_slot().trained
+    trained = own_models.session_models().trained
     if session_experiments().get(PAGE) is not None:
         experiment_buttons.follow(follow_answer, PAGE)
     elif trained is None:
@@ -290,7 +290,7 @@ def after_training(offer: DeltaGenerator, answers: DeltaGenerator) -> None:
 
     `offer` and `answers` are the containers of what can be done with the network, and of what it answers.
     """
-    slot = trained_slot.session_slot()
+    slot = own_models.session_models()
     run, trained = slot.newest, slot.trained
     if slot.problem:
         st.warning(say("training", "not-kept", problem=slot.problem))
@@ -335,13 +335,13 @@ def _offer_network(run: KeptRun) -> None:
             icon=":material/download:",
             on_click="ignore",
         )
-    st.caption(say("training", "keep-link") if trained_slot.is_shared(run) else say("training", "keep-file"))
+    st.caption(say("training", "keep-link") if own_models.is_shared(run) else say("training", "keep-file"))
 
 
 def _open_run(run: KeptRun) -> None:
     """Show a run on every page, on this one with its settings, its answers and, if they are still there, its curves."""
     experiments, recipe = session_experiments(), run.network.recipe
-    trained_slot.session_slot().put(run)
+    own_models.session_models().put(run)
     if experiments.active_page() is None:
         experiments.discard(PAGE)
         _join_known(run.network)
@@ -382,7 +382,7 @@ def _open_file() -> None:
     if file is not None:
         with uploads.explain_failure(PROBLEM, "this file"), services().turns.hold_long_place(), services().turns.take():
             network = load(file.getvalue(), max_parameters=services().settings.max_parameters)
-            trained_slot.session_slot().put(KeptRun(network, "opened"))
+            own_models.session_models().put(KeptRun(network, "opened"))
 
 
 @cache_in_session

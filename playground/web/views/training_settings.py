@@ -20,9 +20,9 @@ from playground.training.tasks import TASKS
 from playground.views.training import describe_classes, describe_shape, describe_size, show_plan
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup, current_value
-from playground.web.session import trained_slot
+from playground.web.session import own_models
 from playground.web.session.experiments import session_experiments, training_data, without_idle
-from playground.web.session.trained_slot import is_trained_network
+from playground.web.session.own_models import is_trained_network
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.renderer import render
 from playground.web.views.training import PAGE, TrainingPlan, create_experiment, is_known, make_plan
@@ -98,7 +98,7 @@ def _fold(name: str, names: Iterable[str]) -> ExpanderContainer:
 
 def start_row(plan: TrainingPlan | None) -> None:
     """Draw the buttons, and the cost of this plan unless it is the latest experiment already."""
-    has_network = trained_slot.session_slot().trained is not None
+    has_network = own_models.session_models().trained is not None
     _draw_shape(plan)
     experiment_buttons.draw_buttons(
         PAGE, plan, create_experiment, has_network=has_network, scrolls_to="training_buttons"

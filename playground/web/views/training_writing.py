@@ -16,7 +16,7 @@ from playground.training.trained_network import TrainedNetwork
 from playground.views.training import show_next_characters
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
-from playground.web.session import trained_slot
+from playground.web.session import own_models
 from playground.web.session.experiments import validation_data
 from playground.web.session.services import services
 from playground.web.shared import panels
@@ -40,7 +40,7 @@ N_BARS = 10
 @fragment
 def write_text() -> None:
     """Draw the prompt, the generated text, and the probabilities of the next character, if the network writes."""
-    trained = trained_slot.session_slot().trained
+    trained = own_models.session_models().trained
     if trained is None or not trained.task.predicts_next or not isinstance(trained.network, Tagger):
         return
     st.header(say("training", "writes"))

@@ -21,8 +21,8 @@ from playground.link.state import EVERYBODY, MINILM, RANDOM, TRANSLATOR, Owner, 
 from playground.runs.budget import interruptible
 from playground.web.choices.setup import setup_of
 from playground.web.session import caches, result_cache
+from playground.web.session.own_models import UploadedWeights
 from playground.web.session.result_cache import ResultCache, size_in_bytes, this_session
-from playground.web.session.uploaded_files import UploadedWeights
 from tests.link.test_params import DEFAULTS
 from tests.model.strategies import configs
 

@@ -20,9 +20,9 @@ from playground.training.answers import answer_samples
 from playground.training.kept_run import KeptRun
 from playground.training.tasks import TASKS, make_data
 from playground.training.trained_network import TrainedNetwork
-from playground.web.session import trained_slot
+from playground.web.session import own_models
+from playground.web.session.own_models import MOST_RUNS, OwnModels
 from playground.web.session.services import MemoryBudget, Services, other_services
-from playground.web.session.trained_slot import MOST_RUNS, TrainedSlot
 from tests.training.trained import CONFIG, trained, trainer
 from tests.web.app_test import (
     PAGES,
@@ -149,7 +149,7 @@ def another_visitor() -> None:
 def test_what_others_trained_or_opened_is_nobody_elses() -> None:
     upload, *networks = (error.value for error in AppTest.from_function(another_visitor).run().error)
     assert "not open in your session" in upload
-    assert networks == [trained_slot.NOT_IN_SESSION] * 3
+    assert networks == [own_models.NOT_IN_SESSION] * 3
 
 
 def fresh(**changes: Any) -> TrainedNetwork:
@@ -209,7 +209,7 @@ def test_nothing_of_it_is_computed_for_other_sessions(passes: list[tuple[Encoder
 
 
 def test_a_server_that_is_full_keeps_the_network_that_was_there() -> None:
-    slot, first = TrainedSlot(), fresh()
+    slot, first = OwnModels(), fresh()
     slot.put(KeptRun(first, "trained"))
     with other_services(memory=MemoryBudget(1_000)):
         slot.put(KeptRun(fresh(seed=1), "trained"))
@@ -221,12 +221,12 @@ def test_a_server_that_is_full_keeps_the_network_that_was_there() -> None:
 
 def test_on_another_device_it_is_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     one = trained()
-    slot = TrainedSlot()
+    slot = OwnModels()
     slot.shown = (KeptRun(one, "trained"),)
-    monkeypatch.setattr(trained_slot, "session_slot", lambda: slot)
-    assert trained_slot.network_on_device(one.key) is one.network
+    monkeypatch.setattr(own_models, "session_models", lambda: slot)
+    assert own_models.network_on_device(one.key) is one.network
     monkeypatch.setattr(Services, "device", torch.device("meta"))
     for key in (one.key, one.initial_key):
-        placed = trained_slot._copy_on_device.__wrapped__(key)  # type: ignore[attr-defined]
+        placed = own_models._copy_on_device.__wrapped__(key)  # type: ignore[attr-defined]
         assert {parameter.device.type for parameter in placed.parameters()} == {"meta"}
     assert {parameter.device.type for parameter in one.network.parameters()} == {"cpu"}

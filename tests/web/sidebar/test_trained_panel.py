@@ -15,7 +15,7 @@ from playground.training import trained_network
 from playground.training.kept_run import KeptRun
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session import caches
-from playground.web.session.trained_slot import SLOT, TrainedSlot
+from playground.web.session.own_models import OWN, OwnModels
 from playground.web.sidebar.controls import IN_SIGHT
 from playground.web.sidebar.trained_panel import EXAMPLE
 from tests.link.test_link_values import values_of_the_sidebar
@@ -40,9 +40,9 @@ KINDS = ("reverse", "characters", "seq2seq-reverse")
 
 def put(app: AppTest, one: TrainedNetwork) -> AppTest:
     """Put a network into the session's slot, as a training thread does, and draw the page again."""
-    if SLOT not in app.session_state:
-        app.session_state[SLOT] = TrainedSlot()
-    app.session_state[SLOT].put(KeptRun(one, "trained"))
+    if OWN not in app.session_state:
+        app.session_state[OWN] = OwnModels()
+    app.session_state[OWN].put(KeptRun(one, "trained"))
     return working(app.run())
 
 
@@ -174,9 +174,9 @@ def button_for_it() -> None:
     import streamlit as st
 
     from playground.web.choices import shortcuts
-    from playground.web.session import trained_slot
+    from playground.web.session import own_models
 
-    run = trained_slot.session_slot().newest
+    run = own_models.session_models().newest
     st.text_area("text", key="text")
     st.segmented_control("weights", ["minilm", "random", "trained here"], key="weights")
     st.button("Look at it", key="look", on_click=shortcuts.choose_run, args=(run,), disabled=run is None)

@@ -16,7 +16,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from playground import Encoder
 from playground.runs.encoder_run import Run
 from playground.web.server.settings import Settings
-from playground.web.session import uploaded_files
+from playground.web.session.own_models import OWN
 from playground.web.session.services import MemoryBudget, Services, other_services
 from playground.web.sidebar import upload_panel
 from playground.weights import MAX_BYTES
@@ -52,7 +52,7 @@ def test_closing_the_file_frees_everything(
     passes.clear()
     press(app, upload_panel.CLOSE)
     assert (n_memory_users(), encoder()) == (0, None)
-    assert uploaded_files.UPLOAD not in app.session_state
+    assert app.session_state[OWN].upload is None
     assert ":orange-badge[random weights]" in captions(app)
 
 
@@ -90,7 +90,7 @@ def test_a_file_over_the_servers_limits_is_refused(changes: dict[str, int], reas
     with limited(**changes):
         app = upload(open_page(weights="mine"), save(own_model()))
     assert f"“model.safetensors” can't be used. {reason}" in sentences(app)
-    assert uploaded_files.UPLOAD not in app.session_state
+    assert app.session_state[OWN].upload is None
 
 
 def test_the_servers_copy_of_an_upload_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground import Encoder
 from playground.runs.encoder_run import Run
-from playground.web.session.uploaded_files import UPLOAD
+from playground.web.session.own_models import OWN
 from playground.web.sidebar import upload_panel
 from tests.web import app_test
 from tests.web.app_test import captions, choose, locked, open_page, press, sentences, uploader, values
@@ -105,13 +105,13 @@ def test_the_link_does_not_change() -> None:
 @pytest.mark.parametrize("close", ["button", "file"])
 def test_the_vocabulary_goes_with_its_file(close: str, n_memory_users: Callable[[], int]) -> None:
     app = open_vocabulary(open_words(), LINES)
-    vocabulary = weakref.ref(app.session_state[UPLOAD].tokenizer)
+    vocabulary = weakref.ref(app.session_state[OWN].upload.tokenizer)
     if close == "button":
         press(app, upload_panel.CLOSE)
     else:
         upload(app, (FOLDER / "d_model.safetensors").read_bytes())
         assert values(app, "own_reading") == {"own_reading": "tokenizer"}
-        assert app.session_state[UPLOAD].tokenizer is None
+        assert app.session_state[OWN].upload.tokenizer is None
     assert upload_panel._READING not in app.session_state
     assert n_memory_users() == (0 if close == "button" else 1)
     assert vocabulary() is None

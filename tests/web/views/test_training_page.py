@@ -22,8 +22,8 @@ from playground.training.tasks.symbol_tasks import Reverse
 from playground.training.tasks.task import generator
 from playground.training.trained_network import TrainedNetwork, from_trainer, save
 from playground.training.trainer import Trainer
+from playground.web.session.own_models import OwnModels
 from playground.web.session.services import services
-from playground.web.session.trained_slot import TrainedSlot
 from playground.web.views import training, training_writing
 from tests.training.trained import CONFIG
 from tests.views.scenes import unmarked
@@ -170,7 +170,7 @@ def test_a_link_reproduces_the_run_to_the_digit(task: Any, changes: dict[str, An
 
 
 def test_what_two_visitors_share_counts_once() -> None:
-    asked, slot = TrainingRequest(config(), recipe()).build(), TrainedSlot()
+    asked, slot = TrainingRequest(config(), recipe()).build(), OwnModels()
     for _ in asked.run():
         pass
     asked.close("finished")
