@@ -13,16 +13,43 @@ logging.captureWarnings(True)
 
 import streamlit as st
 import torch
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
-from playground.errors import OUT_OF_MEMORY, is_out_of_memory
+from playground.errors import OUT_OF_MEMORY, PlaygroundError, is_out_of_memory
 from playground.web.server.middleware import Protection
-from playground.web.server.monitoring import ExpectedErrors, NamelessSessions, operator_routes
 from playground.web.session.services import services
 
 logger = logging.getLogger(__name__)
 
 here = services()
+
+
+class ExpectedErrors(logging.Filter):
+    """Log an error that a visitor is told by its kind alone, as Streamlit does if a file is not made."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let every record pass."""
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, PlaygroundError):
+            record.msg, record.args, record.exc_info = "refusal kind=%s", (type(error).__name__,), None
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
+        return True
+
+
+class NamelessSessions(logging.Filter):
+    """Strike out session ids, with which a page can be taken over."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let every record pass."""
+        if {"session", "id"} <= {*str(record.msg).lower().split()} and isinstance(record.args, tuple):
+            record.args = ("…",) * len(record.args)
+        return True
+
+
 logging.getLogger("streamlit.runtime.backend_operation_handler").addFilter(ExpectedErrors())
 for name in ("websocket_session_manager", "app_session"):
     logging.getLogger(f"streamlit.runtime.{name}").addFilter(NamelessSessions())
@@ -55,10 +82,24 @@ def explain_script_error(error: Exception) -> bool:
     return True
 
 
+async def say_ready(_request: Request) -> JSONResponse:
+    """Tell a balancer whether one more visitor can come."""
+    visitors = here.visitors
+    is_ready = visitors.loaded and not visitors.is_full
+    counts = {"visitors": visitors.open, "max_visitors": visitors.limit}
+    state = {"ready": is_ready, "loaded": visitors.loaded, **counts}
+    return JSONResponse(state, 200 if is_ready else 503, headers={"Cache-Control": "no-store"})
+
+
+def write_metrics(_request: Request) -> Response:
+    """Tell Prometheus the counters."""
+    return Response(generate_latest(here.meters.registry), media_type=CONTENT_TYPE_LATEST)
+
+
 app = st.App(
     Path(__file__).resolve().parent / "playground" / "web" / "app.py",
     lifespan=lifespan,
-    routes=operator_routes(here.visitors, here.meters),
+    routes=[Route("/ready", say_ready), Route("/operators/metrics", write_metrics)],
     middleware=[
         Middleware(
             Protection,

@@ -2,7 +2,7 @@
 
 import copy
 import hashlib
-import json
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from playground.errors import InputError, UnavailableError, WeightsError
 from playground.link.state import AFTER, BEFORE
 from playground.model import Encoder
 from playground.runs.budget import check_budget
-from playground.text import IdTokenizer, Tokenizer, VocabularyTokenizer, published_tokenizer, read_vocabulary
+from playground.text import Tokenizer, published_tokenizer
 from playground.text.foreign_json import read_json
 from playground.training.kept_run import KeptRun, key_in, run_key
 from playground.training.network import Network
@@ -51,10 +51,10 @@ class UploadedWeights:
     not_finite: str | None
     """The first tensor that holds NaN or an infinite number."""
     tokenizer: Tokenizer | None = None
-    """From its tokenizer.json, a vocabulary, or for ids that are typed; None: the sidebar's reads the text."""
+    """None: the sidebar's reads the text."""
     tokenizer_file: str = ""
     tokenizer_key: str = ""
-    """The key of its tokens in caches; empty without one."""
+    """The name of its tokens in caches; empty without one."""
 
     @property
     def n_bytes(self) -> int:
@@ -67,23 +67,10 @@ class UploadedWeights:
         rows: int = self.recognised.settings["vocab_size"]
         return rows
 
-    def set_tokenizer(self, file: str, tokenizer: Tokenizer, content: bytes) -> None:
-        """Read text with a tokenizer, whose content names it in caches."""
-        key = f"{_PREFIX}{tokenizer.name}-{hashlib.sha256(content).hexdigest()}"
-        self.tokenizer, self.tokenizer_file, self.tokenizer_key = tokenizer, file, key
-
-    def read_with_sidebar(self) -> None:
-        """Leave the text to the sidebar's tokenizer."""
-        self.tokenizer, self.tokenizer_file, self.tokenizer_key = None, "", ""
-
-    def read_typed_ids(self) -> None:
-        """Take ids that are typed as text."""
-        self.set_tokenizer("", IdTokenizer(self.token_rows), str(self.token_rows).encode())
-
-    def read_with_vocabulary(self, file: str, data: bytes) -> None:
-        """Read text with a vocabulary; raises as `read_vocabulary`."""
-        tokenizer = VocabularyTokenizer(read_vocabulary(data, self.token_rows))
-        self.set_tokenizer(file, tokenizer, json.dumps(list(tokenizer.ids.items())).encode())
+    def read_with(self, tokenizer: Tokenizer | None, file: str = "") -> None:
+        """Read text with a tokenizer from a file; None: with the sidebar's."""
+        self.tokenizer, self.tokenizer_file = tokenizer, file
+        self.tokenizer_key = f"{_PREFIX}{secrets.token_hex(16)}" if tokenizer else ""
 
 
 class OwnModels:
@@ -273,7 +260,7 @@ def read_upload(
         if tokenizer.vocab_size > config.vocab_size:
             n, rows = f"{tokenizer.vocab_size:,}", f"{config.vocab_size:,}"
             raise InputError(f"The tokenizer.json has {n} tokens, and the token table {rows} rows.")
-        upload.set_tokenizer("tokenizer.json", tokenizer, tokenizer_json)
+        upload.read_with(tokenizer, "tokenizer.json")
     services().memory.reserve(upload)
     build_encoder(tensors, recognised, config)
     return upload

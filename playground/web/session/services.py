@@ -1,7 +1,9 @@
 """What all visitors share, made together from the settings."""
 
+import logging
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,17 +11,19 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import torch
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from playground.errors import WeightsError
 from playground.jobs import JobPool
 from playground.jobs.cluster import ClusterPool
 from playground.runs.budget import choose_device
 from playground.web.server.middleware import Visitors
-from playground.web.server.monitoring import Meters
 from playground.web.server.settings import Settings, read_settings
 from playground.web.session.result_cache import ResultCache
 from playground.web.session.turns import Turns
 from playground.weights.store import NetworkStore, default_folder
+
+logger = logging.getLogger(__name__)
 
 PLACES = 2
 """Runs of pages at once: one goes on while another's tensors are computed."""
@@ -28,6 +32,55 @@ _FULL = (
     "This server holds as many visitors' weights as it can right now; "
     "try again in some minutes, or with a smaller model."
 )
+
+
+_SECONDS = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60)
+
+
+class Meters:
+    """The counters of one server; a run is slow from `slow_seconds` on."""
+
+    def __init__(self, slow_seconds: float) -> None:
+        self.slow_seconds, self.registry = slow_seconds, CollectorRegistry()
+        self.run_seconds = Histogram(
+            "playground_run_seconds",
+            "Runs of a page, or of one of its parts, from its start to its last element.",
+            ["page", "part", "outcome"],
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.wait_seconds = Histogram(
+            "playground_turn_wait_seconds", "Waits for a turn to compute.", buckets=_SECONDS, registry=self.registry
+        )
+        self.refusals = Counter(
+            "playground_refusals", "Errors that a visitor was told, by kind.", ["kind"], registry=self.registry
+        )
+
+    def watch(self, name: str, text: str, read: Callable[[], float]) -> None:
+        """Show a number that `read` returns."""
+        Gauge(name, text, registry=self.registry).set_function(read)
+
+    @contextmanager
+    def watch_rerun(self, page: str, part: str = "page") -> Iterator[None]:
+        """Count a rerun as drawn, interrupted by a newer choice, or failed; log it if it is slow, or fails."""
+        begun, outcome = time.perf_counter(), "interrupted"
+        try:
+            yield
+            outcome = "drawn"
+        except Exception:
+            outcome = "failed"
+            raise
+        finally:
+            seconds = time.perf_counter() - begun
+            self.run_seconds.labels(page, part, outcome).observe(seconds)
+            if outcome == "failed" or seconds > self.slow_seconds:
+                logger.warning("run page=%s part=%s outcome=%s seconds=%.2f", page, part, outcome, seconds)
+
+    def count_refusal(self, error: Exception) -> None:
+        """Count, and log, that a visitor was told an error in one sentence."""
+        kind = type(error).__name__
+        self.refusals.labels(kind).inc()
+        logger.info("refusal kind=%s", kind)
 
 
 class MemoryUser(Protocol):

@@ -6,7 +6,7 @@ import streamlit as st
 
 from playground.link.params import TRAINED
 from playground.presets import PRESETS
-from playground.text.own_tokens import MAX_VOCABULARY_BYTES, IdTokenizer, VocabularyTokenizer
+from playground.text.own_tokens import MAX_VOCABULARY_BYTES, IdTokenizer, VocabularyTokenizer, read_vocabulary
 from playground.text.wording import quote_text
 from playground.web.choices.setup import Setup
 from playground.web.session.own_models import UploadedWeights, read_upload, session_models
@@ -137,10 +137,7 @@ def _change_reading() -> None:
     upload = session_models().upload
     if upload is None:
         return
-    if st.session_state[READING] == "ids":
-        upload.read_typed_ids()
-    else:
-        upload.read_with_sidebar()
+    upload.read_with(IdTokenizer(upload.token_rows) if st.session_state[READING] == "ids" else None)
 
 
 def _open_vocabulary() -> None:
@@ -148,7 +145,7 @@ def _open_vocabulary() -> None:
     file = uploads.take_file(VOCABULARY_UPLOADER)
     if file is not None and upload is not None:
         with uploads.explain_failure(VOCABULARY_PROBLEM, quote_text(file.name)):
-            upload.read_with_vocabulary(file.name, file.getvalue())
+            upload.read_with(VocabularyTokenizer(read_vocabulary(file.getvalue(), upload.token_rows)), file.name)
 
 
 def _open_upload() -> None:

@@ -7,12 +7,13 @@ from unittest.mock import Mock
 
 import pytest
 from starlette.applications import Starlette
+from starlette.routing import Route
 from starlette.testclient import TestClient
 from streamlit.proto.BackMsg_pb2 import BackendOperationRequest
 from streamlit.runtime.backend_operation_handler import _LOGGER, DeferredFileHandler
 
+import streamlit_app
 from playground.errors import InputError, UnavailableError
-from playground.web.server.monitoring import ExpectedErrors, operator_routes
 from playground.web.server.settings import Settings
 from playground.web.session.services import build_services, services
 from tests.waiting import run_coroutine
@@ -24,10 +25,12 @@ def amount(name: str, **labels: str) -> float:
     return services().meters.registry.get_sample_value(name, labels) or 0.0
 
 
-def test_ready_means_that_models_are_loaded_and_a_seat_is_free() -> None:
+def test_ready_means_that_models_are_loaded_and_a_seat_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     here, answers = build_services(Settings(max_sessions=2)), []
     visitors = here.visitors
-    with TestClient(Starlette(routes=operator_routes(visitors, here.meters))) as client:
+    monkeypatch.setattr(streamlit_app, "here", here)
+    routes = [Route("/ready", streamlit_app.say_ready), Route("/operators/metrics", streamlit_app.write_metrics)]
+    with TestClient(Starlette(routes=routes)) as client:
         for visitors.loaded, visitors.open in ((False, 0), (True, 2), (True, 1)):
             answer = client.get("/ready")
             state = {"ready": answer.status_code == 200, "loaded": visitors.loaded, "visitors": visitors.open}
@@ -79,7 +82,7 @@ def test_a_file_that_is_refused_is_one_line_and_a_mistake_of_ours_keeps_its_trac
 ) -> None:
     media = Mock()
     handler, request = DeferredFileHandler(lambda: media), BackendOperationRequest()
-    expected = ExpectedErrors()
+    expected = streamlit_app.ExpectedErrors()
     _LOGGER.addFilter(expected)
     try:
         for error in (UnavailableError("Ann has left."), KeyError("x")):
