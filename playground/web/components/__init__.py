@@ -17,16 +17,16 @@ _FOLDER = Path(__file__).parent
 _PROCESS = secrets.token_hex(4)
 
 
-def load_component(name: str, *, draws: bool = False) -> Callable[..., ComponentResult]:
+def load_component(name: str) -> Callable[..., ComponentResult]:
     """Declare the component whose files `<name>.js`, `.css` and `.html` lie in the folder of its name.
 
     The front end imports every script from memory, where none can import another; so the helpers in `elements.js` are
-    put in front of those that draw. What is drawn travels as a list's only item, which a script takes as
-    `data: [data]`: in a mapping Streamlit would look for data frames, value by value.
+    put in front. What is drawn travels as a list's only item, which a script takes as `data: [data]`: in a mapping
+    Streamlit would look for data frames, value by value.
     """
     texts = {file.suffix: file.read_text(encoding="utf-8") for file in sorted((_FOLDER / name).glob(f"{name}.*"))}
-    helpers = (_FOLDER / "elements.js").read_text(encoding="utf-8") if draws else ""
-    mount = st.components.v2.component(name, html=texts.get(".html"), css=texts.get(".css"), js=helpers + texts[".js"])
+    js = (_FOLDER / "elements.js").read_text(encoding="utf-8") + texts[".js"]
+    mount = st.components.v2.component(name, html=texts.get(".html"), css=texts.get(".css"), js=js)
 
     def draw(*, data: Any = None, **options: Any) -> ComponentResult:
         return mount(data=None if data is None else [data], **options)

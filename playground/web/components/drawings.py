@@ -23,7 +23,17 @@ from playground.limits import MAX_ADDRESS
 from playground.text.wording import write_weight
 from playground.web.components import load_component
 
-_curves = load_component("curves", draws=True)
+FOCUS_KEY, CHANGES_KEY, TOKENS_KEY, LINKING_KEY = "focus_line", "change_chips", "token_chips", "linking_heads"
+
+_ANSWERED = "_copy_link_answered"
+"""Session key of the number of the last click on the link that a run has answered."""
+
+_curves, _bars, _legend, _frame = map(load_component, ("curves", "labelled_bars", "legend", "cell_frame"))
+_head_lines, _picture_buttons, _copy_link = map(load_component, ("head_lines", "save_picture", "copy_link"))
+_focus_line, _change_chips, _token_chips, _linking_heads = map(
+    load_component, (FOCUS_KEY, CHANGES_KEY, TOKENS_KEY, LINKING_KEY)
+)
+_flow = load_component("data_flow")
 
 
 def draw_curves(key: str, figure: Figure, *, alt: str) -> None:
@@ -67,9 +77,6 @@ def _short(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-_bars = load_component("labelled_bars", draws=True)
-
-
 def draw_bars(key: str, bars: LabelledRows, *, alt: str) -> None:
     """Draw bars, whose alternative text also names the longest."""
     finite = [place for place, value in enumerate(bars.values) if math.isfinite(value)]
@@ -87,15 +94,9 @@ def draw_bars(key: str, bars: LabelledRows, *, alt: str) -> None:
     _bars(key=f"{key}_drawing", data=data)
 
 
-_legend = load_component("legend", draws=True)
-
-
 def draw_legend(key: str, entries: Sequence[Mapping[str, str]]) -> None:
     """Draw entries of `name`, CSS `colour`, Plotly's `dash` and `state`: `done`, `growing`, `coming`."""
     _legend(key=key, data={"entries": entries})
-
-
-_frame = load_component("cell_frame", draws=True)
 
 
 @dataclass(frozen=True)
@@ -146,9 +147,6 @@ def clicked_cell(container: str) -> tuple[int | None, int | None]:
     return None, None
 
 
-_head_lines = load_component("head_lines", draws=True)
-
-
 def draw_head_lines(key: str, lines: Lines, *, alt: str, on_click: Callable[[], None]) -> None:
     """Draw a head's lines; `on_click` finds the line or token by `clicked_tokens`."""
     label = f"{alt} {thickest_line(lines)}".strip()
@@ -163,17 +161,9 @@ def clicked_tokens(key: str) -> dict[str, Any]:
     return {name: clicked[name] for name in ("query", "key") if name in clicked} if isinstance(clicked, dict) else {}
 
 
-_picture_buttons = load_component("save_picture")
-
-
 def draw_picture_buttons(key: str, *, chart: str, name: str) -> None:
     """Draw the buttons PNG and SVG for the chart in the container of key `chart`; `name` is the file's stem."""
     _picture_buttons(key=key, data={"chart": chart, "name": name}, width="content")
-
-
-FOCUS_KEY = "focus_line"
-
-_focus_line = load_component("focus_line", draws=True)
 
 
 def draw_focus_line(on_move: Callable[[], None], **data: Any) -> None:
@@ -187,11 +177,6 @@ def draw_focus_line(on_move: Callable[[], None], **data: Any) -> None:
             `shown`, the places that what is drawn depends on.
     """
     _focus_line(key=FOCUS_KEY, data={**data, "colour": palette.FOCUS}, on_moved_change=on_move)
-
-
-CHANGES_KEY = "change_chips"
-
-_change_chips = load_component("change_chips", draws=True)
 
 
 class Chip(NamedTuple):
@@ -212,11 +197,6 @@ def draw_chips(chips: Sequence[Chip], on_switch: Callable[[], None], on_take_bac
     """Draw the chips. A press leaves its text in the session as `KEY.switched`, or as `KEY.taken`."""
     data = {"chips": [chip._asdict() for chip in chips], "colour": palette.CHANGE}
     _change_chips(key=CHANGES_KEY, data=data, on_switched_change=on_switch, on_taken_change=on_take_back)
-
-
-TOKENS_KEY = "token_chips"
-
-_token_chips = load_component("token_chips", draws=True)
 
 
 def draw_token_chips(
@@ -240,11 +220,6 @@ def draw_token_chips(
         "opens": on_click is not None,
     }
     _token_chips(key=name, data=data, on_clicked_change=on_click or (lambda: None))
-
-
-LINKING_KEY = "linking_heads"
-
-_linking_heads = load_component("linking_heads", draws=True)
 
 
 def draw_linking_heads(
@@ -272,8 +247,6 @@ def draw_linking_heads(
 
 _PAGES = {"embeddings": "parameters", "attention": "attention", "feed_forward": "parameters", "norms": "norms"}
 """The page that explains each component of the model."""
-
-_flow = load_component("data_flow", draws=True)
 
 
 def draw_data_flow(
@@ -307,12 +280,6 @@ def _box(stage: Stage) -> dict[str, object]:
         lines.append(f"{stage.share:.0%} of the work")
     colour = palette.COMPONENTS[stage.component] if stage.component else palette.RESIDUAL
     return {"title": stage.title, "lines": lines, "colour": colour, "page": page, "sum": is_sum}
-
-
-_copy_link = load_component("copy_link")
-
-_ANSWERED = "_copy_link_answered"
-"""Session key of the number of the last click that a run has answered."""
 
 
 def draw_copy_link(key: str, version: str, more: Mapping[str, list[str]], *, is_small: bool = False) -> None:

@@ -8,7 +8,18 @@ import streamlit as st
 
 from playground.web.components import load_component, moment
 
-_guard = load_component("address_guard")
+_REQUESTED = "_scroll_requested"
+"""Session key of the container that the next page to be drawn scrolls to, and `unless_seen`."""
+
+_guard, _announcement, _again, _lost = map(
+    load_component, ("address_guard", "announcement", "ask_again", "lost_experiment")
+)
+_order, _warning, _progress, _scroll = map(
+    load_component, ("menu_order", "reload_warning", "exercise_progress", "scroll_to")
+)
+
+_STYLES = Path(__file__).parent / "page_style"
+_SINGLE, _OPEN_GROUP = (Template((_STYLES / f"{name}.css").read_text()) for name in ("single", "open_group"))
 
 
 def write_address(key: str, parameters: Mapping[str, list[str]]) -> None:
@@ -19,15 +30,9 @@ def write_address(key: str, parameters: Mapping[str, list[str]]) -> None:
     _guard(key=key, data={"parameters": dict(parameters), "moment": moment()})
 
 
-_announcement = load_component("announcement")
-
-
 def announce(key: str, sentence: str, *, container: str) -> None:
     """Tell a new sentence to a screen reader; the `container` takes the focus if the button that led here is gone."""
     _announcement(key=key, data={"sentence": sentence, "container": container})
-
-
-_again = load_component("ask_again")
 
 
 def ask_again(key: str) -> None:
@@ -39,9 +44,6 @@ def ask_again(key: str) -> None:
     _again(key=key, data=moment(), on_again_change=lambda: None)
 
 
-_lost = load_component("lost_experiment")
-
-
 def say_if_lost(page: str, session: str, *, has_experiment: bool, has_network: bool) -> None:
     """Say that the page's experiment is lost, if an earlier session had one in this tab, which the tab remembers.
 
@@ -51,23 +53,14 @@ def say_if_lost(page: str, session: str, *, has_experiment: bool, has_network: b
     _lost(key=f"{page}_lost", data={"page": page, "session": session, **found})
 
 
-_order = load_component("menu_order")
-
-
 def send_text_before_page() -> None:
     """Let a press on the menu wait until the text that it takes the cursor from is sent; pages open at their top."""
     _order(key="menu_order")
 
 
-_warning = load_component("reload_warning")
-
-
 def ask_before_reload() -> None:
     """Let the browser ask for as long as this is drawn: a page that asks may stay out of its back/forward cache."""
     _warning(key="reload_warning")
-
-
-_progress = load_component("exercise_progress")
 
 
 def keep_in_browser(key: str, progress: str, session: str, *, is_read: bool, on_read: Callable[[object], None]) -> None:
@@ -84,12 +77,6 @@ def keep_in_browser(key: str, progress: str, session: str, *, is_read: bool, on_
 
     data = {"progress": progress, "session": session, "isRead": is_read}
     _progress(key=key, data=data, on_stored_change=take)
-
-
-_scroll = load_component("scroll_to")
-
-_REQUESTED = "_scroll_requested"
-"""Session key of the container that the next page to be drawn scrolls to, and `unless_seen`."""
 
 
 def scroll_to(key: str, *, unless_seen: bool = False) -> None:
@@ -111,10 +98,6 @@ def scroll_as_requested() -> None:
     if _REQUESTED in st.session_state:
         key, unless_seen = st.session_state.pop(_REQUESTED)
         scroll_to(key, unless_seen=unless_seen)
-
-
-_STYLES = Path(__file__).parent / "page_style"
-_SINGLE, _OPEN_GROUP = (Template((_STYLES / f"{name}.css").read_text()) for name in ("single", "open_group"))
 
 
 def apply_page_style() -> None:

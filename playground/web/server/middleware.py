@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnected
 from streamlit import config
@@ -51,18 +51,14 @@ PROBES = ("/_stcore/health", "/_stcore/metrics", "/ready", "/operators/metrics")
 RETRY_AFTER = 10
 """Seconds after which a refused page load tries again."""
 
-FULL = "The playground is full right now."
+FULL = (
+    f"The playground is full right now. This page tries again every {RETRY_AFTER} seconds; your link keeps everything "
+    "you set."
+)
 
 _READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>{head}</head>
-<body><p>{sentence}</p></body>
-</html>
-"""
 
 
 @dataclass
@@ -116,9 +112,10 @@ class Protection:
         is_socket = scope["type"] == "websocket"
         is_stream = is_socket and scope["path"].endswith("/_stcore/stream")
         is_page = not is_socket and "text/html" in Headers(scope=scope).get("accept", "")
-        answer = _refuse_foreign(scope)
-        if answer is None and (is_stream or is_page):
-            answer = (self._answer_page(scope) if is_page else None) or self._refuse_at_cap(is_page=is_page)
+        answer = _refuse_foreign(scope) or (self._answer_page(scope) if is_page else None)
+        if answer is None and (is_stream or is_page) and self.visitors.is_full:
+            headers = {"Retry-After": str(RETRY_AFTER), "Refresh": str(RETRY_AFTER), "Cache-Control": "no-store"}
+            answer = PlainTextResponse(FULL, 503, headers)
         if answer is not None:
             if is_socket:
                 await receive()  # the connect message, which ASGI has us read before answering
@@ -136,24 +133,13 @@ class Protection:
                 f"This link is too long: the playground takes {MAX_ADDRESS:,} characters and {LINK_FIELDS:,} "
                 "parameters. Whoever made it can save it as a file instead, with the button “Copy link to this view”."
             )
-            return HTMLResponse(_PAGE.format(title="Link too long", head="", sentence=sentence), 414)
+            return PlainTextResponse(sentence, 414)
         name = scope["path"].removeprefix(self.base).strip("/")
         if name not in MOVED:
             return None
         page, key, value = MOVED[name]
         moved = "&".join(filter(None, (urlencode({key: value}), query)))
         return RedirectResponse(f"{self.base}/{page}?{moved}")
-
-    def _refuse_at_cap(self, *, is_page: bool) -> Response | None:
-        """Refuse one visitor too many; a page gets a page that tries again."""
-        if not self.visitors.is_full:
-            return None
-        if not is_page:
-            return PlainTextResponse(FULL, 503)
-        sentence = f"{FULL} This page tries again every {RETRY_AFTER} seconds; your link keeps everything you set."
-        reload = f'<meta http-equiv="refresh" content="{RETRY_AFTER}">'
-        headers = {"Retry-After": str(RETRY_AFTER), "Cache-Control": "no-store"}
-        return HTMLResponse(_PAGE.format(title="Playground full", head=reload, sentence=sentence), 503, headers)
 
     async def _serve_stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Count a page as open; drop messages that no page sends, and close connections that send many, or garbage."""

@@ -134,30 +134,21 @@ def training_data(recipe: Recipe) -> Data:
     return _cached_data(Recipe(**{field.name: vars(recipe)[field.name] for field in fields(DataRecipe)}))
 
 
-def validation_data(recipe: Recipe) -> Data:
-    """Return the recipe's data with one training sequence only."""
-    return training_data(replace(recipe, n_train=1))
-
-
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _cached_data(recipe: Recipe) -> Data:
     return make_data(recipe)
 
 
+@st.cache_resource(ttl=600.0, show_spinner=False)  # others may have kept the machine busy
 def machine_speed() -> Speed:
     """Return how fast runs train here beside pages; raises BusyError if no turn to measure it came free."""
-    return _measured_speed().slowed(DELAY)
+    with services().turns.take():
+        return measure_speed(services().device).slowed(DELAY)
 
 
 def most_seconds() -> float:
     """Return how long a run may be expected to take by `machine_speed`."""
     return services().settings.max_training_seconds * DELAY
-
-
-@st.cache_resource(ttl=600.0, show_spinner=False)  # others may have kept the machine busy
-def _measured_speed() -> Speed:
-    with services().turns.take():
-        return measure_speed(services().device)
 
 
 def without_idle(recipe: Recipe) -> Recipe:
@@ -183,7 +174,7 @@ def join_variants(runs: tuple[VariantRun, ...]) -> Experiment[VariantsState]:
     return Experiment(
         runs,
         VariantsRequest(runs, device=str(services().device), threads=services().settings.threads, data=data),
-        n_bytes=max(training_bytes(run.config, run.recipe, *data.values()) for run in runs),
+        n_bytes=max(training_bytes(run.config, run.recipe, data[run.recipe.seed]) for run in runs),
         key=runs,
     )
 
@@ -218,9 +209,7 @@ def join_learning(spec: Spec) -> Experiment[Learning]:
     )
 
 
-def training_bytes(config: ModelConfig, recipe: Recipe, *data: Data) -> int:
-    """Return the bytes that a run takes, with its teacher and its data: one at least, its own first."""
+def training_bytes(config: ModelConfig, recipe: Recipe, data: Data) -> int:
+    """Return the bytes that a run's network takes, and its teacher."""
     networks = (config, teacher_config(config)) if recipe.distill > 0 else (config,)
-    parts = (part for each in data for examples in (each.train, each.validation) for part in vars(examples).values())
-    n_data: int = sum(part.nbytes for part in parts)
-    return _TRAINING_BYTES * sum(count_network(each, data[0].task, len(data[0].labels)) for each in networks) + n_data
+    return _TRAINING_BYTES * sum(count_network(each, data.task, len(data.labels)) for each in networks)

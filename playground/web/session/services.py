@@ -8,7 +8,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import torch
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -42,23 +43,12 @@ class Meters:
 
     def __init__(self, slow_seconds: float) -> None:
         self.slow_seconds, self.registry = slow_seconds, CollectorRegistry()
-        self.run_seconds = Histogram(
-            "playground_run_seconds",
-            "Runs of a page, or of one of its parts, from its start to its last element.",
-            ["page", "part", "outcome"],
-            buckets=_SECONDS,
-            registry=self.registry,
-        )
-        self.wait_seconds = Histogram(
-            "playground_turn_wait_seconds", "Waits for a turn to compute.", buckets=_SECONDS, registry=self.registry
-        )
-        self.refusals = Counter(
-            "playground_refusals", "Errors that a visitor was told, by kind.", ["kind"], registry=self.registry
-        )
-
-    def watch(self, name: str, text: str, read: Callable[[], float]) -> None:
-        """Show a number that `read` returns."""
-        Gauge(name, text, registry=self.registry).set_function(read)
+        seconds = partial(Histogram, registry=self.registry, buckets=_SECONDS)
+        labels = ["page", "part", "outcome"]
+        self.run_seconds = seconds("playground_run_seconds", "Runs of a page, or of one of its parts.", labels)
+        self.wait_seconds = seconds("playground_turn_wait_seconds", "Waits for a turn to compute.")
+        told = "Errors that a visitor was told, by kind."
+        self.refusals = Counter("playground_refusals", told, ["kind"], registry=self.registry)
 
     @contextmanager
     def watch_rerun(self, page: str, part: str = "page") -> Iterator[None]:
@@ -83,14 +73,6 @@ class Meters:
         logger.info("refusal kind=%s", kind)
 
 
-class MemoryUser(Protocol):
-    """An upload, a trained network, a reservation."""
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory that it takes, in bytes."""
-
-
 @dataclass(frozen=True, eq=False)
 class MemoryReservation:
     """Memory for something that is not there yet."""
@@ -103,28 +85,28 @@ class MemoryBudget:
 
     def __init__(self, max_bytes: int, free: Callable[[], None] = lambda: None) -> None:
         self.max_bytes, self._free, self._lock = max_bytes, free, threading.Lock()
-        self.users = weakref.WeakSet[MemoryUser]()
+        self.users = weakref.WeakSet[Any]()
 
     @property
     def n_bytes(self) -> int:
         """What all of them take."""
         return sum(user.n_bytes for user in self.users)
 
-    def reserve(self, user: MemoryUser) -> None:
-        """Count something, once; raises `WeightsError` if too little memory is left."""
+    def reserve(self, user: Any) -> None:
+        """Count what has `n_bytes`, once; raises `WeightsError` if too little memory is left."""
         if not self._add(user):
             self._free()
             if not self._add(user):
                 raise WeightsError(_FULL)
 
-    def _add(self, user: MemoryUser) -> bool:
+    def _add(self, user: Any) -> bool:
         with self._lock:
             fits = user in self.users or self.n_bytes + user.n_bytes <= self.max_bytes
             if fits:
                 self.users.add(user)
             return fits
 
-    def release(self, user: MemoryUser) -> None:
+    def release(self, user: Any) -> None:
         """Stop counting something, if it counts."""
         with self._lock:
             self.users.discard(user)
@@ -160,8 +142,9 @@ def build_services(settings: Settings) -> Services:
     """Return new services with these settings."""
     results, visitors = ResultCache(settings.max_cached), Visitors(settings.max_sessions)
     meters, pool = Meters(settings.slow_seconds), choose_pool(settings)
-    meters.watch("playground_visitors", "Open pages.", lambda: visitors.open)
-    meters.watch("playground_cache_bytes", "Bytes of shared results.", lambda: results.n_bytes)
+    show = partial(Gauge, registry=meters.registry)
+    show("playground_visitors", "Open pages.").set_function(lambda: visitors.open)
+    show("playground_cache_bytes", "Bytes of shared results.").set_function(lambda: results.n_bytes)
     return Services(
         settings=settings,
         meters=meters,
