@@ -134,6 +134,11 @@ def training_data(recipe: Recipe) -> Data:
     return _cached_data(Recipe(**{field.name: vars(recipe)[field.name] for field in fields(DataRecipe)}))
 
 
+def validation_data(recipe: Recipe) -> Data:
+    """Return the recipe's data with one training sequence only: a file may claim any number of them."""
+    return training_data(replace(recipe, n_train=1))
+
+
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _cached_data(recipe: Recipe) -> Data:
     return make_data(recipe)

@@ -27,7 +27,7 @@ from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, curren
 from playground.web.choices.shortcuts import keep_replaced
 from playground.web.components.without_picture import request_scroll
 from playground.web.session import caches, own_models
-from playground.web.session.experiments import training_data
+from playground.web.session.experiments import validation_data
 from playground.web.session.services import services
 from playground.web.shared.navigation import request_page
 
@@ -164,7 +164,7 @@ class SetupView(LinkedView):
     def share_right(self) -> float:
         """The share of the validation set that a trained network gets right with the state's changes."""
         trained = own_models.find_network(self.lab.weights)
-        examples = first_sequences(training_data(trained.recipe).validation)
+        examples = first_sequences(validation_data(trained.recipe).validation)
         changes = [change for change in self.changes.applied if change.names_no_token]
         with services().turns.take():
             return score_changed(trained.network, examples, trained.recipe, torch.device("cpu"), changes).accuracy

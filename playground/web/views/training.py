@@ -32,6 +32,7 @@ from playground.web.session.experiments import (
     session_experiments,
     training_bytes,
     training_data,
+    validation_data,
     without_idle,
 )
 from playground.web.session.own_models import OwnModels
@@ -387,13 +388,13 @@ def _open_file() -> None:
 @cache_in_session
 def _answer_samples(trained: TrainedNetwork) -> list[Sample]:
     with services().turns.take():
-        return answer_samples(trained.network, training_data(trained.recipe), trained.recipe)
+        return answer_samples(trained.network, validation_data(trained.recipe), trained.recipe)
 
 
 @cache_in_session
 def _answer_typed(trained: TrainedNetwork, typed: str) -> Sample:
     """The answer to a visitor's own sequence; raises as `MadeUpTask.read`, or BusyError."""
-    recipe, data = trained.recipe, training_data(trained.recipe)
+    recipe, data = trained.recipe, validation_data(trained.recipe)
     if not isinstance(trained.task, MadeUpTask):
         raise TypeError("a task of text reads no symbols")
     examples = trained.task.read(typed, recipe)

@@ -17,7 +17,7 @@ from playground.views.training import show_next_characters
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
 from playground.web.session import own_models
-from playground.web.session.experiments import training_data
+from playground.web.session.experiments import validation_data
 from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
@@ -50,7 +50,7 @@ def write_text() -> None:
         top_k = widgets.whole("training_top_k", say("training", "writes.top-k"), high=20)
     ids = _tokenize_prompt(trained, prompt)
     pressed = st.button(say("training", "writes.button"), key="training_write", icon=":material/edit:")
-    page, data, length = st.empty(), training_data(trained.recipe), trained.recipe.length
+    page, data, length = st.empty(), validation_data(trained.recipe), trained.recipe.length
     with panels.explain_errors():
         if pressed:
             drawn = generate(

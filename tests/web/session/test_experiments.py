@@ -8,11 +8,13 @@ import pytest
 
 from playground.errors import WeightsError
 from playground.jobs import JobStatus
-from playground.web.session.experiments import Experiment, SessionExperiments, training_bytes
+from playground.training.recipe import Recipe
+from playground.training.tasks import make_data
+from playground.web.session.experiments import Experiment, SessionExperiments, training_bytes, validation_data
 from playground.web.session.services import MemoryBudget, MemoryReservation, other_services, services
 from playground.web.shared.experiment_buttons import pending_sentence
 from tests.waiting import running_jobs, until
-from tests.web.experiment_pages import recipe, run
+from tests.web.experiment_pages import TEXT, recipe, run
 
 pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
 
@@ -167,3 +169,13 @@ def test_a_run_counts_its_network_and_its_teachers(task: Any) -> None:
     networks = (trainer.network, trainer.teacher.network)
     n = sum(parameter.numel() for network in networks for parameter in network.parameters())
     assert training_bytes(trainer.config, trainer.recipe, trainer.data) == 6 * 4 * n
+
+
+@pytest.mark.parametrize("task", ["copy", "characters", "masked", "seq2seq-copy"])
+def test_questions_are_those_of_the_whole_data(task: Any) -> None:
+    asked = Recipe(task=task, text=TEXT * (task in ("characters", "masked")), length=6, n_train=300, n_validation=20)
+    whole, few = make_data(asked), validation_data(asked)
+    assert (few.labels, few.vocabulary, few.example) == (whole.labels, whole.vocabulary, whole.example)
+    for name, part in vars(whole.validation).items():
+        theirs = getattr(few.validation, name)
+        assert (part is None and theirs is None) or part.equal(theirs)

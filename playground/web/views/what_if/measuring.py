@@ -28,7 +28,7 @@ from playground.training.tasks import Examples
 from playground.views.what_if.followed import pool_sentence
 from playground.web.components.without_picture import ask_again
 from playground.web.session import caches, own_models
-from playground.web.session.experiments import training_data
+from playground.web.session.experiments import validation_data
 from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.words import say
@@ -231,7 +231,7 @@ def score_network(lab: Lab, variants: Sequence[Sequence[Change]]) -> Array:
 
 def validation_sequences(lab: Lab) -> Examples:
     """Return the sequences that the network answers."""
-    return first_sequences(training_data(own_models.find_network(lab.weights).recipe).validation)
+    return first_sequences(validation_data(own_models.find_network(lab.weights).recipe).validation)
 
 
 def measure(name: str, lab: Lab, sweep: SweepKey, *, on_answers: bool = False) -> Growing:
