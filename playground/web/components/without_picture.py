@@ -11,63 +11,43 @@ from playground.web.components import load_component, moment
 _REQUESTED = "_scroll_requested"
 """Session key of the container that the next page to be drawn scrolls to, and `unless_seen`."""
 
-_guard, _announcement, _again, _lost = map(
-    load_component, ("address_guard", "announcement", "ask_again", "lost_experiment")
-)
-_order, _warning, _progress, _scroll = map(
-    load_component, ("menu_order", "reload_warning", "exercise_progress", "scroll_to")
-)
+_guard, _announcement, _again = map(load_component, ("address_guard", "announcement", "ask_again"))
+_order, _warning, _scroll = map(load_component, ("menu_order", "reload_warning", "scroll_to"))
+_progress = load_component("exercise_progress")
 
 _STYLES = Path(__file__).parent / "page_style"
 _SINGLE, _OPEN_GROUP = (Template((_STYLES / f"{name}.css").read_text()) for name in ("single", "open_group"))
 
 
 def write_address(key: str, parameters: Mapping[str, list[str]]) -> None:
-    """Put these texts of parameters into the address bar; an empty list takes its parameter out.
-
-    The browser acts on each call once, and on none after a later one: calls carry their time.
-    """
+    """Put texts of parameters into the address bar, or take out those with an empty list; once a call."""
     _guard(key=key, data={"parameters": dict(parameters), "moment": moment()})
 
 
 def announce(key: str, sentence: str, *, container: str) -> None:
-    """Tell a new sentence to a screen reader; the `container` takes the focus if the button that led here is gone."""
+    """Tell a screen reader a new sentence; the `container` takes the focus of a button that is gone."""
     _announcement(key=key, data={"sentence": sentence, "container": container})
 
 
 def ask_again(key: str) -> None:
-    """Have the browser run this fragment once more; drawn for as long as there is something left to do.
-
-    So a visitor's choice between two small parts of long work is answered at once, and nobody asks for more once
-    the page is closed.
-    """
+    """Have the browser run this fragment once more: long work is done in parts, as long as somebody looks."""
     _again(key=key, data=moment(), on_again_change=lambda: None)
 
 
-def say_if_lost(page: str, session: str, *, has_experiment: bool, has_network: bool) -> None:
-    """Say that the page's experiment is lost, if an earlier session had one in this tab, which the tab remembers.
-
-    With a network that came back, the curves alone are lost.
-    """
-    found = {"hasExperiment": has_experiment, "hasNetwork": has_network}
-    _lost(key=f"{page}_lost", data={"page": page, "session": session, **found})
-
-
 def send_text_before_page() -> None:
-    """Let a press on the menu wait until the text that it takes the cursor from is sent; pages open at their top."""
+    """Let a press on the menu wait until the text that was typed is sent; open pages at their top."""
     _order(key="menu_order")
 
 
 def ask_before_reload() -> None:
-    """Let the browser ask for as long as this is drawn: a page that asks may stay out of its back/forward cache."""
+    """Let the browser ask before a reload; drawn only if something gets lost."""
     _warning(key="reload_warning")
 
 
 def keep_in_browser(key: str, progress: str, session: str, *, is_read: bool, on_read: Callable[[object], None]) -> None:
-    """Store a text in the browser, joined with what is there.
+    """Store a text in the browser, joined with what is there, once that `is_read`.
 
-    First `on_read` takes, once in this `session`, what the browser had, or anything that it sends; only when that
-    `is_read` is anything stored.
+    `on_read` takes, once in this `session`, what the browser had, or anything that it sends.
     """
 
     def take() -> None:
@@ -80,10 +60,7 @@ def keep_in_browser(key: str, progress: str, session: str, *, is_read: bool, on_
 
 
 def scroll_to(key: str, *, unless_seen: bool = False) -> None:
-    """Scroll once to a container: to its middle, or its top if it is tall.
-
-    With `unless_seen`, stay if it begins in the upper part of the window already.
-    """
+    """Scroll once to a container; with `unless_seen`, only if it doesn't begin in the window's upper part."""
     data = {"target": key, "unlessSeen": unless_seen, "moment": moment()}
     _scroll(key=f"scroll_to_{key}", data=data)
 

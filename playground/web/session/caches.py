@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import streamlit as st
+from torch import nn
 
 from playground.analysis.stream_sources import logit_lens
 from playground.config import ModelConfig
@@ -36,6 +37,7 @@ from playground.web.session.services import services
 from playground.weights import checkpoint
 
 R = TypeVar("R")
+M = TypeVar("M", bound=nn.Module)
 
 logger = logging.getLogger(__name__)
 
@@ -56,10 +58,9 @@ class AppSource(Source):
 
     def tokenizer(self, key: TextKey) -> Tokenizer:
         """Return the tokenizer of a text; UnavailableError for another session's."""
-        if own_models.is_trained_network(key.tokenizer):
-            return own_models.find_network(key.tokenizer).tokenizer
-        if own_models.is_own_tokenizer(key.tokenizer):
-            return own_models.find_tokenizer(key.tokenizer)
+        own = own_models.find_tokenizer(key.tokenizer)
+        if own is not None:
+            return own
         return _checkpoint()[1] if key.tokenizer == "wordpiece" else super().tokenizer(key)
 
     def encoder(self, weights: str, config: ModelConfig, seed: int) -> Encoder:
@@ -67,10 +68,7 @@ class AppSource(Source):
         if weights == "minilm":
             return _checkpoint()[0]
         if weights == "random":
-            key = (Encoder, config, seed)
-            return services().results.find(
-                key, lambda: Encoder(config, seed).requires_grad_(False).to(services().device)
-            )
+            return services().results.find((Encoder, config, seed), lambda: _random(Encoder(config, seed)))
         if weights.startswith((AFTER, BEFORE)):
             return self.english_network(weights, config, seed).encoder
         if own_models.is_trained_network(weights):
@@ -125,7 +123,7 @@ class AppSource(Source):
             UnavailableError: the weights are another session's.
         """
         named = RunKey | PairKey | WeightsId
-        first = key[0] if isinstance(key, tuple) and key and not isinstance(key, named) else key
+        first = key[0] if isinstance(key, tuple) and not isinstance(key, named) else key
         owner = first.owner() if isinstance(first, named) else EVERYBODY
         if owner not in (EVERYBODY, this_session()):
             raise UnavailableError("These weights are of another session.")
@@ -190,6 +188,10 @@ def prepare_run(key: RunKey, keep: Callable[[str], bool]) -> Callable[[], Run]:
     return compute
 
 
+def _random(model: M) -> M:
+    return model.requires_grad_(False).to(services().device)
+
+
 @st.cache_resource(show_spinner=False)
 def _checkpoint() -> tuple[Encoder, Tokenizer]:
     loaded, wordpiece = checkpoint.load("minilm")
@@ -198,7 +200,7 @@ def _checkpoint() -> tuple[Encoder, Tokenizer]:
 
 @st.cache_resource(max_entries=1, show_spinner=False)  # both halves together are large
 def _random_pair(config: ModelConfig, tgt_vocab_size: int, seed: int) -> EncoderDecoder:
-    return EncoderDecoder(config, tgt_vocab_size, seed).requires_grad_(False).to(services().device)
+    return _random(EncoderDecoder(config, tgt_vocab_size, seed))
 
 
 @st.cache_resource(show_spinner=False)

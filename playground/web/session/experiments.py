@@ -1,9 +1,5 @@
-"""A visitor's experiments: run in the background, shown on every page, stopped when the connection breaks.
+"""A visitor's experiments, which run in the background until the connection breaks; their data, time and memory."""
 
-At the end stands what they need before they start: data, this machine's speed, and how much memory they will take.
-"""
-
-import secrets
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import fields, replace
 from functools import partial
@@ -30,19 +26,16 @@ EXPERIMENTS = "_experiments"
 """Session key of the `SessionExperiments`."""
 
 DELAY = 2.0
-"""How many times slower than measured a run is: its thread has the lower priority, and pages are drawn beside it."""
+"""How much slower than measured a run is, at its thread's low priority."""
 
 
 class Experiment(Generic[S]):
-    """A visitor's part in a job; creating one starts the job, or joins it if an equal one is there.
+    """A visitor's part in a job, which creating one joins, as `JobPool.join`.
 
     Args:
         inputs: everything that the computation depends on, to be compared with the page's settings later.
-        request: what to compute.
-        on_end: as of `JobPool.join`.
+        request, on_end, key, keep: as of `JobPool.join`.
         n_bytes: memory that the run takes until its end; the job fails if the server has less.
-        key: all that the run's numbers depend on; experiments of equal keys share one job.
-        keep: whether the result may stay for others, once this visitor is gone.
     """
 
     def __init__(
@@ -64,7 +57,7 @@ class Experiment(Generic[S]):
 
     @property
     def state(self) -> S | None:
-        """What is to be seen of the run; None until it begins."""
+        """The run's state; None until it begins."""
         return self.job.state
 
     @property
@@ -74,7 +67,7 @@ class Experiment(Generic[S]):
 
     @property
     def in_progress(self) -> bool:
-        """Whether it still changes by itself, in its last step after a stop too."""
+        """Whether it still changes, in its last step after a stop too."""
         return not self.job.ended
 
 
@@ -82,8 +75,6 @@ class SessionExperiments:
     """One session's experiments, by page; at most one of them is active."""
 
     def __init__(self) -> None:
-        self.session = secrets.token_hex(8)
-        """Tells a browser this session from an earlier one."""
         self._experiments: dict[str, Experiment[Any]] = {}
 
     def get(self, page: str) -> Experiment[Any] | None:
@@ -112,7 +103,7 @@ class SessionExperiments:
 
 
 def session_experiments() -> SessionExperiments:
-    """Return the session's experiments; a broken connection stops them, and who comes back finds them."""
+    """Return the session's experiments, which a broken connection stops."""
     experiments: SessionExperiments = _until_disconnect(st.session_state.setdefault(EXPERIMENTS, SessionExperiments()))
     return experiments
 
@@ -126,11 +117,11 @@ _TEXT_BYTES = 16_000_000
 """The sentences that a network of the small English learns from."""
 
 _TRAINING_BYTES = 6 * 4
-"""Bytes for each parameter: weight, gradient, Adam's two averages, and a copy that is kept while another is made."""
+"""Bytes for each parameter: weight, gradient, Adam's two averages, and two copies."""
 
 
 def training_data(recipe: Recipe) -> Data:
-    """Return the recipe's data, which visitors share; raises RecipeError if there can be none."""
+    """Return the recipe's data; raises RecipeError if there can be none."""
     return _cached_data(Recipe(**{field.name: vars(recipe)[field.name] for field in fields(DataRecipe)}))
 
 
@@ -146,13 +137,13 @@ def _cached_data(recipe: Recipe) -> Data:
 
 @st.cache_resource(ttl=600.0, show_spinner=False)  # others may have kept the machine busy
 def machine_speed() -> Speed:
-    """Return how fast runs train here beside pages; raises BusyError if no turn to measure it came free."""
+    """Measure how fast runs train here beside pages; raises BusyError if no turn came free."""
     with services().turns.take():
         return measure_speed(services().device).slowed(DELAY)
 
 
 def most_seconds() -> float:
-    """Return how long a run may be expected to take by `machine_speed`."""
+    """Return the longest estimate of a run that may start."""
     return services().settings.max_training_seconds * DELAY
 
 
@@ -168,7 +159,7 @@ def without_idle(recipe: Recipe) -> Recipe:
 
 
 def seconds_of(runs: Sequence[VariantRun]) -> float:
-    """Return how long these runs are likely to take here, one after the other; raises as `machine_speed`."""
+    """Estimate how long these runs take here together; raises as `machine_speed`."""
     speed = machine_speed()
     return sum(speed.seconds(run.config, run.recipe) for run in runs)
 
@@ -185,14 +176,14 @@ def join_variants(runs: tuple[VariantRun, ...]) -> Experiment[VariantsState]:
 
 
 LEARNING = "english"
-"""The page, so to speak, of a session's training of the small English."""
+"""Key, in place of a page, of a session's training of the small English."""
 
 _BASE_SECONDS = 60.0
 """Training of the small English's base on one core of a slow machine."""
 
 
 def learning_seconds(spec: Spec) -> float:
-    """Return about how long a network of the small English trains; a narrow layer takes as long as the base's."""
+    """Estimate the training of a network of the small English; a narrow layer takes as long as the base's."""
     n_tokens, base = 24, Spec()
     work = count_flops(spec.config, n_tokens).total / count_flops(base.config, n_tokens).total
     return _BASE_SECONDS * max(work, spec.config.n_layers / base.config.n_layers)

@@ -74,20 +74,16 @@ class UploadedWeights:
 
 
 class OwnModels:
-    """A session's models; a training's thread may put one.
-
-    Attributes:
-        upload: the file that is open.
-        runs: each with its network, the newest last.
-        shown: those that pages show; they change between two runs of a page, never within one.
-        problem: why the latest one could not be kept, in one sentence; empty if it could.
-    """
+    """A session's models; a training's thread may put one."""
 
     def __init__(self) -> None:
         self.upload: UploadedWeights | None = None
         self.runs: tuple[KeptRun, ...] = ()
+        """The trained networks, the newest last."""
         self.shown: tuple[KeptRun, ...] = ()
+        """Those that pages show; they change between two runs of a page, never within one."""
         self.problem = ""
+        """Why the latest one could not be kept."""
 
     @property
     def newest(self) -> KeptRun | None:
@@ -97,7 +93,7 @@ class OwnModels:
     @property
     def trained(self) -> TrainedNetwork | None:
         """The network of the newest run."""
-        return self.runs[-1].network if self.runs else None
+        return self.newest.network if self.newest else None
 
     def put(self, run: KeptRun) -> None:
         """Keep a run; without memory for it, keep those before."""
@@ -110,13 +106,12 @@ class OwnModels:
             self.runs, self.problem = (*others, run)[-MOST_RUNS:], ""
 
     def fetch(self, name: str) -> None:
-        """Keep the run of this name too, if it was trained on this server before and is not here."""
+        """Keep the run of this name too, if it was trained on this server before."""
         key = key_in(name)
-        if not key or any(run.key == key for run in self.runs):
-            return
-        found = services().store.find(key, lambda content: _read(content, key))
-        if found is not None:
-            self.put(KeptRun(found, "stored"))
+        if key and key not in {run.key for run in self.runs}:
+            found = services().store.find(key, lambda content: _read(content, key))
+            if found is not None:
+                self.put(KeptRun(found, "stored"))
 
     def close_upload(self) -> None:
         """Forget the file, and what was computed with it."""
@@ -131,7 +126,7 @@ class OwnModels:
 
 
 def session_models() -> OwnModels:
-    """Return the session's models."""
+    """Return what this session has of its own."""
     own: OwnModels = st.session_state.setdefault(OWN, OwnModels())
     return own
 
@@ -144,7 +139,7 @@ def _read(content: bytes, key: str) -> TrainedNetwork:
 
 
 def is_shared(run: KeptRun) -> bool:
-    """Return whether its link brings a run: not one that was cancelled, learnt a visitor's own text, or was a file."""
+    """Return whether its link brings a run: not a cancelled one, nor a visitor's own text or file."""
     trained = run.network
     return run.origin != "opened" and trained.results.outcome != "cancelled" and not trained.recipe.text
 
@@ -183,9 +178,8 @@ def find_network(key: str) -> TrainedNetwork:
 def network_on_device(weights: str) -> Network:
     """Return a network, as `find_network`, on the device where models run."""
     trained = find_network(weights)
-    if weights == trained.key and services().device.type == "cpu":
-        return trained.network
-    return _copy_on_device(weights)
+    is_there = weights == trained.key and services().device.type == "cpu"
+    return trained.network if is_there else _copy_on_device(weights)
 
 
 @cache_in_session
@@ -227,17 +221,14 @@ def uploaded_encoder(sha256: str, config: ModelConfig, seed: int) -> Encoder:
     return built.requires_grad_(False).to(services().device)
 
 
-def is_own_tokenizer(key: str) -> bool:
-    """Return whether a text's tokenizer is an upload's own."""
-    return key.startswith(_PREFIX)
-
-
-def find_tokenizer(key: str) -> Tokenizer:
-    """Return the upload's own tokenizer with this key; raises UnavailableError if it is another session's."""
+def find_tokenizer(key: str) -> Tokenizer | None:
+    """Return the session's tokenizer of this key; None if it is everybody's, UnavailableError if another session's."""
+    if is_trained_network(key):
+        return find_network(key).tokenizer
     upload = session_models().upload
-    if upload is None or upload.tokenizer is None or upload.tokenizer_key != key:
+    if key.startswith(_PREFIX) and (upload is None or upload.tokenizer_key != key):
         raise UnavailableError("This vocabulary is not in your session; open its file in the sidebar.")
-    return upload.tokenizer
+    return upload.tokenizer if key.startswith(_PREFIX) and upload else None
 
 
 def read_upload(
@@ -267,7 +258,6 @@ def read_upload(
 
 
 def _read_config(data: bytes) -> RecognisedWeights:
-    """Read a config.json, which leaves nothing open."""
     try:
         given = read_json(data)
     except ValueError as error:

@@ -25,8 +25,8 @@ logger = logging.getLogger(__name__)
 
 BUSY = "Many people are computing right now. Change anything to try again in a few seconds."
 
-SHORT, _MEMORY = 2.0, 600
-"""Seconds up to which a turn is short; visitors whose last turn is remembered, and the seconds for which it is."""
+SHORT = 2.0
+"""Seconds up to which a turn is short."""
 
 LONG_WAIT = 3.0
 """How many times longer a visitor waits for the long place."""
@@ -41,7 +41,7 @@ class FairSemaphore:
     def __init__(self, n: int) -> None:
         self._n, self._changed = n, threading.Condition()
         self._inside, self._beside, self._waiting = set[Hashable](), set[Hashable](), list[list[Hashable]]()
-        self._seconds: TTLCache[Hashable, float] = TTLCache(_MEMORY, _MEMORY)
+        self._seconds: TTLCache[Hashable, float] = TTLCache(maxsize=600, ttl=600)
         """How long each visitor's last turn took."""
 
     @contextmanager
@@ -54,7 +54,7 @@ class FairSemaphore:
                 while (places := self._places_for(ticket)) is None:
                     if time.monotonic() >= deadline:
                         raise BusyError(BUSY)
-                    self._changed.wait(min(_POLL, max(0.0, deadline - time.monotonic())))
+                    self._changed.wait(min(_POLL, timeout))
                     check()
                 places.add(visitor)
             finally:

@@ -10,7 +10,7 @@ from playground.accounting.readable import duration
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.training.variants import VariantsState
-from playground.web.components.without_picture import ask_before_reload, request_scroll, say_if_lost
+from playground.web.components.without_picture import ask_before_reload, request_scroll
 from playground.web.session.experiments import LEARNING, Experiment, session_experiments
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
@@ -89,7 +89,6 @@ def draw_buttons(
     plan: Plan | None,
     create: Callable[[Plan], Experiment[Any]],
     *,
-    has_network: bool = False,
     start: str = "Start",
     scrolls_to: str = "",
 ) -> None:
@@ -99,7 +98,6 @@ def draw_buttons(
         page: whose experiment it is; also what the buttons' keys start with.
         plan: what the present settings describe; None if there is nothing to start.
         create: starts a plan in the background.
-        has_network: whether what an earlier session has trained came back.
         start: what is written on the first of them.
         scrolls_to: key of the container in which the visitor can watch what was started; empty: where it is.
     """
@@ -122,7 +120,6 @@ def draw_buttons(
             disabled=experiments.active_page() != page,
             on_click=None if experiment is None else experiment.job.stop,
         )
-    say_if_lost(page, experiments.session, has_experiment=experiment is not None, has_network=has_network)
     active_page = experiments.active_page()
     if active_page not in (None, page):
         where = "in the sidebar" if active_page == LEARNING else f"on the page “{page_named(active_page).title}”"

@@ -20,7 +20,6 @@ from playground.training.tasks import TASKS
 from playground.views.training import describe_classes, describe_shape, describe_size, show_plan
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup, current_value
-from playground.web.session import own_models
 from playground.web.session.experiments import session_experiments, training_data, without_idle
 from playground.web.session.own_models import is_trained_network
 from playground.web.shared import experiment_buttons, panels
@@ -98,11 +97,8 @@ def _fold(name: str, names: Iterable[str]) -> ExpanderContainer:
 
 def start_row(plan: TrainingPlan | None) -> None:
     """Draw the buttons, and the cost of this plan unless it is the latest experiment already."""
-    has_network = own_models.session_models().trained is not None
     _draw_shape(plan)
-    experiment_buttons.draw_buttons(
-        PAGE, plan, create_experiment, has_network=has_network, scrolls_to="training_buttons"
-    )
+    experiment_buttons.draw_buttons(PAGE, plan, create_experiment, scrolls_to="training_buttons")
     experiment = session_experiments().get(PAGE)
     if plan is None:
         return
