@@ -28,36 +28,24 @@ logger = logging.getLogger(__name__)
 here = services()
 
 
-class ExpectedErrors(logging.Filter):
-    """Log an error that a visitor is told by its kind alone, as Streamlit does if a file is not made."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Let every record pass."""
-        error = record.exc_info[1] if record.exc_info else None
-        if isinstance(error, PlaygroundError):
-            record.msg, record.args, record.exc_info = "refusal kind=%s", (type(error).__name__,), None
-            record.levelno, record.levelname = logging.WARNING, "WARNING"
-        return True
-
-
-class NamelessSessions(logging.Filter):
-    """Strike out session ids, with which a page can be taken over."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Let every record pass."""
-        if {"session", "id"} <= {*str(record.msg).lower().split()} and isinstance(record.args, tuple):
-            record.args = ("…",) * len(record.args)
-        return True
+def hide_visitors(record: logging.LogRecord) -> bool:
+    """Log an error that a visitor is told by its kind alone, and no session's id, which opens its page."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, PlaygroundError):
+        record.msg, record.args, record.exc_info = "refusal kind=%s", (type(error).__name__,), None
+        record.levelno, record.levelname = logging.WARNING, "WARNING"
+    elif {"session", "id"} <= {*str(record.msg).lower().split()} and isinstance(record.args, tuple):
+        record.args = ("…",) * len(record.args)
+    return True
 
 
-logging.getLogger("streamlit.runtime.backend_operation_handler").addFilter(ExpectedErrors())
-for name in ("websocket_session_manager", "app_session"):
-    logging.getLogger(f"streamlit.runtime.{name}").addFilter(NamelessSessions())
+for name in ("backend_operation_handler", "websocket_session_manager", "app_session"):
+    logging.getLogger(f"streamlit.runtime.{name}").addFilter(hide_visitors)
 
 
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
-    """Set torch's threads, load the default model before the first visitor comes, and tidy up after the last."""
+    """Load models before the first visitor comes, and tidy up after the last."""
     # Imported here, because a cache is tied to the runtime that runs when it is made.
     from playground.web.start import FILE_THREADS, prepare, prepare_training, release_when_empty
 
@@ -76,7 +64,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
 
 
 def explain_script_error(error: Exception) -> bool:
-    """Show a visitor one plain sentence; Streamlit has written the traceback to the log by now."""
+    """Show a visitor one plain sentence; the traceback is in the log."""
     broken = "Something went wrong while drawing this page; your link still holds everything you set."
     st.error(OUT_OF_MEMORY if is_out_of_memory(error) else broken)
     return True
@@ -84,11 +72,8 @@ def explain_script_error(error: Exception) -> bool:
 
 async def say_ready(_request: Request) -> JSONResponse:
     """Tell a balancer whether one more visitor can come."""
-    visitors = here.visitors
-    is_ready = visitors.loaded and not visitors.is_full
-    counts = {"visitors": visitors.open, "max_visitors": visitors.limit}
-    state = {"ready": is_ready, "loaded": visitors.loaded, **counts}
-    return JSONResponse(state, 200 if is_ready else 503, headers={"Cache-Control": "no-store"})
+    is_ready = here.visitors.loaded and not here.visitors.is_full
+    return JSONResponse({"ready": is_ready}, 200 if is_ready else 503, headers={"Cache-Control": "no-store"})
 
 
 def write_metrics(_request: Request) -> Response:

@@ -18,26 +18,25 @@ from playground.web.session.services import Services, services
 
 logger = logging.getLogger(__name__)
 
-_LEFT_OUT = ("playground.__main__", "playground.web.app")
-"""Beginnings of modules that no start needs: scripts."""
+_SCRIPTS = ("playground.__main__", "playground.web.app")
 
 TRAINING_AFTER = 15.0
 """Seconds after the start: by then the first visitors have their pages."""
 
 FILE_THREADS = 32
-"""Files that may wait or be made at once; by default Streamlit has six threads on two cores."""
+"""Files that may wait or be made at once."""
 
 
 def prepare() -> None:
-    """Load what pages need, the default model and the shipped one, then freeze them for the garbage collector.
+    """Load what pages need, and the shipped models, then freeze them for the garbage collector.
 
-    Streamlit's own collection after every run is off (`runner.postScriptGC`). A full collection waits until there are
-    a quarter as many new objects as old ones; frozen ones don't count, and the last collection here starts the count.
+    Streamlit's own collection after every run is off (`runner.postScriptGC`). A full collection waits for a quarter as
+    many new objects as old ones; frozen ones don't count.
     """
     with ThreadPoolExecutor(1) as beside:
         loading = beside.submit(checkpoint_available)  # a file's checksum leaves the interpreter free for imports
         for module in pkgutil.walk_packages(playground.__path__, f"{playground.__name__}."):
-            if not module.name.startswith(_LEFT_OUT):
+            if not module.name.startswith(_SCRIPTS):
                 importlib.import_module(module.name)
     loading.result()
     with suppress(WeightsError):  # the page Encoder-decoder says it
@@ -50,7 +49,7 @@ def prepare() -> None:
 
 
 async def prepare_training(after: float = TRAINING_AFTER) -> None:
-    """Load what the first optimiser needs, a good part of torch, and measure this machine's speed."""
+    """Load what the first optimiser needs, and measure this machine's speed."""
     await asyncio.sleep(after)
     try:
         await asyncio.to_thread(importlib.import_module, "torch._dynamo")
@@ -60,7 +59,7 @@ async def prepare_training(after: float = TRAINING_AFTER) -> None:
 
 
 async def release_when_empty(here: Services) -> None:
-    """Release the memory each time that nobody has been here for long enough; ends when it is cancelled."""
+    """Release the memory each time that nobody has been here for long enough."""
     visitors, seconds = here.visitors, here.settings.release_after
     while True:
         await asyncio.sleep(min(1.0, seconds / 4))
@@ -71,7 +70,7 @@ async def release_when_empty(here: Services) -> None:
 
 
 def release_memory(here: Services) -> None:
-    """Forget what visitors computed, and return free memory to the system; what `prepare` loaded stays."""
+    """Forget what visitors computed, and return free memory to the system."""
     here.forget_results()
     gc.collect()
     gc.freeze()  # what is left belongs to modules that were loaded after the start, as `prepare` freezes the others

@@ -11,7 +11,7 @@ import pytest
 from playground.errors import BusyError
 from playground.web import start
 from playground.web.server.settings import Settings
-from playground.web.session.services import build_services
+from playground.web.session.services import Services
 from tests.waiting import run_coroutine
 
 
@@ -76,7 +76,7 @@ def test_the_speed_is_measured_ahead_and_a_failure_is_logged_alone(
 
 @pytest.mark.long
 def test_what_visitors_computed_is_released_once_all_have_left() -> None:
-    here = build_services(Settings(release_after=0.01))
+    here = Services(Settings(release_after=0.01))
     here.results.find("key", lambda: "a result")
     here.visitors.open, here.visitors.last_left = 1, 0.0
 

@@ -1,7 +1,4 @@
-"""What Streamlit lacks: functions in Python, and for each component a folder of files that run in the browser.
-
-A component's files are loaded, once, as the module that draws it is imported.
-"""
+"""What Streamlit lacks: functions in Python, and for each component a folder of files that run in the browser."""
 
 import secrets
 import time
@@ -18,11 +15,10 @@ _PROCESS = secrets.token_hex(4)
 
 
 def load_component(name: str) -> Callable[..., ComponentResult]:
-    """Declare the component whose files `<name>.js`, `.css` and `.html` lie in the folder of its name.
+    """Declare the component of the files `<name>.js`, `.css` and `.html` in its folder.
 
-    The front end imports every script from memory, where none can import another; so the helpers in `elements.js` are
-    put in front. What is drawn travels as a list's only item, which a script takes as `data: [data]`: in a mapping
-    Streamlit would look for data frames, value by value.
+    `elements.js` is put in front, as no script can import another. What is drawn travels as a list's only item: in a
+    mapping Streamlit would look for data frames, value by value.
     """
     texts = {file.suffix: file.read_text(encoding="utf-8") for file in sorted((_FOLDER / name).glob(f"{name}.*"))}
     js = (_FOLDER / "elements.js").read_text(encoding="utf-8") + texts[".js"]

@@ -1,8 +1,4 @@
-"""Components that a visitor sees: curves that grow, bars, a head's lines, frames, rows to press, the link to copy.
-
-Plotly's own selection can't select a heatmap's cells, and elsewhere takes the point that the pointer hovered over
-last, which a finger never does; so `CellFrame` says which cell was clicked.
-"""
+"""Components that a visitor sees: curves that grow, bars, a head's lines, frames, rows to press, the link to copy."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -37,12 +33,12 @@ _flow = load_component("data_flow")
 
 
 def draw_curves(key: str, figure: Figure, *, alt: str) -> None:
-    """Draw a figure of lines as it is at the moment, at the size of Plotly's figure at rest."""
+    """Draw a figure of lines, at the size that Plotly draws it."""
     _curves(key=f"{key}_drawing", data={**curve_data(figure), "alt": chart_label(alt, figure)})
 
 
 def curve_data(figure: Figure) -> dict[str, Any]:
-    """Return a figure's lines, axes and titles as the script reads them; numbers have four digits."""
+    """Return a figure's lines, axes and titles for the script."""
     layout, x, y = figure["layout"], figure["layout"]["xaxis"], figure["layout"]["yaxis"]
     return {
         "lines": [_line(trace) for trace in figure["data"]],
@@ -57,7 +53,7 @@ def curve_data(figure: Figure) -> dict[str, Any]:
 
 
 def _line(trace: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a line without its points that are not finite, which JSON lacks."""
+    """Return a line without its points that are not finite."""
     points = [(_short(x), _short(y)) for x, y in zip(trace["x"], trace["y"], strict=True) if math.isfinite(y)]
     marker = trace.get("marker", {})
     return {
@@ -78,7 +74,7 @@ def _short(value: float) -> float:
 
 
 def draw_bars(key: str, bars: LabelledRows, *, alt: str) -> None:
-    """Draw bars, whose alternative text also names the longest."""
+    """Draw bars."""
     finite = [place for place, value in enumerate(bars.values) if math.isfinite(value)]
     if finite:
         longest = max(finite, key=lambda place: abs(bars.values[place]))
@@ -95,35 +91,34 @@ def draw_bars(key: str, bars: LabelledRows, *, alt: str) -> None:
 
 
 def draw_legend(key: str, entries: Sequence[Mapping[str, str]]) -> None:
-    """Draw entries of `name`, CSS `colour`, Plotly's `dash` and `state`: `done`, `growing`, `coming`."""
+    """Draw entries: `name`, CSS `colour`, Plotly's `dash`, `state` (`done`, `growing`, `coming`)."""
     _legend(key=key, data={"entries": entries})
 
 
 @dataclass(frozen=True)
 class CellFrame:
-    """A frame over one cell of a chart, moved by a click on another cell, or the arrow keys."""
+    """A frame over one cell of a chart, moved by a click or the arrow keys; Plotly can't select a heatmap's cells."""
 
     container: str
     """Key of the chart's container."""
     selected: tuple[int, int] | None
-    """The (row, column) to frame; None frames none."""
+    """(row, column)"""
     rows: range | None
-    """The vertical axis's names of its cells; None: one cell, 0, is as high as the chart."""
+    """The vertical axis's names of its cells; None: there is one, 0."""
     columns: range | None
-    """The horizontal axis's names of its cells, alike."""
     on_click: Callable[[], None]
-    """Runs when the frame is moved; it finds the cell by `clicked_cell`."""
+    """Finds the cell by `clicked_cell`."""
     label: str
-    """What the arrow keys move, for whoever cannot see the frame."""
+    """What the arrow keys move."""
     is_mosaic: bool = False
-    """Whether cells are equal shares of the picture, counted from its top left corner."""
+    """Whether cells are equal shares of the picture, from its top left corner."""
     opens: str = ""
-    """Key of the container that shows what a cell stands for, which a press brings into the window."""
+    """Key of the container that a press brings into the window."""
     least_width: int = 0
-    """Pixels of the chart below which a phone's page scrolls it sideways; 0: it is as wide as the page."""
+    """Pixels of the chart below which it is scrolled sideways; 0: none."""
 
     def draw(self) -> None:
-        """Draw the frame; called inside the chart's container."""
+        """Draw the frame, inside the chart's container."""
         data = {
             "container": self.container,
             "selected": self.selected,
@@ -139,7 +134,7 @@ class CellFrame:
 
 
 def clicked_cell(container: str) -> tuple[int | None, int | None]:
-    """Return the clicked row and column; None if the browser sent anything else, or the frame has gone."""
+    """Return the clicked row and column, or None."""
     frame = st.session_state.get(f"{container}_frame")
     match frame and frame.clicked:
         case [int(row), int(column)]:
@@ -148,33 +143,28 @@ def clicked_cell(container: str) -> tuple[int | None, int | None]:
 
 
 def draw_head_lines(key: str, lines: Lines, *, alt: str, on_click: Callable[[], None]) -> None:
-    """Draw a head's lines; `on_click` finds the line or token by `clicked_tokens`."""
+    """Draw a head's lines; `on_click` finds what was clicked by `clicked_tokens`."""
     label = f"{alt} {thickest_line(lines)}".strip()
     data = {**asdict(lines), "dots": palette.ATTENTION, "alt": label, "colour": palette.FOCUS}
     _head_lines(key=f"{key}_drawing", data=data, on_clicked_change=on_click)
 
 
 def clicked_tokens(key: str) -> dict[str, Any]:
-    """Return what was clicked, as the browser sent it: `query` and `key` of a line, or one of them."""
+    """Return what was clicked: `query` and `key` of a line, or one of them; anything, if the browser lies."""
     drawing = st.session_state.get(f"{key}_drawing")
     clicked = drawing and drawing.clicked
     return {name: clicked[name] for name in ("query", "key") if name in clicked} if isinstance(clicked, dict) else {}
 
 
 def draw_picture_buttons(key: str, *, chart: str, name: str) -> None:
-    """Draw the buttons PNG and SVG for the chart in the container of key `chart`; `name` is the file's stem."""
+    """Draw the buttons PNG and SVG for the chart in the container `chart`; `name` is the file's stem."""
     _picture_buttons(key=key, data={"chart": chart, "name": name}, width="content")
 
 
 def draw_focus_line(on_move: Callable[[], None], **data: Any) -> None:
     """Draw the focus; a move is in the session as `KEY.moved`.
 
-    Arrow keys move the two tokens, with Shift the head and the layer, as on the attention map and its thumbnails.
-
-    Args:
-        on_move: takes the move.
-        data: `places` of the focus and their `counts`; the sentence's `tokens`; the `weight` and a `note`, in words;
-            `shown`, the places that what is drawn depends on.
+    `data` has the `places` and their `counts`, the `tokens`, the `weight` and a `note` in words, and those `shown`.
     """
     _focus_line(key=FOCUS_KEY, data={**data, "colour": palette.FOCUS}, on_moved_change=on_move)
 
@@ -194,7 +184,7 @@ class Chip(NamedTuple):
 
 
 def draw_chips(chips: Sequence[Chip], on_switch: Callable[[], None], on_take_back: Callable[[], None]) -> None:
-    """Draw the chips. A press leaves its text in the session as `KEY.switched`, or as `KEY.taken`."""
+    """Draw the chips; a press is in the session as `KEY.switched`, or as `KEY.taken`."""
     data = {"chips": [chip._asdict() for chip in chips], "colour": palette.CHANGE}
     _change_chips(key=CHANGES_KEY, data=data, on_switched_change=on_switch, on_taken_change=on_take_back)
 
@@ -209,8 +199,7 @@ def draw_token_chips(
 ) -> None:
     """Draw tokens: (piece, id, kind, explanation), kind being `plain`, `special`, `unknown` or `padding`.
 
-    The chips at `query` and `key` have a frame. A press leaves its position in the session as `clicked` under `name`;
-    without `on_click` chips are no buttons.
+    Those at `query` and `key` have a frame. A press is in the session as `clicked` under `name`.
     """
     data = {
         "chips": [list(chip) for chip in chips],
@@ -231,10 +220,7 @@ def draw_linking_heads(
     on_open: Callable[[], None],
     on_all: Callable[[], None],
 ) -> None:
-    """Draw heads, (layer, head, weight), as buttons with a bar each, and one that asks for all `n_heads`.
-
-    `place` is the open one. A press leaves layer and head in the session as `KEY.opened`.
-    """
+    """Draw heads, (layer, head, weight), as buttons; a press is in the session as `KEY.opened`."""
     data = {
         "title": title,
         "heads": [(layer, head, weight, write_weight(weight)) for layer, head, weight in heads],
@@ -252,10 +238,7 @@ _PAGES = {"embeddings": "parameters", "attention": "attention", "feed_forward": 
 def draw_data_flow(
     stages: Sequence[Stage], n_layers: int, on_open: Callable[[], None] | None = None, *, key: str = "data_flow"
 ) -> None:
-    """Draw the boxes, and the residual connections as lines past those that they lead around.
-
-    A press leaves the box's page in the session as `<key>.open`; without `on_open` boxes are no buttons.
-    """
+    """Draw the boxes, and residual connections around them; a press is in the session as `<key>.open`, the page."""
     inside = [i for i, stage in enumerate(stages) if stage.in_block]
     first, last = inside[0], inside[-1]
     block = groupby(stages[first : last + 1], key=lambda stage: stage.residual)
@@ -283,11 +266,10 @@ def _box(stage: Stage) -> dict[str, object]:
 
 
 def draw_copy_link(key: str, version: str, more: Mapping[str, list[str]], *, is_small: bool = False) -> None:
-    """Draw the button, in a fragment of its own.
+    """Draw the button, in a fragment of its own; `more` parameters go with the link that the address bar lacks.
 
-    The address is right only once every choice before the click has had its run. So a click asks for a run of the
-    fragment, which comes after theirs, and the link is read when that has answered. The version of the link's format
-    goes with it, and `more` parameters that the address bar lacks.
+    The address is right once every choice before the click has had its run: the fragment's, which a click asks for,
+    comes after theirs.
     """
     data = {
         "version": version,

@@ -35,10 +35,10 @@ ALLOWED_KINDS = frozenset(
         "backend_operation_request.deferred_file",  # a download that is made when its button is pressed
     }
 )
-"""Kinds of messages that pages send; not `clear_cache`, which ends everybody's training, nor what writes files."""
+"""Kinds of messages that pages send; `clear_cache` would end everybody's training."""
 
 MOST_FILES = 16
-"""Files whose upload one message may announce; the pages' uploaders take one at a time."""
+"""Files whose upload one message may announce."""
 
 PATIENCE = 20
 """Refused messages after which a connection is closed."""
@@ -46,7 +46,7 @@ PATIENCE = 20
 _NOT_A_MESSAGE, _POLICY = 1002, 1008  # RFC 6455, section 7.4.1
 
 PROBES = ("/_stcore/health", "/_stcore/metrics", "/ready", "/operators/metrics")
-"""Paths that a balancer or a probe asks for by the machine's address instead of the site's name."""
+"""Paths that a balancer asks for by the machine's address."""
 
 RETRY_AFTER = 10
 """Seconds after which a refused page load tries again."""
@@ -68,9 +68,9 @@ class Visitors:
     limit: int
     open: int = 0
     last_left: float | None = None
-    """When the last of them left, by `time.monotonic`; None if nobody has."""
+    """When the last of them left, by `time.monotonic`."""
     loaded: bool = False
-    """Whether the server has loaded what they need."""
+    """Whether the server has loaded its models."""
 
     @property
     def is_full(self) -> bool:
@@ -81,11 +81,7 @@ class Visitors:
 class Protection:
     """Refuse what no page of this server asks for, and more visitors than it takes; add the security headers.
 
-    Args:
-        app: Streamlit's server.
-        visitors: the open pages, each of which holds one websocket.
-        frame_ancestors: the sites that may show the page in a frame, as in the policy's directive.
-        base: `server.baseUrlPath`.
+    `frame_ancestors` is the policy's directive, `base` Streamlit's `server.baseUrlPath`.
     """
 
     def __init__(self, app: ASGIApp, visitors: Visitors, frame_ancestors: str = "'self'", base: str = "") -> None:
@@ -142,7 +138,7 @@ class Protection:
         return RedirectResponse(f"{self.base}/{page}?{moved}")
 
     async def _serve_stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Count a page as open; drop messages that no page sends, and close connections that send many, or garbage."""
+        """Count an open page; drop messages that no page sends, and close connections that send many, or garbage."""
         n_refused, is_closed = 0, False
 
         async def receive_allowed() -> Message:
@@ -219,10 +215,7 @@ def browser_of(cookies: Mapping[str, str]) -> str:
 
 
 def content_security_policy(frame_ancestors: str) -> str:
-    """Return the policy that Streamlit's front end, Plotly and inline components need: no `eval`, no other host.
-
-    `blob:` scripts are inline components; Plotly and the front end draw with inline styles.
-    """
+    """Return the policy of a page: no `eval`, no other host; `blob:` scripts are inline components."""
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts)

@@ -1,4 +1,4 @@
-"""The app's `Source`: what all visitors share, and what a session has; and what reads the hidden word of its runs."""
+"""The app's `Source`, of what visitors share and a session has; and what its encoders fill in for a hidden word."""
 
 import copy
 import logging
@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 @st.cache_resource(ttl=600.0, show_spinner=False)
 def checkpoint_available() -> bool:
-    """Return whether the checkpoint is there; load it the first time, and try again later if it is not."""
+    """Load the checkpoint; return whether it is there."""
     try:
         _checkpoint()
     except PretrainedError as error:
@@ -54,17 +54,17 @@ def checkpoint_available() -> bool:
 
 
 class AppSource(Source):
-    """Weights and results that all visitors share, and those of a session; its methods raise as `Source`'s."""
+    """Weights and results of all visitors and of this session; raises as `Source`."""
 
     def tokenizer(self, key: TextKey) -> Tokenizer:
-        """Return the tokenizer of a text; UnavailableError for another session's."""
+        """Return the tokenizer of a text."""
         own = own_models.find_tokenizer(key.tokenizer)
         if own is not None:
             return own
         return _checkpoint()[1] if key.tokenizer == "wordpiece" else super().tokenizer(key)
 
     def encoder(self, weights: str, config: ModelConfig, seed: int) -> Encoder:
-        """Return the encoder with these weights; UnavailableError for another session's."""
+        """Return the encoder with these weights."""
         if weights == "minilm":
             return _checkpoint()[0]
         if weights == "random":
@@ -96,7 +96,7 @@ class AppSource(Source):
         return _translator()
 
     def trained_pair(self, weights: str) -> EncoderDecoder | None:
-        """Return the shipped translator, or the session's trained encoder–decoder; None for other weights."""
+        """Return the translator, or the session's trained encoder–decoder; None for other weights."""
         if weights == TRANSLATOR:
             return _translator_on_device()
         network = own_models.network_on_device(weights) if own_models.is_trained_network(weights) else None
@@ -117,11 +117,7 @@ class AppSource(Source):
         return services().turns.take()
 
     def remember(self, function: Callable[..., Any], key: Hashable, compute: Callable[[], R]) -> R:
-        """Return a function's result, kept for everybody, or in the session whose weights the key names.
-
-        Raises:
-            UnavailableError: the weights are another session's.
-        """
+        """Return a function's result, kept for everybody or in the session whose weights the key names."""
         named = RunKey | PairKey | WeightsId
         first = key[0] if isinstance(key, tuple) and not isinstance(key, named) else key
         owner = first.owner() if isinstance(first, named) else EVERYBODY
@@ -137,7 +133,7 @@ run_sentence, turn_on_text = partial(lab.run_sentence, APP), partial(lab.turn_on
 
 
 def hidden_word(lab: Lab) -> tuple[int, str] | None:
-    """Return the place of the first mask, and the word there, empty if unknown; None if the weights fill in nothing."""
+    """Return the first mask's place and word, empty if unknown; None if nothing can be filled in."""
     if not lab.weights.startswith((AFTER, BEFORE)):
         return None
     places = (lab.batch.ids[lab.sentence] == MASK_ID).nonzero().flatten().tolist()
@@ -149,7 +145,7 @@ def hidden_word(lab: Lab) -> tuple[int, str] | None:
 
 @once
 def fill_in(lab: Lab) -> Array:
-    """Return every word's probability at every depth, (layers + 1, words); raises as `Lab.run`."""
+    """Return every word's probability at every depth, (layers + 1, words)."""
     network, place, _ = _network_and_hidden(lab)
     return logit_lens(lab.run, place, network.encoder, network.network.head)
 
@@ -162,7 +158,7 @@ def head_costs(lab: Lab, word: str) -> Array:
 
 
 def score_hidden(lab: Lab, final: Array) -> Array:
-    """Return the hidden word's probability from what leaves the encoder: (N, T, D) → (N,); NaN if it is unknown."""
+    """Return the hidden word's probability from the encoder's output: (N, T, D) → (N,); NaN if it is unknown."""
     network, place, word = _network_and_hidden(lab)
     if not word:
         return np.full(len(final), np.nan, np.float32)
@@ -177,7 +173,7 @@ def _network_and_hidden(lab: Lab) -> tuple[EnglishNetwork, int, str]:
 
 
 def prepare_run(key: RunKey, keep: Callable[[str], bool]) -> Callable[[], Run]:
-    """Find a run's model here, and return a function that runs it in any thread; both raise as `run_sentence`."""
+    """Find a run's model, and return a function that runs it in any thread."""
     with turn_on_text(key) as (model, batch):
         pass
 
@@ -220,5 +216,5 @@ EXERCISE_FOLDERS = [FOLDER]
 
 @st.cache_resource(show_spinner=False)
 def shipped_exercises() -> Mapping[str, Exercise]:
-    """Return the exercises by key; raises `InputError` if a file is none."""
+    """Return the exercises by key."""
     return read_folders(EXERCISE_FOLDERS)

@@ -1,4 +1,4 @@
-"""A visitor's own models, kept in that session alone and freed with it: one file, and the networks trained here."""
+"""A visitor's own models, kept in that session alone: one file, and the networks trained here."""
 
 import copy
 import hashlib
@@ -44,21 +44,21 @@ class UploadedWeights:
 
     file: str
     sha256: str
-    """Of its bytes; the key of the weights in caches."""
+    """Of its bytes; the weights' key."""
     tensors: Mapping[str, Tensor]
     """By the file's own names."""
     recognised: RecognisedWeights
     not_finite: str | None
-    """The first tensor that holds NaN or an infinite number."""
+    """The first tensor that is not finite."""
     tokenizer: Tokenizer | None = None
     """None: the sidebar's reads the text."""
     tokenizer_file: str = ""
     tokenizer_key: str = ""
-    """The name of its tokens in caches; empty without one."""
+    """Names its tokens in caches."""
 
     @property
     def n_bytes(self) -> int:
-        """Memory of the tensors, and again of the encoder that is built from them."""
+        """Memory of the tensors, and of the encoder."""
         return 2 * sum(tensor.nbytes for tensor in self.tensors.values())
 
     @property
@@ -96,7 +96,7 @@ class OwnModels:
         return self.newest.network if self.newest else None
 
     def put(self, run: KeptRun) -> None:
-        """Keep a run; without memory for it, keep those before."""
+        """Keep a run, if there is memory for it."""
         try:
             services().memory.reserve(run.network)
         except WeightsError as error:
@@ -119,7 +119,7 @@ class OwnModels:
         session_results().clear()
 
     def update_shown(self) -> None:
-        """Show the present networks from now on, and forget what was computed with the last ones."""
+        """Show the present networks from now on, and forget results of others."""
         if [run.network for run in self.shown] != [run.network for run in self.runs]:
             session_results().clear()
         self.shown = self.runs
@@ -151,7 +151,7 @@ def store(run: KeptRun) -> None:
 
 
 def shown_run(name: str = "") -> KeptRun | None:
-    """Return the run of this name among those that are shown; without a name the newest."""
+    """Return the shown run of this name; without a name the newest."""
     key = key_in(name)
     return next((run for run in reversed(session_models().shown) if key in ("", run.key)), None)
 
@@ -163,12 +163,12 @@ def shown_network(name: str = "") -> TrainedNetwork | None:
 
 
 def is_trained_network(weights: str) -> bool:
-    """Return whether `State.weights` is the key of a trained network, after training or before."""
+    """Return whether `State.weights` is a trained network's, after training or before."""
     return weights.startswith(("trained-", "initial-"))
 
 
 def find_network(key: str) -> TrainedNetwork:
-    """Return the session's trained network of this key, after or before training; raises UnavailableError."""
+    """Return the session's trained network of this key; raises UnavailableError."""
     for run in session_models().shown:
         if key in {run.network.key, run.network.initial_key}:
             return run.network
@@ -213,7 +213,7 @@ def weights_label(weights: str) -> str | None:
 
 @cache_in_session
 def uploaded_encoder(sha256: str, config: ModelConfig, seed: int) -> Encoder:
-    """Return the encoder of the upload; raises UnavailableError if this session has no such file open."""
+    """Return the encoder of the upload; raises UnavailableError."""
     upload = session_models().upload
     if upload is None or upload.sha256 != sha256:
         raise UnavailableError("These weights are not open in your session; open their file in the sidebar.")
@@ -222,7 +222,7 @@ def uploaded_encoder(sha256: str, config: ModelConfig, seed: int) -> Encoder:
 
 
 def find_tokenizer(key: str) -> Tokenizer | None:
-    """Return the session's tokenizer of this key; None if it is everybody's, UnavailableError if another session's."""
+    """Return the session's tokenizer of this key, None if it is everybody's; raises UnavailableError."""
     if is_trained_network(key):
         return find_network(key).tokenizer
     upload = session_models().upload
@@ -234,10 +234,10 @@ def find_tokenizer(key: str) -> Tokenizer | None:
 def read_upload(
     file: str, data: Sequence[bytes], config_json: bytes | None = None, tokenizer_json: bytes | None = None
 ) -> UploadedWeights:
-    """Read safetensors files, and what Hugging Face saves with them; build the encoder once, to see whether all fits.
+    """Read safetensors files, and what Hugging Face saves with them, and build the encoder once.
 
     Raises:
-        InputError, WeightsError, PretrainedError, TooLargeError: the file or its model can't be used here.
+        InputError, WeightsError, PretrainedError, TooLargeError: they can't be used here.
     """
     check_size(sum(map(len, data)))
     tensors = encoder_half({name: tensor for part in data for name, tensor in read_tensors(part).items()})

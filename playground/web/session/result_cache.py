@@ -23,11 +23,11 @@ ENTRY = 1_000
 """Bytes that an object takes besides its arrays, about."""
 
 MAX_OWN = 600_000_000
-"""Bytes of results of a session's own weights, and of models made of them."""
+"""Bytes of a session's own results and models."""
 
 
 class _Interruptible(threading.Condition):
-    """Wakes a waiting visitor from time to time to check whether the result is still wanted."""
+    """Lets whoever waits leave."""
 
     def wait(self, timeout: float | None = 0.25) -> bool:
         is_notified = super().wait(timeout)
@@ -36,7 +36,7 @@ class _Interruptible(threading.Condition):
 
 
 class ResultCache:
-    """The results used last, up to `max_bytes` together; equal ones are computed once, and nobody changes them."""
+    """The results used last, up to `max_bytes`; equal ones are computed once, and nobody changes them."""
 
     def __init__(self, max_bytes: int) -> None:
         self._results: LRUCache[Hashable, Any] = LRUCache(max_bytes, getsizeof=size_in_bytes)
@@ -49,7 +49,7 @@ class ResultCache:
         return self._results.currsize
 
     def find(self, key: Hashable, compute: Callable[[], R]) -> R:
-        """Return the key's result, computed if it is missing; errors of `compute` are not kept."""
+        """Return the key's result, computed if it is missing."""
         found: R = self._find(key, compute)
         return found
 
@@ -59,7 +59,7 @@ class ResultCache:
 
 
 def size_in_bytes(result: object) -> int:
-    """Return the bytes that a result's arrays, parameters and texts take, about."""
+    """Estimate the bytes of a result."""
     n_bytes, parts = 0, [result]
     while parts:
         match parts.pop():

@@ -1,13 +1,10 @@
-"""Turns to compute: a few visitors at once, each once, and one more whose last turn was short; one place for long work.
-
-A page holds its turn until it is drawn, so only a few pages are in memory at once.
-"""
+"""Turns to compute, which a page holds until it is drawn, so that few are in memory at once; a place for long work."""
 
 import logging
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
@@ -29,14 +26,14 @@ SHORT = 2.0
 """Seconds up to which a turn is short."""
 
 LONG_WAIT = 3.0
-"""How many times longer a visitor waits for the long place."""
+"""Times longer that a visitor waits for the long place."""
 
 _POLL = 0.25
-"""Seconds between two checks whether a waiting visitor still wants the turn."""
+"""Seconds between two checks of who waits."""
 
 
 class FairSemaphore:
-    """Admit `n` visitors at once, first come, first served, each once; and one more whose last turn was short."""
+    """Admit `n` visitors at once, in their order, each once; and one more whose last turn was short."""
 
     def __init__(self, n: int) -> None:
         self._n, self._changed = n, threading.Condition()
@@ -46,7 +43,7 @@ class FairSemaphore:
 
     @contextmanager
     def hold(self, visitor: Hashable, timeout: float, check: Check) -> Iterator[None]:
-        """Hold a place; raises `BusyError` after `timeout` seconds, and whatever `check` raises meanwhile."""
+        """Hold a place; raises `BusyError` after `timeout` seconds, or what `check` raises."""
         ticket, deadline = [visitor], time.monotonic() + timeout
         with self._changed:
             self._waiting.append(ticket)
@@ -87,21 +84,13 @@ _HELD: ContextVar[tuple[FairSemaphore, ExitStack] | None] = ContextVar("held", d
 
 
 class Turns:
-    """Turns for `n` visitors at once, and one long place; each wait stands within `watch_wait()`."""
+    """Turns for `n` visitors, and one long place."""
 
-    def __init__(
-        self, n: int, timeout: float, watch_wait: Callable[[], AbstractContextManager[object]] = nullcontext
-    ) -> None:
-        self._short, self._long = FairSemaphore(n), FairSemaphore(1)
-        self._timeout, self._watch_wait = timeout, watch_wait
+    def __init__(self, n: int, timeout: float) -> None:
+        self._short, self._long, self._timeout = FairSemaphore(n), FairSemaphore(1), timeout
 
     def take(self, visitor: Hashable = None) -> AbstractContextManager[None]:
-        """Hold a turn, unless this thread does; ends early once the visitor has gone on.
-
-        Raises:
-            BusyError: no turn came free in time.
-            TooLargeError: memory ran out.
-        """
+        """Hold a turn, unless this thread does; raises BusyError, and TooLargeError if memory runs out."""
         return self._hold(self._short, self._timeout, visitor)
 
     def hold_long_place(self, visitor: Hashable = None) -> AbstractContextManager[None]:
@@ -109,7 +98,7 @@ class Turns:
         return self._hold(self._long, LONG_WAIT * self._timeout, visitor)
 
     def defer(self, make: Callable[[], R], *, is_long: bool = False) -> Callable[[], R]:
-        """Return a function for a download button that calls `make` in a turn of the present visitor, or long place."""
+        """Return a function for a download button, which calls `make` in this visitor's turn or the long place."""
         visitor, hold = current_visitor()[0], self.hold_long_place if is_long else self.take
 
         def make_in_turn() -> R:
@@ -126,8 +115,7 @@ class Turns:
             if held is None or held[0] not in (places, self._long):
                 leave_turn()
                 stack = ExitStack()
-                with self._watch_wait():
-                    stack.enter_context(places.hold(visitor or caller, timeout, check))
+                stack.enter_context(places.hold(visitor or caller, timeout, check))
                 _HELD.set((places, stack))
                 on_exit.callback(leave_turn)
             try:
@@ -147,10 +135,7 @@ def leave_turn() -> None:
 
 
 def current_visitor() -> tuple[Hashable, Check]:
-    """Return who computes in this thread (a browser, a session or the thread), and what ends an unwanted run.
-
-    Streamlit ends a run from within any access to the session's state.
-    """
+    """Return the browser, session or thread that computes, and a check by which Streamlit ends an unwanted run."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is None:
         return threading.get_ident(), lambda: None
