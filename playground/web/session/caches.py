@@ -68,7 +68,7 @@ class AppSource(Source):
         if weights == "minilm":
             return _checkpoint()[0]
         if weights == "random":
-            return services().results.find((Encoder, config, seed), lambda: _random(Encoder(config, seed)))
+            return _place_random(Encoder, config, seed)
         if weights.startswith((AFTER, BEFORE)):
             return self.english_network(weights, config, seed).encoder
         if own_models.is_trained_network(weights):
@@ -93,19 +93,19 @@ class AppSource(Source):
 
     def translator(self) -> TrainedNetwork:
         """Return the shipped translator."""
-        return _translator()
+        return _translator()[0]
 
     def trained_pair(self, weights: str) -> EncoderDecoder | None:
         """Return the translator, or the session's trained encoder–decoder; None for other weights."""
         if weights == TRANSLATOR:
-            return _translator_on_device()
+            return _translator()[1]
         network = own_models.network_on_device(weights) if own_models.is_trained_network(weights) else None
         return network if isinstance(network, EncoderDecoder) else None
 
     def random_pair(self, config: ModelConfig, n_words: int, seed: int) -> EncoderDecoder:
         """Return an encoder–decoder with random weights."""
         check_pair_budget(config, n_words, services().settings.max_parameters)
-        return _random_pair(config, n_words, seed)
+        return _place_random(EncoderDecoder, config, n_words, seed)
 
     def check(self, config: ModelConfig, n_tokens: int) -> None:
         """Raise TooLargeError if a model or its run is over this server's limits."""
@@ -184,8 +184,10 @@ def prepare_run(key: RunKey, keep: Callable[[str], bool]) -> Callable[[], Run]:
     return compute
 
 
-def _random(model: M) -> M:
-    return model.requires_grad_(False).to(services().device)
+def _place_random(kind: Callable[..., M], *arguments: Hashable) -> M:
+    """Return a model with random weights on the device where models run."""
+    here = services()
+    return here.results.find((kind, arguments), lambda: kind(*arguments).requires_grad_(False).to(here.device))
 
 
 @st.cache_resource(show_spinner=False)
@@ -194,20 +196,12 @@ def _checkpoint() -> tuple[Encoder, Tokenizer]:
     return loaded.to(services().device), wordpiece
 
 
-@st.cache_resource(max_entries=1, show_spinner=False)  # both halves together are large
-def _random_pair(config: ModelConfig, tgt_vocab_size: int, seed: int) -> EncoderDecoder:
-    return _random(EncoderDecoder(config, tgt_vocab_size, seed))
-
-
 @st.cache_resource(show_spinner=False)
-def _translator() -> TrainedNetwork:
-    return shipped_network.load_translator()
-
-
-@st.cache_resource(show_spinner=False)
-def _translator_on_device() -> EncoderDecoder | None:
-    network = copy.deepcopy(_translator().network).to(services().device)
-    return network if isinstance(network, EncoderDecoder) else None
+def _translator() -> tuple[TrainedNetwork, EncoderDecoder | None]:
+    """Return the shipped translator, and a copy on the device where models run."""
+    trained = shipped_network.load_translator()
+    network = copy.deepcopy(trained.network).to(services().device)
+    return trained, network if isinstance(network, EncoderDecoder) else None
 
 
 EXERCISE_FOLDERS = [FOLDER]
