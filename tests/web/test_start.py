@@ -37,25 +37,10 @@ def test_every_module_is_loaded_and_frozen_but_the_main_script_does_not_run(monk
     assert {"playground.web.components.drawings", "playground.views.norms"} <= sys.modules.keys()
     assert "playground.web.app" not in sys.modules
     assert gc.get_freeze_count() > 50_000
-
-
-@pytest.mark.long
-def test_garbage_made_later_is_still_collected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(start, "checkpoint_available", lambda: None)
-    start.prepare()
     circle: list[object] = []
     circle.append(circle)
     del circle
-    assert gc.collect() >= 1
-
-
-def test_a_model_that_cannot_be_loaded_is_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail() -> None:
-        raise OSError("as asked")
-
-    monkeypatch.setattr(start, "checkpoint_available", fail)
-    with pytest.raises(OSError, match="as asked"):
-        start.prepare()
+    assert gc.collect() >= 1, "what is made later is still collected"
 
 
 def test_the_speed_is_measured_ahead_and_a_failure_is_logged_alone(

@@ -12,7 +12,6 @@ from playground.training.recipe import Recipe
 from playground.training.tasks import make_data
 from playground.web.session.experiments import Experiment, SessionExperiments, training_bytes, validation_data
 from playground.web.session.services import MemoryBudget, MemoryReservation, other_services, services
-from playground.web.shared.experiment_buttons import pending_sentence
 from tests.waiting import running_jobs, until
 from tests.web.experiment_pages import TEXT, recipe, run
 
@@ -52,17 +51,9 @@ class Count:
             raise KeyError("x")
 
 
-def start(
-    experiments: SessionExperiments, count: Any, page: str = "training", n_bytes: int = 0, ends: list[Any] | None = None
-) -> Experiment[Any]:
-    """Start an experiment, which adds how it ended to `ends`, and wait until it runs."""
-
-    def on_end(_state: object, status: JobStatus) -> str:
-        if ends is not None:
-            ends.append(status)
-        return ""
-
-    experiments.start(page, lambda: Experiment(("inputs", count.n), count, on_end, n_bytes=n_bytes, key=object()))
+def start(experiments: SessionExperiments, count: Any, page: str = "training", n_bytes: int = 0) -> Experiment[Any]:
+    """Start an experiment, and wait until it runs."""
+    experiments.start(page, lambda: Experiment(("inputs", count.n), count, n_bytes=n_bytes, key=object()))
     experiment = experiments.get(page)
     assert experiment is not None
     until(lambda: count.begun.is_set() or experiment.job.ended)
@@ -95,10 +86,8 @@ def test_a_stopped_experiment_is_in_progress_until_its_last_step_is_done() -> No
     experiment = start(SessionExperiments(), Slow(1))
     experiment.job.stop(timeout=0)
     assert (experiment.job.status, experiment.active, experiment.in_progress) == ("cancelled", False, True)
-    assert pending_sentence(experiment) == "Stopping after the current step …"
     allowed.set()
     until(lambda: not experiment.in_progress)
-    assert pending_sentence(experiment) == ""
 
 
 # --- the memory of all together
@@ -122,28 +111,21 @@ ENDS: dict[str, Callable[[Count, SessionExperiments], object]] = {
 
 @pytest.mark.parametrize("end", ENDS)
 def test_an_experiment_releases_its_memory_however_it_ends(end: str, memory: MemoryBudget) -> None:
-    experiments, count, ends = SessionExperiments(), Count(9, free=False), list[JobStatus]()
-    experiments.discard("training")  # there is none yet
-    start(experiments, count, n_bytes=60, ends=ends)
+    experiments, count = SessionExperiments(), Count(9, free=False)
+    start(experiments, count, n_bytes=60)
     assert memory.n_bytes == 60
     ENDS[end](count, experiments)
     until(lambda: memory.n_bytes == 0 and not running_jobs())
-    assert ends == {"fail": ["failed"], "finish": ["finished"], "discard": []}.get(end, ["cancelled"])
     assert (experiments.get("training") is None) == (end == "discard")
 
 
-def test_an_experiment_without_memory_is_refused_and_lets_others_run(memory: MemoryBudget) -> None:
+def test_an_experiment_without_memory_is_refused(memory: MemoryBudget) -> None:
     held = MemoryReservation(60)
     memory.reserve(held)
     refused = start(SessionExperiments(), Count(9, free=False), n_bytes=41)
     until(lambda: refused.job.status == "failed")
     assert refused.job.error.startswith("This server holds as many visitors' weights as it can right now; ")
     assert (refused.state, memory.n_bytes) == (None, 60)
-    session = SessionExperiments()
-    start(session, Count(9, free=False), n_bytes=40)
-    assert memory.n_bytes == 100
-    session.disconnect()
-    until(lambda: memory.n_bytes == 60)
 
 
 def test_memory_gives_way_if_nobody_holds_a_shared_result(memory: MemoryBudget) -> None:

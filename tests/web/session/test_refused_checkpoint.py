@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from playground import open_link
-from playground.errors import PretrainedError
 from playground.web.session import caches
 from playground.weights import checkpoint
 from tests.web.app_test import captions, open_page
@@ -43,9 +41,3 @@ def test_a_swapped_vocabulary_is_refused_and_the_app_goes_on_with_random_weights
     assert ":orange-badge[random weights]" in captions(app)
     (message,) = [record.getMessage() for record in caplog.records if "goes on with random weights" in record.message]
     assert f"{swapped / checkpoint.VOCABULARY} is not the file that was published" in message
-
-
-@pytest.mark.usefixtures("swapped")
-def test_a_link_that_is_opened_in_python_refuses_it_too() -> None:
-    with pytest.raises(PretrainedError, match=r"tokenizer\.json is not the file that was published"):
-        open_link("https://host/attention?text=the+cat+and+the+dog").run  # noqa: B018

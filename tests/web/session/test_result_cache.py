@@ -159,14 +159,12 @@ def test_what_is_everybodys_is_computed_once_for_all_and_nothing_else_is_shared(
 
 def test_a_setup_says_whose_its_weights_are(sessions: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
     upload = UploadedWeights("model.safetensors", "0f3a", {}, SimpleNamespace(settings={"vocab_size": 0}), None)  # type: ignore[arg-type]
-    monkeypatch.setattr(
-        "playground.web.choices.setup.own_weights", lambda each: upload if each["weights"] == "mine" else None
-    )
+    own = lambda each: upload if each["weights"] == "mine" else None  # noqa: E731
+    monkeypatch.setattr("playground.web.choices.setup.own_weights", own)
     with sessions.of("Ann") as ann:
-        owners = {choice: setup_of(DEFAULTS | {"weights": choice}).weights.owner() for choice in ("minilm", "random")}
-        mine = setup_of(DEFAULTS | {"weights": "mine"}).weights
-    assert set(owners.values()) == {EVERYBODY}
+        for choice, owner in (("minilm", EVERYBODY), ("random", EVERYBODY), ("mine", ann)):
+            weights = setup_of(DEFAULTS | {"weights": choice}).weights
+            for copied in (weights, copy.deepcopy(weights), pickle.loads(pickle.dumps(weights))):
+                assert (copied, copied.owner()) == (weights, owner)
     with sessions.of("Bob"), pytest.raises(UnavailableError):
-        caches.run_sentence(run_key(mine))
-    for copied in (mine, copy.deepcopy(mine), pickle.loads(pickle.dumps(mine))):
-        assert (copied, copied.owner()) == ("0f3a", ann)
+        caches.run_sentence(run_key(weights))
