@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
+import time
 from contextlib import nullcontext
 from dataclasses import fields
-from unittest.mock import AsyncMock
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 from starlette.applications import Starlette
@@ -14,13 +15,17 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnected
-from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.BackMsg_pb2 import BackendOperationRequest, BackMsg
+from streamlit.runtime.backend_operation_handler import _LOGGER, DeferredFileHandler
 
 import streamlit_app
+from playground.errors import UnavailableError
 from playground.runs.budget import MAX_KEPT, MAX_PARAMETERS
 from playground.web.server.middleware import RETRY_AFTER, Protection, Visitors
 from playground.web.server.settings import Settings, read_settings
+from playground.web.session.services import Services, services
 from tests.waiting import run_coroutine
+from tests.web.app_test import open_page
 
 STREAM = "/_stcore/stream"
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -149,7 +154,6 @@ def test_a_bad_value_is_named_and_the_default_used(
 
 
 def test_the_results_of_two_settings_fit_at_their_largest() -> None:
-    """Else a page that compares them computes each again and again."""
     assert Settings().max_cached > 2 * 4 * MAX_PARAMETERS > 2 * 4 * MAX_KEPT
 
 
@@ -174,3 +178,71 @@ def test_a_visitor_sees_one_sentence_instead_of_a_traceback(monkeypatch: pytest.
     assert streamlit_app.explain_script_error(RuntimeError("secret"))
     assert len(shown) == 1
     assert "secret" not in shown[0]
+
+
+# --- what operators see
+
+
+def amount(here: Services, name: str, **labels: str) -> float:
+    """A sample's value; 0 before the first."""
+    return here.meters.registry.get_sample_value(name, labels) or 0.0
+
+
+def test_ready_means_that_models_are_loaded_and_a_seat_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    here, answers = Services(Settings(max_sessions=2)), []
+    visitors = here.visitors
+    monkeypatch.setattr(streamlit_app, "here", here)
+    routes = [Route("/ready", streamlit_app.say_ready), Route("/operators/metrics", streamlit_app.write_metrics)]
+    with TestClient(Starlette(routes=routes)) as client:
+        for visitors.loaded, visitors.open in ((False, 0), (True, 2), (True, 1)):
+            answer = client.get("/ready")
+            assert answer.json() == {"ready": answer.status_code == 200}
+            answers.append(answer.status_code)
+        metrics = client.get("/operators/metrics").text
+    assert answers == [503, 503, 200]
+    assert "playground_visitors 1.0" in metrics
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "n_lines"),
+    [(None, "drawn", 0), (ValueError("what Ann typed"), "failed", 1), (KeyboardInterrupt(), "interrupted", 0)],
+)
+def test_every_run_is_counted_and_one_that_fails_or_is_slow_is_logged(
+    error: BaseException | None, outcome: str, n_lines: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    here = Services(Settings(slow_seconds=0.1))
+    with nullcontext() if error is None else pytest.raises(type(error)), here.meters.watch_rerun("norms"):
+        if error is not None:
+            raise error
+    assert amount(here, "playground_run_seconds_count", page="norms", part="page", outcome=outcome) == 1
+    with here.meters.watch_rerun("norms", "slow"):
+        time.sleep(0.11)
+    *lines, slow = [record.getMessage() for record in caplog.records]
+    assert len(lines) == n_lines
+    assert slow.startswith("run page=norms part=slow outcome=drawn seconds=0.1")
+    assert "Ann" not in caplog.text
+
+
+def test_a_file_that_is_refused_is_one_line_and_a_mistake_of_ours_keeps_its_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    media = Mock()
+    handler, request = DeferredFileHandler(lambda: media), BackendOperationRequest()
+    _LOGGER.addFilter(streamlit_app.hide_visitors)
+    try:
+        for error in (UnavailableError("Ann has left."), KeyError("x")):
+            media.execute_deferred.side_effect = error
+            assert run_coroutine(handler.handle(request, "one")).error_msg
+    finally:
+        _LOGGER.removeFilter(streamlit_app.hide_visitors)
+    lines = [(record.levelname, bool(record.exc_info)) for record in caplog.records]
+    assert lines == [("WARNING", False), ("ERROR", True)]
+    assert caplog.records[0].getMessage() == "refusal kind=UnavailableError"
+
+
+def test_a_page_counts_its_run_and_its_results_are_in_the_cache_that_is_watched() -> None:
+    labels = {"page": "norms", "part": "page", "outcome": "drawn"}
+    before = amount(services(), "playground_run_seconds_count", **labels)
+    open_page("norms")
+    assert amount(services(), "playground_run_seconds_count", **labels) == before + 1
+    assert amount(services(), "playground_cache_bytes") > 0

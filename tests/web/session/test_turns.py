@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from types import SimpleNamespace
 
 import pytest
@@ -33,56 +33,51 @@ def stop() -> None:
 class Visits:
     """Visitors in threads of their own, who note when they come in, and leave when they are told to."""
 
-    def __init__(self, places: FairSemaphore) -> None:
-        self.places = places
+    def __init__(self) -> None:
         self.inside: list[str] = []
         """Everybody who came in, in this order."""
         self._leave: dict[str, threading.Event] = {}
 
-    def come(self, *names: str) -> None:
+    def come(self, places: FairSemaphore, *names: str) -> None:
         """Begin visits, whose visitors are the names without numbers; return once all are inside or wait."""
         for name in names:
             self._leave[name] = threading.Event()
-            threading.Thread(target=self._visit, args=(name,)).start()
-            until(lambda: len(self.inside) + len(self.places._waiting) == len(self._leave))
+            threading.Thread(target=self._visit, args=(places, name)).start()
+            until(lambda: len(self.inside) + len(places._waiting) == len(self._leave))
 
     def leave(self, name: str, inside: list[str]) -> None:
         """End a visit; these have come in by then."""
         self._leave[name].set()
         until(lambda: self.inside == inside)
 
-    def _visit(self, name: str) -> None:
-        with self.places.hold(name.rstrip("0123456789"), LONG, lambda: None):
+    def _visit(self, places: FairSemaphore, name: str) -> None:
+        with places.hold(name.rstrip("0123456789"), LONG, lambda: None):
             self.inside.append(name)
             assert self._leave[name].wait(LONG)
 
 
-@contextmanager
-def visits(places: FairSemaphore) -> Iterator[Visits]:
-    made = Visits(places)
-    try:
-        yield made
-    finally:
-        for leave in made._leave.values():
-            leave.set()
+@pytest.fixture
+def visits() -> Iterator[Visits]:
+    made = Visits()
+    yield made
+    for leave in made._leave.values():
+        leave.set()
 
 
-def test_many_pages_of_one_visitor_never_take_more_than_one_place() -> None:
-    with visits(FairSemaphore(2)) as made:
-        made.come(*(f"a{n}" for n in range(10)), "b1", "c1")
-        assert made.inside == ["a0", "b1"]
-        made.leave("b1", ["a0", "b1", "c1"])
+def test_many_pages_of_one_visitor_never_take_more_than_one_place(visits: Visits) -> None:
+    visits.come(FairSemaphore(2), *(f"a{n}" for n in range(10)), "b1", "c1")
+    assert visits.inside == ["a0", "b1"]
+    visits.leave("b1", ["a0", "b1", "c1"])
 
 
-def test_the_first_come_first_but_there_is_a_place_for_those_whose_last_turn_was_short() -> None:
+def test_the_first_come_first_but_there_is_a_place_for_those_whose_last_turn_was_short(visits: Visits) -> None:
     places = FairSemaphore(1)
     places._seconds.update({"short": 0.1, "shorter": 0.0, "long": 5.0})
-    with visits(places) as made:
-        made.come("a", "long", "new", "short", "shorter")
-        order = ["a", "short", "shorter", "long", "new"]
-        assert made.inside == order[:2]
-        for n, name in enumerate(("short", "a", "long"), 3):
-            made.leave(name, order[:n])
+    visits.come(places, "a", "long", "new", "short", "shorter")
+    order = ["a", "short", "shorter", "long", "new"]
+    assert visits.inside == order[:2]
+    for n, name in enumerate(("short", "a", "long"), 3):
+        visits.leave(name, order[:n])
 
 
 def test_a_place_comes_back_however_a_visit_ends() -> None:
