@@ -24,22 +24,17 @@ from tests.waiting import run_coroutine
     ("origin", "host", "own"),
     [
         ("http://127.0.0.1:8501", "127.0.0.1:8501", True),
-        ("http://192.168.0.7:8501", "192.168.0.7:8501", True),
         ("http://[::1]:8501", "[::1]:8501", True),
         ("https://school.example", "school.example", True),
         ("https://school.example", "school.example:443", True),  # a proxy that writes the port that browsers leave out
         ("http://school.example:80", "school.example", True),
-        ("https://School.example", "school.EXAMPLE", True),
         ("https://school.example:8443", "school.example", False),
         ("https://school.example", "school.example:8443", False),
         ("http://localhost:8501", "127.0.0.1:8501", False),
         ("https://school.example.elsewhere.example", "school.example", False),
-        ("https://elsewhere.example", "school.example", False),
         ("https://elsewhere.example@school.example", "elsewhere.example", False),
         ("null", "school.example", False),
-        ("file://", "school.example", False),
         ("", "", False),
-        ("https://", "", False),
         ("https://school.example:port", "school.example", False),
         ("https://[school.example", "school.example", False),
     ],
@@ -139,7 +134,5 @@ def test_the_guard_of_this_test_sees_a_connection(tmp_path: Path) -> None:
         "import socket; from tests.browser.offline_server import refuse_network; "
         f"refuse_network({str(file)!r}); socket.create_connection(('192.0.2.1', 80), 1)"
     )
-
-    ended = subprocess.run([sys.executable, "-c", program], stderr=subprocess.DEVNULL, check=False)
-    assert ended.returncode == 1
+    assert subprocess.run([sys.executable, "-c", program], stderr=subprocess.DEVNULL).returncode == 1
     assert "192.0.2.1" in file.read_text()

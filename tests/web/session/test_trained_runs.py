@@ -128,12 +128,3 @@ def test_runs_stay_side_by_side_and_each_opens_or_is_pinned() -> None:
     assert not sentences(app)
     shown = captions(app)
     assert f"trained here: Reverse, {first.results.kept_step:,} steps" in shown
-
-
-@pytest.mark.usefixtures("one_experiment_at_a_time")
-def test_a_newer_run_does_not_replace_the_one_that_the_sidebar_shows() -> None:
-    app = press(measured(training_page()), "training_look")
-    name = values(app, "run")["run"]
-    app.session_state[OWN].put(run_of(trained("sort")))
-    assert values(working(app.run()), "weights", "run") == {"weights": "trained here", "run": name}
-    assert values(choose(app, weights="random"), "run")["run"] == name_run(trained("sort"))
