@@ -71,7 +71,8 @@ async def release_when_empty(here: Services) -> None:
 
 def release_memory(here: Services) -> None:
     """Forget what visitors computed, and return free memory to the system."""
-    here.forget_results()
+    here.results.clear()
+    here.pool.forget_results()
     gc.collect()
     gc.freeze()  # what is left belongs to modules that were loaded after the start, as `prepare` freezes the others
     with suppress(AttributeError):  # another C library than glibc

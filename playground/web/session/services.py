@@ -129,11 +129,6 @@ class Services:
         """Where models run."""
         return choose_device(self.settings.device)
 
-    def forget_results(self) -> None:
-        """Free what visitors computed for everybody."""
-        self.results.clear()
-        self.pool.forget_results()
-
 
 def choose_pool(settings: Settings) -> JobPool:
     """Return threads of this process, or the cluster that the settings name."""
