@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from pathlib import Path
-from unittest.mock import AsyncMock
 
 import pytest
 from starlette.responses import PlainTextResponse
@@ -89,20 +88,6 @@ def test_every_page_is_drawn_without_a_network_and_tells_nobody(target: Server, 
         assert ask(target, path)[0] == 200
     assert connections.read_text() == ""
     assert target.tracebacks() == []
-
-
-@pytest.mark.parametrize("host", ["a", "a/b", "a?b", "@a", "a:80"])
-def test_streamlit_has_no_origin_to_look_up(host: str) -> None:
-    """It reads these hosts otherwise than this server does, and would take their pages for foreign ones."""
-    seen: list[list[tuple[bytes, bytes]]] = []
-
-    async def inside(scope: Scope, _receive: Receive, _send: Send) -> None:
-        seen.append(scope["headers"])
-
-    headers = [(b"host", host.encode()), (b"origin", b"http://a"), (b"origin", b"http://b")]
-    scope = {"type": "websocket", "path": "/_stcore/stream", "headers": headers}
-    run_coroutine(Protection(inside, Visitors(1))(scope, AsyncMock(), AsyncMock()))
-    assert seen == [[(b"host", host.encode())]]
 
 
 def test_other_names_are_refused_where_the_operator_lists_the_servers_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,7 +67,6 @@ def test_a_file_above_the_limit_is_refused_before_it_is_read(target: Server) -> 
         b"../../etc/passwd",
         b"a\0b.safetensors",
         b"",
-        b"\xff\xfe\x80.safetensors",
         b"<img src=x onerror=alert(1)>.safetensors",
         b"x" * 5_000,
     ],

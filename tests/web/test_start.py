@@ -1,7 +1,5 @@
 """What happens before the first visitor comes and after the last; with real servers in tests/browser/test_faults.py."""
 
-import asyncio
-import contextlib
 import gc
 import sys
 from collections.abc import Iterator
@@ -10,8 +8,6 @@ import pytest
 
 from playground.errors import BusyError
 from playground.web import start
-from playground.web.server.settings import Settings
-from playground.web.session.services import Services
 from tests.waiting import run_coroutine
 
 
@@ -57,20 +53,3 @@ def test_the_speed_is_measured_ahead_and_a_failure_is_logged_alone(
     monkeypatch.setattr(start, "machine_speed", fail)
     run_coroutine(start.prepare_training(after=0))
     assert [record.levelname for record in caplog.records] == ["ERROR"]
-
-
-@pytest.mark.long
-def test_what_visitors_computed_is_released_once_all_have_left() -> None:
-    here = Services(Settings(release_after=0.01))
-    here.results.find("key", lambda: "a result")
-    here.visitors.open, here.visitors.last_left = 1, 0.0
-
-    async def wait() -> None:
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(start.release_when_empty(here), 0.5)
-
-    run_coroutine(wait())
-    assert here.results.n_bytes > 0
-    here.visitors.open = 0
-    run_coroutine(wait())
-    assert here.results.n_bytes == 0

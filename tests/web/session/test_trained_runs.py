@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from typing import Any
 
 import pytest
 import safetensors.torch
@@ -15,10 +14,6 @@ from playground.web.session.services import services
 from tests.training.trained import trained
 from tests.web.app_test import captions, charts, choose, open_page, press, prose, sentences, values, working
 from tests.web.experiment_pages import measured, training_page
-
-
-def run_of(one: TrainedNetwork, **changes: Any) -> KeptRun:
-    return KeptRun(one, "trained", **changes)
 
 
 def test_a_name_has_the_key_and_the_share_and_nothing_breaks_it() -> None:
@@ -39,13 +34,23 @@ def test_what_was_stored_comes_back_to_another_session_and_nothing_else_does() -
     one, slot = trained(), OwnModels()
     slot.fetch(name_run(one))
     assert not slot.runs
-    own_models.store(run_of(one))
+    own_models.store(KeptRun(one, "trained"))
     slot.fetch(name_run(one))
     found = slot.newest
     assert found is not None
     assert (found.network.key, found.origin) == (one.key, "stored")
     slot.fetch(name_run(one))
     assert list(slot.runs) == [found]
+
+
+def test_a_wrong_file_in_the_store_is_deleted() -> None:
+    one, store, slot = trained(), services().store, OwnModels()
+    key = key_in(name_run(one))
+    for content in (save(one)[:200], save(trained("sort")), safetensors.torch.save({}, {"recipe": json.dumps({})})):
+        store.keep(key, content)
+        slot.fetch(name_run(one))
+        assert slot.runs == ()
+        assert not store.path(key).exists()
 
 
 def test_what_was_cancelled_or_is_a_visitors_own_is_not_stored() -> None:
@@ -57,29 +62,17 @@ def test_what_was_cancelled_or_is_a_visitors_own_is_not_stored() -> None:
         assert not services().store.path(key_in(name_run(each))).exists()
 
 
-@pytest.mark.parametrize("kind", ["damaged", "of another run", "foreign"])
-def test_a_wrong_file_in_the_store_is_deleted(kind: str) -> None:
-    one, store, slot = trained(), services().store, OwnModels()
-    foreign = safetensors.torch.save({}, {"format": "x", "recipe": json.dumps({})})
-    content = {"damaged": save(one)[:200], "of another run": save(trained("sort")), "foreign": foreign}[kind]
-    key = key_in(name_run(one))
-    store.keep(key, content)
-    slot.fetch(name_run(one))
-    assert slot.runs == ()
-    assert not store.path(key).exists()
-
-
 def test_a_session_keeps_the_newest_runs_and_each_once() -> None:
     slot = OwnModels()
     networks = [trained("reverse", seed=seed) for seed in range(MOST_RUNS + 1)]
     for one in (*networks, networks[-2]):
-        slot.put(run_of(one))
+        slot.put(KeptRun(one, "trained"))
     assert [run.network for run in slot.runs] == [*networks[1:-2], networks[-1], networks[-2]]
     assert slot.trained is networks[-2]
 
 
 def test_how_near_another_processor_came_is_said_where_it_differs() -> None:
-    run = run_of(trained())
+    run = KeptRun(trained(), "trained")
     share = run.network.results.validation_accuracy
     assert describe_origin(run, run.name) == describe_origin(run, run.key) == describe_origin(run, "") == ""
     assert describe_origin(replace(run, origin="stored"), run.name) == "It was trained on this server before."
