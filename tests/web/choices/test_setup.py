@@ -214,7 +214,7 @@ def test_without_a_widget_the_link_takes_it_and_the_script_starts_again(monkeypa
 def test_a_step_back_to_a_page_brings_its_values_back_into_the_link(
     arrived: bool, is_step_back: bool, address: list[str] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = {"attention_other": 5, "attention_view": "lines", "norms_layer": 2}
+    session = {"attention_other": 5, "attention_view": "lines", "norms_norm": 2}
     browser = Browser(monkeypatch, session)
     context = SimpleNamespace(is_history_navigation=is_step_back)
     monkeypatch.setattr("playground.web.choices.open_page.get_script_run_ctx", lambda: context)
