@@ -4,17 +4,17 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from playground.jobs import JobHandle, JobStatus
+from playground.jobs import JobHandle
 from playground.jobs.cluster import ClusterPool
 from playground.training.regularisers import regulariser_runs
-from playground.training.run_state import TrainingRequest, TrainingState
+from playground.training.run_state import TrainingRequest
 from playground.training.trained_network import from_trainer
 from playground.training.variants import VariantsRequest, VariantTraining
 from tests.training.tiny import CONFIG, SMALL, train
@@ -23,23 +23,12 @@ from tests.waiting import until
 OBJECT_STORE = 80 << 20
 """Bytes of each node."""
 
-
-@dataclass
-class TwoNodes:
-    """The cluster, of which a node may be killed."""
-
-    cluster: Any
-    pool: ClusterPool
-    nodes: list[Any]
-
-    def kill(self, node_id: str) -> None:
-        """End all of a node at once, as a machine that loses its power."""
-        (node,) = (node for node in self.nodes if node.node_id == node_id)
-        self.cluster.remove_node(node, allow_graceful=False)
+TwoNodes = tuple[ClusterPool, Callable[[str], None]]
 
 
 @pytest.fixture(scope="module")
 def two_nodes() -> Iterator[TwoNodes]:
+    """The pool, and a way to end all of a node at once, as a machine that loses its power."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_AUTH_MODE", "token")
         patch.setenv("RAY_AUTH_TOKEN", "a token of thirty-two characters".replace(" ", "-"))
@@ -57,7 +46,8 @@ def two_nodes() -> Iterator[TwoNodes]:
         before = signal.getsignal(signal.SIGTERM)
         pool.connect()
         assert signal.getsignal(signal.SIGTERM) is before, "the server ends in its own way"
-        yield TwoNodes(cluster, pool, added)
+        nodes = {node.node_id: node for node in added}
+        yield pool, lambda node_id: cluster.remove_node(nodes[node_id], allow_graceful=False)
         pool.close()
         cluster.shutdown()
 
@@ -73,7 +63,7 @@ def ended(handle: JobHandle[Any]) -> str:
 
 def test_variants_go_side_by_side_and_give_the_numbers_of_one_after_the_other(two_nodes: TwoNodes) -> None:
     runs = regulariser_runs(CONFIG, replace(SMALL, steps=60), ["clip"])
-    handle = two_nodes.pool.join("variants", VariantsRequest(runs))
+    handle = two_nodes[0].join("variants", VariantsRequest(runs))
     assert ended(handle) == "finished"
     here = VariantTraining(runs)
     for _ in here.run():
@@ -86,7 +76,7 @@ def test_variants_go_side_by_side_and_give_the_numbers_of_one_after_the_other(tw
 
 
 def test_a_run_that_is_stopped_keeps_the_network_that_it_has_reached(two_nodes: TwoNodes) -> None:
-    handle = two_nodes.pool.join("stopped", TrainingRequest(CONFIG, LONG))
+    handle = two_nodes[0].join("stopped", TrainingRequest(CONFIG, LONG))
     until(lambda: handle.state is not None and handle.state.step > 0)
     handle.stop(timeout=60)
     assert handle.state is not None
@@ -97,23 +87,17 @@ def test_a_run_that_is_stopped_keeps_the_network_that_it_has_reached(two_nodes: 
 def test_a_run_whose_node_is_killed_ends_with_the_same_weights(two_nodes: TwoNodes) -> None:
     import ray
 
-    kept: list[TrainingState] = []
-
-    def keep(state: TrainingState, status: JobStatus) -> str:
-        assert status == "finished"
-        kept.append(state)
-        return ""
-
-    handle = two_nodes.pool.join("training", TrainingRequest(CONFIG, LONG), keep)
+    handle = two_nodes[0].join("training", TrainingRequest(CONFIG, LONG))
     until(lambda: handle.state is not None and handle.state.step > 0)
     run: Any = handle.job.computation
     (part,) = run._parts
-    two_nodes.kill(ray.get(part.worker.__ray_call__.remote(lambda _: ray.get_runtime_context().get_node_id())))
+    two_nodes[1](ray.get(part.worker.__ray_call__.remote(lambda _: ray.get_runtime_context().get_node_id())))
     assert ended(handle) == "finished"
     whole = train(LONG)
-    assert kept[0].history.loss == whole.history.loss
-    assert kept[0].trained is not None
-    assert kept[0].trained.key == from_trainer(whole).key
+    assert handle.state is not None
+    assert handle.state.history.loss == whole.history.loss
+    assert handle.state.trained is not None
+    assert handle.state.trained.key == from_trainer(whole).key
 
 
 def test_without_the_setting_ray_is_never_imported_and_with_it_once_it_connects(repository: Path) -> None:
