@@ -1,4 +1,4 @@
-"""Two full settings side by side, the pinned ones and the present: where they part, one head, lengths, costs."""
+"""Two settings side by side, the pinned ones and the present."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from playground.words import say
 
 @as_one_element
 def offer_pairs() -> None:
-    """Cards of what can be compared while nothing is pinned."""
+    """Draw cards of what can be compared."""
     with st.container(key="answer"):
         st.markdown(say("compare", "alone"))
     present = current_setup()

@@ -248,7 +248,7 @@ BUDGETS = {
     "playground/text": 1_130,
     "playground/training": 3_040,
     "playground/tutorials": 410,
-    "playground/views": 6_950,
+    "playground/views": 6_920,
     "playground/weights": 1_120,
     "playground/words": 60,
     "playground/web/choices": 1_370,
@@ -259,9 +259,9 @@ BUDGETS = {
     "playground/web/sidebar": 1_120,
     "playground/web/views": 2_740,
     "playground/web": 10_000,
-    "playground": 41_720,
+    "playground": 41_690,
     "pages": 710,
-    "tests": 33_920,
+    "tests": 33_880,
 }
 """Lines of Python in a folder and all below it; a number only falls. The house's are 32,000, and 25,000 of tests."""
 

@@ -1,8 +1,8 @@
-"""Every page that is a view, by its path: what it shows, and what a link's scene of it is."""
+"""Every page that is a view, by its path."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from playground.charts.chart import Item, Options
 from playground.charts.scene import Scene
@@ -23,8 +23,6 @@ from playground.views.similarity.sentences import sentences_scene
 from playground.views.steps.page import show_steps, walk_scene
 from playground.views.tutorials import show_tutorials, tutorials_scene
 from playground.views.what_if.followed import followed_scene, show_followed
-
-S = TypeVar("S")
 
 
 @dataclass(frozen=True)

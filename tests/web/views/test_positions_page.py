@@ -26,8 +26,3 @@ def test_pinned_settings_that_differ_in_changes_alone_have_no_bars() -> None:
     alone = len(charts(app)["swap_differences"])
     assert "both are the same here" in words(app)
     assert len(charts(page(**two, b_seed=3))["swap_differences"]) == 2 * alone
-
-
-def test_a_link_to_a_closer_view_opens_its_panel() -> None:
-    assert set(charts(page(text="abcdef", positions_view="similarity"))) == {"swap_differences", "between_positions"}
-    assert set(charts(page(text="abcdef", positions_first=1))) == {"swap_differences"}
