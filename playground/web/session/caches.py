@@ -175,13 +175,7 @@ def _network_and_hidden(lab: Lab) -> tuple[EnglishNetwork, int, str]:
 def prepare_run(key: RunKey, keep: Callable[[str], bool]) -> Callable[[], Run]:
     """Find a run's model, and return a function that runs it in any thread."""
     with turn_on_text(key) as (model, batch):
-        pass
-
-    def compute() -> Run:
-        with services().turns.take():
-            return run(model, batch, key.sentence, keep=keep, **lab.pass_options(key))
-
-    return compute
+        return lambda: run(model, batch, key.sentence, keep=keep, **lab.pass_options(key))
 
 
 def _place_random(kind: Callable[..., M], *arguments: Hashable) -> M:

@@ -149,13 +149,9 @@ def most_seconds() -> float:
 
 def without_idle(recipe: Recipe) -> Recipe:
     """Return the recipe with settings that change nothing in its run at their defaults."""
-    names = [*TASKS[recipe.task].unused_fields]
-    if recipe.schedule == "constant":
-        names.append("warmup")
-    if recipe.distill == 0:
-        names.append("temperature")
-    defaults = vars(Recipe())
-    return replace(recipe, **{name: defaults[name] for name in names})
+    idle = {"warmup": recipe.schedule == "constant", "temperature": recipe.distill == 0}
+    names = (*TASKS[recipe.task].unused_fields, *(name for name, is_idle in idle.items() if is_idle))
+    return replace(recipe, **{name: getattr(Recipe(), name) for name in names})
 
 
 def seconds_of(runs: Sequence[VariantRun]) -> float:
