@@ -15,8 +15,7 @@ from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup, current_value, trained_network
 from playground.web.session import caches
 from playground.web.shared import panels
-from playground.web.shared.focus_line import keep_answer_place
-from playground.web.shared.page_end import fragment
+from playground.web.shared.page_end import fragment, keep_answer_place
 from playground.web.shared.renderer import draw_view, render
 from playground.words import say
 

@@ -1,5 +1,6 @@
 """A visitor's experiments, which run in the background until the connection breaks; their data, time and memory."""
 
+import secrets
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import fields, replace
 from functools import partial
@@ -75,6 +76,8 @@ class SessionExperiments:
     """One session's experiments, by page; at most one of them is active."""
 
     def __init__(self) -> None:
+        self.session = secrets.token_hex(8)
+        """Tells a browser this session from an earlier one."""
         self._experiments: dict[str, Experiment[Any]] = {}
 
     def get(self, page: str) -> Experiment[Any] | None:

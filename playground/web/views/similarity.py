@@ -14,8 +14,7 @@ from playground.web.choices.setup import current_value
 from playground.web.choices.shortcuts import CHOSEN_PAIR
 from playground.web.session import own_models
 from playground.web.shared import panels
-from playground.web.shared.focus_line import keep_answer_place
-from playground.web.shared.page_end import PageEndError, fragment
+from playground.web.shared.page_end import PageEndError, fragment, keep_answer_place
 from playground.web.shared.renderer import WIDGETS, read_options, render, session_view
 from playground.words import say
 

@@ -38,7 +38,7 @@ from playground.web.session.experiments import (
 from playground.web.session.own_models import OwnModels
 from playground.web.session.result_cache import cache_in_session
 from playground.web.session.services import services
-from playground.web.shared import experiment_buttons, panels, uploads
+from playground.web.shared import experiment_buttons, panels, saving
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import WIDGETS, read_options, render
 from playground.web.views.training_writing import write_text
@@ -369,7 +369,7 @@ def _upload() -> None:
     with st.expander(say("training", "upload"), icon=":material/upload:"):
         st.file_uploader(
             say("training", "upload.label"),
-            key=uploads.uploader_key(UPLOADER),
+            key=saving.uploader_key(UPLOADER),
             on_change=_open_file,
             help=say("training", "upload.help"),
         )
@@ -378,9 +378,9 @@ def _upload() -> None:
 
 
 def _open_file() -> None:
-    file = uploads.take_file(UPLOADER)
+    file = saving.take_file(UPLOADER)
     if file is not None:
-        with uploads.explain_failure(PROBLEM, "this file"), services().turns.hold_long_place(), services().turns.take():
+        with saving.explain_failure(PROBLEM, "this file"), services().turns.hold_long_place(), services().turns.take():
             network = load(file.getvalue(), max_parameters=services().settings.max_parameters)
             own_models.session_models().put(KeptRun(network, "opened"))
 

@@ -33,10 +33,8 @@ from playground.web.choices.shortcuts import choose_values
 from playground.web.components.without_picture import ask_again
 from playground.web.session import caches
 from playground.web.shared import panels
-from playground.web.shared.change_chips import scroll_on_arrival
-from playground.web.shared.focus_line import draw_focus
 from playground.web.shared.page_end import fragment
-from playground.web.shared.renderer import WIDGETS, read_options, render
+from playground.web.shared.renderer import WIDGETS, draw_focus, read_options, render
 from playground.web.views.what_if.make_change import draw_change_maker, draw_first_changes, offer_changes
 from playground.web.views.what_if.measuring import (
     SweepKey,
@@ -89,7 +87,6 @@ def draw_followed(lab: Lab, run: Run, focus: Focus) -> None:
     more = (maker,) if current_value("whatif_more") else ()
     scene = Scene(followed, focus)
     render([Panel("whatif_more", say("what_if", "more"), more, icon=":material/tune:")], scene)
-    scroll_on_arrival()
     measuring = st.container()
     render(show_followed(scene, read_options("whatif")), scene)
     if with_heads and trained_network(lab) is not None:
