@@ -242,13 +242,13 @@ BUDGETS = {
     "playground/language": 1_460,
     "playground/learn": 1_640,
     "playground/link": 2_150,
-    "playground/mistakes": 1_030,
+    "playground/mistakes": 1_020,
     "playground/model": 2_030,
     "playground/runs": 910,
     "playground/text": 1_130,
     "playground/training": 3_040,
-    "playground/tutorials": 410,
-    "playground/views": 6_920,
+    "playground/tutorials": 390,
+    "playground/views": 6_880,
     "playground/weights": 1_120,
     "playground/words": 60,
     "playground/web/choices": 1_370,
@@ -259,9 +259,9 @@ BUDGETS = {
     "playground/web/sidebar": 800,
     "playground/web/views": 2_810,
     "playground/web": 9_240,
-    "playground": 40_810,
+    "playground": 40_740,
     "pages": 690,
-    "tests": 33_320,
+    "tests": 33_260,
 }
 """Lines of Python in a folder and all below it; a number only falls. The house's are 32,000, and 25,000 of tests."""
 
