@@ -27,7 +27,7 @@ from playground.training.answers import first_sequences, score_changed
 from playground.training.tasks import Examples
 from playground.views.what_if.followed import pool_sentence
 from playground.web.components.without_picture import ask_again
-from playground.web.session import answers, trained_slot
+from playground.web.session import caches, own_models
 from playground.web.session.experiments import validation_data
 from playground.web.session.services import services
 from playground.web.shared import panels
@@ -175,7 +175,7 @@ def sweep_numbers(lab: Lab, sweep: SweepKey) -> Growing:
     parts = [part for rows in together for part in cut(rows, rows_at_once(lab.config, len(run.tokens)))]
     if sum(n_layers - max(0, start) for start in starts) > MAX_PASSES * n_layers:
         raise TooLargeError(say("what_if", "too-many", runs=len(starts)))
-    n_columns = 1 + len(lab.text.sentences) + (answers.hidden_word(lab.run_key) is not None)
+    n_columns = 1 + len(lab.text.sentences) + (caches.hidden_word(lab) is not None)
     return empty_numbers(parts, 1 if sweep.kind in ("patches", "heads taken out") else n_columns)
 
 
@@ -204,9 +204,9 @@ def _choose_score(lab: Lab, sweep: SweepKey, run: Run) -> Score:
     if sweep.kind == "heads taken out":
         return sweeps.score_similarity(run)
     score = sweeps.score_change(run, text_vectors(lab))
-    if answers.hidden_word(lab.run_key) is None:
+    if caches.hidden_word(lab) is None:
         return score
-    return lambda final: np.column_stack([score(final), answers.score_hidden(lab.run_key, final)])
+    return lambda final: np.column_stack([score(final), caches.score_hidden(lab, final)])
 
 
 @once
@@ -229,16 +229,16 @@ def score_changes(lab: Lab) -> Array:
 
 def score_network(lab: Lab, variants: Sequence[Sequence[Change]]) -> Array:
     """Return accuracy and probability of the right answer, with each of these changes; raises as `find_network`."""
-    recipe, examples = trained_slot.find_network(lab.weights).recipe, validation_sequences(lab)
+    recipe, examples = own_models.find_network(lab.weights).recipe, validation_sequences(lab)
     with lab.source.turn():
-        network = trained_slot.network_on_device(lab.weights)
+        network = own_models.network_on_device(lab.weights)
         scores = [score_changed(network, examples, recipe, services().device, each) for each in variants]
     return np.array([[score.accuracy, score.probability] for score in scores], np.float32)
 
 
 def validation_sequences(lab: Lab) -> Examples:
     """Return the sequences that the network answers."""
-    return first_sequences(validation_data(trained_slot.find_network(lab.weights).recipe).validation)
+    return first_sequences(validation_data(own_models.find_network(lab.weights).recipe).validation)
 
 
 def measure(name: str, lab: Lab, sweep: SweepKey, *, on_answers: bool = False) -> Growing:

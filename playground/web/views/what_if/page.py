@@ -30,7 +30,7 @@ from playground.web.choices.focus import move_focus
 from playground.web.choices.setup import current_setup, current_value, note_focus_text, trained_network
 from playground.web.choices.shortcuts import choose_values
 from playground.web.components.without_picture import ask_again
-from playground.web.session import answers, caches
+from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import WIDGETS, draw_focus, read_options, render
@@ -138,10 +138,10 @@ def _find_target(lab: Lab, run: Run, kind: str, asked: str) -> tuple[Target, dic
             return "similarity", {"column": 1 + other, "other": other + 1, "before": float(before[0, 0])}
         st.info(say("what_if", "needs-sentence"))
     if asked == "right answers":
-        hidden = answers.hidden_word(lab.run_key)
-        if hidden is not None and hidden.word and not is_pruning:
-            before = answers.fill_in(lab.run_key)[-1, IDS[hidden.word]]
-            return "word", {"column": -1, "word": hidden.word, "before": float(before)}
+        hidden = caches.hidden_word(lab)
+        if hidden is not None and hidden[1] and not is_pruning:
+            before = caches.fill_in(lab)[-1, IDS[hidden[1]]]
+            return "word", {"column": -1, "word": hidden[1], "before": float(before)}
         if trained_network(lab) is not None and kind in ("heads", "sublayers", "heads taken out"):
             return "answers", {"sequences": len(validation_sequences(lab))}
         st.info(say("what_if", "needs-answers"))
