@@ -9,10 +9,10 @@ from playground.link.kinds import Changes, MadeChange
 from playground.model.changes import Change
 from playground.views.compare import show_compare
 from playground.views.scenes import run_scene
-from playground.web.choices.setup import current_setup, current_value
-from playground.web.shared import panels, pinning
+from playground.web.choices.setup import current_setup, current_value, pinned_setup
+from playground.web.shared import panels
 from playground.web.shared.page_end import as_one_element, fragment
-from playground.web.shared.pinning import pinned_side, start_comparison
+from playground.web.shared.panels import start_comparison
 from playground.web.shared.renderer import draw_view
 from playground.words import say
 
@@ -48,11 +48,10 @@ def offer_pairs() -> None:
 
 
 panels.draw_heading("What difference does a change make?")
-if pinned_side() is None:
+if pinned_setup() is None:
     offer_pairs()
 panels.draw_run_line()
-pinning.draw_pin_line(links_to_compare=False)
-pinning.explain_pinned_run()
-if pinned_side() is not None:
+panels.draw_pin_line()
+if pinned_setup() is not None:
     fragment(draw_view)("compare", show_compare, run_scene)
     panels.code_behind("compare", comparison)

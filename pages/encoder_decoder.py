@@ -9,15 +9,14 @@ from playground.link.params import DEFAULT_TEXT
 from playground.model import EncoderDecoder, attention
 from playground.model.encoder_decoder import DecoderBlock
 from playground.runs import pair_run
-from playground.training.tasks.translation import ENGLISH
-from playground.views.encoder_decoder import TRANSLATE, pair_scene, show_encoder_decoder
+from playground.training.tasks.translation import ENGLISH, TRANSLATE
+from playground.views.encoder_decoder import pair_scene, show_encoder_decoder
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup, current_value, trained_network
 from playground.web.choices.shortcuts import cut_text
 from playground.web.session import caches
 from playground.web.shared import panels
-from playground.web.shared.focus_line import keep_answer_place
-from playground.web.shared.page_end import fragment
+from playground.web.shared.page_end import fragment, keep_answer_place
 from playground.web.shared.renderer import draw_view, render
 from playground.words import say
 

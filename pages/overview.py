@@ -9,12 +9,12 @@ from playground.model import Encoder
 from playground.model.blocks import EncoderBlock
 from playground.views.overview import overview_scene, show_overview
 from playground.web.choices.shortcuts import move_focus
-from playground.web.components import rows
-from playground.web.shared import panels, pinning
+from playground.web.components import drawings
+from playground.web.shared import panels
 from playground.web.shared.navigation import open_requested_page, request_page
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import Live, draw_view
-from playground.web.sidebar.phone_controls import draw_front_field
+from playground.web.sidebar.controls import draw_front_field
 from playground.web.views.lessons import draw_cards
 from playground.words import say
 
@@ -24,7 +24,7 @@ SHORT = 10
 
 def take_query() -> None:
     """Make the pressed token the query."""
-    move_focus(query=st.session_state[rows.TOKENS_KEY].clicked)
+    move_focus(query=st.session_state[drawings.TOKENS_KEY].clicked)
 
 
 def open_box() -> None:
@@ -34,8 +34,8 @@ def open_box() -> None:
 
 LIVE = Live(
     {
-        "sentence_chips": partial(rows.draw_token_chips, on_click=take_query),
-        "data_flow": partial(rows.draw_data_flow, on_open=open_box),
+        "sentence_chips": partial(drawings.draw_token_chips, on_click=take_query),
+        "data_flow": partial(drawings.draw_data_flow, on_open=open_box),
     }
 )
 
@@ -53,8 +53,7 @@ with st.container(key="front_lead"):
 draw_front_field()
 draw_cards({name: each for name, each in shipped_lessons().items() if each.minutes < SHORT}, "cards")
 st.header(say("overview", "path"))
-pinning.draw_pin_line()
+panels.draw_pin_line()
 panels.draw_run_line()
-pinning.explain_pinned_run()
 explore_sentence()
 panels.code_behind("overview", Encoder, EncoderBlock)

@@ -3,11 +3,10 @@
 from playground.analysis import steps
 from playground.model.attention import Attention, attend
 from playground.model.blocks import EncoderBlock
-from playground.web.shared import panels, pinning
+from playground.web.shared import panels
 from playground.web.views.step_by_step import show_chosen_stage
 
 panels.draw_heading("How is one vector computed, number by number?")
-pinning.draw_pin_line()
-pinning.explain_pinned_run()
+panels.draw_pin_line()
 show_chosen_stage()
 panels.code_behind("step", Attention, attend, EncoderBlock, steps.work_out)

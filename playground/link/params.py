@@ -26,10 +26,10 @@ from playground.pages import LADDER, page_at
 from playground.presets import PRESETS
 from playground.text.tokenizer import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
 from playground.text.wording import quote_text
-from playground.training.kept_run import key_in
 from playground.training.recipe import Recipe
-from playground.training.regularisers import REGULARISERS
 from playground.training.tasks import TASKS
+from playground.training.trained_network import key_in
+from playground.training.variants import REGULARISERS
 from playground.tutorials.comparison import LONG_TITLES, SHORT_TITLES, TITLES
 
 TASK_TITLES: dict[str, str] = {task.title: name for name, task in TASKS.items()}
@@ -330,7 +330,7 @@ OWN: dict[str, Param] = {
         LEVELS[0], LEVELS, ("One mistake with clear signs.", "Any one mistake.", "Two mistakes at once.")
     ),
     "lab_tests": Several((), tuple(TESTS)),
-    "lab_accused": Several((), SUSPECTS),
+    "lab_accused": Several((), tuple(SUSPECTS)),
     "encdec_source": Choice("trained example", ("trained example", "your text")),
     "encdec_example": Text("the small black cat sees a white house", longest=200),
     "encdec_example_layer": Whole(1, 0, 95),

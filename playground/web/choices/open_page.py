@@ -19,15 +19,14 @@ from playground.link.lab import Lab
 from playground.link.opening import split_link
 from playground.link.params import DEFAULT_TEXT, RECIPE, SHARED, TRAINING, UNBOUND, page_parameters, write_changed
 from playground.link.query import Settled, Texts
-from playground.training.kept_run import key_in
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
+from playground.training.trained_network import key_in
 from playground.web.choices import setup as choices
 from playground.web.choices.setup import OPEN_PAGE, current_setup, current_value, current_values, moments, pinned_values
 from playground.web.components import moment
 from playground.web.components.without_picture import write_address
-from playground.web.session import caches, trained_slot
-from playground.web.session.weights_cache import clear_session_caches
+from playground.web.session import caches, own_models
 
 
 class _Address(NamedTuple):
@@ -53,7 +52,7 @@ def open_page(page: str) -> None:
     sentences: list[str] = []
     if texts is not None:
         sentences = _choose_linked(texts, keeps_others=not is_first)
-    trained = trained_slot.shown_network()
+    trained = own_models.shown_network()
     is_decoder = arrived and page == "encoder-decoder" and current_value("weights") == "trained here"
     if is_decoder and trained is not None and trained.task.has_decoder and "encdec_source" not in (texts or ()):
         st.session_state["encdec_source"] = "your text"
@@ -128,10 +127,9 @@ def _bring_networks(values: Mapping[str, Any]) -> dict[str, Any]:
 
     The page Training names the newest one, but for a network that the sidebar shows.
     """
-    slot = trained_slot.session_slot()
+    slot = own_models.session_models()
     slot.fetch(values["run"])
-    if trained_slot.update_shown():
-        clear_session_caches()
+    slot.update_shown()
     is_shown = values["weights"] == "trained here"
     follows = not values["run"] if is_shown else is_training_page()
     if slot.newest is None or not follows or key_in(values["run"]) == slot.newest.key:
@@ -161,7 +159,7 @@ def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
             "open the file in the sidebar to see yours."
         ]
     is_shown = settled["weights"] == "trained here"
-    if not is_shown and not (is_training_page() and settled["run"] and not trained_slot.shown_run(settled["run"])):
+    if not is_shown and not (is_training_page() and settled["run"] and not own_models.shown_run(settled["run"])):
         return []
     instead = ", so these are random weights of its shape" if is_shown else ""
     return [

@@ -15,8 +15,8 @@ from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, FOCUS, LOCKED, OW
 from playground.link.query import read, shape_to_train, values_of_preset
 from playground.model.changes import Change
 from playground.text import split_sentences
-from playground.training.kept_run import KeptRun
 from playground.training.tasks import TASKS
+from playground.training.trained_network import KeptRun
 from playground.web.choices import setup
 from playground.web.choices.setup import current_setup, current_value, keep_replaced
 from playground.web.session import caches
@@ -111,11 +111,6 @@ def choose_run(run: KeptRun) -> None:
     unknown = [each for row in trained.tokenizer.encode_batch(sentences).unknown for each in row]
     if 2 * sum(unknown) > len(unknown) or not unknown:
         replace_text(trained.example)
-
-
-def pin_run(run: KeptRun) -> None:
-    """Pin a trained network with the present text."""
-    setup.pin({**current_setup().state.asked, "weights": "trained here", "untrained": False, "run": run.name})
 
 
 def use_example_text() -> None:

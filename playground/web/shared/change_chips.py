@@ -1,4 +1,4 @@
-"""The line below every page's heading that names the changes of the computation, and buttons that make them."""
+"""The changes of the computation: the line of chips below a page's heading, and buttons that make them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,56 +11,38 @@ from playground.link.lab import FittedChanges, Lab
 from playground.model.change_texts import write_change
 from playground.model.changes import Change
 from playground.model.interventions import check_change
-from playground.pages import page_at
 from playground.runs.forward_pass import intervention_subject
 from playground.views.change_names import group_layers, name_changes, name_tokens
 from playground.web.choices import shortcuts as changes
-from playground.web.choices.setup import OPEN_PAGE, current_setup
-from playground.web.components.rows import CHANGES_KEY, Chip, draw_chips
-from playground.web.components.without_picture import scroll_to
-from playground.web.shared.navigation import page_named
+from playground.web.choices.setup import current_setup
+from playground.web.components.drawings import CHANGES_KEY, Chip, draw_chips
+from playground.web.components.without_picture import request_scroll
+from playground.web.shared.navigation import current_page, page_named
 from playground.web.shared.page_end import as_one_element
-
-ANSWER = "answer"
-"""Key of the container of a page's answer: on the page What if, how far the sentence has moved."""
-
-_ARRIVING = "_followed_arriving"
-"""Session key that is there from the press until what followed is drawn."""
+from playground.words import say
 
 
 def draw_followed_button(key: str) -> None:
-    """A button that opens the page What if at what followed, whichever view that page had before."""
-    pressed = st.button(
-        "What followed?",
-        key=key,
-        type="tertiary",
-        icon=":material/arrow_forward:",
-        on_click=_show_what_followed,
-        help="Opens the page What if at what your changes have moved.",
-    )
-    if pressed and st.session_state[OPEN_PAGE] != "what-if":
+    """Draw a button that opens the page What if at what followed."""
+    label, help_text, icon = say("frame", "followed"), say("frame", "followed.help"), ":material/arrow_forward:"
+    if st.button(label, key=key, type="tertiary", icon=icon, on_click=_show_what_followed, help=help_text):
+        if current_page().path == "what-if":
+            st.rerun()
         st.switch_page(page_named("what-if"), query_params={})
-
-
-def scroll_on_arrival() -> None:
-    """Scroll to what followed, for a visitor who has just pressed the button."""
-    if st.session_state.pop(_ARRIVING, False):
-        scroll_to(ANSWER)
 
 
 def _show_what_followed() -> None:
     st.session_state["whatif_view"] = "what followed"
-    st.session_state[_ARRIVING] = True
+    request_scroll("answer")
 
 
 def explain_refusal(setup: Lab, wanted: Sequence[Change]) -> str:
-    """One sentence on why changes cannot be made, and what to take back for them; empty where they can.
-
-    A change at the same place with another strength makes room for the wanted one.
-    """
-    n_new = sum(all(not is_same_place(each, made) for made, _ in setup.changes) for each in wanted)
-    if n_new > changes.n_free_changes():
-        return f"A link holds {MAX_CHANGES} changes at most: take others back above first."
+    """Return why changes cannot be made; empty if they can. The wanted replace those at the same place."""
+    if (
+        sum(all(not is_same_place(each, made) for made, _ in setup.changes) for each in wanted)
+        > changes.n_free_changes()
+    ):
+        return say("frame", "changes-full", most=str(MAX_CHANGES))
     subject = intervention_subject(setup.config, setup.batch, setup.sentence, causal=setup["causal"])
     beside = [made for made in setup.fitted_changes.applied if not any(is_same_place(made, each) for each in wanted)]
     for each in wanted:
@@ -83,20 +65,7 @@ def draw_change_button(
     icon: str | None = None,
     help_text: str | None = None,
 ) -> None:
-    """A button that makes changes, and takes them back where they are made; grey where there is a reason against it.
-
-    The whole page follows a press, as its heading names the changes.
-
-    Args:
-        label: what it is called while the changes can be made.
-        undo: what it is called while they are made.
-        wanted: the changes.
-        is_made: whether all of them are made.
-        reason: why they cannot be made, as of `explain_refusal`; empty where they can.
-        key: of the button.
-        icon: beside the label; where there is one, `undo` has one too.
-        help_text: its tooltip.
-    """
+    """Draw a button that makes changes, or takes them back (`undo`); grey for a `reason`, as of `explain_refusal`."""
     shown, shown_icon = (undo, icon and ":material/undo:") if is_made else (label, icon)
     pressed = st.button(shown, key=key, icon=shown_icon, disabled=bool(reason) or not wanted, help=help_text)
     if not pressed or reason:
@@ -109,7 +78,7 @@ def draw_change_button(
 
 
 def make_in_place(wanted: Sequence[Change]) -> None:
-    """Make changes, switched on; one at the same place with another strength is replaced."""
+    """Make changes, switched on, in place of those that differ in strength alone."""
     for made, _ in current_setup().changes:
         for each in wanted:
             if made != each and is_same_place(made, each):
@@ -118,64 +87,53 @@ def make_in_place(wanted: Sequence[Change]) -> None:
 
 
 def is_same_place(one: Change, two: Change) -> bool:
-    """Whether two changes differ in their strength alone."""
+    """Return whether two changes differ in their strength alone."""
     return replace(one, strength=1.0) == replace(two, strength=1.0)
 
 
 @as_one_element
 def draw_change_chips() -> None:
-    """A chip for each change, pressed while it is made; nothing where there is none."""
-    setup = current_setup()
+    """Draw a chip for each change, pressed while it is on."""
+    setup, page = current_setup(), current_page()
     if not setup.changes:
         return
     tokens, fitted, waits = _read_text(setup)
     groups = _group(setup)
     with st.container(key=f"{CHANGES_KEY}_line", horizontal=True, vertical_alignment="center", gap="small"):
-        draw_chips(
-            [
-                Chip(
-                    _write_group(group),
-                    name_changes(group, tokens),
-                    name_changes(group, tokens),
-                    is_on,
-                    name_tokens(next((fitted.reasons[each] for each in group if each in fitted.reasons), ""), tokens),
-                    waits if is_on else "",
-                    is_on and bool(waits),
-                )
-                for group, is_on in groups
-            ],
-            _switch,
-            _take_back,
-        )
+        chips = []
+        for group, is_on in groups:
+            name = name_changes(group, tokens)
+            reason = name_tokens(next((fitted.reasons[each] for each in group if each in fitted.reasons), ""), tokens)
+            note = waits if is_on else ""
+            chips.append(Chip(_write_group(group), name, is_on, reason, note))
+        draw_chips(chips, _switch, _take_back)
         if len(groups) > 1:
             st.button("Take all back", key="changes_back", type="tertiary", on_click=changes.take_back_all)
-        if st.session_state[OPEN_PAGE] != "what-if" and not st.context.is_embedded:
+        if page.path != "what-if" and not st.context.is_embedded:
             draw_followed_button("changes_followed")
-    told = page_at(st.session_state[OPEN_PAGE]).unchanged
-    if told and fitted.applied:
-        st.caption(told)
+    if fitted.applied and not page.shows_changes:
+        st.caption(say("frame", "no-changes"))
 
 
 def _read_text(setup: Lab) -> tuple[Sequence[str], FittedChanges, str]:
-    """The sentence's tokens, and which changes its run can have; where there is no run, what the changes wait for."""
-    if not setup.text.sentences:
-        return (), FittedChanges(), "Waits for a sentence."
+    """The tokens, the changes that the run can have, and without a run, what they wait for."""
     try:
-        return setup.batch.tokens[setup.sentence], setup.fitted_changes, ""
+        if setup.text.sentences:
+            return setup.batch.tokens[setup.sentence], setup.fitted_changes, ""
     except PlaygroundError:  # the page says it where it asks for the run
-        return (), FittedChanges(), "Waits until the model can run."
+        pass
+    return (), FittedChanges(), say("frame", "changes-wait")
 
 
 def _group(setup: Lab) -> list[tuple[tuple[Change, ...], bool]]:
-    """The changes as they were made, one in every layer as one, each with whether it is switched on."""
-    made = dict(setup.changes)
+    """The changes as they were made, one in every layer as one, and whether each is on."""
+    made, n_layers = dict(setup.changes), setup.config.n_layers
     groups = [
         (group, is_on)
         for is_on in (True, False)
-        for group in group_layers([each for each in made if made[each] == is_on], setup.config.n_layers)
+        for group in group_layers([each for each in made if made[each] == is_on], n_layers)
     ]
-    places = list(made)
-    return sorted(groups, key=lambda found: places.index(found[0][0]))
+    return sorted(groups, key=lambda found: list(made).index(found[0][0]))
 
 
 def _switch() -> None:
@@ -188,7 +146,6 @@ def _take_back() -> None:
 
 
 def _find_group(text: object) -> tuple[Change, ...]:
-    """The changes of the chip that sends a text back; none where it is there no more."""
     return next((group for group, _ in _group(current_setup()) if _write_group(group) == text), ())
 
 

@@ -14,9 +14,8 @@ from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.components.without_picture import request_scroll, scroll_as_requested
 from playground.web.shared import panels
-from playground.web.shared.focus_line import PLACES, draw_focus, keep_answer_place
-from playground.web.shared.page_end import fragment
-from playground.web.shared.renderer import read_options, render, session_view
+from playground.web.shared.page_end import fragment, keep_answer_place
+from playground.web.shared.renderer import PLACES, draw_focus, read_options, render, session_view
 from playground.words import say
 
 PAGE = "step-by-step"

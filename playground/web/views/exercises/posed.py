@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from playground.charts.chart import Chart, Columns, Group, Heatmap, Item, Later, Panel, Paragraph, Table
+from playground.charts.chart import Chart, Columns, Group, Heatmap, Item, Panel, Paragraph, Table
 from playground.charts.scene import Scene
 from playground.learn.checks import ANSWER
 from playground.learn.exercise import Variant
@@ -19,7 +19,6 @@ from playground.views.all_views import VIEWS
 from playground.web.session import caches
 from playground.web.session.caches import shipped_exercises
 from playground.web.session.services import services
-from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.shared.renderer import render
 
 _LONG_PAGES = ("gradient-flow", "regularisers", "training")
@@ -41,7 +40,7 @@ def serve_view(view: LinkedView) -> ServedView:
     return ServedView(**parts | {"lab": replace(view.lab, source=caches.APP)})
 
 
-@cache_for_everybody(max_entries=8)
+@st.cache_resource(max_entries=8, show_spinner=False)
 def pose_variant(key: str, number: int) -> Variant:
     """Return a variant of a shipped exercise; raises as `open_link`."""
     variant = Variant(shipped_exercises()[key], number, serve_view)
@@ -76,7 +75,7 @@ def find_items(items: Iterable[Item], keys: Collection[str]) -> Iterator[Item]:
                 yield Paragraph(text)
             case Group() if item.key in keys:
                 yield replace(item, items=tuple(map(_without_clicks, item.items)))
-            case Group() | Panel() | Later():
+            case Group() | Panel():
                 yield from find_items(item.items, keys)
             case Columns():
                 yield from find_items([each for column in item.columns for each in column], keys)
