@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from playground.charts.chart import Item, Options
 from playground.charts.scene import Scene
 from playground.link.opening import LinkedView
-from playground.views.attention.page import attention_scene, show_attention
+from playground.views.attention import attention_scene, show_attention
 from playground.views.bug_lab import linked_lab, show_bug_lab
 from playground.views.compare import show_compare
 from playground.views.encoder_decoder import pair_scene, show_encoder_decoder

@@ -31,7 +31,7 @@ from playground.charts.weights import shrink
 from playground.link.opening import LinkedView
 from playground.runs.encoder_run import Run
 from playground.text import Batch
-from playground.views.attention.explanation import ask_why
+from playground.views.attention_why import ask_why
 from playground.views.norms import length_curves
 from playground.views.parameters import component_bars, list_components, model_costs
 from playground.views.scenes import scene_of

@@ -13,7 +13,6 @@ import streamlit as st
 from playground.accounting.shapes import Stage
 from playground.charts import palette
 from playground.limits import MAX_ADDRESS
-from playground.text.wording import write_weight
 from playground.web.components import load_component
 
 FOCUS_KEY = "focus_line"
@@ -108,35 +107,6 @@ def draw_token_chips(
         "opens": on_click is not None,
     }
     _token_chips(key=name, data=data, on_clicked_change=on_click or (lambda: None))
-
-
-LINKING_KEY = "linking_heads"
-
-_linking_heads = load_component("linking_heads", draws=True)
-
-
-def draw_linking_heads(
-    title: str,
-    heads: Sequence[tuple[int, int, float]],
-    place: tuple[int, int],
-    n_heads: int,
-    *,
-    on_open: Callable[[], None],
-    on_all: Callable[[], None],
-) -> None:
-    """Draw heads as buttons, each with a bar: (layer, head, weight). `place` is the open one's layer and head.
-
-    `on_open` runs when a head is pressed, with its layer and head in the session state as `KEY.opened`; `on_all` when
-    the last button is, which asks for all `n_heads`.
-    """
-    data = {
-        "title": title,
-        "heads": [(layer, head, weight, write_weight(weight)) for layer, head, weight in heads],
-        "place": list(place),
-        "all": f"All {n_heads} heads" if n_heads > len(heads) > 0 else "",
-        "colours": [palette.FOCUS, palette.ATTENTION],
-    }
-    _linking_heads(key=LINKING_KEY, data=data, on_opened_change=on_open, on_all_change=on_all)
 
 
 PAGES = {"embeddings": "parameters", "attention": "attention", "feed_forward": "parameters", "norms": "norms"}

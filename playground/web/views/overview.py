@@ -6,12 +6,11 @@ import streamlit as st
 
 from playground.pages import PAGES
 from playground.views.overview import overview_scene, show_overview
-from playground.web.choices.focus import move_focus
+from playground.web.choices.focus import choose_places, move_focus
 from playground.web.components import rows
 from playground.web.shared.navigation import open_requested_page, page_named, request_page
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import WIDGETS, draw_view
-from playground.web.views.attention import show_on_arrival
 
 
 @fragment
@@ -38,7 +37,7 @@ def _draw_why_button(question: str) -> None:
 
 def _open_why() -> None:
     request_page("attention")
-    show_on_arrival()
+    choose_places(attention_show="one head")
 
 
 def _remember_opened_page() -> None:
